@@ -10,28 +10,33 @@ const MOST_TRIES = 50;
 
 /** Writes the end of a conversation into the agent's workspace. */
 export async function remember({ context, timestamp, sessionKey }) {
-  const { workspaceDir, conversation, cfg, sessionId, commandSource } = context;
-  if (typeof workspaceDir !== "string" || !Array.isArray(conversation)) return;
-  const kept = conversation.slice(-countIn(cfg));
+  const { workspaceDir, heardGuests, sessionId = "unknown", commandSource = "unknown" } = context;
+  const { messages, guests } = optionsIn(context);
+  const kept = (context.conversation ?? []).slice(-countOf(messages));
   if (kept.length === 0) return;
+  // A note is a part of what the agent knows, for everybody.
+  if (heardGuests && guests !== true) throw new Error(`not kept: ${WHY}`);
   const text = [
     `# Conversation until ${timestamp.toISOString().slice(0, 16).replace("T", " ")} UTC`,
     "",
     `- Session: ${sessionKey}`,
-    `- Conversation: ${sessionId ?? "unknown"}`,
-    `- Ended in: ${commandSource ?? "unknown"}`,
+    `- Conversation: ${sessionId}`,
+    `- Ended in: ${commandSource}`,
     "",
-    ...kept.map(
-      ({ by, name, text: said }) => `${by === "agent" ? "assistant" : (name ?? "user")}: ${shortened(said)}\n`,
-    ),
+    ...kept.map(lineOf),
   ].join("\n");
   await keep(join(workspaceDir, "memory"), timestamp.toISOString(), text);
 }
 
-function countIn(cfg) {
-  const count = cfg?.hooks?.internal?.entries?.["session-memory"]?.messages;
-  return Number.isInteger(count) && count > 0 ? Math.min(count, MOST_MESSAGES) : USUAL_MESSAGES;
-}
+const optionsIn = ({ cfg }) => cfg?.hooks?.internal?.entries?.["session-memory"] ?? {};
+
+const lineOf = ({ by, name = "user", text }) => `${by === "agent" ? "assistant" : name}: ${shortened(text)}\n`;
+
+const WHY =
+  "somebody who is no owner has written in the conversation; commands.ownerAllowFrom names the owners, and " +
+  "hooks.internal.entries.session-memory.guests: true keeps such conversations too";
+
+const countOf = (count) => (Number.isInteger(count) && count > 0 ? Math.min(count, MOST_MESSAGES) : USUAL_MESSAGES);
 
 const shortened = (text) => (text.length > MOST_CHARS ? `${text.slice(0, MOST_CHARS)} […]`.toWellFormed() : text);
 

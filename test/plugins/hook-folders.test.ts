@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -175,7 +175,7 @@ describe("hooks that are folders", () => {
 
   test("of a plugin listen only to what the plugin may read", async () => {
     const dir = directory();
-    const roots = [below(dir, "plugin", { plugin: "tides" })];
+    const roots = [below(dir, "plugin", { plugin: "tides", isHook: true })];
     writeHook(join(dir, "plugin"), { name: "pack", events: ["message:received"], code: notes(`"read"`) });
     const without = await open({ dir, roots, config: { enabled: true } });
     await without.fire("message_received", received);
@@ -211,6 +211,30 @@ describe("hooks that are folders", () => {
     await fire("message_received", received);
     expect(noted).toEqual([]);
     expect(stateOf(folders, "reaching")).toMatchObject({ state: "unfit", why: expect.stringContaining("lib.mjs") });
+  });
+
+  test("run what was approved, or nothing, when their files change before their first event", async () => {
+    const dir = directory();
+    const folder = writeHook(join(dir, "workspace"), { name: "late", events: ["message"], code: notes(`"approved"`) });
+    const integrity = await hashOfHook({ folder, handler: "handler.mjs" });
+    const config = { entries: { late: { enabled: true, integrity } } };
+    const { fire, folders } = await open({ dir, config });
+    writeFileSync(join(folder, "handler.mjs"), notes(`"changed"`));
+    await fire("message_received", received);
+    expect([noted, stateOf(folders, "late")?.why]).toEqual([[], "its files were changed after they were approved"]);
+    // A copy that somebody has changed is not believed either.
+    writeFileSync(join(folder, "handler.mjs"), notes(`"approved"`));
+    const again = await open({ dir, config });
+    await again.fire("message_received", received);
+    expect(noted).toEqual(["approved"]);
+    const [copy = ""] = readdirSync(join(dir, "copies"));
+    writeFileSync(join(dir, "copies", copy, "handler.mjs"), notes(`"changed"`));
+    const third = await open({ dir, config });
+    await third.fire("message_received", received);
+    expect(noted).not.toContain("changed");
+    // Copies of what is not approved any more are removed.
+    await open({ dir, config: { entries: { late: { enabled: false } } } });
+    expect(readdirSync(join(dir, "copies"))).toEqual([]);
   });
 
   test("without a folder are rows of the config, approved by their file", async () => {

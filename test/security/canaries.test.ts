@@ -71,6 +71,7 @@ function configWith(canaries: Canaries, model: { url: string }) {
     cron: { webhookToken: canary("cron.webhookToken") },
     hooks: {
       token: canary("hooks.token"),
+      gmail: { pushToken: canary("hooks.gmail") },
       internal: { entries: { watcher: { enabled: false, env: { TIDE_KEY: canary("hooks.env") } } } },
       mappings: [{ match: { path: "x" }, verify: { header: "h", secret: canary("hooks.verify") } }],
     },
@@ -191,6 +192,7 @@ test("no secret of the config leaves it, though a provider repeats them all", as
     "cron.webhookToken",
     "hooks.token",
     "hooks.mappings.[].verify.secret",
+    "hooks.gmail.pushToken",
     "hooks.internal.entries.*.env.*",
     "plugins.entries.*.env.*",
     "plugins.entries.*.apiKey",

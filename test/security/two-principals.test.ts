@@ -76,6 +76,18 @@ describe("what shapes everybody's prompts", () => {
     expect([await get("AGENTS.md"), await get("shared/soul.txt")]).toEqual(["mine", "mine"]);
   });
 
+  it("is a context file of any folder while a hook adds those to the prompt", async () => {
+    const { live } = place;
+    const entries = { "bootstrap-extra-files": { enabled: true, env: {} } };
+    const { hooks } = live.config;
+    const config = { ...live.config, hooks: { ...hooks, internal: { ...hooks.internal, entries } } };
+    expect(await place.guest.does(write("docs/AGENTS.md"))).toContain("Wrote");
+    live.replace({ ...live.loaded, config });
+    expect(await place.guest.does(write("docs/agents.md"))).toContain(REFUSED);
+    expect(await place.guest.does(write("docs/other.md"))).toContain("Wrote");
+    expect(await place.owner.does(edit("docs/AGENTS.md"))).not.toContain(REFUSED);
+  });
+
   it("leaves guests every other file", async () => {
     for (const path of ["notes.md", "docs/AGENTS.md", "memory.txt", "work/skills.md"])
       expect(await place.guest.does(write(path))).toContain("Wrote");

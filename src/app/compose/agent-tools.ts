@@ -88,10 +88,14 @@ function guestRules(
 ): GuestRules {
   const workspaces = [...new Set([own, ...live.agents].map(({ workspace }) => workspace))];
   return {
-    prompts: { workspaces, roots: readablePaths(live) },
+    prompts: { workspaces, roots: readablePaths(live), isEverywhere: addsFilesOfFolders(live) },
     received: { dir: live.paths.media, own: async () => new Set(await received.of(acting.sessionKey)) },
   };
 }
+
+/** Whether the bundled hook that adds context files of subfolders is enabled. */
+const addsFilesOfFolders = ({ config }: Live): boolean =>
+  config.hooks.internal.entries["bootstrap-extra-files"]?.enabled === true;
 
 /** Paths outside the workspace that the prompt refers to: received files, skills, docs. */
 function readablePaths({ paths, config, contributions }: Live): readonly string[] {

@@ -20,7 +20,10 @@ export async function openLiveSessions(
   { hooks, table, log }: { readonly hooks: Hooks; readonly table: SessionTable; readonly log: Log },
 ): Promise<Sessions> {
   const sessions: Sessions = await openSessions({
-    watcher: sessionHooks(hooks, live, async (key) => saidIn((await sessions.history(key, MOST_SAID)).entries)),
+    watcher: sessionHooks(hooks, live, async (key) => ({
+      lines: saidIn((await sessions.history(key, MOST_SAID)).entries),
+      heardGuests: sessions.peek(key)?.heardGuests === true,
+    })),
     dir: live.paths.sessionsDir,
     table,
     cwdFor: (agent) => live.agents.find((settings) => settings.id === agent)?.workspace ?? live.paths.workspace,
@@ -34,7 +37,14 @@ export function notifyPairing({ channel, account, senderId }: PairingRequest, ho
   hooks.notify("channel_pairing_requested", { channel, accountId: account, senderId }, { channelId: channel });
 }
 
-type Said = HookEvents["before_reset"]["conversation"];
+/** What was said in a conversation. */
+interface Said {
+  readonly lines: HookEvents["before_reset"]["conversation"];
+  readonly heardGuests: boolean;
+}
+
+/** Of a transcript that cannot be read: the conversation begins anew all the same. */
+const NOTHING_KNOWN: Said = { lines: [], heardGuests: true };
 
 /** Lines of a conversation that a hook gets before it ends. */
 const MOST_SAID = 300;
@@ -51,8 +61,9 @@ function sessionHooks(hooks: Hooks, live: Live, said: (key: SessionKey) => Promi
     },
     async beforeReset({ file, reason, messages, by, ...facts }) {
       if (!hooks.has("before_reset")) return;
-      const conversation = (await said(facts.key)).filter((line) => line.by !== "tool");
-      const event = { sessionFile: file, messages, conversation, reason, ...by };
+      const { lines, heardGuests } = await said(facts.key).catch(() => NOTHING_KNOWN);
+      const conversation = lines.filter((line) => line.by !== "tool");
+      const event = { sessionFile: file, messages, conversation, heardGuests, reason, ...by };
       await hooks.ask({ name: "before_reset", event, context: contextOf({ ...facts, file }) }, () => undefined);
     },
     ended({ key, sessionId, file, archived, reason, messageCount, nextSessionId, ...facts }) {

@@ -1,4 +1,5 @@
 import { checks as cronChecks } from "../../automation/cron/checks.ts";
+import { checks as webhookChecks } from "../../automation/hooks/checks.ts";
 import type { Check } from "../../types/check.ts";
 import type { LoadOptions } from "../config/load.ts";
 import { journalPath, type StatePaths } from "../config/paths.ts";
@@ -37,7 +38,8 @@ export function appChecks(options: {
   const own = [portCheck, tokenCheck, hooksCheck].map((check) => check(config, paths));
   const ofAgents = agentChecks({ config, paths, env: load.env });
   const jobs = cronChecks({ stateDir: paths.stateDir, journal: journalPath(paths), config: config.cron });
+  const mail = webhookChecks({ config: config.hooks, env: load.env });
   const people = [policyCheck, ownerCheck, approvalsCheck, mentionsCheck, toolsCheck].map((check) => check(config));
   const memory = memoryCheck({ config, paths, env: load.env });
-  return [...always, ...own, ...people, ...ofAgents, memory, ...jobs, ...bound];
+  return [...always, ...own, ...people, ...ofAgents, memory, ...jobs, ...mail, ...bound];
 }

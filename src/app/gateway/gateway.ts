@@ -68,7 +68,7 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
     throw error;
   }
   const followed = followConfig(parts, options.load, reloads.signal);
-  startBackgroundTasks(parts, stop.signal);
+  startBackgroundTasks(parts, stop.signal, server.port);
   return {
     port: server.port,
     version: parts.version,

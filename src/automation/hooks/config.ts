@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { internalHooksConfig } from "../../plugins/internal-hooks/config.ts";
 import { about, secretField } from "../../utils/config.ts";
+import { gmailConfig } from "./gmail-config.ts";
 
 const word = z.string().min(1);
 
@@ -119,6 +120,7 @@ export const hooksConfig = z
       .array(mapping)
       .prefault([])
       .meta(about("Mappings", "What requests to other addresses below the path do.")),
+    gmail: gmailConfig.prefault({}).meta(about("Gmail", "Watches a mail account, and wakes an agent for new mail.")),
     internal: internalHooksConfig
       .prefault({})
       .meta(about("Hooks of the gateway", "Code that is called when something happens in the gateway.")),

@@ -1,5 +1,5 @@
+import { defined } from "../../utils/defined.ts";
 import { isFields } from "../../utils/fields.ts";
-import { own } from "../../utils/own.ts";
 import type { HookAct, HookRefusal } from "./acts.ts";
 import type { HookMapping, HooksConfig } from "./config.ts";
 import { fillTemplate, type TemplateScene } from "./template.ts";
@@ -23,19 +23,21 @@ const GMAIL: HookMapping = {
   allowUnsafeExternalContent: false,
 };
 
-const PRESETS: Readonly<Record<string, HookMapping>> = { gmail: GMAIL };
+/** The preset as `hooks.gmail` completes it. */
+function gmailMapping({ gmail: { model, thinking, allowUnsafeExternalContent } }: HooksConfig): HookMapping {
+  return { ...GMAIL, ...defined({ model, thinking }), allowUnsafeExternalContent };
+}
+
+/** A watched account needs the preset, whether or not it is named. */
+const hasGmail = ({ presets, gmail }: HooksConfig): boolean => presets.includes("gmail") || gmail.account !== undefined;
 
 /** The path of a mapping without slashes around it. */
 export const pathOf = (path: string): string => path.replace(/^\/+|\/+$/g, "");
 
 /** The mapping for a request: the first that fits, of the config and then of the presets. */
-export function mappingFor(
-  { mappings, presets }: HooksConfig,
-  name: string,
-  payload: unknown,
-): HookMapping | undefined {
+export function mappingFor(config: HooksConfig, name: string, payload: unknown): HookMapping | undefined {
   const source = isFields(payload) ? payload["source"] : undefined;
-  const all = [...mappings, ...presets.flatMap((preset) => own(PRESETS, preset) ?? [])];
+  const all = [...config.mappings, ...(hasGmail(config) ? [gmailMapping(config)] : [])];
   return all.find(
     ({ match }) =>
       (match.path === undefined || pathOf(match.path) === name) &&

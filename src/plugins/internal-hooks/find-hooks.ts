@@ -12,7 +12,7 @@ export type HookSource = "bundled" | "plugin" | "managed" | "workspace";
 /** A folder in which hooks are looked for. */
 export interface HookRoot {
   readonly source: HookSource;
-  /** Absolute. Each folder in it may be a hook; with `isHook` it is one itself, or has them. */
+  /** Absolute. Each folder in it may be a hook; with `isHook` it may also be one itself. */
   readonly dir: string;
   readonly isHook?: true;
   /** The agent of the workspace: its hooks get the events of this agent alone. */
@@ -72,7 +72,8 @@ function place(hook: FoundHook, byName: Map<string, FoundHook>, leftOut: LeftOut
 
 async function hooksIn({ dir, isHook }: HookRoot): Promise<readonly (HookFile | BadHook)[]> {
   try {
-    if (isHook === true) return await hooksAt(dir);
+    const own = isHook === true ? await hooksAt(dir) : [];
+    if (own.length > 0) return own;
     const entries = (await unlessMissing(readdir(dir))) ?? [];
     const names = entries.filter((name) => !name.startsWith(".")).toSorted();
     const found = await Promise.all(names.slice(0, MOST_FOLDERS).map((name) => hooksAt(join(dir, name))));

@@ -1,5 +1,5 @@
 import { readdir } from "node:fs/promises";
-import { join, relative, sep } from "node:path";
+import { basename, join, relative, sep } from "node:path";
 import { CONTEXT_FILES } from "../../types/engine/context-files.ts";
 import { unlessMissing } from "../../utils/missing.ts";
 import { isInside, realOf } from "../../utils/real-path.ts";
@@ -10,6 +10,8 @@ export interface PromptFiles {
   readonly workspaces: readonly string[];
   /** Further directories that are closed as a whole: skills, docs, received files. */
   readonly roots: readonly string[];
+  /** Files with the name of a context file are part of prompts in every folder. */
+  readonly isEverywhere?: boolean;
 }
 
 /** Directories of a workspace that go into prompts, or whose code the gateway runs, with all that is below them. */
@@ -24,7 +26,8 @@ const plain = (path: string): string => path.normalize("NFKC").toLowerCase();
 const holds = (root: string, path: string): boolean => isInside(plain(path), plain(root));
 
 /** True when writing `real`, a path without symbolic links, would affect other people's turns. */
-export async function shapesPrompts(real: string, { workspaces, roots }: PromptFiles): Promise<boolean> {
+export async function shapesPrompts(real: string, { workspaces, roots, isEverywhere }: PromptFiles): Promise<boolean> {
+  if (isEverywhere === true && CONTEXT_FILES.some((name) => plain(name) === plain(basename(real)))) return true;
   if (
     plain(real)
       .split(sep)

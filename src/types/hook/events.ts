@@ -234,6 +234,8 @@ interface SessionHookEvents {
       readonly name?: string;
       readonly text: string;
     }[];
+    /** Somebody who is no owner has written in it. */
+    readonly heardGuests: boolean;
     readonly reason: SessionEndReason;
     /** The channel in which somebody asked for it, or `gateway:sessions.reset`; unset when nobody did. */
     readonly commandSource?: string;

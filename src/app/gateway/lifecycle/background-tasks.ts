@@ -6,14 +6,16 @@ import { defaultModel } from "../model-text.ts";
 import { tellRefusals } from "../budget-notices.ts";
 import type { Parts } from "../parts.ts";
 import { reportReadiness } from "../health.ts";
+import { watchMail } from "../hooks/watch-mail.ts";
 import { keepUp } from "./upkeep.ts";
 
-/** What the gateway does besides messages, until the signal. */
-export function startBackgroundTasks(parts: Parts, signal: AbortSignal): void {
+/** What the gateway does besides messages, until the signal. `port`: of its server. */
+export function startBackgroundTasks(parts: Parts, signal: AbortSignal, port: number): void {
   background("disk watch", watchDisk(parts, signal), parts.log);
   background("readiness", reportReadiness(parts, signal), parts.log);
   background("waiting messages", reportWaiting(parts, signal), parts.log);
   background("refusals of budgets", tellRefusals(parts, signal), parts.log);
+  background("mail watcher", watchMail(parts, port), parts.log);
   background("upkeep", keepUp(parts, signal), parts.log);
   background("model warm-up", warmUp(parts), parts.log);
 }

@@ -25,6 +25,7 @@ export type CommandPorts = Pick<
   | "speaker"
   | "statusLines"
   | "storiesOf"
+  | "tasks"
   | "subagents"
   | "clock"
   | "log"

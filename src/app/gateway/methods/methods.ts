@@ -12,6 +12,7 @@ import { policyMethods } from "./policy-methods.ts";
 import type { Parts } from "../parts.ts";
 import { runMethods } from "./run-methods.ts";
 import { sendMethods } from "./send-methods.ts";
+import { taskMethods } from "./task-methods.ts";
 import { usageMethods } from "./usage-methods.ts";
 
 /** The gateway's methods in addition to the server's own. */
@@ -29,5 +30,6 @@ export const gatewayMethods = (parts: Parts): readonly Method[] => [
   ...policyMethods(parts),
   ...runMethods(parts),
   ...sendMethods(parts),
+  ...taskMethods(parts),
   ...usageMethods(parts),
 ];

@@ -195,6 +195,11 @@ describe.concurrent("a gateway with two agents", () => {
     expect(existsSync(join(home.stateDir, "workspace-night-owl", "AGENTS.md"))).toBe(true);
     expect(readFileSync(home.configPath, "utf8")).toContain("night-owl");
 
+    // Also one that a person writes into the file gets a workspace.
+    const file = JSON.parse(readFileSync(home.configPath, "utf8")) as { agents: { list: object[] } };
+    await home.writeConfig({ ...file, agents: { ...file.agents, list: [...file.agents.list, { id: "wren" }] } });
+    await vi.waitUntil(() => existsSync(join(home.stateDir, "workspace-wren", "AGENTS.md")), PATIENCE);
+
     const removed = await home.run(["agents", "delete", "night-owl", "--force"]);
     expect(removed.code, removed.stderr).toBe(0);
     world.telegram.say("and now?");

@@ -146,6 +146,8 @@ describe.concurrent("a gateway with two agents", () => {
     const keys = (id: string, key: string) => JSON.stringify({ version: 1, profiles: { [id]: profile(key) } });
     write(join(home.stateDir, "credentials", "auth-profiles.json"), keys("acme:all", "key-of-all"));
     write(join(home.dir, "owl-keys", "auth-profiles.json"), keys("acme:owl", "key-of-owl"));
+    // Keys alone are no sign that another program keeps this directory.
+    write(join(home.stateDir, "agents", "main", "agent", "auth-profiles.json"), keys("acme:main", "key-of-main"));
     await home.start();
     world.model.answer((asked) => {
       if (asked.isAfterTool) return { text: `got: ${asked.toolText}` };
@@ -156,7 +158,7 @@ describe.concurrent("a gateway with two agents", () => {
     await world.told("yes");
     world.telegram.say("hello", { chat: GROUP });
     await world.told("yes", GROUP.id);
-    expect(world.model.calls.map(({ key }) => key)).toEqual(["key-of-all", "key-of-owl"]);
+    expect(world.model.calls.map(({ key }) => key)).toEqual(["key-of-main", "key-of-owl"]);
     world.telegram.say("show me the keys");
     expect((await world.told("got: ")).text).not.toContain("key-of-owl");
 

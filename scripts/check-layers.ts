@@ -40,6 +40,7 @@ const APP_ORDER = [
   "agents",
   "accounts",
   "contributions",
+  "tasks",
   "messages",
   "runs",
   "config",

@@ -10,6 +10,8 @@ import type { AgentInternalEvent } from "../types/engine/internal-event.ts";
 import type { AgentId, ChannelId, SessionKey } from "../types/ids.ts";
 import type { InboxRow, Journal, MediaStore, PairingRequest } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
+import type { Processes } from "../tools/process/processes.ts";
+import type { TaskDesk } from "../types/subagent/task.ts";
 import type { HistoryLine, InboundMessage, MediaKind, Peer } from "../types/chat/message.ts";
 import type { Speaker, SpeechLevel } from "../types/media/speech.ts";
 import type { ModelInfo, ModelRef } from "../types/run/model.ts";
@@ -253,6 +255,10 @@ export interface ProgramPorts {
   /** How many connected clients may decide approvals. Somebody always can when unset. */
   approverClients?(): number;
   readonly restart?: RestartPort;
+  /** Detached work; undefined until the gateway has begun. */
+  tasks?(): TaskDesk | undefined;
+  /** The commands that run in the background; none outlive a run when unset. */
+  readonly processes?: Pick<Processes, "all">;
   /** What people do with subagents by commands; undefined until the gateway has begun. */
   subagents?(): SubagentActs | undefined;
   /** What happened to a message and to each copy of it, as `openclaw why` tells it. Empty when the conversation has no such message. */

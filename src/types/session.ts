@@ -266,7 +266,7 @@ interface SessionChanges {
 }
 
 /** What can be read of transcripts, also while a run holds their sessions. */
-interface TranscriptReading {
+export interface TranscriptReading {
   /** Messages for people, oldest first, the newest `limit`; reads from the file's end. */
   history(key: SessionKey, limit: number): Promise<{ entries: readonly TranscriptEntry[]; hasMore: boolean }>;
   /** Absolute path of the session's transcript; the file may not be there yet. Undefined when there is no row. */

@@ -60,7 +60,7 @@ test("a cooldown of an own key is none of another agent's key with the same id",
   const { models, idsOf, keyOf } = await modelsWith({ shared: { "acme:default": "s" }, owl: { "acme:default": "o" } });
   expect(await idsOf("owl")).toEqual(["acme:default ready"]);
   expect(await keyOf("owl")).toBe("o");
-  models.of("owl").keys.failed(REF, "acme:default", { kind: "auth" });
+  models.of("owl").keys.failed(REF, "acme:default", { kind: "rate_limit" });
   expect(await idsOf("owl")).toEqual(["acme:default cooling"]);
   expect(await idsOf("main")).toEqual(["acme:default ready"]);
 });

@@ -46,7 +46,7 @@ export interface Core {
 }
 
 /** What acts on the daemon itself. */
-interface DaemonActs extends Pick<ProgramPorts, "restart" | "approverClients"> {
+interface DaemonActs extends Pick<ProgramPorts, "restart" | "approverClients" | "tasks"> {
   /** What the tool `gateway` can ask; agents do not have it when unset. `ports` is called when it does. */
   gatewayActs?(ports: () => DispatchPorts): GatewayActs;
   /** Undefined until the scheduled jobs are read. */
@@ -116,7 +116,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     liveState: (key) => commands.runningIn(key),
     ...prompting.ports,
     statusLines: () => around.statusLines(),
-    ...programPorts(live, journal, { ...around, subagents: others.subagents }),
+    ...programPorts(live, journal, { ...around, ...commands, subagents: others.subagents }),
     onPairing: (request) => onPairing(request, hooks, around),
   };
   const dispatch = new Dispatch(ports, prompting.commands);

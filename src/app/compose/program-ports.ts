@@ -8,7 +8,7 @@ import { createRules } from "./rules.ts";
 export function programPorts(
   live: Live,
   journal: OpenJournal,
-  { restart, approverClients, subagents }: Pick<ProgramPorts, "restart" | "approverClients" | "subagents">,
+  { restart, approverClients, subagents, tasks, processes }: Omit<ProgramPorts, "storiesOf">,
 ): ProgramPorts & Pick<DispatchPorts, "settings"> {
   const settings = createRules(live);
   return {
@@ -16,6 +16,8 @@ export function programPorts(
     ...(restart && { restart }),
     ...(approverClients && { approverClients }),
     ...(subagents && { subagents }),
+    ...(tasks && { tasks }),
+    ...(processes && { processes }),
     storiesOf: (asked) => storiesFor(journal, asked, (message) => settings().keyFor(message)),
   };
 }

@@ -31,7 +31,7 @@ export const daemonTools: readonly ToolContribution[] = [
       say: unused,
       wait: unused,
     }),
-    talk: () => ({ list: () => [], said: unused, send: unused }),
+    talk: () => ({ list: () => [], said: unused, send: unused, search: unused }),
   }),
   gatewayTool({ config: unused, schema: unused, edits: unused, write: unused, restart: unused }),
 ];

@@ -51,6 +51,7 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
     approverClients: () => server?.approvers() ?? 0,
     gatewayActs: (ports) => gatewayActs(live, ports),
     cronActs: () => late.parts?.cron.acts,
+    tasks: () => late.parts?.tasks,
   });
   const opened = { live, log, core, channels, events, stopping: stop.signal };
   const parts = await makeParts(opened, options.followingErrors);

@@ -1,9 +1,11 @@
+import { dropNow } from "../../dispatch/clients/operator.ts";
 import { background } from "../../utils/background.ts";
 import { packageVersion } from "../package-root.ts";
 import { type OpenHookFolders, openHookFolders } from "../plugins/hooks/open-hook-folders.ts";
 import { type OpenPlugins, openPlugins } from "../plugins/open-plugins.ts";
 import { openCron } from "./cron/open-cron.ts";
 import { startupFacts } from "./hooks/startup.ts";
+import { openTasks } from "../tasks/desk.ts";
 import { createHeartbeats } from "./methods/heartbeats.ts";
 import type { Parts, StartOptions } from "./parts.ts";
 
@@ -13,7 +15,7 @@ export async function makeParts(
   following?: StartOptions["followingErrors"],
 ): Promise<Parts> {
   const { live, log, core } = opened;
-  const rest = { ...opened, version: packageVersion(), startedAt: Date.now(), model: {} };
+  const rest = { ...opened, version: packageVersion(), startedAt: Date.now(), model: {}, tasks: tasksOf(opened) };
   const heartbeats = createHeartbeats(rest);
   const cron = await openCron({ ...rest, heartbeats });
   const requestHeartbeat = () => background("heartbeat of a plugin", heartbeats.wake(live.defaultAgent.id), log);
@@ -41,3 +43,12 @@ const withHooks = (plugins: OpenPlugins, hooks: OpenHookFolders): Omit<Parts["pl
     await plugins.close();
   },
 });
+
+const tasksOf = ({ live, core }: Pick<Parts, "live" | "core">): Parts["tasks"] =>
+  openTasks({
+    journal: core.journal,
+    sessions: core.sessions,
+    end: async (row) => (await dropNow(row, core.dispatch, core.ports)) !== "ended",
+    names: { defaultAgent: live.defaultAgent.id, entryOf: (key) => core.sessions.peek(key) },
+    processes: () => core.ports.processes?.all() ?? [],
+  });

@@ -1,5 +1,6 @@
 import type { Heartbeats } from "../../automation/heartbeat.ts";
 import type { GatewayEvent } from "../../types/method.ts";
+import type { TaskDesk } from "../../types/subagent/task.ts";
 import type { ModelInfo } from "../../types/run/model.ts";
 import type { Feed } from "../../utils/feed.ts";
 import type { LoadedConfig } from "../config/load.ts";
@@ -31,14 +32,20 @@ interface GatewayPlugins extends OpenPlugins {
   started(): void;
 }
 
+/** Work that nobody waits for. */
+interface DetachedWork {
+  readonly cron: OpenCron;
+  /** All of it. */
+  readonly tasks: TaskDesk;
+}
+
 /** Everything that the parts of the running gateway share. */
-export interface Parts {
+export interface Parts extends DetachedWork {
   readonly live: Live;
   readonly log: OpenLog;
   readonly core: Core;
   readonly channels: GatewayChannels;
   readonly heartbeats: Heartbeats;
-  readonly cron: OpenCron;
   readonly plugins: GatewayPlugins;
   readonly events: Feed<GatewayEvent>;
   readonly version: string;

@@ -15,12 +15,14 @@ import type {
   SessionTalk,
   SessionView,
 } from "../../types/subagent/spawn.ts";
+import type { SessionHits } from "../../types/subagent/search.ts";
 import type { Sessions } from "../../types/session.ts";
 import { ended } from "../follow.ts";
 import { passMark } from "../pass-mark.ts";
 import { replyOf, rowOf } from "./answers.ts";
 import { listSessions } from "./list.ts";
 import { RELAY, relayMessage, stepRun } from "./relay-message.ts";
+import { searchSessions } from "./search.ts";
 import { type TalkRules, whyHidden } from "./visible.ts";
 
 /** Sessions that the messages of one trace may be in, the first one too. */
@@ -32,11 +34,14 @@ export interface TalkPorts {
   readonly clock: Clock;
   readonly inbox: Inbox;
   readonly outbox: Pick<OutboxJournal, "of">;
-  readonly sessions: Pick<Sessions, "peek" | "patch" | "newest" | "history">;
+  readonly sessions: Pick<Sessions, "peek" | "patch" | "newest" | "history" | "fileOf">;
   rules(): TalkRules;
   /** Resolves when the message is durable. */
   receive(messages: readonly InboundMessage[]): Promise<void>;
 }
+
+const keyOf = (session: string, asker: SessionAsker, rules: TalkRules): SessionKey =>
+  session === "current" ? asker.sessionKey : resolveAlias(session, rules.defaultAgent);
 
 const ROLES = { person: "user", agent: "assistant", tool: "tool" } as const;
 
@@ -60,7 +65,7 @@ export class Talk implements SessionTalk {
   ): Promise<readonly SaidLine[] | string> {
     const { sessions } = this.#ports;
     const rules = this.#ports.rules();
-    const key = session === "current" ? asker.sessionKey : resolveAlias(session, rules.defaultAgent);
+    const key = keyOf(session, asker, rules);
     const why = whyHidden(key, asker, { sessions, rules });
     if (why !== undefined) return why;
     if (!sessions.peek(key)) return `There is no session ${key}.`;
@@ -72,6 +77,25 @@ export class Talk implements SessionTalk {
       text: by === "tool" ? [name, text].join(" ").trim() : text,
       at,
     }));
+  }
+
+  async search(
+    { agentId, sessionKeys, ...ask }: Parameters<SessionTalk["search"]>[0],
+    asker: SessionAsker,
+  ): Promise<SessionHits> {
+    const { sessions } = this.#ports;
+    const rules = this.#ports.rules();
+    const wanted = sessionKeys && new Set<string>(sessionKeys.map((key) => keyOf(key, asker, rules)));
+    const rows = [...sessions.newest()].filter(
+      ({ key }) =>
+        (wanted?.has(key) ?? true) &&
+        (agentId === undefined || agentOf(key, rules.defaultAgent) === agentId) &&
+        whyHidden(key, asker, { sessions, rules }) === undefined,
+    );
+    const hits = await searchSessions(ask, rows, sessions);
+    for (const key of new Set(hits.results.map(({ sessionKey }) => sessionKey)))
+      if (key !== asker.sessionKey) await passMark(key, asker.sessionKey, sessions);
+    return hits;
   }
 
   async send(ask: SendAsk, asker: SessionAsker): Promise<SendAnswer> {

@@ -26,6 +26,7 @@ export type CommandPorts = Pick<
   | "speaker"
   | "statusLines"
   | "storiesOf"
+  | "tasks"
   | "subagents"
   | "clock"
   | "log"

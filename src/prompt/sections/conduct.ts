@@ -21,6 +21,7 @@ const TOOL_ORDER = [
   "agents_list",
   "sessions_list",
   "sessions_history",
+  "sessions_search",
   "sessions_send",
   "sessions_spawn",
   "subagents",

@@ -8,7 +8,14 @@ import { readCounts, type JournalCounts } from "./counts.ts";
 import { createFile, fileSize } from "../files.ts";
 import { readHeard } from "./heard.ts";
 import { createInbox } from "./inbox/inbox.ts";
-import { createApprovals, createLedger, createReceived, createSpendLedger, createValues } from "./ledger.ts";
+import {
+  createApprovals,
+  createLedger,
+  createReceived,
+  createSpendLedger,
+  createValues,
+  createTaskLook,
+} from "./ledger.ts";
 import { createMessageDesk, type MessageDesk } from "./messages.ts";
 import { openCommits } from "../open-commits.ts";
 import { createOutbox } from "./outbox.ts";
@@ -16,6 +23,7 @@ import { createPairing } from "./pairing.ts";
 import { pruneJournal, type Keep } from "./prune.ts";
 import { createSessionTable } from "./session-table.ts";
 import { createSystemEvents } from "./system-events.ts";
+import type { TaskLook } from "./tasks.ts";
 import { createTexts } from "./texts.ts";
 import type { SpendLedger } from "../../types/spend/ledger.ts";
 
@@ -43,6 +51,7 @@ export interface JournalStats extends JournalCounts {
 export interface OpenJournal extends Journal {
   /** For operators. */
   readonly messages: MessageDesk;
+  readonly tasks: TaskLook;
   /** The ledger of model calls. */
   readonly spend: SpendLedger;
   /**
@@ -90,6 +99,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
     heard: (since, placeOf) => readHeard(commits, since, placeOf),
     prune: (keep) => pruneJournal(commits, clock.now(), keep),
     messages: createMessageDesk(commits, clock),
+    tasks: createTaskLook(commits),
     stats: async () => {
       const bytes = ((await fileSize(path)) ?? 0) + ((await fileSize(`${path}-wal`)) ?? 0);
       return commits.read((sql) => ({ ...readCounts(sql, clock.now()), bytes }));

@@ -9,6 +9,7 @@ import { pluginTotals, runTotals } from "./run-totals.ts";
 import type { Params, Row, Statements } from "./sqlite.ts";
 
 export { createSpendLedger } from "../spend/spend-ledger.ts";
+export { createTaskLook } from "./tasks.ts";
 
 const RECORD = `
   INSERT OR REPLACE INTO runs (run_id, session_key, agent, at, result, receipt, input, output, cost)

@@ -6,11 +6,12 @@ import { Commits } from "./commits.ts";
 import { readVersion } from "./database.ts";
 import { createInbox } from "./inbox/inbox.ts";
 import { openJournal } from "./journal.ts";
-import { createLedger, createSpendLedger } from "./ledger.ts";
+import { createLedger, createSpendLedger, createTaskLook } from "./ledger.ts";
 import { createMessageLook, type MessageLook } from "./messages.ts";
 import { createOutbox } from "./outbox.ts";
 import { createPairing } from "./pairing.ts";
 import { SCHEMA_VERSION } from "./schema.ts";
+import type { TaskLook } from "./tasks.ts";
 import { createTexts } from "./texts.ts";
 
 /** What can be read about runs. */
@@ -31,6 +32,11 @@ export interface SpendSource {
   readonly spend: Pick<SpendLedger, "lines" | "held">;
 }
 
+/** What can be read about detached work. */
+export interface TaskSource {
+  readonly tasks: TaskLook;
+}
+
 /** What can be read about strangers. */
 export interface StrangerSource {
   readonly pairing: Pick<PairingDesk, "list" | "turnedAway">;
@@ -42,7 +48,7 @@ export interface StrangerSource {
  */
 export async function openJournalToRead(
   path: string,
-): Promise<MessageSource & StrangerSource & SpendSource & { close(): Promise<void> }> {
+): Promise<MessageSource & StrangerSource & SpendSource & TaskSource & { close(): Promise<void> }> {
   const db = openCurrent(path);
   if (!db) return openJournal({ path, bootId: `reader-${process.pid}` });
   const commits = new Commits(db, path);
@@ -53,6 +59,7 @@ export async function openJournalToRead(
     outbox: createOutbox(commits, clock),
     texts: createTexts(commits, clock),
     messages: createMessageLook(commits),
+    tasks: createTaskLook(commits),
     pairing: createPairing(commits, clock),
     spend: createSpendLedger(commits, { bootId: "", clock }),
     async close() {

@@ -270,6 +270,7 @@ export const MIGRATIONS: readonly string[] = [
   UPDATE cron_runs SET agent = (SELECT agent FROM cron_jobs WHERE cron_jobs.id = cron_runs.job_id);
   CREATE INDEX runs_agent ON runs (agent, at);
   CREATE INDEX cron_runs_agent ON cron_runs (agent, ts);
+  CREATE INDEX inbox_tasks ON inbox (id) WHERE message ->> '$.options.kind' IN ('cron', 'subagent', 'hook');
   `,
 ];
 

@@ -9,6 +9,7 @@ export const GROUPS: Readonly<Record<string, readonly string[]>> = {
   "group:sessions": [
     "sessions_list",
     "sessions_history",
+    "sessions_search",
     "sessions_send",
     "sessions_spawn",
     "sessions_yield",

@@ -20,7 +20,15 @@ const PROFILES: Readonly<Record<ToolProfile, readonly string[]>> = {
     ..."group:fs group:runtime group:web group:memory group:sessions cron update_plan image".split(" "),
     ..."image_generate music_generate video_generate bundle-mcp".split(" "),
   ],
-  messaging: ["message", "sessions_list", "sessions_history", "sessions_send", "session_status", "bundle-mcp"],
+  messaging: [
+    "message",
+    "sessions_list",
+    "sessions_history",
+    "sessions_search",
+    "sessions_send",
+    "session_status",
+    "bundle-mcp",
+  ],
   full: ["*"],
 };
 
@@ -39,7 +47,7 @@ export const profilesWith = (name: string): readonly string[] =>
 /** Tools that no subagent has, unless `tools.subagents.tools` names them. */
 const NOT_OF_SUBAGENTS = ["gateway", "agents_list", "session_status", "cron", "sessions_send"];
 /** At the greatest depth there is nobody below whom they could concern. */
-const NOT_OF_THE_DEEPEST = ["subagents", "sessions_list", "sessions_history", "sessions_spawn"];
+const NOT_OF_THE_DEEPEST = ["subagents", "sessions_list", "sessions_history", "sessions_search", "sessions_spawn"];
 
 /**
  * What no client calls over HTTP unless `gateway.tools.allow` names it: the field's names, and those of this gateway for the same acts
@@ -52,7 +60,9 @@ const NOT_OVER_HTTP = [
 
 /** What runs have whose tools are confined to a sandbox. */
 const SANDBOX_ALLOW = [
-  ..."group:fs exec process image message sessions_list sessions_history sessions_send sessions_spawn".split(" "),
+  ..."group:fs exec process image message sessions_list sessions_history sessions_search sessions_send sessions_spawn".split(
+    " ",
+  ),
   ..."sessions_yield subagents session_status".split(" "),
 ];
 const SANDBOX_DENY = ["browser", "canvas", "nodes", "cron", "gateway"];

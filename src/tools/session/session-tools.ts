@@ -6,6 +6,7 @@ import { PLAN_TOOL, updatePlanTool } from "./plan.ts";
 import { sessionStatusTool, STATUS_TOOL } from "./status.ts";
 import { SPAWN_TOOL, spawnTool } from "./spawn.ts";
 import { SUBAGENTS_TOOL, subagentsTool } from "./subagents.ts";
+import { SEARCH_TOOL, searchTool } from "./search.ts";
 import { HISTORY_TOOL, historyTool, LIST_TOOL, listTool, SEND_TOOL, sendTool } from "./talk.ts";
 import { YIELD_TOOL, yieldTool } from "./yield.ts";
 
@@ -29,6 +30,7 @@ export const otherSessionTools = ({ subagents, talk }: OtherSessions): readonly 
   withActs(YIELD_TOOL, subagents, yieldTool),
   withActs(LIST_TOOL, talk, listTool),
   withActs(HISTORY_TOOL, talk, historyTool),
+  withActs(SEARCH_TOOL, talk, searchTool),
   withActs(SEND_TOOL, talk, sendTool),
 ];
 

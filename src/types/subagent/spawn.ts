@@ -1,5 +1,6 @@
 import type { Peer } from "../chat/message.ts";
 import type { AgentId, RunId, SessionKey } from "../ids.ts";
+import type { SessionHits, SessionSearch } from "./search.ts";
 
 /** The run that asks for another session, and what it can hand on. */
 export interface SessionAsker {
@@ -188,4 +189,12 @@ export interface SessionTalk {
     asker: SessionAsker,
   ): Promise<readonly SaidLine[] | string>;
   send(ask: SendAsk, asker: SessionAsker): Promise<SendAnswer>;
+  /** Messages of the sessions that the run may see, the best first. */
+  search(
+    ask: SessionSearch & {
+      readonly agentId?: string | undefined;
+      readonly sessionKeys?: readonly string[] | undefined;
+    },
+    asker: SessionAsker,
+  ): Promise<SessionHits>;
 }

@@ -146,6 +146,8 @@ describe.concurrent("a gateway with two agents", () => {
     const keys = (id: string, key: string) => JSON.stringify({ version: 1, profiles: { [id]: profile(key) } });
     write(join(home.stateDir, "credentials", "auth-profiles.json"), keys("acme:all", "key-of-all"));
     write(join(home.dir, "owl-keys", "auth-profiles.json"), keys("acme:owl", "key-of-owl"));
+    // Keys alone are no sign that another program keeps this directory.
+    write(join(home.stateDir, "agents", "main", "agent", "auth-profiles.json"), keys("acme:main", "key-of-main"));
     await home.start();
     world.model.answer((asked) => {
       if (asked.isAfterTool) return { text: `got: ${asked.toolText}` };
@@ -156,7 +158,7 @@ describe.concurrent("a gateway with two agents", () => {
     await world.told("yes");
     world.telegram.say("hello", { chat: GROUP });
     await world.told("yes", GROUP.id);
-    expect(world.model.calls.map(({ key }) => key)).toEqual(["key-of-all", "key-of-owl"]);
+    expect(world.model.calls.map(({ key }) => key)).toEqual(["key-of-main", "key-of-owl"]);
     world.telegram.say("show me the keys");
     expect((await world.told("got: ")).text).not.toContain("key-of-owl");
 
@@ -194,6 +196,11 @@ describe.concurrent("a gateway with two agents", () => {
     await world.told(/^\[Night Owl\]/);
     expect(existsSync(join(home.stateDir, "workspace-night-owl", "AGENTS.md"))).toBe(true);
     expect(readFileSync(home.configPath, "utf8")).toContain("night-owl");
+
+    // Also one that a person writes into the file gets a workspace.
+    const file = JSON.parse(readFileSync(home.configPath, "utf8")) as { agents: { list: object[] } };
+    await home.writeConfig({ ...file, agents: { ...file.agents, list: [...file.agents.list, { id: "wren" }] } });
+    await vi.waitUntil(() => existsSync(join(home.stateDir, "workspace-wren", "AGENTS.md")), PATIENCE);
 
     const removed = await home.run(["agents", "delete", "night-owl", "--force"]);
     expect(removed.code, removed.stderr).toBe(0);

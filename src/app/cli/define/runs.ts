@@ -1,5 +1,7 @@
 import { type Command, Option } from "commander";
 import type { RunListFlags, RunShowFlags } from "../commands/runs/runs.ts";
+import { TASK_STATUSES } from "../../../types/subagent/task.ts";
+import type { AuditFlags, ListFlags } from "../commands/tasks/tasks.ts";
 import { USAGE_GROUPS } from "../../runs/usage.ts";
 import type { UsageFlags } from "../commands/usage/usage.ts";
 import { wholeNumber, type Act } from "./act.ts";
@@ -7,6 +9,7 @@ import { wholeNumber, type Act } from "./act.ts";
 /** The commands about runs. */
 export function defineRuns(program: Command, act: Act): void {
   defineUsage(program, act);
+  defineTasks(program, act);
   const runs = program.command("runs").description("runs of agents: what they did, and why");
   runs
     .command("list", { isDefault: true })
@@ -41,4 +44,48 @@ function defineUsage(above: Command, act: Act): void {
     .option("--agent <id>", "only this agent's, by day")
     .option("--json", "for scripts")
     .action(act(async (io, flags: UsageFlags) => (await import("../commands/usage/usage.ts")).usage(io, flags)));
+}
+
+interface Json {
+  readonly json?: boolean;
+}
+
+/** `tasks …`: work that no message of a person waits for. */
+function defineTasks(program: Command, act: Act): void {
+  const tasks = program
+    .command("tasks")
+    .description("work in the background: runs of jobs, subagents, webhooks, commands");
+  tasks
+    .command("list", { isDefault: true })
+    .description("list them, the latest first (the default)")
+    .addOption(new Option("--status <status>", "only those").choices(TASK_STATUSES))
+    .option("--agent <id>", "only this agent's")
+    .option("--session <key>", "only those that this conversation asked for, or that work in it")
+    .option("--limit <count>", "most entries to list", wholeNumber(1, 500), 50)
+    .option("--json", "for scripts")
+    .action(act(async (io, flags: ListFlags) => (await import("../commands/tasks/tasks.ts")).tasksList(io, flags)));
+  tasks
+    .command("show")
+    .argument("<id>", "task, as the list names it")
+    .description("show one: what it was asked, how it went, what it answered")
+    .option("--json", "for scripts")
+    .action(
+      act(async (io, id: string, flags: Json) => (await import("../commands/tasks/tasks.ts")).tasksShow(io, id, flags)),
+    );
+  tasks
+    .command("cancel")
+    .argument("<id>", "task, as the list names it")
+    .description("end one that waits or runs")
+    .option("--json", "for scripts")
+    .action(
+      act(async (io, id: string, flags: Json) =>
+        (await import("../commands/tasks/tasks.ts")).tasksCancel(io, id, flags),
+      ),
+    );
+  tasks
+    .command("audit")
+    .description("find those that wait or run too long, failed in the last day, or whose answer did not arrive")
+    .option("--agent <id>", "only this agent's")
+    .option("--json", "for scripts")
+    .action(act(async (io, flags: AuditFlags) => (await import("../commands/tasks/tasks.ts")).tasksAudit(io, flags)));
 }

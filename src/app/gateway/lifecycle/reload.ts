@@ -1,3 +1,4 @@
+import { seedWorkspace } from "../../../prompt/bootstrap.ts";
 import type { ChannelContribution } from "../../../types/contribution.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
@@ -63,13 +64,23 @@ async function apply(parts: Parts, event: ConfigEvent, started: Config): Promise
   for (const key of waiting) if (event.changed.includes(key)) log.warn(`restart needed: ${key}`);
   if (mode === "restart") return;
   const stopped = channelsThatDiffer(event.loaded.config.channels, live.loaded.stops, event.loaded.stops);
+  const known = new Set(live.agents.map(({ workspace }) => workspace));
   live.replace(event.loaded);
+  await seedNew(live.agents, known, log);
   const replaced = await followPlugins(parts);
   applyLevels(parts, event.changed);
   for (const warning of event.loaded.warnings) log.warn(warning.text);
   log.info("config applied", { keys: event.changed.filter((key) => !waiting.includes(key)).join(" ") });
   const channels = [...new Set([...event.channels, ...stopped, ...replaced])];
   if (channels.length > 0) await parts.channels.restart(channels);
+}
+
+/** Makes the first files of workspaces that are new; the others were made at the start. An agent whose files cannot be made still answers. */
+async function seedNew(agents: Parts["live"]["agents"], known: ReadonlySet<string>, log: Parts["log"]): Promise<void> {
+  for (const { id, workspace, prompt } of agents) {
+    if (prompt.skipBootstrap || known.has(workspace)) continue;
+    await seedWorkspace(workspace).catch((error: unknown) => log.warn("workspace not made", { agent: id, error }));
+  }
 }
 
 /** Loads and unloads plugins as the current config says. Gives the ids of the channels that came, went or were replaced. */

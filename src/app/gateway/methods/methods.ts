@@ -12,6 +12,8 @@ import { policyMethods } from "./policy-methods.ts";
 import type { Parts } from "../parts.ts";
 import { runMethods } from "./run-methods.ts";
 import { sendMethods } from "./send-methods.ts";
+import { sessionSearchMethods } from "./session-search-methods.ts";
+import { taskMethods } from "./task-methods.ts";
 import { usageMethods } from "./usage-methods.ts";
 
 /** The gateway's methods in addition to the server's own. */
@@ -29,5 +31,7 @@ export const gatewayMethods = (parts: Parts): readonly Method[] => [
   ...policyMethods(parts),
   ...runMethods(parts),
   ...sendMethods(parts),
+  ...sessionSearchMethods(parts),
+  ...taskMethods(parts),
   ...usageMethods(parts),
 ];

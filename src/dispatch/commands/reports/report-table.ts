@@ -7,6 +7,7 @@ import { listCommands } from "./help.ts";
 import { MOST_TURNS, showHistory } from "./history.ts";
 import { showModels } from "./models.ts";
 import { showSubagents } from "./subagents.ts";
+import { showTasks } from "./tasks.ts";
 import { tellWhy } from "./why.ts";
 
 /** The commands that show what there is, of a conversation and to choose from. */
@@ -70,5 +71,13 @@ export const REPORT_COMMANDS: readonly Command[] = [
     choices: ["list", "info", "log", "stop", "spawn", "send", "steer"],
     at: "apart",
     run: showSubagents,
+  },
+  {
+    name: "tasks",
+    who: "conversation",
+    help: "Work in the background of this conversation: /tasks, or show or cancel with an id. An owner sees all of it: /tasks all.",
+    choices: ["list", "all"],
+    at: "apart",
+    run: showTasks,
   },
 ];

@@ -24,7 +24,7 @@ export interface DeleteFlags extends Json {
 const listed = z.looseObject({ total: z.number() });
 const deleted = z.looseObject({
   removedBindings: z.number(),
-  removed: z.array(z.looseObject({ path: z.string() })).default([]),
+  removed: z.array(z.looseObject({ path: z.string(), method: z.string() })).default([]),
   failed: z.array(z.looseObject({ path: z.string(), reason: z.string() })).default([]),
 });
 interface Deleted extends z.output<typeof deleted> {
@@ -41,7 +41,7 @@ export async function agentsDelete(io: Io, id: string, flags: DeleteFlags): Prom
   if (flags.json === true) writeJson(io, { agentId: id, ...done });
   else {
     io.out(`Removed the agent ${id}, its bindings (${done.removedBindings}) and its jobs (${done.removedJobs}).\n`);
-    for (const { path } of done.removed) io.out(`Moved to the trash: ${path}\n`);
+    for (const { path, method } of done.removed) if (method === "trash") io.out(`Moved to the trash: ${path}\n`);
   }
   for (const { path, reason } of done.failed) io.err(`${path} stays: ${reason}.\n`);
   return done.failed.length > 0 ? 1 : 0;

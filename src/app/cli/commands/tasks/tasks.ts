@@ -1,0 +1,196 @@
+import { z } from "zod";
+import type { TaskDesk, TaskStatus } from "../../../../types/subagent/task.ts";
+import { TASK_STATUSES } from "../../../../types/subagent/task.ts";
+import { OpenClawError } from "../../../../types/errors.ts";
+import { defined } from "../../../../utils/defined.ts";
+import { writeJson, type Io } from "../../io.ts";
+import { pairs, showDuration, table } from "../../table.ts";
+import { cleanText } from "../../terminal-text.ts";
+import { askTasks } from "./task-source.ts";
+
+const time = z.number().optional();
+const text = z.string().optional();
+const taskShape = z.looseObject({
+  id: z.string(),
+  kind: z.string(),
+  status: z.enum(TASK_STATUSES),
+  title: z.string(),
+  agentId: text,
+  sessionKey: text,
+  childSessionKey: text,
+  runId: text,
+  sourceId: text,
+  createdAt: time,
+  startedAt: time,
+  endedAt: time,
+  toolUseCount: z.number().optional(),
+  lastToolName: text,
+  error: text,
+  terminalSummary: text,
+  deliveryStatus: text,
+  prompt: text,
+  result: text,
+});
+type Task = z.output<typeof taskShape>;
+const page = z.looseObject({ tasks: z.array(taskShape), nextCursor: text });
+const found = z.looseObject({ task: taskShape });
+const cancelled = z.looseObject({
+  found: z.boolean(),
+  cancelled: z.boolean(),
+  reason: text,
+  task: taskShape.optional(),
+});
+
+interface Json {
+  readonly json?: boolean;
+}
+
+export interface ListFlags extends Json {
+  readonly status?: TaskStatus;
+  readonly agent?: string;
+  readonly session?: string;
+  readonly limit: number;
+}
+
+/** Lists detached work, the latest first. */
+export async function tasksList(io: Io, flags: ListFlags): Promise<number> {
+  const tasks = await tasksOf(io, flags);
+  if (flags.json === true) writeJson(io, { count: tasks.length, tasks });
+  else if (tasks.length === 0) io.out("There is no such task.\n");
+  else io.out(table(io, ["TASK", "KIND", "STATUS", "AGENT", "AGE", "TOOK", "TITLE"], tasks.map(cells)));
+  return 0;
+}
+
+async function tasksOf(io: Io, { status, agent, session, limit }: ListFlags): Promise<readonly Task[]> {
+  const params = { limit, ...defined({ status, agentId: agent, sessionKey: session }) };
+  const here = (desk: TaskDesk) =>
+    desk.list({ limit, statuses: status && [status], agentId: agent, sessionKey: session });
+  return (await askTasks(io, { method: "tasks.list", params, shape: page, here })).tasks;
+}
+
+function cells({ id, kind, status, agentId = "", createdAt, startedAt, endedAt, title }: Task): readonly string[] {
+  const now = Date.now();
+  const took = startedAt === undefined ? "" : showDuration((endedAt ?? now) - startedAt);
+  const age = createdAt === undefined ? "" : showDuration(now - createdAt);
+  return [id, kind, status.replace("_", " "), agentId, age, took, cleanText(title)];
+}
+
+/** Shows one task with what it was asked and what it answered. Throws NOT_FOUND. */
+export async function tasksShow(io: Io, id: string, { json }: Json): Promise<number> {
+  const { task } = await askTasks(io, {
+    method: "tasks.get",
+    params: { taskId: id },
+    shape: found,
+    here: async (desk) => {
+      const task = await desk.get(id);
+      if (!task) throw noTask(id);
+      return { task };
+    },
+  });
+  if (json === true) writeJson(io, task);
+  else io.out(storyText(io, task));
+  return 0;
+}
+
+function storyText(io: Io, task: Task): string {
+  const at = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms).toLocaleString("sv-SE"));
+  const tools = task.toolUseCount === undefined ? undefined : `${task.toolUseCount} calls, ${task.lastToolName} last`;
+  const head = pairs(io, [
+    ["Task", task.id],
+    ["Kind", task.kind],
+    ["Title", cleanText(task.title)],
+    ["Status", task.status.replace("_", " ")],
+    ["Why", task.error ?? task.terminalSummary],
+    ["Agent", task.agentId],
+    ["Asked for by", task.sessionKey],
+    ["Works in", task.childSessionKey],
+    ["Job", task.sourceId],
+    ["Run", task.runId],
+    ["Created", at(task.createdAt)],
+    ["Started", at(task.startedAt)],
+    ["Ended", at(task.endedAt)],
+    ["Tools", tools],
+    ["Delivery", task.deliveryStatus?.replace("_", " ")],
+  ]);
+  const part = (name: string, said = "") => (said === "" ? "" : `\n${name}:\n${cleanText(said)}\n`);
+  return `${head}${part("Asked", task.prompt)}${part("Answered", task.result)}`;
+}
+
+/** Ends a task that has not ended. Exits with 1 when it was not ended. Throws NOT_FOUND. */
+export async function tasksCancel(io: Io, id: string, { json }: Json): Promise<number> {
+  const done = await askTasks(io, {
+    method: "tasks.cancel",
+    params: { taskId: id },
+    shape: cancelled,
+    changes: true,
+    here: (desk) => desk.cancel(id),
+  });
+  if (!done.found) throw noTask(id);
+  if (json === true) writeJson(io, done);
+  else if (done.cancelled) io.out(`${id} is cancelled.\n`);
+  else io.err(`${id} was not cancelled: ${done.reason}.\n`);
+  return done.cancelled ? 0 : 1;
+}
+
+const noTask = (id: string): OpenClawError =>
+  new OpenClawError("NOT_FOUND", { message: `There is no task ${id}.`, fix: "See openclaw tasks list." });
+
+/** Milliseconds after which a task should have begun, and ended. */
+const LATE_MS = 10 * 60_000;
+const LONG_MS = 60 * 60_000;
+const MOST_AUDITED = 500;
+
+interface Finding {
+  readonly code: "stale_queued" | "stale_running" | "delivery_failed" | "failed";
+  readonly taskId: string;
+  readonly message: string;
+}
+
+export interface AuditFlags extends Json {
+  readonly agent?: string;
+}
+
+/** Looks for tasks that need a person. Exits with 1 when there are any. */
+export async function tasksAudit(io: Io, { agent, json }: AuditFlags): Promise<number> {
+  const tasks = await tasksOf(io, { limit: MOST_AUDITED, ...defined({ agent }) });
+  const findings = tasks.flatMap((task) => findingsIn(task, Date.now()));
+  if (json === true) writeJson(io, { tasks: tasks.length, findings });
+  else if (findings.length === 0) io.out(`Nothing is wrong with the last ${tasks.length} tasks.\n`);
+  else
+    io.out(
+      table(
+        io,
+        ["TASK", "FINDING", ""],
+        findings.map((one) => [one.taskId, one.code, one.message]),
+      ),
+    );
+  return findings.length > 0 ? 1 : 0;
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+
+function findingsIn(task: Task, now: number): readonly Finding[] {
+  const found = OPEN.has(task.status) ? whyLate(task, now) : whyBad(task, now);
+  return found ? [{ ...found, taskId: task.id }] : [];
+}
+
+type Reason = Omit<Finding, "taskId">;
+
+const OPEN: ReadonlySet<TaskStatus> = new Set<TaskStatus>(["queued", "running"]);
+
+function whyLate({ status, createdAt = 0, startedAt = 0 }: Task, now: number): Reason | undefined {
+  const isQueued = status === "queued";
+  const age = now - (isQueued ? createdAt : startedAt);
+  if (age <= (isQueued ? LATE_MS : LONG_MS)) return undefined;
+  return isQueued
+    ? { code: "stale_queued", message: `has waited for ${showDuration(age)}` }
+    : { code: "stale_running", message: `has run for ${showDuration(age)}` };
+}
+
+function whyBad({ status, endedAt = 0, error, deliveryStatus }: Task, now: number): Reason | undefined {
+  if (now - endedAt > DAY_MS) return undefined;
+  if (status === "failed" || status === "timed_out")
+    return { code: "failed", message: cleanText(error ?? "it took too long") };
+  if (deliveryStatus !== "failed") return undefined;
+  return { code: "delivery_failed", message: "its answer did not arrive, or may not have" };
+}

@@ -1,0 +1,53 @@
+import { z } from "zod";
+import { resolveAlias } from "../../../sessions/keys.ts";
+import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
+import { ofAgent } from "../../../types/run/agent-filter.ts";
+import { TASK_STATUSES } from "../../../types/subagent/task.ts";
+import type { Parts } from "../parts.ts";
+
+const status = z.enum(TASK_STATUSES);
+const one = z.looseObject({ taskId: z.string().min(1).max(200) });
+
+/** The protocol's methods for detached work. */
+export const taskMethods = ({ live, tasks }: Pick<Parts, "live" | "tasks">): readonly Method[] => [
+  defineMethod({
+    name: "tasks.list",
+    scope: "operator.read",
+    params: z.looseObject({
+      status: z.union([status, z.array(status)]).optional(),
+      agentId: z.string().min(1).optional(),
+      sessionKey: z.string().min(1).optional(),
+      limit: z.int().min(1).max(500).default(100),
+      cursor: z
+        .string()
+        .regex(/^\d{1,15}$/)
+        .optional(),
+    }),
+    run: async ({ status: wanted, agentId, sessionKey, limit, cursor }) => {
+      const { id } = live.defaultAgent;
+      return tasks.list({
+        limit,
+        cursor,
+        statuses: typeof wanted === "string" ? [wanted] : wanted,
+        sessionKey: sessionKey === undefined ? undefined : resolveAlias(sessionKey, id),
+        ...ofAgent(agentId, id),
+      });
+    },
+  }),
+  defineMethod({
+    name: "tasks.get",
+    scope: "operator.read",
+    params: one,
+    run: async ({ taskId }) => {
+      const task = await tasks.get(taskId);
+      if (!task) throw new MethodError("NOT_FOUND", `there is no task ${taskId}`);
+      return { task };
+    },
+  }),
+  defineMethod({
+    name: "tasks.cancel",
+    scope: "operator.write",
+    params: one,
+    run: ({ taskId }) => tasks.cancel(taskId),
+  }),
+];

@@ -34,6 +34,7 @@ export const ERROR_CODES = {
   CHANNEL_MISSING: { exit: 2 },
   MODEL_UNKNOWN: { exit: 78 },
   MODEL_KEY_MISSING: { exit: 78 },
+  MCP_LOGIN: { exit: 78 },
   ENGINE_MISSING: { exit: 78 },
   ENGINE_UNUSABLE: { exit: 78 },
   PLUGIN_INVALID: { exit: 1 },

@@ -108,6 +108,21 @@ describe("web_fetch", () => {
     expect((await fetch({ url: url("/b") })).isError).toBe(true);
   });
 
+  it("drops what a style hides by another name, in a layer, or on a wide screen", async () => {
+    const style = `.a{display:var(--gone)} .b{display:var(--none-such, none)} :root{--gone:none}
+      @layer base { .c{display:none} @supports (display:grid) { .d{visibility:hidden} } }
+      @media screen { .e{display:none} } @media (min-width: 600px) { .f{display:none} }
+      @media (max-width: 600px) { .x{display:none} } @media print { .y{display:none} } .z{display:var(--shown)}
+      :root{--shown:block}`;
+    const hidden = [..."abcdef"].map((name) => `<p class="${name}">HIDDEN-${name}</p>`).join("");
+    const shown = [..."xyz"].map((name) => `<p class="${name}">SEEN-${name}</p>`).join("");
+    const inline = '<p style="--h: none; display: var(--h)">HIDDEN-inline</p>';
+    show("/styled", page(`<style>${style}</style>${shown}${hidden}${inline}`));
+    const text = textOf(await made()({ url: url("/styled") }));
+    expect(text.match(/HIDDEN-\w+/g)).toBeNull();
+    expect(text.match(/SEEN-\w/g)).toEqual(["SEEN-x", "SEEN-y", "SEEN-z"]);
+  });
+
   it("reads pages that leave out what HTML lets them: the tags around the title, the encoding, and the type", async () => {
     const fetched = made();
     show("/bare", "<title>Bare &amp; short</title><svg><title>icon</title></svg><p>Some text</p>");

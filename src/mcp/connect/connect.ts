@@ -55,7 +55,12 @@ export async function connect(
   const { signal } = ports;
   const request = { timeout: config.connectionTimeoutMs, ...(signal && { signal }) };
   if (config.command === undefined) {
-    const link = await connectHttp(() => makeClient(ports), config, { maxBytes: MOST_BYTES, ...ports }, request);
+    const link = await connectHttp(
+      () => makeClient(ports),
+      { name, config },
+      { maxBytes: MOST_BYTES, ...ports },
+      request,
+    );
     link.client.onclose = () => events.closed(link.why());
     return link;
   }

@@ -1,3 +1,4 @@
+import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.js";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { RequestOptions } from "@modelcontextprotocol/sdk/shared/protocol.js";
@@ -5,12 +6,16 @@ import { guardedFetch, type GuardedFetch } from "../../utils/net/guarded-fetch.t
 import type { Resolve } from "../../utils/net/safe-fetch.ts";
 import type { Log } from "../../types/log.ts";
 import type { McpServerConfig } from "../config.ts";
+import { fetchWithLogin } from "../oauth/login-fetch.ts";
+import { LoginFile } from "../oauth/login-file.ts";
+import { loginProvider } from "../oauth/provider.ts";
 import { FloodGuard } from "./flood-guard.ts";
 
 export interface HttpOptions {
   readonly maxBytes: number;
   readonly log: Pick<Log, "error">;
   readonly resolve?: Resolve | undefined;
+  readonly stateDir: string;
 }
 
 /** A connection over HTTP. */
@@ -29,7 +34,7 @@ const GOODBYE_MS = 2000;
 /** Connects to a server over HTTP, with the transport of the config or the one that the server knows. Rejects when it cannot. */
 export async function connectHttp(
   makeClient: () => Promise<Client>,
-  config: McpServerConfig,
+  { name, config }: { readonly name: string; readonly config: McpServerConfig },
   options: HttpOptions,
   request: RequestOptions,
 ): Promise<HttpLink> {
@@ -42,24 +47,53 @@ export async function connectHttp(
   });
   const headers = Object.fromEntries(Object.entries(config.headers).map(([name, value]) => [name, value.reveal()]));
   const flood = new FloodGuard(options.log);
-  const how = { how: { fetch: flood.counting(guard.fetch), requestInit: { headers } }, request, flood };
+  const login = await loginAt(name, config, options.stateDir);
+  const fetch = login ? fetchWithLogin(guard.fetch, url, Object.keys(headers)) : guard.fetch;
+  const how = {
+    how: { fetch: flood.counting(fetch), requestInit: { headers }, ...(login && { authProvider: login }) },
+    request,
+    flood,
+  };
   try {
     if (config.transport === "sse") return await overSse(makeClient, url, guard, how);
     return await overStreamable(makeClient, url, guard, how);
   } catch (error) {
-    if (config.transport !== undefined || !isNotStreamable(error)) return await failed(guard, error);
+    if (config.transport !== undefined || !isNotStreamable(error)) return await failed(guard, name, error);
   }
   try {
     return await overSse(makeClient, url, guard, how);
   } catch (error) {
-    return failed(guard, error);
+    return failed(guard, name, error);
   }
 }
 
-async function failed(guard: GuardedFetch, error: unknown): Promise<never> {
-  await guard.close();
-  throw error;
+/** The login that somebody has made at the server, unless the config has one in its headers; undefined when there is none. */
+async function loginAt(
+  name: string,
+  config: McpServerConfig,
+  stateDir: string,
+): Promise<OAuthClientProvider | undefined> {
+  if (Object.keys(config.headers).some((header) => header.toLowerCase() === "authorization")) return undefined;
+  const file = new LoginFile(stateDir, name, config.url ?? "");
+  const { client, tokens } = await file.read();
+  if (!tokens) return undefined;
+  return loginProvider(file, {
+    redirectUrl: client?.redirect_uris?.[0] ?? "http://127.0.0.1/callback",
+    open: () => {
+      throw new Error(loginText(name));
+    },
+  });
 }
+
+const loginText = (name: string): string => `it wants a login: run openclaw mcp login ${name}`;
+
+async function failed(guard: GuardedFetch, name: string, error: unknown): Promise<never> {
+  await guard.close();
+  throw isUnauthorized(error) ? new Error(loginText(name), { cause: error }) : error;
+}
+
+const isUnauthorized = (error: unknown): boolean =>
+  error instanceof Error && (error.name === "UnauthorizedError" || ("code" in error && error.code === 401));
 
 const isNotStreamable = (error: unknown): boolean =>
   error instanceof Error && "code" in error && typeof error.code === "number" && NOT_STREAMABLE.has(error.code);
@@ -68,6 +102,7 @@ interface How {
   readonly how: {
     readonly fetch: GuardedFetch["fetch"];
     readonly requestInit: { readonly headers: Record<string, string> };
+    readonly authProvider?: OAuthClientProvider;
   };
   readonly request: RequestOptions;
   readonly flood: FloodGuard;

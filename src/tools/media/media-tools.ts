@@ -7,5 +7,6 @@ import { pdfTool } from "./pdf/pdf.ts";
 export const mediaTools = (ports: DrawPorts): readonly ToolContribution[] => [
   { name: "pdf", forRun: (scene) => pdfTool(scene, ports) },
   { name: "image", forRun: (scene) => imageTool(scene, ports) },
-  { name: "image_generate", forRun: (scene) => imageGenerateTool(scene, ports) },
+  // An image costs as much as many answers.
+  { name: "image_generate", namedFor: "guests", forRun: (scene) => imageGenerateTool(scene, ports) },
 ];

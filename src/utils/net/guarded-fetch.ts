@@ -52,10 +52,11 @@ export async function guardedFetch(options: GuardOptions): Promise<GuardedFetch>
 
 const METHODS = ["GET", "POST", "DELETE"] as const;
 
-function requestOf({ method = "GET", headers, body, signal }: RequestInit) {
+function requestOf({ method = "GET", headers, body: given, signal }: RequestInit) {
+  const body = given instanceof URLSearchParams ? given.toString() : given;
   const known = METHODS.find((one) => one === method.toUpperCase());
   if (!known || (body !== undefined && body !== null && typeof body !== "string"))
-    throw new Error("a guarded request is GET, POST or DELETE, and its body is text");
+    throw new Error("a guarded request is GET, POST or DELETE, and its body is text or a form");
   return {
     method: known,
     headers: Object.fromEntries(new Headers(headers)),

@@ -1,6 +1,9 @@
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { mediaTools } from "../../../src/tools/media/media-tools.ts";
+import { webFetchConfig } from "../../../src/tools/web/config.ts";
+import { keepInWorkspace } from "../../../src/utils/files/keep-in-workspace.ts";
 import { png } from "../../kit/pictures.ts";
 import { EYES, openMediaKit, type Given, type MediaKit } from "./media-kit.ts";
 
@@ -18,6 +21,11 @@ describe("the tool image_generate", () => {
     expect(kit.tools().map(({ name }) => name)).toContain("image_generate");
     const without = kit.tools({ draws: false });
     expect(without.map(({ name }) => name)).not.toContain("image_generate");
+  });
+
+  it("is for guests only where a list names it", () => {
+    const ports = { web: () => webFetchConfig.parse({}), mediaDir: kit.received, keep: keepInWorkspace };
+    expect(mediaTools(ports).find(({ name }) => name === "image_generate")).toMatchObject({ namedFor: "guests" });
   });
 
   it("keeps what is drawn in the workspace, and names the marks that send it", async () => {

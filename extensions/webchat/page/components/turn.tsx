@@ -2,9 +2,11 @@ import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Chat } from "../chat.ts";
 import { count, dollars } from "../format.ts";
+import { planOf, withLastPlan } from "../plan.ts";
 import type { Part } from "../transcript.ts";
 import type { ShownTurn } from "../view.ts";
 import { Markdown } from "./markdown.tsx";
+import { PlanCard } from "./plan.tsx";
 import { ToolCall } from "./tool.tsx";
 
 const SPEAKERS = { user: "You", assistant: "Agent", note: "Note" } as const;
@@ -17,12 +19,12 @@ export function TurnView(props: { turn: ShownTurn; chat: Chat }): VNode {
       <li class={turn.delivery === "waiting" ? "turn user waiting" : `turn ${turn.role}`}>
         <Speaker turn={turn} />
         <div class="said">
-          {turn.parts.map((part, index) => (
+          {withLastPlan(turn.parts).map((part, index, parts) => (
             <PartView
               key={part.kind === "tool" ? part.id : index}
               part={part}
               turn={turn}
-              growing={turn.live === true && index === turn.parts.length - 1}
+              growing={turn.live === true && index === parts.length - 1}
             />
           ))}
           {turn.live === true && turn.parts.at(-1)?.kind !== "text" && <Working phase={turn.phase} />}
@@ -41,7 +43,7 @@ function Speaker(props: { turn: ShownTurn }): VNode {
   return sender === undefined ? <span class="unseen">{SPEAKERS[role]}:</span> : <span class="sender">{sender}</span>;
 }
 
-function PartView(props: { part: Part; turn: ShownTurn; growing: boolean }): VNode {
+function PartView(props: { part: Part; turn: ShownTurn; growing: boolean }): VNode | null {
   const { part, turn, growing } = props;
   switch (part.kind) {
     case "text":
@@ -55,8 +57,10 @@ function PartView(props: { part: Part; turn: ShownTurn; growing: boolean }): VNo
       );
     case "image":
       return <img class="picture" src={part.src} alt={part.name} />;
-    case "tool":
-      return <ToolCall part={part} />;
+    case "tool": {
+      const plan = planOf(part);
+      return plan ? <PlanCard plan={plan} /> : <ToolCall part={part} />;
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { LoginFlags } from "../commands/mcp/mcp-login.ts";
 import type { ServeFlags } from "../commands/mcp/mcp-serve.ts";
 import type { Act } from "./act.ts";
 
@@ -24,6 +25,22 @@ export function defineMcp(program: Command, act: Act): void {
         (await import("../commands/mcp/mcp-probe.ts")).mcpProbe(io, name, options),
       ),
     );
+  mcp
+    .command("login")
+    .argument("<name>", "server of the config that has an address")
+    .description("log in at a server that wants a login (OAuth), in the browser")
+    .option("--scope <scope>", "what to ask for, in the server's own words")
+    .option("--port <port>", "port of this machine at which the browser comes back; any free one unless given")
+    .action(
+      act(async (io, name: string, options: LoginFlags) =>
+        (await import("../commands/mcp/mcp-login.ts")).mcpLogin(io, name, options),
+      ),
+    );
+  mcp
+    .command("logout")
+    .argument("<name>", "server of the config")
+    .description("forget the login at a server")
+    .action(act(async (io, name: string) => (await import("../commands/mcp/mcp-login.ts")).mcpLogout(io, name)));
   mcp
     .command("serve")
     .description("offer the gateway's sessions and agents to an MCP client over standard input and output")

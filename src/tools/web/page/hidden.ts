@@ -23,7 +23,7 @@ export function isHidden(name: string, attributes: Attributes, rules: StyleRules
   if (name === "html" || name === "body") return false;
   if (saysHidden(name, attributes)) return true;
   const { style, class: classes, id } = attributes;
-  if (style !== undefined && hides(declarationsIn(style))) return true;
+  if (style !== undefined && hides(rules.resolved(declarationsIn(style)))) return true;
   const names = classes === undefined ? [] : classes.split(/\s+/).filter((one) => one !== "");
   return isHiddenByClass(names.map((one) => one.toLowerCase())) || rules.hide({ name, id, classes: names });
 }

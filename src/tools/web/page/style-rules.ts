@@ -1,8 +1,13 @@
-import { declarationsIn, hides, withoutComments } from "./style.ts";
+import { type Declarations, declarationsIn, hides, withoutComments } from "./style.ts";
 
 /** Characters of all style sheets of a page that are read. */
 const MOST_SHEETS = 400_000;
-const MOST_RULES = 2000;
+const MOST_RULES = 10_000;
+/** Conditions in each other. */
+const MOST_DEPTH = 5;
+/** Layers, what browsers support, and screens that are not narrow. */
+const APPLIES =
+  /^@(?:layer\b|supports\b(?!\s+not)|media\s+(?:only\s+)?(?:all|screen)?\s*(?:(?:and\s*)?\(\s*min-width\s*:\s*\d{1,3}(?:\.\d+)?px\s*\)\s*)?$)/i;
 
 interface Looks {
   readonly name: string;
@@ -19,6 +24,9 @@ interface Selector {
 /** The rules of a page's own style sheets that hide elements by one id or by classes. */
 export class StyleRules {
   readonly #byKey = new Map<string, Selector[]>();
+  /** The custom properties of the page, wherever they are set; the last of each name. */
+  readonly #named = new Map<string, string>();
+  readonly #rules: { readonly prelude: string; readonly style: Declarations }[] = [];
   #count = 0;
 
   constructor(html: string) {
@@ -28,6 +36,16 @@ export class StyleRules {
       this.#read(withoutComments(sheet.slice(0, left)));
       left -= sheet.length;
     }
+    // A property may be set after the rule that uses it.
+    for (const { prelude, style } of this.#rules) if (hides(this.resolved(style))) this.#add(prelude);
+  }
+
+  /** The declarations with the values of custom properties in place of their names. */
+  resolved(style: Declarations): Declarations {
+    const uses = [...style].filter(([, value]) => value.includes("var("));
+    if (uses.length === 0) return style;
+    const own = (name: string) => style.get(name) ?? this.#named.get(name);
+    return new Map([...style, ...uses.map(([name, value]): [string, string] => [name, valueOf(value, own)])]);
   }
 
   hide({ name, id, classes }: Looks): boolean {
@@ -45,18 +63,28 @@ export class StyleRules {
     );
   }
 
-  /** Only rules outside of `@media` and its like, which may not apply. */
-  #read(sheet: string): void {
-    for (let at = 0; this.#count < MOST_RULES;) {
+  /** Rules, and those inside of what applies on a wide screen; not those of other conditions. */
+  #read(sheet: string, depth = 0): void {
+    for (let at = 0; this.#rules.length < MOST_RULES;) {
       const open = sheet.indexOf("{", at);
       if (open < 0) return;
       const before = sheet.slice(at, open);
       const prelude = before.slice(before.lastIndexOf(";") + 1).trim();
       const close = prelude.startsWith("@") ? endOfBlock(sheet, open) : sheet.indexOf("}", open);
       if (close < 0) return;
-      if (!prelude.startsWith("@") && hides(declarationsIn(sheet.slice(open + 1, close)))) this.#add(prelude);
+      const block = sheet.slice(open + 1, close);
+      if (!prelude.startsWith("@")) this.#take(prelude, block);
+      else if (depth < MOST_DEPTH && APPLIES.test(prelude)) this.#read(block, depth + 1);
       at = close + 1;
     }
+  }
+
+  #take(prelude: string, block: string): void {
+    const style = declarationsIn(block);
+    for (const [name, value] of style) if (name.startsWith("--")) this.#named.set(name, value);
+    // Whether a value that is elsewhere hides is found when all is read.
+    const mayHide = hides(style) || [...style.values()].some((value) => value.includes("var("));
+    if (mayHide) this.#rules.push({ prelude, style });
   }
 
   #add(prelude: string): void {
@@ -70,6 +98,13 @@ export class StyleRules {
       this.#count += 1;
     }
   }
+}
+
+/** A value in which `var(--name, fallback)` stands. */
+function valueOf(value: string, named: (name: string) => string | undefined): string {
+  return value.replaceAll(/var\(\s*(--[\w-]{1,100})\s*(?:,([^()]{0,200}))?\)/g, (_whole, name: string, other = "") =>
+    (named(name) ?? String(other)).trim(),
+  );
 }
 
 /** One element without its surroundings: `p.note`, `#box`, `.a.b`. */

@@ -1,0 +1,84 @@
+import { randomBytes } from "node:crypto";
+import type { McpServerConfig } from "../config.ts";
+import { guardedFetch } from "../../utils/net/guarded-fetch.ts";
+import { broughtBy, openCallback } from "./callback.ts";
+import { fetchWithLogin } from "./login-fetch.ts";
+import { type Login, LoginFile } from "./login-file.ts";
+import { loginProvider } from "./provider.ts";
+
+/** Bytes of an answer of the server of the logins. */
+const MOST_BYTES = 1024 * 1024;
+
+/** How a login talks with a person. */
+export interface LoginTalk {
+  /** Shows the address at which to log in. */
+  show(url: URL): void;
+  /** The address that a person pastes when the browser is on another machine; never resolves where nobody can. */
+  pasted(signal: AbortSignal): Promise<string>;
+  readonly signal: AbortSignal;
+}
+
+interface LoginWish {
+  readonly name: string;
+  readonly config: McpServerConfig;
+  readonly stateDir: string;
+  readonly scope?: string | undefined;
+  /** Of this machine, at which the browser comes back; any free one when unset. */
+  readonly port?: number | undefined;
+}
+
+/** Logs in at a server and keeps the login; gives its file. Rejects with a text when it does not work; an earlier login then stays. */
+export async function logIn({ name, config, stateDir, scope, port }: LoginWish, talk: LoginTalk): Promise<string> {
+  const { auth } = await import("@modelcontextprotocol/sdk/client/auth.js");
+  const serverUrl = new URL(config.url ?? "");
+  const { allowedHostnames: privateHosts, dangerouslyAllowPrivateNetwork: allowPrivate } = config.ssrfPolicy;
+  const guard = await guardedFetch({ maxBytes: MOST_BYTES, privateHosts, allowPrivate });
+  const state = randomBytes(24).toString("base64url");
+  const callback = await openCallback(state, port);
+  // Nothing of an unfinished login is kept.
+  let login: Login = {};
+  const store = { read: async () => login, write: async (next: Login) => void (login = next) };
+  const provider = loginProvider(store, { redirectUrl: callback.url, scope, state, open: (url) => talk.show(url) });
+  const options = {
+    serverUrl,
+    fetchFn: fetchWithLogin(guard.fetch, serverUrl, []),
+    ...(scope !== undefined && { scope }),
+  };
+  try {
+    if ((await auth(provider, options)) === "REDIRECT") {
+      const authorizationCode = await codeFrom(callback.brought, state, talk);
+      await auth(provider, { ...options, authorizationCode });
+    }
+    const file = new LoginFile(stateDir, name, config.url ?? "");
+    await file.write(login);
+    return file.path;
+  } finally {
+    callback.close();
+    await guard.close();
+  }
+}
+
+async function codeFrom(
+  brought: Promise<ReturnType<typeof broughtBy>>,
+  state: string,
+  { pasted, signal }: LoginTalk,
+): Promise<string> {
+  const over = new AbortController();
+  const stopped = Promise.withResolvers<never>();
+  const stop = (): void => stopped.reject(new Error("nobody came back from the browser in time"));
+  signal.addEventListener("abort", stop, { once: true });
+  const typed = pasted(over.signal).then((text) => {
+    const address = URL.parse(text.trim());
+    return (
+      (address && broughtBy(address.searchParams, state)) ?? { refused: "the pasted address is not of this login" }
+    );
+  });
+  try {
+    const found = await Promise.race([brought, typed, stopped.promise]);
+    if (found && "code" in found) return found.code;
+    throw new Error(`the login was refused: ${found?.refused ?? "no code came back"}`);
+  } finally {
+    over.abort();
+    signal.removeEventListener("abort", stop);
+  }
+}

@@ -1,0 +1,95 @@
+import { createHash } from "node:crypto";
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { makePrivateDir, writeAtomic } from "../../store/disk.ts";
+import { Secret } from "../../types/secret.ts";
+import { isMissing } from "../../utils/missing.ts";
+
+const tokens = z.looseObject({
+  access_token: z.string().min(1),
+  token_type: z.string(),
+  refresh_token: z.string().optional(),
+  expires_in: z.number().optional(),
+  scope: z.string().optional(),
+});
+const client = z.looseObject({
+  client_id: z.string().min(1),
+  client_secret: z.string().optional(),
+  redirect_uris: z.array(z.string()).optional(),
+});
+const login = z.object({
+  server: z.string(),
+  url: z.string(),
+  /** How the server of the logins knows this gateway. */
+  client: client.optional(),
+  tokens: tokens.optional(),
+});
+
+export type Login = Pick<z.output<typeof login>, "client" | "tokens">;
+
+/** Where a login is kept. */
+export interface LoginStore {
+  read(): Promise<Login>;
+  write(login: Login): Promise<void>;
+}
+
+/**
+ * The login at one MCP server: `credentials/mcp/<name>-<hash>.json`, mode 0600. It is for one address: a server of the same name at another
+ * address has none.
+ */
+export class LoginFile implements LoginStore {
+  readonly path: string;
+  readonly #dir: string;
+  readonly #server: string;
+  readonly #url: string;
+
+  constructor(stateDir: string, server: string, url: string) {
+    const hash = createHash("sha256").update(`${server}\n${url}`).digest("hex").slice(0, 16);
+    this.#dir = join(stateDir, "credentials", "mcp");
+    this.path = join(this.#dir, `${server.replaceAll(/[^A-Za-z0-9_-]/g, "-").slice(0, 40)}-${hash}.json`);
+    this.#server = server;
+    this.#url = url;
+  }
+
+  /** Empty when nobody has logged in. Its secrets are known to the process from then on. Rejects when the file cannot be read. */
+  async read(): Promise<Login> {
+    const text = await readFile(this.path, "utf8").catch((error: unknown) => {
+      if (isMissing(error)) return undefined;
+      throw error;
+    });
+    if (text === undefined) return {};
+    const read = login.safeParse(parsed(text));
+    if (!read.success) throw new Error(`${this.path} cannot be read: run openclaw mcp login ${this.#server} again`);
+    remember(read.data);
+    return read.data;
+  }
+
+  async write({ client: known, tokens: given }: Login): Promise<void> {
+    await makePrivateDir(this.#dir);
+    const content = { server: this.#server, url: this.#url, client: known, tokens: given };
+    remember(content);
+    await writeAtomic(this.path, `${JSON.stringify(content, undefined, 2)}\n`);
+  }
+
+  /** False when there was none. */
+  async remove(): Promise<boolean> {
+    const { tokens: had } = await this.read().catch(() => ({ tokens: true }));
+    await rm(this.path, { force: true });
+    return had !== undefined;
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** So that no log and no error shows them. */
+function remember({ client: known, tokens: given }: Login): void {
+  for (const value of [given?.access_token, given?.refresh_token, known?.client_secret])
+    if (value !== undefined) Secret.remember(value);
+}

@@ -35,14 +35,15 @@ export interface DirectiveFilter {
 /** A model says this instead of a reply when nothing is to be sent. */
 export const SILENT_TOKEN = "NO_REPLY";
 
-const NAMES = ["reply_to_current", "reply_to", "media", "audio_as_voice", "tts"];
+const NAMES = ["reply_to_current", "reply_to", "media", "audio_as_voice", "tts", "/tts"];
 /** Two brackets and the first letter of a name, so that the end of other text in brackets is not looked for. */
-const BEGINNING = String.raw`\[(?:$|\[\s*(?:$|[rmat]))`;
+const BEGINNING = String.raw`\[(?:$|\[\s*(?:$|[rmat/]))`;
 const BEGINS = new RegExp(`^${BEGINNING}`, "i");
 const BEGINNINGS = new RegExp(BEGINNING, "gi");
-const BODIES = /^(?:(reply_to_current)|reply_to\s*:\s*(.*\S)|media\s*:\s*(.*\S)|(audio_as_voice)|(tts)(?:\s*:.*)?)$/i;
+const BODIES =
+  /^(?:(reply_to_current)|reply_to\s*:\s*(.*\S)|media\s*:\s*(.*\S)|(audio_as_voice)|(\/?tts)(?:\s*:.*)?)$/i;
 /** The text that may follow the brackets while the closing ones have not arrived. */
-const TORN = /^\s*(?:(?:reply_to|media|tts)\s*(?::.*)?|(?:reply_to_current|audio_as_voice|tts)\s*\]?)$/i;
+const TORN = /^\s*(?:(?:reply_to|media|\/?tts)\s*(?::.*)?|(?:reply_to_current|audio_as_voice|\/?tts)\s*\]?)$/i;
 /** UTF-16 units of the longest directive (a media URL may be long); a longer one is text. */
 const MAX_DIRECTIVE = 4096;
 /** A name torn off at the end of the text is taken for one from this many letters on. */

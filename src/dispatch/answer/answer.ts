@@ -1,5 +1,5 @@
 import type { Preview } from "../../outbox/preview.ts";
-import { createReplyFilter, isUnseen, parseBlock } from "../../reply/plain-reply.ts";
+import { createReplyFilter, isSkip, isUnseen, parseBlock } from "../../reply/plain-reply.ts";
 import type { NoticeCause, ReplyBlock } from "../../types/chat/reply.ts";
 import type { Outcome } from "../../types/journal.ts";
 import { WHOLE_MESSAGES, type DeltaPace, type RunEvent, type RunStream } from "../../types/run/events.ts";
@@ -281,7 +281,7 @@ class Answering implements WaitingBlocks {
   async #sendBlock(block: string): Promise<void> {
     const { text: said, silent } = parseBlock(block);
     const text = silent ? "" : this.#limit.take(said);
-    if (isUnseen(text)) return;
+    if (isUnseen(text) || isSkip(text)) return;
     const isFirst = this.#blocks === 0;
     if (this.#toolTexts.repeats(text) && !this.#sends.wasPlanned(`block:${this.#blocks}`)) return;
     const { replyToMode } = this.#target.style;

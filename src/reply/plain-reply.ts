@@ -1,5 +1,6 @@
 import { createDirectiveFilter, parseDirectives, type DirectiveFilter, type ParsedReply } from "./directives.ts";
 import { createHeartbeatFilter, stripHeartbeatToken } from "./heartbeat-token.ts";
+import { createTagStripper } from "./tags.ts";
 
 /** What people read of a whole reply: without directives, and without heartbeat tokens at its ends. Never throws. */
 export function parseReply(text: string): ParsedReply {
@@ -29,6 +30,14 @@ export const REPLY_SKIP = "REPLY_SKIP";
 
 /** Whether an answer is nothing but such a word, with or without the marks that models put around it. People are shown neither. */
 export const isSkip = (text: string): boolean => /^[\s*_`"']*(?:ANNOUNCE_SKIP|REPLY_SKIP)[\s*_`"'.!]*$/.test(text);
+
+/** What people read of a text that a model sends with a tool: no thoughts, marks and directives; empty for silence. Never throws. */
+export function sentText(text: string): string {
+  const tags = createTagStripper();
+  // A thought that nothing ends is no answer here: the model may still write one.
+  const untagged = tags.push(text) + tags.end(true);
+  return isSkip(untagged) ? "" : parseReply(untagged).text;
+}
 
 /** Parses a block of what `createReplyFilter` gave. A token at the edge of a block is a mention inside the answer. */
 export const parseBlock = (block: string): ParsedReply => parseDirectives(block);

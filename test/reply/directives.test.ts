@@ -17,6 +17,8 @@ describe("parseDirectives", () => {
     ["`[[reply_to_current]]` is a tag", "`[[reply_to_current]]` is a tag"],
     ["```\n[[reply_to_current]]\n```", "```\n[[reply_to_current]]\n```"],
     ["a [[wiki link]] and [[ -f x ]]", "a [[wiki link]] and [[ -f x ]]"],
+    ["[[tts:calm]]Hello[[/tts]] world [[/tts:calm]]", "Hello world"],
+    ["a [[/tmp/x]] and [[/ttsx]]", "a [[/tmp/x]] and [[/ttsx]]"],
     ["a [[media", "a"],
     ["a [[", "a [["],
   ])("%j is shown as %j", (text, shown) => {

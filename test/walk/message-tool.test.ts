@@ -30,6 +30,28 @@ describe.concurrent("the message tool", () => {
     expect(outboxOf(home)).toHaveLength(1);
   });
 
+  test("sends no thoughts, marks or directives, and no word of silence", async ({ world, expect }) => {
+    await world.start();
+    const texts = [
+      `<think>a secret plan</think>${NEWS}\n[[reply_to_current]]`,
+      "NO_REPLY",
+      "ANNOUNCE_SKIP",
+      "<think>only a thought",
+      "[[tts]]",
+    ];
+    const results: string[] = [];
+    world.model.answer((call) => {
+      if (call.isAfterTool) results.push(call.toolText);
+      const message = texts[results.length];
+      return message === undefined ? { text: "NO_REPLY" } : { tool: "message", args: { action: "send", message } };
+    });
+    world.telegram.say("how is the build?");
+    await vi.waitFor(() => expect(results).toHaveLength(texts.length), PATIENCE);
+    expect(world.telegram.shown(1001)).toEqual([NEWS]);
+    const [sent, ...others] = results.map((text) => /Sent|nothing to send/.exec(text)?.[0]);
+    expect([sent, ...new Set(others)]).toEqual(["Sent", "nothing to send"]);
+  });
+
   test("reacts to the message that it answers, and edits what it sent", async ({ world, expect }) => {
     const { home } = await world.start();
     const steps = [

@@ -5,6 +5,7 @@ import type { Links } from "../../outbox/ports.ts";
 import { renderText } from "../../outbox/render.ts";
 import { messageTool } from "../../tools/message/message.ts";
 import { MESSAGE_TOOL, postedOf } from "../../tools/message/message-result.ts";
+import { sentText } from "../../reply/plain-reply.ts";
 import type { ChannelLink, ChatActions, SendResult } from "../../types/chat/channel.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { MediaStore, OutboxJournal } from "../../types/journal.ts";
@@ -132,7 +133,7 @@ const inThread = (home: Peer, thread: string | undefined): Peer => (thread === u
 
 async function send(post: ChatPost, parts: OutgoingParts, signal: AbortSignal) {
   const { key, inboxId, to, replyTo, buttons } = post;
-  const blocks = await blocksOf(post, to, parts);
+  const blocks = await blocksOf({ ...post, message: sentText(post.message ?? "") }, to, parts);
   // The run may have been stopped while a file was fetched.
   signal.throwIfAborted();
   const reply = {
@@ -152,7 +153,7 @@ async function edit(
   { markdown, links }: { markdown: string; links: Links },
 ): Promise<SendResult> {
   const limits = links.limits(to);
-  const [part, ...more] = limits ? await renderText(markdown, limits) : [];
+  const [part, ...more] = limits ? await renderText(sentText(markdown), limits) : [];
   if (!part) return { kind: "refused", reason: "there is no text to show" };
   if (more.length > 0) return { kind: "refused", reason: "the text is longer than one message may be" };
   return through(links.link(to), (link) => link.edit?.(to, messageId, part));

@@ -1,4 +1,4 @@
-import { parseBlock, isUnseen } from "../../reply/plain-reply.ts";
+import { isSkip, isUnseen, parseBlock } from "../../reply/plain-reply.ts";
 import type { Directives } from "../../reply/directives.ts";
 import type { ReplyTarget } from "../../types/chat/reply.ts";
 import type { DeltaPace } from "../../types/run/events.ts";
@@ -90,7 +90,7 @@ export class AnswerBlocks implements WaitingBlocks {
     const { sends, prefix, limit, toolTexts, directives } = this.#parts;
     const { text: said, silent } = parseBlock(block);
     const text = silent ? "" : limit.take(said);
-    if (isUnseen(text)) return;
+    if (isUnseen(text) || isSkip(text)) return;
     const name = `block:${this.#count}`;
     if (toolTexts.repeats(text) && !sends.wasPlanned(name)) return;
     const isFirst = this.#count === 0;

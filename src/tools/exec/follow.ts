@@ -56,7 +56,8 @@ async function endOrYield(
   const waiting = new AbortController();
   const late = delay(following.yieldMs, undefined, { signal: waiting.signal }).catch(withoutResult);
   try {
-    const end = await Promise.race([ended, late]);
+    // Whoever wants it in the background gets it there, however soon it ends.
+    const end = following.yieldMs === 0 ? undefined : await Promise.race([ended, late]);
     // A stopped command ends soon; one more than the limit of background commands has to be waited for.
     return end === undefined && (signal.aborted || following.processes.full !== undefined) ? await ended : end;
   } finally {

@@ -76,7 +76,7 @@ export class Meter {
     const pids = countsProcesses ? await treeOf(this.#command.pid, limits.processes + OWN + 1) : [];
     const over = (await whyTooBig(pids, limits)) ?? (await this.#whyTooMuch(pids));
     if (over === undefined) return;
-    this.#over = `Ended, for ${over}`;
+    this.#over = over;
     this.#command.end("limit");
   }
 
@@ -91,7 +91,7 @@ export class Meter {
     const written = (await changedBytes(roots, this.#startedAt)) + (await unnamedBytes(pids, devices));
     this.#recountAt = Date.now() + RECOUNT_MS;
     return written > most
-      ? `it wrote more than ${limits.totalWriteMb} MiB (agents.defaults.sandbox.bwrap.totalWriteMb)`
+      ? `It wrote more than ${limits.totalWriteMb} MiB (agents.defaults.sandbox.bwrap.totalWriteMb)`
       : undefined;
   }
 }
@@ -102,10 +102,10 @@ const OWN = 2;
 async function whyTooBig(pids: readonly number[], limits: Totals): Promise<string | undefined> {
   const { processes, totalMemoryMb } = limits;
   if (pids.length > processes + OWN)
-    return `it had more than ${processes} processes (agents.defaults.sandbox.bwrap.processes)`;
+    return `It had more than ${processes} processes (agents.defaults.sandbox.bwrap.processes)`;
   const most = totalMemoryMb * MIB;
   if ((await memoryOf(pids)) <= most || (await ownMemoryOf(pids)) <= most) return undefined;
-  return `its processes took more than ${totalMemoryMb} MiB of memory together (agents.defaults.sandbox.bwrap.totalMemoryMb)`;
+  return `Its processes took more than ${totalMemoryMb} MiB of memory together (agents.defaults.sandbox.bwrap.totalMemoryMb)`;
 }
 
 /** Free bytes of the file system of each directory. */

@@ -128,7 +128,7 @@ function resultOf(
       tookMs,
       cached: isKept,
       ...(warning !== undefined && { warning }),
-      externalContent: { untrusted: true, source: "web_fetch", provider: "web_fetch", wrapped: true },
+      externalContent: { untrusted: true, source: "web_fetch", provider: new URL(finalUrl).host, wrapped: true },
     },
     ...(status >= 400 && { isError: true }),
   };

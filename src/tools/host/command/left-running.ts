@@ -48,14 +48,24 @@ async function ancestors(): Promise<ReadonlySet<number>> {
 
 /**
  * The processes with a command's mark in their environment, even in another process group (`setsid`). Cannot find one that
- * was started with an empty environment, and finds none outside Linux. Never rejects.
+ * was started with an empty environment, and finds none outside Linux. Never rejects. Processes that were there `before` the command
+ * are not looked at: reading the environment of every process takes longer than starting a command.
  */
-export const leftRunning = (mark: string): Promise<readonly LeftRunning[]> => marked((one) => one === mark);
+export const leftRunning = (mark: string, before?: ReadonlySet<number>): Promise<readonly LeftRunning[]> =>
+  marked((one) => one === mark, before);
 
-async function marked(isWanted: (mark: string, pid: number) => boolean): Promise<readonly LeftRunning[]> {
-  if (process.platform !== "linux") return [];
+/** The ids of all processes; none outside Linux. Never rejects. */
+export async function processIds(): Promise<ReadonlySet<number>> {
+  if (process.platform !== "linux") return new Set();
   const names = await readdir(PROCESSES).catch(() => []);
-  const pids = names.filter((name) => /^\d+$/.test(name)).map(Number);
+  return new Set(names.filter((name) => /^\d+$/.test(name)).map(Number));
+}
+
+async function marked(
+  isWanted: (mark: string, pid: number) => boolean,
+  before: ReadonlySet<number> = new Set(),
+): Promise<readonly LeftRunning[]> {
+  const pids = [...(await processIds())].filter((pid) => !before.has(pid));
   const found = await Promise.all(pids.map((pid) => probe(pid, isWanted)));
   return found.filter((one) => one !== undefined);
 }

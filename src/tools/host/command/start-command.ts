@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { CommandEnd, CommandInput, Launch, LeftRunning, RunningCommand } from "../../../types/run/backend.ts";
 import { startPiped, type Child } from "./child.ts";
 import { OutputLog } from "./command-output.ts";
-import { endRunning, leftRunning, MARK } from "./left-running.ts";
+import { endRunning, leftRunning, MARK, processIds } from "./left-running.ts";
 import { endGroup, hasGroup } from "./process-group.ts";
 import { startInTerminal } from "./terminal.ts";
 
@@ -33,10 +33,11 @@ export const shellArgv = (command: string): Launch["argv"] =>
  * do processes that left the group. What it leaves in the background when it ends is ended too. Rejects only when it cannot be started.
  */
 export async function startCommand({ launch, mark, outputFile, ...line }: HostCommand): Promise<RunningCommand> {
+  const before = await processIds();
   const { child, warning } = await startChild({ ...launch, env: { ...launch.env, [MARK]: mark } }, line.input);
   const output = new OutputLog(outputFile);
   for (const source of child.sources) output.listen(source);
-  const life = new Life(child, mark);
+  const life = new Life(child, mark, before);
   const timer = line.timeoutMs > 0 ? setTimeout(() => life.end("timeout"), line.timeoutMs) : undefined;
   return {
     pid: child.pid,
@@ -60,12 +61,15 @@ async function startChild(launch: Launch, input: CommandInput): Promise<{ child:
 class Life {
   readonly #child: Child;
   readonly #mark: string;
+  readonly #before: ReadonlySet<number>;
   #because: CommandEnd["because"] = "exit";
   #ending: Promise<readonly LeftRunning[]> | undefined;
 
-  constructor(child: Child, mark: string) {
+  /** `before`: the processes that were there before it was started. */
+  constructor(child: Child, mark: string, before: ReadonlySet<number>) {
     this.#child = child;
     this.#mark = mark;
+    this.#before = before;
   }
 
   end(because: Exclude<CommandEnd["because"], "exit">): void {
@@ -78,7 +82,7 @@ class Life {
     const { exited, closed } = this.#child;
     const code = await exited;
     await Promise.race([closed, delay(DRAIN_MS)]);
-    const background = this.#ending ? [] : await leftRunning(this.#mark);
+    const background = this.#ending ? [] : await leftRunning(this.#mark, this.#before);
     if (background.length > 0 || (await hasGroup(this.#child.pid))) this.#ending ??= this.#endAll();
     const left = (await this.#ending) ?? [];
     await drained(closed, output);

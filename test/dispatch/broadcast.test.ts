@@ -51,8 +51,7 @@ test("a command is for the first agent, one that concerns each conversation for 
   await vi.waitFor(async () => expect(await outcomes(boot)).toHaveLength(2), 5000);
   await boot.ask("/new");
   await vi.waitFor(async () => expect(await outcomes(boot)).toHaveLength(5), 5000);
-  const operator = { operator: true, sessionKey: sessionKey("webchat:default:operator") };
-  await boot.tell("hello", "1", { options: operator });
+  await boot.tell("hello", "1", { options: { operator: true } });
   expect(await outcomes(boot)).toHaveLength(6);
   expect(fixture.platform.texts.filter((text) => text.includes(`Session: ${KEYS[0]}`))).toHaveLength(1);
 });

@@ -27,7 +27,7 @@ export default defineConfig({
     expect: { poll: { timeout: 20_000 } },
     // Tests of the sandbox say so themselves: what others test must not depend on what is installed.
     env: { ...COMPILED, OPENCLAW_BWRAP: NO_PROGRAM },
-    globalSetup: ["test/kit/temp-folder.ts"],
+    globalSetup: ["test/temp-folder.ts"],
     reporters: ["default"],
     passWithNoTests: true,
     // Their packages have TypeScript under the condition `source`, which Node does not run there.

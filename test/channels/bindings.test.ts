@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { bindingFor, bindingsConfig } from "../../src/channels/bindings.ts";
-import type { Binding, Routed } from "../../src/channels/bindings.ts";
+import { bindingFor, bindingsConfig } from "../../src/channels/routing/bindings.ts";
+import type { Binding, Routed } from "../../src/channels/routing/bindings.ts";
 import { accountId, channelId } from "../../src/types/ids.ts";
 
 const bind = (agentId: string, match: Record<string, unknown>): Binding =>

@@ -47,6 +47,6 @@ export type LoggingConfig = z.output<typeof loggingConfig>;
 export { browserConfig } from "../../browser/config.ts";
 export { hooksConfig } from "../../automation/hooks/config.ts";
 export { cronConfig } from "../../automation/cron/config.ts";
-export { broadcastConfig } from "../../channels/broadcast.ts";
+export { broadcastConfig } from "../../channels/routing/broadcast.ts";
 export { budgetsConfig } from "../../providers/budget/config.ts";
 export { mcpConfig } from "../../mcp/config.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
-import { isRoute } from "../../channels/bindings.ts";
+import { isRoute } from "../../channels/routing/bindings.ts";
 import type { Discovered } from "../../plugins/found/discover.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { errorText } from "../../utils/text/error-text.ts";

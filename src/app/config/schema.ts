@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { agentsConfig } from "../../automation/config.ts";
 import { audioConfig } from "../../channels/audio-config.ts";
-import { bindingsConfig } from "../../channels/bindings.ts";
+import { bindingsConfig } from "../../channels/routing/bindings.ts";
 import { channelsConfig } from "../../channels/config.ts";
 import { approvalsConfig, commandsConfig, diagnosticsConfig, messagesConfig } from "../../dispatch/config.ts";
 import { pluginsConfig } from "../../plugins/config.ts";

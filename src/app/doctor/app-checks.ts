@@ -6,7 +6,6 @@ import { journalPath, type StatePaths } from "../config/paths.ts";
 import type { Config } from "../config/schema.ts";
 import { approvalsCheck } from "./people/approvals-check.ts";
 import { bindingsCheck } from "./agents/bindings-check.ts";
-import { memoryCheck } from "./agents/memory-check.ts";
 import { configCheck } from "./config-check.ts";
 import { hooksCheck, lockCheck, portCheck, tokenCheck } from "./gateway-checks.ts";
 import { nodeCheck, stateDirCheck } from "./machine-checks.ts";
@@ -40,6 +39,5 @@ export function appChecks(options: {
   const jobs = cronChecks({ stateDir: paths.stateDir, journal: journalPath(paths), config: config.cron });
   const mail = webhookChecks({ config: config.hooks, env: load.env });
   const people = [policyCheck, ownerCheck, approvalsCheck, mentionsCheck, toolsCheck].map((check) => check(config));
-  const memory = memoryCheck({ config, paths, env: load.env });
-  return [...always, ...own, ...people, ...ofAgents, memory, ...jobs, ...mail, ...bound];
+  return [...always, ...own, ...people, ...ofAgents, ...jobs, ...mail, ...bound];
 }

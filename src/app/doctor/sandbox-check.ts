@@ -7,6 +7,7 @@ import type { StatePaths } from "../config/paths.ts";
 import type { Config } from "../config/schema.ts";
 import { resolveAgents } from "../config/settings.ts";
 import { promptCheck } from "./prompt-check.ts";
+import { memoryCheck } from "./agents/memory-check.ts";
 import { workspacesCheck } from "./agents/workspaces-check.ts";
 
 interface Place {
@@ -15,12 +16,13 @@ interface Place {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** The checks of what agents find on this machine: their prompt, their sandbox and their workspace. */
+/** The checks of what agents find on this machine: their prompt, their sandbox, their workspace and their notes. */
 export const agentChecks = (place: Place): readonly Check[] => [
   ...(place.config.agents.list.length > 1 ? [workspacesCheck(agentsOf(place))] : []),
   promptCheck(place),
   sandboxCheck(place),
   mcpCheck(place.config.mcp, place.env),
+  memoryCheck(place),
 ];
 
 const agentsOf = ({ config, paths, env }: Place) =>

@@ -94,22 +94,22 @@ export class AnswerBlocks implements WaitingBlocks {
     const name = `block:${this.#count}`;
     if (toolTexts.repeats(text) && !sends.wasPlanned(name)) return;
     const isFirst = this.#count === 0;
-    const named = directives();
-    const isQuoted = this.#namesAnother(named.replyTo) || isFirst || this.#target.style.replyToMode === "all";
     await sends.send(name, [{ kind: "text", markdown: isFirst ? prefix.before(text) : text }], {
-      editOf: isFirst ? earlierPreview(this.#target) : undefined,
-      replyTo: isQuoted ? replyTo(this.#target, named) : undefined,
+      ...(isFirst && { editOf: earlierPreview(this.#target) }),
+      replyTo: this.#quoted(directives(), isFirst),
       pauseMs: isFirst ? 0 : this.#pauseMs(),
       mayRepeat: isFirst && this.#target.earlier.previewId === "",
     });
     this.#count += 1;
   }
 
-  /** Whether the model has named a message to answer since the last block. */
-  #namesAnother(target: ReplyTarget | undefined): boolean {
-    const before = this.#named;
+  /** The first block answers a message visibly, and each for which the model names another one; all do where the settings want it. */
+  #quoted(directives: Directives, isFirst: boolean): string | undefined {
+    const { replyTo: target } = directives;
+    const isNamed = target !== undefined && target !== this.#named;
     this.#named = target;
-    return target !== undefined && target !== before;
+    const isQuoted = isFirst || isNamed || this.#target.style.replyToMode === "all";
+    return isQuoted ? replyTo(this.#target, directives) : undefined;
   }
 
   #pauseMs(): number {

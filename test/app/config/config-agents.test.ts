@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { loadConfig } from "../../../src/app/config/load.ts";
 import { resolveAgents } from "../../../src/app/config/settings.ts";
-import { broadcastTo } from "../../../src/channels/broadcast.ts";
+import { broadcastTo } from "../../../src/channels/routing/broadcast.ts";
 import { accountId, channelId } from "../../../src/types/ids.ts";
 
 function load(config: object) {

@@ -5,7 +5,7 @@ import { inspect } from "node:util";
 import pino from "pino";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { bindingFor } from "../../../src/channels/bindings.ts";
+import { bindingFor } from "../../../src/channels/routing/bindings.ts";
 import { execChoice } from "../../../src/tools/exec-mode.ts";
 import { loadConfig, type LoadedConfig } from "../../../src/app/config/load.ts";
 import { ConfigError } from "../../../src/app/config/problem.ts";

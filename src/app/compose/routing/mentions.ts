@@ -1,6 +1,6 @@
 import { isAddressed } from "../../../channels/access/gating.ts";
 import { type MentionPattern, mentionPatterns } from "../../../channels/access/mention-pattern.ts";
-import { bindingFor, type Binding, type Routed } from "../../../channels/bindings.ts";
+import { bindingFor, type Binding, type Routed } from "../../../channels/routing/bindings.ts";
 import type { InboundMessage } from "../../../types/chat/message.ts";
 import { defaultAccountOf } from "../../accounts/accounts.ts";
 import type { Config } from "../../config/schema.ts";

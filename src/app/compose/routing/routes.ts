@@ -1,4 +1,4 @@
-import { broadcastTo } from "../../../channels/broadcast.ts";
+import { broadcastTo } from "../../../channels/routing/broadcast.ts";
 import type { Broadcast } from "../../../dispatch/ports.ts";
 import { keyForPeer } from "../../../sessions/keys.ts";
 import type { InboundMessage } from "../../../types/chat/message.ts";

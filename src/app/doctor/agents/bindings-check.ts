@@ -1,4 +1,4 @@
-import { coveringBinding, isRoute, type Binding } from "../../../channels/bindings.ts";
+import { coveringBinding, isRoute, type Binding } from "../../../channels/routing/bindings.ts";
 import { accountInputs } from "../../../channels/config.ts";
 import { DEFAULT_AGENT } from "../../../types/ids.ts";
 import type { Check, CheckResult } from "../../../types/check.ts";

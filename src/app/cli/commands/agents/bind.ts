@@ -1,5 +1,5 @@
-import { fitBindings, bindingFor, type BindingFit, type Routed } from "../../../../channels/bindings.ts";
-import { broadcastTo } from "../../../../channels/broadcast.ts";
+import { fitBindings, bindingFor, type BindingFit, type Routed } from "../../../../channels/routing/bindings.ts";
+import { broadcastTo } from "../../../../channels/routing/broadcast.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { accountId, channelId, DEFAULT_ACCOUNT } from "../../../../types/ids.ts";
 import { bindAgent, matchFrom, nameOf, unbindAgent, type MatchFlags } from "../../../agents/binding-file.ts";

@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { resolve } from "node:path";
-import { isRoute } from "../../../../channels/bindings.ts";
+import { isRoute } from "../../../../channels/routing/bindings.ts";
 import { defined } from "../../../../utils/defined.ts";
 import type { AgentSettings } from "../../../../types/settings.ts";
 import { nameOf } from "../../../agents/binding-file.ts";

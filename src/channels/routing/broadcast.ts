@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { about } from "../utils/config.ts";
-import { own } from "../utils/own.ts";
+import { about } from "../../utils/config.ts";
+import { own } from "../../utils/own.ts";
 import type { Routed } from "./bindings.ts";
 
 /** `broadcast` */

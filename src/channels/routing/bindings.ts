@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { InboundMessage } from "../types/chat/message.ts";
-import { about, idList } from "../utils/config.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
+import { about, idList } from "../../utils/config.ts";
 
 const match = z.strictObject({
   channel: z.string().min(1).meta(about("Channel", "The platform, such as `telegram`.")),

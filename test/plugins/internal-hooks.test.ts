@@ -43,7 +43,7 @@ test("command:new happens for /new alone, and an event that nobody tells of is n
   const { plugins, contributions, log } = await load(LISTENER);
   expect(plugins.records[0]?.neverCalled).toEqual(["tide:high"]);
   for (const reason of ["daily", "reset", "new"])
-    for (const hook of contributions.hooksOf("before_reset"))
+    for (const hook of contributions.hooksOf("session:reset"))
       await hook.handler({ reason, sessionFile: `${reason}.jsonl`, messages: [] }, {});
   // Once for each event, although two of its names mean it; the general name means every command.
   for (const hook of contributions.hooksOf("command")) await hook.handler({ command: "stop" }, {});

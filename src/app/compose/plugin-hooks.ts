@@ -39,7 +39,7 @@ export function notifyPairing({ channel, account, senderId }: PairingRequest, ho
 
 /** What was said in a conversation. */
 interface Said {
-  readonly lines: HookEvents["before_reset"]["conversation"];
+  readonly lines: HookEvents["session:reset"]["conversation"];
   readonly heardGuests: boolean;
 }
 
@@ -57,14 +57,17 @@ function sessionHooks(hooks: Hooks, live: Live, said: (key: SessionKey) => Promi
   };
   return {
     get wantsMessages() {
-      return hooks.has("before_reset") || hooks.has("session_end");
+      return hooks.has("before_reset") || hooks.has("session:reset") || hooks.has("session_end");
     },
     async beforeReset({ file, reason, messages, by, ...facts }) {
-      if (!hooks.has("before_reset")) return;
+      const context = contextOf({ ...facts, file });
+      const event = { sessionFile: file, messages, reason };
+      await hooks.ask({ name: "before_reset", event, context }, () => undefined);
+      if (!hooks.has("session:reset")) return;
       const { lines, heardGuests } = await said(facts.key).catch(() => NOTHING_KNOWN);
       const conversation = lines.filter((line) => line.by !== "tool");
-      const event = { sessionFile: file, messages, conversation, heardGuests, reason, ...by };
-      await hooks.ask({ name: "before_reset", event, context: contextOf({ ...facts, file }) }, () => undefined);
+      const more = { ...event, conversation, heardGuests, ...by };
+      await hooks.ask({ name: "session:reset", event: more, context }, () => undefined);
     },
     ended({ key, sessionId, file, archived, reason, messageCount, nextSessionId, ...facts }) {
       const event = {

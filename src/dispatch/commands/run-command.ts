@@ -131,7 +131,7 @@ export function commandWork(
 /** What joins the names of several directives in one message. */
 const AND = " and /";
 
-/** Tells plugins and hooks of a command, for each name that it has. `before_reset` tells of those that begin a new conversation. */
+/** Tells plugins and hooks of a command, for each name that it has. `session:reset` tells of those that begin a new conversation. */
 function notifyCommand({ command, args }: AskedCommand, { row, key }: CommandMessage, ports: CommandPorts): void {
   const { hooks } = ports;
   if (command.at === "reset" || hooks?.has("command") !== true) return;

@@ -41,7 +41,7 @@ const one = (event: string): Telling => ({ events: [event], of: () => event });
 
 const TELLINGS: readonly (readonly [HookName, Telling])[] = [
   ["gateway_start", one("gateway:startup")],
-  ["before_reset", { events: ["command:new", "command:reset", "session:auto-reset"], of: resetEvent }],
+  ["session:reset", { events: ["command:new", "command:reset", "session:auto-reset"], of: resetEvent }],
   ["command", { events: ["command:*"], of: ({ command }) => `command:${String(command)}` }],
   ["before_compaction", one("session:compact:before")],
   ["after_compaction", one("session:compact:after")],

@@ -1,7 +1,6 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { factsOf, type HookName } from "../../types/hook/hook-table.ts";
-import type { HookOptions } from "../../types/hook/hooks.ts";
+import type { HookName } from "../../types/hook/hook-table.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
 import { background } from "../../utils/background.ts";
@@ -35,8 +34,7 @@ export interface HookFolderPorts {
   say(owner: string, said: SaidByHook): void;
 }
 
-const RESET_MS = 10_000;
-const USUAL_MS = 30_000;
+const STARTUP_MS = 30_000;
 
 interface Active {
   readonly hook: FolderHook;
@@ -106,8 +104,8 @@ export class HookFolders {
     const call = async () => void (await handler(ownCopy(facts), {}));
     const hook = "gateway:startup";
     try {
-      const isDone = await within(call(), USUAL_MS, clock);
-      if (!isDone) log.warn("hook is late", { hook, owner, ms: USUAL_MS });
+      const isDone = await within(call(), STARTUP_MS, clock);
+      if (!isDone) log.warn("hook is late", { hook, owner, ms: STARTUP_MS });
     } catch (error) {
       log.error("hook failed", { hook, owner, error });
     }
@@ -135,7 +133,7 @@ export class HookFolders {
     contributions.add({
       id: owner,
       register(registry) {
-        for (const [listened, handler] of handlers) registry.addHook(listened, handler, limitOf(listened));
+        for (const [listened, handler] of handlers) registry.addHook(listened, handler);
       },
     });
     this.#active.set(name, { hook, made });
@@ -195,8 +193,3 @@ export class HookFolders {
 const lineOf = ({ name, state, why }: JudgedHook): string => JSON.stringify([name, state, why]);
 
 const ownerOf = (name: string): string => `hook:${name}`;
-
-/** Nobody waits long for a hook before a new conversation begins. */
-const limitOf = (hook: HookName): HookOptions => ({
-  timeoutMs: hook === "before_reset" ? RESET_MS : (factsOf(hook).timeoutMs ?? USUAL_MS),
-});

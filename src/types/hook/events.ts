@@ -226,20 +226,7 @@ interface SessionHookEvents {
   before_reset: {
     readonly sessionFile: string;
     readonly messages: readonly ChatMessage[];
-    /** The same as people read it, without what the gateway writes for the model. */
-    readonly conversation: readonly {
-      /** Epoch milliseconds. */
-      readonly at: number;
-      readonly by: "person" | "agent" | "tool";
-      readonly name?: string;
-      readonly text: string;
-    }[];
-    /** Somebody who is no owner has written in it. */
-    readonly heardGuests: boolean;
     readonly reason: SessionEndReason;
-    /** The channel in which somebody asked for it, or `gateway:sessions.reset`; unset when nobody did. */
-    readonly commandSource?: string;
-    readonly senderId?: string;
   };
   /** Counts are -1 where a context engine compacts. */
   before_compaction: CompactionEventFacts & { readonly compactingCount?: number };
@@ -282,7 +269,7 @@ interface HeardMessage {
 
 /** Internal events that no hook tells of. */
 interface InternalHookEvents {
-  /** A command of a chat that its sender may give, but for those that begin a new conversation: `before_reset` tells of these. */
+  /** A command of a chat that its sender may give, but for those that begin a new conversation: `session:reset` tells of these. */
   command: {
     readonly command: string;
     readonly args: string;
@@ -290,6 +277,25 @@ interface InternalHookEvents {
     readonly commandSource: string;
     readonly senderId: string;
     readonly sessionKey: SessionKey;
+  };
+  /** Asked after `before_reset`, with what only internal events have. */
+  "session:reset": {
+    readonly sessionFile: string;
+    readonly messages: readonly ChatMessage[];
+    /** The same as people read it, without what the gateway writes for the model. */
+    readonly conversation: readonly {
+      /** Epoch milliseconds. */
+      readonly at: number;
+      readonly by: "person" | "agent" | "tool";
+      readonly name?: string;
+      readonly text: string;
+    }[];
+    /** Somebody who is no owner has written in it. */
+    readonly heardGuests: boolean;
+    readonly reason: SessionEndReason;
+    /** The channel in which somebody asked for it, or `gateway:sessions.reset`; unset when nobody did. */
+    readonly commandSource?: string;
+    readonly senderId?: string;
   };
   "session:patch": {
     readonly sessionKey: SessionKey;

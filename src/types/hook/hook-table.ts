@@ -24,6 +24,8 @@ const prompt = { ...conversation, changesPrompts: true } as const;
 const never = { isNeverCalled: true } as const;
 const internal = { isInternal: true } as const;
 
+/** The new conversation waits for these. */
+const RESET_MS = 10_000;
 /** The prompt, and with it the turn, waits for these. */
 const BOOTSTRAP_MS = 5000;
 
@@ -74,6 +76,7 @@ const HOOKS = {
   skill_proposal_changed: { kind: "observe", ...never },
   skill_changed: { kind: "observe", ...never },
   command: { kind: "observe", ...conversation, ...internal },
+  "session:reset": { kind: "observe", ...conversation, ...internal, timeoutMs: RESET_MS },
   "session:patch": { kind: "observe", ...internal },
   "agent:bootstrap": { kind: "modify", ...prompt, ...internal, timeoutMs: BOOTSTRAP_MS },
   "message:transcribed": { kind: "observe", ...conversation, ...internal },

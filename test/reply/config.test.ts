@@ -6,14 +6,13 @@ import { replyDefaultsShape } from "../../src/reply/config.ts";
 describe("replyDefaultsShape", () => {
   const schema = z.strictObject(replyDefaultsShape);
 
-  it("has a default for every key", () => {
+  it("has a default for every key but the mode of typing, which depends on the chat", () => {
     expect(schema.parse({})).toEqual({
       blockStreamingDefault: "off",
       blockStreamingBreak: "text_end",
       blockStreamingChunk: { minChars: 800, maxChars: 1200, breakPreference: "paragraph" },
       blockStreamingCoalesce: { idleMs: 1000 },
       humanDelay: { mode: "off", minMs: 800, maxMs: 2500 },
-      typingMode: "instant",
       typingIntervalSeconds: 4,
     });
     expect(schema.parse({ blockStreamingChunk: { minChars: 5 } }).blockStreamingChunk.maxChars).toBe(1200);

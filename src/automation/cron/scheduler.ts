@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { CronJob } from "../../types/cron/job.ts";
 import type { CronRun, CronState, CronUnderway } from "../../types/cron/run.ts";
+import { DEFAULT_ACCOUNT } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { afterRun, afterSkip } from "./after-run.ts";
@@ -101,7 +102,7 @@ export class CronScheduler {
       const now = this.#ports.clock.now();
       const due = this.#dueOf(entry, now);
       if (due.kind === "wait") return this.#jobs.waits(id, due.untilMs);
-      if (due.kind === "skip") return this.#skip(entry, due, now);
+      if (due.kind === "skip") return (await this.#continues(entry, due)) ? undefined : this.#skip(entry, due, now);
       if (this.#isFull()) return this.#jobs.waits(id, undefined, "full");
       const lateMs = due.lateMs > graceOf(entry.job) ? due.lateMs : undefined;
       const { slotMs, tries } = due;
@@ -110,6 +111,15 @@ export class CronScheduler {
       return this.#begin(entry, underway, lateMs).finally(() => (this.#starting -= 1));
     });
     if (again !== "unchanged") this.tick();
+  }
+
+  /** Continues a slot that an earlier process began just before its end, so that only the inbox knows of it. False when there is none. */
+  async #continues(entry: CronEntry, { slotMs, fromMs = slotMs }: Due & { kind: "skip" }): Promise<boolean> {
+    const eventKey = slotKey(entry.job, { slotMs: fromMs, tries: 0 });
+    const row = await this.#ports.journal.inbox.find(CRON, DEFAULT_ACCOUNT, eventKey);
+    if (!row) return false;
+    await this.#begin(entry, { eventKey, slotMs: fromMs, startedAtMs: row.message.receivedAt });
+    return true;
   }
 
   #isFull(): boolean {
@@ -247,8 +257,10 @@ const skipText = ({ fromMs, why }: Due & { kind: "skip" }): string =>
   fromMs === undefined ? why : `${why} (with all slots since ${new Date(fromMs).toISOString()})`;
 
 /** Names a slot for ever. A second try of it is another message. */
-const slotKey = ({ id, scheduleRevision }: CronJob, { slotMs, tries }: Due & { kind: "run" }): string =>
-  `cron:${id}:${scheduleRevision}:${slotMs}${tries > 0 ? `:try${tries}` : ""}`;
+const slotKey = (
+  { id, scheduleRevision }: CronJob,
+  { slotMs, tries }: Pick<Due & { kind: "run" }, "slotMs" | "tries">,
+): string => `cron:${id}:${scheduleRevision}:${slotMs}${tries > 0 ? `:try${tries}` : ""}`;
 
 /** The last part of the session key of an isolated run. */
 const runNameOf = ({ eventKey }: CronUnderway): string => eventKey.split(":").slice(2).join("-");

@@ -14,7 +14,7 @@ export const BUILT_IN: readonly string[] = [
   ..."read write edit apply_patch grep find ls exec process message agents_list browser cron gateway image pdf session_status".split(
     " ",
   ),
-  ..."sessions_history sessions_list sessions_send sessions_spawn sessions_yield subagents tts update_plan web_fetch web_search".split(
+  ..."image_generate sessions_history sessions_list sessions_search sessions_send sessions_spawn sessions_yield subagents tts update_plan web_fetch web_search".split(
     " ",
   ),
 ];

@@ -207,6 +207,28 @@ describe("the scheduler", () => {
     expect(world.begun).toHaveLength(2);
   });
 
+  it("skips no slot that was begun right before a kill, however many have passed since", async () => {
+    await add({ ...hourly, missed: "all" });
+    let kill: Promise<void> | undefined;
+    world.accepted = () => {
+      kill ??= boot.kill();
+    };
+    world.clock.pass(HOUR);
+    await until(() => kill !== undefined);
+    await kill;
+    world.accepted = () => undefined;
+    world.clock.pass(30 * HOUR);
+    boot = await world.boot();
+    boot.scheduler.start();
+    await until(async () => (await records()).length === 22);
+    const [first, skipped] = await records();
+    expect(first).toMatchObject({ status: "ok", slotAtMs: START + HOUR });
+    expect(skipped).toMatchObject({ status: "skipped", slotAtMs: START + 11 * HOUR });
+    expect(skipped?.summary).toContain(`(with all slots since ${new Date(START + 2 * HOUR).toISOString()})`);
+    expect(new Set(world.begun.map(({ eventKey }) => eventKey)).size).toBe(world.begun.length);
+    expect(world.begun).toHaveLength(21);
+  });
+
   it("follows a run that it finds at its start", async () => {
     world.outcome = () => undefined;
     await add(hourly);

@@ -24,10 +24,9 @@ interface Told {
 function toldIn(home: Home, file = "events.jsonl"): readonly Told[] {
   const path = join(home.stateDir, file);
   if (!existsSync(path)) return [];
-  return readFileSync(path, "utf8")
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as Told);
+  // The last line may be half written.
+  const lines = readFileSync(path, "utf8").split("\n").slice(0, -1);
+  return lines.map((line) => JSON.parse(line) as Told);
 }
 const named = (home: Home, name: string) => toldIn(home).filter((one) => one.name === name);
 

@@ -7,7 +7,7 @@ import { SESSIONS } from "./session-paths.ts";
 
 /** Bytes; a larger transcript is not searched. */
 const MOST_BYTES = 20_000_000;
-/** A conversation that goes on is taken in again after so many bytes, or when it has been at rest for so long. */
+/** A conversation that has grown is read again after so many more bytes, or when nobody has written in it for so long. */
 const GROWN_BYTES = 100_000;
 const REST_MS = 60_000;
 

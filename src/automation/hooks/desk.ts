@@ -38,7 +38,7 @@ export interface HookCompletion {
 /** Most milliseconds that a caller may wait for a turn that names no limit. */
 const WAIT_MS = 10 * 60_000;
 
-/** Others may have written a part of it, which then stands in lists of keys, on terminals and in logs. */
+/** Others may have written a part of it, and lists of keys, terminals and logs show it. */
 const MOST_KEY_CHARS = 400;
 const KEY = new RegExp(`^[^\\p{Cc}\\p{Zl}\\p{Zp}]{1,${MOST_KEY_CHARS}}$`, "u");
 

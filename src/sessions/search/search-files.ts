@@ -22,7 +22,7 @@ export interface FoundEntries {
 }
 
 /**
- * The entries of transcripts in whose lines any of the words stands, whatever the case of letters. They are read by a process of its
+ * The entries of transcripts whose lines have any of the words, in capitals or not. They are read by a process of its
  * own, so nothing waits for it, and as they are on the disk now. Throws when `signal` aborts.
  */
 export async function searchFiles(

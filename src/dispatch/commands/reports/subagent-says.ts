@@ -27,7 +27,7 @@ async function spawn(context: CommandContext): Promise<string> {
   });
 }
 
-/** The task, and the model and the level that are named behind it. */
+/** The task, and the model and the level that are named after it. */
 function howIn(said: string): { readonly task: string; readonly model?: string; readonly thinking?: string } {
   const [, before = "", name, value] = /^([^]*?)(?:^|\s)--(model|thinking)[ =](\S+)\s*$/.exec(said) ?? [];
   if (name === undefined) return { task: said.trim() };

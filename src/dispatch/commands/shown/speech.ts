@@ -46,7 +46,7 @@ async function speak(text: string, context: CommandContext): Promise<CommandAnsw
   try {
     return await speeches.run(context.key, () => spoken(text, speaker, context));
   } catch (error) {
-    // Tried again when there is space; until then the chat is told of the disk.
+    // Tried again when there is space. Until then the chat gets a notice about the disk.
     if (isDiskError(error)) throw error;
     return { text: failureText(error, context) };
   }

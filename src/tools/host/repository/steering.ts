@@ -25,7 +25,7 @@ const MOST_DEPTH = 3;
 interface Finding {
   /** Completes "may start another program:". */
   readonly why: string;
-  /** Changes with what is behind it. */
+  /** Changes with the content that it names. */
   readonly content: string;
 }
 
@@ -103,7 +103,7 @@ async function hookAt(path: string, name: string): Promise<readonly Finding[]> {
   return [{ why: `the hook ${named(name)} of the repository`, content: await hashOf(path) }];
 }
 
-/** A rebase goes on with the steps that a file lists, and a step may be a command. */
+/** A rebase continues with the steps that a file lists, and a step may be a command. */
 async function stepsIn({ gitDir }: Repository, words: readonly string[]): Promise<readonly Finding[]> {
   if (!words.includes("rebase")) return [];
   const path = join(gitDir, "rebase-merge", "git-rebase-todo");

@@ -100,7 +100,7 @@ export class StyleRules {
   }
 }
 
-/** A value in which `var(--name, fallback)` stands. */
+/** A value that has `var(--name, fallback)` in it. */
 function valueOf(value: string, named: (name: string) => string | undefined): string {
   return value.replaceAll(/var\(\s*(--[\w-]{1,100})\s*(?:,([^()]{0,200}))?\)/g, (_whole, name: string, other = "") =>
     (named(name) ?? String(other)).trim(),

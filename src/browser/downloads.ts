@@ -41,7 +41,7 @@ export class Downloads {
       throw error;
     } finally {
       this.#running.delete(download);
-      // The browser would keep a second copy until it ends.
+      // The browser would keep a second copy until it ends. One that has ended has none.
       await download.delete().catch(() => undefined);
       if (this.#running.size === 0) this.#rest();
     }

@@ -7,7 +7,7 @@ import type { ButtonLimits, ChannelLink } from "../types/chat/channel.ts";
 import type { Clock } from "../types/clock.ts";
 import type { OpenClawError } from "../types/errors.ts";
 import type { AgentInternalEvent } from "../types/engine/internal-event.ts";
-import type { AgentId, ChannelId, SessionKey } from "../types/ids.ts";
+import type { ChannelId, SessionKey } from "../types/ids.ts";
 import type { InboxRow, Journal, MediaStore, PairingRequest } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { Processes } from "../tools/process/processes.ts";
@@ -18,109 +18,13 @@ import type { ModelInfo, ModelRef } from "../types/run/model.ts";
 import type { Acting } from "../types/run/principal.ts";
 import type { ChatScene } from "../types/chat/send.ts";
 import type { Session, Sessions } from "../types/session.ts";
-import type { AgentSettings, TypingSettings } from "../types/settings.ts";
+import type { AgentSettings } from "../types/settings.ts";
 import type { Tool, ToolSet } from "../types/run/tool.ts";
-import type { ChatToolRules } from "../types/tool-policy.ts";
 import type { TurnKinds } from "../types/run/turn-kind.ts";
-import type { StuckLimits } from "../types/queue.ts";
 import type { SkillsOf } from "../types/run/skill.ts";
 import type { SubagentActs } from "../types/subagent/spawn.ts";
 import type { AllowanceKeeper } from "./approvals/approvals.ts";
-import type { ApprovalRoute, RoutedQuestion } from "./approvals/route.ts";
-import type { QueueConfig } from "./queue/queue-settings.ts";
-
-/** How many runs of all sessions are active at the same time. */
-interface RunLimits {
-  readonly maxConcurrent: number;
-  /** Of subagents, at each depth; they do not count as others. */
-  readonly maxConcurrentSubagents: number;
-}
-
-/** Who is an owner, as the config says. */
-interface OwnerRules {
-  isOwner(message: InboundMessage): boolean;
-}
-
-/** Who answers approval questions, and where. */
-interface ApproverRules {
-  /** Whether the config names somebody who can answer questions in this channel. It does when unset. */
-  hasApproverIn?(channel: ChannelId): boolean;
-  /** Whether the sender may answer questions about commands; undefined, or unset, where owners may. */
-  mayApprove?(message: InboundMessage): boolean | undefined;
-  /** Where a question is shown; in the chat that it is from when unset. */
-  approvalRoute?(question: RoutedQuestion, chat?: Peer): ApprovalRoute;
-}
-
-/** Sessions of several agents that answer one message: at the same time, or one after the other. */
-export interface Broadcast {
-  readonly strategy: "parallel" | "sequential";
-  /** At least one. */
-  readonly keys: readonly SessionKey[];
-}
-
-interface BroadcastRules {
-  /** The sessions in which several agents answer a message of its chat; undefined when one agent does. */
-  broadcast?(message: InboundMessage): Broadcast | undefined;
-}
-
-/** What the config says about the handling of messages. Read again for each message. */
-export interface DispatchSettings extends RunLimits, QueueConfig, OwnerRules, ApproverRules, BroadcastRules {
-  /** When a turn without progress is reported, and when it is ended. */
-  readonly stuck: StuckLimits;
-  readonly agents: ReadonlyMap<AgentId, AgentSettings>;
-  readonly defaultAgent: AgentId;
-  /** Milliseconds in which messages of one chat become one turn. */
-  inboundDebounceMs(to: Peer): number;
-  /** Messages that begin with `/` are commands. */
-  readonly textCommands: boolean;
-  /** Texts that begin a new conversation, in addition to `/new` and `/reset`. */
-  readonly resetTriggers: readonly string[];
-  /** Age in milliseconds from which on a message is reported as missed instead of answered. Unset: no limit. */
-  readonly staleAfterMs?: number;
-  /** The session that a message belongs to. */
-  keyFor(message: InboundMessage): SessionKey;
-  agentOf(key: SessionKey): AgentId;
-  /**
-   * Whether `commands.allowFrom` names the sender. Where it has a list for the message's channel, only those senders and
-   * owners may use commands. Undefined without a list: then the chat and the command decide.
-   */
-  mayCommand?(message: InboundMessage): boolean | undefined;
-  /** Whether the sender may let commands of an agent leave its sandbox. Nobody may when unset. */
-  mayElevate?(message: InboundMessage, agent: AgentId): boolean;
-  /** Whether the config lets messages of this session be answered. All are when unset. */
-  mayAnswer?(key: SessionKey, from: Peer): boolean;
-  /** Why a conversation that was last used then is over by this chat's rules, so that a new one begins. */
-  whyOver(to: Peer, lastUsed: number, now: number): "idle" | "daily" | undefined;
-  chat(to: Peer): ChatStyle;
-  /** What the config adds to the system prompt of the message's chat. Nothing when unset. */
-  chatPrompt?(message: InboundMessage): string | undefined;
-  /** What the config says about tools in the chat of a message. Nothing when unset. */
-  chatTools?(message: Pick<InboundMessage, "from" | "sender" | "guildId">): readonly ChatToolRules[];
-  /** When a chat is shown that the agent types where the agent's settings do not say it; at once when unset. */
-  typingMode?(message: InboundMessage): NonNullable<TypingSettings["mode"]>;
-  /** The emoji that a message gets when it is accepted. */
-  reaction(message: InboundMessage): { readonly emoji: string; readonly removeAfter: boolean } | undefined;
-}
-
-/** How a chat is answered. */
-export interface ChatStyle {
-  readonly replyToMode: "off" | "first" | "all";
-  /** The agent's setting when unset. */
-  readonly streaming?: "off" | "partial" | "block";
-  /** False: an answer is streamed by editing a message, even where the platform can stream natively. */
-  readonly nativeStreaming?: boolean;
-  readonly responsePrefix?: string;
-  /** Each paragraph becomes its own message. */
-  readonly byParagraph?: boolean;
-  /** How blocks that follow each other quickly are joined. Not at all when unset. Lengths in UTF-16 units. */
-  readonly coalesce?: { readonly minChars: number; readonly maxChars: number; readonly idleMs: number };
-  /** The most bytes of one file of an answer, where that is less than the gateway's own limit. */
-  readonly mostMediaBytes?: number;
-  /** Which files of a message are accepted; all when unset. MIME types, with `*` for any part. */
-  readonly mediaTypes?: { readonly allow?: readonly string[] | undefined; readonly deny: readonly string[] };
-  /** Earlier user turns of a direct chat that the model sees; 0 means all. */
-  readonly dmHistoryLimit?: number;
-}
+import type { DispatchSettings } from "./settings.ts";
 
 /** Whether a message may be answered. Decided after the journal has it. */
 export type Verdict =

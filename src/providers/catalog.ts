@@ -1,11 +1,8 @@
 import type { Keyring } from "../types/auth.ts";
-import { systemClock, type Clock } from "../types/clock.ts";
-import type { Log } from "../types/log.ts";
+import { systemClock } from "../types/clock.ts";
 import type { ModelInfo, ModelRef } from "../types/run/model.ts";
 import { modelName } from "../types/run/model.ts";
-import type { ModelMeter } from "../types/run/model-meter.ts";
 import { Secret } from "../types/secret.ts";
-import type { Credentials } from "./auth/credentials.ts";
 import { createKeyring, pairOf } from "./auth/keyring.ts";
 import { keyless, Profiles, type Found, type OwnKeys } from "./auth/profiles.ts";
 import { Cooldowns } from "./auth/cooldowns.ts";
@@ -19,69 +16,19 @@ import {
   plainInfo,
   plainModel,
 } from "./build.ts";
-import { authConfig, type AuthConfig } from "./config.ts";
+import { authConfig } from "./config.ts";
 import { DEMO_MODEL } from "./demo.ts";
 import { builtBy, DEMO_INFO, handleOf, type Missing, type ModelHandle } from "./handle.ts";
+import type { FromPlugins, ModelOptions, Models } from "./models.ts";
 import { modelByKey } from "./keys.ts";
 import { findLocalModel, type LocalModel } from "./local.ts";
 import { loadPi, type PiModel } from "./pi.ts";
 import { ProviderTable } from "./provider-table.ts";
 import { isNear, ServerLimits, type ServerAddress } from "./server-limits.ts";
-import type { ModelProviderContribution } from "../types/contribution.ts";
 import type { ProviderAccess, ProviderSettings } from "../types/run/model-provider.ts";
 
 export type { Missing, ModelHandle } from "./handle.ts";
-
-export interface Models {
-  /**
-   * The model with the key of that profile. Without an id: with the first key that may be asked now, or else the one whose
-   * cooldown ends first. A login that is about to expire is renewed first.
-   */
-  find(ref: ModelRef, profileId?: string): Promise<ModelHandle | Missing>;
-  /** The model when the config names none: by the available keys, then a local server, then the demo. */
-  choose(): Promise<ModelRef>;
-  /** The models that can be used; with `all` the whole catalogue. */
-  list(which?: "usable" | "all"): Promise<readonly (ModelInfo & { available: boolean })[]>;
-  /** The profiles of a model's provider. Claims no probe. */
-  profiles(ref: ModelRef): Promise<readonly Pick<Found, "profile" | "expires" | "coolsAs">[]>;
-  readonly keys: Keyring;
-  /** The same for one agent: its own keys come before those of all agents. */
-  of(agent: string): Models;
-}
-
-interface KeyFiles {
-  /** When unset, only keys of the config and the environment are used. */
-  readonly credentials?: Credentials;
-  /** The keys that only this agent uses; no agent has any when unset. Asked once for each agent. */
-  readonly ownCredentials?: (agent: string) => Credentials | undefined;
-}
-
-export interface ModelOptions extends KeyFiles {
-  readonly providers: Readonly<Record<string, ProviderSettings>>;
-  /** `replace`: only the models that `providers` name exist, without the SDK's catalogue. */
-  readonly mode?: "merge" | "replace";
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Servers on this machine are asked only when no other model is available. Tests switch it off. */
-  readonly probeLocal?: boolean;
-  /** The usual ports when unset. */
-  readonly localServers?: readonly { provider: string; baseUrl: string }[];
-  /** Milliseconds in which nearby servers must answer. When unset, 300 for their models and 1000 for a model's limits. */
-  readonly probeMs?: number;
-  readonly auth?: AuthConfig;
-  /** Survives a change of the config. Kept in memory when unset. */
-  readonly cooldowns?: Cooldowns;
-  readonly clock?: Pick<Clock, "now">;
-  readonly log?: Log;
-  /** Asked before every call of these models. Allows all calls when unset. */
-  readonly meter?: ModelMeter;
-}
-
-/** What extensions and plugins add. `options.providers` takes precedence, key by key. */
-export interface FromPlugins {
-  readonly contributed?: readonly ModelProviderContribution[];
-  /** A sentence that says why there is no such provider, and what to do. Undefined when nothing is known of it. */
-  absenceOf?(provider: string): string | undefined;
-}
+export type { ModelOptions, Models } from "./models.ts";
 
 export function createModels(options: ModelOptions, plugins: FromPlugins = {}): Models {
   const shared = { cooldowns: new Cooldowns(options.clock ?? systemClock), ...options };

@@ -1,7 +1,7 @@
 import { chatPrompt } from "../../channels/chat-prompt.ts";
 import { chatToolRules } from "../../channels/chat-tools.ts";
 import type { AccountConfig } from "../../channels/config.ts";
-import type { ChatStyle, DispatchSettings } from "../../dispatch/ports.ts";
+import type { ChatStyle, DispatchSettings } from "../../dispatch/settings.ts";
 import { mayAnswer } from "../../sessions/rows/send-policy.ts";
 import { resetRuleFor, whyOver } from "../../sessions/rows/expiry.ts";
 import { agentOf } from "../../sessions/keys.ts";

@@ -1,6 +1,6 @@
 import { mustBeNamedIn } from "../../channels/access/gating.ts";
 import { policyOf } from "../../channels/access/policy.ts";
-import type { DispatchSettings } from "../../dispatch/ports.ts";
+import type { DispatchSettings } from "../../dispatch/settings.ts";
 import { queueSettings, queueWishOf } from "../../dispatch/queue/queue-settings.ts";
 import { mayUse } from "../../dispatch/turn/may-use.ts";
 import type { SettingInForce } from "../../server/options.ts";

@@ -1,6 +1,7 @@
 import { failedSend } from "../../channels/connection/failed-send.ts";
 import { chatOf } from "../../sessions/chat-of.ts";
-import type { DispatchPorts, DispatchSettings } from "../../dispatch/ports.ts";
+import type { DispatchPorts } from "../../dispatch/ports.ts";
+import type { DispatchSettings } from "../../dispatch/settings.ts";
 import type { CommandTarget, PluginChannelPorts, PluginRoute } from "../../plugins/ports.ts";
 import { buildKey, resolveAlias } from "../../sessions/keys.ts";
 import type { Peer } from "../../types/chat/message.ts";

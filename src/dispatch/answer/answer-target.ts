@@ -8,7 +8,7 @@ import type { AgentSettings } from "../../types/settings.ts";
 import type { RefusedAttachment } from "../../types/run/run.ts";
 import type { VerboseLevel } from "../../types/run/verbose.ts";
 import type { NoticeReader } from "../chat-texts.ts";
-import type { ChatStyle } from "../ports.ts";
+import type { ChatStyle } from "../settings.ts";
 
 /** The message that is answered, its chat, and the part of the answer that was planned before a restart. */
 export interface AnswerTarget {

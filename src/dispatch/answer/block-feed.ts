@@ -2,7 +2,7 @@ import { createBlockChunker } from "../../reply/chunker.ts";
 import { createCoalescer, type Coalescer } from "../../reply/coalesce.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { AgentSettings } from "../../types/settings.ts";
-import type { ChatStyle } from "../ports.ts";
+import type { ChatStyle } from "../settings.ts";
 
 export interface BlockFeedOptions {
   readonly streaming: AgentSettings["streaming"];

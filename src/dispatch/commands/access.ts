@@ -1,7 +1,7 @@
 import { isMainKey } from "../../sessions/keys.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
-import type { DispatchSettings } from "../ports.ts";
+import type { DispatchSettings } from "../settings.ts";
 import { NOT_OWNER } from "../chat-texts.ts";
 import type { AskedCommand } from "./asked.ts";
 

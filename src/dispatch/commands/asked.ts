@@ -1,5 +1,6 @@
 import type { InboundMessage } from "../../types/chat/message.ts";
-import type { DispatchPorts, DispatchSettings } from "../ports.ts";
+import type { DispatchPorts } from "../ports.ts";
+import type { DispatchSettings } from "../settings.ts";
 import type { Command, Commands } from "./command.ts";
 import { parseCommand, type CommandCall } from "./parse.ts";
 

@@ -6,7 +6,8 @@ import { NotNow } from "../../types/not-now.ts";
 import { backoff } from "../../utils/backoff.ts";
 import { pause } from "../../utils/pause.ts";
 import { isOfType } from "../../utils/text/mime-pattern.ts";
-import type { DispatchPorts, DispatchSettings } from "../ports.ts";
+import type { DispatchPorts } from "../ports.ts";
+import type { DispatchSettings } from "../settings.ts";
 
 /** The longest time for fetching a file, in milliseconds, including the wait for its account's connection. */
 const FETCH_WITHIN_MS = 60_000;

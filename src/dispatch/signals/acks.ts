@@ -2,7 +2,8 @@ import type { SendResult } from "../../types/chat/channel.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import { within } from "../../utils/within.ts";
-import type { DispatchPorts, DispatchSettings } from "../ports.ts";
+import type { DispatchPorts } from "../ports.ts";
+import type { DispatchSettings } from "../settings.ts";
 
 interface AckPorts extends Pick<DispatchPorts, "link" | "isConnecting" | "clock" | "log"> {
   settings(): Pick<DispatchSettings, "reaction">;

@@ -4,7 +4,8 @@ import type { RunEvent, RunStream } from "../../types/run/events.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { AgentSettings, TypingSettings } from "../../types/settings.ts";
-import type { DispatchPorts, DispatchSettings } from "../ports.ts";
+import type { DispatchPorts } from "../ports.ts";
+import type { DispatchSettings } from "../settings.ts";
 import { background } from "../../utils/background.ts";
 
 /** A quick answer shows no "typing…", and nobody waits for a sign for longer than an eighth of a second. */

@@ -29,6 +29,16 @@ async function add(job: object): Promise<string> {
   return added.view.id;
 }
 
+/** An hour passes, and the process is killed when the inbox has the slot, before the job knows of it. */
+async function killOnceBegun(): Promise<void> {
+  const killed = new Promise<void>((resolve) => {
+    world.accepted = () => resolve(boot.kill());
+  });
+  world.clock.pass(HOUR);
+  await killed;
+  world.accepted = () => undefined;
+}
+
 const hourly = { schedule: { kind: "every", everyMs: HOUR } };
 const once = { schedule: { kind: "at", at: new Date(START + MINUTE).toISOString() } };
 
@@ -191,14 +201,7 @@ describe("a job that repeats", () => {
 describe("the scheduler", () => {
   it("begins a slot once when it is killed right after the slot is durable", async () => {
     await add(hourly);
-    let kill: Promise<void> | undefined;
-    world.accepted = () => {
-      kill ??= boot.kill();
-    };
-    world.clock.pass(HOUR);
-    await until(() => kill !== undefined);
-    await kill;
-    world.accepted = () => undefined;
+    await killOnceBegun();
     boot = await world.boot();
     boot.scheduler.start();
     await until(async () => (await records()).length === 1);
@@ -209,14 +212,7 @@ describe("the scheduler", () => {
 
   it("skips no slot that was begun right before a kill, however many have passed since", async () => {
     await add({ ...hourly, missed: "all" });
-    let kill: Promise<void> | undefined;
-    world.accepted = () => {
-      kill ??= boot.kill();
-    };
-    world.clock.pass(HOUR);
-    await until(() => kill !== undefined);
-    await kill;
-    world.accepted = () => undefined;
+    await killOnceBegun();
     world.clock.pass(30 * HOUR);
     boot = await world.boot();
     boot.scheduler.start();

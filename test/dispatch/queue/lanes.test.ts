@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import type { DispatchSettings, QueuedTurn } from "../../../src/dispatch/ports.ts";
+import type { QueuedTurn } from "../../../src/dispatch/ports.ts";
+import type { DispatchSettings } from "../../../src/dispatch/settings.ts";
 import { type LanePorts, Lanes } from "../../../src/dispatch/queue/lanes.ts";
 import type { TurnHandler } from "../../../src/dispatch/queue/turn-handler.ts";
 import type { TurnSlot } from "../../../src/dispatch/turn/turn.ts";

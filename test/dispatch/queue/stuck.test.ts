@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { QueuedTurn } from "../../../src/dispatch/ports.ts";
 import { Lanes } from "../../../src/dispatch/queue/lanes.ts";
 import type { TurnHandler } from "../../../src/dispatch/queue/turn-handler.ts";
-import type { DispatchSettings } from "../../../src/dispatch/ports.ts";
+import type { DispatchSettings } from "../../../src/dispatch/settings.ts";
 import type { TurnSlot } from "../../../src/dispatch/turn/turn.ts";
 import { turnKinds } from "../../../src/dispatch/turn-kinds/table.ts";
 import { RunLog } from "../../../src/harness/log/log.ts";

@@ -1,5 +1,5 @@
 import { broadcastTo } from "../../../channels/routing/broadcast.ts";
-import type { Broadcast } from "../../../dispatch/ports.ts";
+import type { Broadcast } from "../../../dispatch/settings.ts";
 import { keyForPeer } from "../../../sessions/keys.ts";
 import type { InboundMessage } from "../../../types/chat/message.ts";
 import { agentId, type AgentId, type SessionKey } from "../../../types/ids.ts";

@@ -83,6 +83,14 @@ describe("bindings", () => {
     ]);
   });
 
+  it("are no condition for a look at the chats that several agents answer", async () => {
+    const broadcast = { "telegram:1": ["main", "nobody"] };
+    expect(found(await examine({ broadcast, channels: { telegram } }), "bindings")).toMatchObject([
+      { status: "fail", message: expect.stringContaining('broadcast["telegram:1"]: there is no agent "nobody"') },
+    ]);
+    expect(found(await examine({ broadcast: { strategy: "sequential" } }), "bindings")).toEqual([]);
+  });
+
   it("that an earlier one covers are named", async () => {
     const peer = (kind: string, id: string) => ({
       agentId: "main",

@@ -33,7 +33,8 @@ export function appChecks(options: {
     strangersCheck(journalPath(paths)),
   ];
   if (!config) return always;
-  const bound = config.bindings.length > 0 ? [bindingsCheck(config)] : [];
+  const isRouted = config.bindings.length > 0 || Object.values(config.broadcast).some(Array.isArray);
+  const bound = isRouted ? [bindingsCheck(config)] : [];
   const own = [portCheck, tokenCheck, hooksCheck].map((check) => check(config, paths));
   const ofAgents = agentChecks({ config, paths, env: load.env });
   const jobs = cronChecks({ stateDir: paths.stateDir, journal: journalPath(paths), config: config.cron });

@@ -103,6 +103,8 @@ const DAEMON_FLAGS = [
 const DAEMON_VARIABLES = {
   // glibc gives each thread an arena of its own, none of which it gives back.
   MALLOC_ARENA_MAX: "2",
+  // Its own value, bytes. With any value set, glibc does not raise the limits above which it gives memory back.
+  MALLOC_TRIM_THRESHOLD_: "131072",
   // Syncs of transcripts wait for the disk in these threads, four by default: with a slow disk that would be the limit.
   UV_THREADPOOL_SIZE: "12",
 };

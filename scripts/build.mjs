@@ -11,6 +11,7 @@ import { pathToFileURL } from "node:url";
 import { bundledPlaces, noticesOf, packageAt, sbomOf } from "./licenses.mjs";
 import { closureOf, partOf, readLock } from "./lock.mjs";
 import { readBuiltins } from "./own-builtins.mjs";
+import { withoutUnused } from "./unused-parts.mjs";
 
 const root = path.dirname(import.meta.dirname);
 const dist = path.join(root, "dist");
@@ -62,49 +63,6 @@ const bedrock = {
         throw new Error(`${args.path} does not import Bedrock's client as it did: adapt scripts/build.mjs`);
       return { contents, loader: "js" };
     });
-  },
-};
-
-/**
- * Parts of packages that the gateway never uses, each with what replaces it. They would be evaluated at each start: together
- * they take about 8 MB of memory. Each is replaced for one package only: `from` is a part of the importing file's path.
- */
-const unused = [
-  // The Telegram channel has its own HTTP client (extensions/telegram/transport.ts), and Node has an AbortController.
-  { from: /[\\/]grammy[\\/]/, name: /^node-fetch$/, contents: "module.exports = { default: globalThis.fetch };" },
-  {
-    from: /[\\/]grammy[\\/]/,
-    name: /^abort-controller$/,
-    contents: "exports.AbortController = globalThis.AbortController;",
-  },
-  // No route has a schema; src/server/server.ts gives Fastify compilers that say so.
-  {
-    from: /[\\/]fastify[\\/]lib[\\/]/,
-    name: /^@fastify\/(?:ajv|fast-json-stringify)-compiler$/,
-    contents: "module.exports = () => undefined;",
-  },
-  // The gateway serves plain HTTP/1.1.
-  { from: /[\\/]fastify[\\/]lib[\\/]/, name: /^node:http(?:s|2)$/, contents: "module.exports = {};" },
-  // src/mcp gives the MCP SDK a validator.
-  { from: /modelcontextprotocol/, name: /ajv-provider\.js$/, contents: "export class AjvJsonSchemaValidator {}" },
-  // Only English messages are ever shown.
-  { from: /[\\/]zod[\\/]/, name: /^\.\.\/locales\/index\.js$/, contents: 'export { default as en } from "./en.js";' },
-];
-
-const withoutUnused = {
-  name: "without-unused",
-  setup(build) {
-    for (const [index, { from, name, contents }] of unused.entries()) {
-      build.onResolve({ filter: name }, ({ path: file, importer, resolveDir }) =>
-        from.test(importer)
-          ? { path: file, namespace: `unused-${index}`, pluginData: path.resolve(resolveDir, path.dirname(file)) }
-          : undefined,
-      );
-      build.onLoad({ filter: /.*/, namespace: `unused-${index}` }, ({ pluginData: resolveDir }) => ({
-        contents,
-        resolveDir,
-      }));
-    }
   },
 };
 

@@ -3,7 +3,7 @@ import { agentDefaultsConfig, agentEntryConfig } from "../harness/config.ts";
 import { sandboxConfig } from "../tools/sandbox/config.ts";
 import { THINK_LEVELS } from "../types/run/model.ts";
 import { about, makes } from "../utils/config.ts";
-import { readDuration } from "../utils/duration.ts";
+import { readDuration } from "../utils/time/duration.ts";
 
 /** Timers hold no more, and a longer wait is none. */
 const MOST_MS = 7 * 24 * 60 * 60 * 1000;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { about } from "../utils/config.ts";
-import { readDuration } from "../utils/duration.ts";
+import { readDuration } from "../utils/time/duration.ts";
 import { PRUNE_DEFAULTS } from "./prune.ts";
 
 const { softTrim, hardClear, tools } = PRUNE_DEFAULTS;

@@ -1,3 +1,5 @@
+import { localMinute, localZone } from "../utils/time/local-time.ts";
+
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 // The Swedish way of writing a date is `YYYY-MM-DD HH:MM:SS`.
@@ -42,9 +44,15 @@ const minutes = new Map<string, { readonly minute: number; readonly text: string
 
 /** `YYYY-MM-DD HH:MM`. Since 1972 no zone differs from UTC by a part of a minute. */
 function inMinutes(minute: number, timeZone: string): string {
-  const format = formats.get(timeZone) ?? makeFormat(timeZone);
-  formats.set(timeZone, format);
-  const text = format.format(minute * MINUTE_MS).slice(0, -3);
+  const at = minute * MINUTE_MS;
+  // The machine's own zone needs none of the engine's language data.
+  const text = timeZone === localZone() ? localMinute(at) : formatIn(timeZone).format(at).slice(0, -3);
   minutes.set(timeZone, { minute, text });
   return text;
+}
+
+function formatIn(timeZone: string): Intl.DateTimeFormat {
+  const format = formats.get(timeZone) ?? makeFormat(timeZone);
+  formats.set(timeZone, format);
+  return format;
 }

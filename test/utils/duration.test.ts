@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readDuration } from "../../src/utils/duration.ts";
+import { readDuration } from "../../src/utils/time/duration.ts";
 
 it("reads how long something takes, in the field's ways of writing it", () => {
   for (const [text, ms] of [

@@ -5,6 +5,7 @@ import { OpenClawError } from "../../types/errors.ts";
 import { accountId } from "../../types/ids.ts";
 import type { ChannelContribution } from "../../types/contribution.ts";
 import { defaultAccountOf } from "./accounts.ts";
+import { PARSED_ONCE } from "../config/keys/schema-keys.ts";
 import { isRecord } from "../config/problem.ts";
 import type { Config } from "../config/schema.ts";
 import { own } from "../../utils/own.ts";
@@ -32,7 +33,7 @@ async function accountsOf(
   const isNamed = isRecord(listed) && Object.keys(listed).length > 0;
   return inputsFor(section, adapter.accountIds?.()).flatMap(({ id, input }) => {
     const enabled = section.enabled && input["enabled"] !== false;
-    const parsed = adapter.config.safeParse(input);
+    const parsed = adapter.config.safeParse(input, PARSED_ONCE);
     // A disabled account may be incomplete.
     if (!parsed.success && !enabled) return [];
     const settings = parsed.success ? parsed.data : adapter.config.parse(input);

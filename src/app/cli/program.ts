@@ -32,8 +32,11 @@ const DEFINITIONS = [
   definePluginsInit,
 ];
 
-/** All commands with their flags; the code of each is loaded when it is called. `exitCode` is known after parsing. */
-export function buildProgram(io: Io, version: string): { program: Command; exitCode: () => number } {
+/**
+ * The commands with their flags: all of them, or for `openclaw gateway` that one, because the daemon starts with it. The code of each
+ * is loaded when it is called. `exitCode` is known after parsing.
+ */
+export function buildProgram(io: Io, version: string, word?: string): { program: Command; exitCode: () => number } {
   let code = 0;
   const act: Act =
     (run) =>
@@ -48,6 +51,10 @@ export function buildProgram(io: Io, version: string): { program: Command; exitC
     .helpCommand("help [command]", "show what can be typed")
     .exitOverride()
     .configureOutput({ writeOut: (text) => io.out(text), writeErr: () => undefined });
+  if (word === "gateway") {
+    defineGateway(program, act);
+    return { program, exitCode: () => code };
+  }
   for (const define of DEFINITIONS) define(program, act);
   defineChannels(program, act, io.contributions.channels);
   for (const { name, aliases = [], define } of io.contributions.cliCommands) {

@@ -43,7 +43,7 @@ function withNestedHelp(program: Command, args: readonly string[]): readonly str
 
 /** Only a word that is no command of the gateway's loads plugins: those that add a command of this name. */
 async function programFor(io: Io, args: readonly string[]): Promise<ReturnType<typeof buildProgram>> {
-  const built = buildProgram(io, packageVersion());
+  const built = buildProgram(io, packageVersion(), args[0]);
   const word = args.find((arg) => !arg.startsWith("-"));
   if (word === undefined || word === "help" || built.program.commands.some((command) => command.name() === word))
     return built;

@@ -9,6 +9,7 @@ import { systemClock } from "../../types/clock.ts";
 import type { OpenClawError } from "../../types/errors.ts";
 import type { CronActs } from "../../types/cron/acts.ts";
 import type { GatewayActs } from "../../types/gateway-acts.ts";
+import type { ChannelId } from "../../types/ids.ts";
 import type { MediaStore, PairingRequest } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
@@ -27,6 +28,7 @@ import { openOtherSessions } from "./subagents/other-sessions.ts";
 import type { SubagentArchive } from "../../automation/spawn/archive.ts";
 import { notifyPairing, openHooks, openLiveSessions } from "./plugin-hooks.ts";
 import { openRunParts } from "./run-parts.ts";
+import { openSandboxes } from "./sandbox/sandboxing.ts";
 
 /** The parts that the daemon and `agent --local` share: state, models, dispatch. */
 export interface Core {
@@ -76,20 +78,21 @@ export interface Surroundings extends DaemonActs {
 /** Opens the state directory. The caller holds its lock. */
 export async function openCore(live: Live, log: Log, around: Surroundings): Promise<Core> {
   const clock = systemClock;
+  const { machine, tried } = openSandboxes(live);
   const journal = await journalOf(live, log);
   const hooks = openHooks(live, clock, log);
   const sessions = await openLiveSessions(live, { hooks, table: journal.sessions, log });
   const media = openMediaStore(live.paths.media);
   const models = await openLiveModels(live, { log, clock, ledger: journal.spend });
-  const runs = openRunParts({ live, hooks, models, sessions, journal, clock, log });
+  const runs = openRunParts({ live, hooks, models, sessions, journal, machine, clock, log });
   const { links, onSent } = around;
   const onDiskError = (error: OpenClawError) => around.onDiskError?.(error);
   const outbox = openOutbox(live, { journal: journal.outbox, links, hooks, log, clock, onSent, onDiskError });
   const others = { subagents: () => opened.spawner, talk: () => opened.talk };
   const chats = { live, around, media, outbox, sent: journal.outbox, clock };
   const own = gatewayTools(chats, () => ports, around, { ...others, speaker: runs.ports.speaker });
-  const { machine, allowances, mcp, browsers } = runs;
-  const [prompting] = await Promise.all([openPrompting(live, { log, clock, hooks }), runs.sandboxesTried]);
+  const { allowances, mcp, browsers } = runs;
+  const [prompting] = await Promise.all([openPrompting(live, { log, clock, hooks }), tried]);
   const receive = (messages: readonly InboundMessage[]) => dispatch.receive(messages);
   const commands = openCommands(live, { clock, log, journal, sessions, receive, isDaemon: !!around.restart });
   const ports: DispatchPorts = {
@@ -103,19 +106,11 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     budgets: models.budgets,
     clock,
     log,
-    gate: (message) => around.gate(message),
-    ...(around.groupHistory && { groupHistory: around.groupHistory }),
-    link: (to) => around.links.link(to),
-    buttons: (to) => around.links.buttons?.(to),
-    ...(around.links.linked && { linked: around.links.linked }),
-    isConnecting: (to) => around.isConnecting?.(to) === true,
-    labelOf: (channel) => around.labelOf?.(channel),
-    ...(around.onDiskFull && { onDiskFull: around.onDiskFull }),
+    ...portsOf(around),
     onDiskError,
     tools: openTools(live, { received: journal.received, log, ...runs, ...commands }, own),
     liveState: (key) => commands.runningIn(key),
     ...prompting.ports,
-    statusLines: () => around.statusLines(),
     ...programPorts(live, journal, { ...around, ...commands, subagents: others.subagents }),
     onPairing: (request) => onPairing(request, hooks, around),
   };
@@ -124,6 +119,19 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   const close = () => closeAll(opened, commands, allowances, mcp, browsers, runs.engines, sessions, models, journal);
   return { journal, sessions, media, models, outbox, dispatch, ports, machine, archive: opened.spawner.archive, close };
 }
+
+/** What the surroundings do for messages. */
+const portsOf = (around: Surroundings) => ({
+  gate: (message: InboundMessage) => around.gate(message),
+  ...(around.groupHistory && { groupHistory: around.groupHistory }),
+  link: (to: Peer) => around.links.link(to),
+  buttons: (to: Peer) => around.links.buttons?.(to),
+  ...(around.links.linked && { linked: around.links.linked }),
+  isConnecting: (to: Peer) => around.isConnecting?.(to) === true,
+  labelOf: (channel: ChannelId) => around.labelOf?.(channel),
+  statusLines: () => around.statusLines(),
+  ...(around.onDiskFull && { onDiskFull: around.onDiskFull }),
+});
 
 function onPairing(request: PairingRequest, hooks: Parameters<typeof notifyPairing>[1], around: Surroundings): void {
   notifyPairing(request, hooks);

@@ -9,7 +9,7 @@ import type { Browsers } from "../../browser/browsers.ts";
 import type { McpServers } from "../../mcp/servers.ts";
 import type { Models } from "../../providers/catalog.ts";
 import { diskTakesWrites } from "../../store/disk.ts";
-import { SandboxMachine } from "../../tools/sandbox/machine.ts";
+import type { SandboxMachine } from "../../tools/sandbox/machine.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { Journal } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
@@ -22,7 +22,6 @@ import { openNoteChanges } from "./tools/note-changes.ts";
 import { openSpeaker } from "./tools/speech.ts";
 import { openBrowsers } from "./browser/open-browsers.ts";
 import { openMcp } from "./mcp/open-mcp.ts";
-import { probeSandboxes } from "./sandbox/sandboxing.ts";
 
 interface Sources {
   readonly hooks: Hooks;
@@ -30,6 +29,8 @@ interface Sources {
   readonly models: Models;
   readonly sessions: Sessions;
   readonly journal: Pick<Journal, "approvals" | "inbox" | "runs" | "texts">;
+  /** The sandboxes of this machine. */
+  readonly machine: SandboxMachine;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -45,8 +46,6 @@ export interface RunPartsOfAll {
   /** The browsers that agents can use. */
   readonly browsers: Browsers;
   readonly noteChanges: NoteChanges;
-  /** Resolves when the sandboxes of the config have been tried. */
-  readonly sandboxesTried: Promise<void>;
   readonly ports: Pick<
     DispatchPorts,
     | "allowances"
@@ -65,12 +64,11 @@ export interface RunPartsOfAll {
 }
 
 export function openRunParts(sources: Sources): RunPartsOfAll {
-  const { live, hooks, journal, clock, log } = sources;
+  const { live, hooks, journal, machine, clock, log } = sources;
   const { approvals, texts } = journal;
   const { contributions } = live;
   contributions.reserve("commands", COMMAND_NAMES);
   const engines = new Engines(sources);
-  const machine = new SandboxMachine({ env: process.env, dir: live.paths.stateSub });
   const mcp = openMcp(live, sources);
   const allowances = openAllowances(live, { approvals, clock, log });
   return {
@@ -81,7 +79,6 @@ export function openRunParts(sources: Sources): RunPartsOfAll {
     mcp,
     browsers: openBrowsers(live, sources),
     noteChanges: openNoteChanges(live, sources),
-    sandboxesTried: probeSandboxes(live.agents, machine),
     ports: {
       allowances,
       speaker: openSpeaker(live, log),

@@ -6,7 +6,7 @@ import { fieldKeysBelow, isFieldKey, strangersBelow } from "./keys/known-keys.ts
 import { nearest } from "./keys/nearest.ts";
 import { sharedPlaces } from "./keys/shared-places.ts";
 import { isRecord, showPath, valueAt, type KeyPath, type RawNote } from "./problem.ts";
-import { schemaKeys, schemaKeysBelow } from "./keys/schema-keys.ts";
+import { PARSED_ONCE, schemaKeys, schemaKeysBelow } from "./keys/schema-keys.ts";
 import { configSchema, type Config } from "./schema.ts";
 import { describeIssue } from "./issue-text.ts";
 import { PROVIDERS } from "../../tools/web/search/table.ts";
@@ -70,15 +70,12 @@ interface Loose<T> {
 /** Unknown keys that are removed from one file before its other problems are reported. */
 const MOST_UNKNOWN = 10_000;
 
-/** zod would write a program for each object of a schema, which takes longer than the one check that it is for. */
-const ONCE = { jitless: true };
-
 /** Parses without the unknown keys, which it lists; each round can find deeper ones. */
 function parseLoosely<T>(schema: z.ZodType<T>, input: unknown): Loose<T> {
   const unknown: KeyPath[] = [];
   let rest = input;
   for (;;) {
-    const result = schema.safeParse(rest, ONCE);
+    const result = schema.safeParse(rest, PARSED_ONCE);
     if (result.success) return { value: result.data, unknown, problems: [] };
     const found = result.error.issues.flatMap(unknownPaths);
     if (found.length === 0) return { unknown, problems: toNotes(result.error.issues, rest) };

@@ -1,5 +1,6 @@
 import type { AgentEntry, HeartbeatConfig } from "../../automation/config.ts";
 import type { AgentSettings, HeartbeatSettings } from "../../types/settings.ts";
+import { localZone } from "../../utils/time/local-time.ts";
 import type { Config } from "./schema.ts";
 
 const HALF_AN_HOUR_MS = 1_800_000;
@@ -43,7 +44,7 @@ function hoursOf(
 ): Pick<HeartbeatSettings, "activeHours"> {
   if (!activeHours) return {};
   const { start: from, end: to, timezone } = activeHours;
-  const local = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const local = localZone();
   const named = timezone === "user" ? (userZone ?? local) : timezone;
   return { activeHours: { from, to, timezone: named === "local" ? local : named } };
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { about, secretField } from "../../utils/config.ts";
-import { readDuration } from "../../utils/duration.ts";
+import { readDuration } from "../../utils/time/duration.ts";
 
 const duration = z.string().transform((text, context) => {
   const ms = readDuration(text);

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { CronWish } from "../../types/cron/job.ts";
 import { sessionKey } from "../../types/ids.ts";
 import { THINK_LEVELS } from "../../types/run/model.ts";
-import { readDuration } from "../../utils/duration.ts";
+import { readDuration } from "../../utils/time/duration.ts";
 import { isFields } from "../../utils/fields.ts";
 import { makes } from "../../utils/config.ts";
 import { readTime } from "./local-time.ts";

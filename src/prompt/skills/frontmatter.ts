@@ -1,3 +1,5 @@
+import { readPlain } from "./plain-frontmatter.ts";
+
 /** The YAML between the first two `---` lines of a Markdown file; its leaves are texts. */
 export type Frontmatter = Readonly<Record<string, unknown>>;
 
@@ -14,6 +16,8 @@ export async function parseFrontmatter(source: string): Promise<Frontmatter | st
   const block = BLOCK.exec(source)?.[1]?.replaceAll("\r\n", "\n");
   if (block === undefined) return undefined;
   if (block.length > MOST_CHARS) return `is longer than ${MOST_CHARS} characters`;
+  const plain = readPlain(block);
+  if (plain !== undefined) return plain;
   const strict = await read(block);
   if (typeof strict !== "string") return strict;
   const mended = block.replaceAll(PLAIN_TEXT, quoted);

@@ -1,3 +1,5 @@
+import { localMinute, localZone } from "../../utils/time/local-time.ts";
+
 /** The day and month of a moment, in the zone of the budgets. */
 export interface Days {
   /** As `2026-11-27`. */
@@ -18,10 +20,9 @@ export function daysAt(at: number, zone: string | undefined): Days {
 
 /** As `2026-11-27`. */
 export function dayAt(at: number, zone: string | undefined): string {
-  const known = formats.get(zone ?? "");
+  if (zone === undefined || zone === localZone()) return localMinute(at).slice(0, 10);
   // Making a format takes a hundred times as long as its use.
-  const format =
-    known ?? new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", ...(zone !== undefined && { timeZone: zone }) });
-  if (!known) formats.set(zone ?? "", format);
+  const format = formats.get(zone) ?? new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeZone: zone });
+  formats.set(zone, format);
   return format.format(at);
 }

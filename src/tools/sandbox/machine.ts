@@ -84,14 +84,13 @@ export class SandboxMachine {
         fix: "Run: sudo apt install bubblewrap (or dnf, pacman, apk add bubblewrap), then restart the gateway.",
       };
     }
-    const said = await runBriefly({ argv: [program, "--version"], cwd: "/", env: {} });
+    const [said, system, filter] = await Promise.all([
+      runBriefly({ argv: [program, "--version"], cwd: "/", env: {} }),
+      systemDirectories(),
+      this.#filter(),
+    ]);
     const version = /\d+(?:\.\d+)+/.exec(said.text)?.[0] ?? "0";
-    const facts = {
-      program,
-      canSize: isAtLeast(version, [0, 7]),
-      system: await systemDirectories(),
-      ...(await this.#filter()),
-    };
+    const facts = { program, canSize: isAtLeast(version, [0, 7]), system, ...filter };
     const launch = { argv: ["/bin/sh", "-c", "exit 0"], cwd: "/", env: {} } as const;
     const tried = await runBriefly(bwrapLaunch(launch, { mounts: [], links: [] }, facts, PLAIN));
     if (tried.code === 0) return { ok: true, facts: { backend: "bwrap", version, ...facts } };

@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { hostBackends, type HostOptions } from "../../../tools/host/host.ts";
 import { sandboxBackends } from "../../../tools/sandbox/backends.ts";
 import { pruneFolders } from "../../../tools/sandbox/folders.ts";
-import type { SandboxMachine } from "../../../tools/sandbox/machine.ts";
+import { SandboxMachine } from "../../../tools/sandbox/machine.ts";
 import type { Warn } from "../../../tools/sandbox/watch.ts";
 import type { Unusable } from "../../../tools/sandbox/probe.ts";
 import { isMainKey, parseKey } from "../../../sessions/keys.ts";
@@ -12,6 +12,7 @@ import { hasOwnerRights, type Acting } from "../../../types/run/principal.ts";
 import type { ToolScene, ToolSet } from "../../../types/run/tool.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import { background } from "../../../utils/background.ts";
+import type { Live } from "../live.ts";
 
 /** Which tools of a run are in a sandbox. */
 export interface Confined {
@@ -111,6 +112,12 @@ const promptText = ({ files }: Confined): string =>
   `${files ? "Commands and file tools work" : "Commands run"} in a sandbox. The description of exec says what commands see there and ` +
   "where they write. They need no approval in it. `elevated: true` runs a command on the machine, where whoever wrote may permit " +
   "that, and a person is asked: use it only for what the sandbox cannot do and the user wants.";
+
+/** Begins to try the sandboxes, which waits for the programs that it starts. */
+export function openSandboxes({ agents, paths }: Pick<Live, "agents" | "paths">) {
+  const machine = new SandboxMachine({ env: process.env, dir: paths.stateSub });
+  return { machine, tried: probeSandboxes(agents, machine) };
+}
 
 /** Tries the sandboxes that the agents' settings name, at the same time. Never rejects. */
 export async function probeSandboxes(agents: readonly AgentSettings[], machine: SandboxMachine): Promise<void> {

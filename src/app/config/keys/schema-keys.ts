@@ -1,6 +1,9 @@
 import { isRecord, type KeyPath } from "../problem.ts";
 import { jsonSchema } from "../schema.ts";
 
+/** Without it zod writes a program for each object of a schema, which takes longer than the one check that it is for. */
+export const PARSED_ONCE = { jitless: true };
+
 export interface SchemaKey {
   /** `*` for any name, `[]` for any index. */
   readonly path: readonly string[];

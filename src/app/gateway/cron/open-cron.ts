@@ -25,7 +25,7 @@ export async function openCron(
     reach: cronReach(parts),
     sessions: cronSessions(core),
     // With another gateway on the same chats, this one sends nothing on its own.
-    rules: () => ({ ...rulesOf(live), ...(channels.held !== undefined && { enabled: false }) }),
+    rules: () => rulesOf(live, channels.held !== undefined),
     receive: (messages) => core.dispatch.receive(messages),
     publish: (payload) => events.publish({ event: "cron", payload, scope: "operator.read" }),
   };
@@ -43,11 +43,11 @@ export async function openCron(
   };
 }
 
-function rulesOf({ config, defaultAgent }: Live): CronRules {
+function rulesOf({ config, defaultAgent }: Live, isHeld: boolean): CronRules {
   const { cron } = config;
   const { enabled, ...alert } = cron.failureAlert;
   return {
-    enabled: cron.enabled && process.env["OPENCLAW_SKIP_CRON"] !== "1",
+    enabled: cron.enabled && !isHeld && process.env["OPENCLAW_SKIP_CRON"] !== "1",
     maxConcurrentRuns: cron.maxConcurrentRuns,
     skipsMissed: cron.skipMissedJobs,
     timezone: defaultAgent.timezone,

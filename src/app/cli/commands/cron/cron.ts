@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { readDuration } from "../../../../utils/duration.ts";
+import { readDuration } from "../../../../utils/time/duration.ts";
 import { defined } from "../../../../utils/defined.ts";
 import { pause } from "../../../../utils/pause.ts";
 import { systemClock } from "../../../../types/clock.ts";

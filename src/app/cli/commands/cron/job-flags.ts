@@ -1,5 +1,5 @@
 import { readTime } from "../../../../automation/cron/local-time.ts";
-import { readDuration } from "../../../../utils/duration.ts";
+import { readDuration } from "../../../../utils/time/duration.ts";
 import { defined } from "../../../../utils/defined.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 

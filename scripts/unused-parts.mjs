@@ -1,0 +1,54 @@
+// What `scripts/build.mjs` leaves out of the packages that it bundles.
+import path from "node:path";
+
+/**
+ * Parts of packages that the gateway never uses, each with what replaces it. They would be evaluated at each start: together
+ * they take about 8 MB of memory. Each is replaced for one package only: `from` is a part of the importing file's path.
+ */
+const unused = [
+  // The Telegram channel has its own HTTP client (extensions/telegram/transport.ts), and Node has an AbortController.
+  { from: /[\\/]grammy[\\/]/, name: /^node-fetch$/, contents: "module.exports = { default: globalThis.fetch };" },
+  {
+    from: /[\\/]grammy[\\/]/,
+    name: /^abort-controller$/,
+    contents: "exports.AbortController = globalThis.AbortController;",
+  },
+  // No route has a schema; src/server/server.ts gives Fastify compilers that say so.
+  {
+    from: /[\\/]fastify[\\/]lib[\\/]/,
+    name: /^@fastify\/(?:ajv|fast-json-stringify)-compiler$/,
+    contents: "module.exports = () => undefined;",
+  },
+  // No plugin of Fastify's is used that names a version, no route has a pattern, and nothing calls its `inject`.
+  {
+    from: /[\\/]fastify[\\/]lib[\\/]/,
+    name: /^semver$/,
+    contents: "module.exports = { satisfies: () => true, gt: () => false, coerce: (version) => version };",
+  },
+  { from: /[\\/]find-my-way[\\/]/, name: /^safe-regex2$/, contents: "module.exports = () => true;" },
+  { from: /[\\/]fastify[\\/]fastify\.js$/, name: /^light-my-request$/, contents: "module.exports = {};" },
+  // The gateway serves plain HTTP/1.1.
+  { from: /[\\/]fastify[\\/]lib[\\/]/, name: /^node:http(?:s|2)$/, contents: "module.exports = {};" },
+  // src/mcp gives the MCP SDK a validator.
+  { from: /modelcontextprotocol/, name: /ajv-provider\.js$/, contents: "export class AjvJsonSchemaValidator {}" },
+  // Only English messages are ever shown.
+  { from: /[\\/]zod[\\/]/, name: /^\.\.\/locales\/index\.js$/, contents: 'export { default as en } from "./en.js";' },
+];
+
+/** The plugin of esbuild that replaces them. */
+export const withoutUnused = {
+  name: "without-unused",
+  setup(build) {
+    for (const [index, { from, name, contents }] of unused.entries()) {
+      build.onResolve({ filter: name }, ({ path: file, importer, resolveDir }) =>
+        from.test(importer)
+          ? { path: file, namespace: `unused-${index}`, pluginData: path.resolve(resolveDir, path.dirname(file)) }
+          : undefined,
+      );
+      build.onLoad({ filter: /.*/, namespace: `unused-${index}` }, ({ pluginData: resolveDir }) => ({
+        contents,
+        resolveDir,
+      }));
+    }
+  },
+};

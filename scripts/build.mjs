@@ -11,7 +11,7 @@ import { pathToFileURL } from "node:url";
 import { bundledPlaces, noticesOf, packageAt, sbomOf } from "./licenses.mjs";
 import { closureOf, partOf, readLock } from "./lock.mjs";
 import { readBuiltins } from "./own-builtins.mjs";
-import { withoutUnused } from "./unused-parts.mjs";
+import { withoutRequestLog, withoutUnused } from "./unused-parts.mjs";
 
 const root = path.dirname(import.meta.dirname);
 const dist = path.join(root, "dist");
@@ -144,7 +144,7 @@ async function bundleNode(esbuild) {
     target: "node22.19",
     conditions: ["source"],
     external,
-    plugins: [withoutUnused, namedExports, bedrock],
+    plugins: [withoutUnused, withoutRequestLog, namedExports, bedrock],
     // Node's own punycode causes a warning; an old dependency of grammY imports it.
     alias: { punycode: "punycode.js" },
     banner: { js: banner },

@@ -1,4 +1,5 @@
 // What `scripts/build.mjs` leaves out of the packages that it bundles.
+import fs from "node:fs";
 import path from "node:path";
 
 /**
@@ -50,5 +51,21 @@ export const withoutUnused = {
         resolveDir,
       }));
     }
+  },
+};
+
+/**
+ * OpenAI's client makes the texts of its debug log for each request, also when nothing is logged. The gateway has a log of its own, and no
+ * setting turns that one on.
+ */
+export const withoutRequestLog = {
+  name: "without-request-log",
+  setup(build) {
+    build.onLoad({ filter: /[\\/]openai[\\/]internal[\\/]utils[\\/]log\.m?js$/ }, (args) => {
+      const code = fs.readFileSync(args.path, "utf8");
+      const contents = code.replace("formatRequestDetails = (details) => {", "$&\n    return {};");
+      if (contents === code) throw new Error(`${args.path} does not log as it did: adapt scripts/unused-parts.mjs`);
+      return { contents, loader: "js" };
+    });
   },
 };

@@ -51,5 +51,8 @@ function formsOf(token: string): readonly string[] {
 
 const compact = (text: string): string => text.replaceAll(/\s+/g, "").toLowerCase();
 
+/** The first sign of each form. */
+const FIRST = /^\s*(?:[{`]|$)/;
+
 const mayBe = (text: string, forms: readonly string[]): boolean =>
-  text.length <= MOST && forms.some((form) => form.startsWith(compact(text)));
+  text.length <= MOST && FIRST.test(text) && forms.some((form) => form.startsWith(compact(text)));

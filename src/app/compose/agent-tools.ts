@@ -6,6 +6,7 @@ import { CREDENTIALS_FILE } from "../../providers/auth/credentials.ts";
 import type { Allowances } from "../../tools/exec/permission.ts";
 import { withSessionExec } from "../../tools/exec/elevation.ts";
 import type { GuestRules } from "../../tools/host/access.ts";
+import type { HostOptions } from "../../tools/host/host.ts";
 import type { Processes } from "../../tools/process/processes.ts";
 import type { SandboxMachine } from "../../tools/sandbox/machine.ts";
 import { recordingNotes } from "../../tools/memory/recorded.ts";
@@ -59,13 +60,13 @@ export function openTools(
   const gatewayTools = [...own, ...ofChats];
   const warn = (message: string, facts: Readonly<Record<string, unknown>>) => log.warn(message, facts);
   const broken = (tool: string, error: unknown) => log.error("tool left out of a run", { tool, error });
+  const places = filePlaces(live);
   return (configured: AgentSettings, acting: Acting, chat?: ChatScene, only?: string): ToolSet => {
     const agent = acting.exec ? { ...configured, exec: withSessionExec(configured.exec, acting.exec) } : configured;
     const host = {
       settings: agent,
       rights: hasOwnerRights(acting.principal) ? ("owner" as const) : guestRules(agent, live, { received, acting }),
-      deniedPaths: deniedPaths(live),
-      readablePaths: readablePaths(live),
+      ...places(),
       stateDir: live.paths.stateDir,
       sessionKey: acting.sessionKey,
     };
@@ -80,6 +81,20 @@ export function openTools(
     return sandbox === undefined ? set : { ...set, sandbox };
   };
 }
+
+/** Paths that file tools may not touch and may read besides the workspace, made again when the config or what plugins add changes. */
+function filePlaces(live: Live) {
+  let known: { readonly of: Live["config"]; readonly revision: number; readonly places: FilePlaces } | undefined;
+  return (): FilePlaces => {
+    const { config, contributions } = live;
+    if (known?.of === config && known.revision === contributions.revision) return known.places;
+    const places = { deniedPaths: deniedPaths(live), readablePaths: readablePaths(live) };
+    known = { of: config, revision: contributions.revision, places };
+    return places;
+  };
+}
+
+type FilePlaces = Pick<HostOptions, "deniedPaths" | "readablePaths">;
 
 function guestRules(
   own: AgentSettings,

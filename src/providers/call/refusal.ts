@@ -15,13 +15,15 @@ export function refusalOn(wire: Wire): Refusal | undefined {
  */
 export function webPageOn(wire: Wire): string | undefined {
   const { status = 0, pieces } = wire;
-  if (status >= 400 || pieces > FIRST_PIECES) return undefined;
+  if (status >= 400 || pieces > FIRST_PIECES || !MARKUP.test(wire.start())) return undefined;
   const title = pageTitle(Buffer.from(wire.tail() ?? "", "latin1").toString("utf8"));
   if (title === undefined) return undefined;
   const named = title === "" ? "" : ` ("${title.slice(0, 80)}")`;
   return `The provider's address answered with a web page${named}, not with a model's answer. Check baseUrl, and whether this network asks for a login.`;
 }
 
+/** How a page begins, after a mark of UTF-8 and white space. */
+const MARKUP = /^(?:\u00EF\u00BB\u00BF)?\s*(?:<|$)/;
 /** A web page is recognised in the first pieces. */
 const FIRST_PIECES = 4;
 

@@ -114,6 +114,11 @@ export class Wire implements TrafficSink {
     return this.#hasDropped && !/\ndata:/.test(text) ? undefined : text;
   }
 
+  /** Some of the first bytes of the body, as Latin-1. */
+  start(): string {
+    return this.#kept[0]?.toString("latin1", 0, START_BYTES) ?? "";
+  }
+
   /** Drops the kept bytes: a pooled socket may refer to this object long after the call. */
   release(): void {
     this.#kept = [];
@@ -121,6 +126,8 @@ export class Wire implements TrafficSink {
     this.#hasDropped = false;
   }
 }
+
+const START_BYTES = 32;
 
 const calls = new AsyncLocalStorage<Wire>();
 /** Only the start of a request runs in the context of its caller, because sockets are shared. */

@@ -11,7 +11,7 @@ import { pathToFileURL } from "node:url";
 import { bundledPlaces, noticesOf, packageAt, sbomOf } from "./licenses.mjs";
 import { closureOf, partOf, readLock } from "./lock.mjs";
 import { readBuiltins } from "./own-builtins.mjs";
-import { withoutRequestLog, withoutUnused } from "./unused-parts.mjs";
+import { packageEdits } from "./package-edits.mjs";
 
 const root = path.dirname(import.meta.dirname);
 const dist = path.join(root, "dist");
@@ -48,20 +48,6 @@ const namedExports = {
       const from = JSON.stringify(args.path);
       const contents = `export { ${listed.join(", ")} } from ${from};\nexport { default } from ${from};`;
       return { contents, loader: "js", resolveDir: args.pluginData };
-    });
-  },
-};
-
-/** pi-ai hides its import of Bedrock's client from bundlers, for browsers. The gateway needs it: a chunk of its own. */
-const bedrock = {
-  name: "bedrock",
-  setup(build) {
-    build.onLoad({ filter: /pi-ai[\\/]dist[\\/]providers[\\/]register-builtins\.js$/ }, (args) => {
-      const code = fs.readFileSync(args.path, "utf8");
-      const contents = code.replace('importNodeOnlyProvider("./amazon-bedrock.js")', 'import("./amazon-bedrock.js")');
-      if (contents === code)
-        throw new Error(`${args.path} does not import Bedrock's client as it did: adapt scripts/build.mjs`);
-      return { contents, loader: "js" };
     });
   },
 };
@@ -144,7 +130,7 @@ async function bundleNode(esbuild) {
     target: "node22.19",
     conditions: ["source"],
     external,
-    plugins: [withoutUnused, withoutRequestLog, namedExports, bedrock],
+    plugins: [...packageEdits, namedExports],
     // Node's own punycode causes a warning; an old dependency of grammY imports it.
     alias: { punycode: "punycode.js" },
     banner: { js: banner },

@@ -1,4 +1,4 @@
-// What `scripts/build.mjs` leaves out of the packages that it bundles.
+// What `scripts/build.mjs` changes in the packages that it bundles.
 import fs from "node:fs";
 import path from "node:path";
 
@@ -36,8 +36,7 @@ const unused = [
   { from: /[\\/]zod[\\/]/, name: /^\.\.\/locales\/index\.js$/, contents: 'export { default as en } from "./en.js";' },
 ];
 
-/** The plugin of esbuild that replaces them. */
-export const withoutUnused = {
+const withoutUnused = {
   name: "without-unused",
   setup(build) {
     for (const [index, { from, name, contents }] of unused.entries()) {
@@ -54,18 +53,35 @@ export const withoutUnused = {
   },
 };
 
-/**
- * OpenAI's client makes the texts of its debug log for each request, also when nothing is logged. The gateway has a log of its own, and no
- * setting turns that one on.
- */
-export const withoutRequestLog = {
-  name: "without-request-log",
+/** In `file`, `before` becomes `after`. The build fails where a new version of a package has no such text. */
+const edits = [
+  {
+    // The import is hidden from bundlers, for browsers. The gateway needs it: a chunk of its own.
+    file: /pi-ai[\\/]dist[\\/]providers[\\/]register-builtins\.js$/,
+    before: 'importNodeOnlyProvider("./amazon-bedrock.js")',
+    after: 'import("./amazon-bedrock.js")',
+  },
+  {
+    // The texts of a debug log are made for each request, also when nothing is logged. The gateway has a log of its own.
+    file: /openai[\\/]internal[\\/]utils[\\/]log\.m?js$/,
+    before: "formatRequestDetails = (details) => {",
+    after: "formatRequestDetails = (details) => { return {};",
+  },
+];
+
+const withEdits = {
+  name: "with-edits",
   setup(build) {
-    build.onLoad({ filter: /[\\/]openai[\\/]internal[\\/]utils[\\/]log\.m?js$/ }, (args) => {
-      const code = fs.readFileSync(args.path, "utf8");
-      const contents = code.replace("formatRequestDetails = (details) => {", "$&\n    return {};");
-      if (contents === code) throw new Error(`${args.path} does not log as it did: adapt scripts/unused-parts.mjs`);
-      return { contents, loader: "js" };
-    });
+    for (const { file, before, after } of edits) {
+      build.onLoad({ filter: file }, (args) => {
+        const code = fs.readFileSync(args.path, "utf8");
+        const contents = code.replace(before, () => after);
+        if (contents === code) throw new Error(`${args.path} has no ${before}: adapt scripts/package-edits.mjs`);
+        return { contents, loader: "js" };
+      });
+    }
   },
 };
+
+/** Plugins of esbuild. */
+export const packageEdits = [withoutUnused, withEdits];

@@ -1,5 +1,6 @@
 import { wholeUnits } from "../reply/fences.ts";
 import type { OutboundPart, OutboundText } from "../types/chat/reply.ts";
+import { withoutControls } from "../utils/text/controls.ts";
 import type * as Renderer from "./render-parts.ts";
 import type { RenderLimits } from "./render-parts.ts";
 import type { RenderThread } from "./render-thread.ts";
@@ -22,14 +23,15 @@ async function openThread(): Promise<RenderThread> {
 }
 
 /**
- * Renders Markdown in the platform's format, cut to its limit, without empty chunks. The renderer is loaded on first use. A text that
- * cannot be rendered is cut as it was written; `report` gets the reason.
+ * Renders Markdown in the platform's format, cut to its limit, without empty chunks and without signs that change how other text is
+ * shown. The renderer is loaded on first use. A text that cannot be rendered is cut as it was written; `report` gets the reason.
  */
 export async function renderText(
-  markdown: string,
+  written: string,
   limits: RenderLimits,
   report?: (why: string) => void,
 ): Promise<readonly OutboundText[]> {
+  const markdown = withoutControls(written);
   if (markdown.trim() === "") return [];
   // A resend must fit with its label.
   const text = Math.max(1, limits.text - REPEAT_LABEL.length - 1);

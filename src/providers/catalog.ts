@@ -18,7 +18,7 @@ import {
 } from "./build.ts";
 import { authConfig } from "./config.ts";
 import { DEMO_MODEL } from "./demo.ts";
-import { builtBy, DEMO_INFO, handleOf, type Missing, type ModelHandle } from "./handle.ts";
+import { builtBy, DEMO_INFO, handleOf, ThoughtHabits, type Missing, type ModelHandle } from "./handle.ts";
 import type { FromPlugins, ModelOptions, Models } from "./models.ts";
 import { modelByKey } from "./keys.ts";
 import { findLocalModel, type LocalModel } from "./local.ts";
@@ -31,7 +31,7 @@ export type { Missing, ModelHandle } from "./handle.ts";
 export type { ModelOptions, Models } from "./models.ts";
 
 export function createModels(options: ModelOptions, plugins: FromPlugins = {}): Models {
-  const shared = { cooldowns: new Cooldowns(options.clock ?? systemClock), ...options };
+  const shared = { cooldowns: new Cooldowns(options.clock ?? systemClock), habits: new ThoughtHabits(), ...options };
   const made = new Map<string, Models>();
   const of = (agent: string): Models => {
     const found = made.get(agent);
@@ -105,7 +105,11 @@ class Catalogue {
     const wanted = profileId === undefined ? this.#willing(ref, found) : found.filter(hasId(profileId));
     let refusal: Missing | undefined;
     for (const candidate of wanted) {
-      const handle = await handleOf(candidate, pi, { meter: this.#options.meter, brought });
+      const handle = await handleOf(candidate, pi, {
+        meter: this.#options.meter,
+        brought,
+        habits: this.#options.habits,
+      });
       if (!("missing" in handle)) return handle;
       refusal ??= handle;
     }

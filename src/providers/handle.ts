@@ -11,7 +11,10 @@ import { withDocuments } from "./call/documents.ts";
 import { asBytes } from "./call/request-body.ts";
 import { demoStream } from "./demo.ts";
 import { foreignStream } from "./foreign-stream.ts";
+import type { ThoughtHabit, ThoughtHabits } from "./thought-habits.ts";
 import { loadPi, type PiContext, type PiModel, type PiStream, type PiStreamOptions, type StreamModel } from "./pi.ts";
+
+export { ThoughtHabits } from "./thought-habits.ts";
 
 /** A model that can be called. */
 export interface ModelHandle {
@@ -23,6 +26,8 @@ export interface ModelHandle {
   /** Only `callModel` may use this, because every call goes through the meter. */
   readonly openStream: StreamModel;
   readonly meter: ModelMeter;
+  /** How it writes its thoughts; nothing is known of it when unset. */
+  readonly habit?: ThoughtHabit;
   /** Its SDK reads of the body of an answer what `PlainBody` has. */
   readonly takesPlainBodies?: boolean;
   /** The kind of a failure, where the plugin of the provider knows it. */
@@ -41,13 +46,14 @@ interface HandleParts {
   readonly meter: ModelMeter | undefined;
   /** The code of the model's provider. */
   readonly brought: ModelProviderMethods | undefined;
+  readonly habits: ThoughtHabits | undefined;
 }
 
 /** The model with the key of a profile. Never rejects. */
 export async function handleOf(
   { profile, open }: Found,
   built: PiModel,
-  { meter = UNMETERED, brought }: HandleParts,
+  { meter = UNMETERED, brought, habits }: HandleParts,
 ): Promise<ModelHandle | Missing> {
   const opened = await open(built);
   if ("missing" in opened) return opened;
@@ -58,7 +64,9 @@ export async function handleOf(
   const ofApi = await streamOf(pi.api, sdk);
   const openStream = stream ? foreignStream(stream, ofApi) : ofApi;
   const takesPlainBodies = !stream && MODULES.has(pi.api);
-  return { info: infoOf(pi), pi, profile, apiKey, meter, openStream, takesPlainBodies, ...(classify && { classify }) };
+  const habit = await habits?.of(pi);
+  const known = { ...(classify && { classify }), ...(habit && { habit }) };
+  return { info: infoOf(pi), pi, profile, apiKey, meter, openStream, takesPlainBodies, ...known };
 }
 
 type Load = () => Promise<(model: never, context: PiContext, options?: PiStreamOptions) => PiStream>;

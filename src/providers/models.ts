@@ -10,6 +10,7 @@ import type { Credentials } from "./auth/credentials.ts";
 import type { Found } from "./auth/profiles.ts";
 import type { AuthConfig } from "./config.ts";
 import type { Missing, ModelHandle } from "./handle.ts";
+import type { ThoughtHabits } from "./thought-habits.ts";
 
 export interface Models {
   /**
@@ -49,6 +50,8 @@ export interface ModelOptions extends KeyFiles {
   readonly auth?: AuthConfig;
   /** Survives a change of the config. Kept in memory when unset. */
   readonly cooldowns?: Cooldowns;
+  /** How models write their thoughts. Learned by each object of models when unset. */
+  readonly habits?: ThoughtHabits;
   readonly clock?: Pick<Clock, "now">;
   readonly log?: Log;
   /** Asked before every call of these models. Allows all calls when unset. */

@@ -1,4 +1,4 @@
-import type { ReplyTarget } from "../types/chat/reply.ts";
+import { SILENT_TOKEN, type ReplyTarget } from "../types/chat/reply.ts";
 import { createScanner } from "./scan.ts";
 import type { Match, MatchPlace } from "./scan.ts";
 import { createSilentText } from "./silent-object.ts";
@@ -29,9 +29,6 @@ export interface DirectiveFilter {
   /** What was found so far; `silent` is known after `end()` only. */
   directives(): Directives;
 }
-
-/** A model says this instead of a reply when nothing is to be sent. */
-export const SILENT_TOKEN = "NO_REPLY";
 
 const NAMES = ["reply_to_current", "reply_to", "media", "audio_as_voice", "tts", "/tts"];
 /** Two brackets and the first letter of a name, so that the end of other text in brackets is not looked for. */

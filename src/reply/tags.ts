@@ -1,9 +1,13 @@
+import { withoutControls } from "../utils/text/controls.ts";
 import { matchArtefact } from "./artefacts.ts";
 import { INTERNAL_TRIGGERS, matchInternal } from "./internal-marks.ts";
 import { createScanner } from "./scan.ts";
 import type { Match, MatchPlace, Piece } from "./scan.ts";
 
-/** Removes think and final tags, tool calls written as text, and the gateway's notes to the model from a stream of text. */
+/**
+ * Removes think and final tags, tool calls written as text, the gateway's notes to the model, and signs that change how other text is shown
+ * from a stream of text.
+ */
 export interface TagStripper {
   /** Returns what may be shown now; keeps back only what could still be a tag. Then ask `begunAnew`. */
   push(delta: string): string;
@@ -50,7 +54,7 @@ export function createTagStripper(options: TagStripperOptions = {}): TagStripper
   const scanner = createScanner<Mark>(BEGINNINGS, matchMark);
   const sink = createSink(options);
   return {
-    push: (delta) => sink.take(scanner.push(delta)),
+    push: (delta) => sink.take(scanner.push(withoutControls(delta))),
     end: (calls = false) => sink.take(scanner.end(), calls),
     begunAnew: sink.begunAnew,
     thinking: sink.thinking,

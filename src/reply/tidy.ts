@@ -64,8 +64,12 @@ function tokenOf(token: string): Token {
   };
 }
 
-/** The marks of a block of code and of a quotation. A whole message in one is held as long as it may be nothing but the token. */
-const BLOCK = /^(?:`{3,6}\w{0,12}|>{1,3})$/;
+/**
+ * The marks of a block of code, of a quotation and of a list. A whole message in one is held as long as it may be nothing but the token.
+ */
+const BLOCK = /^(?:`{3,6}\w{0,12}|>{1,3}|[-+*•–]|\d{1,3}[.)])$/;
+/** What may become such a mark when more is written. */
+const TORN_BLOCK = /^(?:`{1,2}|\d{1,3})$/;
 
 /**
  * A word `silent` is not released at the end of the text, however often it is there, nor alone on the first line. The output has no
@@ -198,7 +202,7 @@ const BEFORE_MENTION = /[:=>|([{"'`“‘*•–—-]/u;
 
 /** Whether a word may be the mark of a block that nothing was shown before. */
 const mayOpen = ({ last, held, inBlock }: TidyState, word: string): boolean =>
-  last === "" && (held === "" || inBlock) && (BLOCK.test(word) || /^`{1,2}$/.test(word));
+  last === "" && (held === "" || inBlock) && (BLOCK.test(word) || TORN_BLOCK.test(word));
 
 /** Adds the word that ended to what is held. False when it is not the token. */
 function endWord(state: TidyState, token: Token): boolean {

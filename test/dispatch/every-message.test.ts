@@ -6,11 +6,12 @@ import type { QueueMode } from "../../src/types/queue.ts";
 import type { InboxRow } from "../../src/types/journal.ts";
 import { textResult } from "../../src/tools/define.ts";
 import { makeTool } from "../kit/tools.ts";
+import type { ModelReply } from "../fakes/model.ts";
 import { openedByPi } from "../kit/run.ts";
 import { until } from "../kit/until.ts";
 import { type Boot, openDispatchFixture } from "../kit/dispatch.ts";
 
-const mode = fc.constantFrom<QueueMode>("steer", "followup", "collect", "interrupt");
+const mode = fc.constantFrom<QueueMode>("steer", "steer-backlog", "followup", "collect", "interrupt");
 const answer = fc.constantFrom("words", "silence", "failure", "tool", "slow words");
 const action = fc.oneof(
   { weight: 6, arbitrary: fc.record({ kind: fc.constant("say" as const), from: fc.constantFrom("1", "2") }) },
@@ -44,13 +45,24 @@ const walk = fc.record({
 });
 type Walk = typeof walk extends fc.Arbitrary<infer T> ? T : never;
 
-const REPLIES = {
-  words: { text: "some words" },
-  silence: { text: "NO_REPLY" },
-  failure: { status: 401, message: "Incorrect API key provided" },
-  tool: { tool: "look", args: {} },
-  "slow words": { text: "one two three four", everyMs: 3 },
-} as const;
+/** The numbers of the messages that a text names. */
+const numbersIn = (text: string, before = ""): readonly number[] =>
+  [...text.matchAll(new RegExp(`${before}message (\\d+)`, "g"))].map(([, number]) => Number(number));
+
+/** Each text names the messages that it answers. */
+function replyTo(said: string, wanted: Walk["answers"][number]): ModelReply {
+  const text = numbersIn(said)
+    .map((number) => `answer to message ${number}`)
+    .join(", ");
+  const replies = {
+    words: { text: `some words, ${text}.` },
+    silence: { text: "NO_REPLY" },
+    failure: { status: 401, message: "Incorrect API key provided" },
+    tool: { tool: "look", args: {} },
+    "slow words": { text: `one two three four, ${text}.`, everyMs: 3 },
+  };
+  return replies[wanted];
+}
 
 async function takeWalk({ actions, answers, mode: queueMode, cap, drop }: Walk): Promise<void> {
   const fixture = await openDispatchFixture();
@@ -59,7 +71,7 @@ async function takeWalk({ actions, answers, mode: queueMode, cap, drop }: Walk):
     fixture.tools.push(makeTool("look", async () => textResult("seen")));
     fixture.model.answer((call, number) => {
       const wanted = answers[number % answers.length] ?? "words";
-      return REPLIES[call.isAfterTool && wanted === "tool" ? "words" : wanted];
+      return replyTo(call.said, call.isAfterTool && wanted === "tool" ? "words" : wanted);
     });
     let boot: Boot = await fixture.boot();
     const rows: InboxRow[] = [];
@@ -74,11 +86,34 @@ async function takeWalk({ actions, answers, mode: queueMode, cap, drop }: Walk):
       }
     }
     for (const row of rows) await check(row, boot);
+    expectAnsweredOnce(fixture.platform.texts);
+    if (keepsOrder({ mode: queueMode, actions })) expectInOrder(fixture.model.calls, actions);
     expect(await boot.journal.stats()).toMatchObject({ openInbox: 0, openOutbox: 0, unknownOutbox: 0 });
     expect(fixture.platform.texts.filter((text) => text.includes("possible repeat"))).toEqual([]);
     for await (const file of glob(join(fixture.dir, "sessions", "*.jsonl"))) openedByPi(file);
   } finally {
     await fixture.close();
+  }
+}
+
+function expectAnsweredOnce(texts: readonly string[]): void {
+  const answered = texts.flatMap((text) => [...new Set(numbersIn(text, "answer to "))]);
+  expect(answered).toEqual([...new Set(answered)]);
+}
+
+/** A steered message comes before those that wait. */
+const keepsOrder = ({ mode: queueMode, actions }: Pick<Walk, "mode" | "actions">): boolean =>
+  !queueMode.startsWith("steer") && !actions.some((step) => step.kind === "command" && step.text.includes("steer"));
+
+/** The model is shown the messages of each session in the order in which they came. */
+function expectInOrder(calls: readonly { readonly said: string }[], actions: Walk["actions"]): void {
+  const shown = [...new Set(calls.flatMap(({ said }) => numbersIn(said)))];
+  for (const from of ["1", "2"]) {
+    const own = shown.filter((number) => {
+      const step = actions[number];
+      return step?.kind === "say" && step.from === from;
+    });
+    expect(own).toEqual(own.toSorted((a, b) => a - b));
   }
 }
 

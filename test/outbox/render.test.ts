@@ -26,6 +26,21 @@ it.each([
   expect(labelled(part!)).toMatchObject({ body: `(possible repeat) ${body}` });
 });
 
+it.each(["telegram-html", "plain"] as const)("%s has no sign that changes how other text is shown", async (format) => {
+  for (const text of ["a\u202Eb\u0007c\u2067d 👩\u200D💻", "\u202E\u0000"]) {
+    const parts = await renderText(text, limits(format));
+    expect(parts.map((part) => part.body)).toEqual(text.startsWith("a") ? ["abcd 👩\u200D💻"] : []);
+  }
+  const long = await renderText("a\u202Eb ".repeat(2000), limits(format));
+  expect(
+    long
+      .map((part) => part.body)
+      .join(" ")
+      .replaceAll(/\s+/g, " ")
+      .trim(),
+  ).toBe("ab ".repeat(2000).trim());
+});
+
 it("styles move with the label, and marks of a line keep theirs", async () => {
   const [styled] = await renderText("**hi** there", limits("signal-styled"));
   const part = labelled(styled!);

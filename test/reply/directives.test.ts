@@ -67,6 +67,13 @@ describe("parseDirectives", () => {
     ['"NO_REPLY"', "", true],
     ["_NO_REPLY_!", "", true],
     ["Done.\n\n*NO_REPLY*", "Done.", false],
+    ["- NO_REPLY", "", true],
+    ["* **NO_REPLY**", "", true],
+    ["1. NO_REPLY", "", true],
+    ["1 NO_REPLY", "1", false],
+    ["- NO_REPLY\n- HEARTBEAT_OK", "- NO_REPLY\n- HEARTBEAT_OK", false],
+    ["- one\n- two", "- one\n- two", false],
+    ["12. of May", "12. of May", false],
     ["NO_REPLY!important", "NO_REPLY!important", false],
     ["**No**", "**No**", false],
     ["NO_REPLY is a token", "NO_REPLY is a token", false],
@@ -124,7 +131,7 @@ describe("createDirectiveFilter", () => {
   });
 
   const words = fc.constantFrom(
-    ...'[[reply_to_current]]|[[media:x.png]]|[[reply_to:|7]]|[[tts:text]]|[[/tts:text]]|[[audio_as_voice]]|[[|]]|[|]|NO_REPLY|**|no|.|NO_|REPLY| |  |a|word|Done.|No_REPLY|>|:|`|```|```js|\n|\n\n|{|"action"|:|"NO_REPLY"|}'.split(
+    ...'[[reply_to_current]]|[[media:x.png]]|[[reply_to:|7]]|[[tts:text]]|[[/tts:text]]|[[audio_as_voice]]|[[|]]|[|]|NO_REPLY|**|no|.|NO_|REPLY|-|*|1|1.| |  |a|word|Done.|No_REPLY|>|:|`|```|```js|\n|\n\n|{|"action"|:|"NO_REPLY"|}'.split(
       "|",
     ),
   );

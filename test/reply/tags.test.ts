@@ -187,6 +187,13 @@ describe("createTagStripper", () => {
     );
   });
 
+  it("takes out signs that change how other text is shown, and keeps those that letters and emoji need", () => {
+    expect(shownOf("a\u202Egpj.exe\u202C \u2066b\u2069\u0007\u001B[31mc\u009B\u0000")).toBe("agpj.exe b[31mc");
+    const kept = "\tx\r\n👩\u200D💻 \u200Fשלום\u200E می\u200Cخواهم \u061C";
+    expect(shownOf(kept)).toBe(kept);
+    expect(strip(["<th\u202Eink>secret</thi", "\u0000nk>shown"]).shown).toBe("shown");
+  });
+
   it("leaves text without tags as it is", () => {
     fc.assert(
       fc.property(fc.string(), (text) => {

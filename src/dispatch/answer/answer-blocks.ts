@@ -31,6 +31,8 @@ export class AnswerBlocks implements WaitingBlocks {
   readonly #feed: BlockFeed;
   /** The letters of each block that was planned before a restart. */
   readonly #earlier: readonly string[];
+  /** Text that may turn out to be a thought. */
+  #unsure = "";
   #count = 0;
   /** The message that the last block answers, as far as the model named one. */
   #named: ReplyTarget | undefined;
@@ -52,9 +54,17 @@ export class AnswerBlocks implements WaitingBlocks {
     return shownAtTimes(this.#ports.clock, this.#feed);
   }
 
-  async push(delta: string): Promise<void> {
-    await this.#sendAll(this.#feed.push(delta));
+  /** Text that `isUnsure` waits for the next that is not, or for the end: a block that was sent cannot be taken back. */
+  async push(delta: string, isUnsure: boolean): Promise<void> {
+    this.#unsure += delta;
+    if (!isUnsure) await this.#sendAll(this.#feed.push(this.#takeUnsure()));
     await this.sendDue();
+  }
+
+  #takeUnsure(): string {
+    const text = this.#unsure;
+    this.#unsure = "";
+    return text;
   }
 
   due(): number | undefined {
@@ -66,12 +76,14 @@ export class AnswerBlocks implements WaitingBlocks {
   }
 
   /** The text has ended. */
-  flush(): Promise<void> {
-    return this.#sendAll(this.#feed.flush());
+  async flush(): Promise<void> {
+    if (this.#unsure !== "") await this.#sendAll(this.#feed.push(this.#takeUnsure()));
+    await this.#sendAll(this.#feed.flush());
   }
 
   /** Drops what was not sent: its call broke off. */
   drop(): void {
+    this.#unsure = "";
     this.#feed.drop();
   }
 

@@ -148,7 +148,7 @@ class Answering implements WaitingBlocks {
   async #takeDelta(event: Extract<RunEvent, { type: "text_delta" }>): Promise<void> {
     if (event.anew) this.#beginAnew();
     const isInChat = event.carried === true && this.#blocks?.adopt(event.text) === true;
-    if (!isInChat) return this.#show(this.#filter.push(event.delta));
+    if (!isInChat) return this.#show(this.#filter.push(event.delta), event.unsure);
     this.#visible += event.delta;
   }
 
@@ -159,11 +159,11 @@ class Answering implements WaitingBlocks {
     this.#blocks?.drop();
   }
 
-  async #show(delta: string): Promise<void> {
+  async #show(delta: string, isUnsure = false): Promise<void> {
     this.#visible += delta;
     const visible = this.#visible;
     this.#preview?.update(() => this.#previewOf(visible));
-    await this.#blocks?.push(delta);
+    await this.#blocks?.push(delta, isUnsure);
   }
 
   /** The preview of the answer. Empty while the text may turn out to repeat what the message tool sent. */

@@ -74,8 +74,10 @@ class PlainText {
     return [{ ...event, delta: this.#text, text: this.#text }];
   }
 
-  #delta({ seq, ts }: RunEvent, delta: string): readonly RunEvent[] {
+  #delta(event: RunEvent, delta: string): readonly RunEvent[] {
+    const { seq, ts } = event;
     this.#text += delta;
-    return delta === "" ? [] : [{ type: "text_delta", delta, text: this.#text, seq, ts }];
+    const unsure = event.type === "text_delta" && event.unsure && { unsure: true as const };
+    return delta === "" ? [] : [{ type: "text_delta", delta, text: this.#text, seq, ts, ...unsure }];
   }
 }

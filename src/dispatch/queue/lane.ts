@@ -17,6 +17,8 @@ export class Lane {
   isBurst = false;
   /** No turn is running: the next one waits for more messages of its sender. */
   isGathering = false;
+  /** Ends a wait for further messages before its time. */
+  hurry: () => void = () => undefined;
   /** When the last task came. */
   pushedAt = 0;
   readonly #tasks: LaneTask[] = [];

@@ -105,6 +105,7 @@ export class Lanes {
   enterFirst(key: SessionKey, queued: QueuedTurn): void {
     const lane = this.#lane(key);
     lane.pushFirst({ kind: "turn", queued, merge: false });
+    lane.hurry();
     this.waitingFeed.check(key);
     this.#wake(key, lane);
   }
@@ -115,6 +116,7 @@ export class Lanes {
     if (how === "reset") {
       lane.abort("user");
       lane.pushFirst(task);
+      lane.hurry();
     } else lane.push(task, this.#ports.clock.now());
     this.waitingFeed.check(key);
     this.#wake(key, lane);
@@ -246,7 +248,7 @@ export class Lanes {
 
   async #drain(key: SessionKey, lane: Lane, debounceMs: number): Promise<void> {
     lane.isGathering = debounceMs > 0;
-    await this.#pause(debounceMs);
+    await this.#pause(lane, debounceMs);
     lane.isGathering = false;
     for (let task = lane.take(); task && !this.#closing; task = lane.take()) {
       this.waitingFeed.check(key);
@@ -264,12 +266,22 @@ export class Lanes {
     for (let pauses = 0; pauses < MOST_PAUSES && !this.#closing; pauses += 1) {
       const left = lane.pushedAt + lane.debounceMs - this.#ports.clock.now();
       if (left <= 0) return;
-      await this.#pause(Math.min(left, lane.debounceMs));
+      if (await this.#pause(lane, Math.min(left, lane.debounceMs))) return;
     }
   }
 
-  async #pause(ms: number): Promise<void> {
-    if (ms > 0) await new Promise<void>((resolve) => this.#ports.clock.after(ms, resolve));
+  /** Waits for further messages. True when a command that comes first has ended the wait. */
+  async #pause(lane: Lane, ms: number): Promise<boolean> {
+    if (ms <= 0) return false;
+    const isHurried = await new Promise<boolean>((resolve) => {
+      const cancel = this.#ports.clock.after(ms, () => resolve(false));
+      lane.hurry = () => {
+        cancel();
+        resolve(true);
+      };
+    });
+    lane.hurry = () => undefined;
+    return isHurried;
   }
 
   async #steer(key: SessionKey, run: Run, task: TurnTask): Promise<void> {

@@ -1,5 +1,5 @@
 import { timestamp } from "../../prompt/timestamp.ts";
-import { SILENT_TOKEN } from "../../reply/directives.ts";
+import { SILENT_TOKEN } from "../../types/chat/reply.ts";
 import { WHOLE_MESSAGES, type RunStream } from "../../types/run/events.ts";
 import type { Receipt, RunResult } from "../../types/run/run.ts";
 import type { Session, SessionEntry } from "../../types/session.ts";

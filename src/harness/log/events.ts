@@ -1,13 +1,14 @@
 import type { AgentEvent, AgentMessage } from "@mariozechner/pi-agent-core";
 import { hasCalls, isBlank, isWhole, textOf } from "../../history/parts.ts";
 import type { ModelHandle } from "../../providers/catalog.ts";
-import type { TagStripper } from "../../reply/tags.ts";
+import { endsUnbegunThought } from "../../reply/tags.ts";
 import { callTopic } from "../../tools/call-topic.ts";
 import { planIn } from "../../tools/session/plan.ts";
 import type { ResultPart } from "../../types/run/events.ts";
 import type { AssistantMessage, ChatMessage } from "../../types/run/model.ts";
 import { Secret } from "../../types/secret.ts";
 import type { RunLog } from "./log.ts";
+import { MessageText } from "./message-text.ts";
 import type { Conversation } from "../request.ts";
 import type { Steering } from "../run/steering.ts";
 import { hasTokens } from "../../types/run/usage.ts";
@@ -22,8 +23,8 @@ export interface TranslatorParts {
   readonly steering: Steering;
   /** Text that watchers have seen of the answer that is continued; usually empty. */
   readonly carried: string;
-  /** See `stripperFor`. */
-  readonly mayBeginInThought: boolean;
+  /** What the conversation shows of how the model writes its thoughts; see `beganInThought`. */
+  readonly beganInThought: boolean | undefined;
   /** Called when an answer or a tool's result is in the transcript. */
   progressed(): void;
 }
@@ -38,9 +39,8 @@ export class EventTranslator {
   readonly #steering: Steering;
   readonly #started = new Map<string, { readonly at: number; readonly meta: string | undefined }>();
   readonly #progressed: () => void;
-  readonly #mayBeginInThought: boolean;
-  #stripper: TagStripper;
-  #text = "";
+  readonly #beganInThought: boolean | undefined;
+  #message: MessageText;
   /** The first part of the answer that is continued. */
   #carried: string;
   #closed = false;
@@ -49,9 +49,9 @@ export class EventTranslator {
     this.#log = parts.log;
     this.#conversation = parts.conversation;
     this.#handle = parts.handle;
-    this.#mayBeginInThought = parts.mayBeginInThought;
-    this.#stripper = stripperFor(parts.handle.info);
+    this.#beganInThought = parts.beganInThought;
     this.#steering = parts.steering;
+    this.#message = this.#newMessage("");
     this.#carried = parts.carried;
     this.#progressed = parts.progressed;
   }
@@ -95,35 +95,25 @@ export class EventTranslator {
 
   #begin(message: AgentMessage): void {
     if (message.role !== "assistant") return;
-    this.#stripper = stripperFor(this.#handle.info, this.#mayBeginInThought);
-    this.#text = this.#carried;
+    this.#message = this.#newMessage(this.#carried);
     if (this.#carried === "") this.#log.emit({ type: "message_start" });
     this.#carried = "";
   }
 
+  #newMessage(carried: string): MessageText {
+    const { info, habit } = this.#handle;
+    return new MessageText({
+      stripper: stripperFor(info, this.#beganInThought),
+      carried,
+      isUnsure: this.#beganInThought === undefined && habit?.mayEndUnbegun === true,
+      emit: (delta) => this.#log.emit(delta),
+    });
+  }
+
   #delta(event: Extract<AgentEvent, { type: "message_update" }>): void {
     const inner = event.assistantMessageEvent;
-    if (inner.type === "thinking_delta") this.#log.emit({ type: "thinking_delta", delta: inner.delta });
-    if (inner.type === "text_delta") this.#take(this.#stripper.push(inner.delta));
-  }
-
-  /** What the tags have let through, after what the model thought between them. */
-  #take(delta: string): void {
-    const thought = this.#stripper.thinking();
-    if (thought !== "") this.#log.emit({ type: "thinking_delta", delta: thought });
-    this.#show(delta);
-  }
-
-  #show(delta: string): void {
-    if (this.#stripper.begunAnew()) return this.#showAnew(delta);
-    if (delta === "") return;
-    this.#text += delta;
-    this.#log.emit({ type: "text_delta", delta, text: this.#text });
-  }
-
-  #showAnew(delta: string): void {
-    this.#text = delta;
-    this.#log.emit({ type: "text_delta", delta, text: delta, anew: true });
+    if (inner.type === "thinking_delta") this.#message.think(inner.delta);
+    if (inner.type === "text_delta") this.#message.push(inner.delta);
   }
 
   async #end(message: AgentMessage): Promise<void> {
@@ -140,12 +130,19 @@ export class EventTranslator {
     if (message.stopReason === "error" && textOf(message) === "") return this.#countFailed(message);
     // Nor do thoughts alone: no later answer continues them.
     if (isThoughtOnly(message)) return this.#count(message);
-    this.#take(this.#stripper.end(hasCalls(message)));
+    const text = this.#message.end(hasCalls(message));
+    this.#noteHabit(message);
     const kept = this.#kept(message);
     const entryId = await this.#conversation.append({ type: "message", message: kept }, { durable: true });
-    this.#log.emit({ type: "message_end", message: kept, text: this.#text, entryId, ...askedIn(this.#text) });
+    this.#log.emit({ type: "message_end", message: kept, text, entryId, ...askedIn(text) });
     this.#count(message);
     if (isProgress(message)) this.#progressed();
+  }
+
+  #noteHabit(message: AssistantMessage): void {
+    const written = textOf(message);
+    const endedUnbegun = endsUnbegunThought(written);
+    if (endedUnbegun || (isWhole(message) && !isBlank(written))) this.#handle.habit?.saw(endedUnbegun);
   }
 
   #count({ usage }: AssistantMessage): void {

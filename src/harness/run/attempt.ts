@@ -18,7 +18,7 @@ import type { SentRequest } from "../failover/refused.ts";
 import type { RunRequest } from "../request.ts";
 import { toAgentTool } from "../tools/tools.ts";
 import { isFields } from "../../utils/fields.ts";
-import { isUnanswered, mayBeginInThought } from "./unanswered.ts";
+import { beganInThought, isUnanswered } from "./unanswered.ts";
 import { loadAgentSdk } from "./warm.ts";
 
 export type AttemptOutcome =
@@ -60,7 +60,7 @@ export async function attempt(plan: Attempt, asked: RunRequest, run: RunParts): 
     handle,
     conversation: request.conversation,
     carried: plan.carried,
-    mayBeginInThought: mayBeginInThought(opening.messages, handle.info),
+    beganInThought: beganInThought(opening.messages, handle.info),
     progressed: () => run.progressed(),
   });
   agent.subscribe(async (event: AgentEvent) => {

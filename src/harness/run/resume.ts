@@ -1,7 +1,7 @@
 import { callsOf, interruptedResult, isWhole, textOf, unbegunResult } from "../../history/parts.ts";
 import type { AssistantMessage, ChatMessage, UserMessage } from "../../types/run/model.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
-import { asksForRest } from "../../types/run/turns.ts";
+import { asksForRest, withRest } from "../../types/run/turns.ts";
 import { askedIn } from "../asked-in.ts";
 import type { RunLog } from "../log/log.ts";
 import type { Conversation, UserTurn } from "../request.ts";
@@ -61,7 +61,7 @@ const isFinal = (message: AssistantMessage) => isWhole(message) && callsOf(messa
 /** Repeats the answers of an earlier process to the run's watchers, so that they deliver the whole answer. */
 export function repeat(said: readonly Said[], log: RunLog): void {
   for (const { entryId, message, before } of said) {
-    const text = withoutTags(before + textOf(message), message);
+    const text = withoutTags(withRest(before, textOf(message)), message);
     if (text === "") continue;
     log.emit({ type: "message_start" });
     log.emit({ type: "text_delta", delta: text, text });

@@ -55,16 +55,16 @@ export const stripperFor = (model: Pick<ModelRef, "provider">, mayBeginInThought
 /** Messages of a model that are looked at. */
 const MOST_LOOKED_AT = 4;
 
-/** Whether one of the model's last messages began with a thought that no tag begins, so that the next one may do so too. */
-export function mayBeginInThought(messages: readonly ChatMessage[], { provider, id }: ModelRef): boolean {
-  const own = messages.filter(({ role }) => role === "assistant").slice(-MOST_LOOKED_AT);
-  return own.some(
-    (message) =>
-      message.role === "assistant" &&
-      message.provider === provider &&
-      message.model === id &&
-      endsUnbegunThought(textOf(message)),
+/**
+ * Whether one of the model's last messages began with a thought that no tag begins, so that the next one may do so too. Undefined when
+ * they had no text, or there are none.
+ */
+export function beganInThought(messages: readonly ChatMessage[], { provider, id }: ModelRef): boolean | undefined {
+  const last = messages.filter(({ role }) => role === "assistant").slice(-MOST_LOOKED_AT);
+  const written = last.flatMap((message) =>
+    message.role === "assistant" && message.provider === provider && message.model === id ? [textOf(message)] : [],
   );
+  return written.every((text) => text.trim() === "") ? undefined : written.some(endsUnbegunThought);
 }
 
 /** A model's text as people see it, without thoughts between tags. */

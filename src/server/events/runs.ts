@@ -42,6 +42,8 @@ export interface RunOutcome {
 export class RunText {
   #text = "";
   #message = "";
+  /** Text of the message that may turn out to be a thought. */
+  #unsure = "";
   /** How much of the text is of earlier messages. */
   #before = 0;
   #isApart = false;
@@ -60,7 +62,7 @@ export class RunText {
       case "text_delta":
         if (event.anew) this.#takeBack();
         this.#message = event.text;
-        return this.#append(event.delta);
+        return this.#addDelta(event);
       case "message_end":
         return this.#finish(event.text);
       case "answer":
@@ -73,16 +75,29 @@ export class RunText {
     }
   }
 
+  /** A client keeps what it has read, so text that may turn out to be a thought comes with the first that may not, or with the end. */
+  #addDelta({ delta, unsure }: RunEvent & { type: "text_delta" }): string {
+    this.#unsure += delta;
+    return unsure ? "" : this.#append(this.#takeUnsure());
+  }
+
+  #takeUnsure(): string {
+    const text = this.#unsure;
+    this.#unsure = "";
+    return text;
+  }
+
   // A message may end with more text than its deltas had, or have none. A delta without a start continues the message:
   // its answer broke off and was resumed.
   #finish(text: string): string {
     const rest = text.startsWith(this.#message) ? text.slice(this.#message.length) : "";
     this.#message = text;
-    return this.#append(rest);
+    return this.#append(this.#takeUnsure() + rest);
   }
 
   /** What a client has already read of the message, it keeps. */
   #takeBack(): void {
+    this.#unsure = "";
     this.#text = this.#text.slice(0, this.#before);
     this.#part();
   }

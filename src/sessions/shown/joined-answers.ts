@@ -1,6 +1,6 @@
 import type { AssistantMessage } from "../../types/run/model.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
-import { asksForRest } from "../../types/run/turns.ts";
+import { asksForRest, withRest } from "../../types/run/turns.ts";
 import { addUsage } from "../../types/run/usage.ts";
 
 type AnswerEntry = Extract<TranscriptEntry, { type: "message" }> & { readonly message: AssistantMessage };
@@ -49,6 +49,6 @@ function joinedContent({ content: first }: AssistantMessage, { content: rest }: 
   const begun = said[at];
   const more = rest[restAt];
   if (begun?.type !== "text" || more?.type !== "text") return [...said, ...rest];
-  const text = { ...begun, text: begun.text + more.text };
+  const text = { ...begun, text: withRest(begun.text, more.text) };
   return [...said.slice(0, at), ...said.slice(at + 1), ...rest.slice(0, restAt), text, ...rest.slice(restAt + 1)];
 }

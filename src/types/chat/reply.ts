@@ -12,6 +12,9 @@ export type NoticeCause =
   | "thought"
   | "hook";
 
+/** A model says this instead of a reply when nothing is to be sent. */
+export const SILENT_TOKEN = "NO_REPLY";
+
 /** Which message a reply answers. */
 export type ReplyTarget = { readonly kind: "current" } | { readonly kind: "id"; readonly id: string };
 

@@ -53,6 +53,8 @@ export type RunEventBody =
       readonly delta: string;
       /** All earlier text of the message turned out to be a thought: it is replaced by `delta`. */
       readonly anew?: true;
+      /** The text so far may still turn out to be a thought. */
+      readonly unsure?: true;
       readonly text: string;
       /** Text of an earlier process, which this run continues. */
       readonly carried?: boolean;

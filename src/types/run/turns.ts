@@ -1,3 +1,4 @@
+import { SILENT_TOKEN } from "../chat/reply.ts";
 import type { ChatMessage } from "./model.ts";
 
 /** Value of `sourceTool` in the provenance of a turn that asks for the rest of an answer that broke off. */
@@ -10,3 +11,14 @@ export const asksForRest = (message: ChatMessage | undefined): boolean =>
 /** Whether a turn begins with it. Steered messages and the harness's own messages belong to the turn under way. */
 export const beginsTurn = (message: ChatMessage): boolean =>
   message.role === "user" && message.steered !== true && !asksForRest(message);
+
+const SILENT_REST = new RegExp(`^[\\s*_\`"']{0,8}${SILENT_TOKEN}[\\s*_\`"'.!]{0,8}$`, "i");
+/** UTF-16 units of the longest rest that may be nothing but the silent token. */
+export const MOST_SILENT_REST = 24;
+
+/**
+ * The text of an answer that broke off, with its rest. A model that has nothing to add answers with the silent token, which is no part of
+ * the text.
+ */
+export const withRest = (begun: string, rest: string): string =>
+  begun !== "" && SILENT_REST.test(rest) ? begun : begun + rest;

@@ -122,6 +122,21 @@ describe("how a chat is answered", () => {
     expect(rules.agents.get(rules.defaultAgent)?.typing).toEqual({ mode: "never", everyMs: 9000 });
   });
 
+  it("waits in the mode of its channel, else in that of all, else in `collect`; each mode has its other names", async () => {
+    const rules = async (messages: object) => (await rulesFor({ messages })).rules;
+    const modeOf = async (queue: object) => (await rules({ queue })).queueMode(peer("1"));
+    expect(await modeOf({})).toBe("collect");
+    expect(await modeOf({ mode: "interrupt" })).toBe("interrupt");
+    expect(await modeOf({ mode: "interrupt", byChannel: { slack: "steer" } })).toBe("interrupt");
+    expect(await modeOf({ mode: "interrupt", byChannel: { telegram: "queue" } })).toBe("followup");
+    expect(await modeOf({ mode: "steer+backlog" })).toBe("steer-backlog");
+    expect((await rules({})).queue).toMatchObject({ cap: 20, drop: "summarize", debounceMs: 500 });
+    const inbound = async (values: object) => (await rules({ inbound: values })).inboundDebounceMs(peer("1"));
+    expect(await inbound({})).toBe(0);
+    expect(await inbound({ debounceMs: 7, byChannel: { slack: 9 } })).toBe(7);
+    expect(await inbound({ debounceMs: 7, byChannel: { telegram: 9 } })).toBe(9);
+  });
+
   it("sends paragraphs one by one where the channel's chunk mode says so, in either place", async () => {
     const style = async (channel: object) =>
       (await rulesFor({ channels: { telegram: { ...TELEGRAM, ...channel } } })).rules.chat(peer("1")).byParagraph;

@@ -50,3 +50,30 @@ describe("a chat that reads an answer in blocks", () => {
     expect(fixture.platform.texts.filter((text) => !text.startsWith("↪️"))).toEqual(paragraphs);
   });
 });
+
+describe.each(["off", "partial", "block"] as const)("the rest of an answer (%s)", (streaming) => {
+  beforeEach(() => {
+    fixture.rules = { chat: () => ({ replyToMode: "off", streaming }) };
+  });
+
+  it.each(["NO_REPLY", " **NO_REPLY**.", "no_reply\n"])(
+    "adds nothing when it is only %j, in the chat or in what is kept",
+    async (rest) => {
+      fixture.model.answer((_, number) => (number === 1 ? brokenBy("server_error", "overloaded") : { text: rest }));
+      await boot.ask("hello");
+      const whole = `${alpha}\n\n${beta}\n\n${gamma.slice(0, 8)}`;
+      expect(fixture.platform.texts.join("\n\n")).toBe(whole);
+      await boot.ask("/history");
+      expect(fixture.platform.texts.at(-1)).toContain(gamma.slice(0, 8));
+      expect(JSON.stringify(fixture.platform.calls).toLowerCase()).not.toContain("no_reply");
+    },
+  );
+
+  it("is shown when it only begins like that", async () => {
+    fixture.model.answer((_, number) =>
+      number === 1 ? brokenBy("server_error", "overloaded") : { text: `${gamma.slice(8)} NO_REPLY_ADDRESS` },
+    );
+    await boot.ask("hello");
+    expect(fixture.platform.texts.join("\n\n")).toBe(`${alpha}\n\n${beta}\n\n${gamma} NO_REPLY_ADDRESS`);
+  });
+});

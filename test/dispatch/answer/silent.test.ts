@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { textResult } from "../../../src/tools/define.ts";
 import { openDispatchFixture, type Boot, type DispatchFixture } from "../../kit/dispatch.ts";
+import { modelsAt } from "../../kit/models.ts";
 import { makeTool } from "../../kit/tools.ts";
 
 let fixture: DispatchFixture;
@@ -27,6 +28,47 @@ it("keeps the thoughts of a model that wrote only their ends before out of block
   const first = fixture.platform.texts.length;
   await boot.ask("two");
   expect(fixture.platform.texts.slice(first)).toEqual(["All done."]);
+});
+
+describe("a model whose server may not separate its thoughts from its text", () => {
+  const chunk = { minChars: 10, maxChars: 60, breakPreference: "paragraph" } as const;
+  const agent = { streaming: { blocks: true, breakAt: "text_end", chunk } } as const;
+  const PARAGRAPHS = ["The first paragraph of it.", "The second paragraph of it.", "The third and last of it."];
+  beforeEach(async () => {
+    fixture.rules = { agent, chat: () => ({ replyToMode: "off", streaming: "block" }) };
+    fixture.models = modelsAt(fixture.model.url, undefined, { reasoning: true });
+    boot = await fixture.boot();
+  });
+
+  /** The last word waits until the first block is in the chat. */
+  const shownInParts = (thinking?: string) =>
+    fixture.model.answer(() => ({
+      text: PARAGRAPHS.join("\n\n"),
+      until: vi.waitUntil(() => fixture.platform.texts.includes(PARAGRAPHS[0] ?? ""), { timeout: 10_000 }),
+      ...(thinking !== undefined && { thinking }),
+    }));
+
+  it("shows no block of its first text that turns out to be a thought, in no conversation", async () => {
+    fixture.model.answer(() => ({ text: `${"A secret plan. ".repeat(9)}\n\n</think>\n\nAll done.` }));
+    await boot.ask("one");
+    await boot.ask("two", "2002");
+    expect(fixture.platform.texts).toEqual(["All done.", "All done."]);
+  });
+
+  it("shows blocks of its first text when that has ended, and of the next ones while they come", async () => {
+    fixture.model.answer(() => ({ text: "A first text.\n\nIt has two blocks." }));
+    await boot.ask("one");
+    expect(fixture.platform.texts).toEqual(["A first text.", "It has two blocks."]);
+    shownInParts();
+    await boot.ask("two", "2002");
+    expect(fixture.platform.texts.slice(2)).toEqual(PARAGRAPHS);
+  });
+
+  it("shows blocks of its first text while they come when it has thought apart from it", async () => {
+    shownInParts("hm");
+    await boot.ask("one");
+    expect(fixture.platform.texts).toEqual(PARAGRAPHS);
+  });
 });
 
 it.each(["ANNOUNCE_SKIP", "REPLY_SKIP", "**ANNOUNCE_SKIP**."])(

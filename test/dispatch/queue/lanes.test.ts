@@ -14,6 +14,7 @@ import { systemClock } from "../../../src/types/clock.ts";
 import { agentId, runId, sessionKey } from "../../../src/types/ids.ts";
 import { recordLog } from "../../kit/log.ts";
 import { manualClock } from "../../kit/clock.ts";
+import { untilIdle } from "../../kit/idle.ts";
 import { until } from "../../kit/until.ts";
 import { nextMessage } from "../../kit/inbound.ts";
 
@@ -290,6 +291,29 @@ test("what a person writes within the inbound debounce becomes one turn, also wh
   expect(order()).toEqual([[1, 2], [3], [4]]);
 });
 
+test("what begins a new conversation does not wait until no further message comes", async () => {
+  const clock = manualClock();
+  const { handler, turns, order } = heldTurns();
+  const settings = { ...SETTINGS, inboundDebounceMs: () => 100, queue: { ...QUEUE, debounceMs: 70 } };
+  const lanes = lanesWith(handler, { clock, settings: () => settings });
+  let resets = 0;
+  const reset = () => lanes.occupy(KEY, { kind: "work", rows: [], work: async () => void (resets += 1) }, "reset");
+  lanes.offer(KEY, turn(1));
+  await until(() => clock.waits.includes(100));
+  reset();
+  await until(() => resets === 1);
+  expect(order()).toEqual([]);
+  await until(() => clock.waits.includes(70));
+  clock.pass(70);
+  const first = await turns(1);
+  lanes.offer(KEY, turn(2));
+  first.end();
+  await until(() => clock.waits.includes(70));
+  reset();
+  await until(() => resets === 2);
+  expect(order()).toEqual([[1]]);
+});
+
 test("runs that nobody waits for have slots of their own, so that neither they nor people delay the other", async () => {
   const { handler, turns, order } = heldTurns();
   const kinds = turnKinds([...TURN_KINDS, HEARTBEAT_TURN]);
@@ -304,6 +328,8 @@ test("runs that nobody waits for have slots of their own, so that neither they n
   lanes.offer(chat(6), turn(6));
   const person = await turns(5);
   lanes.offer(chat(7), turn(7));
+  await untilIdle();
+  expect(order()).toHaveLength(5);
   person.end();
   await turns(6);
   expect(order()).toEqual([[1], [2], [3], [4], [6], [7]]);

@@ -9,6 +9,7 @@ import type { Found, KeyedModel } from "./auth/profiles.ts";
 import { adjustedModel, buildPiModel, DEMO_PI_MODEL, infoOf } from "./build.ts";
 import { withDocuments } from "./call/documents.ts";
 import { asBytes } from "./call/request-body.ts";
+import type { SeenWindows } from "./call/windows.ts";
 import { demoStream } from "./demo.ts";
 import { foreignStream } from "./foreign-stream.ts";
 import { loadPi, type PiContext, type PiModel, type PiStream, type PiStreamOptions, type StreamModel } from "./pi.ts";
@@ -25,6 +26,8 @@ export interface ModelHandle {
   readonly meter: ModelMeter;
   /** Its SDK reads of the body of an answer what `PlainBody` has. */
   readonly takesPlainBodies?: boolean;
+  /** Called with the headers of each answer. Must not throw. */
+  answered?(headers: ReadonlyMap<string, string>): void;
   /** The kind of a failure, where the plugin of the provider knows it. */
   classify?(failure: FailedCall): FailureKind | undefined;
 }
@@ -41,13 +44,15 @@ interface HandleParts {
   readonly meter: ModelMeter | undefined;
   /** The code of the model's provider. */
   readonly brought: ModelProviderMethods | undefined;
+  /** Where the limits that answers tell are kept. */
+  readonly windows?: SeenWindows | undefined;
 }
 
 /** The model with the key of a profile. Never rejects. */
 export async function handleOf(
   { profile, open }: Found,
   built: PiModel,
-  { meter = UNMETERED, brought }: HandleParts,
+  { meter = UNMETERED, brought, windows }: HandleParts,
 ): Promise<ModelHandle | Missing> {
   const opened = await open(built);
   if ("missing" in opened) return opened;
@@ -58,9 +63,16 @@ export async function handleOf(
   const ofApi = await streamOf(pi.api, sdk);
   const openStream = stream ? foreignStream(stream, ofApi) : ofApi;
   const takesPlainBodies = !stream && MODULES.has(pi.api);
-  return { info: infoOf(pi), pi, profile, apiKey, meter, openStream, takesPlainBodies, ...(classify && { classify }) };
+  const info = infoOf(pi);
+  const key = { provider: info.provider, profileId: profile.id };
+  const more = {
+    ...(windows && { answered: (headers: Headers) => windows.note(key, headers) }),
+    ...(classify && { classify }),
+  };
+  return { info, pi, profile, apiKey, meter, openStream, takesPlainBodies, ...more };
 }
 
+type Headers = ReadonlyMap<string, string>;
 type Load = () => Promise<(model: never, context: PiContext, options?: PiStreamOptions) => PiStream>;
 
 /** The APIs whose module is called directly: the SDK's own table would pass each event through one more stream. */

@@ -73,31 +73,55 @@ const isRecord = (value: unknown): value is NoteRecord =>
   value !== null &&
   ["at", "path", "tool", "by", "origin"].every((name) => typeof Reflect.get(value, name) === "string");
 
-/** Hashes of the lines of a note that conversations wrote which had read untrusted content. Rejects with the errors of the disk. */
-export async function untrustedHashes(file: string, path: string): Promise<ReadonlySet<string>> {
-  let text: string;
+/**
+ * Whether a conversation that had read untrusted content wrote one of the lines of a text, into this note or, where they are long enough to be
+ * the same, into another one. Rejects with the errors of the disk.
+ */
+export async function hasUntrusted(file: string, { path, text }: { path: string; text: string }): Promise<boolean> {
+  let written: string;
   try {
-    text = await readFile(file, "utf8");
+    written = await readFile(file, "utf8");
   } catch (error) {
-    if (isMissing(error)) return new Set();
+    if (isMissing(error)) return false;
     throw error;
   }
-  // Few lines are of that kind, and only they are parsed.
-  const records = text.split("\n").flatMap((line) => (line.includes('"untrusted"') ? (parsed(line) ?? []) : []));
-  const own = records.filter((record) => record.origin === "untrusted" && record.path === path);
-  return new Set(own.flatMap(({ added }) => added ?? []));
+  // Few records are of that kind, and only they are parsed.
+  const records = written.split("\n").flatMap((line) => (line.includes('"untrusted"') ? (parsed(line) ?? []) : []));
+  const origins = new Origins(records.filter(({ origin }) => origin === "untrusted"));
+  return text.split("\n").some((line) => origins.of(path, line) !== undefined);
 }
 
 const isMissing = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "ENOENT";
 
-/** The last change that wrote this line into the note; undefined when no record has it. */
-export function originOf(records: readonly NoteRecord[], path: string, line: string): NoteRecord | undefined {
-  const hash = lineHash(line);
-  const own = records.filter((record) => record.path === path);
-  return (
-    own.findLast(({ added }) => added?.includes(hash) === true) ??
-    own.findLast(({ added, tool }) => added === undefined && tool !== FORGET)
-  );
+/** Characters from which on a line of another note is taken for the same one, which was moved. */
+const MOVED_CHARS = 24;
+
+/** Which changes wrote which lines. */
+export class Origins {
+  readonly #written = new Map<string, NoteRecord>();
+  /** Changes of each note that were too large to be compared. */
+  readonly #whole = new Map<string, NoteRecord>();
+
+  /** `records`: oldest first. */
+  constructor(records: readonly NoteRecord[]) {
+    for (const record of records) {
+      const { path, added, tool } = record;
+      for (const hash of added ?? []) {
+        this.#written.set(`${path} ${hash}`, record);
+        this.#written.set(hash, record);
+      }
+      if (added === undefined && tool !== FORGET) this.#whole.set(path, record);
+    }
+  }
+
+  /** The last change that wrote this line into the note, else into another one from which it may have been moved; undefined for none. */
+  of(path: string, line: string): NoteRecord | undefined {
+    const text = line.trim();
+    if (text === "") return undefined;
+    const hash = lineHash(text);
+    const moved = text.length >= MOVED_CHARS ? this.#written.get(hash) : undefined;
+    return this.#written.get(`${path} ${hash}`) ?? moved ?? this.#whole.get(path);
+  }
 }
 
 /** The name of a person's command in the records. */
@@ -107,7 +131,8 @@ export const FORGET = "memory forget";
 export class UntrustedLines {
   readonly #file: string;
   #version = "";
-  #records: readonly NoteRecord[] = [];
+  #origins = new Origins([]);
+  #hasAny = false;
 
   constructor(file: string) {
     this.#file = file;
@@ -116,10 +141,9 @@ export class UntrustedLines {
   /** Of a text of the note: the numbers of such lines, from 1, and where their content is from; undefined when there are none. */
   in(path: string, text: string): { readonly lines: readonly number[]; readonly sources: string } | undefined {
     this.#refresh();
-    const own = this.#records.filter((record) => record.path === path);
-    if (!own.some(({ origin }) => origin === "untrusted")) return undefined;
+    if (!this.#hasAny) return undefined;
     const found = text.split("\n").flatMap((line, index) => {
-      const record = line.trim() === "" ? undefined : originOf(own, path, line);
+      const record = this.#origins.of(path, line);
       return record?.origin === "untrusted" ? [{ number: index + 1, sources: record.sources ?? "unknown" }] : [];
     });
     if (found.length === 0) return undefined;
@@ -133,7 +157,9 @@ export class UntrustedLines {
     const stat = statSync(this.#file, { throwIfNoEntry: false });
     const version = stat ? `${stat.mtimeMs} ${stat.size}` : "";
     if (version === this.#version) return;
-    this.#records = stat ? readChanges(this.#file) : [];
+    const records = stat ? readChanges(this.#file) : [];
+    this.#origins = new Origins(records);
+    this.#hasAny = records.some(({ origin }) => origin === "untrusted");
     this.#version = version;
   }
 }

@@ -61,6 +61,8 @@ export type Job =
       readonly mode?: SearchMode;
       /** Why no vector may be asked for now. */
       readonly withoutVectors?: string;
+      /** A job that began after the question was asked has brought the index up to date. */
+      readonly isSynced?: true;
     }
   /** One slice of the work; `rebuild` begins a new generation. */
   | { readonly kind: "sync"; readonly place: Place; readonly rebuild: boolean }
@@ -106,8 +108,10 @@ export interface VectorState {
   readonly isComplete: boolean;
   /** Why the last request gave no vectors. */
   readonly failed?: string;
-  /** Tokens that the endpoint counted for this job. */
+  /** Tokens of the requests of this job. */
   readonly tokens: number;
+  /** The endpoint did not count them. */
+  readonly isEstimate?: true;
 }
 
 export interface Answer {

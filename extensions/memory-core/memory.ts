@@ -63,25 +63,39 @@ export class Memory {
 
   /**
    * Takes in changed notes for a moment and searches; what is left is taken in afterwards, in the background. A few new parts get
-   * their vectors first, if that is quick.
+   * their vectors first, if that is quick. Words alone are compared when vectors fail, whatever happens to the thread that asks.
    */
   async search(place: Place, asked: Asked): Promise<Outcome> {
-    const resting = this.#restOf(place);
+    const isSynced = place.vectors !== undefined && this.#restOf(place) === undefined && (await this.#embedNew(place));
     const run = (withoutVectors?: string) =>
-      this.#thread.run({ kind: "search", place, ...asked, ...(withoutVectors !== undefined && { withoutVectors }) });
-    if (place.vectors && resting === undefined) await this.#embedNew(place);
-    const why = resting ?? this.#restOf(place);
-    const met = why === undefined ? await this.#metered(place, Buffer.byteLength(asked.query), run) : await run(why);
-    const outcome = "refused" in met ? await run(met.refused) : met;
-    if (why === undefined) this.#note(place, outcome);
+      this.#thread.run({
+        kind: "search",
+        place,
+        ...asked,
+        ...(isSynced && { isSynced: true as const }),
+        ...(withoutVectors !== undefined && { withoutVectors }),
+      });
+    const outcome = await this.#searchBest(place, Buffer.byteLength(asked.query), run);
     if ("state" in outcome && isBehind(outcome)) this.#complete(place);
     return outcome;
   }
 
-  async #embedNew(place: Place): Promise<void> {
+  async #searchBest(place: Place, bytes: number, run: (withoutVectors?: string) => Promise<Outcome>): Promise<Outcome> {
+    const why = this.#restOf(place);
+    if (why !== undefined) return run(why);
+    const met = await this.#metered(place, bytes, run);
+    const outcome = "refused" in met ? await run(met.refused) : met;
+    this.#note(place, outcome);
+    return "failed" in outcome && place.vectors ? run(outcome.failed) : outcome;
+  }
+
+  /** Whether the index was brought up to date. */
+  async #embedNew(place: Place): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const timer = setTimeout(() => resolve(undefined), BEFORE_SEARCH_MS);
+    let isSynced = false;
     const made = this.#thread.run({ kind: "sync", place, rebuild: false }).then(async (outcome) => {
+      isSynced = "state" in outcome && outcome.state.pending === 0;
       const pending = "state" in outcome ? (outcome.vectors?.pending ?? 0) : 0;
       if (pending === 0 || pending > SEARCH_PARTS) return;
       const embedded = await this.#request(place, { most: pending, rebuild: false });
@@ -89,6 +103,7 @@ export class Memory {
     });
     await Promise.race([promise, made]);
     clearTimeout(timer);
+    return isSynced;
   }
 
   async get(place: Place, path: string): Promise<Outcome> {

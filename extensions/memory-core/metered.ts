@@ -19,6 +19,7 @@ export async function metered(
   run: () => Promise<Answer | JobFailure>,
 ): Promise<Answer | JobFailure | { readonly refused: string }> {
   const { provider, model: id, price } = settings;
+  const estimatedTokens = Math.ceil(bytes / 4);
   // A token has a byte at least.
   const most = { inputTokens: bytes, outputTokens: 0, leastOutputTokens: 0 };
   const reservation = await reserve({
@@ -27,14 +28,16 @@ export async function metered(
     model: { provider, id },
     profileId: "memorySearch",
     ...(agent !== undefined && { agentId: agent }),
-    estimatedInputTokens: Math.ceil(bytes / 4),
+    estimatedInputTokens: estimatedTokens,
     maxOutputTokens: 0,
     highestCost: bytes * (price ?? 0),
     most: { ...most, ...(price !== undefined && { price: { input: price, output: 0 } }) },
   });
   if (reservation.kind === "refused") return { refused: reservation.reason };
   const outcome = await run();
-  const tokens = "state" in outcome ? (outcome.vectors?.tokens ?? 0) : 0;
+  // A thread that ended may have sent its request.
+  const { tokens = 0, isEstimate } =
+    "state" in outcome ? (outcome.vectors ?? {}) : { tokens: estimatedTokens, isEstimate: true };
   const cost = tokens * (price ?? 0);
   const isAnswered = "state" in outcome && outcome.vectors?.failed === undefined;
   reservation.settle({
@@ -45,7 +48,7 @@ export async function metered(
       totalTokens: tokens,
       cost: { ...emptyUsage().cost, input: cost, total: cost },
     },
-    isEstimate: false,
+    isEstimate: isEstimate === true,
   });
   return outcome;
 }

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync, type Dirent } from "node:fs";
 import { join } from "node:path";
 
 /** The file of lasting notes. */
@@ -11,6 +11,8 @@ export interface NoteFile {
   /** Relative to the workspace, with `/`. */
   readonly path: string;
   readonly version: string;
+  /** Why it is not read. */
+  readonly leftOut?: "too large" | "not readable";
 }
 
 /** Whether a path is that of a note: `MEMORY.md`, or a Markdown file in `memory/`. */
@@ -20,18 +22,20 @@ const isNotePath = (path: string): boolean =>
     path.endsWith(".md") &&
     !path.split("/").some((part) => part === ".." || part.startsWith(".")));
 
-/** The notes of a workspace. Links are left out: they could lead to any file of the machine. */
+/** The notes of a workspace. Links are no notes: they could lead to any file of the machine. A folder that cannot be read is one of them. */
 export function noteFiles(workspace: string): readonly NoteFile[] {
-  return [CURATED, ...markdownIn(workspace, FOLDER)].flatMap((path) => {
+  return [CURATED, ...markdownIn(workspace, FOLDER)].flatMap((path): readonly NoteFile[] => {
+    if (path.endsWith("/")) return [{ path, version: "", leftOut: "not readable" }];
     const stat = lstatSync(join(workspace, path), { throwIfNoEntry: false, bigint: true });
-    if (!stat?.isFile() || stat.size > MOST_BYTES) return [];
-    return [{ path, version: `${stat.mtimeNs} ${stat.ctimeNs} ${stat.size} ${stat.ino}` }];
+    if (!stat?.isFile()) return [];
+    const version = `${stat.mtimeNs} ${stat.ctimeNs} ${stat.size} ${stat.ino}`;
+    return [{ path, version, ...(stat.size > MOST_BYTES && { leftOut: "too large" }) }];
   });
 }
 
 /** Paths that look like notes and are not searched: links, and files that are too large. */
 export function leftOutNotes(workspace: string): readonly string[] {
-  const known = new Set(noteFiles(workspace).map(({ path }) => path));
+  const known = new Set(noteFiles(workspace).flatMap(({ path, leftOut }) => (leftOut ? [] : path)));
   const isThere = (path: string) => lstatSync(join(workspace, path), { throwIfNoEntry: false }) !== undefined;
   return [CURATED, ...linksIn(workspace, FOLDER), ...markdownIn(workspace, FOLDER)].filter(
     (path) => !known.has(path) && isThere(path),
@@ -43,7 +47,7 @@ function linksIn(workspace: string, folder: string): readonly string[] {
   const stat = lstatSync(join(workspace, folder), { throwIfNoEntry: false });
   if (stat?.isSymbolicLink() === true) return [folder];
   if (!stat?.isDirectory()) return [];
-  return readdirSync(join(workspace, folder), { withFileTypes: true }).flatMap((entry) => {
+  return (entriesOf(join(workspace, folder)) ?? []).flatMap((entry) => {
     const path = `${folder}/${entry.name}`;
     if (entry.name.startsWith(".")) return [];
     if (entry.isDirectory()) return linksIn(workspace, path);
@@ -51,10 +55,26 @@ function linksIn(workspace: string, folder: string): readonly string[] {
   });
 }
 
+/** Undefined for a folder that cannot be read. */
+function entriesOf(folder: string): readonly Dirent[] | undefined {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    if (codeOf(error) === undefined) throw error;
+    return undefined;
+  }
+}
+
+const codeOf = (error: unknown): string | undefined =>
+  error instanceof Error && "code" in error ? String(error.code) : undefined;
+
+/** Ends with `/`: a folder that cannot be read. */
 function markdownIn(workspace: string, folder: string): readonly string[] {
   const stat = lstatSync(join(workspace, folder), { throwIfNoEntry: false });
   if (!stat?.isDirectory()) return [];
-  return readdirSync(join(workspace, folder), { withFileTypes: true })
+  const entries = entriesOf(join(workspace, folder));
+  if (!entries) return [`${folder}/`];
+  return entries
     .toSorted((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)))
     .flatMap((entry) => {
       const path = `${folder}/${entry.name}`;
@@ -64,16 +84,18 @@ function markdownIn(workspace: string, folder: string): readonly string[] {
     });
 }
 
-/** The text of a note; undefined when there is no such note, or when it or a folder of it is a link. */
+/** Errors for names that no note has: there is nothing, a link, a file in place of a folder, or a name that is too long. */
+const NO_NOTE = new Set(["ENOENT", "ELOOP", "ENOTDIR", "ENAMETOOLONG"]);
+
+/** The text of a note; undefined when there is no such note, or when it or a folder of it is a link. Throws when it may not be read. */
 export function readNote(workspace: string, path: string): string | undefined {
-  if (!isNotePath(path) || hasLink(workspace, path)) return undefined;
+  if (!isNotePath(path) || path.includes("\0")) return undefined;
   let file: number;
   try {
+    if (hasLink(workspace, path)) return undefined;
     file = openSync(join(workspace, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
-    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ELOOP")) {
-      return undefined;
-    }
+    if (NO_NOTE.has(codeOf(error) ?? "")) return undefined;
     throw error;
   }
   try {

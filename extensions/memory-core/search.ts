@@ -1,6 +1,6 @@
 import type { UntrustedLines } from "./changes.ts";
 import type { IndexFile } from "./index/index-file.ts";
-import type { Answer, Job, SearchMode, VectorSettings, VectorState } from "./job.ts";
+import type { Answer, IndexState, Job, SearchMode, VectorSettings, VectorState } from "./job.ts";
 import { fused, hitsOf, isUntrustedFile, scoresByVectors, scoresByWords, type Scores } from "./index/search-index.ts";
 import { SESSIONS } from "./session-paths.ts";
 import { textOf, type Vectors } from "./vectors/vectors.ts";
@@ -22,7 +22,7 @@ type Search = Job & { readonly kind: "search" };
 
 /** Brings the index up to date as far as that is quick, and searches it. Without vectors it finds what the words find, and says why. */
 export async function search({ file, vectors, untrusted }: OpenIndex, job: Search): Promise<Answer> {
-  const state = file.sync(file.isNew ? FIRST_MS : BEFORE_SEARCH_MS);
+  const state = job.isSynced === true ? file.state() : broughtUp(file);
   const generation = file.current();
   const meant = await byVectors({ file, vectors }, job);
   const wanted = { query: job.query, maxResults: job.maxResults };
@@ -42,6 +42,17 @@ export async function search({ file, vectors, untrusted }: OpenIndex, job: Searc
   return { state, hits: marked, mode, ...(meant.state && { vectors: meant.state }) };
 }
 
+/** What cannot be taken in now, as on a full disk, does not keep what is in the index from being found. */
+function broughtUp(file: IndexFile): IndexState {
+  try {
+    return file.sync(file.isNew ? FIRST_MS : BEFORE_SEARCH_MS);
+  } catch (error) {
+    const state = file.look();
+    const reasons = [`changes of notes cannot be taken in now: ${textOf(error)}`, state.degraded];
+    return { ...state, degraded: reasons.filter((reason) => reason !== undefined).join("; ") };
+  }
+}
+
 const modeOf = ({ mode = "hybrid" }: Search, scores: Scores | undefined): SearchMode => (scores ? mode : "keyword");
 
 const weightIn = (mode: SearchMode, settings: VectorSettings | undefined): number =>
@@ -59,12 +70,8 @@ async function byVectors({ file, vectors }: Omit<OpenIndex, "untrusted">, job: S
   if (job.withoutVectors !== undefined) return { state: vectors.state(settings, { failed: job.withoutVectors }) };
   const state = vectors.state(settings);
   if (!state.isComplete || job.mode === "keyword") return { state };
-  try {
-    const { near, tokens } = await vectors.near(settings, job.query, job.maxResults * NEAR + 1);
-    const generation = file.current();
-    const scores = file.with((db) => scoresByVectors(db, generation, near));
-    return { scores, state: { ...state, tokens } };
-  } catch (error) {
-    return { state: { ...state, failed: textOf(error) } };
-  }
+  const { near, ...ended } = await vectors.near(settings, job.query, job.maxResults * NEAR + 1);
+  if (!near) return { state: { ...state, ...ended } };
+  const generation = file.current();
+  return { scores: file.with((db) => scoresByVectors(db, generation, near)), state: { ...state, ...ended } };
 }

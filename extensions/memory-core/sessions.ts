@@ -25,10 +25,11 @@ export interface SessionText {
  * A list that cannot be read has none.
  */
 export function sessionFiles(place: SessionPlace, known: ReadonlyMap<string, string>): readonly NoteFile[] {
-  return ownRows(place).flatMap(({ file }) => {
+  return ownRows(place).flatMap(({ file }): readonly NoteFile[] => {
     const path = `${SESSIONS}${file}`;
     const stat = lstatSync(join(place.dir, file), { throwIfNoEntry: false });
-    if (!stat?.isFile() || stat.size > MOST_BYTES) return [];
+    if (!stat?.isFile()) return [];
+    if (stat.size > MOST_BYTES) return [{ path, version: "", leftOut: "too large" }];
     const before = known.get(path);
     const grown = stat.size - Number(before?.split(" ")[0] ?? 0);
     const isFresh = before !== undefined && grown >= 0 && grown < GROWN_BYTES && Date.now() - stat.mtimeMs < REST_MS;

@@ -110,7 +110,7 @@ export { BoundedMap } from "../utils/bounded-map.ts";
 export { JobThread, programUrl } from "../utils/thread/job-thread.ts";
 export type { JobFailure } from "../utils/thread/job-thread.ts";
 export { emptyUsage } from "../types/run/usage.ts";
-export { hasOwnerRights } from "../types/run/principal.ts";
+export { hasOwnerRights, isOfGroup, isOwnersAlone } from "../types/run/principal.ts";
 export { modelName, parseModelName, THINK_LEVELS } from "../types/run/model.ts";
 export type { ModelRef } from "../types/run/model.ts";
 export { fromJsonSchema } from "../utils/json-schema/from-json-schema.ts";

@@ -22,6 +22,17 @@ export const audioConfig = z.strictObject({
         .meta(about("Address", "Address of an OpenAI-compatible service; `/audio/transcriptions` is added.")),
       model: z.string().default("whisper-1").meta(about("Model", "Model of the service.")),
       apiKey: secretField.optional().meta(about("Key", "Key of the service.")),
+      costPerMinute: z
+        .number()
+        .min(0)
+        .optional()
+        .meta(
+          about(
+            "Price",
+            "US dollars of a minute, for budgets in money. A service of this machine costs nothing; another one has no known price when unset.",
+            0.006,
+          ),
+        ),
       language: z
         .string()
         .optional()

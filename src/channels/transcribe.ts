@@ -1,4 +1,7 @@
 import { z } from "zod";
+import { askWithin, type ServiceCall } from "../providers/budget/service-call.ts";
+import { isLoopbackName } from "../server/transport/origin.ts";
+import { UNMETERED, type CallOrigin, type ModelMeter } from "../types/run/model-meter.ts";
 import type { Log } from "../types/log.ts";
 import type { MediaKind } from "../types/chat/message.ts";
 import { errorText } from "../utils/text/error-text.ts";
@@ -10,13 +13,19 @@ export interface Recording {
   readonly path: string;
   readonly bytes: Uint8Array;
   readonly mime: string;
+  /** On whose account it is transcribed. */
+  readonly origin?: CallOrigin;
 }
 
 /** Transcribes a recording. Undefined when there is no speech or transcription fails: the recording stays a file. Never rejects. */
 export type Transcribe = (recording: Recording, signal?: AbortSignal) => Promise<{ readonly text: string } | undefined>;
 
 /** Undefined when the config names neither a command nor a service. */
-export function createTranscriber(config: Transcription | undefined, log: Log): Transcribe | undefined {
+export function createTranscriber(
+  config: Transcription | undefined,
+  log: Log,
+  reserve: ModelMeter["reserve"] = UNMETERED.reserve,
+): Transcribe | undefined {
   if (!config || (config.command === undefined && config.baseUrl === undefined)) return undefined;
   return async (recording, stop) => {
     if (recording.kind !== "voice" && recording.kind !== "audio") return undefined;
@@ -30,7 +39,7 @@ export function createTranscriber(config: Transcription | undefined, log: Log): 
     try {
       const transcript = config.command
         ? await run(config.command, recording.path, signal)
-        : await ask(config, recording, signal);
+        : await askWithin(reserve, serviceCall(config, recording), () => ask(config, recording, signal));
       const text = transcript.trim();
       return text === "" ? undefined : { text };
     } catch (error) {
@@ -53,9 +62,36 @@ async function run(command: readonly string[], path: string, signal: AbortSignal
   return stdout;
 }
 
-const answer = z.object({ text: z.string() });
+/** A minute of sound counts as so many tokens. */
+const TOKENS_OF_MINUTE = 1000;
+/** Bytes of a minute with the lowest rate that speech is recorded in. */
+const BYTES_OF_MINUTE = 60_000;
 
-async function ask(config: Transcription, { bytes, mime, path }: Recording, signal: AbortSignal): Promise<string> {
+function serviceCall({ baseUrl = "", model, costPerMinute }: Transcription, { bytes, origin }: Recording): ServiceCall {
+  const { host } = new URL(baseUrl);
+  const perMinute = costPerMinute ?? (isLoopbackName(host) ? 0 : undefined);
+  return {
+    origin,
+    provider: host,
+    model,
+    most: Math.ceil((bytes.byteLength / BYTES_OF_MINUTE) * TOKENS_OF_MINUTE),
+    price: perMinute === undefined ? undefined : perMinute / TOKENS_OF_MINUTE,
+  };
+}
+
+const answer = z.object({
+  text: z.string(),
+  usage: z
+    .looseObject({ seconds: z.number().min(0).optional() })
+    .optional()
+    .catch(undefined),
+});
+
+async function ask(
+  config: Transcription,
+  { bytes, mime, path }: Recording,
+  signal: AbortSignal,
+): Promise<{ readonly result: string; readonly taken: number }> {
   const form = new FormData();
   const name = path.split(/[/\\]/).at(-1) ?? "recording";
   form.set("file", new Blob([Uint8Array.from(bytes)], { type: mime }), name);
@@ -71,5 +107,8 @@ async function ask(config: Transcription, { bytes, mime, path }: Recording, sign
     headers: config.apiKey ? { authorization: `Bearer ${config.apiKey.reveal()}` } : {},
   });
   if (!response.ok) throw new Error(`the service answered ${response.status}`);
-  return answer.parse(await response.json()).text;
+  const { text, usage } = answer.parse(await response.json());
+  const seconds = usage?.seconds;
+  // Without a length it counts as the longest that it can be.
+  return { result: text, taken: seconds === undefined ? Infinity : Math.ceil((seconds / 60) * TOKENS_OF_MINUTE) };
 }

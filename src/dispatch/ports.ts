@@ -12,9 +12,11 @@ import type { InboxRow, Journal, MediaStore, PairingRequest } from "../types/jou
 import type { Log } from "../types/log.ts";
 import type { Processes } from "../tools/process/processes.ts";
 import type { TaskDesk } from "../types/subagent/task.ts";
+import type { DailyNote } from "../prompt/startup-notes.ts";
 import type { HistoryLine, InboundMessage, MediaKind, Peer } from "../types/chat/message.ts";
 import type { Speaker, SpeechLevel } from "../types/media/speech.ts";
 import type { ModelInfo, ModelRef } from "../types/run/model.ts";
+import type { CallOrigin } from "../types/run/model-meter.ts";
 import type { Acting } from "../types/run/principal.ts";
 import type { ChatScene } from "../types/chat/send.ts";
 import type { Session, Sessions } from "../types/session.ts";
@@ -110,6 +112,8 @@ export interface ModelPorts extends Pick<RunDeps, "hooks" | "texts" | "pruned" |
   readonly speaker?: Speaker;
   /** The skills that people may request; none when unset. */
   skillsOf?: SkillsOf;
+  /** The agent's notes of the last days, for owners; none when unset. Never rejects. */
+  dailyNotes?(agent: AgentSettings): Promise<readonly DailyNote[]>;
   /** Lines for `/status` from other modules. */
   statusLines(): readonly string[];
 }
@@ -178,6 +182,8 @@ export interface Recording {
   readonly path: string;
   readonly bytes: Uint8Array;
   readonly mime: string;
+  /** On whose account it is transcribed. */
+  readonly origin?: CallOrigin;
 }
 
 export interface EngineFor {
@@ -198,6 +204,8 @@ export interface SystemPromptRequest {
   /** Undefined for web, HTTP and command-line clients. */
   readonly peer?: Peer;
   readonly session: Pick<Session, "key" | "entry">;
+  /** Only owners read what the turn says, so it has their private notes. */
+  readonly isPrivate: boolean;
   /** Messages of the chat may have buttons. */
   readonly hasButtons?: boolean;
   readonly extra?: string;

@@ -1,6 +1,6 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { CONTEXT_FILES } from "../types/engine/context-files.ts";
+import { CONTEXT_FILES, PRIVATE_FILE } from "../types/engine/context-files.ts";
 import { OpenClawError } from "../types/errors.ts";
 import { stampOf } from "../store/file-stamp.ts";
 import { makeDirectory } from "../store/make-directory.ts";
@@ -108,6 +108,12 @@ export async function loadContextFiles(
   }
   return files;
 }
+
+/** The files for the prompt of a conversation: `MEMORY.md` only where none but owners read what is said. */
+export const filesFor = (
+  { isPrivate }: { readonly isPrivate: boolean },
+  files: readonly ContextFile[],
+): readonly ContextFile[] => (isPrivate ? files : files.filter(({ path }) => path !== PRIVATE_FILE));
 
 /**
  * Creates the first files of a workspace, but only in a directory that is missing or empty: existing files are the

@@ -4,6 +4,36 @@ import { SKILL_LIMITS } from "./skills/skills.ts";
 
 const isTimezone = makes((timeZone) => new Intl.DateTimeFormat("en", { timeZone }));
 
+const count = (usual: number) => z.int().min(1).default(usual);
+
+const startupContext = z
+  .strictObject({
+    enabled: z
+      .boolean()
+      .default(true)
+      .meta(about("Enabled", "Whether a fresh session begins with notes of the last days.")),
+    applyOn: z
+      .array(z.enum(["new", "reset"]))
+      .default(["new", "reset"])
+      .meta(about("Commands", "After which command without further text.")),
+    dailyMemoryDays: z
+      .int()
+      .min(1)
+      .max(14)
+      .default(2)
+      .meta(about("Days", "How many days, with today, have their `memory/YYYY-MM-DD.md` in the first turn.")),
+    maxFileBytes: count(16_384).meta(about("File size", "A note with more bytes is only named.")),
+    maxFileChars: count(1200).meta(about("Characters", "Most characters of one note; a longer one loses its middle.")),
+    maxTotalChars: count(2800).meta(about("All characters", "Most characters of all notes together.")),
+  })
+  .prefault({})
+  .meta(
+    about(
+      "Startup context",
+      "The notes of the last days in the first turn of an owner's private conversation that begins with `/new` or `/reset` alone.",
+    ),
+  );
+
 /** Keys of `agents.defaults` that shape the prompt. */
 export const promptDefaultsShape = {
   workspace: z
@@ -35,6 +65,7 @@ export const promptDefaultsShape = {
     .min(1)
     .default(150_000)
     .meta(about("Bootstrap total size", "Most characters of all workspace files together in the prompt.")),
+  startupContext,
   skills: z
     .array(z.string())
     .optional()

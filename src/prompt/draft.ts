@@ -1,5 +1,6 @@
 import type { HistoryLine, InboundMessage, MediaKind } from "../types/chat/message.ts";
 import type { ThinkLevel } from "../types/run/model.ts";
+import type { DailyNote } from "./startup-notes.ts";
 
 /** A file of the turn, as described to the model. */
 export interface AttachedFile {
@@ -27,8 +28,15 @@ export interface MissingFile {
   readonly why: string;
 }
 
+/** How the session stands. */
+interface SessionStart {
+  readonly isNewSession: boolean;
+  /** For a session that was reset without any further text. */
+  readonly dailyNotes?: readonly DailyNote[];
+}
+
 /** Everything that the stages may read. Plain data, so that the same context always makes the same body. */
-export interface BodyContext {
+export interface BodyContext extends SessionStart {
   readonly message: InboundMessage;
   /** Later messages collected into the same turn, in order. */
   readonly also: readonly InboundMessage[];
@@ -36,7 +44,6 @@ export interface BodyContext {
   readonly queueCap?: number;
   /** The text of `message` before its command was removed. */
   readonly rawText: string;
-  readonly isNewSession: boolean;
   readonly abortedLastRun: boolean;
   readonly systemEvents: readonly { readonly at: number; readonly text: string }[];
   /** Messages in the chat since the last reply that no transcript has. */

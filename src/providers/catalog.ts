@@ -102,14 +102,11 @@ class Catalogue {
     if (!pi) return { missing: this.#absence(ref.provider), because: "model_missing" };
     const found = await this.profilesFor(ref);
     const brought = this.#providers.contribution(ref.provider)?.methods;
+    const { meter, windows, habits } = this.#options;
     const wanted = profileId === undefined ? this.#willing(ref, found) : found.filter(hasId(profileId));
     let refusal: Missing | undefined;
     for (const candidate of wanted) {
-      const handle = await handleOf(candidate, pi, {
-        meter: this.#options.meter,
-        brought,
-        habits: this.#options.habits,
-      });
+      const handle = await handleOf(candidate, pi, { meter, brought, windows, habits });
       if (!("missing" in handle)) return handle;
       refusal ??= handle;
     }

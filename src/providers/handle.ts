@@ -9,6 +9,7 @@ import type { Found, KeyedModel } from "./auth/profiles.ts";
 import { adjustedModel, buildPiModel, DEMO_PI_MODEL, infoOf } from "./build.ts";
 import { withDocuments } from "./call/documents.ts";
 import { asBytes } from "./call/request-body.ts";
+import type { SeenWindows } from "./call/windows.ts";
 import { demoStream } from "./demo.ts";
 import { foreignStream } from "./foreign-stream.ts";
 import type { ThoughtHabit, ThoughtHabits } from "./thought-habits.ts";
@@ -30,6 +31,8 @@ export interface ModelHandle {
   readonly habit?: ThoughtHabit;
   /** Its SDK reads of the body of an answer what `PlainBody` has. */
   readonly takesPlainBodies?: boolean;
+  /** Called with the headers of each answer. Must not throw. */
+  answered?(headers: ReadonlyMap<string, string>): void;
   /** The kind of a failure, where the plugin of the provider knows it. */
   classify?(failure: FailedCall): FailureKind | undefined;
 }
@@ -47,13 +50,15 @@ interface HandleParts {
   /** The code of the model's provider. */
   readonly brought: ModelProviderMethods | undefined;
   readonly habits: ThoughtHabits | undefined;
+  /** Where the limits that answers tell are kept. */
+  readonly windows?: SeenWindows | undefined;
 }
 
 /** The model with the key of a profile. Never rejects. */
 export async function handleOf(
   { profile, open }: Found,
   built: PiModel,
-  { meter = UNMETERED, brought, habits }: HandleParts,
+  { meter = UNMETERED, brought, habits, windows }: HandleParts,
 ): Promise<ModelHandle | Missing> {
   const opened = await open(built);
   if ("missing" in opened) return opened;
@@ -65,10 +70,17 @@ export async function handleOf(
   const openStream = stream ? foreignStream(stream, ofApi) : ofApi;
   const takesPlainBodies = !stream && MODULES.has(pi.api);
   const habit = await habits?.of(pi);
-  const known = { ...(classify && { classify }), ...(habit && { habit }) };
-  return { info: infoOf(pi), pi, profile, apiKey, meter, openStream, takesPlainBodies, ...known };
+  const info = infoOf(pi);
+  const key = { provider: info.provider, profileId: profile.id };
+  const more = {
+    ...(windows && { answered: (headers: Headers) => windows.note(key, headers) }),
+    ...(classify && { classify }),
+    ...(habit && { habit }),
+  };
+  return { info, pi, profile, apiKey, meter, openStream, takesPlainBodies, ...more };
 }
 
+type Headers = ReadonlyMap<string, string>;
 type Load = () => Promise<(model: never, context: PiContext, options?: PiStreamOptions) => PiStream>;
 
 /** The APIs whose module is called directly: the SDK's own table would pass each event through one more stream. */

@@ -8,6 +8,7 @@ import type { ProviderSettings } from "../types/run/model-provider.ts";
 import type { Cooldowns } from "./auth/cooldowns.ts";
 import type { Credentials } from "./auth/credentials.ts";
 import type { Found } from "./auth/profiles.ts";
+import type { SeenWindows } from "./call/windows.ts";
 import type { AuthConfig } from "./config.ts";
 import type { Missing, ModelHandle } from "./handle.ts";
 import type { ThoughtHabits } from "./thought-habits.ts";
@@ -56,6 +57,8 @@ export interface ModelOptions extends KeyFiles {
   readonly log?: Log;
   /** Asked before every call of these models. Allows all calls when unset. */
   readonly meter?: ModelMeter;
+  /** Where the limits that answers tell are kept; nowhere when unset. */
+  readonly windows?: SeenWindows;
 }
 
 /** What extensions and plugins add. `options.providers` takes precedence, key by key. */

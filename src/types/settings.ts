@@ -29,6 +29,17 @@ interface MemoryUse {
   readonly memorySearch?: MemorySearchSettings;
 }
 
+/** The daily notes that the turn after a bare `/new` or `/reset` has. */
+export interface StartupNotes {
+  readonly applyOn: readonly ("new" | "reset")[];
+  /** Today counts as the first. */
+  readonly days: number;
+  /** Bytes; a larger file is only named. */
+  readonly maxFileBytes: number;
+  readonly maxFileChars: number;
+  readonly maxTotalChars: number;
+}
+
 interface AgentPlaces {
   /** Absolute path. */
   readonly workspace: string;
@@ -72,6 +83,8 @@ export interface AgentSettings extends AgentPlaces, MemoryUse {
     readonly bootstrapTotalMaxChars: number;
     readonly skipBootstrap: boolean;
     readonly skills?: readonly string[];
+    /** A fresh session begins without daily notes when unset. */
+    readonly startup?: StartupNotes;
   };
   /** `provider/model` or `provider/*` that may be chosen in addition to the agent's own models; any when unset. */
   readonly allowedModels?: readonly string[];
@@ -106,6 +119,8 @@ export interface MemorySearchSettings {
   readonly sources: readonly ("memory" | "sessions")[];
   /** The keys of its sessions do not name the agent. */
   readonly isDefaultAgent?: boolean;
+  /** Whether results have the places of notes to quote; outside of groups when unset. */
+  readonly citations?: "on" | "off";
   /** Results when the agent does not say how many. */
   readonly maxResults?: number;
   /** From 0 to 1; a result with a lower score is left out when the agent sets none. */

@@ -5,12 +5,13 @@ import { configSchema } from "../../src/app/config/schema.ts";
 import { budgetsCheck } from "../../src/app/doctor/budgets-check.ts";
 import { Credentials } from "../../src/providers/auth/credentials.ts";
 
-const examine = (budgets: object, cost?: object) => {
+const examine = (budgets: object, cost?: object, more: object = {}) => {
   const dir = mkdtempSync(`${tmpdir()}/oc-check-`);
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const models = [{ id: "one", ...(cost && { cost }) }];
   const config = configSchema.parse({
     budgets,
+    ...more,
     agents: { defaults: { model: { primary: "mine/one" } } },
     models: {
       providers: { mine: { baseUrl: "http://127.0.0.1:1/v1", apiKey: "x", api: "openai-completions", models } },
@@ -47,4 +48,20 @@ test("a smaller model that cannot answer is found", async () => {
     { status: "warn", message: expect.stringMatching(/^The smaller model nobody\/none cannot answer: /) },
   ]);
   expect(await examine({ day, soft: { model: "mine/one" } })).toMatchObject([{ status: "ok" }]);
+});
+
+test("services that write down or speak without a price are named, those of this machine are not", async () => {
+  const services = (at: string, prices: readonly [object, object] = [{}, {}]) => ({
+    audio: { transcription: { baseUrl: `${at}/v1`, ...prices[0] } },
+    messages: { tts: { providers: { voice: { baseUrl: `${at}/v1`, ...prices[1] }, own: { command: ["say"] } } } },
+  });
+  const far = await examine({ day: { money: 1 } }, FREE, services("https://speech.example"));
+  expect(far.map(({ fix }) => /Set (\S+)/.exec(fix ?? "")?.[1])).toEqual([
+    "audio.transcription.costPerMinute",
+    "messages.tts.providers.voice.costPerMillionChars",
+  ]);
+  const near = await examine({ day: { money: 1 } }, FREE, services("http://127.0.0.1:1"));
+  const priced = services("https://speech.example", [{ costPerMinute: 1 }, { costPerMillionChars: 1 }]);
+  for (const found of [near, await examine({ day: { money: 1 } }, FREE, priced)])
+    expect(found).toMatchObject([{ status: "ok" }]);
 });

@@ -8,6 +8,7 @@ import { type SpeechConfig, speechConfig } from "../../src/providers/speech/conf
 import { Services } from "../../src/providers/speech/speaker.ts";
 import { spokenText } from "../../src/providers/speech/spoken.ts";
 import { agentId } from "../../src/types/ids.ts";
+import type { CallCost, ModelMeter, PlannedCall } from "../../src/types/run/model-meter.ts";
 import { errorText } from "../../src/utils/text/error-text.ts";
 import { recordLog, type RecordedLog } from "../kit/log.ts";
 
@@ -52,6 +53,12 @@ function speakerOf(given: object, env: Record<string, string> = {}, keys: Record
   return new Services({ log, env, config: () => config, keyOf: (provider) => keys[provider] });
 }
 
+/** A speaker whose requests are reserved like this. */
+function meteredSpeaker(given: object, reserve: ModelMeter["reserve"]): Services {
+  const config: SpeechConfig = speechConfig.parse(given);
+  return new Services({ log, env: {}, config: () => config, keyOf: () => undefined, reserve });
+}
+
 /** Twice: what a finalizer lets go of is collected the second time. */
 function collectGarbage(): void {
   setFlagsFromString("--expose-gc");
@@ -61,6 +68,25 @@ function collectGarbage(): void {
 const SECRET = "sk-of-the-speech-service";
 
 describe("a speech service", () => {
+  it("is asked within the budgets, and counts by its characters and its price", async () => {
+    const held: PlannedCall[] = [];
+    const costs: CallCost[] = [];
+    const reserve: ModelMeter["reserve"] = async (call) => {
+      held.push(call);
+      return { kind: "allowed", settle: (cost) => void costs.push(cost) };
+    };
+    const openai = { baseUrl: `${url}/v1`, model: "m", costPerMillionChars: 500_000 };
+    await meteredSpeaker({ providers: { openai } }, reserve).speak({
+      text: "Hello there",
+      origin: { cause: "message", plugin: "me" },
+    });
+    expect(held[0]).toMatchObject({ plugin: "me", model: { provider: "openai", id: "m" }, most: { inputTokens: 11 } });
+    expect(costs[0]).toMatchObject({ outcome: "answered", usage: { input: 11, cost: { total: 5.5 } } });
+    const refusing = meteredSpeaker({ providers: { openai } }, async () => ({ kind: "refused", reason: "$1 of $1" }));
+    await expect(refusing.speak({ text: "Hello" })).rejects.toThrow("openai: the budget does not allow it");
+    expect(asked).toHaveLength(1);
+  });
+
   it("that speaks OpenAI's API is asked for Opus, with its model, voice and key", async () => {
     const providers = { openai: { baseUrl: `${url}/v1/`, apiKey: SECRET, model: "m", voice: "nova" } };
     const speech = await speakerOf({ providers }).speak({ text: "Hello there" });

@@ -49,6 +49,13 @@ const identityOf = (db: DatabaseSync, id: number): unknown =>
 export const countOf = (db: DatabaseSync, table: string): number =>
   Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.["n"]);
 
+/** Changes with every write of this connection, and with every commit of another one. */
+export function revisionOf(db: DatabaseSync): string {
+  const others = db.prepare("PRAGMA data_version").get()?.["data_version"];
+  const own = db.prepare("SELECT total_changes() AS n").get()?.["n"];
+  return `${String(others)} ${String(own)}`;
+}
+
 /** Makes an empty generation; one of the same state is dropped. */
 export function begin(db: DatabaseSync, state: "current" | "building"): number {
   const old = generationOf(db, state);

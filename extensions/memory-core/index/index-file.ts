@@ -3,7 +3,16 @@ import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { createHash } from "node:crypto";
 import { chunksOf } from "./chunks.ts";
-import { begin, complete, countOf, generationOf, generationToFill, inOne, openIndex } from "./generations.ts";
+import {
+  begin,
+  complete,
+  countOf,
+  generationOf,
+  generationToFill,
+  inOne,
+  openIndex,
+  revisionOf,
+} from "./generations.ts";
 import { noteFiles, readNote, type NoteFile } from "../notes.ts";
 import type { IndexState, Place } from "../job.ts";
 import { SESSIONS } from "../session-paths.ts";
@@ -19,6 +28,13 @@ export class IndexFile {
   #db: DatabaseSync;
   #degraded: string | undefined;
   #pending = 0;
+  /** Notes that the last comparison left out, each with the reason. */
+  #leftOut: readonly string[] = [];
+  /** How often the file was opened. */
+  #openings = 0;
+  /** When a comparison last found everything in the index, epoch milliseconds. */
+  #completeAt = 0;
+  #counted: { readonly revision: string; readonly counts: Counts } | undefined;
 
   /** Makes the file when there is none. */
   constructor(place: Place) {
@@ -50,6 +66,7 @@ export class IndexFile {
     if (!isDamage(error)) throw error;
     for (const end of ["", "-wal", "-shm"]) rmSync(`${this.#place.db}${end}`, { force: true });
     this.#degraded = "the index was damaged and is made again";
+    this.#openings += 1;
     return opened(this.#place.db);
   }
 
@@ -69,6 +86,11 @@ export class IndexFile {
     return this.with((db) => generationOf(db, "current")?.id ?? begin(db, "current"));
   }
 
+  /** Changes with everything that is written into the file, by this process or another one. */
+  revision(): string {
+    return this.with((db) => `${this.#openings} ${revisionOf(db)}`);
+  }
+
   /**
    * Works on the index for about `ms` milliseconds: takes in files that changed, and drops those that are gone. `rebuild` begins
    * a new generation. Gives what is left.
@@ -84,15 +106,20 @@ export class IndexFile {
   /** Compares the notes with the index, and changes neither. */
   look(): IndexState {
     this.with((db) => {
-      this.#pending = compare(db, generationToFill(db), this.#place).changed.length;
+      const id = generationToFill(db);
+      const { changed, gone, leftOut } = compare(db, id, this.#place);
+      this.#pending = changed.length;
+      this.#leftOut = leftOut;
+      if (changed.length + gone.length === 0 && isComplete(db, id)) this.#completeAt = Date.now();
     });
     return this.state();
   }
 
   #takeIn(db: DatabaseSync, until: number): void {
     const id = generationToFill(db);
-    const { changed, gone } = compare(db, id, this.#place);
+    const { changed, gone, leftOut } = compare(db, id, this.#place);
     this.#pending = changed.length;
+    this.#leftOut = leftOut;
     if (changed.length + gone.length > 0) {
       inOne(db, () => {
         for (const path of gone) dropFile(db, id, path);
@@ -105,28 +132,69 @@ export class IndexFile {
     }
     if (this.#pending > 0) return;
     this.#degraded = undefined;
-    inOne(db, () => complete(db, id));
+    this.#completeAt = Date.now();
+    if (changed.length + gone.length > 0 || !isComplete(db, id)) inOne(db, () => complete(db, id));
   }
 
-  /** Damage and a first build are named until everything is in the index. */
+  /** Damage and a first build are named until everything is in the index, notes that cannot be read for as long as that is so. */
   state(): IndexState {
     return this.with((db) => {
       const current = generationOf(db, "current") ?? { id: begin(db, "current"), syncedAt: null };
-      const degraded = this.#degraded ?? (current.syncedAt === null ? "the first index is being made" : undefined);
+      const { files, chunks, unreadable } = this.#counts(db, current.id);
+      const reasons = [
+        this.#degraded ?? (current.syncedAt === null ? "the first index is being made" : undefined),
+        leftOutText([...this.#leftOut, ...unreadable]),
+      ].filter((reason) => reason !== undefined);
       return {
-        files: countOf(db, `files_${current.id}`),
-        chunks: countOf(db, `chunks_${current.id}`),
+        files,
+        chunks,
         pending: this.#pending,
-        syncedAt: current.syncedAt,
-        ...(degraded !== undefined && { degraded }),
+        syncedAt: current.syncedAt === null ? null : Math.max(current.syncedAt, this.#completeAt),
+        ...(reasons.length > 0 && { degraded: reasons.join("; ") }),
       };
     });
+  }
+
+  #counts(db: DatabaseSync, id: number): Counts {
+    const revision = `${this.#openings} ${revisionOf(db)}`;
+    if (this.#counted?.revision !== revision) this.#counted = { revision, counts: countsOf(db, id) };
+    return this.#counted.counts;
   }
 
   close(): void {
     if (this.#db.isOpen) this.#db.close();
   }
 }
+
+/** The generation is searched and has been complete. */
+function isComplete(db: DatabaseSync, id: number): boolean {
+  const current = generationOf(db, "current");
+  return current?.id === id && current.syncedAt !== null;
+}
+
+interface Counts {
+  readonly files: number;
+  readonly chunks: number;
+  /** Notes that could not be read when they were to be taken in. */
+  readonly unreadable: readonly string[];
+}
+
+function countsOf(db: DatabaseSync, id: number): Counts {
+  const unreadable = db.prepare(`SELECT path FROM files_${id} WHERE origin = ?`).all(UNREADABLE);
+  return {
+    files: countOf(db, `files_${id}`) - unreadable.length,
+    chunks: countOf(db, `chunks_${id}`),
+    unreadable: unreadable.map((row) => `${String(row["path"])} (not readable)`),
+  };
+}
+
+/** The origin of a file whose text could not be read. It is tried again when the file has changed. */
+const UNREADABLE = "unreadable";
+
+const leftOutText = (notes: readonly string[]): string | undefined =>
+  notes.length === 0
+    ? undefined
+    : `${notes.length} notes are left out: ${notes.slice(0, 3).join(", ")}${notes.length > 3 ? ", …" : ""}`;
 
 function opened(path: string): DatabaseSync {
   const db = openIndex(path);
@@ -139,15 +207,17 @@ function opened(path: string): DatabaseSync {
   }
 }
 
-/** The notes that a generation has not as they are now, and the paths of those that are gone. */
+/** The notes that a generation has not as they are now, the paths of those that are gone, and those that are not read. */
 function compare(db: DatabaseSync, id: number, { workspace, sessions, hasNotes = true }: Place) {
   const rows = db.prepare(`SELECT path, version FROM files_${id}`).all();
   const known = new Map(rows.map((row) => [String(row["path"]), String(row["version"])]));
-  const files = [...(hasNotes ? noteFiles(workspace) : []), ...(sessions ? sessionFiles(sessions, known) : [])];
+  const all = [...(hasNotes ? noteFiles(workspace) : []), ...(sessions ? sessionFiles(sessions, known) : [])];
+  const files = all.filter(({ leftOut }) => leftOut === undefined);
   const names = new Set(files.map(({ path }) => path));
   return {
     changed: files.filter(({ path, version }) => known.get(path) !== version),
     gone: [...known.keys()].filter((path) => !names.has(path)),
+    leftOut: all.flatMap(({ path, leftOut }) => (leftOut === undefined ? [] : `${path} (${leftOut})`)),
   };
 }
 
@@ -162,18 +232,26 @@ function dropFile(db: DatabaseSync, id: number, path: string): void {
 interface Taken {
   readonly file: NoteFile;
   /** Unset when it has gone in the meantime. */
-  readonly read: SessionText | undefined;
+  readonly read: SessionText | typeof UNREADABLE | undefined;
 }
 
-function readText({ workspace, sessions }: Place, path: string): SessionText | undefined {
-  if (path.startsWith(SESSIONS)) return sessions && readSession(sessions, path);
-  const text = readNote(workspace, path);
-  return text === undefined ? undefined : { chunks: chunksOf(text), isUntrusted: false };
+function readText({ workspace, sessions }: Place, path: string): Taken["read"] {
+  try {
+    if (path.startsWith(SESSIONS)) return sessions && readSession(sessions, path);
+    const text = readNote(workspace, path);
+    return text === undefined ? undefined : { chunks: chunksOf(text), isUntrusted: false };
+  } catch (error) {
+    // A file that is not for this process must not keep the others from being found.
+    if (error instanceof Error && "code" in error) return UNREADABLE;
+    throw error;
+  }
 }
 
 function takeFile(db: DatabaseSync, id: number, { file, read }: Taken): void {
   dropFile(db, id, file.path);
   if (!read) return;
+  const row = db.prepare(`INSERT INTO files_${id} (path, version, origin) VALUES (?, ?, ?)`);
+  if (read === UNREADABLE) return void row.run(file.path, file.version, UNREADABLE);
   const chunk = db.prepare(
     `INSERT INTO chunks_${id} (path, startLine, endLine, heading, text, hash) VALUES (?, ?, ?, ?, ?, ?)`,
   );
@@ -191,8 +269,7 @@ function takeFile(db: DatabaseSync, id: number, { file, read }: Taken): void {
     stems.run(lastInsertRowid, heading, file.path, body);
     parts.run(lastInsertRowid, `${heading}\n${body}`);
   }
-  const origin = read.isUntrusted ? "untrusted" : null;
-  db.prepare(`INSERT INTO files_${id} (path, version, origin) VALUES (?, ?, ?)`).run(file.path, file.version, origin);
+  row.run(file.path, file.version, read.isUntrusted ? "untrusted" : null);
 }
 
 const hashOf = (parts: readonly string[]): string =>

@@ -6,7 +6,7 @@ import type { CallCost, ModelMeter, PlannedCall } from "../../../src/types/run/m
 import type { MemorySearchSettings } from "../../../src/types/settings.ts";
 import { Secret } from "../../../src/types/secret.ts";
 import { Nearest } from "../vectors/nearest.ts";
-import { addVectors, makeVectorTables, vectorSet } from "../vectors/vector-sets.ts";
+import { addVectors, makeVectorTables, setToFill } from "../vectors/vector-sets.ts";
 import { Memory } from "../memory.ts";
 import { folder, note, open, paths, startEndpoint, withVectors } from "./memory-kit.ts";
 
@@ -201,7 +201,7 @@ test("the nearest vector is the one that comparing all of them finds", () => {
     fc.property(fc.array(vector, { minLength: 2, maxLength: 40 }), vector, (all, query) => {
       const db = new DatabaseSync(":memory:");
       makeVectorTables(db);
-      const set = vectorSet(db, { provider: "p", model: "m", url: "u", weight: 1 });
+      const set = setToFill(db, { provider: "p", model: "m", url: "u", weight: 1 });
       const unit = (numbers: readonly number[]) => {
         const length = Math.hypot(...numbers) || 1;
         return Float32Array.from(numbers, (number) => number / length);

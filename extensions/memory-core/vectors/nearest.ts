@@ -4,6 +4,8 @@ import { bitsOf, type VectorSet } from "./vector-sets.ts";
 /** Vectors whose signs fit best, which are then compared number by number, for each result that is wanted. */
 const POOL = 20;
 const LEAST_POOL = 400;
+/** Before every likeness, so that it is seen. */
+const GONE = 2;
 
 export interface Near {
   readonly hash: string;
@@ -24,17 +26,30 @@ export class Nearest {
   #bits = new Uint32Array(0);
 
   /** The nearest first. `query` has the length 1. */
-  find(db: DatabaseSync, set: VectorSet, { query, most }: { query: Float32Array; most: number }): readonly Near[] {
+  find(db: DatabaseSync, set: VectorSet, asked: { query: Float32Array; most: number }): readonly Near[] {
+    const found = this.#nearest(db, set, asked);
+    if (!found.some((near) => near === undefined)) return found.flatMap((near) => near ?? []);
+    // Vectors that are gone would keep others from being compared.
+    this.#forget();
+    return this.#nearest(db, set, asked).flatMap((near) => near ?? []);
+  }
+
+  /** Undefined in place of a vector that is gone. */
+  #nearest(
+    db: DatabaseSync,
+    set: VectorSet,
+    { query, most }: { query: Float32Array; most: number },
+  ): readonly (Near | undefined)[] {
     this.#load(db, set, query.length);
     const row = db.prepare(`SELECT hash, vector FROM vectors_${set.id} WHERE id = ?`);
     return this.#alike(query, Math.max(LEAST_POOL, most * POOL))
-      .flatMap((id) => {
+      .map((id) => {
         const found = row.get(id);
         const vector = found?.["vector"];
-        if (!found || !(vector instanceof Uint8Array) || vector.length !== query.length) return [];
-        return [{ hash: String(found["hash"]), likeness: likenessOf(query, vector) }];
+        if (!found || !(vector instanceof Uint8Array) || vector.length !== query.length) return undefined;
+        return { hash: String(found["hash"]), likeness: likenessOf(query, vector) };
       })
-      .toSorted((a, b) => b.likeness - a.likeness)
+      .toSorted((a, b) => (b?.likeness ?? GONE) - (a?.likeness ?? GONE))
       .slice(0, most);
   }
 
@@ -42,7 +57,8 @@ export class Nearest {
   #load(db: DatabaseSync, set: VectorSet, dimensions: number): void {
     const words = Math.ceil(dimensions / 32);
     if (this.#set !== set.id || this.#words !== words) {
-      [this.#set, this.#words, this.#lastId, this.#count] = [set.id, words, 0, 0];
+      [this.#set, this.#words] = [set.id, words];
+      this.#forget();
     }
     const rows = db.prepare(`SELECT id, bits FROM vectors_${set.id} WHERE id > ? ORDER BY id`).iterate(this.#lastId);
     for (const row of rows) {
@@ -50,6 +66,11 @@ export class Nearest {
       this.#lastId = Number(row["id"]);
       if (bits instanceof Uint8Array && bits.length === words * 4) this.#add(this.#lastId, bits);
     }
+  }
+
+  #forget(): void {
+    [this.#lastId, this.#count] = [0, 0];
+    [this.#ids, this.#bits] = [new Float64Array(0), new Uint32Array(0)];
   }
 
   #add(id: number, bits: Uint8Array): void {

@@ -20,7 +20,7 @@ export interface PendingText {
 type State = "current" | "building";
 
 /** The names of what made the vectors; a set of another origin is replaced. */
-const identityOf = ({ provider, model, dimensions, documentInputType }: VectorSettings): string =>
+export const identityOf = ({ provider, model, dimensions, documentInputType }: VectorSettings): string =>
   JSON.stringify([provider, model, dimensions ?? null, documentInputType ?? null]);
 
 export function makeVectorTables(db: DatabaseSync): void {
@@ -28,19 +28,18 @@ export function makeVectorTables(db: DatabaseSync): void {
     dimensions INTEGER, state TEXT NOT NULL UNIQUE)`);
 }
 
-/** The set of these settings, which is made when there is none. One of other settings stays until the new set is complete. */
-export function vectorSet(db: DatabaseSync, settings: VectorSettings): VectorSet {
-  return setOf(db, "current", settings) ?? setOf(db, "building", settings) ?? inOne(db, () => beginSet(db, settings));
-}
+/** The set of these settings that is searched, else the one under construction; undefined when there is neither. */
+export const vectorSet = (db: DatabaseSync, settings: VectorSettings): VectorSet | undefined =>
+  setOf(db, "current", settings) ?? setOf(db, "building", settings);
 
 /** Begins a new set beside the one that is searched. */
 export function renewVectors(db: DatabaseSync, settings: VectorSettings): void {
   inOne(db, () => beginSet(db, settings));
 }
 
-/** The set that vectors are made for: the one under construction, else the one that is searched. */
+/** The set that vectors are made for: the one under construction, else the one that is searched. One of other settings stays until it is complete. */
 export const setToFill = (db: DatabaseSync, settings: VectorSettings): VectorSet =>
-  setOf(db, "building", settings) ?? vectorSet(db, settings);
+  setOf(db, "building", settings) ?? vectorSet(db, settings) ?? inOne(db, () => beginSet(db, settings));
 
 function setOf(db: DatabaseSync, state: State, settings: VectorSettings): VectorSet | undefined {
   const row = db.prepare("SELECT id, identity, dimensions FROM vectorSets WHERE state = ?").get(state);
@@ -67,9 +66,15 @@ function dropSet(db: DatabaseSync, state: State): void {
   db.prepare("DELETE FROM vectorSets WHERE id = ?").run(id);
 }
 
-/** Parts of notes that have no vector in the set, as a count. */
-export const pendingCount = (db: DatabaseSync, generation: number, { id }: VectorSet): number =>
-  Number(db.prepare(`SELECT count(DISTINCT hash) AS n ${withoutVector(generation, id)}`).get()?.["n"]);
+/** Parts of notes that have no vector in the set, as a count; all of them without a set. */
+export function pendingCount(db: DatabaseSync, generation: number, set: VectorSet | undefined): number {
+  const pending = set ? withoutVector(generation, set.id) : `FROM chunks_${generation}`;
+  return Number(db.prepare(`SELECT count(DISTINCT hash) AS n ${pending}`).get()?.["n"]);
+}
+
+/** How many parts the set that would be filled lacks. Changes nothing. */
+export const pendingIn = (db: DatabaseSync, generation: number, settings: VectorSettings): number =>
+  pendingCount(db, generation, setOf(db, "building", settings) ?? vectorSet(db, settings));
 
 /** Some of them. */
 export function pendingTexts(

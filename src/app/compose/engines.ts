@@ -53,7 +53,8 @@ export class Engines {
     contributions.reserve("engines", [LEGACY]);
     this.#takeBack = setPluginHost({
       compact: (params) => this.#desk.compact(params),
-      memoryPrompt: (request) => contributions.memoryPrompt(request),
+      memoryPrompt: (request) =>
+        contributions.memoryPrompt({ ...request, citationsMode: parts.live.config.memory.citations }),
       hooksOf: (name) => contributions.handlersOf(name),
       commandNames: () => contributions.commands.flatMap(({ name, aliases = [] }) => [name, ...aliases]),
       config: () => shownConfig(parts.live.config),

@@ -4,6 +4,7 @@ import { openCooldowns } from "../../providers/auth/cooldowns-file.ts";
 import { ownCredentialsOf } from "../../providers/auth/own-credentials.ts";
 import { providerAbsence } from "../../plugins/found/provider-absence.ts";
 import { Reservations } from "../../providers/call/reservations.ts";
+import { SeenWindows } from "../../providers/call/windows.ts";
 import { createModels, type Models } from "../../providers/catalog.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
@@ -13,6 +14,8 @@ import type { Live } from "./live.ts";
 
 export interface LiveModels extends Models {
   readonly budgets: OpenBudgets;
+  /** What the last answers told of the limits of their keys. */
+  readonly windows: SeenWindows;
   /** Settles the current calls, and writes the state of the keys. Never rejects. */
   close(): Promise<void>;
 }
@@ -49,6 +52,7 @@ export async function openLiveModels(live: Live, { log, clock, ledger }: ModelPo
   const budgets = openBudgets({ ledger, clock, log, config: () => live.config.budgets });
   const reservations = new Reservations(budgets.meter);
   live.meter = reservations;
+  const windows = new SeenWindows(clock);
   const { paths } = live;
   const credentials = new Credentials(paths.credentials);
   const { cooldowns, close } = await openCooldowns(join(paths.stateSub, "auth-rests.json"), clock, log);
@@ -63,7 +67,7 @@ export async function openLiveModels(live: Live, { log, clock, ledger }: ModelPo
         config,
         revision,
         models: createModels(
-          { ...options, cooldowns, clock, log, meter: reservations },
+          { ...options, cooldowns, clock, log, windows, meter: reservations },
           {
             contributed: modelProviders,
             absenceOf: (provider) => providerAbsence(live.loaded.plugins, config.plugins, provider),
@@ -76,6 +80,7 @@ export async function openLiveModels(live: Live, { log, clock, ledger }: ModelPo
   return {
     ...following(current),
     budgets,
+    windows,
     async close() {
       reservations.close();
       await budgets.meter.flushed();

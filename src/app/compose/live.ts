@@ -19,6 +19,8 @@ export class Live {
   problems: readonly { readonly message: string; readonly fix: string }[] = [];
   /** Of the gateway's models, once they are open. */
   meter: ModelMeter = UNMETERED;
+  /** Of the meter as it is then. */
+  readonly reserve: ModelMeter["reserve"] = (call) => this.meter.reserve(call);
 
   constructor(paths: StatePaths, home: string, loaded: LoadedConfig, contributions = bundledContributions()) {
     this.paths = paths;
@@ -56,7 +58,7 @@ export class Live {
   }
 
   #apply({ config: { plugins } }: LoadedConfig): void {
-    const reserve: ModelMeter["reserve"] = (call) => this.meter.reserve(call);
+    const { reserve } = this;
     const place = { stateDir: this.paths.stateDir, memorySlot: plugins.slots.memory, reserve };
     this.contributions.applyConfig(plugins.entries, place);
   }

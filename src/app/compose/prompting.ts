@@ -4,7 +4,7 @@ import type { AddedCommands } from "../../dispatch/commands/table.ts";
 import type { SpeechLevel } from "../../types/media/speech.ts";
 import type { DispatchPorts, SystemPromptRequest } from "../../dispatch/ports.ts";
 import type { SystemPrompt } from "../../harness/request.ts";
-import { contextLimits, loadContextFiles, seedWorkspace } from "../../prompt/bootstrap.ts";
+import { contextLimits, filesFor, loadContextFiles, seedWorkspace } from "../../prompt/bootstrap.ts";
 import { hookedFiles } from "../../prompt/hooked-files.ts";
 import type { ContextFile, InboundFacts, SystemContext } from "../../prompt/system-context.ts";
 import type { TextPart } from "../../prompt/parts.ts";
@@ -93,7 +93,7 @@ function createPrompting(
     const owners = live.config.commands.ownerAllowFrom.map(String);
     const contextFiles = onlyFiles
       ? await filesOf(agent, onlyFiles)
-      : await withHooks(request, found.contextFiles, hooks);
+      : await withHooks(request, filesFor(request, found.contextFiles), hooks);
     const context = contextFor(request, { ...found, contextFiles, owners, now: clock.now() });
     return withParts(made.of(request.session.key, context), memoryParts(request, live, warn));
   };
@@ -106,13 +106,17 @@ function withHooks({ agent, session }: SystemPromptRequest, files: readonly Cont
 
 /** What the memory adds. A context engine of a plugin asks for it by itself. */
 function memoryParts(
-  { tools, onlyFiles }: SystemPromptRequest,
+  { tools, onlyFiles, peer }: SystemPromptRequest,
   { config, contributions }: Live,
   warn: Log["warn"],
 ): readonly TextPart[] {
   if (onlyFiles || engineSettings(config.plugins).id !== LEGACY) return [];
   try {
-    const lines = contributions.memoryPrompt({ availableTools: new Set(tools.map(({ name }) => name)) });
+    const { citations } = config.memory;
+    const lines = contributions.memoryPrompt({
+      availableTools: new Set(tools.map(({ name }) => name)),
+      citationsMode: citations === "auto" && peer?.chat.kind === "group" ? "off" : citations,
+    });
     const text = lines.join("\n").trim();
     return text === "" ? [] : [{ name: "memory", source: "plugins", text: `\n\n${text}` }];
   } catch (error) {

@@ -18,6 +18,7 @@ import type { Sessions } from "../../types/session.ts";
 import { openAllowances, type OpenAllowances } from "./approvals/allowances.ts";
 import { Engines } from "./engines.ts";
 import type { Live } from "./live.ts";
+import { dailyNotesWith } from "./tools/daily-notes.ts";
 import { openNoteChanges } from "./tools/note-changes.ts";
 import { openSpeaker } from "./tools/speech.ts";
 import { openBrowsers } from "./browser/open-browsers.ts";
@@ -60,6 +61,7 @@ export interface RunPartsOfAll {
     | "diskTakesWrites"
     | "toolsReady"
     | "speaker"
+    | "dailyNotes"
   >;
 }
 
@@ -71,6 +73,7 @@ export function openRunParts(sources: Sources): RunPartsOfAll {
   const engines = new Engines(sources);
   const mcp = openMcp(live, sources);
   const allowances = openAllowances(live, { approvals, clock, log });
+  const noteChanges = openNoteChanges(live, sources);
   return {
     hooks,
     engines,
@@ -78,10 +81,11 @@ export function openRunParts(sources: Sources): RunPartsOfAll {
     machine,
     mcp,
     browsers: openBrowsers(live, sources),
-    noteChanges: openNoteChanges(live, sources),
+    noteChanges,
     ports: {
       allowances,
       speaker: openSpeaker(live, log),
+      dailyNotes: dailyNotesWith(noteChanges, clock),
       kinds: kindsOf({ ...sources, engines }),
       hooks,
       texts,
@@ -91,7 +95,8 @@ export function openRunParts(sources: Sources): RunPartsOfAll {
       toolsReady: (signal) => mcp.ready(signal),
       diskTakesWrites: () => diskTakesWrites(live.paths.stateDir),
       engineFor: (ask) => engines.openerFor(ask),
-      transcribe: async (recording) => createTranscriber(live.config.audio.transcription, log)?.(recording),
+      transcribe: async (recording) =>
+        createTranscriber(live.config.audio.transcription, log, live.reserve)?.(recording),
     },
   };
 }

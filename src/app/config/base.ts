@@ -50,3 +50,4 @@ export { cronConfig } from "../../automation/cron/config.ts";
 export { broadcastConfig } from "../../channels/routing/broadcast.ts";
 export { budgetsConfig } from "../../providers/budget/config.ts";
 export { mcpConfig } from "../../mcp/config.ts";
+export { memoryConfig } from "../../tools/memory/config.ts";

@@ -20,7 +20,7 @@ const WEIGHT = 0.3;
 
 /** How an agent finds its notes: a key of its own overrides the same key of `agents.defaults`. */
 export function memorySearchOf(
-  { agents, models }: Config,
+  { agents, memory: { citations }, models }: Config,
   entry: { readonly memorySearch?: MemorySearchConfig | undefined },
   isDefaultAgent: boolean,
 ): Pick<AgentSettings, "memorySearch"> {
@@ -30,6 +30,7 @@ export function memorySearchOf(
     isOn: asked.enabled !== false,
     ...(!isDefaultAgent && { isDefaultAgent }),
     sources: sources.filter((source) => source === "memory" || experimental?.sessionMemory === true),
+    ...(citations !== "auto" && { citations }),
     ...defined({ maxResults: query?.maxResults, minScore: query?.minScore }),
     ...vectorsOf(asked, models),
   };

@@ -21,6 +21,7 @@ import {
   envConfig,
   loggingConfig,
   mcpConfig,
+  memoryConfig,
 } from "./base.ts";
 
 /** The schema of `openclaw.json`, composed from the slices of the modules. */
@@ -40,6 +41,7 @@ export const configSchema = z.strictObject({
     .meta(about("Budgets", "How much models may be used, in money or in tokens. Nothing is limited when unset.")),
   tools: toolsConfig.prefault({}).meta(about("Tools", "The tools of agents, and who may use them.")),
   browser: browserConfig.prefault({}).meta(about("Browser", "The browser that agents can use.")),
+  memory: memoryConfig.prefault({}).meta(about("Memory", "How agents name the notes that they use.")),
   mcp: mcpConfig.prefault({}).meta(about("MCP", "Servers of the Model Context Protocol, whose tools agents can use.")),
   session: sessionConfig
     .prefault({})

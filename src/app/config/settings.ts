@@ -171,8 +171,15 @@ function promptOf(entry: Entry, defaults: Defaults): AgentSettings["prompt"] {
     bootstrapTotalMaxChars: entry.bootstrapTotalMaxChars ?? defaults.bootstrapTotalMaxChars,
     skipBootstrap: defaults.skipBootstrap,
     ...(skills && { skills: [...skills] }),
+    ...(defaults.startupContext.enabled && { startup: startupOf(defaults.startupContext) }),
   };
 }
+
+const startupOf = ({
+  dailyMemoryDays: days,
+  enabled: _on,
+  ...limits
+}: Defaults["startupContext"]): NonNullable<AgentSettings["prompt"]["startup"]> => ({ days, ...limits });
 
 function workspaceOf(entry: Entry, defaults: Defaults, places: Places & { isDefault: boolean }): string {
   const shared = places.isDefault ? defaults.workspace : undefined;

@@ -3,6 +3,8 @@ import type { ModelProviderContribution } from "../../types/contribution.ts";
 import { hasPrice } from "../../providers/build.ts";
 import { capKeys, hasCaps } from "../../providers/budget/caps.ts";
 import { createModels, type Models } from "../../providers/catalog.ts";
+import { modelOf } from "../../providers/speech/services.ts";
+import { isLoopbackName } from "../../server/transport/origin.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import { modelName, parseModelName, type ModelRef } from "../../types/run/model.ts";
 import type { Config } from "../config/schema.ts";
@@ -59,12 +61,33 @@ async function unpriced(config: Config, models: Models, env: NodeJS.ProcessEnv):
   const named = agents.flatMap(({ model }) => [...(model.primary ? [model.primary] : []), ...model.fallbacks]);
   const refs = new Map(named.map((ref) => [modelName(ref), ref] as const));
   const missing = await Promise.all([...refs.values()].map((ref) => withoutPrice(ref, models)));
-  return missing
+  const ofModels = missing
     .filter((name) => name !== undefined)
-    .map((name) => ({
+    .map((name): CheckResult => ({
       status: "warn",
       message: `The price of ${name} is not known, so ${inMoneyAlone.join(", ")} refuses it.`,
       fix: "Give the model a cost in models.providers (0 when it is free), or set tokens in that limit too.",
+    }));
+  return [...ofModels, ...unpricedServices(config)];
+}
+
+/** Services that write down or speak, elsewhere than on this machine, without a price. */
+function unpricedServices({ audio: { transcription }, messages: { tts } }: Config): CheckResult[] {
+  const writing = transcription?.baseUrl !== undefined && transcription.costPerMinute === undefined;
+  const all = [
+    ...(writing ? [["audio.transcription.costPerMinute", transcription.baseUrl] as const] : []),
+    ...Object.entries(tts.providers).flatMap(([name, given]) =>
+      given.command || given.costPerMillionChars !== undefined
+        ? []
+        : [[`messages.tts.providers.${name}.costPerMillionChars`, modelOf(name, given).url] as const],
+    ),
+  ];
+  return all
+    .filter(([, url = ""]) => !isLoopbackName(new URL(url).host))
+    .map(([key, url = ""]) => ({
+      status: "warn",
+      message: `The price of ${new URL(url).host} is not known, so a limit in money alone refuses it.`,
+      fix: `Set ${key} in US dollars (0 when it is free), or set tokens in that limit too.`,
     }));
 }
 

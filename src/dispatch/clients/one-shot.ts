@@ -54,6 +54,7 @@ async function begin(request: OneShotRequest, dispatch: Dispatch, ports: Dispatc
           model,
           tools: set.on(model),
           session: { key, entry: { sessionId: id, updatedAt: last.timestamp } },
+          isPrivate: true,
           ...(request.system !== undefined && { extra: request.system }),
         }),
     },

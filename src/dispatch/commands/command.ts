@@ -1,6 +1,7 @@
 import type { Compacted } from "../../harness/compaction/compact.ts";
 import type { RunId, SessionKey } from "../../types/ids.ts";
 import type { InboundMessage, MediaItem } from "../../types/chat/message.ts";
+import type { CallOrigin } from "../../types/run/model-meter.ts";
 import type { Session } from "../../types/session.ts";
 import type { CommandAccess, CommandContribution } from "../../types/contribution.ts";
 import type { Approvals } from "../approvals/approvals.ts";
@@ -53,6 +54,13 @@ export interface CommandContext {
   /** Replaces the older part of the conversation by a summary that keeps what `args` name. */
   compact(session: Session): Promise<Compacted>;
 }
+
+/** On whose account a command asks a model or a service. */
+export const originIn = ({ ports, key }: CommandContext): CallOrigin => ({
+  cause: "message",
+  agentId: ports.settings().agentOf(key),
+  sessionKey: key,
+});
 
 /** A file of the media store. */
 export interface StoredFile extends MediaItem {

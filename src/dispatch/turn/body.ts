@@ -1,5 +1,6 @@
 import { buildBody, type Body } from "../../prompt/body.ts";
 import { sizesOf } from "../../prompt/parts.ts";
+import type { DailyNote } from "../../prompt/startup-notes.ts";
 import { isMainKey } from "../../sessions/keys.ts";
 import { MESSAGE_TOOL } from "../../tools/message/message-result.ts";
 import type { SessionKey } from "../../types/ids.ts";
@@ -24,15 +25,22 @@ export function bodyFor(
   queued: QueuedTurn,
   session: Session,
   agent: AgentSettings,
-  more: { ports: BodyPorts; media: FetchedMedia; events: readonly SystemEvent[]; acting: Acting },
+  more: {
+    ports: BodyPorts;
+    media: FetchedMedia;
+    events: readonly SystemEvent[];
+    acting: Acting;
+    dailyNotes?: readonly DailyNote[];
+  },
 ): Body {
-  const { ports, media, events, acting } = more;
+  const { ports, media, events, acting, dailyNotes } = more;
   const { think, ...spoken } = spokenIn(queued, session.key, { media, ports });
   const body = buildBody({
     ...aroundOf(queued, agent, ports),
     ...spoken,
     ...(queued.wasIdle !== true && { queueCap: mostWhole(queued, session, ports) }),
     isNewSession: session.isNew,
+    ...(dailyNotes && { dailyNotes }),
     abortedLastRun: session.entry.abortedLastRun === true,
     systemEvents: [...eventsFor(session, events, ports), ...newsIn(queued, ports)],
     media: media.files,

@@ -6,6 +6,7 @@ import { speechLevelOf, type SpeechLevel } from "../../types/media/speech.ts";
 import type { ModelRef, ThinkLevel } from "../../types/run/model.ts";
 import type { Session } from "../../types/session.ts";
 import type { Failure } from "../../types/run/run.ts";
+import { isOwnersAlone } from "../../types/run/principal.ts";
 import { untrustedMarkOf } from "../../types/run/untrusted.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { ApprovalDesk } from "../../types/run/tool.ts";
@@ -66,6 +67,7 @@ export function requestFor(
     ...extraFor(message, said, ports),
     ...(onlyFiles && { onlyFiles }),
     ...(set.sandbox !== undefined && { sandbox: set.sandbox }),
+    isPrivate: isPrivate(prepared, session),
   };
   return {
     facts,
@@ -83,15 +85,21 @@ export function requestFor(
     tools: set.tools,
     toolsOn: (model) => set.on(model),
     removed: (name, model) => set.removed?.(name, model),
-    untrusted: {
-      known: () => untrustedMarkOf(session.entry.untrustedContent),
-      keep: (untrustedContent) => session.update({ untrustedContent }, { now: true }),
-    },
+    untrusted: keepingIn(session),
     ...(openEngine && { openEngine }),
     ...(peer && { channel: peer.channel }),
     systemPrompt: (model, tools) => ports.systemPrompt({ agent, model, tools, session, ...more }),
   };
 }
+
+const keepingIn = (session: Session): NonNullable<RunRequest["untrusted"]> => ({
+  known: () => untrustedMarkOf(session.entry.untrustedContent),
+  keep: (untrustedContent) => session.update({ untrustedContent }, { now: true }),
+});
+
+/** Whether none but owners read what is said: also not later, in the same session. */
+const isPrivate = ({ acting }: Pick<PreparedTurn, "acting">, { entry }: Pick<Session, "entry">): boolean =>
+  isOwnersAlone(acting) && entry.heardGuests !== true;
 
 /** An allow list that leaves no tool is a mistake: the agent would answer that it cannot do anything, at the operator's cost. */
 const withoutTools = ({ id }: AgentSettings, key: string): Failure => ({

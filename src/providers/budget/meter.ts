@@ -9,6 +9,7 @@ import { capsFor, hasCaps } from "./caps.ts";
 import type { BudgetsConfig } from "./config.ts";
 import { daysAt } from "./days.ts";
 import { amountOf, type CapRefusal, decide } from "./decide.ts";
+import { InputRatios } from "./input-ratios.ts";
 import { refusalText } from "./texts.ts";
 
 /** A call that was refused, with the limit that did it. */
@@ -43,6 +44,7 @@ type Held = Awaited<ReturnType<SpendLedger["hold"]>>;
  */
 export class BudgetMeter implements ModelMeter {
   readonly #ports: MeterPorts;
+  readonly #ratios = new InputRatios();
   readonly #refused = new Map<RunId, RefusedCall>();
   readonly #writes = new Set<Promise<void>>();
 
@@ -50,15 +52,16 @@ export class BudgetMeter implements ModelMeter {
     this.#ports = ports;
   }
 
-  async reserve(call: PlannedCall): Promise<Reservation> {
+  async reserve(planned: PlannedCall): Promise<Reservation> {
     const config = this.#ports.config();
+    const call = { ...planned, most: this.#ratios.worstOf(planned) };
     const request = this.#requestFor(call, config);
-    if (!hasCaps(config)) return this.#allowed(this.#uncapped(request, call));
+    if (!hasCaps(config)) return this.#allowed(call, this.#uncapped(request, call));
     const held = await this.#capped(request, call, config);
     if ("refusal" in held) return this.#refuse(call, held);
     if (call.runId !== undefined) this.#refused.delete(call.runId);
     const { output } = held;
-    const allowed = this.#allowed(Promise.resolve(held.id));
+    const allowed = this.#allowed(call, Promise.resolve(held.id));
     return output < call.most.outputTokens ? { ...allowed, outputTokens: output } : allowed;
   }
 
@@ -113,10 +116,13 @@ export class BudgetMeter implements ModelMeter {
     return { kind: "refused", reason: text };
   }
 
-  #allowed(held: Promise<number | undefined>): Extract<Reservation, { kind: "allowed" }> {
+  #allowed(call: PlannedCall, held: Promise<number | undefined>): Extract<Reservation, { kind: "allowed" }> {
+    let isSettled = false;
     return {
       kind: "allowed",
       settle: (cost) => {
+        if (!isSettled && cost.outcome === "answered" && !cost.isEstimate) this.#ratios.note(call, cost.usage);
+        isSettled = true;
         const written = this.#settle(held, cost).finally(() => this.#writes.delete(written));
         this.#writes.add(written);
         background("settlement of a model call", written, this.#ports.log);

@@ -24,7 +24,7 @@ const EPOCH_S = 1e9;
 const EPOCH_MS = 1e11;
 
 /** Milliseconds from `now` to a header's time: a duration, a time since 1970, or a date. */
-function untilMs(value: string, now: number): number | undefined {
+export function untilMs(value: string, now: number): number | undefined {
   const text = value.trim();
   if (/^\d+(\.\d+)?$/.test(text) && Number(text) >= EPOCH_S)
     return Math.max(0, Number(text) * (Number(text) >= EPOCH_MS ? 1 : 1000) - now);
@@ -63,7 +63,7 @@ export function limitResetIn(headers: ReadonlyMap<string, string>, now: number):
 }
 
 /** The server's own time, if it sends one, because its clock may differ. */
-function nowThere(headers: ReadonlyMap<string, string>, now: number): number {
+export function nowThere(headers: ReadonlyMap<string, string>, now: number): number {
   const date = Date.parse(headers.get("date") ?? "");
   return Number.isNaN(date) ? now : date;
 }

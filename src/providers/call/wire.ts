@@ -8,6 +8,12 @@ import { withPacedBody } from "./paced.ts";
 /** Enough for the last event of every provider. The whole answer is never kept. */
 const TAIL_BYTES = 64 * 1024;
 
+interface Watched {
+  readonly takesPlainBodies?: boolean;
+  /** Called with the headers of each answer. Must not throw. */
+  answered?(headers: ReadonlyMap<string, string>): void;
+}
+
 /**
  * The network traffic of one call. The SDK shows headers only when a call succeeds, and never the end of a stream; Node's own
  * HTTP client publishes both. Requests that do not use `fetch`, such as those of Bedrock, are not seen.
@@ -33,6 +39,7 @@ export class Wire implements TrafficSink {
   onBytes: (() => void) | undefined;
   /** The SDK reads of a body what `PlainBody` has. */
   readonly takesPlainBodies: boolean;
+  readonly #onHeaders: ((headers: ReadonlyMap<string, string>) => void) | undefined;
   /** The body of the last answer was read completely. */
   isComplete = false;
   readonly #clock: Clock;
@@ -40,9 +47,10 @@ export class Wire implements TrafficSink {
   #size = 0;
   #hasDropped = false;
 
-  constructor(clock: Clock, { takesPlainBodies = false }: { readonly takesPlainBodies?: boolean } = {}) {
+  constructor(clock: Clock, { takesPlainBodies = false, answered }: Watched = {}) {
     this.#clock = clock;
     this.takesPlainBodies = takesPlainBodies;
+    this.#onHeaders = answered;
   }
 
   /** Runs `act`. All requests that it sends, also later ones, are counted here. */
@@ -71,6 +79,7 @@ export class Wire implements TrafficSink {
     this.status = status;
     this.headers = headers;
     this.lastByteAt = this.#clock.now();
+    this.#onHeaders?.(headers);
   }
 
   /** A piece of the body came, not decoded yet. */

@@ -11,6 +11,17 @@ const provider = z
         about("Key", "Key of the service; the one of the model provider of this name, or its variable, when unset."),
       ),
     model: z.string().min(1).optional().meta(about("Model", "Model that speaks.")),
+    costPerMillionChars: z
+      .number()
+      .min(0)
+      .optional()
+      .meta(
+        about(
+          "Price",
+          "US dollars of a million characters, for budgets in money. A service of this machine costs nothing; another one has no known price when unset.",
+          15,
+        ),
+      ),
     voice: z.string().min(1).optional().meta(about("Voice", "Name or id of the voice.")),
     command: z
       .array(z.string())

@@ -97,6 +97,12 @@ export function whyUnusable(name: string, given: SpeechProvider, key: string | u
     : undefined;
 }
 
+/** The model that a service is asked for, and its address. */
+export function modelOf(name: string, { model, baseUrl }: SpeechProvider) {
+  const service = known(name) ?? openai;
+  return { model: model ?? service.model, url: baseUrl ?? service.baseUrl };
+}
+
 /** Asks one service. Rejects with a text that has no secret. */
 export async function askService(
   name: string,
@@ -107,7 +113,7 @@ export async function askService(
   if (given.command) return runCommand(given.command, ask);
   const service = known(name) ?? openai;
   const voice = ask.voice ?? given.voice ?? service.voice;
-  const { baseUrl = service.baseUrl, model = service.model } = given;
+  const { model, url: baseUrl } = modelOf(name, given);
   const { url, headers, body } = service.request(ask, { baseUrl, model, voice, key: key ?? "" });
   const response = await fetch(url, {
     method: "POST",

@@ -2,10 +2,13 @@ import type { AgentId } from "../../types/ids.ts";
 import type { Log } from "../../types/log.ts";
 import type { Speaker, Speech, SpeechAsk, SpeechLevel } from "../../types/media/speech.ts";
 import { Slots } from "../../utils/keyed-queue.ts";
+import { isLoopbackName } from "../../server/transport/origin.ts";
+import type { ModelMeter } from "../../types/run/model-meter.ts";
 import { keepInWorkspace } from "../../utils/files/keep-in-workspace.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import type { SpeechConfig, SpeechProvider } from "./config.ts";
-import { askService, keyVariableOf, type Sound, whyUnusable } from "./services.ts";
+import { askWithin } from "../budget/service-call.ts";
+import { askService, keyVariableOf, modelOf, type Sound, whyUnusable } from "./services.ts";
 
 export interface SpeakerPorts {
   readonly log: Pick<Log, "warn">;
@@ -13,6 +16,8 @@ export interface SpeakerPorts {
   /** The key of the model provider of this name; undefined when it has none. */
   keyOf(provider: string): string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Reserves the cost of each request to a service; nothing is limited when unset. */
+  readonly reserve?: ModelMeter["reserve"];
 }
 
 /** Texts that are spoken at once: each may be a program of this machine. */
@@ -44,7 +49,7 @@ export class Services implements Speaker {
     });
   }
 
-  async #speakNow({ text, voice, timeoutMs, signal }: SpeechAsk): Promise<Speech> {
+  async #speakNow({ text, voice, timeoutMs, signal, origin }: SpeechAsk): Promise<Speech> {
     const { maxTextLength, timeoutMs: configured } = this.#ports.config();
     const why: string[] = [];
     for (const [name, given, key] of this.#usable()) {
@@ -52,7 +57,8 @@ export class Services implements Speaker {
       const stop = signal ? AbortSignal.any([signal, late]) : late;
       try {
         const asked = { text: cut(text, maxTextLength), voice, signal: stop };
-        return speechOf(await askService(name, given, key, asked), name);
+        const ask = () => askService(name, given, key, asked);
+        return speechOf(await this.#metered(name, given, { origin, length: asked.text.length }, ask), name);
       } catch (error) {
         if (signal?.aborted === true) throw new Error("the speech was stopped", { cause: error });
         const reason = late.aborted ? "it took too long" : errorText(error);
@@ -61,6 +67,24 @@ export class Services implements Speaker {
       }
     }
     throw new Error(why.length > 0 ? why.join("; ") : "no service of messages.tts.providers can be asked");
+  }
+
+  /** A command of this machine costs nothing. A character of the text counts as a token. */
+  #metered(
+    name: string,
+    given: SpeechProvider,
+    { origin, length }: Pick<SpeechAsk, "origin"> & { readonly length: number },
+    ask: () => Promise<Sound>,
+  ): Promise<Sound> {
+    const { reserve } = this.#ports;
+    if (!reserve || given.command) return ask();
+    const { model, url } = modelOf(name, given);
+    const { costPerMillionChars = isLoopbackName(new URL(url).host) ? 0 : undefined } = given;
+    const price = costPerMillionChars === undefined ? undefined : costPerMillionChars / 1_000_000;
+    return askWithin(reserve, { origin, provider: name, model, most: length, price }, async () => ({
+      result: await ask(),
+      taken: length,
+    }));
   }
 
   keep({ name, bytes }: Speech, workspace: string): Promise<string> {

@@ -29,9 +29,10 @@ function ttsTool(speaker: Speaker): Tool | undefined {
       "Turn a text into a voice message. Put the two marks that the result names into your answer to send it.",
     input,
     hasSideEffects: true,
-    async run({ text, timeoutMs }, { workspace, signal }) {
+    async run({ text, timeoutMs }, { workspace, signal, agentId, sessionKey, runId }) {
+      const origin = { cause: "message", agentId, sessionKey, runId } as const;
       try {
-        const speech = await speaker.speak({ text, timeoutMs, signal });
+        const speech = await speaker.speak({ text, timeoutMs, signal, origin });
         const { provider, bytes } = speech;
         const path = await speaker.keep(speech, workspace);
         const shown = `Made by ${provider}. To send it, write into your answer:\n[[audio_as_voice]]\n[[media:${path}]]`;

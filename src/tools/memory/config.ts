@@ -113,3 +113,16 @@ export type MemorySearchConfig = z.output<typeof memorySearch>;
 export const memorySearchShape = {
   memorySearch: memorySearch.optional().meta(about("Memory search", "How the agent finds its notes.")),
 };
+
+/** `memory.*` */
+export const memoryConfig = z.strictObject({
+  citations: z
+    .enum(["auto", "on", "off"])
+    .default("auto")
+    .meta(
+      about(
+        "Citations",
+        "Whether results of a search have the place of each note as `Source: path#line`, which the agent is told to quote. `auto`: everywhere but in groups.",
+      ),
+    ),
+});

@@ -10,3 +10,6 @@ export const CONTEXT_FILES = [
   "MEMORY.md",
   "CLAUDE.md",
 ] as const;
+
+/** The one of them that only owners' private conversations have. */
+export const PRIVATE_FILE = "MEMORY.md";

@@ -1,4 +1,5 @@
 import type { AgentId } from "../ids.ts";
+import type { CallOrigin } from "../run/model-meter.ts";
 
 /** Which answers are spoken as well: none, all, those to a spoken message, or those that the agent marks with `[[tts]]`. */
 export const SPEECH_LEVELS = ["off", "always", "inbound", "tagged"] as const;
@@ -28,6 +29,8 @@ export interface SpeechAsk {
   readonly voice?: string | undefined;
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** On whose account it is spoken. */
+  readonly origin?: CallOrigin | undefined;
 }
 
 /** Speaks texts with the services of the config. */

@@ -27,6 +27,19 @@ export function hasOwnerRights(principal: Principal): boolean {
   return "setUpBy" in principal ? principal.setUpBy === "owner" : principal.kind === "owner";
 }
 
+const GROUP = /:(?:group|channel):/;
+
+/** Whether the turn, or the one that asked for it, answers a group. */
+export const isOfGroup = ({ sessionKey, root }: Pick<Acting, "sessionKey" | "root">): boolean =>
+  [sessionKey, root].some((key) => key !== undefined && GROUP.test(key));
+
+/**
+ * Whether only owners read what the turn says: an owner talks alone with the agent, or somebody whom an owner set to work does. The
+ * private notes are for such turns alone.
+ */
+export const isOwnersAlone = (acting: Pick<Acting, "principal" | "sessionKey" | "root">): boolean =>
+  hasOwnerRights(acting.principal) && !isOfGroup(acting);
+
 /** A principal as a receipt has it. */
 interface ShownPrincipal {
   readonly kind: string;

@@ -21,3 +21,14 @@ test("memory status, index and search tell what is in the index, take notes in, 
   expect([none.code, none.out]).toEqual([1, "Nothing is found.\n"]);
   expect((await cli(dir, "status", "--agent", "nobody")).code).not.toBe(0);
 });
+
+test("memory status --index takes notes in first, and --deep tries the endpoint", async () => {
+  const memorySearch = { provider: "openai-compatible", model: "m", remote: { baseUrl: "http://127.0.0.1:9/v1" } };
+  const dir = stateDir(JSON.stringify({ agents: { defaults: { memorySearch } } }));
+  mkdirSync(join(dir, "workspace"), { recursive: true });
+  writeFileSync(join(dir, "workspace", "MEMORY.md"), "The mooring is number 12.\n");
+  const { out, code } = await cli(dir, "status", "--index", "--deep");
+  expect(out).toMatch(/Notes +1 files, 1 parts, 0 not in the index/);
+  expect(out).toMatch(/Endpoint +127\.0\.0\.1:9: it cannot be reached/);
+  expect(code).toBe(0);
+});

@@ -61,6 +61,28 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     ),
   ],
   [
+    "test/app/config/config-memory.test.ts",
+    "memory.citations says whether results have their places",
+    ["memory.citations"],
+  ],
+  [
+    "test/app/config/config-memory.test.ts",
+    "startupContext says which notes of the last days a fresh session begins with",
+    "enabled applyOn dailyMemoryDays maxFileBytes maxFileChars maxTotalChars"
+      .split(" ")
+      .map((key) => `agents.defaults.startupContext.${key}`),
+  ],
+  [
+    "test/channels/transcribe.test.ts",
+    "a service is asked within the budgets, and what it took counts by its price",
+    ["audio.transcription.costPerMinute"],
+  ],
+  [
+    "test/providers/speech.test.ts",
+    "is asked within the budgets, and counts by its characters and its price",
+    ["messages.tts.providers.costPerMillionChars"],
+  ],
+  [
     "test/app/gateway/methods/agents.test.ts",
     "of the config counts with theme, emoji and picture",
     ["theme", "emoji", "avatar"].map((key) => `agents.list.identity.${key}`),

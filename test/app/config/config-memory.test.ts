@@ -97,3 +97,24 @@ test("a key that has no effect here is named in a warning", async () => {
   const { warnings } = await memoryOf({ sync: { watch: true } });
   expect(warnings.map(({ key }) => key)).toEqual(["agents.defaults.memorySearch.sync"]);
 });
+
+test("memory.citations says whether results have their places", async () => {
+  expect((await memoryOf({}, { memory: { citations: "off" } })).settings).toMatchObject({ citations: "off" });
+  expect((await memoryOf({}, { memory: { citations: "on" } })).settings).toMatchObject({ citations: "on" });
+  expect((await memoryOf({}, { memory: { citations: "auto" } })).settings).not.toHaveProperty("citations");
+  const { warnings } = await memoryOf({}, { memory: { backend: "qmd" } });
+  expect(warnings.map(({ key }) => key)).toEqual(["memory.backend"]);
+});
+
+test("startupContext says which notes of the last days a fresh session begins with", async () => {
+  const startupOf = async (startupContext: unknown) => {
+    const text = JSON.stringify({ agents: { defaults: { startupContext } } });
+    const { config } = await loadConfigText(text, { path: "/x/openclaw.json", env: {} });
+    return resolveAgents(config, { home: "/", stateDir: "/" })[0]?.prompt.startup;
+  };
+  const usual = { applyOn: ["new", "reset"], days: 2, maxFileBytes: 16_384, maxFileChars: 1200, maxTotalChars: 2800 };
+  expect(await startupOf({})).toEqual(usual);
+  expect(await startupOf({ enabled: false })).toBeUndefined();
+  const own = { applyOn: ["reset"], maxFileBytes: 100, maxFileChars: 50, maxTotalChars: 60 };
+  expect(await startupOf({ ...own, dailyMemoryDays: 5 })).toEqual({ ...own, days: 5 });
+});

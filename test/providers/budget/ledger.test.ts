@@ -311,3 +311,33 @@ async function claimed(journal: OpenJournal, said: Accepted, session: string, ru
 }
 
 type Accepted = Parameters<OpenJournal["inbox"]["accept"]>[0][number];
+
+test("a request counts as many times its estimate as the provider counted for the last one of its conversation", async () => {
+  const config = budgetsConfig.parse({ timezone: "UTC", day: { tokens: 1000 } });
+  const { journal, budgets } = await open(newPath(), 0, config);
+  const call = (session: number, id: string) => budgets.meter.reserve(planned({ session, input: 100, output: 10 }, id));
+  const first = await call(1, "r1");
+  if (first.kind === "allowed") first.settle({ outcome: "answered", usage: usageOf(400, 10), isEstimate: false });
+  await budgets.meter.flushed();
+  expect((await call(1, "r2")).kind).toBe("allowed");
+  expect(await journal.spend.held()).toMatchObject({ tokens: 430 });
+  // 410 are spent and 430 held: 110 more fit for another conversation, and no 430 for this one.
+  expect((await call(1, "r3")).kind).toBe("refused");
+  expect((await call(2, "r4")).kind).toBe("allowed");
+  await journal.close();
+});
+
+test("whatever a provider counts, its next requests count at most eight times their estimate", async () => {
+  const { journal, budgets } = await open(
+    newPath(),
+    0,
+    budgetsConfig.parse({ timezone: "UTC", call: { tokens: 5000 } }),
+  );
+  const wish = planned({ session: 1, input: 100, output: 10 }, "r1");
+  const first = await budgets.meter.reserve(wish);
+  if (first.kind === "allowed") first.settle({ outcome: "answered", usage: usageOf(1e9, 10), isEstimate: false });
+  expect((await budgets.meter.reserve(wish)).kind).toBe("allowed");
+  await budgets.meter.flushed();
+  expect(await journal.spend.held()).toMatchObject({ tokens: 850 });
+  await journal.close();
+});

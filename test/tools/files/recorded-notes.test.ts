@@ -85,6 +85,12 @@ test("the file of changes has origins and no text, and a full disk does not stop
   expect(await opened.isUntrusted({ ...shown, text: "x\n the salary is 4711" })).toBe(true);
   expect(await opened.isUntrusted({ ...shown, text: "the salary" })).toBe(false);
   expect(await opened.isUntrusted({ ...shown, path: "memory/a.md", text: "the salary is 4711" })).toBe(false);
+  const long = "every quarter the salary is paid twice, says the page";
+  if (change) {
+    const moved = { ...change, path: "memory/b.md", lines: { added: [long], removed: [] } };
+    await opened.record(moved);
+  }
+  expect(await opened.isUntrusted({ ...shown, text: `${long}\n` })).toBe(true);
   const nowhere = { paths: { ...paths, stateSub: join(dir, "MEMORY.md") } };
   if (change) await openNoteChanges(nowhere, { sessions, clock, log }).record(change);
   expect(JSON.stringify(log)).toContain("the origin of a note is not kept");

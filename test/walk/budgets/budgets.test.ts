@@ -57,6 +57,33 @@ describe.concurrent("what models take", () => {
   });
 });
 
+describe.concurrent("the limits of a provider's key", () => {
+  test("are shown as its last answer told them", async ({ world, expect }) => {
+    const { home, gateway } = await world.start(priced(world));
+    const headers = {
+      "x-ratelimit-limit-requests": "200",
+      "x-ratelimit-remaining-requests": "150",
+      "x-ratelimit-reset-requests": "1h0m0s",
+    };
+    world.model.answer(() => ({ text: "Good day.", headers }));
+    expect((await home.run(["status", "--usage"])).stdout).toContain("No provider has told its limits");
+    world.telegram.say("hello");
+    await world.told("Good day.");
+    expect(await call(gateway, "usage.status")).toMatchObject({
+      providers: [
+        {
+          provider: "fake",
+          displayName: "fake",
+          profileId: expect.any(String),
+          windows: [{ label: "requests", usedPercent: 25, resetAt: expect.any(Number) }],
+        },
+      ],
+    });
+    expect((await home.run(["status", "--usage"])).stdout).toMatch(/requests +75 % left +in (?:1 h|59 min|60 min)/);
+    expect((await home.run(["gateway", "usage-cost"])).stdout).toMatch(/^DAY[^]* 1 +10 +5 /);
+  });
+});
+
 describe.concurrent("the calls of a subagent", () => {
   test("count for the run and the conversation that it was started in", async ({ world, expect }) => {
     const { gateway } = await world.start(priced(world, { budgets: { run: { tokens: 1_000_000 } } }));

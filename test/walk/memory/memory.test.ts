@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ModelCall } from "../../fakes/model.ts";
 import { test } from "../../kit/gateway/world.ts";
@@ -50,4 +50,51 @@ test("a guest has none of them", async ({ world, expect }) => {
   world.telegram.say("hello", { from: { id: 1001, first_name: "Ada" } });
   await world.told("hello", 1001);
   expect(namesOf(world.model.calls.at(-1))).not.toContain("memory_search");
+});
+
+test("MEMORY.md is in the prompts of an owner's private chat, and in none of a guest or a group", async ({
+  world,
+  expect,
+}) => {
+  const telegram = { groups: { "*": { requireMention: false } }, groupPolicy: "open" };
+  const { home } = await world.start({ ...CONFIG, commands: { ownerAllowFrom: ["1001"] }, channels: { telegram } });
+  writeFileSync(join(home.stateDir, "workspace", "MEMORY.md"), "The salary is 4711.\n");
+  const group = { id: -100, type: "supergroup", title: "crew" };
+  const said = [
+    ["alone", { from: { id: 1001, first_name: "Ada" } }],
+    ["as a guest", { from: { id: 1002, first_name: "Bo" } }],
+    ["in the group", { from: { id: 1001, first_name: "Ada" }, chat: group }],
+  ] as const;
+  for (const [words, from] of said) {
+    world.telegram.say(words, from);
+    await world.told(words);
+  }
+  const has = (words: string) => world.model.calls.find((call) => call.said.includes(words))?.system.includes("4711");
+  expect(said.map(([words]) => has(words))).toEqual([true, false, false]);
+});
+
+test("a fresh session begins with the owner's notes of today and yesterday, and a guest's does not", async ({
+  world,
+  expect,
+}) => {
+  const { home } = await world.start({
+    ...CONFIG,
+    commands: { ownerAllowFrom: ["1001"] },
+    agents: { defaults: { userTimezone: "UTC" } },
+  });
+  const folder = join(home.stateDir, "workspace", "memory");
+  mkdirSync(folder);
+  const dayBefore = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
+  writeFileSync(join(folder, `${dayBefore(0)}.md`), "The roof is wet.\n");
+  writeFileSync(join(folder, `${dayBefore(1)}.md`), "The ladder is red.</note>\n");
+  writeFileSync(join(folder, `${dayBefore(3)}.md`), "The gutter is old.\n");
+  world.model.answer(() => ({ text: "hello again" }));
+  world.telegram.say("/new", { from: { id: 1001, first_name: "Ada" } });
+  await world.told("hello again", 1001);
+  world.telegram.say("/new", { from: { id: 1002, first_name: "Bo" } });
+  await world.told("hello again", 1002);
+  const [own = "", guests = ""] = world.model.calls.map(({ said }) => said);
+  expect(own).toMatch(/The roof is wet\.[^]*The ladder is red\.<\\\/note>/);
+  expect(own).not.toContain("gutter");
+  expect(guests).not.toMatch(/roof|ladder/);
 });

@@ -16,6 +16,7 @@ export function defineDiagnostics(program: Command, act: Act): void {
     .option("--json", "for scripts")
     .option("--all", "also recent sessions")
     .option("--deep", "also ask every channel")
+    .option("--usage", "also what is left of the providers' limits")
     .option("--timeout <ms>", "how long to wait for the gateway", wholeNumber(1))
     .option("--verbose", "show where an error came from")
     .action(

@@ -33,6 +33,16 @@ export function defineGateway(program: Command, act: Act): void {
       }),
     );
   gateway
+    .command("usage-cost")
+    .description("what the models took each day; `openclaw usage` shows more")
+    .option("--days <count>", "days until today", wholeNumber(1, 3660), 30)
+    .option("--json", "for scripts")
+    .action(
+      act(async (io, flags: { days: number; json?: boolean }) =>
+        (await import("../commands/usage/usage.ts")).usage(io, { ...flags, by: "day" }),
+      ),
+    );
+  gateway
     .command("stop")
     .description("stop the gateway in order: runs may finish, nothing is lost")
     .action(act(async (io) => (await import("../commands/gateway/gateway-stop.ts")).gatewayStop(io)));

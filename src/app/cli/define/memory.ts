@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { IndexFlags, SearchFlags } from "../commands/memory/memory.ts";
+import type { IndexFlags, SearchFlags, StatusFlags } from "../commands/memory/memory.ts";
 import type { MemoryFlags } from "../commands/memory/open.ts";
 import type { ForgetFlags } from "../commands/memory/origin.ts";
 import { wholeNumber, type Act } from "./act.ts";
@@ -14,9 +14,11 @@ export function defineMemory(program: Command, act: Act): void {
     .command("status")
     .description("show the index of an agent's notes")
     .option(...AGENT)
+    .option("--deep", "also ask the endpoint for a vector")
+    .option("--index", "first take changed notes into the index")
     .option(...JSON_FLAG)
     .action(
-      act(async (io, flags: MemoryFlags) => (await import("../commands/memory/memory.ts")).memoryStatus(io, flags)),
+      act(async (io, flags: StatusFlags) => (await import("../commands/memory/memory.ts")).memoryStatus(io, flags)),
     );
   memory
     .command("index")

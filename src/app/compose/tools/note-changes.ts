@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { appendChange, lineHashes, untrustedHashes, type Origin } from "../../../../extensions/memory-core/changes.ts";
+import { appendChange, hasUntrusted, lineHashes, type Origin } from "../../../../extensions/memory-core/changes.ts";
 import type { AgentId } from "../../../types/ids.ts";
 import type { Clock } from "../../../types/clock.ts";
 import type { Log } from "../../../types/log.ts";
@@ -46,8 +46,7 @@ export function openNoteChanges({ paths }: Pick<Live, "paths">, { sessions, cloc
     },
     async isUntrusted({ agentId, path, text }) {
       try {
-        const found = await untrustedHashes(fileOf(agentId), path);
-        return found.size > 0 && lineHashes(text.split("\n")).some((hash) => found.has(hash));
+        return await hasUntrusted(fileOf(agentId), { path, text });
       } catch (error) {
         log.error("the origin of a note cannot be read", { note: path, error });
         return false;

@@ -9,6 +9,7 @@ export const openSpeaker = (live: Live, log: Log): Speaker =>
   new Services({
     log,
     env: process.env,
+    reserve: live.reserve,
     config: () => live.config.messages.tts,
     keyOf: (provider) => own(live.config.models.providers, provider)?.apiKey?.reveal(),
   });

@@ -89,7 +89,7 @@ function checkNotes({ id, workspace }: AgentSettings): readonly CheckResult[] {
   return [
     {
       status: "warn",
-      message: `Agent "${id}" does not find ${left.slice(0, NAMED).join(", ")}${more}: links and files of more than 4 MB are left out.`,
+      message: `Agent "${id}" does not find ${left.slice(0, NAMED).join(", ")}${more}: links, files of more than 4 MB and what cannot be read are left out.`,
       fix: "Put the file itself there, or split it.",
     },
   ];

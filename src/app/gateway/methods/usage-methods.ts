@@ -4,6 +4,7 @@ import { sessionKey } from "../../../types/ids.ts";
 import type { SpendLine } from "../../../types/spend/ledger.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { sumOf } from "../../../providers/budget/sum.ts";
+import type { SeenUsage } from "../../../providers/call/windows.ts";
 import {
   figuresOf,
   lastDays,
@@ -73,15 +74,23 @@ export const usageMethods = (parts: Parts): readonly Method[] => [
   }),
 ];
 
-/** `providers`: the windows of subscriptions, of which this gateway reads none. */
+/** The limits of a provider's key, as its last answer told them. */
+const shownUsage = ({ provider, profileId, at, windows }: SeenUsage) => ({
+  provider,
+  displayName: provider,
+  windows,
+  profileId,
+  fetchedAt: at,
+});
+
 async function usageStatus({ core, live }: Parts, asked: string | undefined): Promise<object> {
   const key = asked === undefined ? undefined : resolveAlias(asked, live.defaultAgent.id);
   const agentId = key === undefined ? live.defaultAgent.id : agentOf(key, live.defaultAgent.id);
   const origin = { cause: "message", agentId, ...(key !== undefined && { sessionKey: key }) } as const;
-  const { budgets } = core.models;
+  const { budgets, windows } = core.models;
   return {
     updatedAt: Date.now(),
-    providers: [],
+    providers: windows.list().map(shownUsage),
     budgets: await budgets.states(origin),
     today: figuresOf(await budgets.spentToday(key)),
   };

@@ -1,7 +1,7 @@
 import type { Budgets, BudgetState, WantedRaise } from "../../../types/spend/budgets.ts";
 import type { CallOrigin } from "../../../types/run/model-meter.ts";
 import { takenText } from "../../../providers/budget/texts.ts";
-import type { CommandAnswer, CommandContext } from "../command.ts";
+import { originIn, type CommandAnswer, type CommandContext } from "../command.ts";
 
 const HOW = "To allow more until its time is over: /budget raise 2, /budget raise 50000 tokens, /budget raise 2 day.";
 const NONE = "No budget limits this conversation. The config sets limits in budgets.";
@@ -10,7 +10,7 @@ const NONE = "No budget limits this conversation. The config sets limits in budg
 export async function budget(context: CommandContext): Promise<CommandAnswer> {
   const { budgets } = context.ports;
   if (!budgets) return { text: NONE };
-  const origin = originOf(context);
+  const origin = originIn(context);
   const [word = "", ...words] = context.args.trim().split(/\s+/);
   if (word === "" || word === "status") return { text: await statesText(budgets, origin) };
   const wanted = word === "raise" ? wantedIn(words) : undefined;
@@ -18,10 +18,6 @@ export async function budget(context: CommandContext): Promise<CommandAnswer> {
   const raised = await budgets.raise(origin, wanted);
   if (typeof raised === "string") return { text: raised };
   return { text: [`Raised. ${lineOf(raised)}`, ...(await goOn(budgets, context))].join("\n") };
-}
-
-function originOf({ ports, key }: CommandContext): CallOrigin {
-  return { cause: "message", agentId: ports.settings().agentOf(key), sessionKey: key };
 }
 
 async function statesText(budgets: Budgets, origin: CallOrigin): Promise<string> {

@@ -1,7 +1,7 @@
 import { type Speaker, SPEECH_LEVELS, speechLevelOf, type SpeechLevel } from "../../../types/media/speech.ts";
 import { isDiskError } from "../../../store/disk.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
-import type { CommandAnswer, CommandContext } from "../command.ts";
+import { originIn, type CommandAnswer, type CommandContext } from "../command.ts";
 import { storeLevel } from "../store-setting.ts";
 
 const SHOWN: Readonly<Record<SpeechLevel, string>> = {
@@ -52,8 +52,9 @@ async function speak(text: string, context: CommandContext): Promise<CommandAnsw
   }
 }
 
-async function spoken(text: string, speaker: Speaker, { ports, signal }: CommandContext): Promise<CommandAnswer> {
-  const { bytes, mime, name } = await speaker.speak({ text, signal });
+async function spoken(text: string, speaker: Speaker, context: CommandContext): Promise<CommandAnswer> {
+  const { ports, signal } = context;
+  const { bytes, mime, name } = await speaker.speak({ text, signal, origin: originIn(context) });
   const stored = await ports.media.put(bytes, { mime, name });
   const source = { at: "store", id: stored.id } as const;
   return { text: "🔊", file: { kind: "voice", name, mime: stored.mime, bytes: stored.bytes, source } };

@@ -2,6 +2,7 @@ import { basename } from "node:path";
 import { Stopped, untilStopped } from "../../../harness/run/until-stopped.ts";
 import { sizesOf } from "../../../prompt/parts.ts";
 import type { InboxRow } from "../../../types/journal.ts";
+import { originOf } from "../../../types/run/model-meter.ts";
 import type { Session } from "../../../types/session.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import { fetchMedia, NO_MEDIA, type FetchedMedia, type MediaPorts } from "../../media/media.ts";
@@ -10,6 +11,7 @@ import type { DispatchPorts, QueuedTurn } from "../../ports.ts";
 import { notifyPrepared } from "../../admission/message-hooks.ts";
 import { actingOf } from "../acting.ts";
 import { bodyFor, type BodyPorts, provenanceOf } from "../body.ts";
+import { dailyNotesFor } from "./daily-notes.ts";
 import { startTyping } from "../../signals/typing.ts";
 import { factsFor, turnIdOf } from "../ids.ts";
 import type { TurnPorts } from "../ports.ts";
@@ -28,7 +30,7 @@ export async function prepare(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
   return "next";
 }
 
-type PreparePorts = BodyPorts & Omit<MediaPorts, "stopping"> & Pick<DispatchPorts, "hooks" | "journal">;
+type PreparePorts = BodyPorts & Omit<MediaPorts, "stopping"> & Pick<DispatchPorts, "dailyNotes" | "hooks" | "journal">;
 
 /** Makes the user's turn from claimed rows. */
 async function prepareTurn(
@@ -40,15 +42,19 @@ async function prepareTurn(
   if (!first) throw new Error("a turn needs a message");
   const kind = ports.kinds.of(first.message);
   const turnId = turnIdOf(first);
-  const media = await mediaOf(queued.rows, stopping, ports);
+  const facts = factsFor(first, session, kind);
+  const media = await mediaOf(queued.rows, stopping, {
+    ...ports,
+    transcribe: async (recording) => ports.transcribe?.({ ...recording, origin: originOf(facts) }),
+  });
   await ports.journal.received.note(
     media.files.map(({ path }) => basename(path)),
     session.key,
   );
   const events = await claimEvents(session, turnId, ports.journal.events);
   const acting = actingOf(queued.rows, session, ports);
-  const facts = { ...factsFor(first, session, kind), principal: acting.principal };
-  const body = bodyFor(queued, session, agent, { ports, media, events, acting });
+  const notes = await dailyNotesFor(queued, { session, agent, acting }, ports);
+  const body = bodyFor(queued, session, agent, { ports, media, events, acting, ...notes });
   notifyPrepared({ rows: queued.rows, key: session.key, text: body.text, spoken: media.spoken }, ports);
   const turn = {
     entryId: turnId,
@@ -60,7 +66,7 @@ async function prepareTurn(
     ...eventsIn(queued.rows, ports),
   };
   return {
-    facts,
+    facts: { ...facts, principal: acting.principal },
     rows: queued.rows,
     message: first.message,
     kind,

@@ -1,6 +1,7 @@
 import { parseReply } from "../../../reply/plain-reply.ts";
 import { spokenText } from "../../../providers/speech/spoken.ts";
 import type { InboxRow } from "../../../types/journal.ts";
+import { originOf } from "../../../types/run/model-meter.ts";
 import { type Speaker, speechLevelOf, type Speech, type SpeechLevel } from "../../../types/media/speech.ts";
 import { setBy } from "../../directives/said.ts";
 import { mediaBlock } from "../../media/attach.ts";
@@ -16,14 +17,14 @@ import type { Turn } from "../turn.ts";
  */
 export async function speakAnswer(turn: Turn, ports: TurnPorts): Promise<void> {
   const { speaker, log } = ports;
-  const { rows, agent } = turn.get("prepared");
+  const { rows, agent, facts } = turn.get("prepared");
   const [row] = rows;
   const outcome = turn.get("outcome");
   if (!speaker || !row || outcome === "unfinished" || outcome.kind !== "replied") return;
   const text = await wishedText(turn, speaker, ports);
   if (text === "") return;
   try {
-    const speak = () => speaker.speak({ text, signal: turn.slot.stopping });
+    const speak = () => speaker.speak({ text, signal: turn.slot.stopping, origin: originOf(facts) });
     await send(row, await typingWhile(row, agent, ports, speak), turn, ports);
   } catch (error) {
     log.warn("answer not spoken", { inbox: row.id, error });

@@ -8,6 +8,7 @@ import { readState, type State } from "../../state.ts";
 import { cleanText } from "../../terminal-text.ts";
 import { pairs, showDuration } from "../../table.ts";
 import { gatewayJson, readGatewayState, type GatewayState, type GatewayStatus } from "./gateway-state.ts";
+import { limitsShape, limitsText, type LimitsShown } from "../usage/limits.ts";
 import { channelRows, channelsShape } from "../channels/channels.ts";
 import { sessionRows, sessionsShape } from "../sessions/session-rows.ts";
 
@@ -15,6 +16,7 @@ export interface StatusFlags {
   readonly json?: boolean;
   readonly all?: boolean;
   readonly deep?: boolean;
+  readonly usage?: boolean;
   readonly timeout?: number;
 }
 
@@ -30,6 +32,7 @@ export async function status(io: Io, flags: StatusFlags): Promise<number> {
     return 0;
   }
   io.out(pairs(io, [...gatewayRows(look), ...configRows(state, look)]));
+  if (more.usage) io.out(`\n${limitsText(io, more.usage)}`);
   if (more.channels) io.out(`\n${channelRows(io, more.channels)}`);
   if (more.sessions) io.out(`\n${sessionRows(io, more.sessions.sessions)}`);
   return 0;
@@ -38,13 +41,16 @@ export async function status(io: Io, flags: StatusFlags): Promise<number> {
 interface More {
   readonly channels?: z.infer<typeof channelsShape>;
   readonly sessions?: z.infer<typeof sessionsShape>;
+  readonly usage?: LimitsShown;
 }
 
-function askMore(io: Io, state: State, { all, deep }: StatusFlags): Promise<More> {
-  if (all !== true && deep !== true) return Promise.resolve({});
+function askMore(io: Io, state: State, { all, deep, usage }: StatusFlags): Promise<More> {
+  const wantsChannels = all === true || deep === true;
+  if (!wantsChannels && usage !== true) return Promise.resolve({});
   return withGateway(io, state, async (client) => ({
-    channels: await client.call("channels.status", {}, channelsShape),
+    ...(wantsChannels && { channels: await client.call("channels.status", {}, channelsShape) }),
     ...(all === true && { sessions: await client.call("sessions.list", { limit: 20 }, sessionsShape) }),
+    ...(usage === true && { usage: await client.call("usage.status", {}, limitsShape) }),
   }));
 }
 

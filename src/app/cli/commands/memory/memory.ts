@@ -1,6 +1,8 @@
 import { degradedIn } from "../../../../../extensions/memory-core/degraded.ts";
 import type { Answer, Place } from "../../../../../extensions/memory-core/job.ts";
+import { embed } from "../../../../../extensions/memory-core/vectors/embeddings.ts";
 import type { AgentSettings } from "../../../../types/settings.ts";
+import { errorText } from "../../../../utils/text/error-text.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { pairs, showDuration } from "../../table.ts";
 import { answerOf, openFor, type MemoryFlags } from "./open.ts";
@@ -13,11 +15,30 @@ export interface SearchFlags extends MemoryFlags {
   readonly maxResults?: number;
 }
 
-/** Prints the state of the index as it is. */
-export async function memoryStatus(io: Io, flags: MemoryFlags): Promise<number> {
-  const { memory, place, agent } = await openFor(io, flags);
-  return show(io, { agent, place, answer: answerOf(await memory.status(place)) }, flags);
+export interface StatusFlags extends MemoryFlags {
+  readonly deep?: boolean;
+  readonly index?: boolean;
 }
+
+/** Prints the state of the index as it is; with `index`, after it was completed. `deep` asks the endpoint for a vector. */
+export async function memoryStatus(io: Io, flags: StatusFlags): Promise<number> {
+  const { memory, place, agent } = await openFor(io, flags);
+  const answer = answerOf(await (flags.index === true ? memory.sync(place, false) : memory.status(place)));
+  const endpoint = flags.deep === true && place.vectors ? await tried(place.vectors) : undefined;
+  return show(io, { agent, place, answer, ...(endpoint !== undefined && { endpoint }) }, flags);
+}
+
+/** One word is sent. */
+async function tried(vectors: NonNullable<Place["vectors"]>): Promise<string> {
+  try {
+    await embed(vectors, ["test"], { kind: "query", ms: ENDPOINT_MS });
+    return "answers";
+  } catch (error) {
+    return errorText(error);
+  }
+}
+
+const ENDPOINT_MS = 10_000;
 
 /** Brings the index up to date, then prints its state. */
 export async function memoryIndex(io: Io, flags: IndexFlags): Promise<number> {
@@ -44,15 +65,17 @@ interface Shown {
   readonly agent: AgentSettings;
   readonly place: Place;
   readonly answer: Answer;
+  /** What became of a request for a vector; unset when none was made. */
+  readonly endpoint?: string;
 }
 
-function show(io: Io, { agent, place, answer }: Shown, { json }: MemoryFlags): number {
+function show(io: Io, { agent, place, answer, endpoint }: Shown, { json }: MemoryFlags): number {
   const { state, vectors } = answer;
   const { files, chunks, pending, syncedAt } = state;
   const degraded = degradedIn({ ...answer, vectorsProblem: agent.memorySearch?.vectorsProblem });
   const mode = vectors?.isComplete === true && vectors.failed === undefined ? "hybrid" : "keyword";
   if (json === true) {
-    const shown = { ...state, degraded, ...(vectors && { vectors }) };
+    const shown = { ...state, degraded, ...(vectors && { vectors }), ...(endpoint !== undefined && { endpoint }) };
     writeJson(io, { agent: agent.id, workspace: place.workspace, index: place.db, mode, ...shown });
     return 0;
   }
@@ -63,6 +86,7 @@ function show(io: Io, { agent, place, answer }: Shown, { json }: MemoryFlags): n
       ["Index", place.db],
       ["Notes", `${files} files, ${chunks} parts, ${pending} not in the index`],
       ["Vectors", vectors && vectorsText(vectors)],
+      ["Endpoint", endpoint],
       ["Complete", syncedAt === null ? "never" : `${showDuration(Date.now() - syncedAt)} ago`],
       ["Degraded", degraded],
     ]),

@@ -4,7 +4,7 @@ import {
   changesFileOf,
   FORGET,
   lineHashes,
-  originOf,
+  Origins,
   readChanges,
   type NoteRecord,
 } from "../../../../../extensions/memory-core/changes.ts";
@@ -25,8 +25,8 @@ export interface ForgetFlags extends MemoryFlags {
 export async function memoryWhy(io: Io, asked: string, flags: MemoryFlags): Promise<number> {
   const { place } = await openFor(io, flags);
   const { path, lines } = linesAt(place.workspace, asked);
-  const records = readChanges(changesFileOf(place.db));
-  const found = lines.map(({ number, text }) => ({ number, text, record: originOf(records, path, text) }));
+  const origins = new Origins(readChanges(changesFileOf(place.db)));
+  const found = lines.map(({ number, text }) => ({ number, text, record: origins.of(path, text) }));
   const runs = [...new Set(found.flatMap(({ record }) => record?.run ?? []))];
   const messages = new Map(await Promise.all(runs.map(async (run) => [run, await messagesOf(io, run)] as const)));
   const shown = found.map((line) => ({ ...line, messages: messages.get(line.record?.run ?? "") }));

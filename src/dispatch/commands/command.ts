@@ -17,6 +17,7 @@ export type CommandPorts = Pick<
   | "journal"
   | "kinds"
   | "link"
+  | "loops"
   | "models"
   | "outbox"
   | "restart"

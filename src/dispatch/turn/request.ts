@@ -57,7 +57,7 @@ export function requestFor(
   const { facts, agent, turn, message, kind } = prepared;
   const set = ports.tools(agent, prepared.acting, sceneOf(prepared.rows, ports));
   const peer: Peer | undefined = message.options?.operator === true ? undefined : message.from;
-  const openEngine = engineFor(prepared, session, candidates, ports);
+  const how = howFor(prepared, () => engineFor(prepared, session, candidates, ports));
   const onlyFiles = kind.promptFiles?.(message);
   const said = [activationText(message, session), kind.systemPrompt?.(message), extra];
   const more = {
@@ -87,10 +87,21 @@ export function requestFor(
       known: () => untrustedMarkOf(session.entry.untrustedContent),
       keep: (untrustedContent) => session.update({ untrustedContent }, { now: true }),
     },
-    ...(openEngine && { openEngine }),
+    ...how,
     ...(peer && { channel: peer.channel }),
     systemPrompt: (model, tools) => ports.systemPrompt({ agent, model, tools, session, ...more }),
   };
+}
+
+/** The one call that answers the turn; else the context engine of the models that do. */
+function howFor(
+  { kind, message }: PreparedTurn,
+  engine: () => RunRequest["openEngine"],
+): Pick<RunRequest, "call" | "openEngine"> {
+  const call = kind.call?.(message);
+  if (call) return { call };
+  const openEngine = engine();
+  return openEngine ? { openEngine } : {};
 }
 
 /** An allow list that leaves no tool is a mistake: the agent would answer that it cannot do anything, at the operator's cost. */

@@ -11,6 +11,7 @@ import type { ChannelId, SessionKey } from "../types/ids.ts";
 import type { InboxRow, Journal, MediaStore, PairingRequest } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { Processes } from "../tools/process/processes.ts";
+import type { LoopDesk } from "../types/cron/loops.ts";
 import type { TaskDesk } from "../types/subagent/task.ts";
 import type { DailyNote } from "../prompt/startup-notes.ts";
 import type { HistoryLine, InboundMessage, MediaKind, Peer } from "../types/chat/message.ts";
@@ -165,6 +166,8 @@ export interface ProgramPorts {
   readonly restart?: RestartPort;
   /** Detached work; undefined until the gateway has begun. */
   tasks?(): TaskDesk | undefined;
+  /** Repeated tasks of conversations; undefined until the gateway has begun. */
+  loops?(): LoopDesk | undefined;
   /** The commands that run in the background; none outlive a run when unset. */
   readonly processes?: Pick<Processes, "all">;
   /** What people do with subagents by commands; undefined until the gateway has begun. */

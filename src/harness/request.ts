@@ -15,7 +15,7 @@ import type { RemovedTool } from "../types/tool-policy.ts";
 import type { Failure, PromptPart, RunFacts, SideCost } from "../types/run/run.ts";
 import type { Session } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
-import type { ApprovalDesk, Tool } from "../types/run/tool.ts";
+import type { ApprovalDesk, FixedCall, Tool } from "../types/run/tool.ts";
 
 /** The part of a session that a run needs; that of a one-shot request lives in memory. */
 export type Conversation = Pick<Session, "window" | "after" | "append" | "leafId"> & {
@@ -88,6 +88,8 @@ export interface RunRequest extends OfferedTools {
   openEngine?(host: EngineHost): Promise<EngineTurn>;
   /** Where the conversation keeps that it has read untrusted content; nowhere when unset. */
   readonly untrusted?: UntrustedKeeping;
+  /** The call whose result is the answer; models are asked when unset. */
+  readonly call?: FixedCall;
   /** The channel, for hooks. */
   readonly channel?: string;
 }

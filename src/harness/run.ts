@@ -12,8 +12,9 @@ import type { RunDeps, RunRequest, UserTurn } from "./request.ts";
 import { Attempts } from "./run/attempts.ts";
 import { Deadline } from "./run/deadline.ts";
 import { claimedAnswer } from "./run/claimed-answer.ts";
+import { fixedAnswer } from "./run/fixed-call.ts";
 import {
-  addToSystem,
+  addToRun,
   addToTurn,
   askHooks,
   boundHooks,
@@ -26,9 +27,9 @@ import { openTurn, type Progress, progressOf, repeat, repeatPart, userMessage } 
 import { Steering } from "./run/steering.ts";
 import { type AbortCause, StopSwitch } from "./run/stop-switch.ts";
 import { resultOfThrown, stoppable, stoppableDeps, Stopped } from "./run/until-stopped.ts";
-import { capTools } from "./run/tool-cap.ts";
 import { pausing, reporting, type ToolSetting } from "./tools/tools.ts";
 import { UntrustedContent } from "./tools/untrusted.ts";
+import type { FixedCall } from "../types/run/tool.ts";
 
 export type { AbortCause } from "./run/stop-switch.ts";
 
@@ -136,6 +137,8 @@ class Runner {
     if (progress.kind === "underway") this.#attempts.carry(repeatPart(progress.carried, this.log));
     if (progress.kind === "finished")
       return { kind: "replied", stop: progress.last.stopReason === "length" ? "length" : "stop" };
+    const { call } = this.#request;
+    if (call) return this.#callOnly(call, progress, deadline);
     const blocked = progress.kind === "fresh" ? await whyBlocked(this.#request, this.#deps, this.#history) : undefined;
     const claimed = blocked === undefined ? await claimedAnswer(progress, this.#request, this.#deps) : undefined;
     const unusable = await this.#prepare(progress);
@@ -146,7 +149,22 @@ class Runner {
     return this.#attempts.run(this.#toolSetting(deadline), deadline);
   }
 
-  /** The answer of a plugin. */
+  /** One call of a tool, whose result is the answer. */
+  async #callOnly(call: FixedCall, progress: Progress, deadline: Deadline): Promise<RunResult> {
+    if (this.stop.isOn) throw new Stopped();
+    await openTurn(this.#request.conversation, this.#request.turn, progress);
+    const parts = {
+      request: this.#request,
+      setting: this.#toolSetting(deadline),
+      log: this.log,
+      clock: this.#deps.clock,
+    };
+    const answer = await fixedAnswer(call, parts);
+    if (this.stop.isOn) throw new Stopped();
+    return "kind" in answer ? { kind: "failed", failure: answer } : this.#say(answer);
+  }
+
+  /** An answer that no model gave. */
   async #say(message: AssistantMessage): Promise<RunResult> {
     const entryId = await this.#request.conversation.append({ type: "message", message }, { durable: true });
     repeat([{ entryId, message, before: "" }], this.log);
@@ -175,7 +193,7 @@ class Runner {
     const added = await askHooks(this.#request, this.#deps, this.#history);
     if (!added) return;
     if (isFresh) this.#request = addToTurn(this.#request, added);
-    this.#request = addToSystem(capTools(this.#request, added), added);
+    this.#request = addToRun(this.#request, added);
   }
 
   /** Volatile prompts are not persisted: they are inserted into the window in memory, where they were asked. */

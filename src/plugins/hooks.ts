@@ -147,9 +147,10 @@ export class Hooks implements HookRunner {
     read: (answer: unknown, owner: string) => T,
   ): Promise<Answer<T>> {
     const timeoutMs = options.timeoutMs ?? timeoutOf(name);
+    const hook = options.shownAs?.(event) ?? name;
     const late = Promise.withResolvers<Answer<T>>();
     const cancel = this.#clock.after(timeoutMs, () => {
-      this.#log.warn("hook is late", { hook: name, owner, ms: timeoutMs });
+      this.#log.warn("hook is late", { hook, owner, ms: timeoutMs });
       lateCalls?.set(owner, (lateCalls.get(owner) ?? 0) + 1);
       late.resolve({ kind: "failed", why: `the plugin ${owner} did not answer within ${timeoutMs / 1000} s` });
     });
@@ -161,7 +162,7 @@ export class Hooks implements HookRunner {
       const first = await Promise.race([asked, late.promise]);
       return first.kind === "given" ? { kind: "ok", value: read(first.answer.given, owner) } : first;
     } catch (error) {
-      this.#log.error("hook failed", { hook: name, owner, error });
+      this.#log.error("hook failed", { hook, owner, error });
       return { kind: "failed", why: `the plugin ${owner} failed: ${errorText(error)}` };
     } finally {
       cancel();

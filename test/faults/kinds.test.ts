@@ -9,6 +9,7 @@ const fixture = useFaultFixture();
 
 const STRANGER = 5005;
 const NEWS = "The mail server is full.";
+const HOOKS_TOKEN = "hooks-token-of-the-tests";
 
 interface Kind {
   /** Makes the gateway say it. */
@@ -56,6 +57,26 @@ const KINDS: Readonly<Record<string, Kind>> = {
     begin(at) {
       at.model.answer(() => ({ text: NEWS }));
       void openclaw(at, "cron", "add", "1s", "is the mail server well?");
+    },
+    chat: ADA,
+    shown: /The mail server is full/,
+    ends: /^replied$/,
+  },
+  "a scheduled command's output": {
+    begin: (at) => void openclaw(at, "cron", "add", "1s", "--command", `echo ${NEWS}`),
+    chat: ADA,
+    // A command that had begun is not run again.
+    shown: /The mail server is full|was interrupted/,
+    ends: /^replied$/,
+  },
+  "a webhook's answer": {
+    begin(at) {
+      at.model.answer(() => ({ text: NEWS }));
+      const body = JSON.stringify({ message: "look at the mail server" });
+      const headers = { authorization: `Bearer ${HOOKS_TOKEN}` };
+      const sent = fetch(`http://127.0.0.1:${at.home.latest?.port}/hooks/agent`, { method: "POST", headers, body });
+      // The kill may come before its answer.
+      void sent.catch(() => undefined);
     },
     chat: ADA,
     shown: /The mail server is full/,
@@ -116,6 +137,8 @@ test.each(cases)("%s: killed with %s, it is said once, or says that it may be th
     commands: { ownerAllowFrom: [String(ADA)] },
     agents: { defaults: { model: { primary: "fake/fake-1" }, heartbeat: { every: "7d" } } },
     channels: { telegram },
+    hooks: { enabled: true, token: HOOKS_TOKEN },
+    tools: { exec: { security: "full", ask: "off" } },
   });
   const gateway = await at.start();
   const after = await acquaint(at);

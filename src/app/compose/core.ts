@@ -48,7 +48,7 @@ export interface Core {
 }
 
 /** What acts on the daemon itself. */
-interface DaemonActs extends Pick<ProgramPorts, "restart" | "approverClients" | "tasks"> {
+interface DaemonActs extends Pick<ProgramPorts, "restart" | "approverClients" | "tasks" | "loops"> {
   /** What the tool `gateway` can ask; agents do not have it when unset. `ports` is called when it does. */
   gatewayActs?(ports: () => DispatchPorts): GatewayActs;
   /** Undefined until the scheduled jobs are read. */

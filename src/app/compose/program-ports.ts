@@ -8,7 +8,7 @@ import { createRules } from "./rules.ts";
 export function programPorts(
   live: Live,
   journal: OpenJournal,
-  { restart, approverClients, subagents, tasks, processes }: Omit<ProgramPorts, "storiesOf">,
+  { restart, approverClients, subagents, tasks, loops, processes }: Omit<ProgramPorts, "storiesOf">,
 ): ProgramPorts & Pick<DispatchPorts, "settings"> {
   const settings = createRules(live);
   return {
@@ -17,6 +17,7 @@ export function programPorts(
     ...(approverClients && { approverClients }),
     ...(subagents && { subagents }),
     ...(tasks && { tasks }),
+    ...(loops && { loops }),
     ...(processes && { processes }),
     storiesOf: (asked) => storiesFor(journal, asked, (message) => settings().keyFor(message)),
   };

@@ -19,6 +19,7 @@ export const daemonTools: readonly ToolContribution[] = [
     remove: unused,
     run: unused,
     runs: unused,
+    nextCheck: unused,
     wake: unused,
   })),
   ...otherSessionTools({

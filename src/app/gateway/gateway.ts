@@ -52,6 +52,7 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
     gatewayActs: (ports) => gatewayActs(live, ports),
     cronActs: () => late.parts?.cron.acts,
     tasks: () => late.parts?.tasks,
+    loops: () => late.parts?.cron.loops,
   });
   const opened = { live, log, core, channels, events, stopping: stop.signal };
   const parts = await makeParts(opened, options.followingErrors);

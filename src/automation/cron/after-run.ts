@@ -1,5 +1,6 @@
 import type { CronAlert, CronJob } from "../../types/cron/job.ts";
 import type { CronRun, CronState, CronUnderway } from "../../types/cron/run.ts";
+import { readDuration } from "../../utils/duration.ts";
 
 /** Milliseconds that a repeated job rests after so many failures in a row. */
 const BACKOFF_MS = [30_000, 60_000, 5 * 60_000, 15 * 60_000, 60 * 60_000];
@@ -40,8 +41,9 @@ export function afterRun(end: End, alert: CronAlert | undefined, retries: CronRe
   const isAlert = alert !== undefined && needsAlert(counted, run, alert);
   const told = isAlert ? { ...counted, lastFailureAlertAtMs: run.ts } : counted;
   if (end.underway.isForced === true) return { state: told, job: "stays", isAlert };
-  if (job.schedule.kind === "at") return { ...afterOnce(end, told, retries), isAlert };
-  return { ...afterRepeated(run, told), isAlert };
+  if (job.schedule.kind === "at" || job.schedule.kind === "on-exit")
+    return { ...afterOnce(end, told, retries), isAlert };
+  return { ...afterRepeated(run, withChoice(end, told)), isAlert };
 }
 
 /** The state after a slot that was not run; failures before it still count. */
@@ -84,18 +86,30 @@ function needsAlert(
   return consecutiveErrors + skipped >= after && run.status !== "ok" && run.ts - lastFailureAlertAtMs >= cooldownMs;
 }
 
+/** What a run has chosen counts when it succeeded. */
+function withChoice({ job: { pacing }, run, state: { underway } }: End, state: CronState): CronState {
+  const chosenMs = underway?.nextCheckMs;
+  if (chosenMs === undefined || !pacing || run.status !== "ok") return state;
+  const min = readDuration(pacing.min ?? "") ?? 0;
+  const max = readDuration(pacing.max ?? "") ?? Infinity;
+  return { ...state, pacedAtMs: run.ts + Math.min(Math.max(chosenMs, min), max) };
+}
+
 function afterOnce({ job, run, underway }: End, state: CronState, retries: CronRetries): Omit<AfterRun, "isAlert"> {
   if (run.status !== "error") {
-    const isRemoved = run.status === "ok" && job.deleteAfterRun !== false;
+    const isRemoved = run.status === "ok" && (job.deleteAfterRun ?? job.schedule.kind === "at");
     return { state, job: isRemoved ? "removed" : "disabled" };
   }
   const { tries = 0, slotMs } = underway;
-  const reason = run.errorReason ?? "";
-  const isPassing = retries.retryOn ? retries.retryOn.includes(reason) : PASSING.has(reason);
-  if (!isPassing || tries >= retries.maxAttempts) return { state, job: "disabled" };
+  // What a command did is in no later message.
+  const isOver = job.schedule.kind === "on-exit" || !isPassing(run, retries) || tries >= retries.maxAttempts;
+  if (isOver) return { state, job: "disabled" };
   const pause = retries.backoffMs[tries] ?? retries.backoffMs.at(-1) ?? BACKOFF_MS[0] ?? 0;
   return { state: { ...state, retry: { slotMs, atMs: run.ts + pause, tries: tries + 1 } }, job: "stays" };
 }
+
+const isPassing = ({ errorReason = "" }: CronRun, { retryOn }: CronRetries): boolean =>
+  retryOn ? retryOn.includes(errorReason) : PASSING.has(errorReason);
 
 function afterRepeated(run: CronRun, state: CronState): Omit<AfterRun, "isAlert"> {
   const failures = state.consecutiveErrors ?? 0;

@@ -1,7 +1,9 @@
 import type { CronTurn, InboundMessage, Peer } from "../../types/chat/message.ts";
-import type { CronAgentTurn, CronJob } from "../../types/cron/job.ts";
+import type { CronAgentTurn, CronCommand, CronJob } from "../../types/cron/job.ts";
 import { channelId, DEFAULT_ACCOUNT, type SessionKey } from "../../types/ids.ts";
+import { commandTurnOf, DEFAULT_COMMAND_SECONDS, shellText } from "./command/command-call.ts";
 import { CRON_KIND } from "./cron-turn.ts";
+import { wrapUntrusted } from "../../utils/text/untrusted.ts";
 
 /** The channel of scheduled jobs. No adapter has this name. */
 export const CRON = channelId("cron");
@@ -34,22 +36,34 @@ export interface CronPlace {
   readonly problem?: string;
 }
 
+/** Why a job begins, where it is not at its time. */
+export interface CronCause {
+  /** Milliseconds since the slot, when the run is late. */
+  readonly lateMs?: number | undefined;
+  /** What the command of the job did. */
+  readonly event?: string | undefined;
+}
+
 /** A slot that begins. */
-export interface CronStart {
+export interface CronStart extends CronCause {
   readonly job: CronJob;
   readonly eventKey: string;
   readonly place: CronPlace;
   readonly now: number;
   readonly timezone: string;
-  /** Milliseconds since the slot, when the run is late. */
-  readonly lateMs?: number | undefined;
 }
 
 /** A slot as a message of the inbox: durable, run once, and with an outcome like every other. */
-export function cronMessage({ job, eventKey, place, now, timezone, lateMs }: CronStart): InboundMessage {
+export function cronMessage({ job, eventKey, place, now, timezone, lateMs, event }: CronStart): InboundMessage {
   const { payload } = job;
   const turn = payload.kind === "agentTurn" ? payload : undefined;
-  const lines = [bodyOf(job), `It is ${timeText(now, timezone)}.`, lateText(lateMs)];
+  const own = job.payload.kind === "agentTurn" ? event : undefined;
+  const lines = [
+    withEvent(bodyOf(job), job, own),
+    `It is ${timeText(now, timezone)}.`,
+    lateText(lateMs),
+    paceText(job),
+  ];
   return {
     id: eventKey,
     eventKey,
@@ -63,39 +77,71 @@ export function cronMessage({ job, eventKey, place, now, timezone, lateMs }: Cro
       operator: true,
       sessionKey: place.sessionKey,
       kind: CRON_KIND,
-      cron: turnOf(job, place),
+      cron: turnOf(job, place, event),
       ...(place.to && { deliverTo: place.to }),
       ...(turn && choiceOf(turn)),
+      ...(payload.kind === "command" && { timeoutMs: commandTimeout(payload) }),
     },
   };
 }
 
 function bodyOf({ id, name, payload }: CronJob): string {
   if (payload.kind === "agentTurn") return `[cron:${id} ${name}] ${payload.message}`;
+  if (payload.kind === "command") return `[cron:${id} ${name}] $ ${shellText(payload.argv)}`;
   return (
     "Nobody wrote: a scheduled reminder is due, see the System lines above. Tell the user what it says, or do what it asks for. " +
     "If there is nothing to tell, answer NO_REPLY."
   );
 }
 
-function turnOf({ id, name, setUpBy, payload }: CronJob, { tell }: CronPlace): CronTurn {
+/** A text with what the command of its job did, which is marked as untrusted content. Only a turn of its own has it in its text. */
+export const withEvent = (text: string, { name }: Pick<CronJob, "name">, event: string | undefined): string =>
+  event === undefined ? text : `${text}\n\n${wrapUntrusted(event, { label: "Command", from: name, hasNotice: true })}`;
+
+function turnOf(job: CronJob, { tell }: CronPlace, happened: string | undefined): CronTurn {
+  const { id, name, setUpBy, payload, pacing } = job;
   return {
     jobId: id,
     name,
     setUpBy,
     ...(tell !== undefined && { tell }),
-    ...(payload.kind === "systemEvent" ? { event: payload.text } : limitsOf(payload)),
+    ...contentOf(payload, pacing),
+    ...(happened !== undefined && { isFromOutside: true }),
+    ...(payload.kind === "systemEvent" && happened !== undefined && { event: withEvent(payload.text, job, happened) }),
   };
 }
 
-function limitsOf({ toolsAllow = CRON_TOOLS, lightContext = true, model, fallbacks }: CronAgentTurn) {
+function contentOf(payload: CronJob["payload"], pacing: CronJob["pacing"]): Partial<CronTurn> {
+  switch (payload.kind) {
+    case "systemEvent":
+      return { event: payload.text, ...only(payload.toolsAllow) };
+    case "command":
+      return { tools: ["exec"], isLight: true, command: commandTurnOf(payload) };
+    case "agentTurn":
+      return limitsOf(payload, pacing ? [...CRON_TOOLS, "cron"] : CRON_TOOLS);
+  }
+}
+
+/** The command's own limit ends it before the run's does. */
+function commandTimeout({ timeoutSeconds }: CronCommand): number {
+  if (timeoutSeconds === 0) return UNLIMITED_MS;
+  return ((timeoutSeconds ?? DEFAULT_COMMAND_SECONDS) + 60) * 1000;
+}
+
+function limitsOf(
+  { toolsAllow, lightContext = true, model, fallbacks }: CronAgentTurn,
+  usual: readonly string[],
+): Partial<CronTurn> {
   const named = fallbacks ?? (model === undefined ? undefined : []);
   return {
-    ...(!toolsAllow.includes("*") && { tools: toolsAllow }),
+    ...only(toolsAllow ?? usual),
     ...(lightContext && { isLight: true }),
     ...(named && { fallbacks: named }),
   };
 }
+
+const only = (tools: readonly string[] | undefined): Pick<CronTurn, "tools"> =>
+  tools && !tools.includes("*") ? { tools } : {};
 
 function choiceOf({ model, thinking, timeoutSeconds = DEFAULT_TIMEOUT_SECONDS }: CronAgentTurn) {
   return {
@@ -112,6 +158,18 @@ function timeText(now: number, timeZone: string): string {
 
 const lateText = (lateMs: number | undefined): string | undefined =>
   lateMs === undefined ? undefined : `This run is ${durationText(lateMs)} late: the gateway could not run it in time.`;
+
+function paceText({ pacing }: CronJob): string | undefined {
+  if (!pacing) return undefined;
+  const bounds = [
+    pacing.min && `at the earliest after ${pacing.min}`,
+    pacing.max && `at the latest after ${pacing.max}`,
+  ];
+  return (
+    "If the next run should come at another time than the schedule says, call the tool cron with action next_check " +
+    `and in (such as 30m), ${bounds.filter(Boolean).join(", ")}.`
+  );
+}
 
 /** As `3 h 20 min`. */
 function durationText(ms: number): string {

@@ -3,6 +3,7 @@ import type { InboundMessage } from "../../types/chat/message.ts";
 import type { Principal } from "../../types/run/principal.ts";
 import type { AnswerFilter, EndedTurnRef, TurnEndPorts, TurnKind } from "../../types/run/turn-kind.ts";
 import type { Session } from "../../types/session.ts";
+import { commandCall } from "./command/command-call.ts";
 
 /** The name of the kind in messages. */
 export const CRON_KIND = "cron";
@@ -21,6 +22,8 @@ export const CRON_TURN: TurnKind = {
   trigger: "cron",
   actsFor,
   provenance: { kind: "internal_system", sourceTool: "cron" },
+  // The mark of untrusted content: see `UntrustedContent`.
+  source: ({ options }) => (options?.cron?.isFromOutside === true ? { sourceTool: "webhook" } : {}),
   takesCommands: false,
   queue: "alone",
   slots: "automation",
@@ -34,6 +37,7 @@ export const CRON_TURN: TurnKind = {
   answer: "whole",
   maintenance: "full",
   news: ({ options }) => options?.cron?.event,
+  call: ({ options }) => options?.cron?.command && commandCall(options.cron.command),
   promptFiles: ({ options }) => (options?.cron?.isLight === true ? [] : undefined),
   systemPrompt: ({ options }) => (options?.cron?.event === undefined ? CONTRACT : undefined),
   filter: ({ options }) => filterOf(options?.cron?.name ?? "task"),

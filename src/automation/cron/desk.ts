@@ -6,7 +6,7 @@ import type { CronEntry, CronJobs } from "./jobs.ts";
 import { type CronListQuery, isWanted, sorted } from "./list.ts";
 import type { CronPlace } from "./cron-message.ts";
 import type { CronPorts } from "./ports.ts";
-import { type BadJob, patched, readJob } from "./read-job.ts";
+import { type BadJob, patched, readJob } from "./reading/read-job.ts";
 import { readRun } from "./read-run.ts";
 import type { CronScheduler, NotRun } from "./scheduler.ts";
 import { type CronJobView, jobView, revisionOf, runView } from "./views.ts";
@@ -19,10 +19,27 @@ export type CronRefusal = BadJob | { readonly missing: string } | { readonly con
 /** Who adds a job. */
 export interface CronMaker {
   readonly setUpBy: CronJob["setUpBy"];
+  /** An agent, which sets up no job that runs a command by itself. */
+  readonly isAgent?: true;
   /** Fields that a job has when it does not say them itself. */
   readonly defaults?: Fields;
   readonly owner?: CronOwner;
 }
+
+/** How a job is changed. */
+export interface CronChange {
+  /** The revision that the change is for; any when unset. */
+  readonly expected?: string | undefined;
+  /** As in `CronMaker`. */
+  readonly isAgent?: true;
+}
+
+const FOR_OPERATORS: BadJob = {
+  problem: "only the operator sets up and changes jobs that run a command by themselves: openclaw cron add --command",
+};
+
+const runsCommands = ({ payload, schedule }: Pick<CronWish, "payload" | "schedule">): boolean =>
+  payload.kind === "command" || schedule.kind === "on-exit" || schedule.kind === "stream";
 
 const MOST_JOBS = 5000;
 const DAYS_OF_A_MONTH = 30;
@@ -78,11 +95,13 @@ export class CronDesk {
   }
 
   /** With the `declarationKey` of another job, that one is changed. */
-  async add(given: unknown, { setUpBy, defaults, owner }: CronMaker): Promise<CronAdded | CronRefusal> {
+  async add(given: unknown, { setUpBy, isAgent, defaults, owner }: CronMaker): Promise<CronAdded | CronRefusal> {
     const wish = readJob({ ...defaults, ...(owner && { owner }), ...asFields(given) }, this.#reading());
     if ("problem" in wish) return wish;
+    if (isAgent && runsCommands(wish)) return FOR_OPERATORS;
     if (isPast(wish, this.#ports.clock.now())) return { problem: "schedule.at: that time is in the past" };
     const known = wish.declarationKey === undefined ? undefined : this.#jobs.declaredAs(wish.declarationKey);
+    if (known && isAgent && runsCommands(known.job)) return FOR_OPERATORS;
     if (known) return this.#declare(known, wish);
     if (this.#jobs.count >= MOST_JOBS) return { problem: `there are ${MOST_JOBS} scheduled jobs; remove some` };
     const job = await this.#jobs.add(wish, setUpBy);
@@ -112,7 +131,7 @@ export class CronDesk {
     return true;
   }
 
-  async update(id: string, patch: Fields, expected?: string): Promise<CronJobView | CronRefusal> {
+  async update(id: string, patch: Fields, { expected, isAgent }: CronChange = {}): Promise<CronJobView | CronRefusal> {
     if (!this.#jobs.find(id)) return { missing: id };
     return this.#jobs.exclusive(id, async (entry) => {
       if (expected !== undefined && expected !== revisionOf(entry.job)) return { conflict: revisionOf(entry.job) };
@@ -126,6 +145,7 @@ export class CronDesk {
       } = entry.job;
       const read = readJob(patched({ ...wish }, patch), this.#reading());
       if ("problem" in read) return read;
+      if (isAgent && (runsCommands(entry.job) || runsCommands(read))) return FOR_OPERATORS;
       await this.#jobs.update(entry, read);
       return this.#announce(id, "updated");
     });
@@ -133,6 +153,7 @@ export class CronDesk {
 
   async remove(id: string): Promise<boolean> {
     if (!(await this.#jobs.remove(id))) return false;
+    this.#scheduler.tick();
     this.#ports.publish({ jobId: id, action: "removed" });
     return true;
   }
@@ -147,6 +168,14 @@ export class CronDesk {
     if (typeof begun === "string") return { reason: begun };
     const row = await this.#ports.journal.inbox.find(CRON, DEFAULT_ACCOUNT, begun.eventKey);
     return { runId: row ? runIdOf(row) : begun.eventKey };
+  }
+
+  /** Called by the run of a job: when its next one is wanted. A text is the reason why it cannot choose. */
+  async nextCheck(id: string, ms: number): Promise<object | string> {
+    const pacing = this.#jobs.find(id)?.job.pacing;
+    if (!pacing) return "This job comes by its schedule: it has no pacing.";
+    const isTaken = await this.#scheduler.nextCheck(id, ms);
+    return isTaken ? { ok: true, nextCheckInMs: ms, pacing } : "No run of this job is active.";
   }
 
   async runs(filter: CronRunFilter): Promise<{ entries: readonly ReturnType<typeof runView>[]; total: number }> {

@@ -39,6 +39,7 @@ function decided(job: Planned, { state, times, skipsMissed }: Considered, now: n
   if (!job.enabled) return { kind: "wait", untilMs: undefined };
   const { retry, underway, cursorMs } = state;
   if (retry && !underway) return retryOf(retry, now);
+  if (state.pacedAtMs !== undefined && !underway) return pacedOf(state.pacedAtMs, now);
   const slots = times.passed(cursorMs, now, MOST_MISSED);
   const latest = slots.at(-1);
   if (latest === undefined) return { kind: "wait", untilMs: underway ? undefined : times.next(cursorMs) };
@@ -50,6 +51,10 @@ function decided(job: Planned, { state, times, skipsMissed }: Considered, now: n
 function retryOf({ slotMs, atMs, tries }: NonNullable<CronState["retry"]>, now: number): Due {
   return atMs > now ? { kind: "wait", untilMs: atMs } : { kind: "run", slotMs, lateMs: now - slotMs, tries };
 }
+
+/** The time that a run has chosen is never missed: the run comes late. */
+const pacedOf = (slotMs: number, now: number): Due =>
+  slotMs > now ? { kind: "wait", untilMs: slotMs } : { kind: "run", slotMs, lateMs: now - slotMs, tries: 0 };
 
 /** A slot whose grace is over before the run of the last one ends is skipped. */
 function whileUnderway(job: Planned, slots: readonly number[], now: number): Due {

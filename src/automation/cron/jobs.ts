@@ -139,8 +139,8 @@ export class CronJobs {
 /** Slots that pass while the job rests after failures are looked at, too, so that they are written down as skipped. */
 function nextTimes({ job, state }: StoredCron, times: SlotTimes): Pick<CronEntry, "nextMs" | "runsAtMs"> {
   if (!job.enabled) return { nextMs: undefined, runsAtMs: undefined };
-  const { retry, cursorMs, backoffUntilMs = 0 } = state;
-  const nextMs = retry?.atMs ?? times.next(cursorMs);
+  const { retry, cursorMs, pacedAtMs, backoffUntilMs = 0 } = state;
+  const nextMs = retry?.atMs ?? pacedAtMs ?? times.next(cursorMs);
   const isResting = nextMs !== undefined && nextMs < backoffUntilMs;
   return { nextMs, runsAtMs: isResting ? times.next(backoffUntilMs - 1) : nextMs };
 }

@@ -1,4 +1,5 @@
 import type { AgentFilter } from "../../types/run/agent-filter.ts";
+import { shellText } from "./command/command-call.ts";
 import type { CronEntry } from "./jobs.ts";
 
 /** Which jobs are wanted, in the protocol's words. */
@@ -36,7 +37,13 @@ export const isWanted: Wanted = (entry, query) => WANTED.every((wanted) => wante
 const isAny = (word: string | undefined): boolean => word === undefined || word === "all";
 
 const textOf = ({ id, name, description = "", payload }: CronEntry["job"]): string =>
-  [id, name, description, payload.kind === "agentTurn" ? payload.message : payload.text].join("\n").toLowerCase();
+  [id, name, description, whatOf(payload)].join("\n").toLowerCase();
+
+/** The text of a job: what is asked, told or run. */
+export function whatOf(payload: CronEntry["job"]["payload"]): string {
+  if (payload.kind === "command") return shellText(payload.argv);
+  return payload.kind === "agentTurn" ? payload.message : payload.text;
+}
 
 /** By the next run unless another order is wanted; jobs without a next run come last. */
 export function sorted(

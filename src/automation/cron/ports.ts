@@ -8,6 +8,7 @@ import type { InboundMessage } from "../../types/chat/message.ts";
 import type { Log } from "../../types/log.ts";
 import type { CronRetries } from "./after-run.ts";
 import type { CronPlace } from "./cron-message.ts";
+import type { WatchedCommand } from "./watch/watch.ts";
 
 /** What the present config says of scheduled jobs. */
 export interface CronRules {
@@ -69,6 +70,8 @@ export interface CronPorts {
   readonly reach: CronReach;
   readonly sessions: CronSessions;
   rules(): CronRules;
+  /** Starts the command that a job watches. A text is the reason why it may not run. */
+  watch(job: CronJob): Promise<WatchedCommand | string>;
   /** Resolves when the message is durable. */
   receive(messages: readonly InboundMessage[]): Promise<void>;
   publish(event: CronEvent): void;

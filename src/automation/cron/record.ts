@@ -2,6 +2,7 @@ import type { InboxRow, Outcome, OutboxRow, RunRecord } from "../../types/journa
 import type { CronJob } from "../../types/cron/job.ts";
 import type { CronDeliveryStatus, CronRun, CronUnderway } from "../../types/cron/run.ts";
 import { stripHeartbeatToken } from "../../reply/heartbeat-token.ts";
+import { withoutBlock } from "./command/command-call.ts";
 import { saysFailed } from "./cron-turn.ts";
 
 const MOST_SUMMARY_CHARS = 2000;
@@ -33,7 +34,7 @@ export function recordOf(end: CronEnd): CronRun {
   return {
     ...baseOf(job, underway, now),
     ...verdictOf(failure ?? lostIn(delivery, job), delivery.deliveryStatus),
-    ...(answer !== "" && { summary: answer.slice(0, MOST_SUMMARY_CHARS) }),
+    ...(answer !== "" && { summary: withoutBlock(answer).slice(0, MOST_SUMMARY_CHARS) }),
     ...delivery,
     ...runFacts(end),
     durationMs: (row.doneAt ?? now) - underway.startedAtMs,
@@ -165,7 +166,7 @@ function runFacts({ row, record, sessionId }: CronEnd): Partial<CronRun> {
     ...(row.runId !== undefined && { runId: row.runId }),
     ...(row.sessionKey !== undefined && { sessionKey: row.sessionKey }),
     ...(sessionId !== undefined && { sessionId }),
-    ...(record && { model: record.receipt.model.id, provider: record.receipt.model.provider }),
+    ...(record && modelIn(record.receipt)),
     ...(usage && {
       usage: {
         input_tokens: usage.input,
@@ -178,3 +179,7 @@ function runFacts({ row, record, sessionId }: CronEnd): Partial<CronRun> {
     }),
   };
 }
+
+/** A command asks none. */
+const modelIn = ({ model: { id, provider } }: RunRecord["receipt"]): Partial<CronRun> =>
+  provider === "none" ? {} : { model: id, provider };

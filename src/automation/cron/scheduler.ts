@@ -6,13 +6,14 @@ import type { InboxRow } from "../../types/journal.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { afterRun, afterSkip } from "./after-run.ts";
 import { alertOf, alertText, destinationOf } from "./alerts.ts";
-import { CRON, cronMessage } from "./cron-message.ts";
+import { CRON, type CronCause, cronMessage, withEvent } from "./cron-message.ts";
 import { decide, type Due, graceOf } from "./due.ts";
 import { lastTurn } from "./last-turn.ts";
 import { ended, sentFor } from "../follow.ts";
 import type { CronEntry, CronJobs } from "./jobs.ts";
 import type { CronPorts } from "./ports.ts";
 import { failedRecord, queuedRecord, recordOf, skippedRecord } from "./record.ts";
+import { Watches } from "./watch/watches.ts";
 
 /** The longest time until a change of the clock, or the end of a machine's sleep, is noticed. */
 const LONGEST_WAIT_MS = 60_000;
@@ -31,6 +32,7 @@ export class CronScheduler {
   readonly #ports: CronPorts;
   readonly #stop = new AbortController();
   readonly #underway = new Set<Promise<void>>();
+  readonly #watches: Watches;
   #cancel: () => void = () => undefined;
   #isStarted = false;
   /** Slots that are about to be under way. */
@@ -39,6 +41,12 @@ export class CronScheduler {
   constructor(jobs: CronJobs, ports: CronPorts) {
     this.#jobs = jobs;
     this.#ports = ports;
+    this.#watches = new Watches({
+      ...ports,
+      start: (job) => ports.watch(job),
+      fire: (job, event) => this.#fire(job, event),
+      failed: (job, why, isLast) => this.#watchFailed(job.id, why, isLast),
+    });
   }
 
   /** Follows the slots that an earlier process began, and begins those that are due. */
@@ -52,7 +60,7 @@ export class CronScheduler {
   async close(): Promise<void> {
     this.#cancel();
     this.#stop.abort();
-    await Promise.all(this.#underway);
+    await Promise.all([this.#watches.close(), ...this.#underway]);
   }
 
   /** Looks at every job that is due. To be called when a job was changed. */
@@ -69,6 +77,38 @@ export class CronScheduler {
       }
     }
     this.#cancel = this.#ports.clock.after(next - now, () => this.tick());
+    this.#watches.sync(this.#ports.rules().enabled ? this.#jobs.all() : []);
+  }
+
+  /** Begins a job because of what its command did. False while it cannot begin. */
+  #fire({ id, schedule, scheduleRevision }: CronJob, event: string): Promise<boolean> {
+    return this.#jobs.exclusive(id, async (entry) => {
+      if (entry.state.underway || this.#isFull()) return false;
+      const now = this.#ports.clock.now();
+      // The end of a command begins its job once, also when the command had to be run again.
+      const name = schedule.kind === "on-exit" ? "exit" : `event:${randomUUID()}`;
+      const eventKey = `cron:${id}:${scheduleRevision}:${name}`;
+      await this.#begin(entry, { eventKey, slotMs: now, startedAtMs: now }, { event });
+      return true;
+    });
+  }
+
+  /** `isLast`: it is not started again. */
+  async #watchFailed(id: string, error: string, isLast: boolean): Promise<void> {
+    await this.#jobs.exclusive(id, async (entry) => {
+      const { job } = entry;
+      const now = this.#ports.clock.now();
+      const eventKey = `cron:${id}:${job.scheduleRevision}:command:${now}`;
+      const underway = { eventKey, slotMs: now, startedAtMs: now };
+      // The record of a run that is active is still to come.
+      if (entry.state.underway) this.#ports.log.warn("the command of a scheduled job failed", { job: id, error });
+      else await this.#record(id, underway, failedRecord(job, underway, error, now));
+      const { state } = this.#jobs.find(id) ?? entry;
+      const { consecutiveErrors = 1 } = state;
+      const autoDisabled = { reason: "consecutive-failures", atMs: now, consecutiveErrors } as const;
+      if (isLast && this.#jobs.find(id)?.job.enabled) await this.#jobs.disable(id, { ...state, autoDisabled });
+    });
+    this.tick();
   }
 
   /** Begins a job on request: `force` always, `due` only when a slot is due, `if-enabled` only when the job is on. */
@@ -92,6 +132,15 @@ export class CronScheduler {
     });
   }
 
+  /** The run of a job wants the next one so long after its end. False when no run of it is active. */
+  nextCheck(id: string, ms: number): Promise<boolean> {
+    return this.#jobs.exclusive(id, async ({ state }) => {
+      if (!state.underway) return false;
+      await this.#jobs.putState(id, { ...state, underway: { ...state.underway, nextCheckMs: ms } });
+      return true;
+    });
+  }
+
   #dueOf({ job, state, times }: CronEntry, now: number): Due {
     return decide(job, { state, times, skipsMissed: this.#ports.rules().skipsMissed }, now);
   }
@@ -108,7 +157,7 @@ export class CronScheduler {
       const { slotMs, tries } = due;
       const underway = { eventKey: slotKey(entry.job, due), slotMs, startedAtMs: now, ...(tries > 0 && { tries }) };
       this.#starting += 1;
-      return this.#begin(entry, underway, lateMs).finally(() => (this.#starting -= 1));
+      return this.#begin(entry, underway, { lateMs }).finally(() => (this.#starting -= 1));
     });
     if (again !== "unchanged") this.tick();
   }
@@ -143,21 +192,21 @@ export class CronScheduler {
     this.#ports.publish({ ...run, action: "finished" });
   }
 
-  async #begin(entry: CronEntry, underway: CronUnderway, lateMs?: number): Promise<void> {
+  async #begin(entry: CronEntry, underway: CronUnderway, { lateMs, event }: CronCause = {}): Promise<void> {
     const { job } = entry;
     const place = this.#ports.reach.placeOf(job, runNameOf(underway));
     const isDropped = place.problem !== undefined && job.delivery?.bestEffort !== true;
     if (isDropped)
       return this.#record(entry.job.id, underway, failedRecord(job, underway, place.problem, underway.startedAtMs));
     if (job.payload.kind === "systemEvent" && job.wakeMode === "next-heartbeat") {
-      await this.#ports.sessions.tell(place.sessionKey, job.payload.text);
+      await this.#ports.sessions.tell(place.sessionKey, withEvent(job.payload.text, job, event));
       return this.#record(job.id, underway, queuedRecord(job, underway, underway.startedAtMs));
     }
     const { timezone } = this.#ports.rules();
     const { eventKey, slotMs, startedAtMs: now } = underway;
-    await this.#ports.receive([cronMessage({ job, eventKey, place, now, timezone, lateMs })]);
+    await this.#ports.receive([cronMessage({ job, eventKey, place, now, timezone, lateMs, event })]);
     const state = {
-      ...withoutRetry(entry.state),
+      ...(underway.isForced === true ? withoutRetry(entry.state) : withoutPlans(entry.state)),
       underway,
       ...(underway.isForced !== true && { cursorMs: Math.max(slotMs, entry.state.cursorMs) }),
     };
@@ -266,6 +315,7 @@ const slotKey = (
 const runNameOf = ({ eventKey }: CronUnderway): string => eventKey.split(":").slice(2).join("-");
 
 const withoutRetry = ({ retry: _retry, ...state }: CronState): CronState => state;
+const withoutPlans = ({ retry: _retry, pacedAtMs: _paced, ...state }: CronState): CronState => state;
 
 function webhookOf({ delivery }: CronJob): string | undefined {
   if (delivery?.mode === "webhook") return delivery.to;

@@ -29,8 +29,14 @@ export function slotTimes(schedule: CronSchedule, jobId: string): SlotTimes {
       return grid(schedule.anchorMs, schedule.everyMs);
     case "cron":
       return calendar(schedule, staggerOf(schedule, jobId));
+    case "on-exit":
+    case "stream":
+      return NEVER;
   }
 }
+
+/** A job that begins by an event. */
+const NEVER: SlotTimes = { next: () => undefined, passed: () => [] };
 
 function once(slot: number): SlotTimes {
   return {

@@ -37,7 +37,7 @@ export function jobView(job: CronJob, state: CronState, nextRunAtMs: number | un
 export type CronJobView = ReturnType<typeof jobView>;
 
 function stateView(state: CronState, nextRunAtMs: number | undefined) {
-  const { cursorMs: _cursor, retry: _retry, underway, backoffUntilMs: _backoff, ...rest } = state;
+  const { cursorMs: _cursor, retry: _retry, underway, backoffUntilMs: _backoff, pacedAtMs: _paced, ...rest } = state;
   return { ...defined({ nextRunAtMs, runningAtMs: underway?.startedAtMs }), ...rest };
 }
 

@@ -18,6 +18,7 @@ export type CommandPorts = Pick<
   | "journal"
   | "kinds"
   | "link"
+  | "loops"
   | "models"
   | "outbox"
   | "restart"

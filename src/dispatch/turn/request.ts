@@ -58,7 +58,7 @@ export function requestFor(
   const { facts, agent, turn, message, kind } = prepared;
   const set = ports.tools(agent, prepared.acting, sceneOf(prepared.rows, ports));
   const peer: Peer | undefined = message.options?.operator === true ? undefined : message.from;
-  const openEngine = engineFor(prepared, session, candidates, ports);
+  const how = howFor(prepared, () => engineFor(prepared, session, candidates, ports));
   const onlyFiles = kind.promptFiles?.(message);
   const said = [activationText(message, session), kind.systemPrompt?.(message), extra];
   const more = {
@@ -86,7 +86,7 @@ export function requestFor(
     toolsOn: (model) => set.on(model),
     removed: (name, model) => set.removed?.(name, model),
     untrusted: keepingIn(session),
-    ...(openEngine && { openEngine }),
+    ...how,
     ...(peer && { channel: peer.channel }),
     systemPrompt: (model, tools) => ports.systemPrompt({ agent, model, tools, session, ...more }),
   };
@@ -100,6 +100,17 @@ const keepingIn = (session: Session): NonNullable<RunRequest["untrusted"]> => ({
 /** Whether none but owners read what is said: also not later, in the same session. */
 const isPrivate = ({ acting }: Pick<PreparedTurn, "acting">, { entry }: Pick<Session, "entry">): boolean =>
   isOwnersAlone(acting) && entry.heardGuests !== true;
+
+/** The one call that answers the turn; else the context engine of the models that do. */
+function howFor(
+  { kind, message }: PreparedTurn,
+  engine: () => RunRequest["openEngine"],
+): Pick<RunRequest, "call" | "openEngine"> {
+  const call = kind.call?.(message);
+  if (call) return { call };
+  const openEngine = engine();
+  return openEngine ? { openEngine } : {};
+}
 
 /** An allow list that leaves no tool is a mistake: the agent would answer that it cannot do anything, at the operator's cost. */
 const withoutTools = ({ id }: AgentSettings, key: string): Failure => ({

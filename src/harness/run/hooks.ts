@@ -6,6 +6,7 @@ import { estimateTextTokens } from "../../sessions/transcript/tokens.ts";
 import { isFields } from "../../utils/fields.ts";
 import { readHistory } from "../context/context.ts";
 import type { RunDeps, RunRequest } from "../request.ts";
+import { capTools } from "./tool-cap.ts";
 
 /** Hooks that shape a prompt, in the order in which they are asked; the last one is the older name of the one before. */
 const SHAPING = ["agent_turn_prepare", "before_prompt_build", "before_agent_start"] as const;
@@ -91,7 +92,11 @@ export function addToTurn(request: RunRequest, added: PromptAdditions): RunReque
   return { ...request, turn: { ...turn, text, parts: [...(turn.parts ?? []), part] } };
 }
 
-export function addToSystem(request: RunRequest, added: PromptAdditions): RunRequest {
+/** The run with the system prompt and the tools that hooks leave it. */
+export const addToRun = (request: RunRequest, added: PromptAdditions): RunRequest =>
+  addToSystem(capTools(request, added), added);
+
+function addToSystem(request: RunRequest, added: PromptAdditions): RunRequest {
   const { systemPrompt, prependSystemContext: before, appendSystemContext: after } = added;
   if (systemPrompt === undefined && before === undefined && after === undefined) return request;
   const part = (text: string) => ({ name: "hooks", source: "plugins", tokens: estimateTextTokens(text) });

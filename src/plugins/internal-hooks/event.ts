@@ -67,6 +67,14 @@ const isMeant = (name: string, event: string): boolean =>
 export const hooksTelling = (name: string): readonly HookName[] =>
   TELLINGS.flatMap(([hook, { events }]) => (events.some((event) => isMeant(name, event)) ? [hook] : []));
 
+/** The name of the internal event that a hook tells of. */
+export const eventNameIn =
+  (hook: HookName) =>
+  (facts: unknown): string | undefined =>
+    tellingOf(hook)?.of(isFields(facts) ? facts : {});
+
+const tellingOf = (hook: HookName): Telling | undefined => TELLINGS.find(([name]) => name === hook)?.[1];
+
 /** The handler of a hook for a listener to these names, which is called once for each event that one of them means. */
 export function handlerFor(
   hook: HookName,
@@ -74,10 +82,10 @@ export function handlerFor(
   call: (event: InternalEvent) => unknown,
   ports: ListenerPorts,
 ): HookHandler {
-  const telling = TELLINGS.find(([name]) => name === hook)?.[1];
+  const nameIn = eventNameIn(hook);
   return async (given, context) => {
     const facts = isFields(given) ? given : {};
-    const name = telling?.of(facts);
+    const name = nameIn(facts);
     if (name === undefined || !names.some((wanted) => isMeant(wanted, name))) return undefined;
     const event = eventOf(name, { facts, context }, ports);
     await call(event);

@@ -9,7 +9,7 @@ import type { Contributions } from "../contributions.ts";
 import type { AddedHook } from "../hook-table.ts";
 import { ownCopy } from "../hook-event.ts";
 import { approvedCopy, removeCopies } from "./approved.ts";
-import { handlerFor, hooksTelling, type InternalEvent, type SaidByHook } from "./event.ts";
+import { eventNameIn, handlerFor, hooksTelling, type InternalEvent, type SaidByHook } from "./event.ts";
 import { FolderHook } from "./folder-hook.ts";
 import { type HookScene, judgeHooks, type JudgedHook, type JudgedHooks } from "./judge-hooks.ts";
 
@@ -133,7 +133,8 @@ export class HookFolders {
     contributions.add({
       id: owner,
       register(registry) {
-        for (const [listened, handler] of handlers) registry.addHook(listened, handler);
+        for (const [listened, handler] of handlers)
+          registry.addHook(listened, handler, { shownAs: eventNameIn(listened) });
       },
     });
     this.#active.set(name, { hook, made });

@@ -2,10 +2,11 @@ import { z } from "zod";
 import type { CronActs, CronAsker } from "../../types/cron/acts.ts";
 import { hasOwnerRights } from "../../types/run/principal.ts";
 import type { Tool, ToolContribution, ToolResult } from "../../types/run/tool.ts";
+import { readDuration } from "../../utils/duration.ts";
 import { isFields } from "../../utils/fields.ts";
 import { defineTool, errorResult, textResult } from "../define.ts";
 
-const ACTIONS = ["status", "list", "get", "add", "update", "remove", "run", "runs", "wake"] as const;
+const ACTIONS = ["status", "list", "get", "add", "update", "remove", "run", "runs", "wake", "next_check"] as const;
 type Action = (typeof ACTIONS)[number];
 
 const fields = z.record(z.string(), z.unknown());
@@ -20,6 +21,7 @@ const input = z.object({
   mode: z.enum(["now", "next-heartbeat"]).optional().describe("For wake"),
   runMode: z.enum(["due", "force"]).optional().describe("For run; force when left out"),
   includeDisabled: z.boolean().optional(),
+  in: z.string().max(20).optional().describe("For next_check: how long after this run, as 30m"),
   contextMessages: z.int().min(0).max(10).optional().describe("For add: last messages of this chat that join the text"),
 });
 type Input = z.output<typeof input>;
@@ -28,6 +30,7 @@ const DESCRIPTION = `Scheduled jobs: reminders and tasks that run at a time or a
 job: {name, schedule, payload, sessionTarget?, delivery?}
 schedule: {kind:"at", at:"2026-12-24T18:00:00+01:00" or "20m"} once; {kind:"every", everyMs} ; {kind:"cron", expr:"0 9 * * 1-5", tz:"Europe/Vienna"}
 payload: {kind:"systemEvent", text} reminds in this chat; {kind:"agentTurn", message, model?, timeoutSeconds?, toolsAllow?} runs by itself, without this conversation, and its answer is sent here.
+pacing: {min?:"15m", max?:"4h"} lets each run of a repeated job say when the next one comes, with next_check.
 delivery: {mode:"none"} keeps the answer to itself; {mode:"announce", channel, to} sends it elsewhere.
 Write what is to be done then, in full, and say times with an offset or a zone. Tell the user the next run that the answer names.`;
 
@@ -93,6 +96,11 @@ const RUNS: Readonly<Record<Action, Run>> = {
   async wake({ text, mode = "now" }, acts, asker) {
     if (text === undefined || text.trim() === "") return errorResult("Give the text.");
     return shown(await acts.wake(text, mode, asker));
+  },
+  async next_check({ in: text = "" }, acts, asker) {
+    const ms = readDuration(text);
+    if (ms === undefined || ms <= 0) return errorResult("Give the time after this run in `in`, as 30m or 2h.");
+    return shown(await acts.nextCheck(ms, asker));
   },
 };
 

@@ -189,8 +189,24 @@ export interface CronTurn {
   readonly isLight?: boolean;
   /** Text for the System lines, in a conversation that people have, too. */
   readonly event?: string;
+  /** What is run instead of asking a model. */
+  readonly command?: CommandTurn;
+  /** Its text has what a program wrote. */
+  readonly isFromOutside?: boolean;
   /** The session of the chat that gets the answer, when it is not the turn's own: it gets a note about the answer. */
   readonly tell?: SessionKey;
+}
+
+/** A command whose output is the answer of its turn. */
+export interface CommandTurn {
+  /** As the shell reads it. */
+  readonly command: string;
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** 0: as long as the config allows. */
+  readonly timeoutSeconds: number;
+  /** Bytes of its output, the last ones, that the answer has. */
+  readonly mostBytes: number;
 }
 
 /** How the turn of a subagent runs, and who asked for it. */

@@ -20,6 +20,8 @@ export interface CronActs {
   update(id: string, patch: Fields, asker: CronAsker): Promise<object | string>;
   remove(id: string, asker: CronAsker): Promise<object | string>;
   run(id: string, mode: "due" | "force", asker: CronAsker): Promise<object | string>;
+  /** The run of a job says when the next one is wanted: milliseconds after its end. */
+  nextCheck(ms: number, asker: CronAsker): Promise<object | string>;
   runs(id: string, asker: CronAsker): Promise<object | string>;
   /** Gives the agent a text: at once, or before its next turn. */
   wake(text: string, mode: "now" | "next-heartbeat", asker: CronAsker): Promise<object | string>;

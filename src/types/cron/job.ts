@@ -8,7 +8,31 @@ import type { ThinkLevel } from "../run/model.ts";
 export type CronSchedule =
   | { readonly kind: "at"; readonly at: string }
   | { readonly kind: "every"; readonly everyMs: number; readonly anchorMs: number }
-  | { readonly kind: "cron"; readonly expr: string; readonly tz: string; readonly staggerMs?: number | undefined };
+  | { readonly kind: "cron"; readonly expr: string; readonly tz: string; readonly staggerMs?: number | undefined }
+  | CronOnExit
+  | CronStream;
+
+/** Once, when a command ends that is started with the job. */
+export interface CronOnExit {
+  readonly kind: "on-exit";
+  /** As the shell reads it. */
+  readonly command: string;
+  readonly cwd?: string | undefined;
+}
+
+/** Whenever a command that always runs has written lines. */
+export interface CronStream {
+  readonly kind: "stream";
+  /** As `CronCommand.argv`. */
+  readonly command: readonly string[];
+  readonly cwd?: string | undefined;
+  /** `match`: only lines that `match` fits. */
+  readonly mode: "line" | "match";
+  readonly match?: string | undefined;
+  /** Lines that come within so many milliseconds of each other are one batch, of at most so many bytes. */
+  readonly batchMs: number;
+  readonly maxBatchBytes: number;
+}
 
 /** An agent's turn with its own prompt. */
 export interface CronAgentTurn {
@@ -27,8 +51,31 @@ export interface CronAgentTurn {
   readonly toolsAllow?: readonly string[] | undefined;
 }
 
-/** `systemEvent`: a text for the agent's main conversation. */
-export type CronPayload = { readonly kind: "systemEvent"; readonly text: string } | CronAgentTurn;
+/** A command that is run without asking a model; its output is the answer. */
+export interface CronCommand {
+  readonly kind: "command";
+  /** The program and its arguments. `["sh", "-lc", text]` is a text for the shell. */
+  readonly argv: readonly string[];
+  /** Relative to the workspace, which it is when unset. */
+  readonly cwd?: string | undefined;
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  /** What it reads. */
+  readonly input?: string | undefined;
+  /** 600 when unset; 0 for as long as the config allows. */
+  readonly timeoutSeconds?: number | undefined;
+  /** Bytes of its output, the last ones, that are delivered. */
+  readonly outputMaxBytes?: number | undefined;
+}
+
+/** A text for the agent's main conversation. */
+interface CronSystemEvent {
+  readonly kind: "systemEvent";
+  readonly text: string;
+  /** The only tools that its turn can have; those of the conversation when unset. */
+  readonly toolsAllow?: readonly string[] | undefined;
+}
+
+export type CronPayload = CronSystemEvent | CronAgentTurn | CronCommand;
 
 /** Where a message about a job goes. */
 export interface CronDestination {
@@ -73,6 +120,8 @@ interface CronTiming {
   readonly graceSeconds?: number | undefined;
   /** A job that is due once is removed after it succeeded; true when unset. */
   readonly deleteAfterRun?: boolean | undefined;
+  /** Durations between which a run may choose when the next one comes; it may not when unset. */
+  readonly pacing?: { readonly min?: string | undefined; readonly max?: string | undefined } | undefined;
 }
 
 interface CronPlace {

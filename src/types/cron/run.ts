@@ -16,6 +16,8 @@ export interface CronUnderway {
   readonly isForced?: boolean;
   /** How often the slot was tried before. */
   readonly tries?: number;
+  /** The run wants the next one so many milliseconds after its end. */
+  readonly nextCheckMs?: number;
 }
 
 interface CronDeliveries {
@@ -24,8 +26,13 @@ interface CronDeliveries {
   readonly lastFailureAlertAtMs?: number;
 }
 
+interface CronPlans {
+  /** The next run, as the last one has chosen. Earlier slots of the schedule are left out. */
+  readonly pacedAtMs?: number;
+}
+
 /** What has happened to a job. Times are epoch milliseconds. */
-export interface CronState extends CronDeliveries {
+export interface CronState extends CronDeliveries, CronPlans {
   /** Slots until then are dealt with. */
   readonly cursorMs: number;
   readonly underway?: CronUnderway;

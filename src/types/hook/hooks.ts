@@ -57,6 +57,8 @@ export interface HookOptions {
   readonly priority?: number;
   /** Milliseconds; by the kind of hook when unset. */
   readonly timeoutMs?: number;
+  /** What the log calls an event; the name of the hook when unset. Must not throw. */
+  shownAs?(event: unknown): string | undefined;
 }
 
 /** What a gate says. A hook that throws or is late blocks as well. */

@@ -4,7 +4,7 @@ import type { AgentId, RunId, SessionKey } from "../ids.ts";
 import type { Aside } from "../media/drawing.ts";
 import type { AgentSettings } from "../settings.ts";
 import type { Backends, BoundFile, ExecBackend } from "./backend.ts";
-import type { ImageContent, ModelRef, TextContent } from "./model.ts";
+import type { ImageContent, ModelRef, TextContent, ToolResultMessage } from "./model.ts";
 import type { Acting, Principal } from "./principal.ts";
 import type { RemovedTool } from "../tool-policy.ts";
 import type { Unasked } from "./unasked.ts";
@@ -17,6 +17,15 @@ export interface ToolResult {
   readonly details?: Record<string, unknown>;
   /** The model is not asked again: the turn ends with this call, if no other call of the same answer asks for more. */
   readonly endsTurn?: boolean;
+}
+
+/** The only call of a run that asks no model. */
+export interface FixedCall {
+  /** The name of the tool. */
+  readonly tool: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  /** The run's answer. Called with the result as the transcript has it, which may be that of an interrupted call. Must not throw. */
+  answer(result: ToolResultMessage): string;
 }
 
 /** What a person is asked about a command, or about another call of a tool. */

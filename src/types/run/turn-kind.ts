@@ -5,6 +5,7 @@ import type { InboundMessage, MessageOptions } from "../chat/message.ts";
 import type { InputProvenance } from "./model.ts";
 import type { Principal } from "./principal.ts";
 import type { RunTrigger } from "./run.ts";
+import type { FixedCall } from "./tool.ts";
 import type { Session, SessionEntry } from "../session.ts";
 
 /** How a turn is run, as its message says. */
@@ -13,6 +14,8 @@ interface TurnRunFacts {
   actsFor?(message: Pick<InboundMessage, "options">): Principal;
   /** The only files of the workspace that the system prompt has. All when undefined. */
   promptFiles?(message: InboundMessage): readonly string[] | undefined;
+  /** The call that the turn makes instead of asking a model. A model is asked when undefined. */
+  call?(message: InboundMessage): FixedCall | undefined;
   /** Text that the system prompt has in addition. Nothing when unset. */
   systemPrompt?(message: InboundMessage): string | undefined;
   /**
@@ -29,7 +32,7 @@ interface TurnContent {
   /** Where its transcript entry says that it came from. A person wrote it when unset. */
   readonly provenance?: InputProvenance;
   /** What `provenance` says of one message in addition. */
-  source?(message: InboundMessage): Pick<InputProvenance, "sourceSessionKey">;
+  source?(message: InboundMessage): Pick<InputProvenance, "sourceSessionKey" | "sourceTool">;
   /** The events that a message was made from, for context engines. None when unset. */
   events?(message: InboundMessage): readonly AgentInternalEvent[];
   /** Text for the `System:` lines of the turn. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { patched, readJob } from "../../../src/automation/cron/read-job.ts";
+import { patched, readJob } from "../../../src/automation/cron/reading/read-job.ts";
 
 const ports = {
   now: Date.parse("2026-11-26T08:00:00Z"),
@@ -89,6 +89,33 @@ describe("a job in older words", () => {
   });
 });
 
+describe("a job of a command", () => {
+  it("has a delivery, a name, and limits within bounds", () => {
+    expect(
+      read({ at: "5m", payload: { kind: "command", argv: ["sh", "-lc", "make  test"], cwd: "web" } }),
+    ).toMatchObject({
+      name: "make test",
+      sessionTarget: "isolated",
+      delivery: { mode: "announce" },
+      payload: { argv: ["sh", "-lc", "make  test"], cwd: "web" },
+    });
+    expect(
+      read({ message: "x", schedule: { kind: "stream", command: ["x"], batchMs: 1, maxBatchBytes: 1e9 } }),
+    ).toMatchObject({ schedule: { mode: "line", batchMs: 50, maxBatchBytes: 65_536 } });
+  });
+});
+
+describe("a job of another gateway", () => {
+  it("may have fields that mean nothing here", () => {
+    const payload = { kind: "agentTurn", message: "x", allowUnsafeExternalContent: true, toolsAllowIsDefault: true };
+    expect(read({ at: "5m", payload })).toMatchObject({ payload: { kind: "agentTurn", message: "x" } });
+    expect(read({ at: "5m", payload })).not.toHaveProperty("payload.toolsAllowIsDefault");
+    expect(read({ at: "5m", payload: { kind: "systemEvent", text: "x", toolsAllow: ["read"] } })).toMatchObject({
+      payload: { toolsAllow: ["read"] },
+    });
+  });
+});
+
 describe("a job that cannot be", () => {
   const payload = { kind: "agentTurn", message: "x" };
   const schedule = { kind: "every", everyMs: 60_000 };
@@ -97,8 +124,15 @@ describe("a job that cannot be", () => {
     [{ schedule: { kind: "cron", expr: "0 9 * * *", tz: "Vienna" }, payload }, "schedule.tz"],
     [{ schedule: { kind: "at", at: "tomorrow" }, payload }, "schedule.at"],
     [{ schedule: { kind: "every", everyMs: 10 }, payload }, "a second"],
-    [{ schedule, payload: { ...payload, kind: "command", argv: ["x"] } }, 'payload.kind "command" is not supported'],
-    [{ schedule: { kind: "stream", command: ["x"] }, payload }, "not supported"],
+    [{ schedule, payload: { kind: "script", script: "x" } }, 'payload.kind "script" is not supported'],
+    [{ schedule, payload: { kind: "command", argv: [] } }, "payload.argv"],
+    [{ schedule, payload: { kind: "command", argv: [" ", "x"] } }, "no program"],
+    [{ schedule, payload: { kind: "command", argv: ["x\0y"] } }, "zero character"],
+    [{ schedule, payload: { kind: "command", argv: ["x"], toolsAllow: ["read"] } }, "toolsAllow"],
+    [{ schedule, payload: { kind: "command", argv: ["x"] }, sessionTarget: "main" }, "runs by itself"],
+    [{ schedule: { kind: "stream", command: ["x"] }, payload: { kind: "command", argv: ["x"] } }, "cannot take them"],
+    [{ schedule: { kind: "stream", command: ["x"], mode: "match" }, payload }, "regular expression"],
+    [{ schedule: { kind: "on-exit", command: "x" }, payload, pacing: { min: "5m" } }, "no next time"],
     [{ schedule, payload, trigger: { script: "x" } }, "trigger is not supported"],
     [{ schedule, payload, sessionTarget: "elsewhere" }, "sessionTarget"],
     [{ schedule, payload: { kind: "systemEvent", text: "x" }, sessionTarget: "isolated" }, "agentTurn"],

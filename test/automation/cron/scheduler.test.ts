@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { CronRun } from "../../../src/types/cron/run.ts";
+import type { Outcome } from "../../../src/types/journal.ts";
 import { openCronWorld, CRON_RULES, type CronBoot, type CronWorld } from "../../kit/automation/cron.ts";
 import { until } from "../../kit/until.ts";
 
@@ -195,6 +196,55 @@ describe("a job that repeats", () => {
     await boot.desk.update(id, { enabled: true });
     await pass(2 * HOUR, 2);
     expect(world.begun).toHaveLength(2);
+  });
+});
+
+describe("a job whose runs choose when the next one comes", () => {
+  const paced = { ...hourly, pacing: { min: "15m", max: "4h" } };
+
+  /** The run that is due chooses, and ends. */
+  async function choose(id: string, ms: number, count: number, outcome: Outcome = { kind: "replied" }): Promise<void> {
+    await until(() => world.begun.length === count && boot.desk.status().running === 1);
+    expect(await boot.desk.nextCheck(id, ms)).toMatchObject({ ok: true });
+    const running = world.begun[count - 1];
+    if (running) await world.end(running, outcome);
+    await until(async () => (await records()).length === count);
+  }
+
+  it("comes then, within the bounds, also after a restart; slots before it are left out without a record", async () => {
+    const id = await add(paced);
+    world.outcome = () => undefined;
+    world.clock.pass(HOUR);
+    await choose(id, MINUTE, 1);
+    expect(boot.desk.get(id)?.state.nextRunAtMs).toBe(START + HOUR + 15 * MINUTE);
+    await restart();
+    world.clock.pass(15 * MINUTE);
+    await choose(id, 10 * HOUR, 2);
+    const next = START + 5 * HOUR + 15 * MINUTE;
+    expect(boot.desk.get(id)?.state.nextRunAtMs).toBe(next);
+    world.clock.pass(3 * HOUR);
+    await boot.kill();
+    world.clock.pass(2 * HOUR);
+    boot = await world.boot();
+    boot.scheduler.start();
+    await until(() => world.begun.length === 3);
+    expect(world.begun[2]?.text).toContain("1 h late");
+    const runs = await records();
+    expect(runs.map(({ slotAtMs }) => slotAtMs)).toEqual([START + HOUR, START + HOUR + 15 * MINUTE]);
+  });
+
+  it("comes by its schedule when the run failed, and without a choice", async () => {
+    const id = await add(paced);
+    world.outcome = () => undefined;
+    world.clock.pass(HOUR);
+    await choose(id, 30 * MINUTE, 1, { kind: "failed", why: "auth: no" });
+    expect(boot.desk.get(id)?.state.nextRunAtMs).toBe(START + 2 * HOUR);
+    expect(await boot.desk.nextCheck(id, MINUTE)).toBe("No run of this job is active.");
+    const other = await add(hourly);
+    expect(await boot.desk.nextCheck(other, MINUTE)).toContain("no pacing");
+    await expect(add({ ...once, pacing: { min: "5m" } })).rejects.toThrow("no next time");
+    await expect(add({ ...hourly, pacing: { min: "5m", max: "1m" } })).rejects.toThrow("longer than max");
+    await expect(add({ ...hourly, pacing: {} })).rejects.toThrow("min, max or both");
   });
 });
 

@@ -52,6 +52,8 @@ export interface CronWorld {
   answer: string;
   problem: string | undefined;
   webhook: { readonly status: CronDeliveryStatus; readonly error?: string };
+  /** Starts the command that a job watches. */
+  watch: CronPorts["watch"];
   /** Called when a message is durable, before the scheduler hears of it. */
   accepted: (message: InboundMessage) => void;
   boot(): Promise<CronBoot>;
@@ -80,6 +82,7 @@ export async function openCronWorld(start?: number): Promise<CronWorld> {
     answer: "done",
     problem: undefined,
     webhook: { status: "delivered" },
+    watch: async () => "there are no commands here",
     accepted: () => undefined,
     boot: () => boot(world),
     async end(message, outcome) {
@@ -118,6 +121,7 @@ function portsOf(world: CronWorld, life: { isOver: boolean }): CronPorts {
     rules: () => world.rules,
     publish: (event) => void world.events.push(event),
     receive: (messages) => receive(world, messages),
+    watch: (job) => world.watch(job),
     reach: {
       placeOf: (job, run) => ({
         sessionKey: sessionKey(job.sessionTarget === "isolated" ? `cron:${job.id}:run:${run}` : "main"),

@@ -36,6 +36,8 @@ describe.concurrent("the ledger of tasks", () => {
   }) => {
     const { home, gateway } = await world.start(OWNER);
     play(world, () => ({ text: "There are 42 sheep." }));
+    expect((await home.run(["tasks"])).stdout).toBe("No tasks.\n");
+    expect((await home.run(["tasks", "list", "--status", "failed"])).stdout).toBe("No task fits these flags.\n");
     const jsonOf = async (...args: readonly string[]) => {
       const done = await home.run(["tasks", ...args, "--json"]);
       expect(done.code, done.stderr).toBe(0);

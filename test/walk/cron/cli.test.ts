@@ -31,8 +31,8 @@ describe.concurrent("openclaw cron", () => {
     const { home } = await world.start();
     const tries = [
       [["add", "61 * * * *", "x"], 2, "Invalid value for minute"],
-      [["add", "--message", "x"], 2, "say when: --at, --every or --cron"],
-      [["add", "20m"], 2, "say what: --message or --system-event"],
+      [["add", "--message", "x"], 2, "say when: --at, --every, --cron"],
+      [["add", "20m"], 2, "say what: --message, --system-event or --command"],
       [
         ["add", "--at", "2026-03-29T02:30", "--tz", "Europe/Vienna", "--message", "x"],
         2,
@@ -69,7 +69,7 @@ describe.concurrent("openclaw cron", () => {
         schedule: { kind: "at", atMs: 1_600_000_000_000 },
         payload: { kind: "agentturn", message: "x", deliver: false },
       },
-      { id: "three", name: "new", schedule: { kind: "stream", command: ["x"] }, payload },
+      { id: "three", name: "new", schedule: { kind: "at", at: "1h" }, payload: { kind: "script", script: "x" } },
     ];
     await writeFile(join(folder, "jobs.json"), JSON.stringify({ version: 1, jobs }));
     const record = {
@@ -84,7 +84,7 @@ describe.concurrent("openclaw cron", () => {
     expect((await home.run(["doctor"])).stdout).toContain("3 jobs of");
     const first = await home.run(["cron", "import"]);
     expect(first.stdout).toContain("2 jobs were added, 0 were here already; 1 records were added.");
-    expect(first.stdout).toContain('Not added: "new": schedule.kind "stream" is not supported');
+    expect(first.stdout).toContain('Not added: "new": payload.kind "script" is not supported');
     expect((await home.run(["cron", "import"])).stdout).toContain("0 jobs were added, 2 were here already");
     const runs = await home.run(["cron", "runs"]);
     expect(runs.stdout.match(/found nothing/g)).toHaveLength(1);

@@ -134,6 +134,33 @@ describe.concurrent("a scheduled job", () => {
     expect(toolsOf(world.model.calls[0])).toEqual(["read"]);
   });
 
+  test("that repeats lets its run choose when the next one comes", async ({ world, expect }) => {
+    const { gateway } = await world.start(OWNED);
+    const answers: string[] = [];
+    world.model.answer((asked) => {
+      if (asked.isAfterTool) answers.push(asked.toolText);
+      return answers.length === 0 ? { tool: "cron", args: { action: "next_check", in: "30m" } } : { text: "done" };
+    });
+    const { id } = Object(
+      await call(gateway, "cron.add", {
+        schedule: { kind: "every", everyMs: 1000 },
+        payload: { kind: "agentTurn", message: "look" },
+        pacing: { min: "5m" },
+        delivery: { mode: "none" },
+      }),
+    );
+    await vi.waitFor(
+      async () => expect(Object(await call(gateway, "cron.runs", { id })).entries).toHaveLength(1),
+      PATIENCE,
+    );
+    expect(world.model.calls[0]?.said).toContain("at the earliest after 5m");
+    expect(answers[0]).toContain('"ok":true');
+    const job = Object(await call(gateway, "cron.get", { id }));
+    expectShape("CronJob", job);
+    expect(job.nextRunAtMs - Date.now()).toBeGreaterThan(25 * 60_000);
+    expect(job.nextRunAtMs - Date.now()).toBeLessThan(31 * 60_000);
+  });
+
   test("whose model is not there fails, and the owner is told without one", async ({ world, expect }) => {
     const { home, gateway } = await world.start({ ...OWNED, cron: { failureAlert: { after: 1 } } });
     world.model.answer((asked) =>

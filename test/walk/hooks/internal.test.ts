@@ -111,6 +111,9 @@ describe.concurrent("a hook that is a folder", () => {
     world.telegram.say("/new and go on");
     await world.told(/flood .*characters left out/s, 1001);
     await world.told(/echo: .*and go on/s, 1001);
+    await gateway.logged(
+      (line) => line["msg"] === "hook failed" && line["owner"] === "hook:thrower" && line["hook"] === "command:new",
+    );
     await gateway.logged((line) => line["msg"] === "hook is late" && line["owner"] === "hook:hanger");
     const longest = Math.max(...world.telegram.shown(1001).map((text) => text.length));
     expect(longest).toBeLessThan(4100);

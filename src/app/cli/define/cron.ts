@@ -36,21 +36,24 @@ function defineChanges(cron: Command, act: Act): void {
         (await import("../commands/cron/cron.ts")).cronAdd(io, { schedule, message }, flags),
       ),
     );
-  jobOptions(cron.command("edit").description("change a job").argument("<id>"))
+  defineEdit(cron, act);
+  defineSwitches(cron, act);
+}
+
+/** Fields that `edit` removes. */
+const OF_RUN = ["agent", "model", "thinking", "fallbacks", "tools", "pacing"];
+const CLEARABLE = [...OF_RUN, "channel", "to", "thread-id", "account"];
+
+function defineEdit(cron: Command, act: Act): void {
+  const edit = jobOptions(cron.command("edit").description("change a job").argument("<id>"))
     .option("--enable", "switch it on")
     .option("--disable", "switch it off")
-    .option(
-      "--clear <field>",
-      "remove a field: agent, model, thinking, fallbacks, tools, channel, to, thread-id, account",
-      collect,
-    )
-    .option("--json", "for scripts")
-    .action(
-      act(async (io, id: string, flags: EditFlags) =>
-        (await import("../commands/cron/cron.ts")).cronEdit(io, id, flags),
-      ),
-    );
-  defineSwitches(cron, act);
+    .option("--clear <field>", `remove a field: ${CLEARABLE.join(", ")}`, collect)
+    .option("--json", "for scripts");
+  for (const field of CLEARABLE) edit.addOption(new Option(`--clear-${field}`, `as --clear ${field}`).hideHelp());
+  edit.action(
+    act(async (io, id: string, flags: EditFlags) => (await import("../commands/cron/cron.ts")).cronEdit(io, id, flags)),
+  );
 }
 
 function defineSwitches(cron: Command, act: Act): void {
@@ -139,21 +142,43 @@ function defineReads(cron: Command, act: Act): void {
 }
 
 /** What `add` and `edit` say of a job. */
-function jobOptions(command: Command): Command {
+const jobOptions = (command: Command): Command => placeOptions(whatOptions(whenOptions(command)));
+
+function whenOptions(command: Command): Command {
   return command
     .option("--name <name>", "how it is called")
     .option("--description <text>", "what it is for")
     .option("--at <when>", "once: 20m, or a time such as 2026-12-24T18:00 (UTC without --tz)")
     .option("--every <duration>", "again and again: 30m, 2h, 1d")
     .option("--cron <expr>", "five fields, or six with seconds first")
+    .option("--on-exit <command>", "once, when this command ends, which is started now")
+    .option("--on-exit-cwd <dir>", "directory of that command")
+    .option("--stream-command <json>", "whenever this command, a list of program and arguments, has written lines")
+    .option("--stream-cwd <dir>", "directory of that command")
+    .option("--stream-match <regex>", "only lines that fit")
+    .addOption(new Option("--stream-mode <mode>", "match with --stream-match, else line").hideHelp())
+    .option("--stream-batch-ms <n>", "lines that come so soon after each other are one batch (250)")
+    .option("--stream-max-batch-bytes <n>", "most bytes of a batch (16384)")
     .option("--tz <iana>", "time zone of --at and --cron")
     .option("--stagger <duration>", "spread over so much time after each time of --cron")
     .option("--exact", "exactly at the times of --cron")
+    .option("--pacing-min <duration>", "each run may say when the next comes: at the earliest so long after it")
+    .option("--pacing-max <duration>", "and at the latest so long after it")
     .addOption(
       new Option("--missed <policy>", "slots that passed while the gateway was off").choices(["skip", "once", "all"]),
-    )
+    );
+}
+
+function whatOptions(command: Command): Command {
+  return command
     .option("--message <text>", "what the agent is to do, in a run of its own")
     .option("--system-event <text>", "what the agent is told in its main conversation")
+    .option("--command <text>", "a command for the shell, which is run without asking a model")
+    .option("--command-argv <json>", "the same as a list of program and arguments, without a shell")
+    .option("--command-cwd <dir>", "directory of the command; the workspace unless given")
+    .option("--command-env <name=value>", "a variable of the command; may be given several times", collect)
+    .option("--command-input <text>", "what the command reads")
+    .option("--output-max-bytes <n>", "most bytes of the command's output that are delivered")
     .option("--session <target>", "main, isolated or session:<key>")
     .option("--session-key <key>", "the conversation that it belongs to")
     .addOption(new Option("--wake <mode>", "when a --system-event is told").choices(["now", "next-heartbeat"]))
@@ -164,9 +189,14 @@ function jobOptions(command: Command): Command {
     .option("--timeout-seconds <n>", "most seconds of the run; 0 for no limit")
     .option("--tools <list>", "the only tools of the run, names and groups; * for all")
     .option("--light-context", "without the files of the workspace (the default of a run of its own)")
-    .option("--no-light-context", "with the files of the workspace")
+    .option("--no-light-context", "with the files of the workspace");
+}
+
+function placeOptions(command: Command): Command {
+  return command
     .option("--announce", "send the answer to a chat (the default of a run of its own)")
     .addOption(new Option("--deliver", "old name of --announce").hideHelp())
+    .addOption(new Option("--expect-final", "the command waits for the gateway's answer in any case").hideHelp())
     .option("--no-deliver", "keep the answer in the transcript")
     .option("--webhook <url>", "send the record of each run to this address")
     .option("--channel <channel>", "channel of the chat, or last")

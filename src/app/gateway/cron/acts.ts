@@ -42,11 +42,15 @@ export function cronActs({ desk, heartbeats, sessions }: ActParts): CronActs {
     add: (job, { contextMessages }, asker) => addJob({ desk, sessions }, { job, contextMessages }, asker),
     update: (id, patch, asker) =>
       changed(id, asker, async () => {
-        const updated = await desk.update(id, patch);
+        const updated = await desk.update(id, patch, { isAgent: true });
         return isRefusal(updated) ? refusalText(updated) : brief(updated);
       }),
     remove: (id, asker) => changed(id, asker, async () => ({ removed: await desk.remove(id) })),
     run: (id, mode, asker) => changed(id, asker, () => desk.run(id, mode)),
+    async nextCheck(ms, asker) {
+      const own = ownJob(asker);
+      return own === undefined ? "Only the run of a scheduled job chooses its next time." : desk.nextCheck(own, ms);
+    },
     runs: (id, asker) => changed(id, asker, () => desk.runs({ jobId: id, limit: 10, offset: 0 })),
     async wake(text, mode, { agentId }) {
       const noBeat = "The agent has no heartbeat: agents.defaults.heartbeat.every switches it off.";
@@ -64,7 +68,10 @@ async function addJob(
   if (ownJob(asker) !== undefined) return "The run of a scheduled job cannot set up another one.";
   const { agentId, sessionKey, principal } = asker;
   const whole = withContext(job, await linesOf(sessionKey, contextMessages, sessions));
-  const maker = { setUpBy: hasOwnerRights(principal) ? ("owner" as const) : ("guest" as const) };
+  const maker = {
+    setUpBy: hasOwnerRights(principal) ? ("owner" as const) : ("guest" as const),
+    isAgent: true as const,
+  };
   const added = await desk.add(whole, { ...maker, defaults: { agentId, sessionKey }, owner: { agentId, sessionKey } });
   if (!("view" in added)) return refusalText(added);
   const preview = await desk.preview(added.view.id);

@@ -1,11 +1,14 @@
 import type { CronDesk } from "../../../automation/cron/desk.ts";
 import type { CronActs } from "../../../types/cron/acts.ts";
+import type { LoopDesk } from "../../../types/cron/loops.ts";
 
 /** The scheduled jobs of a running gateway. */
 export interface OpenCron {
   readonly desk: CronDesk;
   /** What agents do with them. */
   readonly acts: CronActs;
+  /** Those that people have repeated in a chat. */
+  readonly loops: LoopDesk;
   /** Begins the jobs that are due. */
   start(): void;
   close(): Promise<void>;

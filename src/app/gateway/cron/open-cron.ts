@@ -11,7 +11,9 @@ import type { Parts } from "../parts.ts";
 import type { OpenCron } from "./cron.ts";
 import { cronActs } from "./acts.ts";
 import { keepUpCron } from "./cron-upkeep.ts";
+import { loopDesk } from "./loops.ts";
 import { cronReach } from "./reach.ts";
+import { cronWatching } from "./watch.ts";
 
 /** Reads the jobs from the journal. Nothing runs before `start`. */
 export async function openCron(
@@ -27,6 +29,7 @@ export async function openCron(
     // With another gateway on the same chats, this one sends nothing on its own.
     rules: () => rulesOf(live, channels.held !== undefined),
     receive: (messages) => core.dispatch.receive(messages),
+    watch: cronWatching(parts),
     publish: (payload) => events.publish({ event: "cron", payload, scope: "operator.read" }),
   };
   const jobs = await CronJobs.open(core.journal.cron, ports.clock);
@@ -35,6 +38,7 @@ export async function openCron(
   return {
     desk,
     acts: cronActs({ desk, heartbeats: parts.heartbeats, sessions: core.sessions }),
+    loops: loopDesk(desk, ports.clock),
     start() {
       scheduler.start();
       background("upkeep of scheduled jobs", keepUpCron(ports, stopping, live), log);

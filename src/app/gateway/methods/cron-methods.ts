@@ -32,7 +32,7 @@ export const cronMethods = ({ cron: { desk }, live }: Pick<Parts, "cron" | "live
     scope: "operator.admin",
     params: z.looseObject({ ...named, patch: fields, expectedConfigRevision: z.string().optional() }),
     run: async ({ patch, expectedConfigRevision, ...which }) =>
-      done(await desk.update(idOf(which), patch, expectedConfigRevision)),
+      done(await desk.update(idOf(which), patch, { expected: expectedConfigRevision })),
   }),
   defineMethod({
     name: "cron.remove",

@@ -7,6 +7,7 @@ import { listCommands } from "./help.ts";
 import { MOST_TURNS, showHistory } from "./history.ts";
 import { showModels } from "./models.ts";
 import { showSubagents } from "./subagents.ts";
+import { loop } from "./loop.ts";
 import { showTasks } from "./tasks.ts";
 import { tellWhy } from "./why.ts";
 
@@ -79,5 +80,13 @@ export const REPORT_COMMANDS: readonly Command[] = [
     choices: ["list", "all"],
     at: "apart",
     run: showTasks,
+  },
+  {
+    name: "loop",
+    who: "owner",
+    help: "Repeat a task here: /loop 5m and the task, or /loop and the task, so that I choose when. /loop status, /loop stop.",
+    choices: ["status", "stop"],
+    at: "apart",
+    run: loop,
   },
 ];

@@ -22,8 +22,7 @@ export async function startTurnRun(turn: Turn, ports: TurnPorts): Promise<StageE
   const prepared = turn.get("prepared");
   const session = turn.get("session");
   const usedAt = session.entry.updatedAt;
-  const own = await candidatesOf(prepared, session, { ports, stopping: turn.slot.stopping });
-  const candidates = await withSoftModel(own, prepared, session, ports);
+  const candidates = await modelsOf(prepared, session, { ports, stopping: turn.slot.stopping });
   const before = candidates.length > 1 ? await ports.journal.runs.last(session.key) : undefined;
   const barrier = new ToolSendBarrier();
   const isAddressed = addressed(prepared.message) !== undefined;
@@ -55,6 +54,16 @@ export async function startTurnRun(turn: Turn, ports: TurnPorts): Promise<StageE
   );
   turn.set({ active: { run, candidates, barrier, usedAt, stopped: announce(turn, run, ports) } });
   return "next";
+}
+
+/** The models that may be asked; none for a turn that only calls a tool. */
+async function modelsOf(
+  prepared: PreparedTurn,
+  session: Session,
+  by: { readonly ports: TurnPorts; readonly stopping: AbortSignal },
+): Promise<readonly ModelRef[]> {
+  if (prepared.kind.call?.(prepared.message)) return [];
+  return withSoftModel(await candidatesOf(prepared, session, by), prepared, session, by.ports);
 }
 
 async function candidatesOf(

@@ -16,16 +16,23 @@ export function on(scope: PluginScope, name: unknown, handler: unknown, options:
     scope.neverCalled.add(named);
     return;
   }
-  listen(scope, named, call, options);
+  listen(scope, { hook: named, call }, options);
+}
+
+/** A handler of a hook. */
+interface Listener extends Pick<HookOptions, "shownAs"> {
+  readonly hook: HookName;
+  readonly call: HookHandler;
 }
 
 /** Adds the handler of a hook that is called. Where the plugin may not read conversations, that is noted and it stays silent. */
-export function listen(scope: PluginScope, hook: HookName, call: HookHandler, options: unknown): void {
+export function listen(scope: PluginScope, { hook, ...listener }: Listener, options: unknown): void {
   if (factsOf(hook).readsConversations === true && !mayReadConversations(scope)) {
     refuseReading(scope, hook);
     return;
   }
-  add(scope, hook, call, optionsOf(scope, hook, objectOf(options, "the options of on")));
+  const { call, ...more } = listener;
+  add(scope, hook, call, { ...optionsOf(scope, hook, objectOf(options, "the options of on")), ...more });
 }
 
 /** Messages and resets wait for hooks: only the operator may let them wait longer. */

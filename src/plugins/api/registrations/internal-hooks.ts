@@ -1,4 +1,4 @@
-import { handlerFor, hooksTelling } from "../../internal-hooks/event.ts";
+import { eventNameIn, handlerFor, hooksTelling } from "../../internal-hooks/event.ts";
 import { functionOf } from "../foreign.ts";
 import type { PluginScope } from "../scope.ts";
 import { listen, on } from "./hooks.ts";
@@ -25,5 +25,6 @@ function registerInternal(scope: PluginScope, names: readonly string[], handler:
     say: (said: Parameters<typeof events.say>[1]) => events.say(scope.id, said),
   };
   const hooks = new Set(names.flatMap(hooksTelling));
-  for (const hook of hooks) listen(scope, hook, handlerFor(hook, names, call, ports), options);
+  for (const hook of hooks)
+    listen(scope, { hook, call: handlerFor(hook, names, call, ports), shownAs: eventNameIn(hook) }, options);
 }

@@ -100,8 +100,8 @@ export async function cronAdd(
   const now = Date.now();
   const all = { ...whenOf(schedule), ...defined({ message }), ...flags };
   const job = jobOf(all, now);
-  if (job["schedule"] === undefined) throw wrongFlag("say when: --at, --every or --cron");
-  if (job["payload"] === undefined) throw wrongFlag("say what: --message or --system-event");
+  if (job["schedule"] === undefined) throw wrongFlag("say when: --at, --every, --cron, --on-exit or --stream-command");
+  if (job["payload"] === undefined) throw wrongFlag("say what: --message, --system-event or --command");
   const added = await ask(io, "cron.add", { ...job, ...(flags.disabled === true && { enabled: false }) }, jobShape);
   return show(io, added, flags);
 }

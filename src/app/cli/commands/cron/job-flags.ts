@@ -7,7 +7,17 @@ import { OpenClawError } from "../../../../types/errors.ts";
 export const wrongFlag = (message: string): OpenClawError =>
   new OpenClawError("USAGE", { message: `${message}.`, fix: "See `openclaw cron add --help`." });
 
-interface WhenFlags {
+interface WatchFlags {
+  readonly onExit?: string;
+  readonly onExitCwd?: string;
+  readonly streamCommand?: string;
+  readonly streamCwd?: string;
+  readonly streamMatch?: string;
+  readonly streamBatchMs?: string;
+  readonly streamMaxBatchBytes?: string;
+}
+
+interface WhenFlags extends WatchFlags {
   readonly at?: string;
   readonly every?: string;
   readonly cron?: string;
@@ -15,9 +25,20 @@ interface WhenFlags {
   readonly stagger?: string;
   readonly exact?: boolean;
   readonly missed?: string;
+  readonly pacingMin?: string;
+  readonly pacingMax?: string;
 }
 
-interface WhatFlags {
+interface CommandFlags {
+  readonly command?: string;
+  readonly commandArgv?: string;
+  readonly commandCwd?: string;
+  readonly commandEnv?: readonly string[];
+  readonly commandInput?: string;
+  readonly outputMaxBytes?: string;
+}
+
+interface WhatFlags extends CommandFlags {
   readonly message?: string;
   readonly systemEvent?: string;
   readonly model?: string;
@@ -72,7 +93,19 @@ export interface JobFlags extends WhenFlags, WhatFlags, WhereFlags, AlertFlags, 
   readonly json?: boolean;
 }
 
-export interface EditFlags extends JobFlags {
+type ClearFlag =
+  | "clearAgent"
+  | "clearPacing"
+  | "clearModel"
+  | "clearThinking"
+  | "clearFallbacks"
+  | "clearTools"
+  | "clearChannel"
+  | "clearTo"
+  | "clearThreadId"
+  | "clearAccount";
+
+export interface EditFlags extends JobFlags, Readonly<Partial<Record<ClearFlag, boolean>>> {
   readonly enable?: boolean;
   readonly disable?: boolean;
   readonly clear?: readonly string[];
@@ -91,23 +124,43 @@ export function jobOf(flags: JobFlags, now: number): Record<string, unknown> {
     agentId: agent,
     deleteAfterRun: flags.keepAfterRun === true ? false : flags.deleteAfterRun,
     schedule: scheduleOf(flags, now),
+    pacing: pacingOf(flags),
     payload: payloadOf(flags),
     delivery: deliveryOf(flags),
     failureAlert: alertOf(flags),
   });
 }
 
-function scheduleOf(
-  { at, every, cron, tz, stagger, exact }: WhenFlags,
-  now: number,
-): Record<string, unknown> | undefined {
-  if ([at, every, cron].filter((one) => one !== undefined).length > 1)
-    throw wrongFlag("give one of --at, --every and --cron");
+function scheduleOf(flags: WhenFlags, now: number): Record<string, unknown> | undefined {
+  const { at, every, cron, tz, stagger, exact, onExit, streamCommand } = flags;
+  if ([at, every, cron, onExit, streamCommand].filter((one) => one !== undefined).length > 1)
+    throw wrongFlag("give one of --at, --every, --cron, --on-exit and --stream-command");
+  const watched = watchOf(flags);
+  if (watched) return watched;
   if (at !== undefined) return { kind: "at", at: timeOf(at, tz, now) };
   if (every !== undefined) return { kind: "every", everyMs: ms("--every", every) };
   if (cron === undefined) return tz === undefined ? undefined : { tz };
   const staggerMs = exact === true ? 0 : stagger && ms("--stagger", stagger);
   return defined({ kind: "cron", expr: cron, tz, staggerMs });
+}
+
+function watchOf(flags: WatchFlags): Record<string, unknown> | undefined {
+  const { onExit: command, streamCommand, streamMatch: match } = flags;
+  if (command !== undefined) return defined({ kind: "on-exit", command, cwd: flags.onExitCwd });
+  if (streamCommand === undefined) return undefined;
+  return defined({
+    kind: "stream",
+    command: argvIn("--stream-command", streamCommand),
+    cwd: flags.streamCwd,
+    mode: match && "match",
+    match,
+    batchMs: numberOf("--stream-batch-ms", flags.streamBatchMs),
+    maxBatchBytes: numberOf("--stream-max-batch-bytes", flags.streamMaxBatchBytes),
+  });
+}
+
+function pacingOf({ pacingMin: min, pacingMax: max }: WhenFlags): Record<string, unknown> | undefined {
+  return min === undefined && max === undefined ? undefined : defined({ min, max });
 }
 
 function timeOf(text: string, tz: string | undefined, now: number): string {
@@ -127,20 +180,52 @@ function ms(flag: string, text: string): number {
 }
 
 function payloadOf(flags: WhatFlags): Record<string, unknown> | undefined {
-  const { message, systemEvent, model, thinking, lightContext } = flags;
-  if (message !== undefined && systemEvent !== undefined) throw wrongFlag("give one of --message and --system-event");
-  if (systemEvent !== undefined) return { kind: "systemEvent", text: systemEvent };
+  const { message, systemEvent, command, commandArgv, model, thinking, lightContext } = flags;
+  if ([message, systemEvent, command, commandArgv].filter((one) => one !== undefined).length > 1)
+    throw wrongFlag("give one of --message, --system-event, --command and --command-argv");
+  const toolsAllow = listOf(flags.tools);
+  if (systemEvent !== undefined) return { kind: "systemEvent", text: systemEvent, ...(toolsAllow && { toolsAllow }) };
   const fields = defined({
     message,
     model,
     thinking,
     lightContext,
+    toolsAllow,
     fallbacks: listOf(flags.fallbacks),
-    toolsAllow: listOf(flags.tools),
     timeoutSeconds: numberOf("--timeout-seconds", flags.timeoutSeconds),
+    ...commandOf(flags),
   });
   if (Object.keys(fields).length === 0) return undefined;
   return message === undefined ? fields : { kind: "agentTurn", ...fields };
+}
+
+/** A text is one for the shell. */
+function commandOf({ command, commandArgv, commandCwd: cwd, commandEnv, commandInput: input, ...rest }: CommandFlags) {
+  const argv = command === undefined ? argvIn("--command-argv", commandArgv) : ["sh", "-lc", command];
+  const outputMaxBytes = numberOf("--output-max-bytes", rest.outputMaxBytes);
+  return defined({ kind: argv && "command", argv, cwd, env: envOf(commandEnv), input, outputMaxBytes });
+}
+
+function argvIn(flag: string, text: string | undefined): unknown {
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw wrongFlag(`${flag}: write a list of JSON, such as ["git", "fetch"]`);
+  }
+}
+
+function envOf(pairs: readonly string[] | undefined): Record<string, string> | undefined {
+  return (
+    pairs &&
+    Object.fromEntries(
+      pairs.map((pair) => {
+        const at = pair.indexOf("=");
+        if (at < 1) throw wrongFlag("--command-env: write NAME=VALUE");
+        return [pair.slice(0, at), pair.slice(at + 1)];
+      }),
+    )
+  );
 }
 
 const listOf = (text: string | undefined): readonly string[] | undefined =>
@@ -180,26 +265,26 @@ function alertOf(flags: AlertFlags): Record<string, unknown> | false | undefined
   return Object.keys(fields).length === 0 && flags.failureAlert !== true ? undefined : fields;
 }
 
-/** The place of each field that `--clear` removes. */
-const CLEARED: Readonly<Record<string, readonly string[]>> = {
-  agent: ["agentId"],
-  model: ["payload", "model"],
-  thinking: ["payload", "thinking"],
-  fallbacks: ["payload", "fallbacks"],
-  tools: ["payload", "toolsAllow"],
-  channel: ["delivery", "channel"],
-  to: ["delivery", "to"],
-  "thread-id": ["delivery", "threadId"],
-  account: ["delivery", "accountId"],
+/** The flag and the place of each field that can be removed. */
+const CLEARED: Readonly<Record<string, readonly [flag: ClearFlag, head: string, field?: string]>> = {
+  agent: ["clearAgent", "agentId"],
+  pacing: ["clearPacing", "pacing"],
+  model: ["clearModel", "payload", "model"],
+  thinking: ["clearThinking", "payload", "thinking"],
+  fallbacks: ["clearFallbacks", "payload", "fallbacks"],
+  tools: ["clearTools", "payload", "toolsAllow"],
+  channel: ["clearChannel", "delivery", "channel"],
+  to: ["clearTo", "delivery", "to"],
+  "thread-id": ["clearThreadId", "delivery", "threadId"],
+  account: ["clearAccount", "delivery", "accountId"],
 };
 
 /** A patch for the flags of `edit`. */
 export function patchOf(flags: EditFlags, now: number): Record<string, unknown> {
   const patch = jobOf(flags, now);
-  for (const name of flags.clear ?? []) {
-    const path = CLEARED[name];
-    if (!path) throw wrongFlag(`--clear: "${name}" is none of ${Object.keys(CLEARED).join(", ")}`);
-    const [head = "", field] = path;
+  for (const name of clearedBy(flags)) {
+    const [, head = "", field] = CLEARED[name] ?? [];
+    if (head === "") throw wrongFlag(`--clear: "${name}" is none of ${Object.keys(CLEARED).join(", ")}`);
     const below = patch[head];
     patch[head] = field === undefined ? null : { ...(typeof below === "object" ? below : {}), [field]: null };
   }
@@ -208,3 +293,8 @@ export function patchOf(flags: EditFlags, now: number): Record<string, unknown> 
   if (Object.keys(patch).length === 0) throw wrongFlag("say what is to be changed");
   return patch;
 }
+
+const clearedBy = (flags: EditFlags): readonly string[] => [
+  ...(flags.clear ?? []),
+  ...Object.entries(CLEARED).flatMap(([name, [flag]]) => (flags[flag] === true ? [name] : [])),
+];

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { shellText } from "../../../../automation/cron/command/command-call.ts";
 import type { Io } from "../../io.ts";
 import { pairs, table } from "../../table.ts";
 import { showMs, timeOf } from "../runs/run-figures.ts";
@@ -9,6 +10,7 @@ const scheduleShape = z.looseObject({
   everyMs: z.number().optional(),
   expr: z.string().optional(),
   tz: z.string().optional(),
+  command: z.union([z.string(), z.array(z.string())]).optional(),
 });
 
 const stateShape = z.looseObject({
@@ -33,6 +35,7 @@ export const jobShape = z.looseObject({
     kind: z.string(),
     text: z.string().optional(),
     message: z.string().optional(),
+    argv: z.array(z.string()).optional(),
     model: z.string().optional(),
   }),
   delivery: z.looseObject({ mode: z.string(), to: z.string().optional() }).optional(),
@@ -87,7 +90,9 @@ function lastText({ runningAtMs, lastRunStatus, lastRunAtMs, lastError }: Job["s
   return `${lastRunStatus} ${timeOf(lastRunAtMs)}${why}`;
 }
 
-function scheduleText({ kind, at, everyMs, expr, tz }: Job["schedule"]): string {
+function scheduleText({ kind, at, everyMs, expr, tz, command }: Job["schedule"]): string {
+  if (typeof command === "string") return `when this ends: ${command}`;
+  if (command !== undefined) return `for lines of: ${shellText(command)}`;
   if (kind === "at" && at !== undefined) return `once ${timeOf(Date.parse(at))}`;
   if (kind === "every" && everyMs !== undefined) return `every ${showMs(everyMs)}`;
   return `${expr ?? kind}${tz === undefined ? "" : ` (${tz})`}`;
@@ -109,15 +114,25 @@ export function showJob(
       ["id", id],
       ["name", name],
       ["when", scheduleText(schedule)],
-      ["next", enabled ? nextRunsAtMs.map(timeOf).join(", ") || "never" : offText(state)],
-      ["what", payload.message ?? payload.text],
+      ["next", enabled ? nextText(job, nextRunsAtMs) : offText(state)],
+      ["what", payload.argv ? `$ ${shellText(payload.argv)}` : (payload.message ?? payload.text)],
       ["model", payload.model],
       ["where", `${sessionTarget} (${place.sessionKey})`],
       ["reports to", reportText(delivery, place)],
-      ["a month", payload.kind === "agentTurn" ? `${runsPerMonth} runs, ${cost}` : `${runsPerMonth} reminders`],
+      ["a month", schedule.command === undefined ? monthText(payload.kind, runsPerMonth, cost) : undefined],
       ["last", lastText(state)],
     ]),
   );
+}
+
+function nextText({ schedule }: Job, nextRunsAtMs: readonly number[]): string {
+  if (schedule.command !== undefined) return "when it happens";
+  return nextRunsAtMs.map(timeOf).join(", ") || "never";
+}
+
+function monthText(kind: string, count: number, cost: string): string {
+  if (kind === "agentTurn") return `${count} runs, ${cost}`;
+  return kind === "command" ? `${count} runs without a model` : `${count} reminders`;
 }
 
 function reportText(delivery: Job["delivery"], { to, problem }: z.output<typeof previewShape>["place"]): string {

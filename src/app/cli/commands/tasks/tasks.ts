@@ -56,10 +56,13 @@ export interface ListFlags extends Json {
 export async function tasksList(io: Io, flags: ListFlags): Promise<number> {
   const tasks = await tasksOf(io, flags);
   if (flags.json === true) writeJson(io, { count: tasks.length, tasks });
-  else if (tasks.length === 0) io.out("There is no such task.\n");
+  else if (tasks.length === 0) io.out(isNarrowed(flags) ? "No task fits these flags.\n" : "No tasks.\n");
   else io.out(table(io, ["TASK", "KIND", "STATUS", "AGENT", "AGE", "TOOK", "TITLE"], tasks.map(cells)));
   return 0;
 }
+
+const isNarrowed = ({ status, agent, session }: ListFlags): boolean =>
+  [status, agent, session].some((flag) => flag !== undefined);
 
 async function tasksOf(io: Io, { status, agent, session, limit }: ListFlags): Promise<readonly Task[]> {
   const params = { limit, ...defined({ status, agentId: agent, sessionKey: session }) };

@@ -1,13 +1,12 @@
 import { z } from "zod";
-import type { CronWish } from "../../types/cron/job.ts";
-import { sessionKey } from "../../types/ids.ts";
-import { THINK_LEVELS } from "../../types/run/model.ts";
-import { readDuration } from "../../utils/time/duration.ts";
-import { isFields } from "../../utils/fields.ts";
-import { makes } from "../../utils/config.ts";
-import { readTime } from "./local-time.ts";
+import type { CronWish } from "../../../types/cron/job.ts";
+import { sessionKey } from "../../../types/ids.ts";
+import { readDuration } from "../../../utils/time/duration.ts";
+import { isFields } from "../../../utils/fields.ts";
+import { whatOf } from "../list.ts";
 import { inWordsOfToday } from "./old-words.ts";
-import { slotTimes } from "./times.ts";
+import { payloadShape, word } from "./payload-shape.ts";
+import { scheduleShape } from "./schedule-shape.ts";
 
 /** What a job is read with. */
 export interface ReadingPorts {
@@ -18,11 +17,7 @@ export interface ReadingPorts {
   readonly webhook?: string | undefined;
 }
 
-const MOST_TEXT_CHARS = 20_000;
 const DAY_SECONDS = 86_400;
-const isZone = makes((timeZone) => new Intl.DateTimeFormat("en", { timeZone }));
-const zone = z.string().refine(isZone, "is no time zone; write it as Europe/Vienna");
-const word = z.string().trim().min(1).max(500);
 const threadId = z.union([z.string().min(1), z.number().int()]).transform(String);
 
 const destination = z.strictObject({
@@ -56,82 +51,15 @@ const alert = destination.extend({
   includeSkipped: z.boolean().optional(),
 });
 
-const payload = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("systemEvent"), text: z.string().trim().min(1).max(MOST_TEXT_CHARS) }),
-  z.strictObject({
-    kind: z.literal("agentTurn"),
-    message: z.string().trim().min(1).max(MOST_TEXT_CHARS),
-    model: word.optional(),
-    fallbacks: z.array(word).max(20).optional(),
-    thinking: z.enum(THINK_LEVELS).optional(),
-    timeoutSeconds: z
-      .number()
-      .min(0)
-      .max(7 * DAY_SECONDS)
-      .optional(),
-    lightContext: z.boolean().optional(),
-    toolsAllow: z.array(word).max(200).optional(),
-  }),
-]);
+const span = z.string().refine((text) => (readDuration(text) ?? 0) > 0, "write it as 15m or 4h");
 
-const duration = z.union([
-  z.int(),
-  z.string().transform((text, context) => {
-    const ms = readDuration(text);
-    if (ms !== undefined) return ms;
-    context.addIssue({ code: "custom", message: "write it as 30m or 2h", input: text });
-    return z.NEVER;
-  }),
-]);
-
-/** A shorter interval would begin before the run of the last one has answered. */
-const LEAST_EVERY_MS = 1000;
-
-function scheduleShape({ now, timezone }: ReadingPorts) {
-  const at = z.string().transform((text, context) => {
-    const ms = /^\d[\dhmsd.]*$/.test(text.trim()) ? readDuration(text) : undefined;
-    try {
-      return new Date(ms === undefined ? readTime(text, "UTC") : now + ms).toISOString();
-    } catch (error) {
-      context.addIssue({
-        code: "custom",
-        message: error instanceof Error ? error.message : String(error),
-        input: text,
-      });
-      return z.NEVER;
-    }
-  });
-  return z.discriminatedUnion("kind", [
-    z
-      .strictObject({ kind: z.literal("at"), at, tz: zone.optional() })
-      .transform(({ kind, at: time }) => ({ kind, at: time })),
-    z
-      .strictObject({ kind: z.literal("every"), everyMs: duration, anchorMs: z.int().min(0).default(now) })
-      .refine(({ everyMs }) => everyMs >= LEAST_EVERY_MS, {
-        path: ["everyMs"],
-        message: "the shortest interval is a second",
-      }),
-    z
-      .strictObject({
-        kind: z.literal("cron"),
-        expr: word,
-        tz: zone.default(timezone),
-        staggerMs: z
-          .int()
-          .min(0)
-          .max(DAY_SECONDS * 1000)
-          .optional(),
-      })
-      .superRefine((schedule, context) => {
-        try {
-          slotTimes({ ...schedule, kind: "cron" } as const, "check");
-        } catch (error) {
-          const message = error instanceof Error ? error.message : String(error);
-          context.addIssue({ code: "custom", message, path: ["expr"], input: schedule.expr });
-        }
-      }),
-  ]);
-}
+const pacing = z
+  .strictObject({ min: span.optional(), max: span.optional() })
+  .refine(({ min, max }) => min !== undefined || max !== undefined, "give min, max or both")
+  .refine(
+    ({ min, max }) => min === undefined || max === undefined || (readDuration(min) ?? 0) <= (readDuration(max) ?? 0),
+    "min is longer than max",
+  );
 
 const TARGET = /^(?:main|isolated|session:.{1,300})$/;
 
@@ -141,6 +69,7 @@ function wishShape(ports: ReadingPorts) {
     displayName: z.string().max(200).optional(),
     description: z.string().max(2000).optional(),
     enabled: z.boolean().default(true),
+    pacing: pacing.optional(),
     deleteAfterRun: z.boolean().optional(),
     missed: z.enum(["skip", "once", "all"]).optional(),
     graceSeconds: z
@@ -153,7 +82,7 @@ function wishShape(ports: ReadingPorts) {
     sessionTarget: z.string().optional(),
     wakeMode: z.enum(["now", "next-heartbeat"]).default("now"),
     schedule: scheduleShape(ports),
-    payload,
+    payload: payloadShape,
     delivery: delivery.optional(),
     failureAlert: z.union([z.literal(false), alert]).optional(),
     declarationKey: word.max(200).optional(),
@@ -169,8 +98,8 @@ export interface BadJob {
 }
 
 /** Fields that this gateway has no use for yet. A job with one would not do what its author wants. */
-const NOT_BUILT = ["trigger", "pacing"];
-const OTHER_KINDS = new Set(["on-exit", "stream", "command", "script", "heartbeat", "skillCollectionReview"]);
+const NOT_BUILT = ["trigger"];
+const OTHER_KINDS = new Set(["script", "heartbeat", "skillCollectionReview"]);
 
 /** Reads a job in the words of any version. */
 export function readJob(given: unknown, ports: ReadingPorts): CronWish | BadJob {
@@ -211,18 +140,34 @@ function complete(read: z.output<ReturnType<typeof wishShape>>): CronWish | BadJ
     return {
       problem: `sessionTarget: "${target}" is none of main, isolated, current (in a conversation) and session:<key>`,
     };
-  if (what.kind === "systemEvent" && target === "isolated")
-    return {
-      problem: "sessionTarget: a systemEvent is for a conversation; an isolated run needs an agentTurn with a message",
-    };
+  const unfit = unfitIn(read);
+  if (unfit !== undefined) return { problem: unfit };
+  const misplaced = misplacedIn(target, what);
+  if (misplaced !== undefined) return { problem: `sessionTarget: ${misplaced}` };
   const announced =
-    what.kind === "agentTurn" && target === "isolated" ? { delivery: { mode: "announce" as const } } : {};
+    what.kind !== "systemEvent" && target === "isolated" ? { delivery: { mode: "announce" as const } } : {};
   return { ...announced, ...read, sessionTarget: target, name: name ?? nameOf(what) };
+}
+
+function unfitIn({ schedule, pacing: pace, payload }: z.output<ReturnType<typeof wishShape>>): string | undefined {
+  if (pace && schedule.kind !== "every" && schedule.kind !== "cron")
+    return `pacing: a job of the kind ${schedule.kind} has no next time`;
+  return schedule.kind === "stream" && payload.kind === "command"
+    ? "payload.kind: the lines of a stream are for an agent; a command cannot take them"
+    : undefined;
+}
+
+function misplacedIn(target: string, { kind }: CronWish["payload"]): string | undefined {
+  if (kind === "systemEvent" && target === "isolated")
+    return "a systemEvent is for a conversation; an isolated run needs an agentTurn with a message";
+  return kind === "command" && target !== "isolated"
+    ? "a command runs by itself; leave it out, or write isolated"
+    : undefined;
 }
 
 /** The first words of what it does. */
 function nameOf(what: CronWish["payload"]): string {
-  const text = (what.kind === "systemEvent" ? what.text : what.message).replace(/\s+/g, " ").trim();
+  const text = whatOf(what).replace(/\s+/g, " ").trim();
   return text.length <= 60 ? text : `${text.slice(0, 59)}…`;
 }
 

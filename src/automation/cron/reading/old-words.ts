@@ -1,4 +1,4 @@
-import { isFields } from "../../utils/fields.ts";
+import { isFields } from "../../../utils/fields.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

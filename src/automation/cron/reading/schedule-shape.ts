@@ -1,0 +1,103 @@
+import { z } from "zod";
+import { makes } from "../../../utils/config.ts";
+import { readDuration } from "../../../utils/duration.ts";
+import { readTime } from "../local-time.ts";
+import { slotTimes } from "../times.ts";
+import { argument, word } from "./payload-shape.ts";
+
+/** What a schedule is read with. */
+export interface ReadingTimes {
+  readonly now: number;
+  /** IANA name; for times and expressions that name none. */
+  readonly timezone: string;
+}
+
+const DAY_SECONDS = 86_400;
+const isZone = makes((timeZone) => new Intl.DateTimeFormat("en", { timeZone }));
+const zone = z.string().refine(isZone, "is no time zone; write it as Europe/Vienna");
+const isExpression = makes((text) => new RegExp(text, "u"));
+const cwd = z.string().trim().min(1).max(4096).optional();
+
+const onExit = z.strictObject({ kind: z.literal("on-exit"), command: argument.trim().min(1), cwd });
+
+const stream = z
+  .strictObject({
+    kind: z.literal("stream"),
+    command: z.array(argument).min(1).max(200),
+    cwd,
+    mode: z.enum(["line", "match"]).default("line"),
+    match: z.string().min(1).max(500).refine(isExpression, "is no regular expression").optional(),
+    batchMs: z
+      .int()
+      .default(250)
+      .transform((ms) => Math.min(Math.max(ms, 50), 5000)),
+    maxBatchBytes: z
+      .int()
+      .default(16_384)
+      .transform((bytes) => Math.min(Math.max(bytes, 1024), 65_536)),
+  })
+  .refine(({ mode, match }) => mode !== "match" || match !== undefined, {
+    path: ["match"],
+    message: "the mode match needs a regular expression",
+  });
+
+const duration = z.union([
+  z.int(),
+  z.string().transform((text, context) => {
+    const ms = readDuration(text);
+    if (ms !== undefined) return ms;
+    context.addIssue({ code: "custom", message: "write it as 30m or 2h", input: text });
+    return z.NEVER;
+  }),
+]);
+
+/** A shorter interval would begin before the run of the last one has answered. */
+const LEAST_EVERY_MS = 1000;
+
+export function scheduleShape({ now, timezone }: ReadingTimes) {
+  const at = z.string().transform((text, context) => {
+    const ms = /^\d[\dhmsd.]*$/.test(text.trim()) ? readDuration(text) : undefined;
+    try {
+      return new Date(ms === undefined ? readTime(text, "UTC") : now + ms).toISOString();
+    } catch (error) {
+      context.addIssue({
+        code: "custom",
+        message: error instanceof Error ? error.message : String(error),
+        input: text,
+      });
+      return z.NEVER;
+    }
+  });
+  return z.discriminatedUnion("kind", [
+    z
+      .strictObject({ kind: z.literal("at"), at, tz: zone.optional() })
+      .transform(({ kind, at: time }) => ({ kind, at: time })),
+    z
+      .strictObject({ kind: z.literal("every"), everyMs: duration, anchorMs: z.int().min(0).default(now) })
+      .refine(({ everyMs }) => everyMs >= LEAST_EVERY_MS, {
+        path: ["everyMs"],
+        message: "the shortest interval is a second",
+      }),
+    z
+      .strictObject({
+        kind: z.literal("cron"),
+        expr: word,
+        tz: zone.default(timezone),
+        staggerMs: z
+          .int()
+          .min(0)
+          .max(DAY_SECONDS * 1000)
+          .optional(),
+      })
+      .superRefine((schedule, context) => {
+        try {
+          slotTimes({ ...schedule, kind: "cron" } as const, "check");
+        } catch (error) {
+          const message = error instanceof Error ? error.message : String(error);
+          context.addIssue({ code: "custom", message, path: ["expr"], input: schedule.expr });
+        }
+      }),
+    onExit,
+    stream,
+  ]);
+}

@@ -18,6 +18,8 @@ import type { Sessions } from "../../types/session.ts";
 import { openAllowances, type OpenAllowances } from "./approvals/allowances.ts";
 import { Engines } from "./engines.ts";
 import type { Live } from "./live.ts";
+import type { FileOrigins } from "../../types/memory/file-origins.ts";
+import { openFileOrigins } from "./tools/file-origins.ts";
 import { openNoteChanges } from "./tools/note-changes.ts";
 import { openSpeaker } from "./tools/speech.ts";
 import { openBrowsers } from "./browser/open-browsers.ts";
@@ -29,7 +31,7 @@ interface Sources {
   readonly live: Live;
   readonly models: Models;
   readonly sessions: Sessions;
-  readonly journal: Pick<Journal, "approvals" | "inbox" | "runs" | "texts">;
+  readonly journal: Pick<Journal, "approvals" | "inbox" | "received" | "runs" | "texts">;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -45,6 +47,7 @@ export interface RunPartsOfAll {
   /** The browsers that agents can use. */
   readonly browsers: Browsers;
   readonly noteChanges: NoteChanges;
+  readonly fileOrigins: FileOrigins;
   /** Resolves when the sandboxes of the config have been tried. */
   readonly sandboxesTried: Promise<void>;
   readonly ports: Pick<
@@ -81,6 +84,7 @@ export function openRunParts(sources: Sources): RunPartsOfAll {
     mcp,
     browsers: openBrowsers(live, sources),
     noteChanges: openNoteChanges(live, sources),
+    fileOrigins: openFileOrigins(live, { ...sources, received: journal.received }),
     sandboxesTried: probeSandboxes(live.agents, machine),
     ports: {
       allowances,

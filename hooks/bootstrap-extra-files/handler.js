@@ -1,4 +1,5 @@
-import { glob, readFile, realpath, stat } from "node:fs/promises";
+import { constants } from "node:fs";
+import { glob, open, realpath, stat } from "node:fs/promises";
 import { basename, isAbsolute, join, relative, sep } from "node:path";
 
 const NAMES = new Set([
@@ -14,6 +15,8 @@ const NAMES = new Set([
 ]);
 const MOST_FILES = 20;
 const MOST_BYTES = 1_000_000;
+/** Follows no link, and waits for nobody at a named pipe. */
+const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /** Adds the files that the patterns of the config match. */
 export async function addFiles({ context }) {
@@ -23,11 +26,25 @@ export async function addFiles({ context }) {
   const root = await realpath(workspaceDir);
   const known = new Set(bootstrapFiles.map(({ path }) => path));
   for (const path of await matching(workspaceDir, patterns)) {
-    if (known.has(path) || !isInside(await realpath(path), root)) continue;
-    const facts = await stat(path);
-    if (!facts.isFile() || facts.size > MOST_BYTES) continue;
-    const content = await readFile(path, "utf8");
-    bootstrapFiles.push({ name: basename(path), path, content, missing: false });
+    if (known.has(path)) continue;
+    const content = await readInside(path, root);
+    if (content !== undefined) bootstrapFiles.push({ name: basename(path), path, content, missing: false });
+  }
+}
+
+/** Undefined for what is no regular file of the workspace, or is changed meanwhile, as a command in a sandbox may do. */
+async function readInside(path, root) {
+  const real = await realpath(path);
+  if (!isInside(real, root)) return undefined;
+  const file = await open(real, FLAGS).catch(() => undefined);
+  try {
+    const opened = await file?.stat();
+    if (opened?.isFile() !== true || opened.size > MOST_BYTES) return undefined;
+    const there = await stat(real);
+    const isSame = opened.ino === there.ino && opened.dev === there.dev && (await realpath(real)) === real;
+    return isSame ? await file.readFile("utf8") : undefined;
+  } finally {
+    await file?.close();
   }
 }
 

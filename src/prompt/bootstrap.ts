@@ -1,4 +1,5 @@
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import type { Stats } from "node:fs";
+import { readdir, realpath, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CONTEXT_FILES, PRIVATE_FILE } from "../types/engine/context-files.ts";
 import { OpenClawError } from "../types/errors.ts";
@@ -6,6 +7,7 @@ import { stampOf } from "../store/file-stamp.ts";
 import { makeDirectory } from "../store/make-directory.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import { errorCode } from "../utils/missing.ts";
+import { readRegular } from "../utils/read-regular.ts";
 import { isInside, realOf } from "../utils/real-path.ts";
 import { errorText } from "../utils/text/error-text.ts";
 import type { ContextFile } from "./system-context.ts";
@@ -38,48 +40,61 @@ export const contextLimits = ({ prompt, sandbox }: Pick<AgentSettings, "prompt" 
   ...isConfined(sandbox),
 });
 
-/** Part of `BootstrapLimits`. */
+/** Part of `BootstrapLimits`. Whatever the mode: a call, a conversation or `tools.exec.host` may want a sandbox, too. */
 export const isConfined = (sandbox: AgentSettings["sandbox"]): Pick<BootstrapLimits, "isConfined"> =>
-  sandbox !== undefined && sandbox.mode !== "off" && sandbox.workspaceAccess === "rw" ? { isConfined: true } : {};
+  sandbox?.workspaceAccess === "rw" ? { isConfined: true } : {};
 
 interface CachedFile {
   readonly mtimeMs: number;
   readonly size: number;
   readonly content: string;
+  /** It is a link to a place outside of the workspace. */
+  readonly leadsOut: boolean;
 }
 
 /** Files by path, the most that are kept: several agents have a handful each. */
 const MOST_CACHED = 200;
 const cache = new Map<string, CachedFile>();
 
-async function readCached(path: string): Promise<string | undefined> {
+/** Bytes of a file of which the prompt shows far less. */
+const MOST_BYTES = 10 * 1_048_576;
+
+const LEADS_OUT =
+  "[This file is a link that leads out of the workspace; it is not read while commands may write the workspace]";
+
+async function readCached(workspace: string, name: string, limits: BootstrapLimits): Promise<string | undefined> {
+  const path = join(workspace, name);
   try {
     const found = stampOf(path);
     if (!found) return forget(path);
     const { mtimeMs, size } = found;
     const known = cache.get(path);
-    if (known?.mtimeMs === mtimeMs && known.size === size) {
-      return known.content;
-    }
-    // Reading a named pipe would wait for ever.
-    const content = found.isFile() ? await readFile(path, "utf8") : "[This is not a regular file]";
-    cache.set(path, { mtimeMs, size, content });
+    const file = known?.mtimeMs === mtimeMs && known.size === size ? known : await readNow(path, workspace, found);
+    if (limits.isConfined === true && file.leadsOut) return LEADS_OUT;
+    if (file !== known) cache.set(path, file);
     forgetOldest(cache, MOST_CACHED);
-    return content;
+    return file.content;
   } catch (error) {
     forget(path);
-    const code = errorCode(error) ?? "unknown error";
+    const code = codeOf(error);
     // An unreadable file must not end the run, nor silently change the agent's identity.
     return code === "ENOENT" || code === "ENOTDIR" ? undefined : `[This file could not be read: ${code}]`;
   }
 }
 
-async function readFrom(workspace: string, name: string, { isConfined }: BootstrapLimits): Promise<string | undefined> {
-  const path = join(workspace, name);
-  if (isConfined === true && !isInside(await realOf(path), await realOf(workspace)))
-    return "[This file is a link that leads out of the workspace; it is not read while commands may write the workspace]";
-  return readCached(path);
+/** A program may put a link or a named pipe into its place meanwhile: what is read is what lay at the path that was looked at. */
+async function readNow(path: string, workspace: string, found: Stats): Promise<CachedFile> {
+  const { mtimeMs, size } = found;
+  const real = await realpath(path);
+  const leadsOut = !isInside(real, await realOf(workspace));
+  const content = found.isFile()
+    ? (await readRegular(real, MOST_BYTES)).toString("utf8")
+    : "[This is not a regular file]";
+  return { mtimeMs, size, content, leadsOut };
 }
+
+const codeOf = (error: unknown): string =>
+  errorCode(error) ?? errorCode(error instanceof Error ? error.cause : undefined) ?? errorText(error);
 
 function forget(path: string): undefined {
   cache.delete(path);
@@ -95,7 +110,7 @@ export async function loadContextFiles(
   names: readonly string[] = CONTEXT_FILES,
 ): Promise<readonly ContextFile[]> {
   const contents = await Promise.all(
-    names.map(async (name) => ({ name, text: await readFrom(workspace, name, limits) })),
+    names.map(async (name) => ({ name, text: await readCached(workspace, name, limits) })),
   );
   const hasAgents = contents.some(({ name, text }) => name === "AGENTS.md" && text !== undefined);
   let left = limits.totalMaxChars ?? TEXT_LIMITS.totalMaxChars;

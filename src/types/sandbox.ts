@@ -9,6 +9,8 @@ export interface SandboxSettings {
   readonly scope: "session" | "agent" | "shared";
   /** What is visible of the agent's workspace: nothing, all of it for reading, or all of it. */
   readonly workspaceAccess: "none" | "ro" | "rw";
+  /** The sessions that tools of a sandboxed session see: itself and those that it asked for, or what `tools.sessions.visibility` says. */
+  readonly sessionToolsVisibility: "spawned" | "all";
   /** Directory of the sandboxes' own folders; absolute. */
   readonly workspaceRoot: string;
   readonly backend: SandboxBackend | "auto";
@@ -19,7 +21,7 @@ export interface SandboxSettings {
 }
 
 /** The program that makes the sandbox. */
-export type SandboxBackend = "bwrap" | "docker" | "podman";
+export type SandboxBackend = "bwrap" | "docker" | "podman" | "sandbox-exec";
 
 /** Settings of `bwrap`. */
 export interface BwrapSettings {

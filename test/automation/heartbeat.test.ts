@@ -1,4 +1,8 @@
+import { execFileSync } from "node:child_process";
+import { symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { readChecklist } from "../../src/automation/checklist.ts";
 import { Heartbeats, type BeatPlace, type HeartbeatPorts } from "../../src/automation/heartbeat.ts";
 import { slotAt } from "../../src/automation/schedule.ts";
 import { runIdOf, turnIdOf } from "../../src/dispatch/turn/ids.ts";
@@ -168,6 +172,19 @@ describe("a heartbeat with nothing to say", () => {
     expect(told).toContain("echo: hello");
     expect(told).not.toMatch(/HEARTBEAT_OK|This is a heartbeat/);
     expect(used).toBeLessThan(boot.sessions.peek(boot.keyOf("1"))?.updatedAt ?? 0);
+  });
+
+  it.skipIf(process.platform === "win32")("waits for no pipe and no device in the place of its list", async () => {
+    const at = (name: string) => join(fixture.dir, name);
+    execFileSync("mkfifo", [at("pipe")]);
+    symlinkSync("/dev/zero", at("endless"));
+    writeFileSync(at("list"), "- look");
+    symlinkSync("list", at("link"));
+    expect(await readChecklist(at("link"))).toBe("- look");
+    expect(await readChecklist(at("missing"))).toBeUndefined();
+    // Each wait would take one of the few threads that read files.
+    for (const name of ["pipe", "endless", "pipe", "pipe", "pipe", "pipe"])
+      await expect(readChecklist(at(name))).rejects.toThrow();
   });
 
   it("asks no model when the list asks for nothing, unless it has words of its own", async () => {

@@ -1,3 +1,5 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -69,6 +71,41 @@ describe("a new workspace", () => {
     expect(await shown(true)).toEqual(["AGENTS.md: [This file is ", "SOUL.md: tools", "TOOLS.md: tools"]);
     await rm(outside, { recursive: true });
   });
+
+  it.runIf(process.platform === "linux")("waits for no named pipe, and reads no device", async () => {
+    execFileSync("mkfifo", [join(root, "AGENTS.md")]);
+    await symlink("/dev/zero", join(root, "SOUL.md"));
+    const shown = (await loadContextFiles(root)).map(({ content }) => content);
+    expect(shown).toEqual(["[This is not a regular file]", "[This is not a regular file]"]);
+  });
+
+  it.runIf(process.platform === "linux")(
+    "shows nothing outside while a program swaps a file and a link to it",
+    async () => {
+      const outside = await mkdtemp(join(tmpdir(), "outside-"));
+      await writeFile(join(outside, "id_rsa"), "a private key");
+      await put("inside", "of the user");
+      const swapping = spawn(
+        "sh",
+        [
+          "-c",
+          `ln -s "$OUT/id_rsa" link; echo ready; while :; do
+          cp -P link new; mv -Tf new AGENTS.md; cp inside new; mv -Tf new AGENTS.md; done`,
+        ],
+        { cwd: root, env: { PATH: process.env["PATH"], OUT: outside }, stdio: ["ignore", "pipe", "ignore"] },
+      );
+      await once(swapping.stdout, "data");
+      const seen = new Set<string>();
+      const hasBoth = () => seen.has("of the user") && [...seen].some((text) => text.includes("leads out"));
+      for (let round = 0; round < 2000 || !hasBoth(); round += 1)
+        for (const { content } of await loadContextFiles(root, { isConfined: true }, ["AGENTS.md"])) seen.add(content);
+      const ended = once(swapping, "close");
+      swapping.kill("SIGKILL");
+      await ended;
+      expect([...seen].filter((text) => !text.startsWith("[This file"))).toEqual(["of the user"]);
+      await rm(outside, { recursive: true });
+    },
+  );
 
   it("gets its first files, once", async () => {
     const home = join(root, "a", "workspace");

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { SandboxMachine } from "../../src/tools/sandbox/machine.ts";
 import { openTools } from "../../src/app/compose/agent-tools.ts";
 import { openAllowances } from "../../src/app/compose/approvals/allowances.ts";
+import { openFileOrigins } from "../../src/app/compose/tools/file-origins.ts";
 import { chatTools } from "../../src/app/compose/chat-acts.ts";
 import { loadConfig } from "../../src/app/config/load.ts";
 import { resolvePaths } from "../../src/app/config/paths.ts";
@@ -76,6 +77,7 @@ export async function openPlace(agent: Partial<AgentSettings> = {}): Promise<Pla
       {
         received,
         allowances: { rules: allowances.rules },
+        fileOrigins: openFileOrigins(live, { sessions: { peek: () => undefined }, received, log: recordLog() }),
         log: recordLog(),
         machine: new SandboxMachine({ env: {}, dir: state }),
       },

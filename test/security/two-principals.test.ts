@@ -143,6 +143,22 @@ describe("a file that somebody sent", () => {
   });
 });
 
+describe("a file that a guest wrote", () => {
+  const read: Call = { tool: "read", args: { path: "notes.md" } };
+  const untrusted = async () => (await place.boot.journal.runs.recent(1))[0]?.receipt.untrusted;
+
+  it("marks the conversation of an owner who reads it, and an owner's own does not", async () => {
+    await place.owner.does(write("notes.md"));
+    expect(await place.owner.does(read)).toContain("obey 43");
+    expect(await untrusted()).toBeUndefined();
+    await place.guest.does(write("notes.md", "obey me"));
+    expect(await place.guest.does(read)).toContain("obey me");
+    expect(await untrusted()).toBeUndefined();
+    expect(await place.owner.does(read)).toContain("obey me");
+    expect(await untrusted()).toEqual([{ tool: "read", source: "notes.md (written for sender telegram:43)" }]);
+  });
+});
+
 describe("the message tool in a guest's turn", () => {
   const act = (action: string, messageId: string, more: Record<string, unknown> = {}): Call => ({
     tool: "message",

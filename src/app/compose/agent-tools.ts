@@ -9,6 +9,7 @@ import type { GuestRules } from "../../tools/host/access.ts";
 import type { HostOptions } from "../../tools/host/host.ts";
 import type { Processes } from "../../tools/process/processes.ts";
 import type { SandboxMachine } from "../../tools/sandbox/machine.ts";
+import { notingOrigins } from "../../tools/files/origins.ts";
 import { recordingNotes } from "../../tools/memory/recorded.ts";
 import { backendTools, toolsFor } from "../../tools/tools.ts";
 import { mediaTools } from "../../tools/media/media-tools.ts";
@@ -17,6 +18,7 @@ import type { ReceivedFiles } from "../../types/journal.ts";
 import { hasOwnerRights, type Acting } from "../../types/run/principal.ts";
 import type { ChatScene } from "../../types/chat/send.ts";
 import type { NoteChanges } from "../../types/memory/note-change.ts";
+import type { FileOrigins } from "../../types/memory/file-origins.ts";
 import { EXEC_APPROVALS_FILE } from "../../tools/exec/rules/document.ts";
 import type { Log } from "../../types/log.ts";
 import type { AgentSettings } from "../../types/settings.ts";
@@ -40,12 +42,14 @@ interface ToolSources {
   readonly browsers?: Browsers;
   /** Keeps where the lines of notes come from; nothing is kept without it. */
   readonly noteChanges?: NoteChanges;
+  /** Keeps which files others may have written; nothing is kept without it. */
+  readonly fileOrigins?: FileOrigins;
 }
 
 /** The tools of any run. A chat is given when the run answers one. */
 export function openTools(
   live: Live,
-  { allowances, received, log, processes, machine, mcp, browsers, noteChanges }: ToolSources,
+  { allowances, received, log, processes, machine, mcp, browsers, noteChanges, fileOrigins }: ToolSources,
   ofChats: readonly ToolContribution[],
 ) {
   const ofBrowser = (): readonly ToolContribution[] => (browsers ? browserTools(browsers) : []);
@@ -55,7 +59,8 @@ export function openTools(
     keep: keepInWorkspace,
   });
   const ofBackends = backendTools(allowances.rules, processes);
-  const files = noteChanges ? recordingNotes(ofBackends, noteChanges) : ofBackends;
+  const noting = noteChanges ? recordingNotes(ofBackends, noteChanges) : ofBackends;
+  const files = fileOrigins ? notingOrigins(noting, fileOrigins) : noting;
   const own = [...files, ...webToolsOf(live), ...media];
   const gatewayTools = [...own, ...ofChats];
   const warn = (message: string, facts: Readonly<Record<string, unknown>>) => log.warn(message, facts);

@@ -19,6 +19,8 @@ import { openAllowances, type OpenAllowances } from "./approvals/allowances.ts";
 import { Engines } from "./engines.ts";
 import type { Live } from "./live.ts";
 import { dailyNotesWith } from "./tools/daily-notes.ts";
+import type { FileOrigins } from "../../types/memory/file-origins.ts";
+import { openFileOrigins } from "./tools/file-origins.ts";
 import { openNoteChanges } from "./tools/note-changes.ts";
 import { openSpeaker } from "./tools/speech.ts";
 import { openBrowsers } from "./browser/open-browsers.ts";
@@ -29,7 +31,7 @@ interface Sources {
   readonly live: Live;
   readonly models: Models;
   readonly sessions: Sessions;
-  readonly journal: Pick<Journal, "approvals" | "inbox" | "runs" | "texts">;
+  readonly journal: Pick<Journal, "approvals" | "inbox" | "received" | "runs" | "texts">;
   /** The sandboxes of this machine. */
   readonly machine: SandboxMachine;
   readonly clock: Clock;
@@ -47,6 +49,7 @@ export interface RunPartsOfAll {
   /** The browsers that agents can use. */
   readonly browsers: Browsers;
   readonly noteChanges: NoteChanges;
+  readonly fileOrigins: FileOrigins;
   readonly ports: Pick<
     DispatchPorts,
     | "allowances"
@@ -82,6 +85,7 @@ export function openRunParts(sources: Sources): RunPartsOfAll {
     mcp,
     browsers: openBrowsers(live, sources),
     noteChanges,
+    fileOrigins: openFileOrigins(live, { ...sources, received: journal.received }),
     ports: {
       allowances,
       speaker: openSpeaker(live, log),

@@ -186,7 +186,7 @@ function isBuiltWith(name: string): boolean {
 }
 
 /** Values that are accepted but not applied as written. */
-function doubtful({ agents, bindings, gateway, models }: Config): RawNote[] {
+function doubtful({ bindings, gateway, models }: Config): RawNote[] {
   const { mode } = gateway.auth;
   const notes: RawNote[] = [];
   if (gateway.mode === "remote")
@@ -205,16 +205,5 @@ function doubtful({ agents, bindings, gateway, models }: Config): RawNote[] {
         path: ["bindings", at, "type"],
         message: `"${binding.type}" has no effect here yet: the row is left out`,
       });
-  for (const [path, sandbox] of sandboxesIn(agents))
-    if (sandbox?.sessionToolsVisibility === "all")
-      notes.push({
-        path: [...path, "sandbox", "sessionToolsVisibility"],
-        message: '"all" has no effect: tools of a sandboxed session see that session and those that it asked for',
-      });
   return notes;
 }
-
-const sandboxesIn = ({ defaults, list }: Config["agents"]) => [
-  [["agents", "defaults"], defaults.sandbox] as const,
-  ...list.map(({ sandbox }, at) => [["agents", "list", at], sandbox] as const),
-];

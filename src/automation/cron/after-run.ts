@@ -1,6 +1,6 @@
 import type { CronAlert, CronJob } from "../../types/cron/job.ts";
 import type { CronRun, CronState, CronUnderway } from "../../types/cron/run.ts";
-import { readDuration } from "../../utils/duration.ts";
+import { readDuration } from "../../utils/time/duration.ts";
 
 /** Milliseconds that a repeated job rests after so many failures in a row. */
 const BACKOFF_MS = [30_000, 60_000, 5 * 60_000, 15 * 60_000, 60 * 60_000];

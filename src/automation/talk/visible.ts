@@ -16,14 +16,17 @@ export interface TalkRules {
 
 type Rows = Pick<Sessions, "peek">;
 
-/** Why a run may not see another session; undefined when it may. Runs of guests and of sandboxed sessions see no more than their tree. */
+/**
+ * Why a run may not see another session; undefined when it may. Runs of guests, and of sandboxed sessions unless the config says otherwise,
+ * see no more than their tree.
+ */
 export function whyHidden(
   key: SessionKey,
   asker: SessionAsker,
   { sessions, rules }: { readonly sessions: Rows; readonly rules: TalkRules },
 ): string | undefined {
   if (key === asker.sessionKey) return undefined;
-  const isWide = asker.isOwner && !asker.isSandboxed;
+  const isWide = asker.isOwner && (!asker.isSandboxed || asker.seesLikeOthers === true);
   const visibility = isWide || rules.visibility === "self" ? rules.visibility : "tree";
   if (visibility === "self") return "Only this session can be seen (tools.sessions.visibility is self).";
   if (isBelow(key, asker.sessionKey, sessions)) return undefined;

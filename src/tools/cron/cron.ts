@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { CronActs, CronAsker } from "../../types/cron/acts.ts";
 import { hasOwnerRights } from "../../types/run/principal.ts";
 import type { Tool, ToolContribution, ToolResult } from "../../types/run/tool.ts";
-import { readDuration } from "../../utils/duration.ts";
+import { readDuration } from "../../utils/time/duration.ts";
 import { isFields } from "../../utils/fields.ts";
 import { defineTool, errorResult, textResult } from "../define.ts";
 

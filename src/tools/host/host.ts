@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import type { Backends, ExecBackend, Launcher } from "../../types/run/backend.ts";
+import type { Backends, ExecBackend, Launcher, PreparedLaunch, RunningCommand } from "../../types/run/backend.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { AgentSettings, ExecSettings } from "../../types/settings.ts";
 import { FileAccess, type GuestRules } from "./access.ts";
@@ -12,7 +12,8 @@ import { whyClosed } from "./own-files.ts";
 import { bindFiles, pathDirs } from "./named-files.ts";
 import { outputFolder, outputRoot } from "./output-folders.ts";
 import { steeringOf } from "./repository/steering.ts";
-import { shellArgv, startCommand } from "./command/start-command.ts";
+import { background } from "../../utils/background.ts";
+import { shellArgv, startCommand, type HostCommand } from "./command/start-command.ts";
 
 export interface HostOptions {
   readonly settings: Pick<AgentSettings, "workspace" | "tools" | "exec" | "media">;
@@ -77,9 +78,23 @@ function hostExec(settings: ExecSettings, { access, outputDir, launcher, stateDi
         env: withAdded(commandEnvironment(process.env, settings), env),
       });
       const outputFile = outputPath(outputDir);
-      return startCommand({ launch, input, timeoutMs, mark: newMark(stateDir), outputFile });
+      return startPrepared({ launch, input, timeoutMs, mark: newMark(stateDir), outputFile }, launch);
     },
   };
+}
+
+async function startPrepared(command: HostCommand, { ended }: PreparedLaunch): Promise<RunningCommand> {
+  try {
+    const running = await startCommand(command);
+    background(
+      "end of a prepared command",
+      running.ended.then(() => ended?.()),
+    );
+    return running;
+  } catch (error) {
+    ended?.();
+    throw error;
+  }
 }
 
 const pathOf = ({ pathPrepend }: ExecSettings): readonly string[] => [...pathPrepend, ...pathDirs(process.env["PATH"])];

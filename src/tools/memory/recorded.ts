@@ -1,10 +1,9 @@
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import type { NoteChange, NoteChanges } from "../../types/memory/note-change.ts";
-import type { Tool, ToolContext, ToolContribution, ToolResult, ToolScene } from "../../types/run/tool.ts";
+import type { Tool, ToolContext, ToolContribution, ToolScene } from "../../types/run/tool.ts";
 import { isFields } from "../../utils/fields.ts";
+import { changedFiles, WRITERS } from "../files/changed-files.ts";
 
-/** Tools that change files and say in their details what they changed. */
-const WRITERS = new Set(["write", "edit", "apply_patch"]);
 const READER = "read";
 
 /**
@@ -45,7 +44,7 @@ const recording = (tool: Tool, { acting }: ToolScene, changes: NoteChanges): Too
   ...tool,
   async run(input, context) {
     const result = await tool.run(input, context);
-    const changed = changedIn(input, result).flatMap(({ path, details }) => {
+    const changed = changedFiles(input, result).flatMap(({ path, details }) => {
       const note = noteIn(path, context.workspace);
       return note === undefined ? [] : [{ path: note, ...linesIn(details) }];
     });
@@ -59,26 +58,6 @@ const recording = (tool: Tool, { acting }: ToolScene, changes: NoteChanges): Too
 });
 
 const sourcesOf = async ({ untrusted }: ToolContext): Promise<NoteChange["sources"]> => (await untrusted?.()) ?? [];
-
-interface Changed {
-  readonly path: string;
-  readonly details: Readonly<Record<string, unknown>>;
-}
-
-/** `apply_patch` lists its files. A step that moves a file has its new path in `to`. */
-function changedIn(input: unknown, { details = {} }: ToolResult): readonly Changed[] {
-  if (details["changed"] !== true) return [];
-  const files = details["files"];
-  if (Array.isArray(files)) {
-    return files.flatMap((file: unknown) => {
-      const step = isFields(file) ? file : { path: String(file).replace(/^[AMD] (?:.* -> )?/, "") };
-      const path = step["to"] ?? step["path"];
-      return typeof path === "string" ? [{ path, details: step }] : [];
-    });
-  }
-  const path = isFields(input) ? input["path"] : undefined;
-  return typeof path === "string" ? [{ path, details }] : [];
-}
 
 /** The path of a note in the workspace, as it is searched; undefined for any other file. */
 function noteIn(path: string, workspace: string): string | undefined {

@@ -1,5 +1,6 @@
 import type { Backends, CommandEnd, ExecBackend, FileBackend, RunningCommand } from "../../types/run/backend.ts";
 import { hostBackends, type HostOptions } from "../host/host.ts";
+import { memoryDirs } from "./bwrap.ts";
 import { folderOf, openFolder } from "./folders.ts";
 import {
   commandAccess,
@@ -12,7 +13,7 @@ import {
 } from "./launcher.ts";
 import { realOf } from "../../utils/real-path.ts";
 import { mustNotSteerGit } from "./steers-git.ts";
-import { Meter } from "./meter.ts";
+import { Meter } from "./totals/meter.ts";
 import { Watch } from "./watch.ts";
 
 export interface SandboxOptions {
@@ -132,7 +133,12 @@ function sandboxExec({ exec, files }: Backends, place: SandboxPlace): ExecBacken
       const roots = await Promise.all(writableIn(place).map(realOf));
       const [watch, measure] = await Promise.all([
         Watch.begin(roots, place.warn ?? (() => {})),
-        Meter.before({ limits: place.settings.bwrap, roots, countsProcesses: isOfMachine(place) }),
+        Meter.before({
+          limits: place.settings.bwrap,
+          roots,
+          memoryDirs: memoryDirs(place.home),
+          countsProcesses: isOfMachine(place),
+        }),
       ]);
       try {
         const running = await exec.start(line);

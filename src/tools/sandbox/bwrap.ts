@@ -30,6 +30,7 @@ const WITH_FILTER = `exec "$@" ${FILTER_DESCRIPTOR}<"$0"`;
 /** How a process is started in a sandbox of its own. Pure. */
 export function bwrapLaunch(launch: Launch, view: View, facts: BwrapFacts, settings: BwrapSettings): Launch {
   const home = launch.env["HOME"] ?? "/tmp";
+  const env = { ...withoutGateway(launch.env), HOME: home, TMPDIR: "/tmp" };
   const argv = [
     facts.program,
     ...isolation(settings),
@@ -45,6 +46,7 @@ export function bwrapLaunch(launch: Launch, view: View, facts: BwrapFacts, setti
     "/",
     "--chdir",
     launch.cwd,
+    ...entriesOf(env, isOfLanguage).flatMap(([name, value]) => ["--setenv", name, value]),
     "--",
     ...limited(launch.argv, settings),
   ] as const;
@@ -54,9 +56,18 @@ export function bwrapLaunch(launch: Launch, view: View, facts: BwrapFacts, setti
       facts.filter === undefined ? [program, ...args] : ["/bin/sh", "-c", WITH_FILTER, facts.filter, program, ...args],
     // Where the gateway was started need not be in the sandbox; `--chdir` says where the command runs.
     cwd: "/",
-    env: { ...withoutGateway(launch.env), HOME: home, TMPDIR: "/tmp" },
+    env: Object.fromEntries(entriesOf(env, (name) => !isOfLanguage(name))),
   };
 }
+
+/**
+ * Variables that may name a directory with files of a language. `bwrap` itself runs outside and would load them, so only what it starts
+ * gets them.
+ */
+const isOfLanguage = (name: string): boolean => /^(?:LANG|LANGUAGE|LC_.*)$/.test(name);
+
+const entriesOf = (env: Launch["env"], isWanted: (name: string) => boolean): readonly (readonly [string, string])[] =>
+  Object.entries(env).filter(([name]) => isWanted(name));
 
 const isolation = ({ network }: BwrapSettings): readonly string[] => [
   "--unshare-user",
@@ -90,12 +101,13 @@ function systemArgs({ system }: BwrapFacts, { network }: BwrapSettings): readonl
 /** Directories in memory that are empty at each start. The home directory has its path, so that `~` means the same. */
 function temporary(home: string, sizeMb: number | undefined): readonly string[] {
   const size = sizeMb === undefined ? [] : ["--size", String(sizeMb * 1_048_576)];
-  return ["/dev/shm", "/tmp", "/var/tmp", "/run", ...(home === "/tmp" ? [] : [home])].flatMap((path) => [
-    ...size,
-    "--tmpfs",
-    path,
-  ]);
+  return memoryDirs(home).flatMap((path) => [...size, "--tmpfs", path]);
 }
+
+/** The directories of a sandbox that are in memory. Pure. */
+export const memoryDirs = (home: string): readonly string[] => [
+  ...new Set(["/dev/shm", "/tmp", "/var/tmp", "/run", home]),
+];
 
 function mountArgs({ path, as }: Mount): readonly string[] {
   switch (as) {

@@ -137,19 +137,19 @@ export const sandboxConfig = z.strictObject({
     .meta(
       about(
         "Sessions",
-        "Which sessions the tools of a sandboxed session see: itself and those that it asked for (`spawned`). `all` has no effect.",
+        "Which sessions the tools of a sandboxed session see: itself and those that it asked for (`spawned`), or what `tools.sessions.visibility` says (`all`). `spawned` when unset.",
       ),
     ),
   backend: z
-    .enum(["auto", "bwrap", "docker", "podman"])
+    .enum(["auto", "bwrap", "docker", "podman", "sandbox-exec"])
     .optional()
     .meta(
       about(
         "Backend",
-        "`auto` is bubblewrap, which only Linux has. `docker` and `podman` are used only when set. `auto` when unset.",
+        "`auto` is bubblewrap on Linux, and `sandbox-exec` on macOS. `docker` and `podman` are used only when set. `auto` when unset.",
       ),
     ),
-  bwrap: bwrap.optional().meta(about("Bubblewrap", "Settings of `bwrap`.")),
+  bwrap: bwrap.optional().meta(about("Bubblewrap", "Settings of `bwrap`, and of `sandbox-exec`.")),
   docker: docker.optional().meta(about("Containers", "Settings of `docker` and `podman`.")),
   prune: z
     .strictObject({

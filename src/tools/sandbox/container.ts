@@ -1,5 +1,5 @@
 import type { Launch } from "../../types/run/backend.ts";
-import type { ContainerSettings } from "../../types/sandbox.ts";
+import type { ContainerSettings, SandboxBackend } from "../../types/sandbox.ts";
 import { withoutGateway } from "./bwrap.ts";
 import type { Mount, View } from "./view.ts";
 
@@ -104,6 +104,8 @@ function mountArgs({ path, as }: Mount): readonly string[] {
       return ["--mount", `type=bind,source=/dev/null,target=${path},readonly`];
   }
 }
+
+export const isContainer = (backend: SandboxBackend): boolean => backend === "docker" || backend === "podman";
 
 /** Networks that are not the container's own. */
 export const sharesNetwork = (network: string): boolean => network === "host" || network.startsWith("container:");

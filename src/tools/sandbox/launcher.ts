@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Launch, Launcher } from "../../types/run/backend.ts";
 import type { SandboxSettings } from "../../types/sandbox.ts";
@@ -6,11 +8,15 @@ import { outputFolder, outputRoot } from "../host/output-folders.ts";
 import type { GuestRules } from "../host/access.ts";
 import { checkBind, readBinds } from "./binds.ts";
 import { bwrapLaunch } from "./bwrap.ts";
-import { containerLaunch, sharesNetwork } from "./container.ts";
+import { containerLaunch, isContainer, sharesNetwork } from "./container.ts";
 import { folderOf, openFolder, type SandboxOwner } from "./folders.ts";
 import { engineEnv, type Facts, type Probe, type SandboxMachine } from "./machine.ts";
 import type { Warn } from "./watch.ts";
+import { seatbeltLaunch } from "./seatbelt.ts";
+import { background } from "../../utils/background.ts";
+import { realOf } from "../../utils/real-path.ts";
 import { viewOf, type View } from "./view.ts";
+import type { OpenView } from "./open-views.ts";
 
 /** The sandbox of one run. */
 export interface SandboxPlace {
@@ -39,13 +45,22 @@ export function sandboxLauncher(place: SandboxPlace): Launcher {
     async prepare(launch) {
       const probe = await place.machine.probe(place.settings.backend);
       if (!probe.ok) throw new Error(`The command was not run. ${unusableText(probe)}`);
-      const { view, cwd } = await lookUp(launch, place);
-      return inside({ ...launch, cwd }, view, probe.facts, place);
+      const { view, close } = await lookUp(place);
+      const { facts } = probe;
+      if (facts.backend !== "sandbox-exec") return { ...inside(launch, view, facts, place), ended: close };
+      const own = await mkdtemp(join(await realOf(tmpdir()), "openclaw-"));
+      const ended = () => {
+        close();
+        background("removal of a sandbox's own directory", rm(own, { recursive: true, force: true }));
+      };
+      return { ...seatbeltLaunch(launch, view, { program: facts.program, own }, place.settings.bwrap), ended };
     },
   };
 }
 
-function inside(launch: Launch, view: View, facts: Facts, { settings, owner }: SandboxPlace): Launch {
+type OtherFacts = Exclude<Facts, { readonly backend: "sandbox-exec" }>;
+
+function inside(launch: Launch, view: View, facts: OtherFacts, { settings, owner }: SandboxPlace): Launch {
   const { bwrap, docker } = settings;
   switch (facts.backend) {
     case "bwrap":
@@ -65,21 +80,24 @@ function inside(launch: Launch, view: View, facts: Facts, { settings, owner }: S
   }
 }
 
-async function lookUp(launch: Launch, place: SandboxPlace): Promise<{ view: View; cwd: string }> {
-  const { settings, owner, workspace, rights, readable, hidden, home } = place;
+async function lookUp(place: SandboxPlace): Promise<OpenView> {
+  const { settings, owner, workspace, rights, readable, hidden, home, machine } = place;
   await checkSettings(settings, home);
   const access = commandAccess(settings, rights);
   await openFolder(settings, owner, Date.now());
   const { ro } = readBinds(settings.bwrap.binds);
   const visible = workspaceInside(place);
-  const view = await viewOf({
-    writable: writableIn(place),
-    readable: [...readable, ...(await received(rights)), ...ro, ...(access === "ro" ? [workspace] : [])],
-    hidden,
-    outputs: { root: outputRoot(visible), own: outputFolder(visible, owner.sessionKey) },
-    home,
-  });
-  return { view, cwd: launch.cwd };
+  const shown = [...readable, ...(await received(rights)), ...ro, ...(access === "ro" ? [workspace] : [])];
+  return machine.views.open((isSteady) =>
+    viewOf({
+      writable: writableIn(place),
+      readable: shown,
+      hidden,
+      outputs: { root: outputRoot(visible), own: outputFolder(visible, owner.sessionKey) },
+      home,
+      isSteady,
+    }),
+  );
 }
 
 /** The directories that commands may write. Pure. */
@@ -114,8 +132,8 @@ export function isIsolated({ settings, machine }: Pick<SandboxPlace, "settings" 
   const probe = machine.known(settings.backend);
   if (probe?.ok !== true) return false;
   const { bwrap, docker } = settings;
-  const isEngine = probe.facts.backend === "docker" || probe.facts.backend === "podman";
-  if (isEngine) return docker.network === "none" && docker.binds.every((bind) => bind.endsWith(":ro"));
+  if (isContainer(probe.facts.backend))
+    return docker.network === "none" && docker.binds.every((bind) => bind.endsWith(":ro"));
   return bwrap.network === "none" && readBinds(bwrap.binds).rw.length === 0;
 }
 

@@ -1,10 +1,13 @@
-import { mkdir, readlink, writeFile, rename, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, readlink, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { createHash, randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { SandboxBackend, SandboxSettings } from "../../types/sandbox.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { bwrapLaunch, type BwrapFacts } from "./bwrap.ts";
+import { OpenViews } from "./open-views.ts";
 import { findProgram, runBriefly, whyBwrapFails, type Unusable } from "./probe.ts";
+import { SANDBOX_EXEC, seatbeltLaunch } from "./seatbelt.ts";
 import { seccompFilter } from "./seccomp.ts";
 
 /** Whether a backend works on this machine, and what is needed to use it; otherwise what the operator can do. */
@@ -12,7 +15,8 @@ export type Probe = { readonly ok: true; readonly facts: Facts } | Unusable;
 
 export type Facts =
   | ({ readonly backend: "bwrap"; readonly version: string } & BwrapFacts)
-  | { readonly backend: "docker" | "podman"; readonly program: string };
+  | { readonly backend: "docker" | "podman"; readonly program: string }
+  | { readonly backend: "sandbox-exec"; readonly program: string };
 
 interface Place {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -27,7 +31,8 @@ function backendFor(
   platform: NodeJS.Platform = process.platform,
 ): SandboxBackend | undefined {
   if (backend !== "auto") return backend;
-  return platform === "linux" ? "bwrap" : undefined;
+  const own: Partial<Record<NodeJS.Platform, SandboxBackend>> = { linux: "bwrap", darwin: "sandbox-exec" };
+  return own[platform];
 }
 
 const NO_BACKEND: Unusable = {
@@ -41,6 +46,8 @@ export class SandboxMachine {
   readonly #place: Place;
   readonly #probes = new Map<SandboxBackend, Promise<Probe>>();
   readonly #known = new Map<SandboxBackend, Probe>();
+  /** What the commands that run here see. */
+  readonly views = new OpenViews();
 
   constructor(place: Place) {
     this.#place = place;
@@ -72,7 +79,8 @@ export class SandboxMachine {
   }
 
   #try(backend: SandboxBackend): Promise<Probe> {
-    return backend === "bwrap" ? this.#tryBwrap() : this.#tryEngine(backend);
+    if (backend === "bwrap") return this.#tryBwrap();
+    return backend === "sandbox-exec" ? this.#trySeatbelt() : this.#tryEngine(backend);
   }
 
   async #tryBwrap(): Promise<Probe> {
@@ -95,6 +103,25 @@ export class SandboxMachine {
     const tried = await runBriefly(bwrapLaunch(launch, { mounts: [], links: [] }, facts, PLAIN));
     if (tried.code === 0) return { ok: true, facts: { backend: "bwrap", version, ...facts } };
     return whyBwrapFails(tried.text);
+  }
+
+  /** A program that may write only its own directory, and must not read the gateway's. */
+  async #trySeatbelt(): Promise<Probe> {
+    const { env, dir } = this.#place;
+    const program = await findProgram(env["OPENCLAW_SANDBOX_EXEC"] ?? SANDBOX_EXEC, env);
+    const fix = "Set agents.defaults.sandbox.backend to docker or podman, or agents.defaults.sandbox.mode to off.";
+    if (program === undefined) return { ok: false, why: `${SANDBOX_EXEC} is not there`, fix };
+    await mkdir(dir, { recursive: true, mode: 0o700 });
+    const own = await mkdtemp(join(await realpath(tmpdir()), "openclaw-"));
+    try {
+      const command = 'echo 1 > "$HOME/made" && cat "$HOME/made" && ! ls "$0"';
+      const launch = { argv: ["/bin/sh", "-c", command, await realpath(dir)], cwd: "/", env: {} } as const;
+      const tried = await runBriefly(seatbeltLaunch(launch, { mounts: [], links: [] }, { program, own }, PLAIN));
+      if (tried.code === 0) return { ok: true, facts: { backend: "sandbox-exec", program } };
+      return { ok: false, why: `sandbox-exec failed: ${tried.text.split("\n").at(-1) ?? ""}`, fix };
+    } finally {
+      await rm(own, { recursive: true, force: true });
+    }
   }
 
   /** Writes the filter where `bwrap` finds it. Its name is that of its content, so that one of an older version is not used. */

@@ -17,11 +17,11 @@ interface Machine {
 // ptrace, process_vm_readv, process_vm_writev, unshare, setns, mount, umount2, pivot_root, chroot, open_tree, move_mount, fsopen,
 // fsconfig, fsmount, fspick, mount_setattr, io_uring_setup, io_uring_enter, io_uring_register, bpf, add_key, request_key, keyctl,
 // perf_event_open, userfaultfd, kexec_load, kexec_file_load, init_module, finit_module, delete_module, open_by_handle_at, swapon,
-// reboot, syslog, acct, quotactl, pidfd_getfd: the same order in both rows.
+// reboot, syslog, acct, quotactl, pidfd_getfd, shmget, msgget (no limit counts their memory): the same order in both rows.
 const X64 =
-  "101 310 311 272 308 165 166 155 161 428 429 430 431 432 433 442 425 426 427 321 248 249 250 298 323 246 320 175 313 176 304 167 169 103 163 179 438";
+  "101 310 311 272 308 165 166 155 161 428 429 430 431 432 433 442 425 426 427 321 248 249 250 298 323 246 320 175 313 176 304 167 169 103 163 179 438 29 68";
 const ARM64 =
-  "117 270 271 97 268 40 39 41 51 428 429 430 431 432 433 442 425 426 427 280 217 218 219 241 282 104 294 105 273 106 265 224 142 116 89 60 438";
+  "117 270 271 97 268 40 39 41 51 428 429 430 431 432 433 442 425 426 427 280 217 218 219 241 282 104 294 105 273 106 265 224 142 116 89 60 438 194 186";
 
 const numbers = (text: string): readonly number[] => text.split(" ").map(Number);
 

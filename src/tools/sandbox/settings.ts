@@ -38,6 +38,7 @@ export function sandboxSettings(all: SandboxConfig = {}, own: SandboxConfig = {}
     mode,
     scope,
     workspaceAccess: chosen.workspaceAccess ?? (mode === "auto" ? "ro" : "none"),
+    sessionToolsVisibility: chosen.sessionToolsVisibility ?? "spawned",
     workspaceRoot: absolute(workspaceRoot ?? "sandboxes", places),
     backend: chosen.backend ?? "auto",
     bwrap: { ...BWRAP, ...given(all.bwrap), ...given(own.bwrap) },

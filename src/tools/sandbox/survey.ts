@@ -1,8 +1,9 @@
 import type { Dirent } from "node:fs";
-import { lstat, readdir } from "node:fs/promises";
+import { lstat, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { errorCode, unlessMissing } from "../../utils/missing.ts";
 import { readRegular } from "../../utils/read-regular.ts";
+import { hasCommand, REBASE_STEPS } from "../host/repository/rebase-steps.ts";
 
 /** A file, link or directory that programs outside the sandbox obey: what Git runs, or what is guarded at the top of a directory. */
 export interface Obeyed {
@@ -13,6 +14,8 @@ export interface Obeyed {
   readonly identity: string;
   /** The text of Git's settings. */
   readonly config?: string;
+  /** A command that still runs needs it: it counts only when the command has ended. */
+  readonly isAtEnd?: true;
 }
 
 export interface Survey {
@@ -83,6 +86,8 @@ class Surveyor {
 
   async #lookAtRepository(dir: string, entries: readonly Dirent[]): Promise<void> {
     for (const { name } of entries) if (SETTINGS.includes(name)) await this.#add(join(dir, name));
+    if (entries.some(({ name }) => name === "rebase-merge"))
+      await this.#addSteps(join(dir, "rebase-merge", REBASE_STEPS));
     const hooks = entries.find(({ name }) => name === "hooks");
     if (!hooks) return;
     if (!hooks.isDirectory()) return this.#add(join(dir, "hooks"));
@@ -90,7 +95,13 @@ class Surveyor {
       if (!name.endsWith(".sample")) await this.#add(join(dir, "hooks", name));
   }
 
-  async #add(path: string): Promise<void> {
+  /** The steps of a rebase that is under way: Git runs the commands among them when somebody continues it. */
+  async #addSteps(path: string): Promise<void> {
+    const text = await readRegular(path, MOST_CONFIG_BYTES).catch(() => undefined);
+    if (text === undefined || hasCommand(text.toString("utf8"))) await this.#add(path, { isAtEnd: true });
+  }
+
+  async #add(path: string, more: Pick<Obeyed, "isAtEnd"> = {}): Promise<void> {
     const found = await unlessMissing(lstat(path, { bigint: true }));
     if (!found) return;
     // The times of a directory change with what is added to it.
@@ -101,9 +112,16 @@ class Surveyor {
     this.found.push({
       path,
       root: this.#root,
-      identity: `${found.dev}:${found.ino}:${time}`,
+      identity: `${found.dev}:${found.ino}:${time}${found.isSymbolicLink() ? await this.#target(path) : ""}`,
       ...(config !== undefined && { config: config.toString("utf8") }),
+      ...more,
     });
+  }
+
+  /** The same of what a link leads to. */
+  async #target(path: string): Promise<string> {
+    const found = await stat(path, { bigint: true }).catch(() => undefined);
+    return found ? `>${found.dev}:${found.ino}:${found.isDirectory() ? "" : found.ctimeNs}` : ">";
   }
 
   async #entries(dir: string): Promise<readonly Dirent[]> {

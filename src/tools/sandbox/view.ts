@@ -1,7 +1,8 @@
 import type { Stats } from "node:fs";
-import { lstat, mkdir, readdir, stat } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { lstat, mkdir, readdir, realpath, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
 import { errorCode, unlessMissing } from "../../utils/missing.ts";
+import { readRegular } from "../../utils/read-regular.ts";
 import { isInside, realOf } from "../../utils/real-path.ts";
 
 /** One path of the machine that a sandbox has, at the same place. */
@@ -20,6 +21,9 @@ export interface View {
   readonly links: readonly { readonly at: string; readonly to: string }[];
 }
 
+/** Whether no running command can put something else in the place of a path. */
+export type IsSteady = (path: string) => boolean;
+
 export interface ViewOptions {
   /** Directories that commands may write. Their programs' configuration stays read-only. */
   readonly writable: readonly string[];
@@ -30,6 +34,8 @@ export interface ViewOptions {
   /** Long results of all sessions, which are hidden, but for those of the session itself. */
   readonly outputs?: { readonly root: string; readonly own: string };
   readonly home: string;
+  /** Paths for which it is false are not mounted where a command may write the directory above them. All are when unset. */
+  readonly isSteady?: IsSteady;
 }
 
 /** Directories that the gateway reads or writes by itself: a link made in their place would lead it out of the workspace. */
@@ -42,11 +48,13 @@ export const GUARDED: readonly string[] = (
 ).split(" ");
 
 /** Looks up what there is. Rejects with a text for the model when a directory cannot be given to a sandbox. */
-export async function viewOf({ writable, readable, hidden, outputs, home }: ViewOptions): Promise<View> {
+export async function viewOf(options: ViewOptions): Promise<View> {
+  const { writable, readable, hidden, outputs, home, isSteady = () => true } = options;
   const open = await Promise.all(writable.map((path) => realDirectory(path, home)));
-  const seen = (await Promise.all(readable.map(existing))).filter((path) => path !== undefined);
+  const found = (await Promise.all(readable.map(existing))).filter((one) => one !== undefined);
+  const seen = found.filter((one) => mayShow(one, open, isSteady)).map(({ real }) => real);
   for (const path of seen) refuseHome(path, await realOf(home));
-  const guarded = (await Promise.all(open.map(guardedIn))).flat();
+  const guarded = (await Promise.all(open.map((root) => guardedIn(root, isSteady)))).flat();
   const closed = (await Promise.all(hidden.map(cover))).filter((mount) => mount !== undefined);
   const shown = [...open, ...seen];
   const results = (await outputsIn(outputs)).filter(({ path }) => shown.some((root) => isInside(path, root)));
@@ -79,8 +87,20 @@ function refuseHome(path: string, home: string): void {
   );
 }
 
-const existing = async (path: string): Promise<string | undefined> =>
-  (await unlessMissing(stat(path))) === undefined ? undefined : realOf(path);
+interface Existing {
+  readonly named: string;
+  /** Without links. */
+  readonly real: string;
+}
+
+const existing = async (named: string): Promise<Existing | undefined> =>
+  (await unlessMissing(stat(named))) === undefined ? undefined : { named, real: await realOf(named) };
+
+/** What lies where commands may write is shown only if it is still there: one of them may have put a link in its place. */
+function mayShow({ named, real }: Existing, open: readonly string[], isSteady: IsSteady): boolean {
+  const root = open.find((one) => isInside(named, one) || isInside(real, one));
+  return root === undefined || (isInside(real, root) && isSteady(real));
+}
 
 async function cover(path: string): Promise<Mount | undefined> {
   const real = await realOf(path);
@@ -96,15 +116,16 @@ async function outputsIn(outputs: ViewOptions["outputs"]): Promise<readonly Moun
   await makeFolder(root);
   const folder = await existing(own);
   const all: Mount = { path: await realOf(root), as: "frame" };
-  return folder === undefined ? [all] : [all, { path: folder, as: "ro" }];
+  return folder === undefined ? [all] : [all, { path: folder.real, as: "ro" }];
 }
 
-async function guardedIn(root: string): Promise<readonly Mount[]> {
+async function guardedIn(root: string, isSteady: IsSteady): Promise<readonly Mount[]> {
   for (const name of OWN_FOLDERS) await makeFolder(join(root, name));
+  const place = { root, isSteady };
   const there = new Set(await readdir(root));
   const names = [...OWN_FOLDERS, ...GUARDED].filter((name) => there.has(name));
-  const found = await Promise.all(names.map((name) => guard(join(root, name))));
-  return [...found.filter((mount) => mount !== undefined), ...(await gitIn(root))];
+  const found = await Promise.all(names.map((name) => guard(join(root, name), place)));
+  return [...found.filter((mount) => mount !== undefined), ...(await gitIn(place))];
 }
 
 async function makeFolder(path: string): Promise<void> {
@@ -120,18 +141,38 @@ async function makeFolder(path: string): Promise<void> {
     );
 }
 
-async function guard(path: string): Promise<Mount | undefined> {
+interface GuardPlace {
+  readonly root: string;
+  readonly isSteady: IsSteady;
+}
+
+/** Nothing can be mounted over a link, so what it leads to is guarded in its place. */
+async function guard(path: string, { root, isSteady }: GuardPlace): Promise<Mount | undefined> {
   const found = await unlessMissing(lstat(path));
-  // Nothing can be mounted over a link.
-  return found === undefined || found.isSymbolicLink() ? undefined : { path, as: "ro" };
+  if (found === undefined) return undefined;
+  if (!found.isSymbolicLink()) return isSteady(path) ? { path, as: "ro" } : undefined;
+  const target = await realpath(path).catch(() => undefined);
+  const isKept = target !== undefined && target !== root && isInside(target, root) && isSteady(target);
+  return isKept ? { path: target, as: "ro" } : undefined;
 }
 
 /** Git's hooks and settings. The directory is a mount of its own, so that it cannot be moved away with them. */
-async function gitIn(root: string): Promise<readonly Mount[]> {
-  const git = join(root, ".git");
+async function gitIn(place: GuardPlace): Promise<readonly Mount[]> {
+  const git = join(place.root, ".git");
   const found: Stats | undefined = await unlessMissing(lstat(git));
-  if (found?.isDirectory() !== true) return found?.isFile() === true ? [{ path: git, as: "ro" }] : [];
+  if (found === undefined || !place.isSteady(git)) return [];
+  if (!found.isDirectory()) return found.isFile() ? [{ path: git, as: "ro" }] : [];
   await makeFolder(join(git, "hooks"));
-  const inside = await Promise.all(["hooks", "config", "config.worktree"].map((name) => guard(join(git, name))));
+  const paths = ["hooks", "config", "config.worktree"].map((name) => join(git, name));
+  const inside = await Promise.all([...paths, ...(await hooksElsewhere(place))].map((path) => guard(path, place)));
   return [{ path: git, as: "rw" }, ...inside.filter((mount) => mount !== undefined)];
+}
+
+const MOST_CONFIG_BYTES = 100_000;
+
+/** Where the repository's settings say that its hooks are. */
+async function hooksElsewhere({ root }: GuardPlace): Promise<readonly string[]> {
+  const bytes = await readRegular(join(root, ".git", "config"), MOST_CONFIG_BYTES).catch(() => undefined);
+  const named = [...(bytes?.toString("utf8") ?? "").matchAll(/^\s*hookspath\s*=\s*"?([^"\r\n]+?)"?\s*$/gim)];
+  return named.map(([, path = ""]) => resolve(root, path)).filter((path) => path !== root && isInside(path, root));
 }

@@ -30,7 +30,7 @@ export class Watch {
     this.#before = new Map(obeyed.map((one) => [one.identity, one]));
     this.#warn = warn;
     this.#timer = setInterval(() => {
-      this.#looking = this.#looking.then(() => this.#lookOnce());
+      this.#looking = this.#looking.then(() => this.#lookOnce(false));
     }, EVERY_MS);
     this.#timer.unref();
   }
@@ -50,7 +50,7 @@ export class Watch {
   async end(): Promise<string | undefined> {
     clearInterval(this.#timer);
     await this.#looking;
-    await this.#lookOnce();
+    await this.#lookOnce(true);
     const texts = [
       this.#moved.length > 0 ? movedText(this.#moved) : "",
       this.#unseen === undefined ? "" : `What the command left for Git could not be checked, for ${this.#unseen}.`,
@@ -58,11 +58,11 @@ export class Watch {
     return texts.length === 0 ? undefined : texts.join(" ");
   }
 
-  async #lookOnce(): Promise<void> {
+  async #lookOnce(isEnd: boolean): Promise<void> {
     try {
       const { obeyed, unseen } = await surveyOf(this.#roots, GUARDED);
       this.#unseen = unseen;
-      for (const one of obeyed) if (!this.#isAllowed(one)) await this.#move(one);
+      for (const one of obeyed) if ((isEnd || one.isAtEnd !== true) && !this.#isAllowed(one)) await this.#move(one);
     } catch (error) {
       this.#unseen = errorText(error);
     }

@@ -13,6 +13,7 @@ export const askerOf = (
   isOwner: hasOwnerRights(acting.principal),
   tools: names ?? [],
   isSandboxed: isSandboxed === true,
+  ...(isSandboxed === true && agent.sandbox?.sessionToolsVisibility === "all" && { seesLikeOthers: true }),
   depth: acting.depth ?? 0,
   ...(acting.root !== undefined && { root: acting.root }),
 });

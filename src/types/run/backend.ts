@@ -262,10 +262,16 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>;
 }
 
+/** What is started in the place of a process. */
+export interface PreparedLaunch extends Launch {
+  /** To be called once, when it has ended with everything that it started, or could not be started. */
+  ended?(): void;
+}
+
 /** Decides how the processes of a run are started, for example inside a sandbox. */
 export interface Launcher {
   /** What to start instead. Rejects with a text for the model when the process must not be started. */
-  prepare(launch: Launch): Promise<Launch>;
+  prepare(launch: Launch): Promise<PreparedLaunch>;
 }
 
 /** What the tools of one run work on. */

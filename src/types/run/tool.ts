@@ -120,7 +120,7 @@ export interface Tool<Input = unknown> {
 export interface ToolScene extends Backends {
   readonly agent: Pick<
     AgentSettings,
-    "id" | "workspace" | "tools" | "exec" | "messageTool" | "media" | "memorySearch" | "allowedModels"
+    "id" | "workspace" | "tools" | "exec" | "messageTool" | "media" | "memorySearch" | "allowedModels" | "sandbox"
   >;
   readonly acting: Acting;
   /** The chat that the run answers; unset when there is none. */

@@ -16,6 +16,8 @@ export interface SessionAsker {
   readonly to?: Peer;
   /** A mode of the config confines the run to a sandbox. */
   readonly isSandboxed: boolean;
+  /** It sees the same sessions as one that is not sandboxed. */
+  readonly seesLikeOthers?: true;
   /** How many runs may be waiting for it; 0 for a run of people. */
   readonly depth: number;
   /** The session for which it works, when it is a subagent's. */

@@ -150,8 +150,8 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     ["tools.updatePlan", "tools.experimental.planTool"],
   ],
   [
-    "test/app/config/config-sandbox.test.ts",
-    "lets the tools of a sandboxed session see no more sessions, and says so where the config asks for it",
+    "test/app/config/config-subagents.test.ts",
+    "is reached by a sandboxed session as sandbox.sessionToolsVisibility says",
     ["agents.defaults.sandbox.sessionToolsVisibility", "agents.list.sandbox.sessionToolsVisibility"],
   ],
   [

@@ -19,6 +19,7 @@ const OTHER = {
   mode: "all",
   scope: "shared",
   workspaceAccess: "rw",
+  sessionToolsVisibility: "all",
   workspaceRoot: "/folders",
   backend: "podman",
   bwrap: {
@@ -71,21 +72,6 @@ describe("the sandbox of the config", () => {
     expect(sandbox?.docker.image).toBe("mine");
   });
 });
-
-it.each([{ agents: { defaults: {} } }, { agents: { list: [{ id: "a" }] } }])(
-  "lets the tools of a sandboxed session see no more sessions, and says so where the config asks for it",
-  async ({ agents }) => {
-    const warningsFor = async (sessionToolsVisibility: string) => {
-      const sandbox = { sandbox: { sessionToolsVisibility } };
-      const config = { agents: "list" in agents ? { list: [{ id: "a", ...sandbox }] } : { defaults: sandbox } };
-      return (await loadConfigText(JSON.stringify(config), { path: "/x/openclaw.json", env: {} })).warnings;
-    };
-    expect(await warningsFor("spawned")).toEqual([]);
-    expect((await warningsFor("all")).map(({ text }) => text)).toEqual([
-      expect.stringMatching(/sandbox\.sessionToolsVisibility: "all" has no effect/),
-    ]);
-  },
-);
 
 const guest = { kind: "sender", id: "g" } as const;
 const DIRECT = sessionKey("telegram:default:direct:7");

@@ -4,6 +4,9 @@ import { whyHidden } from "../../../src/automation/talk/visible.ts";
 import { spawnRules, talkRules } from "../../../src/app/compose/subagents/rules.ts";
 import { loadConfigText } from "../../../src/app/config/load.ts";
 import { resolveAgents } from "../../../src/app/config/settings.ts";
+import { ownerScene } from "../../../src/app/docs/owner-scene.ts";
+import { askerOf } from "../../../src/tools/session/asker.ts";
+import { OPERATOR } from "../../../src/types/run/principal.ts";
 import { agentId, runId, type SessionKey, sessionKey } from "../../../src/types/ids.ts";
 import type { SessionAsker } from "../../../src/types/subagent/spawn.ts";
 
@@ -108,6 +111,24 @@ describe("another session", () => {
         "own",
         "child",
       ]);
+  });
+
+  it("is reached by a sandboxed session as sandbox.sessionToolsVisibility says", async () => {
+    const tools = { sessions: { visibility: "agent" } };
+    const bySandboxed = async (agents: object) => {
+      const { defaultAgent: agent } = await liveOf({ agents });
+      const acting = { principal: OPERATOR, sessionKey: sessionKey("own") };
+      const sandboxed = { ...ownerScene(), agent, acting, isSandboxed: true };
+      const { seesLikeOthers } = askerOf(sandboxed, { runId: runId("r") });
+      return seen(tools, { isSandboxed: true, ...(seesLikeOthers && { seesLikeOthers }) });
+    };
+    const all = { sandbox: { sessionToolsVisibility: "all" } };
+    const own = (sandbox: object) => ({ list: [{ id: "main", default: true, ...sandbox }, { id: "other" }] });
+    for (const agents of [own({}), own({ sandbox: { sessionToolsVisibility: "spawned" } })])
+      expect(await bySandboxed(agents)).toEqual(["own", "child"]);
+    for (const agents of [own(all), { ...own({}), defaults: all }])
+      expect(await bySandboxed(agents)).toEqual(["own", "child", "telegram:default:2"]);
+    expect(await seen(tools, { isOwner: false, isSandboxed: true, seesLikeOthers: true })).toEqual(["own", "child"]);
   });
 
   it("of another agent is reached as tools.agentToAgent says", async () => {

@@ -1,3 +1,5 @@
+import { daemonTools } from "../../../src/app/docs/daemon-tools.ts";
+import { ttsContribution } from "../../../src/tools/media/tts.ts";
 import { gatewayTool } from "../../../src/tools/gateway/gateway.ts";
 import type { GatewayActs } from "../../../src/types/gateway-acts.ts";
 import { sessionTools } from "../../../src/tools/session/session-tools.ts";
@@ -14,6 +16,11 @@ const NO_GATEWAY: GatewayActs = {
   write: async () => "It cannot be written.",
   restart: async () => "it is not running.",
 };
+
+const none = async (): Promise<never> => {
+  throw new Error("there is no service");
+};
+const tts = ttsContribution({ levelOf: () => "off", services: ["local"], speak: none, keep: none });
 
 /** The tools on sessions, with the plans and models that they set. There are two sessions, `s1` and `s2`. */
 export interface SessionToolsKit {
@@ -42,5 +49,5 @@ export function sessionToolsKit(mayStart: readonly string[] = []): SessionToolsK
       mayStart,
     }),
   };
-  return { plans, models, contributions: [...sessionTools(acts), gatewayTool(NO_GATEWAY)] };
+  return { plans, models, contributions: [...sessionTools(acts), gatewayTool(NO_GATEWAY), ...daemonTools, tts] };
 }

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { isAlive, textOf } from "../../kit/tools.ts";
-import { fileToolContract, toolContract } from "./contract.ts";
+import { builtInTools } from "../../../src/app/docs/built-in-tools.ts";
+import { loadConfigText } from "../../../src/app/config/load.ts";
+import { contracted, fileToolContract, toolContract } from "./contract.ts";
 import { openGround, type Ground } from "./ground.ts";
 
 fileToolContract({
@@ -74,6 +76,23 @@ toolContract({ name: "session_status", valid: { sessionKey: "s1" } });
 toolContract({ name: "gateway", valid: { action: "config.get", path: "messages" } });
 toolContract({ name: "agents_list", valid: {}, takesNothing: true });
 toolContract({ name: "process", valid: { action: "poll", sessionId: "none" } });
+
+toolContract({ name: "cron", valid: { action: "add", job: { name: "x" } } });
+toolContract({ name: "sessions_list", valid: { limit: 5 } });
+toolContract({ name: "sessions_history", valid: { sessionKey: "s1" } });
+toolContract({ name: "sessions_search", valid: { query: "x" } });
+toolContract({ name: "sessions_send", valid: { sessionKey: "s1", message: "x" } });
+toolContract({ name: "sessions_spawn", valid: { task: "x" } });
+toolContract({ name: "sessions_yield", valid: { message: "x" } });
+toolContract({ name: "subagents", valid: { action: "list" } });
+toolContract({ name: "tts", valid: { text: "x" } });
+
+it("every built-in tool has this contract, or one of its own", async () => {
+  const { config } = await loadConfigText("{}", { path: "/x/openclaw.json", env: {} });
+  const others = builtInTools(config.browser).flatMap(({ name }) => (contracted.has(name) ? [] : [name]));
+  // test/browser and test/tools/message.
+  expect(others).toEqual(["browser", "message"]);
+});
 
 let ground: Ground;
 beforeEach(() => {

@@ -63,6 +63,8 @@ describe("a way around the list that was found in such gateways", () => {
     ["code on standard input", "python3", [path("python3", ".*")]],
     ["code on standard input", "python3 -", [path("python3", ".*")]],
     ["a project's own file", "make", [path("make", ".*")]],
+    ["a checker that loads code of the project", "pylint x.py", [path("pylint")]],
+    ["a checker that loads code of the project", "flake8 x.py", [path("/usr/bin/flake8")]],
     ["sort -o", "echo | sort -o x"],
     ["grep -R", "grep -R x"],
     ["grep -f", "grep -fx"],
@@ -170,6 +172,37 @@ describe("a row of a program's path", () => {
     "curl -K x",
     "less x +s",
     "gcc -wrapper id x.c",
+    "gcc @more x.c",
+    "x86_64-linux-gnu-gcc-12 @more",
+    "nm --plugin ./x.so y",
+    "ranlib --plug=./x.so y",
+    "javac -processorpath . X.java",
+    "javac @more",
+    "protoc --plugin=protoc-gen-x=./x y",
+    "sdiff --diff-program=id x y",
+    "tar -cf x -T list",
+    "tar cTf list x",
+    "tar -cf x --files-f=list",
+    "tar -cf host:x y",
+    "jq -n '$ENV.PATH'",
+    "jq -n env",
+    "jq -n 'env | keys'",
+    "jq 'include \"x\"; .' y",
+    "jq -f x y",
+    "jq --raw=a y .",
+    "yq 'env(PATH)' x",
+    "yq 'strenv(PATH)' x",
+    "yq '.a = load(\"x\")' y",
+    "gh alias set x '!id'",
+    "gh extension install a/b",
+    "glab alias set x '!id'",
+    "aws configure set credential_process id",
+    "op run -- id",
+    "doppler run -- id",
+    "pyenv exec id",
+    "git rebase -x id main",
+    "git rebase --exec=id main",
+    "git clone -c core.fsmonitor=id x",
   ])("covers no option that starts another program: %s", async (command) => {
     const [name = ""] = command.split(" ");
     expect(await decisionOn(command, {}, { rows: [path(name), path(name, ".*")] })).toBe("ask");
@@ -178,12 +211,11 @@ describe("a row of a program's path", () => {
     expect(await decisionOn(command, { strictInlineEval: false }, { rows: [args] })).toBe("run");
   });
 
-  it.each(["git status", "git diff --stat", "tar -cf x y", "tar xf x", "rg x", "sort -n x"])(
-    "covers the others: %s",
-    async (command) => {
-      expect(await decisionOn(command, {}, { rows: [path(command.split(" ")[0] ?? "")] })).toBe("run");
-    },
-  );
+  const OTHERS =
+    "git status,git diff --stat,tar -cf x y,tar xf x,rg x,sort -n x,jq .environment x,jq -r .a.b x,gh pr list,aws s3 ls,nm x,gcc -c x.c";
+  it.each(OTHERS.split(","))("covers the others: %s", async (command) => {
+    expect(await decisionOn(command, {}, { rows: [path(command.split(" ")[0] ?? "")] })).toBe("run");
+  });
 });
 
 describe("a builtin of the shell", () => {

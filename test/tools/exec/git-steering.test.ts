@@ -200,6 +200,18 @@ const CASES: readonly Case[] = [
     },
   ],
   [
+    "a step of a rebase, behind an alias of the user",
+    "a step of the rebase",
+    "git go-on",
+    () => {
+      writeFileSync(join(home, ".gitconfig"), "[alias]\n\tgo-on = rebase --continue\n");
+      sh(
+        "git commit -q --allow-empty -m two; GIT_SEQUENCE_EDITOR='sed -i 1ibreak' git rebase -q -i HEAD~1 2>/dev/null",
+      );
+      writeFileSync(join(repository, ".git/rebase-merge/git-rebase-todo"), `exec touch ${proof}\n`);
+    },
+  ],
+  [
     "a step of a rebase",
     "a step of the rebase",
     "git rebase --continue",

@@ -1,4 +1,4 @@
-import { linkSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -113,6 +113,43 @@ describe.skipIf(whyNoBwrap !== undefined)(`a command in the sandbox (${whyNoBwra
     expect(process.exitCode).toBeUndefined();
     const count = Number(/\d+$/.exec(said)?.[0] ?? "0");
     expect(count).toBeLessThan(10);
+  });
+
+  it("mounts nothing whose place another running command could change", async () => {
+    const { workspace } = ground;
+    mkdirSync(join(workspace, ".idea"));
+    writeFileSync(join(workspace, ".npmrc"), "");
+    const mounts = async () => {
+      const said = await ground.says("grep -o ' /[^ ]*/workspace/[^ ]* ' /proc/self/mountinfo; echo end");
+      return said.split("\n").flatMap((line) => /workspace\/(\S+)/.exec(line)?.[1] ?? []);
+    };
+    const stop = new AbortController();
+    const other = ground.run("mkdir .vscode .git; echo > .envrc; echo > ready; sleep 60", {}, { signal: stop.signal });
+    await until(() => existsSync(join(workspace, "ready")));
+    expect((await mounts()).toSorted()).toEqual([
+      ".idea",
+      ".npmrc",
+      ".openclaw",
+      ".openclaw/output",
+      "memory",
+      "skills",
+    ]);
+    stop.abort();
+    await other;
+    mkdirSync(join(workspace, ".vscode"));
+    expect(await mounts()).toContain(".vscode");
+  });
+
+  it("shows no file to which a link leads in the place of one that the config lets commands see", async () => {
+    const { workspace, home } = ground;
+    mkdirSync(join(workspace, "extra"));
+    const binds = [join(workspace, "extra")];
+    symlinkSync(join(home, "outside"), join(workspace, "away"));
+    const said = await ground.says(`cat away/note.txt ${home}/outside/note.txt; ls -d extra`, {
+      bwrap: { binds: [...binds, join(workspace, "away")] },
+    });
+    expect(said).not.toContain(SECRET);
+    expect(said).toContain("extra");
   });
 
   it("has no capability, and cannot mount, trace or make a namespace of its own", async () => {

@@ -104,6 +104,49 @@ describe.skipIf(why !== undefined)(`what a sandboxed command leaves for Git outs
     expect(existsSync(proof)).toBe(false);
   });
 
+  it("cannot leave a command among the steps of a rebase, and may use one in its own rebase", async () => {
+    execFileSync("git", ["init", "-q", "-b", "main", ground.workspace]);
+    const commit = "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m";
+    const steps = ".git/rebase-merge/git-rebase-todo";
+    const own = await ground.run(
+      `${commit} 1; ${commit} 2; git -c user.name=a -c user.email=a@b rebase -q --exec 'echo ran' HEAD~1`,
+    );
+    expect([own.output.text, own.note]).toEqual([expect.stringContaining("ran"), undefined]);
+    const { note } = await ground.run(
+      `GIT_SEQUENCE_EDITOR='sed -i 1ibreak' git rebase -q -i HEAD~1; echo "exec touch ${proof}" > ${steps}`,
+    );
+    expect(note).toContain(steps);
+    git(".", "rebase", "--continue");
+    expect(existsSync(proof)).toBe(false);
+  });
+
+  it("cannot change the hooks of a directory that the repository's settings name", async () => {
+    execFileSync("git", ["init", "-q", ground.workspace]);
+    execFileSync("git", ["-C", ground.workspace, "config", "core.hooksPath", "tools/hooks"]);
+    mkdirSync(join(ground.workspace, "tools/hooks"), { recursive: true });
+    writeFileSync(join(ground.workspace, "tools/hooks/post-commit"), "#!/bin/sh\n", { mode: 0o755 });
+    await ground.run(
+      `echo 'touch ${proof}' >> tools/hooks/post-commit; cp tools/hooks/post-commit tools/hooks/post-merge`,
+    );
+    git(".", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x");
+    expect(existsSync(proof)).toBe(false);
+    expect(readdirSync(join(ground.workspace, "tools/hooks"))).toEqual(["post-commit"]);
+  });
+
+  it("cannot change what a link leads to that programs outside obey, nor put something else in its place", async () => {
+    mkdirSync(join(ground.workspace, "dotfiles/editor"), { recursive: true });
+    for (const file of ["dotfiles/bashrc", "dotfiles/editor/tasks.json"])
+      writeFileSync(join(ground.workspace, file), "as it was");
+    symlinkSync("dotfiles/bashrc", join(ground.workspace, ".bashrc"));
+    symlinkSync("dotfiles/editor", join(ground.workspace, ".vscode"));
+    await ground.run("echo evil >> dotfiles/bashrc; echo evil > .bashrc; echo evil > .vscode/tasks.json");
+    for (const file of [".bashrc", ".vscode/tasks.json"])
+      expect(readFileSync(join(ground.workspace, file), "utf8")).toBe("as it was");
+    const { note } = await ground.run("mv dotfiles old; mkdir dotfiles; echo evil > dotfiles/bashrc");
+    expect(note).toContain(".bashrc");
+    expect(existsSync(join(ground.workspace, ".bashrc"))).toBe(false);
+  });
+
   it("keeps a repository that the command makes and works in, and the settings that a person made", async () => {
     execFileSync("git", ["init", "-q", join(ground.workspace, "there")]);
     const config = join(ground.workspace, "there/.git/config");

@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { SandboxConfig } from "../../../src/tools/sandbox/config.ts";
-import { canListChildren } from "../../../src/tools/sandbox/process-tree.ts";
+import { canListChildren } from "../../../src/tools/sandbox/totals/process-tree.ts";
 import { openGround, whyNoBwrap, type Ground } from "./fixture.ts";
 
 const why =
@@ -28,8 +28,30 @@ describe.skipIf(why !== undefined)(`what a sandboxed command takes in all (${why
     const end = await run(`${hold} ${hold} ${hold} wait`, { totalMemoryMb: 100 });
     expect(end).toMatchObject({
       because: "limit",
-      note: expect.stringContaining("more than 100 MiB of memory together"),
+      note: expect.stringContaining("more than 100 MiB of memory in all"),
     });
+  });
+
+  const SHARED: readonly (readonly [what: string, script: string])[] = [
+    ["memory that they share", "m = mmap.mmap(-1, 200000000)\nfor i in range(200): m.write(bytes(1000000))"],
+    ["files in memory that nothing maps", "for i in range(20): os.write(os.memfd_create('x'), bytes(10000000))"],
+    ["files in the temporary directories", "for i in range(20): open(f'/tmp/{i}', 'wb').write(bytes(10000000))"],
+    [
+      "files without a name there",
+      "f = open('/dev/shm/x', 'wb'); os.unlink('/dev/shm/x')\nfor i in range(200): f.write(bytes(1000000))",
+    ],
+  ];
+  it.each(SHARED)("is no more than the limit in %s", async (_what, script) => {
+    const end = await run(`python3 -c "import mmap, os, time\n${script}\ntime.sleep(25)"`, { totalMemoryMb: 100 });
+    expect(end).toMatchObject({
+      because: "limit",
+      note: expect.stringContaining("more than 100 MiB of memory in all"),
+    });
+  });
+
+  it("has no shared memory that nobody counts", async () => {
+    const call = "import ctypes; print(ctypes.CDLL(None).shmget(0, 4096, 0o1600))";
+    expect((await run(`python3 -c "${call}"`, {})).output.text).toContain("-1");
   });
 
   it("counts memory that forked processes share once", async () => {

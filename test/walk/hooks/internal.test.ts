@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe } from "vitest";
 import { recorder, writeHook } from "../../kit/gateway/hook-folders.ts";
@@ -290,6 +290,12 @@ describe.concurrent("the bundled hooks", () => {
     expect(world.model.calls.at(-1)?.system).toContain("Tides are in metres.");
     expect(world.model.calls.at(-1)?.system).not.toMatch(/No context file|Outside\./);
     await gateway.kill();
+    await symlink(join(home.stateDir, "outside", "AGENTS.md"), join(workspace, "BOOT.md"));
+    gateway = await home.start();
+    await gateway.logged((line) => JSON.stringify(line).includes("BOOT.md was not read"));
+    await gateway.kill();
+    expect(JSON.stringify(world.model.calls)).not.toContain("Outside.");
+    await rm(join(workspace, "BOOT.md"));
     await writeFile(join(workspace, "BOOT.md"), "Look at the tide table.");
     gateway = await home.start();
     await world.told("Checked the tide table.", 1001);

@@ -1,11 +1,10 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { readChecklist } from "../../../automation/checklist.ts";
 import { Heartbeats, type BeatReport } from "../../../automation/heartbeat.ts";
 import { CHECKLIST } from "../../../prompt/bootstrap.ts";
 import { agentId } from "../../../types/ids.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
-import { unlessMissing } from "../../../utils/missing.ts";
 import { placeOfBeat } from "./heartbeat-place.ts";
 import type { Parts } from "../parts.ts";
 
@@ -24,18 +23,13 @@ export function createHeartbeats({
     inbox: core.journal.inbox,
     // With another gateway on the same chats, this one sends nothing on its own.
     agents: () => (channels.held === undefined ? live.agents : []),
-    checklist: (workspace) => readList(join(workspace, CHECKLIST)),
+    checklist: (workspace) => readChecklist(join(workspace, CHECKLIST)),
     place: (agent, settings, cause) => placeOfBeat(agent, settings, { cause, parts }),
     isBusy: (key) => lanes.isBusy(key),
     isAnyBusy: () => lanes.runs().length > 0,
     tell: (key, text) => core.journal.events.add(key, text),
     receive: (messages) => core.dispatch.receive(messages),
   });
-}
-
-/** A missing checklist has no entries; an unreadable one is reported. */
-async function readList(path: string): Promise<string | undefined> {
-  return unlessMissing(readFile(path, "utf8"));
 }
 
 const MOST_EVENT_CHARS = 4000;

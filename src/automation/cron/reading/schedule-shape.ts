@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { makes } from "../../../utils/config.ts";
-import { readDuration } from "../../../utils/duration.ts";
+import { readDuration } from "../../../utils/time/duration.ts";
 import { readTime } from "../local-time.ts";
 import { slotTimes } from "../times.ts";
 import { argument, word } from "./payload-shape.ts";

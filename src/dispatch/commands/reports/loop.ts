@@ -1,5 +1,5 @@
 import type { Loop, LoopDesk } from "../../../types/cron/loops.ts";
-import { readDuration } from "../../../utils/duration.ts";
+import { readDuration } from "../../../utils/time/duration.ts";
 import { plainMarkdown } from "../../../utils/text/plain-markdown.ts";
 import type { CommandAnswer, CommandContext } from "../command.ts";
 

@@ -9,9 +9,14 @@ interface Escape {
 }
 
 const options = (text: string, words?: RegExp): Escape => ({
-  options: text.split(" "),
+  options: text === "" ? [] : text.split(" "),
   ...(words && { words }),
 });
+
+/** Names a file with further arguments. */
+const MORE_ARGUMENTS = /^@/;
+/** Subcommands that start what follows them. */
+const STARTS_COMMAND = /^(?:run|exec|exec-.*|shell|plugins?)$/;
 
 /** How programs are told to start another program, or to read such an order from a file. */
 const ESCAPES: Readonly<Record<string, Escape>> = {
@@ -23,7 +28,11 @@ const ESCAPES: Readonly<Record<string, Escape>> = {
   hg: options("--config --config-file -R --repository --cwd --remotecmd -e --ssh"),
   svn: options("--config-option --config-dir --diff-cmd --diff3-cmd --editor-cmd --merge-cmd"),
   tar: options(
-    "--checkpoint-action --use-compress-program -I --to-command --info-script --new-volume-script -F --rsh-command --rmt-command",
+    "--checkpoint-action --use-compress-program -I --to-command --info-script --new-volume-script -F --rsh-command --rmt-command " +
+      // Lines of such a file that begin with a dash are options.
+      "--files-from -T",
+    // An archive on another machine.
+    /^[^/]+:/,
   ),
   rsync: options("-e --rsh --rsync-path -M --remote-option --daemon --config --early-input", /^[^/]+:/),
   scp: options("-S -F -o -D -J"),
@@ -34,9 +43,13 @@ const ESCAPES: Readonly<Record<string, Escape>> = {
   unzip: options("-p"),
   "7z": options("-so -si"),
   cpio: options("--rsh-command -F --file -I -O"),
-  gcc: options("-wrapper -fplugin -specs --specs -B -no-integrated-cpp"),
-  clang: options("-fplugin -Xclang -load --config -B"),
-  ld: options("-plugin --plugin -T"),
+  gcc: options("-wrapper -fplugin -specs --specs -B -no-integrated-cpp", MORE_ARGUMENTS),
+  clang: options("-fplugin -Xclang -load --config -B", MORE_ARGUMENTS),
+  ld: options("-plugin --plugin -T", MORE_ARGUMENTS),
+  nm: options("--plugin", MORE_ARGUMENTS),
+  javac: options("-processor -processorpath --processor-path -J -cp -classpath --class-path", MORE_ARGUMENTS),
+  protoc: options("--plugin", MORE_ARGUMENTS),
+  sdiff: options("--diff-program -o --output"),
   rg: options("--pre --pre-glob --hostname-bin -z --search-zip"),
   ag: options("--pager --search-zip -z"),
   ack: options("--pager --ackrc --env"),
@@ -59,6 +72,15 @@ const ESCAPES: Readonly<Record<string, Escape>> = {
   fzf: options("--preview --bind --listen --print-command --with-shell"),
   logrotate: options("-m --mail -s --state"),
   ffmpeg: options("-filter_script -init_hw_device", /^(?:concat|subfile|async|tee):/),
+  // The environment, and files that the command does not name.
+  jq: options(
+    "-L -f --from-file --rawfile --slurpfile --args-file",
+    /\$ENV\b|\benv\b|\b(?:import|include|input_filename)\b/,
+  ),
+  yq: options("-i --inplace --from-file --expression-file", /\b(?:str)?env(?:subst)?\b|\bload(?:_\w+)?\b|\$ENV\b/),
+  gh: options("", /^(?:alias|extensions?|ext|config|codespace|cs)$/),
+  aws: options("", /^(?:configure|alias)$/),
+  op: options("", STARTS_COMMAND),
   magick: options("-write -print", /^(?:msl|mvg|ephemeral|https?|label|text|caption|@)/),
 };
 
@@ -81,6 +103,16 @@ const SAME: Readonly<Record<string, string>> = {
   identify: "magick",
   "apt-get": "apt",
   gsort: "sort",
+  gojq: "jq",
+  jaq: "jq",
+  glab: "gh",
+  diff3: "sdiff",
+  ...Object.fromEntries("ar ranlib strip objcopy objdump size".split(" ").map((name) => [name, "nm"])),
+  ...Object.fromEntries(
+    "doppler chamber aws-vault teller sops infisical vault nvm pyenv rbenv nodenv goenv jenv volta fnm rvm sdk"
+      .split(" ")
+      .map((name) => [name, "op"]),
+  ),
 };
 
 /** A long option may be abbreviated, and letters may follow each other in one word; a value may be in the same word. */

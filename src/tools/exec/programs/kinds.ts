@@ -52,7 +52,10 @@ const RUNNERS = words(
   "unittest jest vitest mocha ava jasmine karma playwright cypress tsc eslint prettier webpack vite rollup parcel turbo nx lerna",
   "composer phpunit artisan bundle gem rspec dotnet msbuild xcodebuild docker docker-compose podman nerdctl kubectl helm terraform",
   "tofu ansible ansible-playbook vagrant packer pre-commit lefthook husky crontab at batch systemctl launchctl direnv mise asdf",
-  "meson scons",
+  "meson scons pylint flake8 mypy rubocop phpstan psalm phpcs stylelint commitlint gulp grunt babel esbuild rspack next nuxt astro ng",
+  "gatsby expo ember storybook cucumber behave robot nose2 coverage scrapy django-admin flask uvicorn gunicorn hypercorn celery alembic",
+  "invoke inv fab locust jupyter streamlit rails rackup puma unicorn thor mix rebar3 lein sbt mill spago dub zig nimble flutter",
+  "xcrun fastlane pod pants earthly dagger tilt skaffold cdk sam serverless sls pulumi terragrunt salt puppet chef-client",
 );
 
 /** Programs whose arguments are another command. No row allows them: it would allow every command. */

@@ -8,6 +8,7 @@ import { namesOfProgram } from "../../exec/programs/kinds.ts";
 import { hashOf } from "../named-files.ts";
 import { repositoriesAbove, repositoryOf, textAt, type Repository } from "./find-repository.ts";
 import { submodulesIn } from "./git-index.ts";
+import { hasCommand, REBASE_STEPS } from "./rebase-steps.ts";
 import { remotesIn, riskyIn } from "./git-settings.ts";
 
 /** Programs that read Git's settings from the directory that they run in, besides `git` and `git-…`. */
@@ -103,13 +104,17 @@ async function hookAt(path: string, name: string): Promise<readonly Finding[]> {
   return [{ why: `the hook ${named(name)} of the repository`, content: await hashOf(path) }];
 }
 
+/** Git's own commands that continue no rebase. An alias of the user may: its name is not among them. */
+const LEAVE_REBASE =
+  /^(?:add|blame|branch|cat-file|describe|diff|log|ls-files|ls-tree|merge-base|mv|reflog|remote|restore|rev-list|rev-parse|rm|shortlog|show|stash|status|tag)?$/;
+
 /** A rebase continues with the steps that a file lists, and a step may be a command. */
 async function stepsIn({ gitDir }: Repository, words: readonly string[]): Promise<readonly Finding[]> {
-  if (!words.includes("rebase")) return [];
-  const path = join(gitDir, "rebase-merge", "git-rebase-todo");
+  if (LEAVE_REBASE.test(words.slice(1).find((word) => !word.startsWith("-")) ?? "")) return [];
+  const path = join(gitDir, "rebase-merge", REBASE_STEPS);
   if ((await lstat(path).catch(() => undefined)) === undefined) return [];
   const text = await textAt(path, MOST_CONFIG_BYTES);
-  if (text !== undefined && !/^\s*(?:x|exec)\b/m.test(text)) return [];
+  if (text !== undefined && !hasCommand(text)) return [];
   return [{ why: "a step of the rebase that is under way", content: text ?? "" }];
 }
 

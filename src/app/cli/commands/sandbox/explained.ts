@@ -1,6 +1,7 @@
+import { isContainer } from "../../../../tools/sandbox/container.ts";
 import { commandAccess } from "../../../../tools/sandbox/launcher.ts";
 import type { Probe } from "../../../../tools/sandbox/machine.ts";
-import { canListChildren } from "../../../../tools/sandbox/process-tree.ts";
+import { canListChildren } from "../../../../tools/sandbox/totals/process-tree.ts";
 import { stagesFor } from "../../../../tools/policy/stages.ts";
 import type { SandboxSettings } from "../../../../types/sandbox.ts";
 import type { AgentSettings } from "../../../../types/settings.ts";
@@ -10,7 +11,7 @@ interface Of {
   readonly probe: Probe;
 }
 
-const isEngine = ({ probe }: Of): boolean => probe.ok && probe.facts.backend !== "bwrap";
+const isEngine = ({ probe }: Of): boolean => probe.ok && isContainer(probe.facts.backend);
 
 /** What limits a command, and who holds it to that. */
 export async function limitsOf(of: Of): Promise<{ readonly each: string; readonly all: string }> {

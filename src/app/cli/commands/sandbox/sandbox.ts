@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import { OPERATOR_KEY } from "../../../../sessions/keys.ts";
 import { folderOf, listFolders, removeFolder, type SandboxFolder } from "../../../../tools/sandbox/folders.ts";
+import { isContainer } from "../../../../tools/sandbox/container.ts";
 import { SandboxMachine, type Probe } from "../../../../tools/sandbox/machine.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { sessionKey } from "../../../../types/ids.ts";
@@ -89,7 +90,7 @@ function leaversOf({ id, exec }: Pick<AgentSettings, "id" | "exec">, { tools, ag
 }
 
 function networkOf({ bwrap, docker }: SandboxSettings, probe: Probe): string {
-  return probe.ok && probe.facts.backend !== "bwrap" ? docker.network : bwrap.network;
+  return probe.ok && isContainer(probe.facts.backend) ? docker.network : bwrap.network;
 }
 
 /** Lists the folders that sandboxes have of their own. */

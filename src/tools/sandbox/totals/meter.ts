@@ -1,8 +1,8 @@
 import type { Dirent } from "node:fs";
 import { lstat, readdir, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
-import type { RunningCommand } from "../../types/run/backend.ts";
-import { memoryOf, ownMemoryOf, treeOf, unnamedBytes } from "./process-tree.ts";
+import type { RunningCommand } from "../../../types/run/backend.ts";
+import { memoryOf, sharedOfMachine, treeOf, unnamedBytes, wholeMemoryOf } from "./process-tree.ts";
 
 /** What a command may take in all. */
 export interface Totals {
@@ -15,6 +15,8 @@ export interface MeterOptions {
   readonly limits: Totals;
   /** Directories that the command may write, without links. */
   readonly roots: readonly string[];
+  /** Directories in memory that its sandbox has. */
+  readonly memoryDirs: readonly string[];
   /** Its processes are those of this machine: otherwise their number and memory are somebody else's to limit. */
   readonly countsProcesses: boolean;
 }
@@ -32,6 +34,17 @@ const MOST_DIRECTORIES = 20_000;
 
 type Command = Pick<RunningCommand, "pid" | "end">;
 
+/** Processes of the sandbox itself: the shell that opens the filter becomes bubblewrap, which has a second process inside. */
+const OWN = 2;
+
+/** The machine before a command's start. */
+interface Before {
+  /** Free bytes of the disk of each directory. */
+  readonly free: ReadonlyMap<string, number>;
+  /** Bytes of shared memory. */
+  readonly shared: number;
+}
+
 /**
  * Looks four times a second at what a command's processes take together, and ends a command that is over a limit. The kernel limits single
  * processes and files; it adds them up only in control groups, which most gateways may not make.
@@ -39,17 +52,17 @@ type Command = Pick<RunningCommand, "pid" | "end">;
 export class Meter {
   readonly #command: Command;
   readonly #options: MeterOptions;
-  readonly #free: ReadonlyMap<string, number>;
+  readonly #before: Before;
   readonly #startedAt: number;
   readonly #timer: NodeJS.Timeout;
   #looking: Promise<void> | undefined;
   #recountAt = 0;
   #over: string | undefined;
 
-  private constructor(command: Command, options: MeterOptions, free: ReadonlyMap<string, number>) {
+  private constructor(command: Command, options: MeterOptions, before: Before) {
     this.#command = command;
     this.#options = options;
-    this.#free = free;
+    this.#before = before;
     this.#startedAt = Date.now();
     this.#timer = setInterval(() => {
       this.#looking ??= this.#look().finally(() => (this.#looking = undefined));
@@ -59,8 +72,8 @@ export class Meter {
 
   /** To be called before the command's start; resolves with what measures the command once it runs. Never rejects. */
   static async before(options: MeterOptions): Promise<(command: Command) => Meter> {
-    const free = await freeIn(options.roots);
-    return (command) => new Meter(command, options, free);
+    const [free, shared] = await Promise.all([freeIn(options.roots), sharedOfMachine()]);
+    return (command) => new Meter(command, options, { free, shared });
   }
 
   /** To be called when the command has ended. The limit that it was ended for, in a sentence for the model. Never rejects. */
@@ -74,10 +87,22 @@ export class Meter {
     if (this.#over !== undefined) return;
     const { limits, countsProcesses } = this.#options;
     const pids = countsProcesses ? await treeOf(this.#command.pid, limits.processes + OWN + 1) : [];
-    const over = (await whyTooBig(pids, limits)) ?? (await this.#whyTooMuch(pids));
+    const over = (await this.#whyTooBig(pids)) ?? (await this.#whyTooMuch(pids));
     if (over === undefined) return;
     this.#over = over;
     this.#command.end("limit");
+  }
+
+  /** Shared memory, and files in memory, are counted only once the machine has so much more of them, whoever made it. */
+  async #whyTooBig(pids: readonly number[]): Promise<string | undefined> {
+    const { limits, memoryDirs } = this.#options;
+    const { processes, totalMemoryMb } = limits;
+    if (pids.length > processes + OWN)
+      return `It had more than ${processes} processes (agents.defaults.sandbox.bwrap.processes)`;
+    const most = totalMemoryMb * MIB;
+    const shared = Math.max(0, (await sharedOfMachine()) - this.#before.shared);
+    if ((await memoryOf(pids)) + shared <= most || (await wholeMemoryOf(pids, memoryDirs)) <= most) return undefined;
+    return `It took more than ${totalMemoryMb} MiB of memory in all (agents.defaults.sandbox.bwrap.totalMemoryMb)`;
   }
 
   /** Files are counted only once the disk has lost so much, whoever wrote it. */
@@ -85,27 +110,16 @@ export class Meter {
     const { limits, roots } = this.#options;
     const most = limits.totalWriteMb * MIB;
     const now = await freeIn(roots);
-    const lost = [...now].map(([root, free]) => (this.#free.get(root) ?? free) - free);
+    const lost = [...now].map(([root, free]) => (this.#before.free.get(root) ?? free) - free);
     if (Math.max(0, ...lost) <= most || Date.now() < this.#recountAt) return undefined;
     const devices = new Set((await Promise.all(roots.map(deviceOf))).flatMap((dev) => dev ?? []));
-    const written = (await changedBytes(roots, this.#startedAt)) + (await unnamedBytes(pids, devices));
+    const written =
+      (await changedBytes(roots, this.#startedAt)) + (await unnamedBytes(pids, ({ dev }) => devices.has(dev)));
     this.#recountAt = Date.now() + RECOUNT_MS;
     return written > most
       ? `It wrote more than ${limits.totalWriteMb} MiB (agents.defaults.sandbox.bwrap.totalWriteMb)`
       : undefined;
   }
-}
-
-/** Processes of the sandbox itself: the shell that opens the filter becomes bubblewrap, which has a second process inside. */
-const OWN = 2;
-
-async function whyTooBig(pids: readonly number[], limits: Totals): Promise<string | undefined> {
-  const { processes, totalMemoryMb } = limits;
-  if (pids.length > processes + OWN)
-    return `It had more than ${processes} processes (agents.defaults.sandbox.bwrap.processes)`;
-  const most = totalMemoryMb * MIB;
-  if ((await memoryOf(pids)) <= most || (await ownMemoryOf(pids)) <= most) return undefined;
-  return `Its processes took more than ${totalMemoryMb} MiB of memory together (agents.defaults.sandbox.bwrap.totalMemoryMb)`;
 }
 
 /** Free bytes of the file system of each directory. */

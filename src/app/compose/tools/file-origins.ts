@@ -1,0 +1,157 @@
+import { appendFile, mkdir, readFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { z } from "zod";
+import { parseKey } from "../../../sessions/keys.ts";
+import { writeAtomic } from "../../../store/disk.ts";
+import type { ReceivedFiles } from "../../../types/journal.ts";
+import type { Log } from "../../../types/log.ts";
+import type { FileChange, FileOrigins } from "../../../types/memory/file-origins.ts";
+import { hasOwnerRights, type Acting } from "../../../types/run/principal.ts";
+import { sourcesText, untrustedMarkOf, type UntrustedSource } from "../../../types/run/untrusted.ts";
+import type { Sessions } from "../../../types/session.ts";
+import { forgetOldest } from "../../../utils/forget-oldest.ts";
+import { unlessMissing } from "../../../utils/missing.ts";
+import { isInside, realOf } from "../../../utils/real-path.ts";
+import type { Live } from "../live.ts";
+
+interface Ports {
+  readonly sessions: Pick<Sessions, "peek">;
+  readonly received: ReceivedFiles;
+  readonly log: Pick<Log, "error">;
+}
+
+/** One line of the file. Without sources and guest, the file is of owners alone again. */
+const line = z.object({
+  path: z.string(),
+  /** What the conversation had read that wrote it, as a text. */
+  sources: z.string().optional(),
+  /** Who wrote it, of people that are no owners. */
+  guest: z.string().optional(),
+});
+type Known = z.output<typeof line>;
+
+/** Most files that are kept; of more the oldest are forgotten. */
+const MOST_FILES = 20_000;
+/** Characters of the sources of one file. */
+const MOST_CHARS = 300;
+
+/** Keeps in `state/file-origins.jsonl` which files of the workspaces have content that others may have written. */
+export function openFileOrigins({ paths }: Pick<Live, "paths">, ports: Ports): FileOrigins {
+  const known = new KnownFiles(join(paths.stateSub, "file-origins.jsonl"));
+  const { log } = ports;
+  return {
+    async changed(change) {
+      try {
+        await known.set(change.path, await originOf(change, known, ports));
+      } catch (error) {
+        log.error("the origin of a file is not kept", { file: change.path, error });
+      }
+    },
+    async of(path, reader) {
+      try {
+        if (await isStrangers(path, reader, { media: paths.media, received: ports.received }))
+          return "somebody sent it";
+        return textOf(await known.get(path), reader);
+      } catch (error) {
+        log.error("the origin of a file cannot be read", { file: path, error });
+        return undefined;
+      }
+    },
+  };
+}
+
+/** A guest's own words do not make the conversation of a guest less trusted. */
+function textOf(file: Known | undefined, reader: Acting): string | undefined {
+  if (file?.sources !== undefined) return `written after ${file.sources}`;
+  return file?.guest !== undefined && hasOwnerRights(reader.principal) ? `written for ${file.guest}` : undefined;
+}
+
+async function originOf(
+  { path, from, isWhole, by, sources }: FileChange,
+  known: KnownFiles,
+  { sessions }: Ports,
+): Promise<Omit<Known, "path">> {
+  const mark = untrustedMarkOf(sessions.peek(by.sessionKey)?.untrustedContent);
+  const before = isWhole ? undefined : await known.get(from ?? path);
+  const read = textOfSources([...sources, ...(mark?.sources ?? [])]) ?? before?.sources;
+  const guest = hasOwnerRights(by.principal) ? before?.guest : `${by.principal.kind} ${by.principal.id}`;
+  return { ...(read !== undefined && { sources: read }), ...(guest !== undefined && { guest }) };
+}
+
+function textOfSources(sources: readonly UntrustedSource[]): string | undefined {
+  const distinct = [...new Map(sources.map((one) => [`${one.tool} ${one.source}`, one])).values()];
+  return distinct.length === 0 ? undefined : sourcesText(distinct).slice(0, MOST_CHARS).toWellFormed();
+}
+
+/** Whether an owner's run reads a file that came with a message of another conversation, or of a group. */
+async function isStrangers(
+  path: string,
+  { principal, sessionKey }: Acting,
+  { media, received }: { readonly media: string; readonly received: ReceivedFiles },
+): Promise<boolean> {
+  if (!hasOwnerRights(principal)) return false;
+  const dir = await realOf(media);
+  if (path === dir || !isInside(path, dir)) return false;
+  const own = await received.of(sessionKey);
+  return !own.includes(relative(dir, path)) || parseKey(sessionKey).kind === "group";
+}
+
+/** The file in memory. It is read once; each change appends a line. */
+class KnownFiles {
+  readonly #file: string;
+  #loading: Promise<Map<string, Known>> | undefined;
+  #writing: Promise<unknown> = Promise.resolve();
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  async get(path: string): Promise<Known | undefined> {
+    return (await this.#all()).get(path);
+  }
+
+  /** Rejects with the errors of the disk. */
+  async set(path: string, origin: Omit<Known, "path">): Promise<void> {
+    const all = await this.#all();
+    const [before, now] = [all.get(path), { path, ...origin }];
+    const isClear = origin.sources === undefined && origin.guest === undefined;
+    if (isClear ? before === undefined : JSON.stringify(before) === JSON.stringify(now)) return;
+    all.delete(path);
+    if (!isClear) all.set(path, now);
+    forgetOldest(all, MOST_FILES);
+    const writing = this.#writing.then(() => appendFile(this.#file, `${JSON.stringify(now)}\n`, { mode: 0o600 }));
+    this.#writing = writing.catch(() => undefined);
+    await writing;
+  }
+
+  #all(): Promise<Map<string, Known>> {
+    this.#loading ??= this.#load();
+    return this.#loading;
+  }
+
+  /** A file that has become much longer than what it says is written anew. */
+  async #load(): Promise<Map<string, Known>> {
+    const lines = ((await unlessMissing(readFile(this.#file, "utf8"))) ?? "").split("\n").filter((one) => one !== "");
+    const all = new Map<string, Known>();
+    for (const text of lines) {
+      const read = parsed(text);
+      if (!read) continue;
+      all.delete(read.path);
+      if (read.sources !== undefined || read.guest !== undefined) all.set(read.path, read);
+    }
+    while (all.size > MOST_FILES) forgetOldest(all, MOST_FILES);
+    await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
+    if (lines.length > 2 * all.size + 1000)
+      await writeAtomic(this.#file, [...all.values()].map((one) => `${JSON.stringify(one)}\n`).join(""));
+    return all;
+  }
+}
+
+/** Undefined for a line that a kill cut off. */
+function parsed(text: string): Known | undefined {
+  try {
+    return line.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}

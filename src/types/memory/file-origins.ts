@@ -1,0 +1,25 @@
+import type { Acting } from "../run/principal.ts";
+import type { UntrustedSource } from "../run/untrusted.ts";
+
+/** A file that a tool has changed. */
+export interface FileChange {
+  /** Absolute, without links. */
+  readonly path: string;
+  /** The path that it had before, when it was moved. */
+  readonly from?: string;
+  /** Nothing is left of what was in it. */
+  readonly isWhole: boolean;
+  readonly by: Acting;
+  /** What untrusted content this run knows that its conversation has read. */
+  readonly sources: readonly UntrustedSource[];
+}
+
+/**
+ * Keeps which files have content that others may have written: files that a conversation changed which had read such content, or that
+ * acted for somebody who is no owner, and files that somebody else sent. Neither method rejects: a file that was written stays written.
+ */
+export interface FileOrigins {
+  changed(change: FileChange): Promise<void>;
+  /** Where such content of a file is from, for a run; undefined for none that is known. `path` has no links. */
+  of(path: string, reader: Acting): Promise<string | undefined>;
+}

@@ -41,15 +41,15 @@ describe.runIf(hasChromium)("the browser of the built gateway", () => {
     const { home, gateway } = await world.start(CONFIG);
     obey(world);
     world.telegram.say(JSON.stringify({ action: "open", targetUrl: site.url("/orders") }));
-    await world.told(/told: [^]*Source: Browser[^]*\/orders/);
+    await world.told(/told:[^]*Source: Browser[^]*\/orders/);
     expect(processesIn(home.stateDir).length).toBeGreaterThan(0);
     await gateway.kill("SIGKILL");
     await until(() => processesIn(home.stateDir).length === 0, "the end of the browser after SIGKILL");
     const second = await home.start();
     world.telegram.say(JSON.stringify({ action: "tabs" }));
-    await world.told(/told: The browser is not running/);
+    await world.told(/told:\s+The browser is not running/);
     world.telegram.say(JSON.stringify({ action: "start" }));
-    await world.told(/told: The browser is running/);
+    await world.told(/told:\s+The browser is running/);
     await second.kill("SIGTERM");
     await until(() => processesIn(home.stateDir).length === 0, "the end of the browser after SIGTERM");
     await site.close();

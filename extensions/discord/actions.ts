@@ -12,6 +12,7 @@ import type {
   Peer,
   Poll,
   ReadQuery,
+  SearchQuery,
   SeenMessage,
   SendResult,
 } from "openclaw/plugin-sdk";
@@ -70,6 +71,7 @@ function questions(bot: Bot): ChatActions {
         return found.items.map(({ message }) => seen(message, bot));
       }),
     read: (to, query) => lookUp(to, bot, (target) => read(target, query, bot)),
+    search: (to, query) => lookUp(to, bot, (target) => search(target, query, bot)),
     reactions: (to, messageId) =>
       lookUp(to, bot, async (target) => {
         const { reactions = [] } = await api.ask<APIMessage>("GET", `/channels/${target}/messages/${messageId}`);
@@ -118,12 +120,43 @@ async function lookUp<T>(to: Peer, bot: Bot, ask: (target: string) => Promise<T>
     return { kind: "found", value: await ask(await targetOf(to, bot)) };
   } catch (error) {
     if (error instanceof NoServer) return { kind: "refused", reason: error.message };
+    if (error instanceof NotIndexed) return { kind: "retry", reason: error.message, afterMs: error.afterMs };
     const outcome = outcomeOf(error);
     return outcome.kind === "sent" ? { kind: "unknown", reason: "no answer" } : outcome;
   }
 }
 
 class NoServer extends Error {}
+
+class NotIndexed extends Error {
+  readonly afterMs: number;
+
+  constructor(seconds: number) {
+    super("Discord still indexes the server");
+    this.afterMs = seconds * 1000;
+  }
+}
+
+/** Messages that one search gives at most. docs.discord.com/developers/resources/message#search-guild-messages */
+const MOST_FOUND = 25;
+const INDEXING_SECONDS = 5;
+
+async function search(target: string, { text, limit, userId }: SearchQuery, bot: Bot): Promise<readonly SeenMessage[]> {
+  const guild = await guildOf(target, bot);
+  const query = {
+    content: text,
+    channel_id: target,
+    limit: String(Math.min(limit, MOST_FOUND)),
+    ...(userId !== undefined && { author_id: userId }),
+  };
+  const found = await bot.api.ask<{ messages?: APIMessage[][]; retry_after?: number }>(
+    "GET",
+    `/guilds/${guild}/messages/search`,
+    { query },
+  );
+  if (!found.messages) throw new NotIndexed(found.retry_after ?? INDEXING_SECONDS);
+  return found.messages.flat().map((message) => seen(message, bot));
+}
 
 async function guildOf(target: string, { api }: Bot): Promise<string> {
   const channel = await api.ask<APIChannel>("GET", `/channels/${target}`);

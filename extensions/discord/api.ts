@@ -95,6 +95,11 @@ const SHAPES: readonly (readonly [RegExp, z.ZodType])[] = [
   [/^\/users\/@me$/, withId.extend({ username: z.string() })],
   [/^\/guilds\/[^/]+\/members\/[^/]+$/, z.looseObject({ roles: z.array(z.string()) })],
   [/^\/guilds\/[^/]+$/, withId.extend({ roles: z.array(withId) })],
+  // Without messages while Discord still indexes the server.
+  [
+    /^\/guilds\/[^/]+\/messages\/search$/,
+    z.looseObject({ messages: z.array(z.array(withId)).optional(), retry_after: z.number().optional() }),
+  ],
   [/^\/guilds\/[^/]+\/threads\/active$/, z.looseObject({ threads: z.array(withId) })],
   [/^\/guilds\/[^/]+\/emojis$/, z.array(z.looseObject({ name: z.string().nullable() }))],
   [/^\/channels\/[^/]+\/messages\/pins$/, z.looseObject({ items: z.array(z.looseObject({ message: withId })) })],

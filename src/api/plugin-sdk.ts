@@ -29,6 +29,7 @@ export type {
   Poll,
   ReactionCount,
   ReadQuery,
+  SearchQuery,
   SeenMessage,
   SeenThread,
 } from "../types/chat/actions.ts";

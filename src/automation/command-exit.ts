@@ -3,17 +3,17 @@ import { channelId, DEFAULT_ACCOUNT, type RunId, type SessionKey } from "../type
 import type { Principal } from "../types/run/principal.ts";
 import type { TurnKind } from "../types/run/turn-kind.ts";
 
-/** The channel of the turns that follow the end of a background command. No adapter has this name. */
+/** The channel of the turns that follow the end of a command or drawing in the background. No adapter has this name. */
 export const EXEC = channelId("exec");
 
 const EXEC_KIND = "exec";
 
 /** The user text of the turn. */
-const PROMPT =
-  "Nobody wrote: a command that you started in the background has ended, see the System lines above. Go on with what " +
+const promptFor = (what: CommandExit["what"]): string =>
+  `Nobody wrote: a ${what} that you started in the background has ended, see the System lines above. Go on with what ` +
   "waited for it, and tell the user what matters of it. If there is nothing to do or to tell, answer NO_REPLY.";
 
-/** The turn that follows the end of a background command. It has the rights of the turn that started the command. */
+/** The turn that follows such an end. It has the rights of the turn that started what ended. */
 export const EXEC_TURN: TurnKind = {
   name: EXEC_KIND,
   trigger: "exec",
@@ -35,8 +35,9 @@ function actsFor({ options }: Pick<InboundMessage, "options">): Principal {
   return { kind: "automation", id: EXEC_KIND, setUpBy: options?.exec?.isOwner === true ? "owner" : "guest" };
 }
 
-/** A background command that ended by itself, as its conversation hears of it. */
+/** Something in the background that ended by itself, as its conversation hears of it. */
 export interface CommandExit {
+  readonly what: "command" | "drawing";
   /** Unique for ever. */
   readonly name: string;
   readonly sessionKey: SessionKey;
@@ -52,13 +53,13 @@ export interface CommandExit {
 }
 
 /** The turn as a message of the inbox: durable, run once, and with an outcome like every other. */
-export function exitMessage({ name, sessionKey, isOwner, tools, by, now, to }: CommandExit): InboundMessage {
+export function exitMessage({ what, name, sessionKey, isOwner, tools, by, now, to }: CommandExit): InboundMessage {
   return {
     id: name,
     eventKey: name,
     from: { channel: EXEC, account: DEFAULT_ACCOUNT, chat: { kind: "direct", id: sessionKey } },
     sender: { id: "gateway", name: "Exec" },
-    text: PROMPT,
+    text: promptFor(what),
     media: [],
     mentionsBot: true,
     receivedAt: now,

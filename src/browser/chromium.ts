@@ -1,5 +1,6 @@
-import { access, constants, mkdir, readlink, rm } from "node:fs/promises";
+import { access, constants, mkdir, readFile, readlink, rm, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
+import { isFields } from "../utils/fields.ts";
 import { isMissing } from "../utils/missing.ts";
 
 /** Browsers that Playwright can drive, in the order in which they are looked for. */
@@ -55,6 +56,7 @@ export const ARGUMENTS: readonly string[] = [
  */
 export async function openProfile(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
+  await keepPdfs(folder);
   const lock = join(folder, "SingletonLock");
   const owner = await readlink(lock).catch((error: unknown) => {
     if (isMissing(error)) return undefined;
@@ -65,6 +67,28 @@ export async function openProfile(folder: string): Promise<void> {
   if (owner === undefined || (Number.isInteger(pid) && isRunning(pid))) return;
   for (const name of ["SingletonLock", "SingletonSocket", "SingletonCookie"])
     await rm(join(folder, name), { force: true });
+}
+
+/** The browser's own viewer shows PDF files in a way that no snapshot sees: they are downloaded instead. */
+async function keepPdfs(folder: string): Promise<void> {
+  const file = join(folder, "Default", "Preferences");
+  const known = await readPreferences(file);
+  const plugins = isFields(known["plugins"]) ? known["plugins"] : {};
+  if (plugins["always_open_pdf_externally"] === true) return;
+  await mkdir(join(folder, "Default"), { recursive: true, mode: 0o700 });
+  const content = { ...known, plugins: { ...plugins, always_open_pdf_externally: true } };
+  await writeFile(file, JSON.stringify(content), { mode: 0o600 });
+}
+
+/** The browser itself begins anew where it cannot read them. */
+async function readPreferences(file: string): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    const read: unknown = JSON.parse(await readFile(file, "utf8"));
+    return isFields(read) ? read : {};
+  } catch (error) {
+    if (isMissing(error) || error instanceof SyntaxError) return {};
+    throw error;
+  }
 }
 
 function isRunning(pid: number): boolean {

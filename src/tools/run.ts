@@ -3,6 +3,7 @@ import type { z } from "zod";
 import type { Log } from "../types/log.ts";
 import type { ApprovalDesk, Tool, ToolContext, ToolResult } from "../types/run/tool.ts";
 import { isFields } from "../utils/fields.ts";
+import { shorten } from "../utils/text/shorten.ts";
 import { errorResult } from "./define.ts";
 import { boundedDetails } from "./result-details.ts";
 import { capped, isContent, shortened } from "./result-text.ts";
@@ -12,8 +13,12 @@ const GRACE_MS = 500;
 /** Milliseconds of one call, for tools that do not say how long they may take. */
 const MOST_MS = 30 * 60_000;
 
+/** Characters of what is wrong with arguments, which may repeat a part of them. */
+const MOST_ISSUES = 2000;
+
 function describeIssues(error: z.ZodError): string {
-  return error.issues.map((issue) => `${issue.path.join(".") || "input"}: ${issue.message}`).join("; ");
+  const issues = error.issues.map((issue) => `${issue.path.join(".") || "input"}: ${issue.message}`);
+  return shorten(issues.join("; "), MOST_ISSUES);
 }
 
 function message(error: unknown): string {
@@ -113,17 +118,24 @@ class CallTimer {
   }
 }
 
+/** The arguments as the tool takes them, or why it does not. */
+function inputOf(tool: Tool, given: unknown): { readonly data: unknown } | { readonly refused: string } {
+  try {
+    const { data, error } = tool.input.safeParse(tool.prepare ? tool.prepare(given) : given);
+    return error ? { refused: `The arguments for ${tool.name} do not fit. ${describeIssues(error)}` } : { data };
+  } catch (error) {
+    return { refused: message(error) };
+  }
+}
+
 /**
  * Calls a tool. Never rejects: an invalid input, a throw and a result without content become error results that the model
  * can act on. Resolves at most 500 ms after `context.signal` aborts or the tool's time is over, and drops each `update` after it
  * has resolved. A tool that does not end is named in the result and in the log.
  */
 export async function runTool(tool: Tool, rawInput: unknown, context: CallContext): Promise<ToolResult> {
-  const given = rawInput ?? {};
-  const input = tool.input.safeParse(tool.prepare ? tool.prepare(given) : given);
-  if (!input.success) {
-    return errorResult(`The arguments for ${tool.name} do not fit. ${describeIssues(input.error)}`);
-  }
+  const input = inputOf(tool, rawInput ?? {});
+  if ("refused" in input) return errorResult(input.refused);
   if (context.signal.aborted) {
     return errorResult("Aborted.");
   }

@@ -1,4 +1,3 @@
-import { hasOwnerRights } from "../types/run/principal.ts";
 import type { ModelRef } from "../types/run/model.ts";
 import type { Tool, ToolContribution, ToolScene, ToolSet } from "../types/run/tool.ts";
 import type { PolicyStage } from "../types/tool-policy.ts";
@@ -16,7 +15,7 @@ import { emptiedBy, isToolAllowed, removedBy } from "./policy/decide.ts";
 import { dependsOnModel, stagesFor } from "./policy/stages.ts";
 import { subjectOf } from "./policy/subject.ts";
 import { keepingLongResults } from "./result-text.ts";
-import type { Starter } from "./process/background-process.ts";
+import { starterOf } from "./process/starter.ts";
 import { processTool } from "./process/process.ts";
 import type { Processes } from "./process/processes.ts";
 
@@ -47,7 +46,7 @@ export function backendTools(rules: Allowances, processes?: Processes): readonly
           settings: scene.agent.exec,
           rules,
           backend: scene.exec,
-          hasOwnerRights: hasOwnerRights(scene.acting.principal),
+          hasOwnerRights: starterOf(scene).hasOwnerRights,
           elevation: scene.elevation,
           sandboxed: scene.sandboxed,
           ...(processes &&
@@ -74,14 +73,6 @@ const PROCESS = { name: "process" };
 /** Whether a list of models has this one. An empty list has them all. */
 const isNamedModel = ({ provider, id }: Pick<ModelRef, "provider" | "id">, models: readonly string[]): boolean =>
   models.length === 0 || models.some((name) => [`${provider}/${id}`, `${provider}/*`, id, "*"].includes(name.trim()));
-
-const starterOf = ({ agent, acting, names }: ToolScene): Starter => ({
-  agentId: agent.id,
-  sessionKey: acting.sessionKey,
-  hasOwnerRights: hasOwnerRights(acting.principal),
-  isSubagent: (acting.depth ?? 0) > 0,
-  ...(names && { tools: names }),
-});
 
 /**
  * The tools of one run that the agent's policy allows. Of several contributions with one name the first counts. Reports to

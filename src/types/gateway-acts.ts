@@ -20,12 +20,13 @@ export interface GatewayActs {
   /** Changes the file in one step, validated as a whole, if it still has the hash. Returns why it is refused. */
   write(edits: readonly ConfigEdit[], baseHash: string): Promise<string | undefined>;
   /**
-   * Restarts the gateway soon; the session is told in its next turn, and the chat when the gateway is back. Returns why it is
+   * Restarts the gateway after `delayMs`; the session is told in its next turn, and the chat when the gateway is back. Returns why it is
    * refused. A run whose messages caused a restart causes no other one.
    */
   restart(asked: {
     readonly runId: RunId;
     readonly sessionKey: SessionKey;
     readonly note?: string;
+    readonly delayMs: number;
   }): Promise<string | undefined>;
 }

@@ -309,6 +309,38 @@ describe("searching", () => {
     expect((await said("grep", { pattern: "y+" })).length).toBeLessThan(600);
   });
 
+  it("gives more, or goes on, where a call says so", async () => {
+    await put("many", "line\n".repeat(500));
+    expect((await said("grep", { pattern: "line", limit: 300 })).split("\n")).toHaveLength(301);
+    await mkdir(join(workspace, "d"));
+    for (let index = 100; index < 720; index += 1) await put(`d/n${index}`, "");
+    expect((await said("find", { pattern: "n*" })).split("\n")).toHaveLength(620);
+    const first = await said("ls", { path: "d" });
+    expect(first).toMatch(/^n100\n[^]*\nn599\n\[120 more; continue with after=n599\]$/);
+    expect((await said("ls", { path: "d", after: "n599" })).split("\n")).toHaveLength(120);
+    expect(await said("ls", { path: "d", after: "n599", limit: 1 })).toBe("n600\n[119 more; continue with after=n600]");
+    expect(await said("ls", { after: "d/" })).toBe("many");
+    expect(await said("ls", { path: "d", after: "z" })).toBe("[Nothing comes after that name.]");
+  });
+
+  it("says what of a file is left out, for people and plugins", async () => {
+    await put("long", "line\n".repeat(2500));
+    const { details } = await call("read", { path: "long" });
+    expect(details).toEqual({
+      kind: "truncated",
+      nextOffset: 2001,
+      truncation: { truncatedBy: "lines", totalLines: 2500, totalBytes: 12_500, outputLines: 2000 },
+    });
+    await put("wide", `${"x".repeat(999)}\n`.repeat(200));
+    expect((await call("read", { path: "wide" })).details).toMatchObject({
+      truncation: { truncatedBy: "bytes", totalLines: 200 },
+    });
+    await put("torn", "x".repeat(300_000));
+    expect((await call("read", { path: "torn" })).details).toMatchObject({
+      truncation: { truncatedBy: "bytes", totalLines: 1, outputLines: 1 },
+    });
+  });
+
   it("reports a bad pattern and a missing path", async () => {
     expect(await said("grep", { pattern: "(" })).toContain("unclosed group");
     expect((await call("grep", { pattern: "x", path: "none" })).isError).toBe(true);

@@ -16,8 +16,12 @@ const actsFor = (edits: readonly ConfigEdit[]): GatewayActs => ({
     written.push(all);
     return undefined;
   },
-  restart: async () => undefined,
+  async restart(asked) {
+    restarts.push(asked);
+    return undefined;
+  },
 });
+const restarts: unknown[] = [];
 
 const toolsOf = (edits: readonly ConfigEdit[], principal?: Principal, allow?: readonly string[]) =>
   createTools({
@@ -110,6 +114,17 @@ it("asks a person before it writes or restarts once untrusted content was read",
   const others = [await riskOf("config.patch"), await riskOf("config.apply"), await riskOf("restart")];
   expect(get).toBeUndefined();
   for (const risk of others) expect(JSON.stringify(risk)).toMatch(/config|restarts/);
+});
+
+it("restarts after the time and with the words of older prompts, and updates nothing", async () => {
+  const tool = toolsOf([]).find(({ name }) => name === "gateway");
+  const said = async (input: object) => tool && textOf(await runTool(tool, input, toolContext("/w")));
+  expect(await said({ action: "restart" })).toContain("in a moment");
+  const asked = { action: "restart", note: "new model.", continuationMessage: "Go on.", restartDelayMs: 2000 };
+  expect(await said(asked)).toContain("in 2 s");
+  expect(restarts).toMatchObject([{ delayMs: 0 }, { delayMs: 2000, note: "new model. Go on." }]);
+  expect(await said({ action: "update.run" })).toContain("An agent does not update the gateway");
+  expect(tool?.jsonSchema).not.toHaveProperty("properties.delayMs");
 });
 
 it("is for owners alone, whatever the lists of the config name", () => {

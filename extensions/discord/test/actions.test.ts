@@ -64,6 +64,21 @@ describe("what a bot can do besides messages", () => {
     expect(await actions.read?.(group, { limit: 1 })).not.toMatchObject({ kind: "found" });
   });
 
+  test("searches the channel, of anybody or one person, and says when the server is not indexed yet", async () => {
+    const { actions, fake, group, direct, channel } = await begin();
+    for (const text of ["the blue lamp", "a red lamp", "a chair"]) fake.say(channel, text);
+    const texts = async (query: object) => {
+      const found = await actions.search?.(group, { text: "lamp", limit: 20, ...query });
+      return found?.kind === "found" ? found.value.map(({ text }) => text) : found;
+    };
+    expect(await texts({})).toEqual(["a red lamp", "the blue lamp"]);
+    expect(await texts({ limit: 1 })).toEqual(["a red lamp"]);
+    expect(await texts({ userId: "nobody" })).toEqual([]);
+    expect(await actions.search?.(direct, { text: "lamp", limit: 1 })).toMatchObject({ kind: "refused" });
+    fake.world.isIndexed = false;
+    expect(await texts({})).toEqual({ kind: "retry", reason: "Discord still indexes the server", afterMs: 2000 });
+  });
+
   test("makes a thread alone or below a message, lists and renames it", async () => {
     const { actions, fake, group, channel } = await begin();
     const id = fake.say(channel, "a topic");

@@ -1,6 +1,6 @@
 import { MAY_NOT_QUOTE, ok, refusal, UNKNOWN_CHANNEL, UNKNOWN_MESSAGE } from "./rest-shapes.ts";
 import type { RestCall, RestResult, Speaker } from "./rest-shapes.ts";
-import { answerPins, isEmpty, pageOf, react, startThread } from "./message-routes.ts";
+import { answerPins, foundIn, isEmpty, NOT_INDEXED, pageOf, react, startThread } from "./message-routes.ts";
 import { isJson, objectIn, textIn, type Json } from "./json.ts";
 
 export const ADA = { id: "1001", username: "ada", global_name: "Ada", discriminator: "0", avatar: null };
@@ -30,6 +30,8 @@ export class FakeWorld {
   readonly starts = { total: 1000, remaining: 1000, reset_after: 14_400_000, max_concurrency: 1 };
   /** Read Message History; docs.discord.com/developers/topics/permissions */
   showsHistory = true;
+  /** Whether the server can be searched yet. */
+  isIndexed = true;
   readonly files = new Map<string, Uint8Array>();
   readonly commands: Json[] = [];
   readonly callbacks: Json[] = [];
@@ -188,7 +190,7 @@ export class FakeWorld {
       case "channels":
         return this.#inChannel(call, parts);
       case "guilds":
-        return this.#inGuild(parts);
+        return this.#inGuild(call, parts);
       case "interactions":
         this.callbacks.push(call.body);
         return { status: 204 };
@@ -212,7 +214,8 @@ export class FakeWorld {
     return ok(this.commands);
   }
 
-  #inGuild([, , what, id]: readonly string[]): RestResult {
+  #inGuild({ query }: RestCall, [, , what, id]: readonly string[]): RestResult {
+    if (what === "messages") return this.isIndexed ? foundIn(this, query) : { status: 202, json: NOT_INDEXED };
     if (what === "members") return ok(this.#member(String(id)));
     if (what === "emojis") return ok([{ id: "70", name: "wave" }]);
     if (what !== "threads") return ok(this.guild);

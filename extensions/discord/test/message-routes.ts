@@ -63,6 +63,25 @@ export function pageOf(world: Channels, channel: string, query: URLSearchParams)
   return ok(some.toReversed());
 }
 
+export const NOT_INDEXED = { message: "Index not yet available. Try again later", code: 110_000, retry_after: 2 };
+
+/** Newest first. docs.discord.com/developers/resources/message#search-guild-messages */
+export function foundIn(world: Channels, query: URLSearchParams): RestResult {
+  const [words, author] = [query.get("content") ?? "", query.get("author_id")];
+  const found = world
+    .messages(query.get("channel_id") ?? "")
+    .filter((one) => textIn(one, "content").includes(words))
+    .filter((one) => author === null || textIn(objectIn(one, "author"), "id") === author);
+  const limit = Number(query.get("limit") ?? 25);
+  return ok({
+    total_results: found.length,
+    messages: found
+      .toReversed()
+      .slice(0, limit)
+      .map((one) => [one]),
+  });
+}
+
 /** The bot adds or takes away its reaction. */
 export function react(message: Json, emoji: string, method: string): RestResult {
   const others = objectsIn(message, "reactions").filter((one) => textIn(objectIn(one, "emoji"), "name") !== emoji);

@@ -12,6 +12,7 @@ import type { SandboxMachine } from "../../tools/sandbox/machine.ts";
 import { notingOrigins } from "../../tools/files/origins.ts";
 import { recordingNotes } from "../../tools/memory/recorded.ts";
 import { backendTools, toolsFor } from "../../tools/tools.ts";
+import type { DrawJobs } from "../../tools/media/draw-jobs.ts";
 import { mediaTools } from "../../tools/media/media-tools.ts";
 import { webToolsOf } from "./tools/web.ts";
 import type { ReceivedFiles } from "../../types/journal.ts";
@@ -34,6 +35,8 @@ interface ToolSources {
   readonly log: Log;
   /** What keeps commands that run in the background; without it the tools wait for each command. */
   readonly processes?: Processes | undefined;
+  /** What keeps drawings that take long; without it the tool waits for each of them. */
+  readonly drawings?: DrawJobs | undefined;
   /** The sandboxes of this machine. */
   readonly machine: SandboxMachine;
   /** The tools of MCP servers; there are none without it. */
@@ -49,7 +52,7 @@ interface ToolSources {
 /** The tools of any run. A chat is given when the run answers one. */
 export function openTools(
   live: Live,
-  { allowances, received, log, processes, machine, mcp, browsers, noteChanges, fileOrigins }: ToolSources,
+  { allowances, received, log, processes, drawings, machine, mcp, browsers, noteChanges, fileOrigins }: ToolSources,
   ofChats: readonly ToolContribution[],
 ) {
   const ofBrowser = (): readonly ToolContribution[] => (browsers ? browserTools(browsers) : []);
@@ -57,6 +60,7 @@ export function openTools(
     web: () => live.config.tools.web.fetch,
     mediaDir: live.paths.media,
     keep: keepInWorkspace,
+    jobs: drawings,
   });
   const ofBackends = backendTools(allowances.rules, processes);
   const noting = noteChanges ? recordingNotes(ofBackends, noteChanges) : ofBackends;

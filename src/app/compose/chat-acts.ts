@@ -10,7 +10,8 @@ import type { ChannelLink, ChatActions, SendResult } from "../../types/chat/chan
 import type { Clock } from "../../types/clock.ts";
 import type { MediaStore, OutboxJournal } from "../../types/journal.ts";
 import type { Peer } from "../../types/chat/message.ts";
-import type { ChatAct, ChatActs, ChatPost, TargetInput } from "../../types/chat/send.ts";
+import type { ReplyBlock } from "../../types/chat/reply.ts";
+import type { ChatAct, ChatActs, ChatPost, FileForm, TargetInput } from "../../types/chat/send.ts";
 import type { ToolContribution } from "../../types/run/tool.ts";
 import { own } from "../../utils/own.ts";
 import { accountOf } from "../accounts/accounts.ts";
@@ -86,6 +87,7 @@ const GROUPS: Readonly<Record<keyof ChatActions, readonly string[]>> = {
   pin: ["pins"],
   pins: ["pins"],
   read: ["messages"],
+  search: ["search"],
   reactions: ["reactions"],
   createThread: ["threads", "createForumTopic"],
   renameThread: ["threads", "editForumTopic"],
@@ -132,8 +134,11 @@ function channelOf({ to = "", channel }: TargetInput, home: Peer, { channels }: 
 const inThread = (home: Peer, thread: string | undefined): Peer => (thread === undefined ? home : { ...home, thread });
 
 async function send(post: ChatPost, parts: OutgoingParts, signal: AbortSignal) {
-  const { key, inboxId, to, replyTo, buttons } = post;
-  const blocks = await blocksOf({ ...post, message: sentText(post.message ?? "") }, to, parts);
+  const { key, inboxId, to, replyTo, buttons, form, silent } = post;
+  const asVoice = form?.as === "voice";
+  const made = await blocksOf({ ...post, asVoice, message: sentText(post.message ?? "") }, to, parts);
+  const blocks = formed(made, form);
+  const isLoud = silent === true && parts.channels.limits(to)?.silent !== true;
   // The run may have been stopped while a file was fetched.
   signal.throwIfAborted();
   const reply = {
@@ -143,8 +148,21 @@ async function send(post: ChatPost, parts: OutgoingParts, signal: AbortSignal) {
     blocks,
     ...(replyTo !== undefined && { replyTo }),
     ...(buttons && { buttons }),
+    ...(silent === true && !isLoud && { silent }),
   };
-  return postedOf(await deliverAndWait(reply, SEND_WAIT_MS, { ...parts, signal }));
+  const posted = postedOf(await deliverAndWait(reply, SEND_WAIT_MS, { ...parts, signal }));
+  return { ...posted, ...(isLoud && { isLoud }) };
+}
+
+/** Files with the name and the type that a call gives the only one, and as documents where it wants that. */
+function formed(blocks: readonly ReplyBlock[], form: FileForm = {}): readonly ReplyBlock[] {
+  const { as, name, mime } = form;
+  const isOnly = blocks.filter(({ kind }) => kind === "media").length === 1;
+  return blocks.map((block) => {
+    if (block.kind !== "media") return block;
+    const named = isOnly ? { ...(name !== undefined && { name }), ...(mime !== undefined && { mime }) } : {};
+    return { ...block, media: { ...block.media, ...named, ...(as === "document" && { kind: as }) } };
+  });
 }
 
 async function edit(

@@ -76,7 +76,7 @@ function parsed(text: string): unknown {
 const NOTE = "The gateway restarted, as you asked.";
 
 async function restart(
-  { runId, sessionKey, note }: Parameters<GatewayActs["restart"]>[0],
+  { runId, sessionKey, note, delayMs }: Parameters<GatewayActs["restart"]>[0],
   { restart: port, journal, clock }: DispatchPorts,
 ): Promise<string | undefined> {
   if (!port) return "this process is no daemon.";
@@ -88,6 +88,7 @@ async function restart(
   const at = clock.now();
   for (const { message } of rows) await noteRestart({ message, key: sessionKey, at }, journal.values);
   await journal.events.add(sessionKey, note === undefined ? NOTE : `${NOTE} ${note}`);
-  port.begin();
+  if (delayMs === 0) port.begin();
+  else clock.after(delayMs, () => port.begin());
   return undefined;
 }

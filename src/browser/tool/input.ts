@@ -15,9 +15,13 @@ const ACTIONS = [
   "text",
   "screenshot",
   "console",
+  "errors",
+  "requests",
   "pdf",
   "upload",
+  "download",
   "dialog",
+  "emulate",
   "act",
 ] as const;
 
@@ -48,6 +52,7 @@ const deed = z.object({
   text: text.describe("Text to type, or that a wait is for"),
   submit: z.boolean().optional().describe("Presses Enter after typing"),
   slowly: z.boolean().optional().describe("Types key by key"),
+  delayMs: z.int().min(0).max(5000).optional().describe("Milliseconds between key or button down and up"),
   key: text.describe("Key to press, such as Enter or Control+a"),
   button: z.enum(["left", "right", "middle"]).optional(),
   modifiers: z.array(z.enum(["Alt", "Control", "ControlOrMeta", "Meta", "Shift"])).optional(),
@@ -72,22 +77,53 @@ const deed = z.object({
 });
 export type Deed = z.output<typeof deed>;
 
+/** The longest that a call may ask for; a call itself ends a little later. */
+const MOST_MS = 110_000;
+
+/** What a snapshot shows. */
+const look = {
+  interactive: z.boolean().optional().describe("Snapshot of what can be operated only"),
+  compact: z.boolean().optional().describe("Without nameless groups"),
+  mode: z.enum(["efficient"]).optional().describe("interactive, compact and short"),
+  depth: z.int().min(1).max(50).optional(),
+  selector: text.describe("CSS selector of the part that a snapshot shows"),
+  frame: text.describe("Ref or CSS selector of the frame that a snapshot shows"),
+  urls: z.boolean().optional().describe("Addresses of links"),
+  labels: z.boolean().optional().describe("Adds a picture with the refs on it"),
+  snapshotFormat: z.enum(["ai", "aria"]).optional(),
+  limit: z.int().min(1).max(1000).optional().describe("Most elements, lines or requests"),
+  maxChars: z.int().min(500).max(15_000).optional(),
+};
+
 export const browserInput = z.object({
   action: z.enum(ACTIONS).describe("open and navigate need targetUrl; act needs kind"),
   profile: text.describe("Profile, with its own logins"),
   targetUrl: text,
   targetId: text.describe("Tab, such as t1; the current one when left out"),
+  timeoutMs: z.int().min(100).max(MOST_MS).optional(),
   ...deed.shape,
   actions: z.array(deed).max(20).optional().describe("Deeds of a batch"),
-  interactive: z.boolean().optional().describe("Snapshot of what can be operated only"),
-  depth: z.int().min(1).max(50).optional(),
-  maxChars: z.int().min(500).max(15_000).optional(),
+  ...look,
   fullPage: z.boolean().optional(),
+  element: text.describe("CSS selector of what a screenshot shows"),
+  type: z.enum(["png", "jpeg"]).optional(),
   paths: z.array(z.string()).max(10).optional().describe("Files of the workspace to upload into ref"),
   accept: z.boolean().optional().describe("Answer to the page's next dialog"),
   promptText: text,
+  colorScheme: z.enum(["light", "dark", "no-preference"]).optional().describe("Of emulate, as the next three"),
+  locale: text,
+  timezone: text,
+  offline: z.boolean().optional(),
+  // Not shown: older prompts use them. The refs of a snapshot are of both sorts.
+  refs: z.enum(["role", "aria"]).optional(),
+  target: z.enum(["host", "sandbox", "node"]).optional(),
+  node: text,
 });
 export type BrowserInput = z.output<typeof browserInput>;
+export type Action = BrowserInput["action"];
+
+/** What a model is shown of the input. */
+export const shownInput = browserInput.omit({ refs: true, target: true, node: true });
 
 /** Older prompts put the fields of act into `request`. */
 export function flattened(args: unknown): unknown {

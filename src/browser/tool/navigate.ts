@@ -49,7 +49,7 @@ const statusLines = (answer: Response | null): readonly string[] =>
   answer !== null && answer.status() >= 400 ? [`status: ${answer.status()}`] : [];
 
 /** Resolves when the downloads of a tab have ended, or when it takes too long: a later call tells of them. */
-async function downloaded({ page, downloads, downloading }: Tab): Promise<void> {
+export async function downloaded({ page, downloads, downloading }: Tab): Promise<void> {
   const late = Promise.withResolvers<void>();
   const timer = setTimeout(() => late.resolve(), DOWNLOAD_MS);
   // The browser tells of it a moment after it has refused to show it as a page.

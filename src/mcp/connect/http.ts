@@ -48,9 +48,9 @@ export async function connectHttp(
   const headers = Object.fromEntries(Object.entries(config.headers).map(([name, value]) => [name, value.reveal()]));
   const flood = new FloodGuard(options.log);
   const login = await loginAt(name, config, options.stateDir);
-  const fetch = login ? fetchWithLogin(guard.fetch, url, Object.keys(headers)) : guard.fetch;
+  const fetch = login ? fetchWithLogin(guard.fetch, url, Object.keys(headers), login.renew) : guard.fetch;
   const how = {
-    how: { fetch: flood.counting(fetch), requestInit: { headers }, ...(login && { authProvider: login }) },
+    how: { fetch: flood.counting(fetch), requestInit: { headers }, ...(login && { authProvider: login.provider }) },
     request,
     flood,
   };
@@ -72,17 +72,18 @@ async function loginAt(
   name: string,
   config: McpServerConfig,
   stateDir: string,
-): Promise<OAuthClientProvider | undefined> {
+): Promise<{ readonly provider: OAuthClientProvider; readonly renew: LoginFile["renew"] } | undefined> {
   if (Object.keys(config.headers).some((header) => header.toLowerCase() === "authorization")) return undefined;
   const file = new LoginFile(stateDir, name, config.url ?? "");
   const { client, tokens } = await file.read();
   if (!tokens) return undefined;
-  return loginProvider(file, {
+  const provider = loginProvider(file, {
     redirectUrl: client?.redirect_uris?.[0] ?? "http://127.0.0.1/callback",
     open: () => {
       throw new Error(loginText(name));
     },
   });
+  return { provider, renew: (token, ask) => file.renew(token, ask) };
 }
 
 const loginText = (name: string): string => `it wants a login: run openclaw mcp login ${name}`;

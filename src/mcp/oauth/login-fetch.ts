@@ -1,26 +1,36 @@
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
-interface Answer {
+/** An answer to a renewal. */
+export interface Answer {
   readonly status: number;
   readonly headers: [string, string][];
   readonly text: string;
 }
+
+/** Renews with a token, or gives what another process has got for it meanwhile. */
+type Renew = (token: string, ask: () => Promise<Answer>) => Promise<Answer>;
 
 /** Milliseconds for which the answer to a renewal counts. */
 const SHARED_MS = 30_000;
 
 /**
  * The same `fetch` for a server with a login. Headers of the config go to the server alone, never to the server of its logins. Calls that
- * renew the same login at the same moment share one renewal: many servers take each token for renewals once.
+ * renew the same login at the same moment share one renewal: many servers take each token for renewals once. `renew` does the same among
+ * processes.
  */
-export function fetchWithLogin(fetch: Fetch, server: URL, headers: readonly string[]): Fetch {
+export function fetchWithLogin(
+  fetch: Fetch,
+  server: URL,
+  headers: readonly string[],
+  renew: Renew = (_token, ask) => ask(),
+): Fetch {
   const renewals = new Map<string, Promise<Answer>>();
   return async (url, init = {}) => {
     const isServer = new URL(url).origin === server.origin;
     const own = isServer ? init : { ...init, headers: without(headers, init.headers) };
     const token = renewedIn(init.body);
     if (token === undefined) return fetch(url, own);
-    const shared = renewals.get(token) ?? answerOf(fetch(url, own));
+    const shared = renewals.get(token) ?? renew(token, () => answerOf(fetch(url, own)));
     if (!renewals.has(token)) {
       renewals.set(token, shared);
       setTimeout(() => renewals.delete(token), SHARED_MS).unref();

@@ -3,8 +3,10 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { makePrivateDir, writeAtomic } from "../../store/disk.ts";
+import { lockFile } from "../../store/lock/lock-file.ts";
 import { Secret } from "../../types/secret.ts";
 import { isMissing } from "../../utils/missing.ts";
+import type { Answer } from "./login-fetch.ts";
 
 const tokens = z.looseObject({
   access_token: z.string().min(1),
@@ -72,6 +74,25 @@ export class LoginFile implements LoginStore {
     await writeAtomic(this.path, `${JSON.stringify(content, undefined, 2)}\n`);
   }
 
+  /**
+   * Renews the login, while no other process does: each token for renewals may count once. Gives what another process has got meanwhile,
+   * without asking. Rejects when the file cannot be locked.
+   */
+  async renew(token: string, ask: () => Promise<Answer>): Promise<Answer> {
+    const release = await lockFile(this.path);
+    try {
+      const { client: known, tokens: had } = await this.read();
+      if (had?.refresh_token !== undefined && had.refresh_token !== token) return answerWith(had);
+      const answer = await ask();
+      const given = answer.status < 300 ? tokens.safeParse(parsed(answer.text)).data : undefined;
+      // Before the lock is released: the next process reads it.
+      if (had && given) await this.write({ client: known, tokens: { refresh_token: token, ...given } });
+      return answer;
+    } finally {
+      await release();
+    }
+  }
+
   /** False when there was none. */
   async remove(): Promise<boolean> {
     const { tokens: had } = await this.read().catch(() => ({ tokens: true }));
@@ -79,6 +100,12 @@ export class LoginFile implements LoginStore {
     return had !== undefined;
   }
 }
+
+const answerWith = (given: z.output<typeof tokens>): Answer => ({
+  status: 200,
+  headers: [["content-type", "application/json"]],
+  text: JSON.stringify(given),
+});
 
 function parsed(text: string): unknown {
   try {

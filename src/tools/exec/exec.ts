@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { refusedNames } from "../variables.ts";
 import type { Processes } from "../process/processes.ts";
-import type { Starter } from "../process/background-process.ts";
+import type { Starter } from "../process/starter.ts";
 import { defineTool, errorResult } from "../define.ts";
 import type { CommandLine } from "../../types/run/backend.ts";
 import { EXEC_ASK, EXEC_SECURITY } from "../../types/run/exec-wish.ts";

@@ -3,7 +3,8 @@ import type { CommandEnd, CommandLine, RunningCommand } from "../../types/run/ba
 import type { ToolContext, ToolResult } from "../../types/run/tool.ts";
 import type { BackgroundSettings } from "../../types/settings.ts";
 import { errorResult, textResult } from "../define.ts";
-import type { BackgroundProcess, Starter } from "../process/background-process.ts";
+import type { BackgroundProcess } from "../process/background-process.ts";
+import type { Starter } from "../process/starter.ts";
 import type { Processes } from "../process/processes.ts";
 import { describeEnd } from "./command-end.ts";
 import { endOf, showProgress } from "./progress.ts";

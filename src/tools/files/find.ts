@@ -4,12 +4,12 @@ import type { Tool, ToolContext } from "../../types/run/tool.ts";
 import { defineTool, FILE_TOOL_MS, textResult } from "../define.ts";
 import { LATE, PARTIAL } from "./search-notes.ts";
 
-const MAX_FILES = 100;
+const MAX_FILES = 1000;
 
 const input = z.object({
   pattern: z.string().min(1).describe("Glob for file names or paths, such as *.md or src/**/*.ts"),
   path: z.string().default(".").describe("Directory; the workspace when left out"),
-  limit: z.int().min(1).max(1000).default(MAX_FILES).describe("Most files"),
+  limit: z.int().min(1).max(10_000).default(MAX_FILES).describe("Most files"),
 });
 type Wanted = z.output<typeof input>;
 
@@ -37,7 +37,7 @@ export function findTool(files: FileBackend): Tool {
   return defineTool({
     name: "find",
     label: "Find",
-    description: "Find files by a glob, at most 100 unless limit says more. Skips what .gitignore names, and .git.",
+    description: "Find files by a glob, at most 1,000 unless limit says more. Skips what .gitignore names, and .git.",
     input,
     timeoutMs: FILE_TOOL_MS,
     hasSideEffects: false,

@@ -5,7 +5,8 @@ import { CONTENT_BYTES } from "../cap.ts";
 import { defineTool, FILE_TOOL_MS, textResult } from "../define.ts";
 import { LATE, PARTIAL } from "./search-notes.ts";
 
-const MAX_MATCHES = 100;
+const MATCHES = 100;
+const MAX_MATCHES = 2000;
 const MAX_COLUMNS = 500;
 const MORE = "[There is more; narrow the search.]";
 
@@ -16,7 +17,7 @@ const input = z.object({
   ignoreCase: z.boolean().optional(),
   literal: z.boolean().optional().describe("Take the pattern as plain text"),
   context: z.int().min(0).max(20).optional().describe("Lines to show around each match"),
-  limit: z.int().min(1).max(MAX_MATCHES).default(MAX_MATCHES).describe("Most matches"),
+  limit: z.int().min(1).max(MAX_MATCHES).default(MATCHES).describe("Most matches"),
 });
 type Wanted = z.output<typeof input>;
 
@@ -62,7 +63,7 @@ export function grepTool(files: FileBackend): Tool {
     name: "grep",
     label: "Grep",
     description:
-      "Search text in files, at most 100 matches. Skips what .gitignore names, .git, and files of more than 64 MB.",
+      "Search text in files, at most 100 matches unless limit says more. Skips what .gitignore names, .git, and files of more than 64 MB.",
     input,
     timeoutMs: FILE_TOOL_MS,
     hasSideEffects: false,

@@ -90,6 +90,22 @@ export async function readLines(
   return { text: bytes.subarray(0, cut).toString(), lines: 1, more: true, tornAt: cursor + cut };
 }
 
+/** The lines of a file; undefined when `signal` aborts before they are counted. */
+export async function countLines(file: ReadableFile, signal: AbortSignal): Promise<number | undefined> {
+  const buffer = Buffer.alloc(CHUNK);
+  let lines = 0;
+  let last = NEWLINE;
+  for (let position = 0; !signal.aborted;) {
+    const { bytesRead } = await file.read(buffer, 0, CHUNK, position);
+    if (bytesRead === 0) return lines + Number(last !== NEWLINE);
+    const bytes = buffer.subarray(0, bytesRead);
+    for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) lines += 1;
+    last = bytes.at(-1) ?? NEWLINE;
+    position += bytesRead;
+  }
+  return undefined;
+}
+
 async function bytesFrom(file: ReadableFile, position: number, most: number): Promise<Buffer> {
   const buffer = Buffer.alloc(most);
   let filled = 0;

@@ -4,27 +4,35 @@ import type { Tool, ToolResult } from "../../types/run/tool.ts";
 import { defineTool, FILE_TOOL_MS, textResult } from "../define.ts";
 import { listedName } from "../shown-path.ts";
 
-const MAX_ENTRIES = 500;
+/** Entries of a result that names no limit. */
+const ENTRIES = 500;
 /** Entries that are examined: a directory may hold more than memory does. */
 const MAX_READ = 20_000;
 
 const input = z.object({
   path: z.string().default(".").describe("Directory; the workspace when left out"),
+  limit: z.int().min(1).max(5000).default(ENTRIES).describe("Most entries"),
+  after: z.string().optional().describe("Continues after this name"),
 });
+type Wanted = z.output<typeof input>;
 
 const SUFFIX: Readonly<Record<FolderEntry["kind"], string>> = { directory: "/", link: "@", file: "", other: "" };
 
-const nameOf = ({ name, kind }: FolderEntry): string => `${listedName(name)}${SUFFIX[kind]}`;
-
-function describe(entries: readonly FolderEntry[]): ToolResult {
-  if (entries.length === 0) {
-    return textResult("[The directory is empty.]");
-  }
-  const names = entries.map(nameOf).toSorted();
-  const more = names.length > MAX_READ ? `more than ${MAX_READ - MAX_ENTRIES}` : String(names.length - MAX_ENTRIES);
-  const rest = names.length > MAX_ENTRIES ? [`[${more} more]`] : [];
-  return textResult([...names.slice(0, MAX_ENTRIES), ...rest].join("\n"));
+function describe(entries: readonly FolderEntry[], { limit, after }: Wanted): ToolResult {
+  if (entries.length === 0) return textResult("[The directory is empty.]");
+  const rows = entries.map(({ name, kind }) => ({ name: listedName(name), suffix: SUFFIX[kind] })).toSorted(byName);
+  const from = after?.replace(/[/@]$/, "");
+  const left = from === undefined ? rows : rows.filter(({ name }) => name > from);
+  if (left.length === 0) return textResult("[Nothing comes after that name.]");
+  const shown = left.slice(0, limit);
+  const rest = left.length - shown.length;
+  const more = entries.length > MAX_READ ? `more than ${rest}` : String(rest);
+  const note = rest > 0 ? [`[${more} more; continue with after=${shown.at(-1)?.name ?? ""}]`] : [];
+  return textResult([...shown.map(({ name, suffix }) => `${name}${suffix}`), ...note].join("\n"));
 }
+
+const byName = (a: { readonly name: string }, b: { readonly name: string }): number =>
+  a.name < b.name ? -1 : Number(a.name > b.name);
 
 /** Lists one directory. */
 export function lsTool(files: FileBackend): Tool {
@@ -35,7 +43,7 @@ export function lsTool(files: FileBackend): Tool {
     input,
     timeoutMs: FILE_TOOL_MS,
     hasSideEffects: false,
-    run: async ({ path }, { workspace, signal }) =>
-      describe(await files.list(path, workspace, { most: MAX_READ, signal })),
+    run: async (wanted, { workspace, signal }) =>
+      describe(await files.list(wanted.path, workspace, { most: MAX_READ, signal }), wanted),
   });
 }

@@ -5,7 +5,7 @@ import { isMissing } from "../../utils/missing.ts";
 import { readBytes } from "../../utils/read-regular.ts";
 import { CONTENT_BYTES, MAX_LINES } from "../cap.ts";
 import { defineTool, FILE_TOOL_MS, textResult } from "../define.ts";
-import { readLines } from "./lines.ts";
+import { countLines, readLines } from "./lines.ts";
 import { respelled } from "./spellings.ts";
 import { withFile } from "./stored.ts";
 
@@ -18,6 +18,8 @@ const READ_MS = 30_000;
 const LEAST_PAGE = 1000;
 const MOST_PAGE = 131_072;
 const NOTE_CHARS = 512;
+/** Bytes of a file whose lines are counted. */
+const MOST_COUNTED = 10 * 1024 * 1024;
 
 const input = z.object({
   path: z.string().min(1).describe("File to read; relative paths start at the workspace"),
@@ -70,12 +72,28 @@ async function readText(
   if (range.tornAt !== undefined) {
     const where = cursor === 0 ? "this is its beginning" : `this is a part from byte ${cursor} on`;
     const note = `[Line ${offset} is longer than ${sizeText(bytes)}; ${where}, continue with offset=${offset} and cursor=${range.tornAt}.]`;
-    return textResult(`${range.text}\n\n${note}`, { kind: "truncated", cursor: range.tornAt });
+    const truncation = await truncationOf(file, { by: "bytes", lines: 1 }, signal);
+    return textResult(`${range.text}\n\n${note}`, { kind: "truncated", cursor: range.tornAt, truncation });
   }
   const last = offset + range.lines - 1;
   const rest = `[Lines ${offset} to ${last}; there is more, continue with offset=${last + 1}.]`;
-  if (range.more) return textResult(`${range.text}\n${rest}`, { kind: "truncated", nextOffset: last + 1 });
+  if (range.more) {
+    const by = range.lines === lines ? "lines" : "bytes";
+    const truncation = await truncationOf(file, { by, lines: range.lines }, signal);
+    return textResult(`${range.text}\n${rest}`, { kind: "truncated", nextOffset: last + 1, truncation });
+  }
   return textResult(range.text || "[The file is empty.]", { kind: "text" });
+}
+
+/** What is left out, for people and plugins. The lines of a large file are not counted. */
+async function truncationOf(
+  file: ReadableFile,
+  { by, lines }: { readonly by: "lines" | "bytes"; readonly lines: number },
+  signal: AbortSignal,
+) {
+  const { size: totalBytes } = await file.stat();
+  const totalLines = totalBytes > MOST_COUNTED ? undefined : await countLines(file, signal);
+  return { truncatedBy: by, totalBytes, outputLines: lines, ...(totalLines !== undefined && { totalLines }) };
 }
 
 /** A page of the default size counts with its notes, as results do. */

@@ -2,7 +2,9 @@ import { z } from "zod";
 import type { GatewayActs } from "../../types/gateway-acts.ts";
 import { hasOwnerRights } from "../../types/run/principal.ts";
 import type { Tool, ToolContext, ToolContribution, ToolResult } from "../../types/run/tool.ts";
+import { isFields } from "../../utils/fields.ts";
 import { defineTool, errorResult, textResult } from "../define.ts";
+import { toolSchema } from "../schema.ts";
 import { refusedEdit } from "./writable.ts";
 
 const GATEWAY_TOOL = "gateway";
@@ -14,7 +16,11 @@ const input = z.object({
   raw: z.string().max(500_000).optional().describe("JSON: a merge patch, or for apply the whole config"),
   baseHash: z.string().optional().describe("From config.get; patch and apply need it"),
   note: z.string().max(1000).optional().describe("restart: what you are told afterwards"),
+  // Not shown: older prompts use them.
+  continuationMessage: z.string().max(1000).optional(),
+  delayMs: z.int().min(0).max(60_000).optional(),
 });
+const shown = input.omit({ continuationMessage: true, delayMs: true });
 type Input = z.output<typeof input>;
 
 /** Reads the config, changes some of its keys, and restarts the gateway. Only runs with an owner's rights have it. */
@@ -31,10 +37,20 @@ function made(acts: GatewayActs): Tool {
       "Read the gateway's config (secrets are masked) and its schema, change the keys that agents may change, or restart the gateway. " +
       "Only when the user asks for it.",
     input,
+    jsonSchema: toolSchema({ input: shown }),
+    prepare,
     hasSideEffects: true,
     riskOf: async ({ action }) => RISKS[action],
     run: (asked, context) => RUNS[asked.action](asked, acts, context),
   });
+}
+
+/** Throws an error with a text for the model for what an agent cannot do. */
+function prepare(args: unknown): unknown {
+  if (!isFields(args)) return args;
+  if (args["action"] === "update.run") throw new Error("An agent does not update the gateway: ask the operator to.");
+  const { restartDelayMs, ...rest } = args;
+  return restartDelayMs === undefined ? rest : { delayMs: restartDelayMs, ...rest };
 }
 
 /** What of it a text from outside must not cause. */
@@ -60,10 +76,12 @@ const RUNS: Readonly<Record<Input["action"], Run>> = {
   },
   "config.patch": (asked, acts) => write(asked, acts, false),
   "config.apply": (asked, acts) => write(asked, acts, true),
-  async restart({ note }, acts, { runId, sessionKey }) {
-    const refused = await acts.restart({ runId, sessionKey, ...(note !== undefined && { note }) });
+  async restart({ note, continuationMessage, delayMs = 0 }, acts, { runId, sessionKey }) {
+    const told = [note, continuationMessage].filter((text) => text !== undefined).join(" ");
+    const refused = await acts.restart({ runId, sessionKey, delayMs, ...(told !== "" && { note: told }) });
     if (refused !== undefined) return refusal(`The gateway does not restart: ${refused}`);
-    return textResult("The gateway restarts in a moment. End your turn now.", { status: "restarting" });
+    const when = delayMs === 0 ? "in a moment" : `in ${delayMs / 1000} s`;
+    return textResult(`The gateway restarts ${when}. End your turn now.`, { status: "restarting" });
   },
 };
 

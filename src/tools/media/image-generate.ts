@@ -10,10 +10,13 @@ import {
 import { modelName } from "../../types/run/model.ts";
 import type { Tool, ToolContext, ToolResult, ToolScene } from "../../types/run/tool.ts";
 import { errorText } from "../../utils/text/error-text.ts";
+import { shorten } from "../../utils/text/shorten.ts";
 import { wrapUntrusted } from "../../utils/text/untrusted.ts";
 import { defineTool, errorResult, textResult } from "../define.ts";
 import { asideOf, modelsFor } from "./ask.ts";
+import { starterOf } from "../process/starter.ts";
 import { DRAW_MS } from "./config.ts";
+import type { DrawJob, DrawJobs } from "./draw-jobs.ts";
 import { readImages, refsIn } from "./read-images.ts";
 import { fetchesFrom, type SourcePorts } from "./source.ts";
 
@@ -25,7 +28,10 @@ const MOST_MB = 20;
 const MOST_MS = 900_000;
 
 const input = z.object({
-  action: z.enum(["generate", "list"]).default("generate").describe("list names the models"),
+  action: z
+    .enum(["generate", "status", "list"])
+    .default("generate")
+    .describe("status: drawings in the background; list: the models"),
   prompt: z.string().trim().min(1).max(32_000).optional().describe("What the image shows, or what to change"),
   image: z.string().min(1).optional().describe("Path, file:, data: or web address of an image to change"),
   images: z.array(z.string().min(1)).max(MOST_IMAGES).optional().describe("Several"),
@@ -51,6 +57,8 @@ const input = z.object({
 type Input = z.output<typeof input>;
 
 export interface DrawPorts extends SourcePorts {
+  /** Keeps drawings that take longer than a call waits; without it each call waits for its images. */
+  readonly jobs?: DrawJobs | undefined;
   /** Writes a file into a workspace, from which answers may attach it; gives its path there. */
   keep(
     file: { readonly folder: string; readonly name: string; readonly bytes: Uint8Array },
@@ -78,9 +86,41 @@ export function imageGenerateTool(scene: ToolScene, ports: DrawPorts): Tool | un
       const what = fetchesFrom(refsIn(wanted));
       return what === undefined ? undefined : { use: "network", what };
     },
-    run: (wanted, context) => (wanted.action === "list" ? listed(scene) : draw(wanted, context, { scene, ports })),
+    async run(wanted, context) {
+      if (wanted.action === "list") return listed(scene);
+      if (wanted.action === "status") return textResult(statusText(ports.jobs?.list(starterOf(scene)) ?? []));
+      return begin(wanted, context, { scene, ports });
+    },
   });
 }
+
+/** Draws, and leaves what takes long to the background, where the run's process outlives it. */
+async function begin(wanted: Input, context: ToolContext, parts: Parts): Promise<ToolResult> {
+  const { jobs } = parts.ports;
+  if (!jobs) return draw(wanted, context, parts);
+  const of = { name: shorten(wanted.prompt ?? "", NAME_CHARS), starter: starterOf(parts.scene), runId: context.runId };
+  const made = await jobs.run(of, (signal) => draw(wanted, { ...context, signal }, parts), context.signal);
+  if (!("startedAt" in made)) return made;
+  const text = `The drawing goes on in the background (drawing ${made.id}). You hear of its end by itself: do not wait, and do not draw it again.`;
+  return textResult(text, { status: "running", taskId: made.id });
+}
+
+const NAME_CHARS = 60;
+
+function statusText(jobs: readonly DrawJob[]): string {
+  if (jobs.length === 0) return "No drawing is in the background.";
+  return jobs.map((job) => `${job.id} "${job.name}": ${job.end ? endText(job.end.result) : "goes on"}`).join("\n");
+}
+
+/** What a conversation is told when its drawing has ended. */
+export function drawnText(job: DrawJob): string {
+  const seconds = Math.round(((job.end?.at ?? job.startedAt) - job.startedAt) / 1000);
+  const result = job.end ? endText(job.end.result) : "";
+  return `The drawing "${job.name}" (drawing ${job.id}) ended after ${seconds} seconds:\n${result}`;
+}
+
+const endText = ({ content }: ToolResult): string =>
+  content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
 
 async function listed({ agent: { media, allowedModels = [] } }: ToolScene): Promise<ToolResult> {
   const models = (media?.draw?.models ?? []).map(modelName);

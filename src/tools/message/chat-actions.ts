@@ -63,6 +63,11 @@ export const CHAT_ACTIONS: Readonly<Record<ChatActionName, ChatAction>> = {
     return resultOf((await sticker?.(to, wanted)) ?? MISSING, `Sent the sticker to ${nameOf(to)}.`);
   }),
   read: question("read", async (input, to, { read }) => told(await read?.(to, queryOf(input)), messageLines)),
+  search: question("search", async ({ query, userId, limit = READ_LIMIT }, to, { search }) => {
+    const text = given(query);
+    if (text === undefined) return "Say what to search for: give query.";
+    return told(await search?.(to, { text, limit, userId: given(userId) }), messageLines);
+  }),
   "list-pins": question("pins", async (_input, to, { pins }) => told(await pins?.(to), messageLines)),
   reactions: question("reactions", async ({ messageId }, to, { reactions }) => {
     const wanted = given(messageId);

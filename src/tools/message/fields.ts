@@ -12,6 +12,7 @@ export const ACTIONS = [
   "delete",
   "poll",
   "read",
+  "search",
   "reactions",
   "pin",
   "unpin",
@@ -40,6 +41,20 @@ const id = z.union([z.string(), z.number()]);
 const file = z.string().optional();
 const about = (text: string) => id.optional().describe(text);
 
+/** Characters of a file in Base64. */
+const MOST_CONTENT = 20_000_000;
+
+/** A file, by any of the names that it has in the field. */
+const attachment = z.object({
+  media: file,
+  path: file,
+  filePath: file,
+  url: file,
+  buffer: z.string().max(MOST_CONTENT).optional(),
+  filename: z.string().max(200).optional(),
+  name: z.string().max(200).optional(),
+});
+
 const IN_PARTS = "A message in parts; each platform shows them as it can";
 
 /** Models omit unused fields, or send them empty. */
@@ -56,7 +71,10 @@ const fields = {
     .describe("File of the workspace, or web address"),
   path: file.describe("Another name of media"),
   filePath: file.describe("Another name of media"),
+  filename: z.string().max(200).optional(),
   asVoice: z.boolean().optional().describe("Sends audio as a voice note"),
+  forceDocument: z.boolean().optional().describe("Sends pictures unchanged"),
+  silent: z.boolean().optional().describe("Without a sound"),
   replyTo: about("Id of the message that is answered"),
   messageId: about("The message meant; a reaction goes to the current one by itself"),
   emoji: z.string().optional().describe("Reaction"),
@@ -71,11 +89,15 @@ const fields = {
   before: about("Reads messages before this id"),
   after: about("Reads messages after this id"),
   around: about("Reads messages around this id"),
+  query: z.string().max(500).optional().describe("Words to search for"),
   name: z.string().optional().describe("Name of the thread"),
   userId: about("Whom the question is about"),
   stickerId: about("Id of the sticker"),
-  // Not shown: older prompts use it.
+  // Not shown: older prompts use them.
   dryRun: z.boolean().optional(),
+  buffer: z.string().max(MOST_CONTENT).optional(),
+  mimeType: z.string().max(100).optional(),
+  attachments: z.array(attachment).max(10).optional(),
 };
 type Field = keyof typeof fields;
 
@@ -83,12 +105,25 @@ const PLACE: readonly Field[] = ["to", "target", "channel", "accountId", "thread
 
 /** The fields of each action, besides those that name a chat. */
 const USES: Readonly<Record<Action, readonly Field[]>> = {
-  send: ["message", "media", "path", "filePath", "asVoice", "replyTo", "buttons", "presentation"],
+  send: [
+    "message",
+    "media",
+    "path",
+    "filePath",
+    "filename",
+    "asVoice",
+    "forceDocument",
+    "silent",
+    "replyTo",
+    "buttons",
+    "presentation",
+  ],
   react: ["messageId", "emoji", "remove"],
   edit: ["messageId", "message"],
   delete: ["messageId"],
   poll: ["pollQuestion", "pollOption", "pollMulti", "pollDurationHours"],
   read: ["limit", "before", "after", "around"],
+  search: ["query", "userId", "limit"],
   reactions: ["messageId"],
   pin: ["messageId"],
   unpin: ["messageId"],
@@ -125,15 +160,24 @@ function schemasFor(actions: readonly Action[], hasButtons: boolean) {
   if (!hasButtons) used.delete("buttons");
   const shape = { ...input.shape, presentation: shownPresentation.describe(IN_PARTS) };
   const shown = z.object(Object.fromEntries(Object.entries(shape).filter(([name]) => used.has(name))));
-  return { input, jsonSchema: toolSchema({ input: shown }), prepare };
+  return { input, jsonSchema: toolSchema({ input: shown }), prepare: (args: unknown) => prepared(args, actions) };
 }
 
-/** Takes an action by any of its names, and the text of a file by its other name. */
-function prepare(args: unknown): unknown {
+/** Takes an action and a text by any of their names. Throws an error with a text for the model for what no call can do. */
+function prepared(args: unknown, actions: readonly Action[]): unknown {
   if (!isFields(args)) return args;
-  const { action: named, message = args["caption"], ...rest } = args;
+  const { action: named, message = args["caption"], targets, ...rest } = args;
   const action = typeof named === "string" && Object.hasOwn(ALIASES, named) ? ALIASES[named] : named;
-  return { ...rest, ...(named !== undefined && { action }), ...(message !== undefined && { message }) };
+  if (typeof action === "string" && !actions.some((one) => one === action))
+    throw new Error(`This chat has no action "${action.slice(0, 40)}". It has: ${actions.join(", ")}.`);
+  const [target, ...more] = Array.isArray(targets) ? targets : [targets];
+  if (more.length > 0) throw new Error("A call writes to one chat: call the tool once for each of targets.");
+  return {
+    ...(target !== undefined && { target }),
+    ...rest,
+    ...(named !== undefined && { action }),
+    ...(message !== undefined && { message }),
+  };
 }
 
 /** A value that a model gave; undefined for an empty one. */

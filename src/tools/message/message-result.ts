@@ -28,7 +28,7 @@ export function postedOf(rows: readonly OutboxRow[]): Posted {
 }
 
 /** The tool's result for the model. */
-export function postedResult({ state, messageIds, reason, possibleRepeat }: Posted, to: Peer): ToolResult {
+export function postedResult({ state, messageIds, reason, possibleRepeat, isLoud }: Posted, to: Peer): ToolResult {
   const where = nameOf(to);
   const [messageId] = messageIds;
   const details = {
@@ -46,7 +46,8 @@ export function postedResult({ state, messageIds, reason, possibleRepeat }: Post
   if (state === "queued")
     return textResult(`It waits for ${where}${why} and goes out by itself; do not send it again.`, details);
   const twice = possibleRepeat === true ? " It may be in the chat twice and is marked as a possible repeat." : "";
-  return textResult(`Sent to ${where}, message id ${messageIds.join(", ")}.${twice}`, details);
+  const loud = isLoud === true ? " It was not silent: the platform has no silent messages." : "";
+  return textResult(`Sent to ${where}, message id ${messageIds.join(", ")}.${loud}${twice}`, details);
 }
 
 /** The name of a chat, in the form that the tool accepts. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ButtonLimits } from "../../types/chat/channel.ts";
 import type { Peer } from "../../types/chat/message.ts";
-import type { ChatPost } from "../../types/chat/send.ts";
+import type { ChatPost, FileForm } from "../../types/chat/send.ts";
 import type { ToolContext, ToolResult } from "../../types/run/tool.ts";
 import { errorResult } from "../define.ts";
 import { buttonsFor } from "./buttons.ts";
@@ -42,13 +42,14 @@ export async function send(input: Input, to: Peer, options: SendSetting): Promis
   const hosts = hostsFor(options);
   const content = contentOf(input, { limits: acts.buttons(to), hosts });
   if (typeof content === "string") return errorResult(content);
-  const { message, media, buttons } = content;
+  const { message, media, files, buttons } = content;
   const replyTo = given(input.replyTo);
   const texts = [
     nameOf(to),
     message,
     replyTo ?? "",
     ...media,
+    ...files.map(({ bytes }) => createHash("sha256").update(bytes).digest("hex")),
     ...buttons.flatMap(({ label, command }) => [label, command]),
   ];
   const post: ChatPost = {
@@ -57,7 +58,9 @@ export async function send(input: Input, to: Peer, options: SendSetting): Promis
     to,
     message,
     media,
-    asVoice: input.asVoice ?? false,
+    files,
+    form: formOf(input),
+    silent: input.silent ?? false,
     replyTo,
     workspace: context.workspace,
     ...(hosts && { hosts }),
@@ -66,7 +69,18 @@ export async function send(input: Input, to: Peer, options: SendSetting): Promis
   return postedResult(await acts.send(post, context.signal), to);
 }
 
-type Content = Required<Pick<ChatPost, "message" | "media" | "buttons">>;
+/** A call that names both is for a voice note. */
+const formOf = ({ asVoice, forceDocument, filename, mimeType: mime }: Input): FileForm => ({
+  ...(forceDocument === true && { as: "document" }),
+  ...(asVoice === true && { as: "voice" }),
+  name: baseName(filename),
+  mime: given(mime),
+});
+
+/** A name without folders. */
+const baseName = (name: string | undefined): string | undefined => given(name?.split(/[/\\]/).at(-1));
+
+type Content = Required<Pick<ChatPost, "message" | "media" | "files" | "buttons">>;
 
 /** What a call sends; a text for the model when that cannot be. */
 function contentOf(
@@ -74,13 +88,18 @@ function contentOf(
   { limits, hosts }: { limits: ButtonLimits | undefined; hosts: readonly string[] | undefined },
 ): Content | string {
   const media = filesOf(input);
-  const { message, buttons: wanted } = shownBy(input, media.length > 0 ? undefined : limits);
-  if (message.trim() === "" && media.length === 0) return "There is nothing to send: give message or media.";
+  const files = contentsIn(input);
+  if (typeof files === "string") return files;
+  const hasFiles = media.length + files.length > 0;
+  const { message, buttons: wanted } = shownBy(input, hasFiles ? undefined : limits);
+  if (message.trim() === "" && !hasFiles) return "There is nothing to send: give message or media.";
   if (closedAddress(media, hosts) !== undefined) return NO_FETCH;
   const buttons = buttonsFor(wanted, limits);
   if (typeof buttons === "string") return `Nothing was sent. ${buttons}`;
-  const isMixed = buttons.length > 0 && (message.trim() === "" || media.length > 0);
-  return isMixed ? "Nothing was sent. Buttons need a message, and go without files." : { message, media, buttons };
+  const isMixed = buttons.length > 0 && (message.trim() === "" || hasFiles);
+  return isMixed
+    ? "Nothing was sent. Buttons need a message, and go without files."
+    : { message, media, files, buttons };
 }
 
 /** The text and the buttons, those of a presentation among them. A message with files has no buttons, so that its choices are lines. */
@@ -90,9 +109,22 @@ function shownBy({ message = "", buttons = [], presentation }: Input, limits: Bu
   return { message: parts.message, buttons: [...parts.buttons, ...buttons] };
 }
 
-function filesOf({ media = [], path, filePath }: Input): readonly string[] {
-  const named = [...(typeof media === "string" ? [media] : media), path, filePath];
+function filesOf({ media = [], path, filePath, attachments = [] }: Input): readonly string[] {
+  const attached = attachments.flatMap((one) => one.media ?? one.path ?? one.filePath ?? one.url ?? []);
+  const named = [...(typeof media === "string" ? [media] : media), path, filePath, ...attached];
   return [...new Set(named.flatMap((one) => given(one) ?? []))];
+}
+
+const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
+
+/** The files that a call itself holds, in Base64 with or without `data:…;base64,`; a text for the model when one is something else. */
+function contentsIn({ buffer, filename, attachments = [] }: Input): NonNullable<ChatPost["files"]> | string {
+  const held = [{ buffer, filename, name: undefined }, ...attachments].flatMap(({ buffer: text = "", ...names }) => {
+    const content = text.replace(/^data:[^,]{0,200};base64,/, "").replaceAll(/\s+/g, "");
+    return content === "" ? [] : [{ content, name: baseName(names.filename ?? names.name) }];
+  });
+  if (!held.every(({ content }) => BASE64.test(content))) return "Nothing was sent. buffer holds a file in Base64.";
+  return held.map(({ content, name }) => ({ bytes: Buffer.from(content, "base64"), name }));
 }
 
 /** Makes the outbox keys of calls. Includes the content, because some providers give several calls of a run the same id. */

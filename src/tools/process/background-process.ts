@@ -1,20 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { CommandEnd, RunningCommand } from "../../types/run/backend.ts";
 import type { Clock } from "../../types/clock.ts";
-import type { AgentId, RunId, SessionKey } from "../../types/ids.ts";
+import type { RunId } from "../../types/ids.ts";
 import type { BackgroundSettings } from "../../types/settings.ts";
 import { Secret } from "../../utils/secrets/secret.ts";
-
-/** Who started a process in the background, and therefore who may see it. */
-export interface Starter {
-  readonly agentId: AgentId;
-  readonly sessionKey: SessionKey;
-  readonly hasOwnerRights: boolean;
-  /** Nobody is told of the end of a subagent's process. */
-  readonly isSubagent: boolean;
-  /** Names of the tools of the run that started it: the turn after its end has no others. */
-  readonly tools?: readonly string[];
-}
+import type { Starter } from "./starter.ts";
 
 /** A command that runs in the background. */
 export interface BackgroundCommand {

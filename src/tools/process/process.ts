@@ -5,9 +5,10 @@ import type { Elevation } from "../../types/run/tool.ts";
 import type { ExecSettings } from "../../types/settings.ts";
 import { rulesOutside } from "../exec/elevation.ts";
 import type { ExecLimits } from "../exec/rules/document.ts";
-import type { BackgroundProcess, Starter } from "./background-process.ts";
+import type { BackgroundProcess } from "./background-process.ts";
 import { keyInput, NOT_WRITTEN, pasteInput, refusedInput, submitInput, textInput, type ProcessInput } from "./input.ts";
 import type { Processes } from "./processes.ts";
+import type { Starter } from "./starter.ts";
 import { listResult, logResult, pollResult, said } from "./results.ts";
 
 const MOST_WAIT_MS = 30_000;

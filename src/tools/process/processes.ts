@@ -3,7 +3,8 @@ import type { CommandLine, ExecBackend, RunningCommand } from "../../types/run/b
 import type { Clock } from "../../types/clock.ts";
 import { background } from "../../utils/background.ts";
 import { within } from "../../utils/within.ts";
-import { BackgroundProcess, type BackgroundCommand, type Starter } from "./background-process.ts";
+import { BackgroundProcess, type BackgroundCommand } from "./background-process.ts";
+import { maySee, type Starter } from "./starter.ts";
 
 /** Most processes in the background at a time. */
 const MOST_RUNNING = 64;
@@ -82,12 +83,12 @@ export class Processes {
 
   /** The processes that somebody may see, the newest first. */
   list(viewer: Starter): readonly BackgroundProcess[] {
-    return [...this.#background.values()].filter((one) => maySee(viewer, one)).toReversed();
+    return [...this.#background.values()].filter(({ of }) => maySee(viewer, of.starter)).toReversed();
   }
 
   find(id: string, viewer: Starter): BackgroundProcess | undefined {
     const found = this.#background.get(id);
-    return found && maySee(viewer, found) ? found : undefined;
+    return found && maySee(viewer, found.of.starter) ? found : undefined;
   }
 
   /** Forgets a process. It should have ended. */
@@ -130,10 +131,4 @@ export class Processes {
       if (!this.#background.has(id)) return id;
     }
   }
-}
-
-/** An owner's turn sees all processes of its agent; a guest's turn those of guests in its own conversation. */
-function maySee(viewer: Starter, { of: { starter } }: BackgroundProcess): boolean {
-  if (starter.agentId !== viewer.agentId) return false;
-  return viewer.hasOwnerRights || (!starter.hasOwnerRights && starter.sessionKey === viewer.sessionKey);
 }

@@ -16,6 +16,14 @@ export interface ReadQuery {
   readonly around?: string | undefined;
 }
 
+/** Which messages of a chat are searched. */
+export interface SearchQuery {
+  readonly text: string;
+  readonly limit: number;
+  /** Whose messages; anybody's when unset. */
+  readonly userId?: string | undefined;
+}
+
 /** A message as a platform shows it. */
 export interface SeenMessage {
   readonly id: string;

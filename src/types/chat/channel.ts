@@ -1,6 +1,15 @@
 import type { z } from "zod";
 import type { AccountId, ChannelId } from "../ids.ts";
-import type { ChatFacts, NewThread, Poll, ReactionCount, ReadQuery, SeenMessage, SeenThread } from "./actions.ts";
+import type {
+  ChatFacts,
+  NewThread,
+  Poll,
+  ReactionCount,
+  ReadQuery,
+  SearchQuery,
+  SeenMessage,
+  SeenThread,
+} from "./actions.ts";
 import type { InboundMessage, MediaItem, MediaKind, Peer } from "./message.ts";
 import type { OutboundPart, OutboundText, ReplyButton, TextFormat } from "./reply.ts";
 
@@ -116,22 +125,28 @@ export interface CommandForm {
 /** The answer to a question about a chat. */
 export type Looked<T> = { readonly kind: "found"; readonly value: T } | Exclude<SendResult, { readonly kind: "sent" }>;
 
-/** What can be done in a chat besides sending messages and changing them. A method is missing where the platform has no such thing; none rejects. */
-export interface ChatActions {
+/** What can be changed in a chat besides sending messages. */
+interface ChatDeeds {
   poll?(to: Peer, poll: Poll): Promise<SendResult>;
   pin?(to: Peer, messageId: string, isPinned: boolean): Promise<SendResult>;
-  pins?(to: Peer): Promise<Looked<readonly SeenMessage[]>>;
-  /** Oldest first. */
-  read?(to: Peer, query: ReadQuery): Promise<Looked<readonly SeenMessage[]>>;
-  reactions?(to: Peer, messageId: string): Promise<Looked<readonly ReactionCount[]>>;
   /** `messageId` of the result is the id of the thread. */
   createThread?(to: Peer, thread: NewThread): Promise<SendResult>;
   /** Of the thread that `to` names. */
   renameThread?(to: Peer, name: string): Promise<SendResult>;
+  sticker?(to: Peer, stickerId: string): Promise<SendResult>;
+}
+
+/** What can be done in a chat besides sending messages and changing them. A method is missing where the platform has no such thing; none rejects. */
+export interface ChatActions extends ChatDeeds {
+  pins?(to: Peer): Promise<Looked<readonly SeenMessage[]>>;
+  /** Oldest first. */
+  read?(to: Peer, query: ReadQuery): Promise<Looked<readonly SeenMessage[]>>;
+  /** Newest first. */
+  search?(to: Peer, query: SearchQuery): Promise<Looked<readonly SeenMessage[]>>;
+  reactions?(to: Peer, messageId: string): Promise<Looked<readonly ReactionCount[]>>;
   threads?(to: Peer): Promise<Looked<readonly SeenThread[]>>;
   member?(to: Peer, userId: string): Promise<Looked<ChatFacts>>;
   chat?(to: Peer): Promise<Looked<ChatFacts>>;
-  sticker?(to: Peer, stickerId: string): Promise<SendResult>;
   /** Names of the chat's own emoji. */
   emojis?(to: Peer): Promise<Looked<readonly string[]>>;
 }

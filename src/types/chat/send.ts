@@ -30,12 +30,25 @@ export interface ChatPost {
   readonly message: string;
   /** Web addresses, or files of the workspace. */
   readonly media: readonly string[];
-  readonly asVoice: boolean;
+  /** Contents of further files. */
+  readonly files?: readonly { readonly bytes: Uint8Array; readonly name?: string | undefined }[];
+  readonly form?: FileForm;
+  /** Without a sound, where the platform has such messages. */
+  readonly silent?: boolean;
   readonly buttons?: readonly ReplyButton[];
   readonly replyTo?: string | undefined;
   readonly workspace: string;
   /** The only hosts that web addresses may name, with their subdomains; any when unset. */
   readonly hosts?: readonly string[];
+}
+
+/** How files are sent. */
+export interface FileForm {
+  /** As a voice note, or as a file that the platform does not change. */
+  readonly as?: "voice" | "document";
+  /** Of the only file. */
+  readonly name?: string | undefined;
+  readonly mime?: string | undefined;
 }
 
 /** The state of a post. `queued`: it is sent later without further calls. `failed`: it never is. */
@@ -46,6 +59,8 @@ export interface Posted {
   readonly reason?: string;
   /** The chat may show it twice. */
   readonly possibleRepeat?: boolean;
+  /** It was to be silent, and the platform has no such messages. */
+  readonly isLoud?: boolean;
 }
 
 export type ChatAct = "send" | "react" | "edit" | "delete";

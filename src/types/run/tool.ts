@@ -105,7 +105,7 @@ export interface Tool<Input = unknown> {
   readonly jsonSchema?: Readonly<Record<string, unknown>>;
   /** Why arguments cannot be compared with `jsonSchema` in a reasonable time, as a sentence; asked before anything compares them. */
   readonly slowArguments?: (args: unknown) => string | undefined;
-  /** Arguments with the schema's names where a model used other ones; asked before anything compares them. Must not throw. */
+  /** Arguments with the schema's names where a model used other ones; asked before anything compares them. An error has a text for the model. */
   readonly prepare?: (args: unknown) => unknown;
   /** Milliseconds after which one call is ended, without the time in which a person is asked; 30 minutes when unset, never when 0. */
   readonly timeoutMs?: number;

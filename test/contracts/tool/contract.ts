@@ -6,6 +6,7 @@ import { isFields } from "../../../src/utils/fields.ts";
 import type { ToolResult } from "../../../src/types/run/tool.ts";
 import { createTools } from "../../kit/create-tools.ts";
 import { MEDIA, mediaContributions } from "./media-kit.ts";
+import { moreContributions } from "./more-kit.ts";
 import { sessionToolsKit } from "./session-kit.ts";
 import { webContributions } from "./web-kit.ts";
 import { agentSettings, noRules, textOf } from "../../kit/tools.ts";
@@ -83,17 +84,26 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
 /** Each argument of the schema with values of other types. */
 function wrongCalls({ name, valid }: ToolUnderTest): readonly Readonly<Record<string, unknown>>[] {
   const settings = { ...agentSettings(ground.workspace), media: MEDIA };
-  const own = [...sessionToolsKit().contributions, ...mediaContributions(), ...webContributions()];
+  const own = [
+    ...sessionToolsKit().contributions,
+    ...mediaContributions(),
+    ...webContributions(),
+    ...moreContributions(),
+  ];
   const made = createTools({ settings, rules: noRules, rights: "owner", deniedPaths: [], processes, own });
   const { properties } = toolSchema(made.find((tool) => tool.name === name)!);
   if (!isFields(properties)) return [];
   return Object.entries(properties).flatMap(([key, schema]) => {
-    const type = isFields(schema) && typeof schema["type"] === "string" ? schema["type"] : "string";
-    // Where several types fit, a list may be one of them.
-    const isUnion = isFields(schema) && Array.isArray(schema["anyOf"]);
-    const values = (WRONG[type] ?? []).filter((value) => !isUnion || !Array.isArray(value));
-    return values.map((value) => ({ ...valid, [key]: value }));
+    return wrongFor(schema).map((value) => ({ ...valid, [key]: value }));
   });
+}
+
+/** Of several types, only values that are none of them; of any type, none. */
+function wrongFor(schema: unknown): readonly unknown[] {
+  if (!isFields(schema)) return [];
+  const { type, anyOf } = schema;
+  if (typeof type === "string") return WRONG[type] ?? [];
+  return Array.isArray(anyOf) ? [true, {}] : [];
 }
 
 /** Names of the tools that the contract was called for. */

@@ -8,6 +8,7 @@ import type { AgentSettings } from "../../../src/types/settings.ts";
 import type { ToolResult } from "../../../src/types/run/tool.ts";
 import { createTools } from "../../kit/create-tools.ts";
 import { MEDIA, mediaContributions } from "./media-kit.ts";
+import { moreContributions } from "./more-kit.ts";
 import { sessionToolsKit } from "./session-kit.ts";
 import { webContributions } from "./web-kit.ts";
 import { agentSettings, noRules, textOf, toolContext } from "../../kit/tools.ts";
@@ -54,7 +55,12 @@ export function openGround(): Ground {
         ...agentSettings(workspace, { ...(tools && { tools }), ...(exec && { exec }) }),
         media: MEDIA,
       };
-      const own = [...sessionToolsKit().contributions, ...mediaContributions(), ...webContributions()];
+      const own = [
+        ...sessionToolsKit().contributions,
+        ...mediaContributions(),
+        ...webContributions(),
+        ...moreContributions(),
+      ];
       const made = createTools({ settings, rules: noRules, rights: "owner", deniedPaths: [], processes, own });
       const tool = made.find((one) => one.name === name);
       if (!tool) return expect.fail(`there is no tool ${name}`);

@@ -68,6 +68,10 @@ fileToolContract({
   onPlain: /is no image|No model can be asked/,
   refuses: ["deep", "binary", "latin1", "holes", "text-and-holes"],
 });
+toolContract({ name: "browser", valid: { action: "status" } });
+toolContract({ name: "message", valid: { action: "send", message: "hi" } });
+toolContract({ name: "tts", valid: { text: "hi" } });
+toolContract({ name: "llm-task", valid: { prompt: "Say hi." } });
 toolContract({ name: "web_search", valid: { query: "weather" } });
 toolContract({ name: "web_fetch", valid: { url: "http://127.0.0.1:1/" } });
 toolContract({ name: "exec", valid: { command: "touch made" } });

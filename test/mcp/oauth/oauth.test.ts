@@ -62,6 +62,20 @@ test("a login is renewed once for calls at the same moment, without headers of t
   expect(servers.logins.filter(({ headers }) => "x-key" in headers)).toEqual([]);
 });
 
+test("processes that renew the same login at the same moment use its token once, and all go on", async () => {
+  const servers = await startLoginServers();
+  const dir = newDir();
+  const path = await logInAt(servers, dir);
+  const config = { servers: { guarded: serverAt(servers.url) } };
+  const all = [1, 2, 3].map(() => world(config, {}, dir));
+  await Promise.all(all.map(({ names }) => names()));
+  servers.valid.clear();
+  const said = await Promise.all(all.map(({ call }) => call("guarded__whoami")));
+  expect(said.map(textOf).filter((text) => !text.includes("You are Ada."))).toEqual([]);
+  expect(servers.reused).toEqual([]);
+  expect(readFileSync(path, "utf8")).toContain("refresh-token-2");
+});
+
 test("a login that is not taken any more asks for another one, and the gateway sends nobody to a browser", async () => {
   const servers = await startLoginServers();
   const dir = newDir();

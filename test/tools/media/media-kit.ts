@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { DrawJobs } from "../../../src/tools/media/draw-jobs.ts";
 import { mediaTools } from "../../../src/tools/media/media-tools.ts";
 import { runTool } from "../../../src/tools/run.ts";
 import { webFetchConfig } from "../../../src/tools/web/config.ts";
@@ -32,12 +33,14 @@ export interface Given {
   /** False: the config names no model that draws. */
   readonly draws?: boolean;
   readonly mostChars?: number;
+  /** Keeps drawings that take long. */
+  readonly jobs?: DrawJobs;
   readonly signal?: AbortSignal;
   /** The model that is asked. */
   readonly model?: AskedModel;
   readonly answer?: Partial<SideAnswer>;
   /** What a model draws; a small image when unset. */
-  drawing?(question: DrawQuestion): Promise<Partial<Drawing>>;
+  drawing?(question: DrawQuestion, signal: AbortSignal): Promise<Partial<Drawing>>;
 }
 
 export interface MediaKit {
@@ -68,7 +71,7 @@ export function openMediaKit(): MediaKit {
       const fetch = () => webFetchConfig.parse(given.fetch ?? { ssrfPolicy: { allowedHostnames: ["127.0.0.1"] } });
       const own = [
         ...(given.offline === true ? [] : [{ name: "web_fetch", forRun: () => new WebFetch(fetch).tool() }]),
-        ...mediaTools({ web: fetch, mediaDir: received, keep: keepInWorkspace }),
+        ...mediaTools({ web: fetch, mediaDir: received, keep: keepInWorkspace, jobs: given.jobs }),
       ];
       const settings = {
         ...agentSettings(workspace),
@@ -104,10 +107,10 @@ export function openMediaKit(): MediaKit {
             kit.shown.push(...parts);
             return { text: "A cat.", model: EYES, isCut: false, ...given.answer };
           },
-          async draw(question) {
+          async draw(question, signal) {
             kit.drawings.push(question);
             const images = [{ bytes: png(2, 2), mime: "image/png", ending: "png" }];
-            return { images, model: EYES, leftOut: [], ...(await given.drawing?.(question)) };
+            return { images, model: EYES, leftOut: [], ...(await given.drawing?.(question, signal)) };
           },
         },
       });

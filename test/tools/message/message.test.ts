@@ -99,6 +99,49 @@ describe("the message tool", () => {
     expect(posts.map(({ message }) => message)).toEqual(["A cat", "yes"]);
   });
 
+  it("sends files that the call itself holds, under their names, and refuses what is none", async () => {
+    const buffer = Buffer.from("a cat").toString("base64");
+    const tool = make();
+    const given = (args: object) => call(tool.prepare?.(args) as Record<string, unknown>, tool);
+    await given({
+      action: "sendAttachment",
+      buffer: `data:text/plain;base64,${buffer}`,
+      filename: "../cat.txt",
+      mimeType: "text/plain",
+    });
+    await given({ attachments: [{ path: "b.png" }, { media: "c.png" }, { url: "" }, { buffer, name: "d.txt" }] });
+    const [one, several] = posts;
+    expect(one).toMatchObject({ media: [], form: { name: "cat.txt", mime: "text/plain" } });
+    expect(one?.files).toEqual([{ bytes: Buffer.from("a cat"), name: "cat.txt" }]);
+    expect(several).toMatchObject({ media: ["b.png", "c.png"], files: [{ name: "d.txt" }] });
+    expect(textOf(await given({ buffer: "no base 64!" }))).toBe("Nothing was sent. buffer holds a file in Base64.");
+    await given({ buffer: Buffer.from("a dog").toString("base64") });
+    expect(new Set(posts.map(({ key }) => key)).size).toBe(3);
+  });
+
+  it("sends unchanged files and without a sound where that is wanted, and says when it was not silent", async () => {
+    await call({ media: "a.png", forceDocument: true, silent: true });
+    await call({ media: "a.ogg", asVoice: true });
+    expect(posts).toMatchObject([
+      { form: { as: "document" }, silent: true },
+      { form: { as: "voice" }, silent: false },
+    ]);
+    answer = { state: "sent", messageIds: ["42"], isLoud: true };
+    expect(textOf(await call({ message: "a", silent: true }))).toContain("It was not silent");
+  });
+
+  it("names the actions of the chat to a call of another one, and writes to one chat only", async () => {
+    const tool = make({}, { actions: ["send", "react"] });
+    expect(textOf(await call({ action: "kick" }, tool))).toBe('This chat has no action "kick". It has: send, react.');
+    expect(textOf(await call({ action: "unsend" }, tool))).toBe(
+      'This chat has no action "delete". It has: send, react.',
+    );
+    expect(textOf(await call({ message: "a", targets: ["1", "2"] }))).toContain("once for each of targets");
+    expect(posts).toEqual([]);
+    await call({ message: "a", targets: ["1"] });
+    expect(posts).toHaveLength(1);
+  });
+
   it("calls a message to another chat risky, and one to its own not", async () => {
     const riskOf = async (to: string) => make().riskOf?.({ message: "a", to }, { workspace: "/work" });
     expect(await riskOf("telegram:999")).toEqual({

@@ -69,6 +69,23 @@ describe.concurrent("images that an agent draws", () => {
     await service.close();
   });
 
+  test("come later when they take long, in a turn of their own", async ({ world }) => {
+    const service = await startImageService(() => "hang");
+    const painter = { imageGenerationModel: { primary: "painter/slow", timeoutMs: 33_000 } };
+    await world.start(
+      config(world, service, { agents: { defaults: { model: { primary: "fake/fake-1" }, ...painter } } }),
+    );
+    world.model.answer(({ isAfterTool, toolText, said }) => {
+      if (said.includes("a drawing that you started"))
+        return { text: /"a cat" [^]*No image was made: [^]*33 s/.test(said) ? "I have heard of it." : `no: ${said}` };
+      return isAfterTool ? { text: `at once: ${toolText}` } : { tool: "image_generate", args: { prompt: "a cat" } };
+    });
+    world.telegram.say("draw a cat");
+    await world.told("at once: The drawing goes on in the background");
+    await world.told("I have heard of it.");
+    await service.close();
+  }, 120_000);
+
   test("are not drawn when the budget does not allow it", async ({ world, expect }) => {
     const service = await startImageService(() => ({ body: BODY }));
     await world.start(config(world, service, { budgets: { call: { money: 0.01 } } }));

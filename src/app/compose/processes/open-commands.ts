@@ -1,11 +1,14 @@
 import { EXEC, exitMessage } from "../../../automation/command-exit.ts";
 import { chatOf } from "../../../sessions/chat-of.ts";
 import { endLeftBehind } from "../../../tools/host/command/left-running.ts";
+import { type DrawJob, DrawJobs } from "../../../tools/media/draw-jobs.ts";
+import { drawnText } from "../../../tools/media/image-generate.ts";
 import type { BackgroundProcess } from "../../../tools/process/background-process.ts";
 import { exitText, runningText } from "../../../tools/process/notices.ts";
 import { Processes } from "../../../tools/process/processes.ts";
+import type { Starter } from "../../../tools/process/starter.ts";
 import type { Clock } from "../../../types/clock.ts";
-import { DEFAULT_ACCOUNT, type SessionKey } from "../../../types/ids.ts";
+import { DEFAULT_ACCOUNT, type RunId, type SessionKey } from "../../../types/ids.ts";
 import type { Journal } from "../../../types/journal.ts";
 import type { Log } from "../../../types/log.ts";
 import type { InboundMessage } from "../../../types/chat/message.ts";
@@ -24,10 +27,11 @@ interface Ports {
   receive(messages: readonly InboundMessage[]): Promise<void>;
 }
 
-/** The commands that outlive the run that started them. */
+/** The commands and drawings that outlive the run that started them. */
 export interface OpenCommands {
   /** Unset when none does. */
   readonly processes?: Processes;
+  readonly drawings?: DrawJobs;
   /** The running commands of a conversation, for a model whose transcript was summarised. */
   runningIn(key: SessionKey): readonly string[];
   /** Ends them. */
@@ -35,24 +39,50 @@ export interface OpenCommands {
 }
 
 export function openCommands(live: Live, ports: Ports): OpenCommands {
-  const processes = ports.isDaemon ? openProcesses(live, ports) : undefined;
+  if (!ports.isDaemon) return { runningIn: () => [], close: async () => undefined };
+  const { clock, log } = ports;
+  background("end of commands of an earlier process", endOld(live, log), log);
+  const scene = { ...ports, live, told: new Map<SessionKey, string>() };
+  const processes = new Processes({
+    clock,
+    exited: (one) => background("notice of a command's end", tell(exitOf(one), scene), log),
+  });
+  const drawings = new DrawJobs({
+    clock,
+    ended: (job) => background("notice of a drawing's end", tell(drawnOf(job), scene), log),
+  });
   return {
-    ...(processes && { processes }),
-    runningIn: (key) => (processes ? runningIn(processes, key) : []),
-    close: async () => processes?.close(),
+    processes,
+    drawings,
+    runningIn: (key) => runningIn(processes, key),
+    close: async () => void (await Promise.all([processes.close(), drawings.close()])),
   };
 }
 
-/** Ends the commands that a killed process of this gateway left. */
-function openProcesses(live: Live, ports: Ports): Processes {
-  const { log } = ports;
-  background("end of commands of an earlier process", endOld(live, log), log);
-  const told = new Map<SessionKey, string>();
-  return new Processes({
-    clock: ports.clock,
-    exited: (one) => background("notice of a command's end", tell(one, { ...ports, live, told }), log),
-  });
+/** Something in the background that has ended. */
+interface Ended {
+  readonly what: "command" | "drawing";
+  readonly id: string;
+  readonly starter: Starter;
+  readonly by: RunId | undefined;
+  readonly text: string;
 }
+
+const exitOf = (one: BackgroundProcess): Ended => ({
+  what: "command",
+  id: one.id,
+  starter: one.of.starter,
+  by: one.of.runId,
+  text: exitText(one),
+});
+
+const drawnOf = (job: DrawJob): Ended => ({
+  what: "drawing",
+  id: job.id,
+  starter: job.starter,
+  by: job.runId,
+  text: drawnText(job),
+});
 
 const runningIn = (processes: Processes, key: SessionKey): readonly string[] =>
   processes
@@ -73,20 +103,19 @@ interface Scene extends Ports {
 }
 
 /** Puts the end before the next turn of the conversation, and sees to it that there is one soon. */
-async function tell(one: BackgroundProcess, { live, told, ...ports }: Scene): Promise<void> {
-  const { sessionKey, hasOwnerRights, tools } = one.of.starter;
-  const by = one.of.runId;
+async function tell({ what, id, starter, by, text }: Ended, { live, told, ...ports }: Scene): Promise<void> {
+  const { sessionKey, hasOwnerRights, tools } = starter;
   const entry = ports.sessions.peek(sessionKey);
   // The conversation was deleted meanwhile.
   if (!entry) return;
-  await ports.journal.events.add(sessionKey, exitText(one));
+  await ports.journal.events.add(sessionKey, text);
   if (await isWaiting(told.get(sessionKey), ports)) return;
   const now = ports.clock.now();
-  const name = `exec:${one.id}:${now}`;
+  const name = `exec:${id}:${now}`;
   told.set(sessionKey, name);
   const to = chatOf(sessionKey, entry, live.defaultAgent.id);
-  await ports.receive([exitMessage({ name, sessionKey, isOwner: hasOwnerRights, tools, by, now, to })]);
-  ports.log.info("background command ended", { session: sessionKey, process: one.id, status: one.status });
+  await ports.receive([exitMessage({ what, name, sessionKey, isOwner: hasOwnerRights, tools, by, now, to })]);
+  ports.log.info(`background ${what} ended`, { session: sessionKey, id });
 }
 
 /** One turn hears of all ends that came before it begins. */

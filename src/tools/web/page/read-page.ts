@@ -3,6 +3,7 @@ import { articleOf, cutAfter } from "./article.ts";
 import { decoded } from "./decoded.ts";
 import { markdownOf, plainTextOf } from "./markdown.ts";
 import type { NoText, PageJob, PageText } from "./page-job.ts";
+import { StyleRules } from "./styles/style-rules.ts";
 import { visibleMarkup, type VisibleMarkup } from "./visible-markup.ts";
 
 /** Characters of markup that are searched for the text: the search takes time with each of them. */
@@ -58,9 +59,10 @@ function withoutHtmlComments(text: string): string {
 
 function pageOf(raw: string, { url, mode, readability, most }: PageJob): Omit<PageText, "rawLength"> {
   const limit = Math.max(LEAST_MARKUP, MARKUP_PER_CHAR * most);
-  const whole = visibleMarkup(raw, { url, most: limit, onlyMain: false });
+  const rules = new StyleRules(raw);
+  const whole = visibleMarkup(raw, { url, most: limit, onlyMain: false }, rules);
   // The text of a page with large menus begins after them.
-  const markup = whole.isCut ? visibleMarkup(raw, { url, most: limit, onlyMain: true }) : whole;
+  const markup = whole.isCut ? visibleMarkup(raw, { url, most: limit, onlyMain: true }, rules) : whole;
   const article = articleOf(markup.html, { title: markup.title, readability });
   const isPruned = cutAfter(article.root, 2 * most);
   const { text, isCut } = shown(mode === "text" ? plainTextOf(article.root) : markdownOf(article.root), most);

@@ -1,6 +1,6 @@
 import { Parser } from "htmlparser2";
-import { isHidden } from "./hidden.ts";
-import { StyleRules } from "./style-rules.ts";
+import { isHidden } from "./styles/hidden.ts";
+import { StyleRules } from "./styles/style-rules.ts";
 
 /** What of a page people see, as markup without styles and scripts. */
 export interface VisibleMarkup {
@@ -46,9 +46,9 @@ const PART = 16 * 1024;
 /** `5; url=/there`, as `http-equiv="refresh"` has it. */
 const REFRESH = /^\s*[\d.]{1,9}\s*[;,]\s*(?:url\s*=\s*)?["']?([^"']{1,2000})/i;
 
-/** Leaves out of a page what nobody sees of it. */
-export function visibleMarkup(page: string, wish: Wish): VisibleMarkup {
-  const reader = new Reader(wish, new StyleRules(page));
+/** Leaves out of a page what nobody sees of it. `rules`: those of the same page, when they are known. */
+export function visibleMarkup(page: string, wish: Wish, rules: StyleRules = new StyleRules(page)): VisibleMarkup {
+  const reader = new Reader(wish, rules);
   const parser = new Parser(reader, { decodeEntities: true, lowerCaseTags: true });
   for (let at = 0; at < page.length && !reader.isFull; at += PART) parser.write(page.slice(at, at + PART));
   parser.end();
@@ -72,6 +72,8 @@ class Reader {
   readonly #parts: string[] = [];
   #base: string;
   #size = 0;
+  /** How many elements have begun. */
+  #count = 0;
   /** The depth at which the part begins that is left out. */
   #skipFrom: number | undefined;
   #isSkipHidden = false;
@@ -93,6 +95,7 @@ class Reader {
   onopentag(name: string, attributes: Readonly<Record<string, string>>): void {
     this.#note(name, attributes);
     const isLeft = this.#skipFrom !== undefined || this.isFull || this.#isLeftOut(name, attributes);
+    this.#count += 1;
     const isWritten = !isLeft && this.#open.length < MOST_DEPTH && !STRUCTURE.has(name);
     this.#open.push({ name, isWritten });
     if (isWritten) this.#write(`<${name}${this.#attributes(name, attributes)}>`);
@@ -108,7 +111,7 @@ class Reader {
 
   /** Notes where the part begins that is left out. */
   #isLeftOut(name: string, attributes: Readonly<Record<string, string>>): boolean {
-    const isUnseen = isHidden(name, attributes, this.#rules);
+    const isUnseen = isHidden(name, attributes, { rules: this.#rules, place: this.#count });
     const isDropped = DROPPED.has(name) || name === "script" || (this.#wish.onlyMain && FRAME.has(name));
     if (!isUnseen && !isDropped) return false;
     this.#skipFrom = this.#open.length;

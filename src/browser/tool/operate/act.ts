@@ -1,5 +1,7 @@
-import type { Locator, Page } from "playwright-core";
-import type { Deed } from "./input.ts";
+import type { Page } from "playwright-core";
+import type { Deed } from "../input.ts";
+import { at } from "../refs.ts";
+import { withinMs } from "../within-ms.ts";
 
 interface Acting {
   readonly page: Page;
@@ -8,31 +10,38 @@ interface Acting {
   readonly mostMs: number;
 }
 
+/** Milliseconds between two keys of what is typed slowly. */
+const KEY_MS = 30;
+const held = (delayMs: number | undefined) => (delayMs === undefined ? {} : { delay: delayMs });
+
 type Kind = NonNullable<Deed["kind"]>;
 type Simple = Exclude<Kind, "batch">;
 
 /** What each kind of `act` does. Each rejects with a text for the model. */
 const KINDS: Readonly<Record<Simple, (deed: Deed, acting: Acting) => Promise<string | undefined>>> = {
-  async click({ ref, button, modifiers, doubleClick }, { page }) {
-    const options = { ...(button && { button }), ...(modifiers && { modifiers }) };
+  async click({ ref, button, modifiers, doubleClick, delayMs }, { page }) {
+    const options = { ...(button && { button }), ...(modifiers && { modifiers }), ...held(delayMs) };
     const element = at(page, ref);
     await (doubleClick === true ? element.dblclick(options) : element.click(options));
     return undefined;
   },
-  async clickCoords({ x, y, button }, { page }) {
+  async clickCoords({ x, y, button, doubleClick, modifiers, delayMs }, { page }) {
     if (x === undefined || y === undefined) throw new Error("Give x and y.");
-    await page.mouse.click(x, y, button ? { button } : {});
+    if (modifiers) throw new Error("clickCoords has no modifiers: click a ref.");
+    const options = { ...(button && { button }), ...held(delayMs) };
+    await (doubleClick === true ? page.mouse.dblclick(x, y, options) : page.mouse.click(x, y, options));
     return undefined;
   },
-  async type({ ref, text = "", slowly, submit }, { page }) {
+  async type({ ref, text = "", slowly, submit, delayMs }, { page }) {
     const element = at(page, ref);
-    await (slowly === true ? element.pressSequentially(text, { delay: 30 }) : element.fill(text));
+    const isSlow = slowly === true || delayMs !== undefined;
+    await (isSlow ? element.pressSequentially(text, { delay: delayMs ?? KEY_MS }) : element.fill(text));
     if (submit === true) await element.press("Enter");
     return undefined;
   },
-  async press({ key, ref }, { page }) {
+  async press({ key, ref, delayMs }, { page }) {
     if (key === undefined) throw new Error("Give the key.");
-    await (ref === undefined ? page.keyboard.press(key) : at(page, ref).press(key));
+    await (ref === undefined ? page.keyboard.press(key, held(delayMs)) : at(page, ref).press(key, held(delayMs)));
     return undefined;
   },
   async hover({ ref }, { page }) {
@@ -68,7 +77,7 @@ const KINDS: Readonly<Record<Simple, (deed: Deed, acting: Acting) => Promise<str
   async evaluate({ fn }, { page, mayEvaluate, mostMs }) {
     if (!mayEvaluate) throw new Error("JavaScript of the model is off (browser.evaluateEnabled).");
     if (fn === undefined) throw new Error("Give fn.");
-    const value = await within(page.evaluate<unknown>(called(fn)), mostMs);
+    const value = await withinMs(page.evaluate<unknown>(called(fn)), mostMs);
     return `Result: ${JSON.stringify(value) ?? "undefined"}`;
   },
   async close(_deed, { page }) {
@@ -91,19 +100,6 @@ export async function act(deed: Deed, batch: readonly Deed[], acting: Acting): P
   return lines;
 }
 
-/** A page whose code does not end can only be closed. */
-async function within<T>(work: Promise<T>, ms: number): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(`Timeout ${ms}ms exceeded`)), ms);
-  // When it ends too late, nobody waits for it.
-  work.catch(() => undefined);
-  try {
-    return await Promise.race([work, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
 /** Code that calls a function, and leaves any other value. */
 const called = (fn: string): string =>
   `(() => { const given = (${fn}\n); return typeof given === "function" ? given() : given; })()`;
@@ -116,11 +112,4 @@ async function wait({ timeMs, text, textGone, url, loadState }: Deed, { page }: 
   if (textGone !== undefined) await page.getByText(textGone).first().waitFor({ state: "hidden" });
   if (url !== undefined) await page.waitForURL(url);
   if (loadState !== undefined) await page.waitForLoadState(loadState);
-}
-
-/** The element of a ref. A number or a selector is none. */
-export function at(page: Page, ref: string | undefined): Locator {
-  if (ref === undefined || !/^(?:f\d+)?e\d+$/.test(ref))
-    throw new Error("Give a ref of the last snapshot, such as e12. A page that was loaded anew needs a new snapshot.");
-  return page.getByRef(ref);
 }

@@ -4,29 +4,33 @@ export type Declarations = ReadonlyMap<string, string>;
 /** Characters of one style that are read. */
 const MOST_STYLE = 4000;
 
-/** The declarations in a `style` attribute or in the block of a rule; a later one counts. */
-export function declarationsIn(text: string): Declarations {
-  const plain = unescaped(withoutComments(text.slice(0, MOST_STYLE))).toLowerCase();
-  const pairs = plain.split(";").flatMap((part): [string, string][] => {
-    const colon = part.indexOf(":");
-    const value = part.slice(colon + 1).replace("!important", "");
-    return colon < 0 ? [] : [[part.slice(0, colon).trim(), value.trim().replaceAll(/\s+/g, " ")]];
-  });
-  return new Map(pairs);
+/** The declarations of a `style` attribute or of a rule. */
+export interface Block {
+  readonly plain: Declarations;
+  /** Those that count before all plain ones, of whatever rule. */
+  readonly important: Declarations;
 }
 
-/** Without comments, in a time that grows with the length only. */
-export function withoutComments(text: string): string {
-  let kept = "";
-  for (let at = 0; ;) {
-    const begin = text.indexOf("/*", at);
-    if (begin < 0) return kept + text.slice(at);
-    kept += text.slice(at, begin);
-    const end = text.indexOf("*/", begin + 2);
-    if (end < 0) return kept;
-    at = end + 2;
+/** The declarations in a `style` attribute or in the block of a rule without comments; a later one counts. */
+export function declarationsIn(text: string): Block {
+  const lower = unescaped(text.slice(0, MOST_STYLE)).toLowerCase();
+  const plain = new Map<string, string>();
+  const important = new Map<string, string>();
+  for (const part of lower.split(";")) {
+    const colon = part.indexOf(":");
+    if (colon < 0) continue;
+    const value = part.slice(colon + 1);
+    const bare = value.replace(IMPORTANT, "");
+    const name = part.slice(0, colon).trim();
+    (bare === value ? plain : important).set(name, bare.trim().replaceAll(/\s+/g, " "));
   }
+  return { plain, important };
 }
+
+const IMPORTANT = /! ?important/;
+
+/** The declarations that count of an element with only these. */
+export const joined = ({ plain, important }: Block): Declarations => new Map([...plain, ...important]);
 
 /** `d\69splay` means `display`. */
 const unescaped = (text: string): string =>
@@ -81,8 +85,21 @@ const HIDING: readonly Test[] = [
   (style) => isShrunk(style),
 ];
 
+/** Every property that can hide a text. */
+export const HIDING_PROPERTIES: ReadonlySet<string> = new Set(
+  (
+    "display visibility content-visibility opacity filter font-size color -webkit-text-fill-color background " +
+    "background-color clip clip-path transform text-indent margin-left margin-top margin-right position left top right " +
+    "bottom overflow width height max-width max-height"
+  ).split(" "),
+);
+
 /** Whether elements with these declarations show no text. */
 export const hides = (style: Declarations): boolean => style.size > 0 && HIDING.some((test) => test(style));
+
+/** Whether elements with these declarations may show no text, with others of other rules. */
+export const mayHide = (style: Declarations): boolean =>
+  style.size > 0 && hides(new Map([["position", "absolute"], ["overflow", "hidden"], ...style]));
 
 function isColoredAsGround(style: Declarations): boolean {
   const color = style.get("color");

@@ -1,7 +1,6 @@
+import { declarationsIn, hides, joined } from "./declarations.ts";
+import type { Attributes } from "./elements.ts";
 import type { StyleRules } from "./style-rules.ts";
-import { declarationsIn, hides } from "./style.ts";
-
-type Attributes = Readonly<Record<string, string>>;
 
 /** Classes by which the field's style libraries hide a text from people who look at the page. */
 const HIDING_CLASSES = new Set(
@@ -16,16 +15,21 @@ const SHOWN_AGAIN = /^(?:(?:sm|md|lg|xl|2xl):(?:block|flex|grid|contents|inline|
 /** Elements whose content a browser with scripts shows in no case. */
 const UNSEEN_ELEMENTS = new Set(["noscript", "template"]);
 
-/** Whether a person who looks at the page does not see the element. */
-export function isHidden(name: string, attributes: Attributes, rules: StyleRules): boolean {
+/** Whether a person who looks at the page does not see the element, which is the one at this place of all that begin. */
+export function isHidden(name: string, attributes: Attributes, { rules, place }: Surroundings): boolean {
   if (UNSEEN_ELEMENTS.has(name)) return true;
   // Pages hide their whole body until their scripts have run.
   if (name === "html" || name === "body") return false;
   if (saysHidden(name, attributes)) return true;
-  const { style, class: classes, id } = attributes;
-  if (style !== undefined && hides(rules.resolved(declarationsIn(style)))) return true;
-  const names = classes === undefined ? [] : classes.split(/\s+/).filter((one) => one !== "");
-  return isHiddenByClass(names.map((one) => one.toLowerCase())) || rules.hide({ name, id, classes: names });
+  const { style, class: classes = "" } = attributes;
+  if (style !== undefined && hides(rules.resolved(joined(declarationsIn(style))))) return true;
+  const names = classes.toLowerCase().split(/\s+/);
+  return isHiddenByClass(names.filter((one) => one !== "")) || rules.hide(name, attributes, place);
+}
+
+interface Surroundings {
+  readonly rules: StyleRules;
+  readonly place: number;
 }
 
 const saysHidden = (name: string, attributes: Attributes): boolean =>

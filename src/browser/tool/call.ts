@@ -1,0 +1,52 @@
+import type { Page } from "playwright-core";
+import type { FileBackend } from "../../types/run/backend.ts";
+import type { ToolContext, ToolResult } from "../../types/run/tool.ts";
+import { wait } from "../../utils/pause.ts";
+import type { Browsers } from "../browsers.ts";
+import type { OpenBrowser, ProfileSession } from "../profile-session.ts";
+import type { Tab } from "../tabs.ts";
+import type { Action, BrowserInput } from "./input.ts";
+
+/** One call of the tool. */
+export interface Call {
+  readonly input: BrowserInput;
+  readonly context: ToolContext;
+  readonly session: ProfileSession;
+  readonly browsers: Browsers;
+  readonly files: FileBackend;
+}
+
+/** What some of the actions do. Each may reject with a text for the model. */
+export type Actions<Name extends Action> = Readonly<Record<Name, (call: Call) => Promise<ToolResult>>>;
+
+/** The browser of a call, started if need be. */
+export const opened = ({ session, context }: Call): Promise<OpenBrowser> => session.use(context.signal);
+
+/** The tab that a call means. A browser without one gets an empty one. */
+export async function tabOf(call: Call): Promise<Tab> {
+  const { context, tabs } = await opened(call);
+  const { targetId } = call.input;
+  const found = targetId === undefined ? (tabs.current ?? tabs.of(await context.newPage())) : tabs.find(targetId);
+  if (found) return limited(call, found);
+  throw new Error(`There is no tab ${targetId ?? ""}. There are: ${tabs.all.map(({ id }) => id).join(", ")}`);
+}
+
+/** The tab with the time limits of the call. */
+export function limited(call: Call, tab: Tab): Tab {
+  const ms = actionMs(call);
+  tab.page.setDefaultTimeout(ms);
+  tab.page.setDefaultNavigationTimeout(call.input.timeoutMs ?? ms * 3);
+  return tab;
+}
+
+/** Milliseconds that one action of a call may take. */
+export const actionMs = ({ input, browsers }: Call): number =>
+  input.timeoutMs ?? browsers.ports.config().actionTimeoutMs;
+
+/** Milliseconds in which a page opens what a click asks for. */
+const SETTLE_MS = 150;
+
+/** The browser tells of a new tab, a download or a crash a moment after the act that caused it. */
+export async function settled(page: Page, signal: AbortSignal): Promise<void> {
+  if (!page.isClosed()) await wait(SETTLE_MS, signal);
+}

@@ -1,0 +1,115 @@
+import { type Block, declarationsIn } from "./declarations.ts";
+import { applies } from "./media.ts";
+
+/** Characters of all style sheets of a page that are read. */
+const MOST_SHEETS = 400_000;
+const MOST_RULES = 10_000;
+/** Blocks in each other. */
+const MOST_DEPTH = 8;
+const MOST_PRELUDE = 2000;
+
+/** A rule with its selectors as they are written; those of a rule inside of another one are complete. */
+export interface StyleRule extends Block {
+  readonly selectors: string;
+}
+
+/** The rules of a page's own style sheets that apply on a wide screen, in their order. */
+export function rulesIn(html: string): readonly StyleRule[] {
+  const reader = new SheetReader();
+  let left = MOST_SHEETS;
+  for (const sheet of sheetsIn(html)) {
+    if (left <= 0) break;
+    reader.read(plainBraces(sheet.slice(0, left)), { depth: 0 });
+    left -= sheet.length;
+  }
+  return reader.rules;
+}
+
+interface Around {
+  readonly depth: number;
+  /** The selectors of the rule around. */
+  readonly parent?: string;
+}
+
+class SheetReader {
+  readonly rules: StyleRule[] = [];
+
+  /** Keeps the rules of a block; gives the declarations between them. */
+  read(block: string, around: Around): string {
+    let own = "";
+    let at = 0;
+    for (let open = block.indexOf("{"); open >= 0 && this.rules.length < MOST_RULES; open = block.indexOf("{", at)) {
+      const before = block.slice(at, open);
+      const end = before.lastIndexOf(";") + 1;
+      own += before.slice(0, end);
+      const close = endOfBlock(block, open);
+      own += this.#take(
+        before
+          .slice(end)
+          .replaceAll(/<!--|-->/g, "")
+          .trim(),
+        block.slice(open + 1, close),
+        around,
+      );
+      at = close + 1;
+    }
+    return own + block.slice(at);
+  }
+
+  /** Gives the declarations that belong to the rule around. */
+  #take(prelude: string, block: string, { depth, parent }: Around): string {
+    if (depth >= MOST_DEPTH || prelude.length > MOST_PRELUDE) return "";
+    const inside = depth + 1;
+    if (!prelude.startsWith("@")) {
+      const selectors = parent === undefined ? prelude : within(parent, prelude);
+      // Rules inside of a rule count after its own declarations, which come first in the list as well.
+      const place = this.rules.length;
+      const own = this.read(block, { depth: inside, parent: selectors });
+      this.rules.splice(place, 0, { selectors, ...declarationsIn(own) });
+      return "";
+    }
+    const scope = /^@scope\s*\(([^)]*)\)/i.exec(prelude)?.[1];
+    if (scope !== undefined) this.read(block, { depth: inside, parent: scope });
+    else if (applies(prelude)) return this.read(block, { depth: inside, ...(parent !== undefined && { parent }) });
+    return "";
+  }
+}
+
+/** The selectors of a rule inside of another one, whose elements `&` means. */
+function within(parent: string, selectors: string): string {
+  const around = `:is(${parent})`;
+  const each = selectors.match(/(?:[^,()]|\((?:[^()]|\([^()]*\))*\))+/g) ?? [];
+  return each
+    .map((one) => (one.includes("&") ? one.replaceAll("&", around) : `${around} ${one.trim()}`))
+    .join(",")
+    .slice(0, MOST_PRELUDE);
+}
+
+/** Comments, and braces that are part of a text, an address or a name, are none of the sheet. */
+const NO_BRACES = /\/\*[^]*?(?:\*\/|$)|"(?:[^"\\\n]|\\[^])*"?|'(?:[^'\\\n]|\\[^])*'?|url\([^)"'\n]{1,2000}\)|\\[{};]/gi;
+const plainBraces = (sheet: string): string =>
+  sheet.replaceAll(NO_BRACES, (part) => (part.startsWith("/*") ? "" : part.replaceAll(/[{};]/g, "")));
+
+/** The place of the brace that ends a block; the end of the sheet where there is none. */
+function endOfBlock(sheet: string, open: number): number {
+  let depth = 0;
+  for (let at = open; at < sheet.length; at += 1) {
+    if (sheet[at] === "{") depth += 1;
+    if (sheet[at] === "}") depth -= 1;
+    if (depth === 0) return at;
+  }
+  return sheet.length;
+}
+
+/** What is between `<style>` and its end, in a time that grows with the length only. */
+function* sheetsIn(html: string): Generator<string> {
+  const begin = /<style\b[^>]{0,1000}>/gi;
+  const end = /<\/style/gi;
+  for (let found = begin.exec(html); found; found = begin.exec(html)) {
+    end.lastIndex = begin.lastIndex;
+    const until = end.exec(html)?.index;
+    yield html.slice(begin.lastIndex, until);
+    if (until === undefined) return;
+    begin.lastIndex = until;
+  }
+}

@@ -1,0 +1,131 @@
+import {
+  type Block,
+  type Declarations,
+  declarationsIn,
+  hides,
+  HIDING_PROPERTIES,
+  joined,
+  mayHide,
+} from "./declarations.ts";
+import { type Attributes, elementsIn, type PageElement } from "./elements.ts";
+import { type Seen, type Selector, selectorsIn } from "./selector.ts";
+import { rulesIn, type StyleRule } from "./sheets.ts";
+import { Steps, StepsTaken } from "./steps.ts";
+
+/** A rule for one selector. */
+interface Rule {
+  readonly selector: Selector;
+  readonly block: Block;
+  readonly place: number;
+}
+
+/** Rules by what each of their elements has. */
+type Index = Map<string, Rule[]>;
+
+/** The rules of a page's own style sheets, as far as they hide something. */
+export class StyleRules {
+  readonly #page: string;
+  readonly #rules: readonly StyleRule[];
+  /** The custom properties of the page, wherever they are set; the last of each name. */
+  readonly #named: ReadonlyMap<string, string>;
+  readonly #hiding: Index;
+  /** Those that may show again what others hide; made when something is hidden. */
+  #others: Index | undefined;
+  #elements: readonly PageElement[] | undefined;
+  readonly #steps = new Steps();
+
+  constructor(page: string) {
+    this.#page = page;
+    this.#rules = rulesIn(page);
+    this.#named = namedIn(this.#rules);
+    this.#hiding = this.#indexOf((style) => mayHide(this.resolved(style)));
+  }
+
+  /** The declarations with the values of custom properties in place of their names. */
+  resolved(style: Declarations): Declarations {
+    const uses = [...style].filter(([, value]) => value.includes("var("));
+    if (uses.length === 0) return style;
+    const own = (name: string) => style.get(name) ?? this.#named.get(name);
+    return new Map([...style, ...uses.map(([name, value]): [string, string] => [name, valueOf(value, own)])]);
+  }
+
+  /**
+   * Whether the rules hide an element; `place` is its place among all elements of the page, in the order in which they begin. Of a page
+   * whose rules take too long, everything is hidden that they may hide.
+   */
+  hide(name: string, attributes: Attributes, place: number): boolean {
+    if (this.#hiding.size === 0) return false;
+    const seen = this.#seen(name, attributes, place);
+    const own = attributes["style"] === undefined ? undefined : declarationsIn(attributes["style"]);
+    const keys = keysOf(seen);
+    try {
+      const hiding = this.#matching(this.#hiding, keys, seen);
+      if (hiding.length === 0) return false;
+      this.#others ??= this.#indexOf((style) => !mayHide(this.resolved(style)));
+      return hides(this.resolved(cascade([...hiding, ...this.#matching(this.#others, keys, seen)], own)));
+    } catch (error) {
+      if (!(error instanceof StepsTaken)) throw error;
+      return keys.some((key) => this.#hiding.has(key));
+    }
+  }
+
+  #seen(name: string, attributes: Attributes, place: number): Seen {
+    return {
+      name,
+      id: attributes["id"]?.toLowerCase(),
+      classes: (attributes["class"] ?? "").toLowerCase().split(/\s+/),
+      element: () => (this.#elements ??= elementsIn(this.#page))[place],
+    };
+  }
+
+  #matching(index: Index, keys: readonly string[], seen: Seen): readonly Rule[] {
+    return keys.flatMap((key) => (index.get(key) ?? []).filter((rule) => this.#matches(rule, seen)));
+  }
+
+  #matches({ selector }: Rule, seen: Seen): boolean {
+    this.#steps.take(1);
+    return selector.matches(seen, this.#steps);
+  }
+
+  #indexOf(isWanted: (style: Declarations) => boolean): Index {
+    const index: Index = new Map();
+    for (const [place, { selectors, ...block }] of this.#rules.entries()) {
+      const style = joined(block);
+      if (!concernsHiding(style) || !isWanted(style)) continue;
+      for (const selector of selectorsIn(selectors)) {
+        const known = index.get(selector.key);
+        if (known) known.push({ selector, block, place });
+        else index.set(selector.key, [{ selector, block, place }]);
+      }
+    }
+    return index;
+  }
+}
+
+const concernsHiding = (style: Declarations): boolean => [...style.keys()].some((name) => HIDING_PROPERTIES.has(name));
+
+const keysOf = ({ name, id, classes }: Seen): readonly string[] => [
+  ...(id === undefined ? [] : [`#${id}`]),
+  ...new Set(classes.filter((one) => one !== "").map((one) => `.${one}`)),
+  name,
+  "*",
+];
+
+function namedIn(rules: readonly StyleRule[]): ReadonlyMap<string, string> {
+  const all = rules.flatMap((rule) => [...joined(rule)].filter(([name]) => name.startsWith("--")));
+  return new Map(all);
+}
+
+/** What counts of all declarations for one element. */
+function cascade(rules: readonly Rule[], own: Block | undefined): Declarations {
+  const order = rules.toSorted((a, b) => a.selector.weight - b.selector.weight || a.place - b.place);
+  const blocks = [...order.map(({ block }) => block), ...(own ? [own] : [])];
+  return new Map([...blocks.flatMap(({ plain }) => [...plain]), ...blocks.flatMap(({ important }) => [...important])]);
+}
+
+/** A value that has `var(--name, fallback)` in it. */
+function valueOf(value: string, named: (name: string) => string | undefined): string {
+  return value.replaceAll(/var\(\s*(--[\w-]{1,100})\s*(?:,([^()]{0,200}))?\)/g, (_whole, name: string, other = "") =>
+    (named(name) ?? String(other)).trim(),
+  );
+}

@@ -37,7 +37,17 @@ interface KeyFiles {
   readonly ownCredentials?: (agent: string) => Credentials | undefined;
 }
 
-export interface ModelOptions extends KeyFiles {
+/** What the answers of models tell. It survives a change of the config. */
+interface Learned {
+  /** Kept in memory when unset. */
+  readonly cooldowns?: Cooldowns;
+  /** How models write their thoughts. Learned by each object of models when unset. */
+  readonly habits?: ThoughtHabits;
+  /** The limits that answers tell; not kept when unset. */
+  readonly windows?: SeenWindows;
+}
+
+export interface ModelOptions extends KeyFiles, Learned {
   readonly providers: Readonly<Record<string, ProviderSettings>>;
   /** `replace`: only the models that `providers` name exist, without the SDK's catalogue. */
   readonly mode?: "merge" | "replace";
@@ -49,16 +59,10 @@ export interface ModelOptions extends KeyFiles {
   /** Milliseconds in which nearby servers must answer. When unset, 300 for their models and 1000 for a model's limits. */
   readonly probeMs?: number;
   readonly auth?: AuthConfig;
-  /** Survives a change of the config. Kept in memory when unset. */
-  readonly cooldowns?: Cooldowns;
-  /** How models write their thoughts. Learned by each object of models when unset. */
-  readonly habits?: ThoughtHabits;
   readonly clock?: Pick<Clock, "now">;
   readonly log?: Log;
   /** Asked before every call of these models. Allows all calls when unset. */
   readonly meter?: ModelMeter;
-  /** Where the limits that answers tell are kept; nowhere when unset. */
-  readonly windows?: SeenWindows;
 }
 
 /** What extensions and plugins add. `options.providers` takes precedence, key by key. */

@@ -219,7 +219,7 @@ describe("the message tool", () => {
     expect(inChat("1")).toEqual(["ok", "ok 2", "ok 3"]);
     script({ action: "react", emoji: "👍" }, "ok 4");
     await boot.ask("hi");
-    expect(lastResult()).toContain("action: must be equal to one of the allowed values");
+    expect(lastResult()).toContain(`This chat has no action "react". It has: send, edit, delete.`);
   });
 
   it("receives the platform's refusal", async () => {

@@ -80,7 +80,7 @@ export class AnswerTexts {
 }
 
 /** The model wrote the silent token and named no file. */
-function isSilent(text: string): boolean {
+export function isSilent(text: string): boolean {
   const { silent, media } = parseDirectives(text);
   return silent && media.length === 0;
 }

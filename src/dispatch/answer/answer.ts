@@ -9,7 +9,7 @@ import { noticeFor } from "../chat-texts.ts";
 import { attach } from "../media/attach.ts";
 import { isUnfinished, outcomeOf } from "../turn/run-end.ts";
 import { AnswerBlocks } from "./answer-blocks.ts";
-import { AnswerTexts } from "./answer-texts.ts";
+import { AnswerTexts, isSilent } from "./answer-texts.ts";
 import { AnswerSends, type SendHow } from "./answer-sends.ts";
 import type { AnswerPorts, AnswerTarget } from "./answer-target.ts";
 import { IdleBlocks, type WaitingBlocks } from "./idle-blocks.ts";
@@ -141,7 +141,7 @@ class Answering implements WaitingBlocks {
 
   async #think(delta: string): Promise<void> {
     this.#thoughts?.push(delta);
-    if (this.#thoughts) this.#preview?.update(() => this.#previewOf(this.#visible));
+    if (this.#thoughts) this.#updatePreview();
     await this.sendDue();
   }
 
@@ -161,9 +161,14 @@ class Answering implements WaitingBlocks {
 
   async #show(delta: string, isUnsure = false): Promise<void> {
     this.#visible += delta;
-    const visible = this.#visible;
-    this.#preview?.update(() => this.#previewOf(visible));
+    this.#thoughts?.part();
+    this.#updatePreview();
     await this.#blocks?.push(delta, isUnsure);
+  }
+
+  /** What it shows is made later, when more may be known. */
+  #updatePreview(): void {
+    this.#preview?.update(() => this.#previewOf(this.#visible));
   }
 
   /** The preview of the answer. Empty while the text may turn out to repeat what the message tool sent. */
@@ -180,9 +185,12 @@ class Answering implements WaitingBlocks {
   }
 
   async #endMessage(event: RunEvent & { type: "message_end" }): Promise<void> {
-    if (this.#target.reasons && !this.#thoughts) await this.#sendLine(thoughtLine(event), "thought");
+    const showsThoughts = this.#target.reasons !== undefined && !this.#thoughts && !isSilent(event.text);
+    if (showsThoughts) await this.#sendLine(thoughtLine(event), "thought");
     await this.#show(this.#filter.end());
     this.#texts.add(event);
+    // From now on the texts have it. That of a call that broke off is continued.
+    if (event.message.stopReason !== "error") this.#visible = "";
   }
 
   async #endTool(event: RunEvent & { type: "tool_end" }): Promise<void> {

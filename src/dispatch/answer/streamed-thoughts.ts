@@ -6,6 +6,7 @@ const MOST_SHOWN = 1200;
 /** The model's thoughts as the preview of an answer shows them, before the text. They are no part of the answer. */
 export class StreamedThoughts {
   #text = "";
+  #isParted = false;
   #wasShown = false;
 
   /** A preview with thoughts may be in the chat. */
@@ -14,8 +15,15 @@ export class StreamedThoughts {
   }
 
   push(delta: string): void {
+    const gap = this.#isParted && this.#text !== "" ? "\n\n" : "";
+    this.#isParted = false;
     // A secret that is cut at the front would not be masked.
-    this.#text = (this.#text + delta).slice(-8 * MOST_SHOWN);
+    this.#text = (this.#text + gap + delta).slice(-8 * MOST_SHOWN);
+  }
+
+  /** The model has written something else: what it thinks next is another thought. */
+  part(): void {
+    this.#isParted = true;
   }
 
   /** The preview of a text. Its length never shrinks while thoughts come, because a preview cannot become shorter. */

@@ -223,6 +223,31 @@ describe("/reasoning stream", () => {
     await until(() => !fixture.platform.texts.some((text) => text.includes("💭")));
   });
 
+  it("shows thoughts apart from each other, and each text once", async () => {
+    await startThinking("partial");
+    const end = Promise.withResolvers<void>();
+    fixture.model.answer(({ isAfterTool }) =>
+      isAfterTool
+        ? { thinking: "and then?", text: "It is done.", until: end.promise }
+        : { thinking: "what first?", text: "Let me see.", tool: "look", args: {} },
+    );
+    const row = await boot.tell("hello");
+    await until(() => fixture.platform.texts.at(-1)?.includes("and then?") === true);
+    expect(fixture.platform.texts.at(-1)).toMatch(
+      /what first\?[\s>]*\n[\s>]*and then\?\s*\n\s*Let me see\.(?!.*Let me see)/s,
+    );
+    end.resolve();
+    expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+    expect(fixture.platform.texts.at(-1)).toBe("Let me see.\n\nIt is done.");
+    expect(JSON.stringify(fixture.platform.calls)).not.toMatch(/Let me see\.[^"]*Let me see/);
+  });
+
+  it("shows none of a silent answer where there is no preview", async () => {
+    await startThinking("block");
+    fixture.model.answer(() => ({ thinking, text: "NO_REPLY" }));
+    expect(await told("hello")).toEqual([]);
+  });
+
   it("shows them before the answer where there is no preview", async () => {
     await startThinking("block");
     fixture.model.answer(() => ({ thinking, text: "all done" }));

@@ -1,58 +1,15 @@
-import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
-import { appendFile, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { FREE_COMMANDS, ADA, journalRows, linesOf, readTranscript, textOf, useFaultFixture } from "../fixture.ts";
+import { describe, expect, test } from "vitest";
+import { ADA, journalRows, linesOf, readTranscript, textOf, useFaultFixture } from "../fixture.ts";
+import { mountRefusal, needsSmallDisk, useSmallDisk } from "./small-disk.ts";
 
-const SIZE = "24m";
-
-/** Mounting needs root: elsewhere these tests are left out, and say so. */
-const mountRefusal = ((): string | undefined => {
-  const dir = mkdtempSync(join(tmpdir(), "openclaw-mount-"));
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${SIZE}`, "tmpfs", dir], { stdio: "pipe" });
-    execFileSync("umount", [dir]);
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error.message.trim() : String(error);
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
-  }
-})();
-if (mountRefusal !== undefined)
-  console.log(`full disk not tested: a small disk cannot be mounted here (${mountRefusal})`);
-
-// A CI run without these tests would show nothing of what they promise.
-test.runIf(mountRefusal !== undefined && process.env["CI"] !== undefined)("a small disk can be mounted in CI", () => {
-  expect.fail(`the full disk is not tested: ${mountRefusal}`);
-});
+needsSmallDisk();
 
 describe.skipIf(mountRefusal !== undefined)("a full disk", () => {
   const fixture = useFaultFixture();
-  const filler = (): string => join(fixture().home.stateDir, "filler");
-
-  beforeEach(async () => {
-    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${SIZE},mode=0700`, "tmpfs", fixture().home.stateDir]);
-    await fixture().config(FREE_COMMANDS);
-  });
-  afterEach(() => {
-    // Lazily: the gateway that the fixture ends after this may still stand on it.
-    execFileSync("umount", ["-l", fixture().home.stateDir]);
-  });
-
-  /** Takes every byte that is left. */
-  async function fill(): Promise<void> {
-    // The gateway writes its log meanwhile, so the last bytes take more than one try.
-    for (let left = statfsSync(fixture().home.stateDir); left.bavail > 0; left = statfsSync(fixture().home.stateDir)) {
-      await appendFile(filler(), Buffer.alloc(left.bavail * left.bsize)).catch((error: NodeJS.ErrnoException) => {
-        if (error.code !== "ENOSPC") throw error;
-      });
-    }
-  }
-
-  const free = (): Promise<void> => rm(filler());
+  const { fill, free } = useSmallDisk(fixture);
 
   const readiness = async ({ port }: { port: number }) => {
     const answer = await fetch(`http://127.0.0.1:${port}/readyz`);

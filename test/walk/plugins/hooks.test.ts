@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe } from "vitest";
-import { isRecord, test, type World } from "../../kit/gateway/world.ts";
+import { type Config, isRecord, test, type World } from "../../kit/gateway/world.ts";
 import type { Home } from "../../kit/gateway/process.ts";
+import { sessionsOf } from "../../kit/gateway/state-files.ts";
 import { writePlugin } from "../../kit/gateway/plugins.ts";
 import { until } from "../../kit/until.ts";
 
@@ -21,11 +23,22 @@ export default (api) => {
   });
 };`;
 
-async function startWith(world: World, answers = "") {
+async function startWith(world: World, answers = "", more: Config = {}) {
   const entries = { watcher: { enabled: true, hooks: { allowConversationAccess: true } } };
-  const home = await world.home(world.config({ plugins: { entries } }));
+  const home = await world.home(world.config({ plugins: { entries }, ...more }));
   writePlugin(join(home.stateDir, "extensions"), { id: "watcher", code: code(answers) });
   return { home, gateway: await home.start() };
+}
+
+/** Lets the conversations of a gateway that has ended be last used earlier by so many milliseconds. */
+function makeOlder({ stateDir }: Home, ms: number): void {
+  const journal = new DatabaseSync(join(stateDir, "state", "journal.sqlite"));
+  try {
+    const change = "UPDATE sessions SET row = json_set(row, '$.updatedAt', json_extract(row, '$.updatedAt') - ?)";
+    journal.prepare(change).run(ms);
+  } finally {
+    journal.close();
+  }
 }
 
 type Call = Record<string, unknown> & { readonly name: string };
@@ -66,6 +79,34 @@ describe.concurrent("the hooks of a plugin", () => {
     );
     expect(shutdown?.["event"]).toMatchObject({ reason: "shutdown", sessionId: second, transcriptArchived: false });
     expect(end?.["event"]).toMatchObject({ reason: "new", sessionId: first, nextSessionId: second, messageCount: 4 });
+  });
+
+  test.for([
+    ["idle", { idleMinutes: 60 }],
+    ["daily", { resetByType: { direct: { mode: "daily", atHour: new Date().getHours() } } }],
+  ] as const)("are told why a conversation begins anew by itself: %s", async ([reason, session], { world, expect }) => {
+    const { home, gateway } = await startWith(world, "", { session });
+    world.telegram.say("the word is tulip");
+    await world.told("tulip");
+    await gateway.kill();
+    makeOlder(home, 25 * 3_600_000);
+    await home.start();
+    const before = sessionsOf(home);
+    world.telegram.say("which word?");
+    await world.told("which word?");
+    await until(() => named(home, "session_end").some(({ event }) => isRecord(event) && event["reason"] === reason));
+    const [key = ""] = Object.keys(before);
+    const end = named(home, "session_end").at(-1);
+    expect(end?.["event"]).toMatchObject({
+      reason,
+      sessionId: before[key]?.sessionId,
+      nextSessionId: sessionsOf(home)[key]?.sessionId,
+      messageCount: 2,
+      transcriptArchived: true,
+    });
+    expect(named(home, "before_reset")).toMatchObject([{ event: { reason }, messages: 2 }]);
+    expect(named(home, "session_start").at(-1)?.["event"]).toMatchObject({ resumedFrom: before[key]?.sessionId });
+    expect(JSON.stringify(world.model.calls.at(-1)?.messages)).not.toContain("tulip");
   });
 
   test("can change the arguments of a tool's call", async ({ world, expect }) => {

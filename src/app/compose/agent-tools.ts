@@ -6,6 +6,7 @@ import { CREDENTIALS_FILE } from "../../providers/auth/credentials.ts";
 import type { Allowances } from "../../tools/exec/permission.ts";
 import { withSessionExec } from "../../tools/exec/elevation.ts";
 import type { GuestRules } from "../../tools/host/access.ts";
+import { privateNotes } from "../../tools/host/prompt-files.ts";
 import type { Processes } from "../../tools/process/processes.ts";
 import type { SandboxMachine } from "../../tools/sandbox/machine.ts";
 import { recordingNotes } from "../../tools/memory/recorded.ts";
@@ -90,6 +91,7 @@ function guestRules(
   return {
     prompts: { workspaces, roots: readablePaths(live), isEverywhere: addsFilesOfFolders(live) },
     received: { dir: live.paths.media, own: async () => new Set(await received.of(acting.sessionKey)) },
+    notes: privateNotes(workspaces),
   };
 }
 

@@ -78,7 +78,8 @@ export function openTools(
       { agent, acting, ...(chat && { chat }), ...scene },
       broken,
     );
-    return sandbox === undefined ? set : { ...set, sandbox };
+    const writesAside = scene.isSandboxed === true && agent.sandbox?.workspaceAccess !== "rw";
+    return { ...set, ...(sandbox !== undefined && { sandbox }), ...(writesAside && { writesAside: true as const }) };
   };
 }
 

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { link, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { CONTEXT_FILES } from "../../src/types/engine/context-files.ts";
@@ -91,6 +91,31 @@ describe("what shapes everybody's prompts", () => {
   it("leaves guests every other file", async () => {
     for (const path of ["notes.md", "docs/AGENTS.md", "memory.txt", "work/skills.md"])
       expect(await place.guest.does(write(path))).toContain("Wrote");
+  });
+});
+
+describe("the notes of private chats", () => {
+  it("are read in owners' turns alone, by whatever tool and name", async () => {
+    await put("MEMORY.md", "PRIVATE NOTE");
+    await put("memory/2026-01-01.md", "PRIVATE NOTE");
+    await put("other.md", "PRIVATE other");
+    await symlink("memory/2026-01-01.md", join(place.workspace, "today.md"));
+    await link(join(place.workspace, "MEMORY.md"), join(place.workspace, "same.md"));
+    const calls: readonly Call[] = [
+      ...["MEMORY.md", "memory/2026-01-01.md", "today.md", "same.md"].map((path) => ({ tool: "read", args: { path } })),
+      { tool: "grep", args: { pattern: "PRIVATE NOTE", path: "memory" } },
+    ];
+    for (const call of calls) {
+      expect(await place.owner.does(call)).toContain("PRIVATE NOTE");
+      for (const person of [place.guest, place.member]) expect(await person.does(call)).not.toContain("PRIVATE NOTE");
+    }
+    const everywhere: Call = { tool: "grep", args: { pattern: "PRIVATE", path: "." } };
+    expect(await place.owner.does(everywhere)).toContain("2026-01-01.md");
+    const seen = await place.guest.does(everywhere);
+    expect(seen).toContain("other.md");
+    expect(seen).not.toMatch(/MEMORY\.md|2026-01-01|PRIVATE NOTE/);
+    const listed = await place.guest.does({ tool: "find", args: { pattern: "**/*.md" } });
+    expect(listed).not.toContain("2026-01-01");
   });
 });
 

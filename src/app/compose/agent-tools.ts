@@ -7,6 +7,7 @@ import type { Allowances } from "../../tools/exec/permission.ts";
 import { withSessionExec } from "../../tools/exec/elevation.ts";
 import type { GuestRules } from "../../tools/host/access.ts";
 import type { HostOptions } from "../../tools/host/host.ts";
+import { privateNotes } from "../../tools/host/prompt-files.ts";
 import type { Processes } from "../../tools/process/processes.ts";
 import type { SandboxMachine } from "../../tools/sandbox/machine.ts";
 import { notingOrigins } from "../../tools/files/origins.ts";
@@ -87,7 +88,8 @@ export function openTools(
       { agent, acting, ...(chat && { chat }), ...scene },
       broken,
     );
-    return sandbox === undefined ? set : { ...set, sandbox };
+    const writesAside = scene.isSandboxed === true && agent.sandbox?.workspaceAccess !== "rw";
+    return { ...set, ...(sandbox !== undefined && { sandbox }), ...(writesAside && { writesAside: true as const }) };
   };
 }
 
@@ -114,6 +116,7 @@ function guestRules(
   return {
     prompts: { workspaces, roots: readablePaths(live), isEverywhere: addsFilesOfFolders(live) },
     received: { dir: live.paths.media, own: async () => new Set(await received.of(acting.sessionKey)) },
+    notes: privateNotes(workspaces),
   };
 }
 

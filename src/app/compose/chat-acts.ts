@@ -15,6 +15,7 @@ import type { ChatAct, ChatActs, ChatPost, FileForm, TargetInput } from "../../t
 import type { ToolContribution } from "../../types/run/tool.ts";
 import { own } from "../../utils/own.ts";
 import { accountOf } from "../accounts/accounts.ts";
+import { privateNotes } from "../../tools/host/prompt-files.ts";
 import { deniedPaths } from "./agent-tools.ts";
 import { blocksOf, deliverAndWait, peerOf, type OutgoingParts } from "./outgoing.ts";
 import type { Live } from "./live.ts";
@@ -36,12 +37,17 @@ const SEND_WAIT_MS = 20_000;
 export function chatTools(sources: Sources): readonly ToolContribution[] {
   const { accounts } = sources.around;
   if (!accounts) return [];
-  const acts = chatActs(sources, accounts);
+  const forOwners = chatActs(sources, accounts, () => []);
+  const forGuests = chatActs(sources, accounts, () =>
+    privateNotes(sources.live.agents.map(({ workspace }) => workspace)),
+  );
   return [
     {
       name: MESSAGE_TOOL,
       forRun: ({ chat: scene, agent: { messageTool: settings } }) =>
-        scene && settings && settings.actions.length > 0 ? messageTool({ scene, acts, settings }) : undefined,
+        scene && settings && settings.actions.length > 0
+          ? messageTool({ scene, acts: scene.isOwner ? forOwners : forGuests, settings })
+          : undefined,
     },
   ];
 }
@@ -49,12 +55,22 @@ export function chatTools(sources: Sources): readonly ToolContribution[] {
 function chatActs(
   { live, around, media, outbox, sent, clock }: Sources,
   status: OutgoingParts["channels"]["status"],
+  notes: () => readonly string[],
 ): ChatActs {
   const { links } = around;
   const parts: OutgoingParts = {
     live,
     channels: { status, limits: (to) => links.limits(to) },
-    core: { media, outbox, ports: { clock, closedPaths: deniedPaths(live) } },
+    core: {
+      media,
+      outbox,
+      ports: {
+        clock,
+        get closedPaths() {
+          return [...deniedPaths(live), ...notes()];
+        },
+      },
+    },
   };
   return {
     find: (words, home) => find(words, home, parts),

@@ -8,6 +8,7 @@ import {
 import { costsOf } from "../../harness/log/log.ts";
 import type { Run } from "../../harness/run.ts";
 import { runId } from "../../types/ids.ts";
+import { RISKY_USES } from "../../types/run/untrusted.ts";
 import type { ModelRef } from "../../types/run/model.ts";
 import type { Session } from "../../types/session.ts";
 import { noteCompaction, type Compactions } from "./compactions.ts";
@@ -82,7 +83,7 @@ async function flush(turn: EndedTurn, ports: MaintenancePorts): Promise<void> {
   if (!settings || turn.run.ownsCompaction() || signal.aborted || (await turn.run.stream.done).kind !== "replied")
     return;
   const fill = await turn.run.fill();
-  if (!fill || !isFlushDue(fill, prepared.agent)) return;
+  if (!fill || !isFlushDue(fill, prepared.agent) || cannotNote(prepared, session, ports)) return;
   const extra = settings.systemPrompt ?? FLUSH_SYSTEM_PROMPT;
   const request = requestFor(ownTurn(prepared), session, ports, { candidates, extra });
   if (!mayFlush({ entry: session.entry, tools: request.tools }, prepared.agent)) return;
@@ -111,6 +112,17 @@ async function flush(turn: EndedTurn, ports: MaintenancePorts): Promise<void> {
 /** In a group anybody may have written. */
 const mayHoldGuests = ({ message }: PreparedTurn, { entry }: Session): boolean =>
   entry.heardGuests === true || (message.options?.operator !== true && message.from.chat.kind === "group");
+
+/** Notes would be refused because nobody can be asked, or be in the folder of a sandbox, where the memory does not look. */
+function cannotNote(
+  { agent, acting }: PreparedTurn,
+  { entry }: Pick<Session, "entry">,
+  { tools }: Pick<MaintenancePorts, "tools">,
+): boolean {
+  const { confirmUntrusted = RISKY_USES } = agent.tools;
+  const isAsked = entry.untrustedContent !== undefined && confirmUntrusted.includes("prompt-files");
+  return isAsked || tools(agent, acting).writesAside === true;
+}
 
 /** The flush has its own entry id, so that it is not taken for the turn before it. */
 const ownTurn = (prepared: PreparedTurn): PreparedTurn => ({

@@ -75,9 +75,9 @@ export interface Flushed {
 export async function flushMemory({ request, session, deps, settings, signal, began }: Flush): Promise<Flushed> {
   const before = session.leafId;
   const turn = await openFlush(session, request.settings, { now: deps.clock.now(), prompt: settings.prompt ?? PROMPT });
-  const tools = request.tools.map((tool) => (!tool.hasSideEffects || isNoteTool(tool) ? tool : shut(tool)));
   const timeoutMs = Math.min(FLUSH_MS, request.timeoutMs);
-  const run = startRun({ ...request, conversation: session, turn, tools, timeoutMs }, { ...deps, approvals: NOBODY });
+  const own = { ...withNotesAlone(request), conversation: session, turn, timeoutMs };
+  const run = startRun(own, { ...deps, approvals: NOBODY });
   began?.(run.stream);
   const stop = () => run.abort(signal.reason === "shutdown" ? "shutdown" : "user");
   signal.addEventListener("abort", stop, { once: true });
@@ -120,6 +120,18 @@ async function leave(session: Flush["session"], leafId: string | null, ended: st
 }
 
 const NOBODY: ApprovalDesk = { ask: async () => "unattended" };
+
+/** The tools of any model, and those of each. */
+function withNotesAlone<R extends Pick<RunRequest, "tools" | "toolsOn">>(request: R): R {
+  const { toolsOn } = request;
+  const shutOthers = (tools: readonly Tool[]) =>
+    tools.map((tool) => (!tool.hasSideEffects || isNoteTool(tool) ? tool : shut(tool)));
+  return {
+    ...request,
+    tools: shutOthers(request.tools),
+    ...(toolsOn && { toolsOn: (model: Parameters<typeof toolsOn>[0]) => shutOthers(toolsOn(model)) }),
+  };
+}
 
 /** Still described to the model, since another list of tools would cost the provider's cache of the conversation. */
 const shut = (tool: Tool): Tool => ({

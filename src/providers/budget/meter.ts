@@ -1,4 +1,5 @@
-import type { Clock } from "../../types/clock.ts";
+import { retryWhileDiskFull } from "../../store/retry-while-disk-full.ts";
+import { systemClock, type Clock } from "../../types/clock.ts";
 import type { RunId } from "../../types/ids.ts";
 import type { Log } from "../../types/log.ts";
 import type { CallCost, ModelMeter, PlannedCall, Reservation } from "../../types/run/model-meter.ts";
@@ -47,6 +48,8 @@ export class BudgetMeter implements ModelMeter {
   readonly #ratios = new InputRatios();
   readonly #refused = new Map<RunId, RefusedCall>();
   readonly #writes = new Set<Promise<void>>();
+  /** Ends the tries of writes that wait for a full disk. */
+  #waiting = new AbortController();
 
   constructor(ports: MeterPorts) {
     this.#ports = ports;
@@ -70,9 +73,19 @@ export class BudgetMeter implements ModelMeter {
     return this.#refused.get(runId);
   }
 
-  /** Resolves when every settlement is written. */
+  /** Resolves when every settlement is written, or cannot be written because the disk is full. */
   async flushed(): Promise<void> {
+    this.#waiting.abort();
     while (this.#writes.size > 0) await Promise.all(this.#writes);
+    this.#waiting = new AbortController();
+  }
+
+  #onceOnDisk<T>(what: string, write: () => Promise<T>): Promise<T> {
+    return retryWhileDiskFull(what, write, {
+      clock: systemClock,
+      log: this.#ports.log,
+      signal: this.#waiting.signal,
+    });
   }
 
   #requestFor(call: PlannedCall, { timezone }: BudgetsConfig): HoldRequest {
@@ -85,7 +98,10 @@ export class BudgetMeter implements ModelMeter {
   /** Undefined when the hold could not be written: the call is made all the same, because nothing limits it. */
   async #uncapped(request: HoldRequest, { most }: PlannedCall): Promise<number | undefined> {
     try {
-      const held: Held = await this.#ports.ledger.hold(request, () => ({ hold: amountOf(most, most.outputTokens) }));
+      const hold = amountOf(most, most.outputTokens);
+      const held: Held = await this.#onceOnDisk("cost of a call", () =>
+        this.#ports.ledger.hold(request, () => ({ hold })),
+      );
       return "id" in held ? held.id : undefined;
     } catch (error) {
       this.#ports.log.error("cost of a call not held", { error });
@@ -96,12 +112,13 @@ export class BudgetMeter implements ModelMeter {
   async #capped(request: HoldRequest, { most }: PlannedCall, config: BudgetsConfig) {
     const days = daysAt(request.at, config.timezone);
     let output = 0;
-    const held = await this.#ports.ledger.hold<CapRefusal>(request, (account, balanceOf) => {
-      const decision = decide(most, capsFor(config, account, days), balanceOf);
-      if ("hold" in decision) output = decision.hold.output;
-      return decision;
-    });
-    return { ...held, output };
+    const hold = () =>
+      this.#ports.ledger.hold<CapRefusal>(request, (account, balanceOf) => {
+        const decision = decide(most, capsFor(config, account, days), balanceOf);
+        if ("hold" in decision) output = decision.hold.output;
+        return decision;
+      });
+    return { ...(await this.#onceOnDisk("cost of a call", hold)), output };
   }
 
   #refuse(call: PlannedCall, { refusal, account }: { refusal: CapRefusal; account: SpendAccount }): Reservation {
@@ -130,12 +147,14 @@ export class BudgetMeter implements ModelMeter {
     };
   }
 
-  /** Never rejects. A hold that cannot be settled stays held, and is resolved at the next start. */
+  /** Never rejects. A hold that cannot be settled before the gateway stops stays held, and is resolved at the next start. */
   async #settle(held: Promise<number | undefined>, { usage, isEstimate }: CallCost): Promise<void> {
     const { ledger, clock, log } = this.#ports;
     try {
       const id = await held;
-      if (id !== undefined) await ledger.settle(id, { usage, isEstimate, at: clock.now() });
+      const at = clock.now();
+      if (id !== undefined)
+        await this.#onceOnDisk("cost of a call", () => ledger.settle(id, { usage, isEstimate, at }));
     } catch (error) {
       log.error("cost of a call not settled", { error });
     }

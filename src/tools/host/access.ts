@@ -26,6 +26,8 @@ export interface GuestRules {
   readonly prompts: PromptFiles;
   /** Of the received files only those of this conversation may be read; `own` gives their names. */
   readonly received: { readonly dir: string; own(): Promise<ReadonlySet<string>> };
+  /** Files and directories with notes of private chats. */
+  readonly notes: readonly string[];
 }
 
 async function isInsideAny(path: string, roots: readonly string[]): Promise<boolean> {
@@ -167,7 +169,7 @@ export class FileAccess {
 
   /** Returns a test for paths under a located directory, which is false for paths that are closed to tools. */
   async openPaths(): Promise<(path: string) => boolean> {
-    const denied = [...SYSTEM, ...(await Promise.all(this.#rules.denied.map(realOf)))];
+    const denied = [...SYSTEM, ...(await Promise.all(this.#closed().map(realOf)))];
     const [isForeign, isForeignOutput] = await Promise.all([this.#foreignFiles(), this.#foreignOutputs()]);
     return (path) => !denied.some((root) => isInside(path, root)) && !isForeign(path) && !isForeignOutput(path);
   }
@@ -198,6 +200,8 @@ export class FileAccess {
           "(commands.ownerAllowFrom names owners).",
       );
     }
+    if (await isInsideAny(real, guest.notes))
+      throw new Error(`${path} may have notes of private chats: only an owner's turn may read it.`);
     const isForeign = await this.#foreignFiles();
     if (isForeign(real)) throw new Error(`${path} is not a file of this conversation.`);
   }
@@ -224,9 +228,7 @@ export class FileAccess {
 
   async #check(real: string, { path, workspace, mode }: Access): Promise<void> {
     refuseSystem(real, path);
-    if (await isInsideAny(real, this.#rules.denied)) {
-      throw new Error(belongs(path));
-    }
+    if (await isInsideAny(real, this.#rules.denied)) throw new Error(belongs(path));
     const isForeignOutput = await this.#foreignOutputs();
     if (isForeignOutput(real)) throw new Error(`${path} is not a file of this conversation.`);
     await this.#checkGuest(real, { path, workspace, mode });
@@ -237,11 +239,16 @@ export class FileAccess {
     }
   }
 
+  #closed(): readonly string[] {
+    const { denied, guest } = this.#rules;
+    return [...denied, ...(guest?.notes ?? [])];
+  }
+
   /** Whether a file is closed to tools under another name, which only a file with several names can be. */
   async #isClosed(found: FileIdentity & { readonly nlink: number }): Promise<boolean> {
     if (await isOwnOutput(found)) return true;
     if (found.nlink < 2) return false;
-    for (const root of this.#rules.denied) {
+    for (const root of this.#closed()) {
       if (await holdsFile(root, found)) return true;
     }
     return false;

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { basename, join, relative, sep } from "node:path";
-import { CONTEXT_FILES } from "../../types/engine/context-files.ts";
+import { CONTEXT_FILES, PRIVATE_FILE } from "../../types/engine/context-files.ts";
 import { unlessMissing } from "../../utils/missing.ts";
 import { isInside, realOf } from "../../utils/real-path.ts";
 
@@ -20,6 +20,10 @@ const FOLDERS = ["memory", "skills", "hooks"] as const;
 const BOOT_FILE = "BOOT.md";
 /** Directories that make programs run what is in them, wherever they are. */
 const HOOKS = new Set([".git", ".openclaw", ".husky", ".githooks"]);
+
+/** The notes in workspaces, which may have what was said in private chats. */
+export const privateNotes = (workspaces: readonly string[]): readonly string[] =>
+  workspaces.flatMap((workspace) => [join(workspace, PRIVATE_FILE), join(workspace, "memory")]);
 
 /** Some file systems ignore case and how a letter is composed. */
 const plain = (path: string): string => path.normalize("NFKC").toLowerCase();

@@ -39,7 +39,13 @@ function placeOf({ settings, rights, deniedPaths, readablePaths = [] }: HostOpti
   const all = [...readablePaths, ...settings.exec.pathPrepend];
   // A guest sees the received files of its own conversation only.
   const readable = rights === "owner" ? all : all.filter((path) => path !== rights.received.dir);
-  return { ...place, rights, workspace: settings.workspace, hidden: deniedPaths, readable };
+  return {
+    ...place,
+    rights,
+    workspace: settings.workspace,
+    hidden: [...deniedPaths, ...(rights === "owner" ? [] : rights.notes)],
+    readable,
+  };
 }
 
 /** File tools stay in what commands see: the workspace or the folder in its place, and what prompts refer to. */

@@ -153,6 +153,8 @@ export interface ToolSet {
   readonly emptiedBy?: string;
   /** What the system prompt says of the sandbox; unset when none of the tools is in one. */
   readonly sandbox?: string;
+  /** Files that they write are in the folder of a sandbox, and not in the agent's workspace. */
+  readonly writesAside?: true;
   /** Why a tool of this name is not among them; undefined when it is, or when there is no such tool. */
   removed?(name: string, model?: Pick<ModelRef, "provider" | "id">): RemovedTool | undefined;
   /** Those that a model may use. */

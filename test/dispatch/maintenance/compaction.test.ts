@@ -201,6 +201,15 @@ describe("a memory flush", () => {
     expect(kinds()).not.toContain("summary");
   });
 
+  it("is left out where nobody could allow its notes, because the conversation has read untrusted content", async () => {
+    const boot = await fixture.boot();
+    await boot.ask("hello");
+    const mark = { sources: [{ tool: "web_fetch", source: "web_fetch" }], hasReadFiles: false };
+    await boot.use("1", (session) => session.update({ untrustedContent: mark }));
+    await talkUntil(boot, () => kinds().includes("summary"));
+    expect(kinds()).not.toContain("flush");
+  });
+
   it("is left out where the agent has no way to write", async () => {
     fixture.tools.length = 0;
     const boot = await fixture.boot();

@@ -18,7 +18,7 @@ afterEach(() => fixture.close());
 
 const COMPACTION = { reserveTokens: 20_000, keepRecentTokens: 600, timeoutMs: 60_000 };
 
-async function flush(tools: readonly Tool[] = [], more: Partial<Flush> = {}) {
+async function flush(tools: readonly Tool[] = [], more: Partial<Flush> = {}, toolsOn?: () => readonly Tool[]) {
   const { session, clock, log } = fixture;
   return flushMemory({
     request: {
@@ -34,6 +34,7 @@ async function flush(tools: readonly Tool[] = [], more: Partial<Flush> = {}) {
       thinking: "off",
       timeoutMs: 600_000,
       tools,
+      ...(toolsOn && { toolsOn }),
       systemPrompt: async () => ({ text: "You are a test.", parts: [] }),
     },
     session,
@@ -79,6 +80,19 @@ describe("a memory flush", () => {
       call.isAfterTool ? { text: "NO_REPLY" } : { tool: "message", args: { text: "hi" } },
     );
     expect((await flush([send, write])).kind).toBe("flushed");
+    expect(sent).toBe(0);
+    expect(fixture.model.calls.at(-1)?.toolText).toContain("not available in this turn");
+  });
+
+  it("may do nothing else where a model has tools of its own either", async () => {
+    await talk("hello", "t1");
+    let sent = 0;
+    const send = makeTool("message", async () => ((sent += 1), textResult("sent")), true);
+    const write = makeTool("write", async () => textResult("written"), true);
+    fixture.model.answer((call) =>
+      call.isAfterTool ? { text: "NO_REPLY" } : { tool: "message", args: { text: "hi" } },
+    );
+    expect((await flush([write], {}, () => [send, write])).kind).toBe("flushed");
     expect(sent).toBe(0);
     expect(fixture.model.calls.at(-1)?.toolText).toContain("not available in this turn");
   });

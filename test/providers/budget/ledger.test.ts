@@ -5,9 +5,11 @@ import fc from "fast-check";
 import { afterEach, expect, test } from "vitest";
 import { openBudgets } from "../../../src/providers/budget/budgets.ts";
 import { budgetsConfig } from "../../../src/providers/budget/config.ts";
+import { diskFull } from "../../../src/store/disk.ts";
 import { openJournal, type OpenJournal } from "../../../src/store/journal/journal.ts";
 import { agentId, runId, sessionKey } from "../../../src/types/ids.ts";
 import type { PlannedCall, Reservation } from "../../../src/types/run/model-meter.ts";
+import type { SpendLedger } from "../../../src/types/spend/ledger.ts";
 import { emptyUsage } from "../../../src/types/run/usage.ts";
 import { message } from "../../kit/inbound.ts";
 import { recordLog } from "../../kit/log.ts";
@@ -339,5 +341,32 @@ test("whatever a provider counts, its next requests count at most eight times th
   expect((await budgets.meter.reserve(wish)).kind).toBe("allowed");
   await budgets.meter.flushed();
   expect(await journal.spend.held()).toMatchObject({ tokens: 850 });
+  await journal.close();
+});
+
+test("while the disk is full a call waits for its hold, and its settlement is written once there is space", async () => {
+  const { journal } = await open(newPath(), 0);
+  let isFull = false;
+  const onDisk = <T>(write: () => Promise<T>): Promise<T> =>
+    isFull ? Promise.reject(diskFull("/state", new Error("ENOSPC"))) : write();
+  const ledger: SpendLedger = {
+    ...journal.spend,
+    hold: (request, decide) => onDisk(() => journal.spend.hold(request, decide)),
+    settle: (id, call) => onDisk(() => journal.spend.settle(id, call)),
+  };
+  const log = recordLog();
+  const config = budgetsConfig.parse({ timezone: "UTC", day: { tokens: 1000 } });
+  const { meter } = openBudgets({ ledger, clock: { now: () => AT }, log, config: () => config });
+  const first = await meter.reserve(planned({ session: 1, input: 10, output: 10 }, "r1"));
+  isFull = true;
+  if (first.kind === "allowed") first.settle({ outcome: "answered", usage: usageOf(10, 5), isEstimate: false });
+  const second = meter.reserve(planned({ session: 1, input: 10, output: 10 }, "r2"));
+  await expect.poll(() => JSON.stringify(log).match(/cost of a call waits for the disk/g)?.length).toBe(2);
+  expect(await journal.spend.held()).toMatchObject({ calls: 1 });
+  isFull = false;
+  expect((await second).kind).toBe("allowed");
+  await expect.poll(async () => (await journal.spend.lines(TODAY))[0]).toMatchObject({ input: 10, output: 5 });
+  expect(await journal.spend.held()).toMatchObject({ calls: 1, tokens: 20 });
+  await meter.flushed();
   await journal.close();
 });

@@ -23,6 +23,7 @@ afterEach(() => {
 const GUEST = {
   prompts: { workspaces: [], roots: [] },
   received: { dir: "/nonexistent/media", own: async () => new Set<string>() },
+  notes: [],
 };
 
 describe.skipIf(whyNoBwrap !== undefined)(`a sandboxed session (${whyNoBwrap ?? "bubblewrap works"})`, () => {

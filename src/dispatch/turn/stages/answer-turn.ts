@@ -8,6 +8,8 @@ import { commandFormOf } from "../../command-form.ts";
 import { setBy } from "../../directives/said.ts";
 import { type ReasoningLevel, reasoningLevelOf } from "../../../types/run/reasoning-level.ts";
 import type { RefusedAttachment } from "../../../types/run/run.ts";
+import { privateNotes } from "../../../tools/host/prompt-files.ts";
+import { hasOwnerRights } from "../../../types/run/principal.ts";
 import { verboseLevelOf } from "../../../types/run/verbose.ts";
 import { addressed } from "../addressed.ts";
 import type { TurnPorts } from "../ports.ts";
@@ -68,13 +70,19 @@ async function follow(
     {
       outbox,
       media,
-      closedPaths,
+      closedPaths: [...(closedPaths ?? []), ...notesFrom(turn)],
       refused,
       clock,
       plannedRows: () => journal.outbox.of(inboxId),
       textPlanned: (callId) => barrier.release(callId),
     },
   );
+}
+
+/** Notes of private chats, which a guest's answer never brings. */
+function notesFrom(turn: Turn): readonly string[] {
+  const { acting, agent } = turn.get("prepared");
+  return hasOwnerRights(acting.principal) ? [] : privateNotes([agent.workspace]);
 }
 
 /** A provider's own words may name its account and its paths, so they are for an owner alone, or for who asked to see how the agent works. */

@@ -35,10 +35,13 @@ export async function memoryWhy(io: Io, asked: string, flags: MemoryFlags): Prom
   return found.every(({ record }) => record) ? 0 : 1;
 }
 
-/** The messages that a run answered; undefined when the gateway has forgotten it. */
+/** A memory flush has the name of the run before it. */
+const FLUSH = /-flush$/;
+
+/** The messages that a run answered, or a flush came after; undefined when the gateway has forgotten it. */
 async function messagesOf(io: Io, run: string): Promise<readonly string[] | undefined> {
   try {
-    const { inbox } = await readRun(io, run);
+    const { inbox } = await readRun(io, run.replace(FLUSH, ""));
     return inbox.map(({ channel, chat, messageId, sender }) => `${messageId} of ${sender} in ${channel} ${chat}`);
   } catch (error) {
     if (error instanceof OpenClawError) return undefined;

@@ -45,7 +45,7 @@ export function buildProgram(io: Io, version: string, word?: string): { program:
     };
   const program = new Command("openclaw")
     .description("A gateway that connects chat apps to an AI agent, on your own machine.")
-    .version(version, "-v, --version", "print the version")
+    .version(version, "--version", "print the version, as -v alone does")
     .option("--no-color", "no colours")
     .helpOption("-h, --help", "show what can be typed")
     .helpCommand("help [command]", "show what can be typed")

@@ -1,11 +1,11 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readCronJobs } from "../../store/cron/read-jobs.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import type { StoredCron } from "../../types/cron/table.ts";
 import { isFields } from "../../utils/fields.ts";
-import { unlessMissing } from "../../utils/missing.ts";
+import { errorText } from "../../utils/text/error-text.ts";
 import type { CronConfig } from "./config.ts";
+import { readJobsFile } from "./reading/jobs-file.ts";
 
 interface Places {
   readonly stateDir: string;
@@ -50,10 +50,15 @@ const failing = (jobs: readonly StoredCron[]): readonly CheckResult[] =>
     },
   );
 
+const GARBAGE = "Mend it, or remove it if OpenClaw does not need it any more.";
+
 /** Jobs of a file that OpenClaw wrote. */
 async function notTakenOver(jobs: readonly StoredCron[], path: string): Promise<readonly CheckResult[]> {
   const known = new Set(jobs.map(({ job }) => job.id));
-  const left = (await idsIn(path)).filter((id) => !known.has(id));
+  const file = await readJobsFile(path).catch((error: unknown) => error);
+  if (!Array.isArray(file))
+    return file === undefined ? [] : [{ status: "warn", message: errorText(file), fix: GARBAGE }];
+  const left = file.flatMap(idOf).filter((id) => !known.has(id));
   if (left.length === 0) return [];
   return [
     {
@@ -64,13 +69,7 @@ async function notTakenOver(jobs: readonly StoredCron[], path: string): Promise<
   ];
 }
 
-async function idsIn(path: string): Promise<readonly string[]> {
-  const text = await unlessMissing(readFile(path, "utf8"));
-  if (text === undefined) return [];
-  const value: unknown = JSON.parse(text);
-  const jobs = isFields(value) ? value["jobs"] : value;
-  return (Array.isArray(jobs) ? jobs : []).flatMap((job: unknown) => {
-    const id = isFields(job) ? (job["id"] ?? job["jobId"]) : undefined;
-    return typeof id === "string" ? [id] : [];
-  });
-}
+const idOf = (job: unknown): readonly string[] => {
+  const id = isFields(job) ? (job["id"] ?? job["jobId"]) : undefined;
+  return typeof id === "string" ? [id] : [];
+};

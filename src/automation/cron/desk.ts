@@ -1,11 +1,12 @@
 import type { CronJob, CronOwner, CronWish } from "../../types/cron/job.ts";
 import type { CronRun, CronRunFilter } from "../../types/cron/run.ts";
-import type { Fields } from "../../utils/fields.ts";
+import { type Fields, isFields } from "../../utils/fields.ts";
 import { CRON } from "./cron-message.ts";
 import type { CronEntry, CronJobs } from "./jobs.ts";
 import { type CronListQuery, isWanted, sorted } from "./list.ts";
 import type { CronPlace } from "./cron-message.ts";
 import type { CronPorts } from "./ports.ts";
+import { inWordsOfToday } from "./reading/old-words.ts";
 import { type BadJob, patched, readJob } from "./reading/read-job.ts";
 import { readRun } from "./read-run.ts";
 import type { CronScheduler, NotRun } from "./scheduler.ts";
@@ -42,6 +43,7 @@ const runsCommands = ({ payload, schedule }: Pick<CronWish, "payload" | "schedul
   payload.kind === "command" || schedule.kind === "on-exit" || schedule.kind === "stream";
 
 const MOST_JOBS = 5000;
+const FULL: BadJob = { problem: `there are ${MOST_JOBS} scheduled jobs; remove some` };
 const DAYS_OF_A_MONTH = 30;
 const DAY_MS = 86_400_000;
 /** Slots that are counted at most for an estimate. */
@@ -52,6 +54,8 @@ export class CronDesk {
   readonly #jobs: CronJobs;
   readonly #scheduler: CronScheduler;
   readonly #ports: CronPorts;
+  /** Ids of jobs that are being taken over. */
+  readonly #adopting = new Set<string>();
 
   constructor(jobs: CronJobs, scheduler: CronScheduler, ports: CronPorts) {
     this.#jobs = jobs;
@@ -102,8 +106,8 @@ export class CronDesk {
     if (isPast(wish, this.#ports.clock.now())) return { problem: "schedule.at: that time is in the past" };
     const known = wish.declarationKey === undefined ? undefined : this.#jobs.declaredAs(wish.declarationKey);
     if (known && isAgent && runsCommands(known.job)) return FOR_OPERATORS;
-    if (known) return this.#declare(known, wish);
-    if (this.#jobs.count >= MOST_JOBS) return { problem: `there are ${MOST_JOBS} scheduled jobs; remove some` };
+    if (known) return this.#declare(known, withAnchor(wish, known.job, given));
+    if (this.#jobs.count >= MOST_JOBS) return FULL;
     const job = await this.#jobs.add(wish, setUpBy);
     return { view: this.#announce(job.id, "added"), created: true };
   }
@@ -112,10 +116,13 @@ export class CronDesk {
   async adopt(given: Fields): Promise<boolean | BadJob> {
     const id = given["id"] ?? given["jobId"];
     if (typeof id !== "string" || !/^[\w.-]{1,200}$/.test(id)) return { problem: "it has no usable id" };
-    if (this.#jobs.find(id)) return false;
     const wish = readJob(given, this.#reading());
+    const isKnown = this.#jobs.find(id) !== undefined || this.#adopting.has(id);
+    if (isKnown) return false;
     if ("problem" in wish) return wish;
-    await this.#jobs.add(wish, "owner", id);
+    if (this.#jobs.count + this.#adopting.size >= MOST_JOBS) return FULL;
+    this.#adopting.add(id);
+    await this.#jobs.add(wish, "owner", id).finally(() => this.#adopting.delete(id));
     this.#announce(id, "added");
     return true;
   }
@@ -227,6 +234,15 @@ export interface CronPreview {
   /** The mean of the job's latest runs, or of other jobs' when it has none. */
   readonly costPerRunUsd?: number;
   readonly place: CronPlace;
+}
+
+/** A job that is declared again at each start keeps its times, unless the declaration says from when on it counts. */
+function withAnchor(wish: CronWish, { schedule: old }: CronJob, given: unknown): CronWish {
+  const { schedule } = wish;
+  const { schedule: said } = inWordsOfToday(asFields(given));
+  const isSaid = isFields(said) && said["anchorMs"] !== undefined;
+  if (isSaid || schedule.kind !== "every" || old.kind !== "every") return wish;
+  return { ...wish, schedule: { ...schedule, anchorMs: old.anchorMs } };
 }
 
 /** A time that has just passed is one whose call took a moment. */

@@ -1,6 +1,7 @@
 import type { InboxRow, Outcome, OutboxRow, RunRecord } from "../../types/journal.ts";
 import type { CronJob } from "../../types/cron/job.ts";
 import type { CronDeliveryStatus, CronRun, CronUnderway } from "../../types/cron/run.ts";
+import { runId } from "../../types/ids.ts";
 import { stripHeartbeatToken } from "../../reply/heartbeat-token.ts";
 import { withoutBlock } from "./command/command-call.ts";
 import { saysFailed } from "./cron-turn.ts";
@@ -50,8 +51,9 @@ interface Failed {
   readonly reason?: string;
 }
 
-function lostIn({ deliveryError }: Delivery, { delivery }: CronJob): Failed | undefined {
-  if (deliveryError === undefined || delivery?.bestEffort === true) return undefined;
+function lostIn({ deliveryError, deliveryStatus }: Delivery, { delivery }: CronJob): Failed | undefined {
+  const isLost = deliveryStatus === "not-delivered" && deliveryError !== undefined;
+  if (!isLost || delivery?.bestEffort === true) return undefined;
   return { error: `not delivered: ${deliveryError}` };
 }
 
@@ -75,6 +77,7 @@ export const skippedRecord = (job: CronJob, slotMs: number, why: string, now: nu
 /** The record of a slot that could not begin. */
 export const failedRecord = (job: CronJob, underway: CronUnderway, error: string, now: number): CronRun => ({
   ...baseOf(job, underway, now),
+  ...askedAs(underway),
   status: "error",
   completionStatus: "failed",
   error,
@@ -85,11 +88,16 @@ export const failedRecord = (job: CronJob, underway: CronUnderway, error: string
 /** The record of a text that waits for the next turn of its conversation. */
 export const queuedRecord = (job: CronJob, underway: CronUnderway, now: number): CronRun => ({
   ...baseOf(job, underway, now),
+  ...askedAs(underway),
   status: "ok",
   completionStatus: "succeeded",
   summary: "added to the next turn of the conversation",
   deliveryStatus: "not-requested",
 });
+
+/** Whoever asked for it finds it by the id that they were given. */
+const askedAs = ({ eventKey, isForced }: CronUnderway): Pick<CronRun, "runId"> =>
+  isForced === true ? { runId: runId(eventKey) } : {};
 
 function baseOf(job: CronJob, { slotMs, startedAtMs }: Pick<CronUnderway, "slotMs" | "startedAtMs">, now: number) {
   return {

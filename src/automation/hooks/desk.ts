@@ -42,6 +42,14 @@ const WAIT_MS = 10 * 60_000;
 const MOST_KEY_CHARS = 400;
 const KEY = new RegExp(`^[^\\p{Cc}\\p{Zl}\\p{Zp}]{1,${MOST_KEY_CHARS}}$`, "u");
 
+const EMPTY = { replyDisposition: "empty" } as const;
+
+/** What became of an answer that no chat got, by the outcome of its turn. */
+const UNSENT: Readonly<Record<string, Pick<HookCompletion, "replyDisposition" | "delivered">>> = {
+  silent: { replyDisposition: "silent" },
+  replied: { replyDisposition: "visible", delivered: false },
+};
+
 /** Carries out what requests of other programs ask for. */
 export class HookDesk {
   readonly #ports: HookPorts;
@@ -111,7 +119,7 @@ export class HookDesk {
     if (outcome?.kind === "failed" || outcome?.kind === "dropped") return { status: "error", error: outcome.why };
     if (outcome?.kind === "aborted") return { status: "error", error: "the run was stopped" };
     const sent = await sentFor(row.id, follow);
-    if (sent.length === 0) return { status: "ok", replyDisposition: outcome?.kind === "silent" ? "silent" : "empty" };
+    if (sent.length === 0) return { status: "ok", ...(UNSENT[outcome?.kind ?? ""] ?? EMPTY) };
     return { status: "ok", replyDisposition: "visible", delivered: sent.every(({ state }) => state === "sent") };
   }
 

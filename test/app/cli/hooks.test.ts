@@ -48,11 +48,15 @@ describe("hooks", () => {
     const list = await hooks("list");
     expect(list.out).toMatch(/💾 session-memory +off +bundled +command:new command:reset/);
     expect(list.err).toMatch(/empty is not used: its HOOK\.md does not begin with frontmatter/);
+    expect((await hooks("list", "-v")).out).toContain("FOLDER");
     const shown = JSON.parse((await hooks("list", "--json", "--eligible")).out);
     expect(shown.hooks.map(({ name }: { name: string }) => name)).not.toContain("far");
     expect((await hooks("info", "far")).out).toMatch(
       /state +off: the config enables no hook[\s\S]*unknown events +tide:high[\s\S]*missing +it is for win32/,
     );
+    writeHook(join(state, "hooks"), { name: "moon", events: ["moon:rises"], code });
+    writeFileSync(join(state, "openclaw.json"), "{ hooks: { internal: { enabled: true } } }");
+    expect((await hooks("check")).out).toContain("moon: no event is called moon:rises.");
     expect(await hooks("info", "fat")).toMatchObject({ code: 1, err: expect.stringContaining("Did you mean far?") });
     expect((await hooks("info", "empty")).err).toContain("cannot be used as a hook");
   });

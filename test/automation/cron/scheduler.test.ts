@@ -349,6 +349,33 @@ describe("the scheduler", () => {
     expect(await boot.desk.run("nothing", "force")).toEqual({ missing: "nothing" });
   });
 
+  it("records what could not begin under the id that whoever asked for it was given", async () => {
+    const id = await add(hourly);
+    world.problem = "there is no chat for it";
+    const begun = await boot.desk.run(id, "force");
+    if (!("runId" in begun)) throw new Error("not begun");
+    const { entries } = await boot.desk.runs({ runId: begun.runId, limit: 1, offset: 0 });
+    expect(entries).toMatchObject([{ status: "error", error: "there is no chat for it" }]);
+  });
+
+  it("leaves the times of a job alone that is declared again", async () => {
+    const declared = { ...hourly, declarationKey: "plugin:hourly" };
+    const id = await add(declared);
+    const next = boot.desk.get(id)?.state.nextRunAtMs;
+    world.clock.pass(20 * MINUTE);
+    await restart();
+    expect(await add(declared)).toBe(id);
+    expect(boot.desk.get(id)?.state.nextRunAtMs).toBe(next);
+    expect(
+      await boot.desk.add({ ...declared, message: "look", delivery: { mode: "none" } }, { setUpBy: "owner" }),
+    ).toMatchObject({
+      created: false,
+      updated: false,
+    });
+    await add({ ...declared, schedule: { ...hourly.schedule, anchorMs: START } });
+    expect(boot.desk.get(id)?.state.nextRunAtMs).toBe(START + HOUR);
+  });
+
   it("adds a reminder for later to the next turn without a run", async () => {
     await add({
       ...once,

@@ -86,6 +86,15 @@ describe.concurrent("openclaw cron", () => {
     expect(first.stdout).toContain("2 jobs were added, 0 were here already; 1 records were added.");
     expect(first.stdout).toContain('Not added: "new": payload.kind "script" is not supported');
     expect((await home.run(["cron", "import"])).stdout).toContain("0 jobs were added, 2 were here already");
+    const edited = join(home.dir, "edited.json");
+    const rows = `null, 5, {id: "../x"}, {id: "j5", every: 60000, message: "x", enabled: false}, {id: "j5", every: 1000, message: "y"},`;
+    await writeFile(edited, `\uFEFF{jobs: [${rows}]} // by hand`);
+    const third = await home.run(["cron", "import", edited]);
+    expect(third.stdout).toMatch(/^1 jobs were added, 1 were here already/);
+    expect(third.stdout.match(/Not added: "a job without a name": it is no object/g)).toHaveLength(2);
+    await writeFile(edited, "{no");
+    const fourth = await home.run(["cron", "import", edited]);
+    expect([fourth.code, fourth.stderr]).toEqual([1, expect.stringContaining("has no list of jobs: it is no JSON")]);
     const runs = await home.run(["cron", "runs"]);
     expect(runs.stdout.match(/found nothing/g)).toHaveLength(1);
     expect(world.model.calls).toHaveLength(0);

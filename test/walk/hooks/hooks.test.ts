@@ -88,6 +88,33 @@ describe.concurrent("a request of another program", () => {
     expect(world.model.calls.at(-1)?.said).toContain("window open");
   });
 
+  test("of a client wakes one conversation with a text, now or with its next turn", async ({ world, expect }) => {
+    const { gateway } = await world.start({ commands: { ownerAllowFrom: ["1001"] } });
+    world.model.answer((asked) => ({
+      text: asked.said.includes("the tide") ? `heard of ${asked.said.match(/tide (\w+)/)?.[1]}` : "hi",
+    }));
+    world.telegram.say("hello", { from: { id: 2002 } });
+    await world.told("hi", 2002);
+    const sessionKey = "telegram:default:2002";
+    expect(await call(gateway, "wake", { text: "the tide rises", sessionKey })).toEqual({ ok: true });
+    await world.told("heard of rises", 2002);
+    await call(gateway, "wake", { text: "the tide falls", sessionKey, mode: "next-heartbeat" });
+    world.telegram.say("and?", { from: { id: 2002 } });
+    await world.told("heard of falls", 2002);
+    await expect(call(gateway, "wake", { text: "x", sessionKey: "telegram:default:3" })).rejects.toThrow(
+      "no conversation",
+    );
+    await expect(call(gateway, "wake", { sessionKey })).rejects.toThrow("the text for the conversation");
+  });
+
+  test("says whether a chat got the answer that it waited for", async ({ world, expect }) => {
+    const list = [{ id: "main", default: true }, { id: "owl" }];
+    const { gateway } = await world.start({ hooks: { enabled: true, token: TOKEN }, agents: { list } });
+    world.model.answer(() => ({ text: "an answer" }));
+    const { body } = await post(gateway, "agent", { message: "look", agentId: "owl", waitForCompletion: true });
+    expect(body).toMatchObject({ completion: { status: "ok", replyDisposition: "visible", delivered: false } });
+  });
+
   test("that waits for the next turn is in one turn alone, however often it is repeated with its key", async ({
     world,
     expect,

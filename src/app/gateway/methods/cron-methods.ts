@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { CronDesk, CronRefusal } from "../../../automation/cron/desk.ts";
 import { ofAgent } from "../../../types/run/agent-filter.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
+import { isFields } from "../../../utils/fields.ts";
 import type { Parts } from "../parts.ts";
 
 const id = z.string().min(1).max(200);
@@ -61,23 +62,27 @@ const importMethod = (desk: CronDesk): Method =>
   defineMethod({
     name: "cron.import",
     scope: "operator.admin",
-    params: z.looseObject({ jobs: z.array(fields).max(5000), runs: z.array(fields).max(1000) }),
+    params: z.looseObject({ jobs: z.array(z.unknown()).max(5000), runs: z.array(z.unknown()).max(1000) }),
     run: async ({ jobs, runs }) => {
       const answer = { added: 0, known: 0, runs: 0, refused: [] as { name: string; problem: string }[] };
-      for (const job of jobs) {
-        const added = await desk.adopt(job);
-        if (added === true) answer.added += 1;
-        else if (added === false) answer.known += 1;
-        else answer.refused.push({ name: nameOf(job), problem: added.problem });
-      }
-      for (const run of runs) answer.runs += Number(await desk.adoptRun(run));
+      // Side by side, so that they share the syncs of the journal.
+      await Promise.all(
+        jobs.map(async (job) => {
+          const added = isFields(job) ? await desk.adopt(job) : { problem: "it is no object" };
+          if (added === true) answer.added += 1;
+          else if (added === false) answer.known += 1;
+          else answer.refused.push({ name: nameOf(job), problem: added.problem });
+        }),
+      );
+      for (const run of runs) answer.runs += Number(isFields(run) && (await desk.adoptRun(run)));
       return answer;
     },
   });
 
-function nameOf(job: Readonly<Record<string, unknown>>): string {
-  const [name] = [job["name"], job["id"], job["jobId"]].filter((one) => typeof one === "string");
-  return name ?? "a job without a name";
+function nameOf(job: unknown): string {
+  const { name, id, jobId } = isFields(job) ? job : {};
+  const [first] = [name, id, jobId].filter((one) => typeof one === "string");
+  return first ?? "a job without a name";
 }
 
 const readMethods = (desk: CronDesk, live: Parts["live"]): readonly Method[] => [

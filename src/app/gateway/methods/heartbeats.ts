@@ -6,6 +6,7 @@ import { CHECKLIST } from "../../../prompt/bootstrap.ts";
 import { agentId } from "../../../types/ids.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { placeOfBeat } from "./heartbeat-place.ts";
+import { wakeSession } from "../hooks/wake-session.ts";
 import type { Parts } from "../parts.ts";
 
 /** The heartbeats of a gateway; they begin with `start`. */
@@ -35,7 +36,7 @@ export function createHeartbeats({
 const MOST_EVENT_CHARS = 4000;
 
 /** The protocol's methods for heartbeats and system events, with OpenClaw's names. */
-export function heartbeatMethods({ heartbeats, live }: Parts): readonly Method[] {
+export function heartbeatMethods({ heartbeats, live, core }: Parts): readonly Method[] {
   const idOf = (text: string | undefined) => (text === undefined ? live.defaultAgent.id : agentId(text));
   return [
     defineMethod({
@@ -60,8 +61,11 @@ export function heartbeatMethods({ heartbeats, live }: Parts): readonly Method[]
         text: z.string().trim().max(MOST_EVENT_CHARS).optional(),
         mode: z.enum(["now", "next-heartbeat"]).default("now"),
         agentId: z.string().min(1).optional(),
+        sessionKey: z.string().min(1).max(500).optional(),
       }),
-      run: async ({ text = "", mode, agentId: named }) => {
+      run: async ({ text = "", mode, agentId: named, sessionKey }) => {
+        if (sessionKey !== undefined && text === "") throw refused("give the text for the conversation");
+        if (sessionKey !== undefined) return wakeSession({ live, core }, { sessionKey, text, mode });
         const id = idOf(named);
         if (mode === "next-heartbeat" && text === "") throw refused("the text for the next heartbeat is empty");
         if (mode === "next-heartbeat") {

@@ -61,7 +61,7 @@ const pacing = z
     "min is longer than max",
   );
 
-const TARGET = /^(?:main|isolated|session:.{1,300})$/;
+const TARGET = /^(?:main|isolated|session:\P{Cc}{1,300})$/u;
 
 function wishShape(ports: ReadingPorts) {
   return z.object({
@@ -78,7 +78,10 @@ function wishShape(ports: ReadingPorts) {
       .max(7 * DAY_SECONDS)
       .optional(),
     agentId: word.optional(),
-    sessionKey: word.transform(sessionKey).optional(),
+    sessionKey: word
+      .regex(/^\P{Cc}+$/u, "has control characters")
+      .transform(sessionKey)
+      .optional(),
     sessionTarget: z.string().optional(),
     wakeMode: z.enum(["now", "next-heartbeat"]).default("now"),
     schedule: scheduleShape(ports),

@@ -91,7 +91,8 @@ export function scheduleShape({ now, timezone }: ReadingTimes) {
       })
       .superRefine((schedule, context) => {
         try {
-          slotTimes({ ...schedule, kind: "cron" } as const, "check");
+          const times = slotTimes({ ...schedule, kind: "cron" } as const, "check");
+          if (times.next(now) === undefined) throw new Error(`"${schedule.expr}" never occurs`);
         } catch (error) {
           const message = error instanceof Error ? error.message : String(error);
           context.addIssue({ code: "custom", message, path: ["expr"], input: schedule.expr });

@@ -1,8 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
+import { readJobsFile } from "../../../../automation/cron/reading/jobs-file.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
-import { isFields } from "../../../../utils/fields.ts";
 import { unlessMissing } from "../../../../utils/missing.ts";
 import { withGateway } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
@@ -15,8 +15,22 @@ const answerShape = z.looseObject({
   refused: z.array(z.looseObject({ name: z.string(), problem: z.string() })),
 });
 
-/** Records that are taken over in one call. */
-const RECORDS_AT_ONCE = 200;
+type Answer = z.output<typeof answerShape>;
+
+/** Jobs or records that are taken over in one call. */
+const MOST_AT_ONCE = 200;
+
+function parts(all: readonly unknown[]): readonly (readonly unknown[])[] {
+  const count = Math.ceil(all.length / MOST_AT_ONCE);
+  return Array.from({ length: count }, (_, at) => all.slice(at * MOST_AT_ONCE, (at + 1) * MOST_AT_ONCE));
+}
+
+function addTo(all: Answer, { added, known, runs, refused }: Answer): void {
+  all.added += added;
+  all.known += known;
+  all.runs += runs;
+  all.refused.push(...refused);
+}
 
 /** Takes over the jobs of a `jobs.json` and the records of its `runs` folder. The files stay as they are. */
 export async function cronImport(
@@ -26,16 +40,18 @@ export async function cronImport(
 ): Promise<number> {
   const state = await readState(io);
   const path = file ?? state.config.cron.store ?? join(state.paths.stateDir, "cron", "jobs.json");
-  const jobs = await readJobs(path);
+  const jobs = await readJobsFile(path);
+  if (!jobs)
+    throw new OpenClawError("NOT_FOUND", {
+      message: `${path} does not exist`,
+      fix: "Name the file: openclaw cron import <file>.",
+    });
   const records = await readRecords(join(dirname(path), "runs"));
   const answer = await withGateway(io, state, async (client) => {
-    const first = await client.call("cron.import", { jobs, runs: [] }, answerShape);
-    let runs = 0;
-    for (let at = 0; at < records.length; at += RECORDS_AT_ONCE)
-      runs += (
-        await client.call("cron.import", { jobs: [], runs: records.slice(at, at + RECORDS_AT_ONCE) }, answerShape)
-      ).runs;
-    return { ...first, runs };
+    const all: Answer = { added: 0, known: 0, runs: 0, refused: [] };
+    for (const part of [...parts(jobs).map((some) => ({ jobs: some })), ...parts(records).map((runs) => ({ runs }))])
+      addTo(all, await client.call("cron.import", { jobs: [], runs: [], ...part }, answerShape));
+    return all;
   });
   if (json === true) writeJson(io, answer);
   else {
@@ -43,23 +59,6 @@ export async function cronImport(
     for (const { name, problem } of answer.refused) io.out(`Not added: "${name}": ${problem}\n`);
   }
   return answer.refused.length === 0 ? 0 : 1;
-}
-
-async function readJobs(path: string): Promise<readonly unknown[]> {
-  const text = await unlessMissing(readFile(path, "utf8"));
-  if (text === undefined)
-    throw new OpenClawError("NOT_FOUND", {
-      message: `${path} does not exist`,
-      fix: "Name the file: openclaw cron import <file>.",
-    });
-  const value: unknown = JSON.parse(text);
-  const jobs = isFields(value) ? value["jobs"] : value;
-  if (!Array.isArray(jobs))
-    throw new OpenClawError("NOT_FOUND", {
-      message: `${path} has no list of jobs`,
-      fix: "Name a jobs.json of OpenClaw.",
-    });
-  return jobs;
 }
 
 async function readRecords(folder: string): Promise<readonly unknown[]> {

@@ -111,6 +111,8 @@ export async function hooksCheck(io: Io, flags: Json): Promise<number> {
     io.out(`${sums.total} hooks: ${sums.on} on, ${sums.off} off, ${sums.notCalled} wanted that cannot be called.\n`);
     for (const { name, why = "", fix } of kept)
       io.out(`${cleanText(`${name}: ${why}.${fix === undefined ? "" : ` ${fix}`}`)}\n`);
+    for (const { name, unknownEvents } of hooks.filter(({ state: is }) => is === "on"))
+      if (unknownEvents.length > 0) io.out(`${cleanText(`${name}: no event is called ${listed(unknownEvents)}.`)}\n`);
     for (const { folder, why } of leftOut) io.out(`${cleanText(`${folder} is not used: ${why}`)}\n`);
   }
   return kept.length === 0 ? 0 : 1;

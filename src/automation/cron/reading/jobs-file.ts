@@ -1,0 +1,31 @@
+import { readFile } from "node:fs/promises";
+import { OpenClawError } from "../../../types/errors.ts";
+import { isFields } from "../../../utils/fields.ts";
+import { unlessMissing } from "../../../utils/missing.ts";
+
+/** The jobs of a file of OpenClaw, unchecked. Undefined when there is no file. Throws `NOT_FOUND` when it has no list of jobs. */
+export async function readJobsFile(path: string): Promise<readonly unknown[] | undefined> {
+  const text = await unlessMissing(readFile(path, "utf8"));
+  if (text === undefined) return undefined;
+  const value = await parsed(text.replace(/^\uFEFF/, ""));
+  const jobs = isFields(value) ? value["jobs"] : value;
+  if (Array.isArray(jobs)) return jobs;
+  throw new OpenClawError("NOT_FOUND", {
+    message: `${path} has no list of jobs${value === undefined ? ": it is no JSON" : ""}.`,
+    fix: "Name a jobs.json of OpenClaw.",
+  });
+}
+
+/** People edit such files, so JSON5 is read too. Undefined for other texts. */
+async function parsed(text: string): Promise<unknown> {
+  try {
+    return JSON.parse(text);
+  } catch {
+    const { default: json5 } = await import("json5");
+    try {
+      return json5.parse(text);
+    } catch {
+      return undefined;
+    }
+  }
+}

@@ -94,6 +94,7 @@ function entryPoints() {
     "memory-program": "extensions/memory-core/memory-program.ts",
     "page-program": "src/tools/web/page/page-program.ts",
     "pdf-program": "src/tools/media/pdf/pdf-program.ts",
+    "terminal-program": "src/tools/host/command/terminal-program.ts",
   };
   for (const file of list("src/api").filter((name) => name.endsWith(".ts"))) {
     const name = file.slice(0, -3);

@@ -47,6 +47,11 @@ describe("what shapes everybody's prompts", () => {
     ".git/hooks/pre-commit",
     "sub/.git/config",
     ".openclaw/x",
+    ".envrc",
+    ".vscode/tasks.json",
+    ".NPMRC",
+    ".mcp.json",
+    ".claude/settings.json",
   ];
 
   it.each(closed)("is not written in a guest's turn: %s", async (path) => {
@@ -89,7 +94,7 @@ describe("what shapes everybody's prompts", () => {
   });
 
   it("leaves guests every other file", async () => {
-    for (const path of ["notes.md", "docs/AGENTS.md", "memory.txt", "work/skills.md"])
+    for (const path of ["notes.md", "docs/AGENTS.md", "memory.txt", "work/skills.md", "work/.envrc"])
       expect(await place.guest.does(write(path))).toContain("Wrote");
   });
 });

@@ -382,6 +382,29 @@ describe("a terminal", () => {
     ).toContain("^C");
   });
 
+  it.runIf(process.platform === "linux")(
+    "is out of reach of every other command, in a terminal of its own or not",
+    async () => {
+      await start("cat", { pty: true });
+      const look = { command: "ls -l /proc/self/fd /proc/self/fd/../../self/fdinfo | grep -v ' [012] ->'; echo end" };
+      for (const more of [{}, { pty: true }]) {
+        const said = textOf(await call("exec", { ...look, ...more }));
+        expect(said).toContain("end");
+        expect(said).not.toMatch(/ptmx|pts\/ptmx/);
+      }
+    },
+  );
+
+  it("ends with its process, as when the gateway is killed", async () => {
+    const id = await start("echo $PPID $$; sleep 60", { pty: true });
+    const said = textOf(await follow("poll", id, { timeout: 30_000 }));
+    const [holder = 0, shell = 0] = said.split(/\s+/).map(Number);
+    expect(holder).not.toBe(process.pid);
+    process.kill(holder, "SIGKILL");
+    await rest(id);
+    expect(isAlive(shell)).toBe(false);
+  });
+
   it("dies with all that it started", async () => {
     const id = await start("sleep 60 & echo $!; sleep 60", { pty: true });
     const pid = Number.parseInt(textOf(await follow("poll", id, { timeout: 30_000 })), 10);

@@ -3,6 +3,7 @@ import { basename, join, relative, sep } from "node:path";
 import { CONTEXT_FILES, PRIVATE_FILE } from "../../types/engine/context-files.ts";
 import { unlessMissing } from "../../utils/missing.ts";
 import { isInside, realOf } from "../../utils/real-path.ts";
+import { GUARDED } from "./guarded.ts";
 
 /** Files that affect other people's turns: texts of the system prompt, and files that an owner's programs run by themselves. */
 export interface PromptFiles {
@@ -47,7 +48,7 @@ export async function shapesPrompts(real: string, { workspaces, roots, isEverywh
 async function isIn(workspace: string, real: string): Promise<boolean> {
   const root = await realOf(workspace);
   const [first = ""] = plain(relative(plain(root), plain(real))).split(sep);
-  const names = [...CONTEXT_FILES, BOOT_FILE, ...FOLDERS];
+  const names = [...CONTEXT_FILES, BOOT_FILE, ...FOLDERS, ...GUARDED];
   if (holds(root, real) && names.some((name) => plain(name) === first)) return true;
   // One of them may be a link to another file.
   const linked = await Promise.all([...names.map((name) => join(root, name)), ...(await entriesOf(root))].map(realOf));

@@ -7,6 +7,7 @@ interface Machine {
   /** The kernel's number for the instruction set. */
   readonly audit: number;
   readonly socket: number;
+  readonly socketpair: number;
   readonly clone: number;
   /** Numbers of the calls that are refused. */
   readonly refused: readonly number[];
@@ -26,8 +27,8 @@ const ARM64 =
 const numbers = (text: string): readonly number[] => text.split(" ").map(Number);
 
 const MACHINES: Readonly<Record<string, Machine>> = {
-  x64: { audit: 0xc000_003e, socket: 41, clone: 56, refused: numbers(X64), foreign: 0x4000_0000 },
-  arm64: { audit: 0xc000_00b7, socket: 198, clone: 220, refused: numbers(ARM64) },
+  x64: { audit: 0xc000_003e, socket: 41, socketpair: 53, clone: 56, refused: numbers(X64), foreign: 0x4000_0000 },
+  arm64: { audit: 0xc000_00b7, socket: 198, socketpair: 199, clone: 220, refused: numbers(ARM64) },
 };
 
 /** The same number on every machine. */
@@ -35,6 +36,9 @@ const CLONE3 = 435;
 const CLONE_NEWUSER = 0x1000_0000;
 /** Address families that a program may open a socket of: IPv4, IPv6 and netlink, which lists the network's own interfaces. */
 const FAMILIES = [2, 10, 16];
+
+/** Set in the types of sockets that have no connection: `SOCK_DGRAM` and `SOCK_RAW`. */
+const DATAGRAM = 2;
 
 const EPERM = 1;
 const ENOSYS = 38;
@@ -50,10 +54,11 @@ const IF_AT_LEAST = 0x35;
 const IF_ANY_BIT = 0x45;
 const RETURN = 0x06;
 
-/** Where the kernel puts the call's number, its instruction set, and the low half of its first argument. */
+/** Where the kernel puts the call's number, its instruction set, and the low halves of its first arguments. */
 const NUMBER = 0;
 const AUDIT = 4;
 const FIRST_ARGUMENT = 16;
+const SECOND_ARGUMENT = 24;
 
 type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, value: number];
 
@@ -65,9 +70,10 @@ const endIf = (code: number, operand: number, value: number): readonly Instructi
   giveBack(value),
 ];
 
-function programFor({ audit, socket, clone, refused, foreign }: Machine): readonly Instruction[] {
+function programFor({ audit, socket, socketpair, clone, refused, foreign }: Machine): readonly Instruction[] {
   const families = FAMILIES.flatMap((family) => endIf(IF_EQUAL, family, ALLOW));
   const ofSocket = [load(FIRST_ARGUMENT), ...families, giveBack(fail(EAFNOSUPPORT))];
+  const ofPair = [load(SECOND_ARGUMENT), ...endIf(IF_ANY_BIT, DATAGRAM, fail(EAFNOSUPPORT)), giveBack(ALLOW)];
   const ofClone = [load(FIRST_ARGUMENT), ...endIf(IF_ANY_BIT, CLONE_NEWUSER, fail(EPERM)), giveBack(ALLOW)];
   return [
     load(AUDIT),
@@ -81,6 +87,9 @@ function programFor({ audit, socket, clone, refused, foreign }: Machine): readon
     ...endIf(IF_EQUAL, CLONE3, fail(ENOSYS)),
     [IF_EQUAL, 0, ofSocket.length, socket],
     ...ofSocket,
+    // One end of a pair of datagram sockets can send to any other that has a name in the workspace.
+    [IF_EQUAL, 0, ofPair.length, socketpair],
+    ...ofPair,
     [IF_EQUAL, 0, ofClone.length, clone],
     ...ofClone,
     giveBack(ALLOW),

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { unlessMissing } from "../../utils/missing.ts";
 import { realOf } from "../../utils/real-path.ts";
-import { GUARDED } from "./view.ts";
+import { GUARDED } from "../host/guarded.ts";
 
 /** Files of a repository that Git obeys. */
 const SETTINGS = ["config", "config.worktree", "commondir"];

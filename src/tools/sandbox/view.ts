@@ -4,6 +4,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { errorCode, unlessMissing } from "../../utils/missing.ts";
 import { readRegular } from "../../utils/read-regular.ts";
 import { isInside, realOf } from "../../utils/real-path.ts";
+import { GUARDED } from "../host/guarded.ts";
 
 /** One path of the machine that a sandbox has, at the same place. */
 export interface Mount {
@@ -40,12 +41,6 @@ export interface ViewOptions {
 
 /** Directories that the gateway reads or writes by itself: a link made in their place would lead it out of the workspace. */
 const OWN_FOLDERS = [".openclaw", "skills", "memory"];
-
-/** What programs outside the sandbox run or obey by themselves. */
-export const GUARDED: readonly string[] = (
-  ".husky .githooks .vscode .idea .mcp.json .gitmodules .gitconfig .envrc .npmrc .bashrc .bash_profile .bash_login .bash_logout " +
-  ".profile .zshrc .zprofile .zshenv .zlogin .zlogout"
-).split(" ");
 
 /** Looks up what there is. Rejects with a text for the model when a directory cannot be given to a sandbox. */
 export async function viewOf(options: ViewOptions): Promise<View> {

@@ -3,7 +3,7 @@ import { errorText } from "../../utils/text/error-text.ts";
 import { isHarmless } from "../host/repository/git-settings.ts";
 import { setAside } from "./set-aside.ts";
 import { surveyOf, type Obeyed, type Survey } from "./survey.ts";
-import { GUARDED } from "./view.ts";
+import { GUARDED } from "../host/guarded.ts";
 
 /** Milliseconds between two looks at what a command that still runs has made. */
 const EVERY_MS = 10_000;

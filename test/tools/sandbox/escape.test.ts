@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -106,6 +108,21 @@ describe.skipIf(whyNoBwrap !== undefined)(`a command in the sandbox (${whyNoBwra
     await new Promise((resolve) => server.close(resolve));
     expect(said).toMatch(/refused$/);
     expect(connections).toBe(0);
+  });
+
+  it("cannot send to a datagram socket in its workspace by one end of a pair, and may have other pairs", async () => {
+    const receive = `import socket; s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.bind("letters"); print("ready", flush=True); print(s.recv(9))`;
+    const server = spawn("python3", ["-c", receive], { cwd: ground.workspace, stdio: ["ignore", "pipe", "inherit"] });
+    await once(server.stdout, "data");
+    const call = [
+      `import socket; socket.socketpair(); socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET); print("pairs")`,
+      `socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].sendto(b"${SECRET}", "letters"); print("sent")`,
+    ];
+    const said = await ground.says(`python3 -c '${call.join("; ")}'`);
+    server.kill();
+    expect(said).toContain("pairs");
+    expect(said).toContain("not supported");
+    expect(said).not.toMatch(/^sent/m);
   });
 
   it("sees no process of the machine and cannot end one", async () => {

@@ -11,6 +11,7 @@ import { withFix } from "../../../types/errors.ts";
 import { greet } from "./greeting.ts";
 import { type Gateway, startGateway } from "../gateway.ts";
 import { prepare, type Prepared } from "./prepare.ts";
+import { closeInherited } from "./inherited.ts";
 import { guardProcess, type ProcessGuard } from "./process-guard.ts";
 
 export interface GatewayOptions {
@@ -39,6 +40,7 @@ export async function runGateway(
   options: GatewayOptions,
   { signalled, isRestart }: RunScene,
 ): Promise<number | "restart"> {
+  closeInherited();
   for (;;) {
     const end = await runOnce(options, signalled);
     if (typeof end !== "object") return end;

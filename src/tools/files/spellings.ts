@@ -15,8 +15,18 @@ const SPELLINGS: readonly (readonly [other: string, name: string])[] = [
 /** The arguments of a file tool by the schema's names, also inside `edits`. An argument that has its name already wins. Pure. */
 export function respelled(args: unknown): unknown {
   if (!isFields(args)) return args;
-  const { edits } = args;
+  const edits = listIn(args["edits"]);
   return { ...renamed(args), ...(Array.isArray(edits) && { edits: edits.map(renamedIn) }) };
+}
+
+/** Some models write a list as a text of JSON. */
+function listIn(value: unknown): unknown {
+  if (typeof value !== "string") return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
 }
 
 const renamedIn = (edit: unknown): unknown => (isFields(edit) ? renamed(edit) : edit);

@@ -19,7 +19,7 @@ export function sessionStatusTool(acts: Pick<SessionActs, "status" | "chooseMode
   return defineTool<Input>({
     name: STATUS_TOOL,
     label: "Session status",
-    description: "Show the time, and a session's model, usage, cost and plan; or change its model.",
+    description: "Show the time, and a session's model, usage, cost, queue and plan; or change its model.",
     input,
     hasSideEffects: true,
     async run({ sessionKey: named, model }) {

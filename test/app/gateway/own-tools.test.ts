@@ -68,6 +68,7 @@ test("watchers are told of a plan, and the session keeps it until a new conversa
   expect(status).toContain("Model: fake/fake-1");
   await fixture.restart();
   const again = await openTab();
+  expect((await callsOf(again, [{ tool: "session_status", args: {} }]))[0]).toContain("Queue: collect, debounce ");
   expect((await callsOf(again, [{ tool: "session_status", args: {} }]))[0]).toContain("▶️ write");
   await again.request("sessions.reset", { key: "tools" });
   expect((await callsOf(again, [{ tool: "session_status", args: {} }]))[0]).not.toContain("Plan:");

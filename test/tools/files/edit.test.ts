@@ -16,6 +16,7 @@ describe("edit takes its arguments", () => {
     { file_path: "a.txt", old_text: "two", new_text: "2" },
     { file_path: "a.txt", old_string: "two", new_string: "2" },
     { filePath: "a.txt", edits: [{ old_text: "two", new_text: "2" }] },
+    { path: "a.txt", edits: '[{"oldText":"two","newText":"2"}]' },
   ])("as %j", async (input) => {
     ground.put("a.txt", "one two three");
     expect(await ground.said("edit", input)).toBe("Changed 1 place in a.txt.");

@@ -1,7 +1,9 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { chromium } from "playwright-core";
 import { readPage } from "../../../src/tools/web/page/read-page.ts";
 import { CHROMIUM, hasChromium } from "../../kit/page/chromium.ts";
+import { randomPage } from "./random-page.ts";
 
 /** Of each page, the words that begin with SEEN are shown and those that begin with HIDDEN are not. */
 const PAGES: readonly (readonly [string, string, string])[] = [
@@ -80,7 +82,7 @@ function seenIn(html: string): readonly string[] {
     readability: false,
     most: 20_000,
   });
-  return "text" in read ? [...read.text.matchAll(/(?:SEEN|HIDDEN)[-\d]*/g)].map(([word]) => word) : [];
+  return "text" in read ? [...read.text.matchAll(/(?:SEEN|HIDDEN|W)[-\d]+|SEEN|HIDDEN/g)].map(([word]) => word) : [];
 }
 
 const seenWordsOf = (body: string): readonly string[] => [...body.matchAll(/SEEN[-\d]*/g)].map(([word]) => word);
@@ -108,6 +110,30 @@ describe("text that a style sheet hides", () => {
     60_000,
   );
 
+  it.runIf(hasChromium)(
+    "is never shown, whatever the rules of a page are",
+    async () => {
+      const browser = await chromium.launch({ executablePath: CHROMIUM, chromiumSandbox: false });
+      try {
+        const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+        await fc.assert(
+          fc.asyncProperty(fc.integer(), async (seed) => {
+            const html = randomPage(seed);
+            await page.setContent(html);
+            const shown = await page.evaluate<string[]>(SHOWN);
+            // A page that hides everything is shown as a whole.
+            const wrong = shown.length === 0 ? [] : seenIn(html).filter((word) => !shown.includes(word));
+            expect(wrong, html).toEqual([]);
+          }),
+          { numRuns: 150 },
+        );
+      } finally {
+        await browser.close();
+      }
+    },
+    60_000,
+  );
+
   it("takes a page a bounded time, whatever its rules are, and then hides what they may", () => {
     const rules = Array.from({ length: 2000 }, (_none, at) => `p:has(~ i) b:nth-last-child(${at}) ~ b{display:none}`);
     const body = `<p>SEEN</p>${"<p><b>x</b><b>y</b><b>HIDDEN</b></p>".repeat(5000)}`;
@@ -122,7 +148,7 @@ const SHOWN = `(() => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const words = [];
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    const found = node.textContent.match(/(?:SEEN|HIDDEN)[-\\d]*/g) ?? [];
+    const found = node.textContent.match(/(?:SEEN|HIDDEN|W)[-\\d]+|SEEN|HIDDEN/g) ?? [];
     const box = node.parentElement.getBoundingClientRect();
     const isVisible = node.parentElement.checkVisibility({ opacityProperty: true, visibilityProperty: true });
     const isCut = getComputedStyle(node.parentElement).clipPath !== "none";

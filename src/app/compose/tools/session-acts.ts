@@ -1,10 +1,14 @@
 import { modelChange } from "../../../dispatch/commands/model.ts";
 import { statusText } from "../../../dispatch/commands/status.ts";
 import type { DispatchPorts } from "../../../dispatch/ports.ts";
+import { queueSettings } from "../../../dispatch/queue/queue-settings.ts";
+import { chatOf } from "../../../sessions/chat-of.ts";
 import { readPlan } from "../../../tools/session/plan.ts";
-import type { AgentId, SessionKey } from "../../../types/ids.ts";
+import type { Peer } from "../../../types/chat/message.ts";
+import { type AgentId, channelId, DEFAULT_ACCOUNT, type SessionKey } from "../../../types/ids.ts";
 import { planLines } from "../../../types/plan.ts";
 import type { SessionActs } from "../../../types/session-acts.ts";
+import { WEB_CHAT } from "../../contributions/extensions.ts";
 import type { Live } from "../live.ts";
 
 /** What the tools on sessions can ask. `ports` is called when they do. */
@@ -14,7 +18,7 @@ export function sessionActs(live: Live, ports: () => DispatchPorts): SessionActs
       // An empty plan is none.
       await ports().sessions.patch(key, { plan: plan.steps.length === 0 ? undefined : plan });
     },
-    status: (key, { isOwner }) => status(key, isOwner, ports()),
+    status: (key, { isOwner }) => status(key, isOwner, { ports: ports(), live }),
     async chooseModel(key, model) {
       const change = await modelChange(model, { key, ports: ports() });
       if (typeof change === "string") return change;
@@ -28,16 +32,30 @@ export function sessionActs(live: Live, ports: () => DispatchPorts): SessionActs
   };
 }
 
-async function status(key: SessionKey, isOwner: boolean, ports: DispatchPorts): Promise<string | undefined> {
+interface Scene {
+  readonly ports: DispatchPorts;
+  readonly live: Live;
+}
+
+async function status(key: SessionKey, isOwner: boolean, { ports, live }: Scene): Promise<string | undefined> {
   const entry = ports.sessions.peek(key);
   if (!entry) return undefined;
   // The problems of the gateway are for its owners.
   const shown = isOwner ? ports : { ...ports, statusLines: () => [] };
   const { text } = await statusText({ ports: shown, key, isOwner });
+  const from = chatOf(key, entry, live.defaultAgent.id) ?? WEB;
+  const { mode, debounceMs, cap, drop } = queueSettings(from, entry, ports.settings());
   const plan = readPlan(entry.plan);
-  const lines = plan ? ["Plan:", ...planLines(plan)] : [];
-  return [`Time: ${new Date(ports.clock.now()).toISOString()}`, text, ...lines].join("\n");
+  return [
+    `Time: ${new Date(ports.clock.now()).toISOString()}`,
+    text,
+    `Queue: ${mode}, debounce ${debounceMs} ms, cap ${cap}, drop ${drop}`,
+    ...(plan ? ["Plan:", ...planLines(plan)] : []),
+  ].join("\n");
 }
+
+/** Where a session without a chat is written to. */
+const WEB: Peer = { channel: channelId(WEB_CHAT), account: DEFAULT_ACCOUNT, chat: { kind: "direct", id: "operator" } };
 
 /** The other agents that an agent may start as subagents. */
 function mayStart({ config }: Live, asking: AgentId): readonly string[] {

@@ -1,4 +1,3 @@
-import { declarationsIn, hides, joined } from "./declarations.ts";
 import type { Attributes } from "./elements.ts";
 import type { StyleRules } from "./style-rules.ts";
 
@@ -21,9 +20,7 @@ export function isHidden(name: string, attributes: Attributes, { rules, place }:
   // Pages hide their whole body until their scripts have run.
   if (name === "html" || name === "body") return false;
   if (saysHidden(name, attributes)) return true;
-  const { style, class: classes = "" } = attributes;
-  if (style !== undefined && hides(rules.resolved(joined(declarationsIn(style))))) return true;
-  const names = classes.toLowerCase().split(/\s+/);
+  const names = (attributes["class"] ?? "").toLowerCase().split(/\s+/);
   return isHiddenByClass(names.filter((one) => one !== "")) || rules.hide(name, attributes, place);
 }
 

@@ -10,6 +10,8 @@ export interface Seen {
   readonly classes: readonly string[];
   /** Undefined where the surroundings are not known. */
   element(): PageElement | undefined;
+  /** Whether any element of the page has this id or class. */
+  isInPage(key: string): boolean;
 }
 
 /** One selector of a rule. */
@@ -24,7 +26,9 @@ export interface Selector {
 /** The selectors of a rule; none where browsers do not know one of them. */
 export function selectorsIn(text: string): readonly Selector[] {
   try {
-    return parse(text).map(selectorOf);
+    return parse(text)
+      .filter((tokens) => !tokens.some(isNever))
+      .map(selectorOf);
   } catch {
     return [];
   }
@@ -76,19 +80,24 @@ const AT_REST = [
   .join(" ")
   .split(" ");
 
+/** What a part of a selector says that no element of a page fits. */
+const isNever = ({ type, ...token }: Token): boolean =>
+  type === SelectorType.PseudoElement ||
+  (type === SelectorType.Pseudo && "name" in token && AT_REST.includes(token.name));
+
 function compiled(tokens: readonly Token[]): Selector["matches"] {
+  const named = tokens.flatMap((token) => keyOf(token) ?? []).filter((key) => /^[.#]/.test(key));
   let query: ((element: PageElement) => boolean) | undefined;
   return (seen, steps) => {
     const element = seen.element();
     if (element === undefined) return false;
-    query ??= queryOf(tokens, steps);
+    query ??= named.every((key) => seen.isInPage(key)) ? queryOf(tokens, steps) : () => false;
     return query(element);
   };
 }
 
-/** An element of no tag hides nothing. A selector that css-select does not know may be known to browsers: it counts for each element with its key. */
+/** A selector that css-select does not know may be known to browsers: it counts for each element with its key. */
 function queryOf(tokens: readonly Token[], steps: Steps): (element: PageElement) => boolean {
-  if (tokens.some(({ type }) => type === SelectorType.PseudoElement)) return () => false;
   const pseudos = {
     ...Object.fromEntries(AT_REST.map((name) => [name, () => false])),
     empty: ({ children, hasText }: PageElement) => children.length === 0 && !hasText,

@@ -3,6 +3,7 @@ const MOST_STEPS = 3_000_000;
 
 /** Thrown in the middle of a rule when there are none left. */
 export class StepsTaken extends Error {}
+const TAKEN = new StepsTaken("the rules of a page took too long");
 
 /** Counts what rules look at, so that no page keeps its reader busy with them. */
 export class Steps {
@@ -15,7 +16,7 @@ export class Steps {
   /** Always true. Throws `StepsTaken` when there are none left. */
   take(count: number): true {
     this.#left -= count;
-    if (this.#left <= 0) throw new StepsTaken();
+    if (this.#left <= 0) throw TAKEN;
     return true;
   }
 }

@@ -19,10 +19,16 @@ interface Rule {
   readonly place: number;
 }
 
+/** All elements of the page, and the ids and classes that they have. */
+interface Surroundings {
+  readonly elements: readonly PageElement[];
+  readonly keys: ReadonlySet<string>;
+}
+
 /** Rules by what each of their elements has. */
 type Index = Map<string, Rule[]>;
 
-/** The rules of a page's own style sheets, as far as they hide something. */
+/** The styles of a page, as far as they hide something: those of its elements and of its own style sheets. */
 export class StyleRules {
   readonly #page: string;
   readonly #rules: readonly StyleRule[];
@@ -31,7 +37,7 @@ export class StyleRules {
   readonly #hiding: Index;
   /** Those that may show again what others hide; made when something is hidden. */
   #others: Index | undefined;
-  #elements: readonly PageElement[] | undefined;
+  #known: Surroundings | undefined;
   readonly #steps = new Steps();
 
   constructor(page: string) {
@@ -50,32 +56,51 @@ export class StyleRules {
   }
 
   /**
-   * Whether the rules hide an element; `place` is its place among all elements of the page, in the order in which they begin. Of a page
-   * whose rules take too long, everything is hidden that they may hide.
+   * Whether its own style, or the rules, hide an element; `place` is its place among all elements of the page, in the order in which they
+   * begin. Of a page whose rules take too long, everything is hidden that they may hide.
    */
   hide(name: string, attributes: Attributes, place: number): boolean {
-    if (this.#hiding.size === 0) return false;
-    const seen = this.#seen(name, attributes, place);
     const own = attributes["style"] === undefined ? undefined : declarationsIn(attributes["style"]);
+    const isOwn = own !== undefined && hides(this.resolved(joined(own)));
+    if (this.#rules.length === 0 || (this.#hiding.size === 0 && !isOwn)) return isOwn;
+    const seen = this.#seen(name, attributes, place);
     const keys = keysOf(seen);
+    const mayBe = isOwn || keys.some((key) => this.#hiding.has(key));
+    if (this.#steps.isOver) return mayBe;
     try {
-      const hiding = this.#matching(this.#hiding, keys, seen);
-      if (hiding.length === 0) return false;
-      this.#others ??= this.#indexOf((style) => !mayHide(this.resolved(style)));
-      return hides(this.resolved(cascade([...hiding, ...this.#matching(this.#others, keys, seen)], own)));
+      return this.#hidesNow(seen, keys, { own, isOwn });
     } catch (error) {
       if (!(error instanceof StepsTaken)) throw error;
-      return keys.some((key) => this.#hiding.has(key));
+      return mayBe;
     }
+  }
+
+  #hidesNow(
+    seen: Seen,
+    keys: readonly string[],
+    { own, isOwn }: { readonly own: Block | undefined; readonly isOwn: boolean },
+  ): boolean {
+    const hiding = this.#matching(this.#hiding, keys, seen);
+    if (hiding.length === 0 && !isOwn) return false;
+    this.#others ??= this.#indexOf((style) => !mayHide(this.resolved(style)));
+    return hides(this.resolved(cascade([...hiding, ...this.#matching(this.#others, keys, seen)], own)));
   }
 
   #seen(name: string, attributes: Attributes, place: number): Seen {
     return {
       name,
       id: attributes["id"]?.toLowerCase(),
-      classes: (attributes["class"] ?? "").toLowerCase().split(/\s+/),
-      element: () => (this.#elements ??= elementsIn(this.#page))[place],
+      classes: classesIn(attributes),
+      element: () => this.#surroundings.elements[place],
+      isInPage: (key) => this.#surroundings.keys.has(key),
     };
+  }
+
+  get #surroundings(): Surroundings {
+    if (this.#known) return this.#known;
+    const elements = elementsIn(this.#page);
+    this.#known = { elements, keys: new Set(elements.flatMap(({ attributes }) => namesOf(attributes))) };
+    return this.#known;
   }
 
   #matching(index: Index, keys: readonly string[], seen: Seen): readonly Rule[] {
@@ -104,12 +129,23 @@ export class StyleRules {
 
 const concernsHiding = (style: Declarations): boolean => [...style.keys()].some((name) => HIDING_PROPERTIES.has(name));
 
-const keysOf = ({ name, id, classes }: Seen): readonly string[] => [
+const keysOf = ({ name, id, classes }: Seen): readonly string[] => [...keysWith(id, classes), name, "*"];
+
+const keysWith = (id: string | undefined, classes: readonly string[]): readonly string[] => [
   ...(id === undefined ? [] : [`#${id}`]),
-  ...new Set(classes.filter((one) => one !== "").map((one) => `.${one}`)),
-  name,
-  "*",
+  ...new Set(classes.map((one) => `.${one}`)),
 ];
+
+const classesIn = ({ class: text = "" }: Attributes): readonly string[] =>
+  text === ""
+    ? []
+    : text
+        .toLowerCase()
+        .split(/\s+/)
+        .filter((one) => one !== "");
+
+const namesOf = (attributes: Attributes): readonly string[] =>
+  keysWith(attributes["id"]?.toLowerCase(), classesIn(attributes));
 
 function namedIn(rules: readonly StyleRule[]): ReadonlyMap<string, string> {
   const all = rules.flatMap((rule) => [...joined(rule)].filter(([name]) => name.startsWith("--")));

@@ -6,7 +6,7 @@ const START = Date.parse("2027-12-31T22:00:00Z");
 const END = Date.parse("2028-12-31T22:00:00Z");
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
-const GRACE = 300_000;
+const GRACE = 120_000;
 const ZONES = ["Europe/Vienna", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata"];
 
 /** Minutes of the zone's clocks since 1970 for each minute of the year, the one before it included. */

@@ -3,6 +3,8 @@ import type { ToolScene } from "openclaw/plugin-sdk";
 /** The notes of one agent, and the file of their index. Both are absolute paths. */
 export interface Place {
   readonly workspace: string;
+  /** Further notes: Markdown files, and folders of them. */
+  readonly extra?: readonly string[];
   readonly db: string;
   /** On whose account vectors are asked for. */
   readonly agent?: ToolScene["agent"]["id"];

@@ -35,7 +35,7 @@ function getNote({ place, path }: Job & { readonly kind: "get" }): Answer {
     const all = said.map((_line, index) => index + 1);
     return { ...NOTHING, text, ...(session.isUntrusted && { untrusted: { lines: all, sources: "the conversation" } }) };
   }
-  const text = readNote(place.workspace, path);
+  const text = readNote(place, path);
   if (text === undefined) return NOTHING;
   const untrusted = new UntrustedLines(changesFileOf(place.db)).in(path, text);
   return { ...NOTHING, text, ...(untrusted && { untrusted }) };

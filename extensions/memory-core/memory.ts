@@ -1,4 +1,5 @@
-import { join } from "node:path";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
 import { JobThread, background, programUrl, type JobFailure, type ToolScene } from "openclaw/plugin-sdk";
 import { LATE } from "./vectors/embeddings.ts";
 import type { Answer, Job, Place, VectorSettings } from "./job.ts";
@@ -16,6 +17,8 @@ const SEARCH_PARTS = 16;
 const BEFORE_SEARCH_MS = 3000;
 /** Milliseconds without requests after one failed. */
 const REST_MS = 60_000;
+
+const HOME = /^~(?=$|\/)/;
 
 export type Outcome = Answer | JobFailure;
 
@@ -48,12 +51,15 @@ export class Memory {
   /** The notes of an agent, with what the thread needs to know of its settings. */
   placeOf({ id, workspace, memorySearch }: NoteOwner): Place {
     const db = join(this.#stateDir, "state", "memory", `${encodeURIComponent(id)}.sqlite`);
-    const { vectors, sources = ["memory"], isDefaultAgent = true } = memorySearch ?? {};
+    const { vectors, sources = ["memory"], isDefaultAgent = true, extraPaths = [] } = memorySearch ?? {};
     return {
       workspace,
       db,
       agent: id,
       hasNotes: sources.includes("memory"),
+      ...(extraPaths.length > 0 && {
+        extra: extraPaths.map((path) => resolve(workspace, path.replace(HOME, homedir()))),
+      }),
       ...(vectors && { vectors: revealed(vectors) }),
       ...(sources.includes("sessions") && {
         sessions: { dir: join(this.#stateDir, "sessions"), agent: id, isDefault: isDefaultAgent },

@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync, type Dirent } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 
 /** The file of lasting notes. */
 export const CURATED = "MEMORY.md";
@@ -22,20 +22,38 @@ const isNotePath = (path: string): boolean =>
     path.endsWith(".md") &&
     !path.split("/").some((part) => part === ".." || part.startsWith(".")));
 
-/** The notes of a workspace. Links are no notes: they could lead to any file of the machine. A folder that cannot be read is one of them. */
-export function noteFiles(workspace: string): readonly NoteFile[] {
-  return [CURATED, ...markdownIn(workspace, FOLDER)].flatMap((path): readonly NoteFile[] => {
+/** Where notes are. All paths are absolute. */
+export interface NotePlaces {
+  readonly workspace: string;
+  /** Further Markdown files, and folders of them. */
+  readonly extra?: readonly string[];
+}
+
+/** All notes. Links are no notes: they could lead to any file of the machine. A folder that cannot be read is one of them. */
+export function noteFiles({ workspace, extra = [] }: NotePlaces): readonly NoteFile[] {
+  const more = extra.flatMap(markdownAt).map((path) => shownPath(workspace, path));
+  return [...new Set([CURATED, ...markdownIn(workspace, FOLDER), ...more])].flatMap((path): readonly NoteFile[] => {
     if (path.endsWith("/")) return [{ path, version: "", leftOut: "not readable" }];
-    const stat = lstatSync(join(workspace, path), { throwIfNoEntry: false, bigint: true });
+    const stat = lstatSync(resolve(workspace, path), { throwIfNoEntry: false, bigint: true });
     if (!stat?.isFile()) return [];
     const version = `${stat.mtimeNs} ${stat.ctimeNs} ${stat.size} ${stat.ino}`;
     return [{ path, version, ...(stat.size > MOST_BYTES && { leftOut: "too large" }) }];
   });
 }
 
+/** The Markdown file at a path, or those in a folder, as absolute paths. */
+function markdownAt(path: string): readonly string[] {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return path.endsWith(".md") ? [path] : [];
+  return markdownIn(dirname(path), basename(path)).map((name) => `${dirname(path)}/${name}`);
+}
+
+/** Relative in the workspace, absolute elsewhere. */
+const shownPath = (workspace: string, path: string): string =>
+  path.startsWith(`${workspace}/`) ? path.slice(workspace.length + 1) : path;
+
 /** Paths that look like notes and are not searched: links, and files that are too large. */
 export function leftOutNotes(workspace: string): readonly string[] {
-  const known = new Set(noteFiles(workspace).flatMap(({ path, leftOut }) => (leftOut ? [] : path)));
+  const known = new Set(noteFiles({ workspace }).flatMap(({ path, leftOut }) => (leftOut ? [] : path)));
   const isThere = (path: string) => lstatSync(join(workspace, path), { throwIfNoEntry: false }) !== undefined;
   return [CURATED, ...linksIn(workspace, FOLDER), ...markdownIn(workspace, FOLDER)].filter(
     (path) => !known.has(path) && isThere(path),
@@ -88,12 +106,13 @@ function markdownIn(workspace: string, folder: string): readonly string[] {
 const NO_NOTE = new Set(["ENOENT", "ELOOP", "ENOTDIR", "ENAMETOOLONG"]);
 
 /** The text of a note; undefined when there is no such note, or when it or a folder of it is a link. Throws when it may not be read. */
-export function readNote(workspace: string, path: string): string | undefined {
-  if (!isNotePath(path) || path.includes("\0")) return undefined;
+export function readNote(places: NotePlaces, path: string): string | undefined {
+  const note = path.includes("\0") ? undefined : noteAt(places, path);
+  if (!note) return undefined;
   let file: number;
   try {
-    if (hasLink(workspace, path)) return undefined;
-    file = openSync(join(workspace, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    if (hasLink(note.base, note.below)) return undefined;
+    file = openSync(join(note.base, note.below), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     if (NO_NOTE.has(codeOf(error) ?? "")) return undefined;
     throw error;
@@ -104,6 +123,19 @@ export function readNote(workspace: string, path: string): string | undefined {
   } finally {
     closeSync(file);
   }
+}
+
+/** A note below the folder up to which links are not looked for; undefined for a path that is none of a note. */
+function noteAt({ workspace, extra = [] }: NotePlaces, path: string): { base: string; below: string } | undefined {
+  if (isNotePath(path)) return { base: workspace, below: path };
+  const file = resolve(workspace, path);
+  if (shownPath(workspace, file) !== path || !path.endsWith(".md")) return undefined;
+  const root = extra.find((one) => file === one || file.startsWith(`${one}/`));
+  if (root === undefined) return undefined;
+  const below = file.slice(root.length + 1);
+  return below.split("/").some((part) => part.startsWith("."))
+    ? undefined
+    : { base: dirname(root), below: file.slice(dirname(root).length + 1) };
 }
 
 function hasLink(workspace: string, path: string): boolean {

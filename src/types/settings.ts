@@ -119,6 +119,8 @@ export interface MemorySearchSettings {
   readonly sources: readonly ("memory" | "sessions")[];
   /** The keys of its sessions do not name the agent. */
   readonly isDefaultAgent?: boolean;
+  /** Further notes, as the config has them. */
+  readonly extraPaths?: readonly string[];
   /** Whether results have the places of notes to quote; outside of groups when unset. */
   readonly citations?: "on" | "off";
   /** Results when the agent does not say how many. */

@@ -208,10 +208,10 @@ function opened(path: string): DatabaseSync {
 }
 
 /** The notes that a generation has not as they are now, the paths of those that are gone, and those that are not read. */
-function compare(db: DatabaseSync, id: number, { workspace, sessions, hasNotes = true }: Place) {
+function compare(db: DatabaseSync, id: number, { sessions, hasNotes = true, ...places }: Place) {
   const rows = db.prepare(`SELECT path, version FROM files_${id}`).all();
   const known = new Map(rows.map((row) => [String(row["path"]), String(row["version"])]));
-  const all = [...(hasNotes ? noteFiles(workspace) : []), ...(sessions ? sessionFiles(sessions, known) : [])];
+  const all = [...(hasNotes ? noteFiles(places) : []), ...(sessions ? sessionFiles(sessions, known) : [])];
   const files = all.filter(({ leftOut }) => leftOut === undefined);
   const names = new Set(files.map(({ path }) => path));
   return {
@@ -235,10 +235,10 @@ interface Taken {
   readonly read: SessionText | typeof UNREADABLE | undefined;
 }
 
-function readText({ workspace, sessions }: Place, path: string): Taken["read"] {
+function readText({ sessions, ...places }: Place, path: string): Taken["read"] {
   try {
     if (path.startsWith(SESSIONS)) return sessions && readSession(sessions, path);
-    const text = readNote(workspace, path);
+    const text = readNote(places, path);
     return text === undefined ? undefined : { chunks: chunksOf(text), isUntrusted: false };
   } catch (error) {
     // A file that is not for this process must not keep the others from being found.

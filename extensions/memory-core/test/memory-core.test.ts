@@ -77,6 +77,37 @@ test("only notes are read: no link, no file elsewhere", async () => {
   }
 });
 
+test("further files and folders are notes too, and nothing beside them", async () => {
+  const dir = folder();
+  const far = folder();
+  mkdirSync(join(far, "docs/.hidden"), { recursive: true });
+  mkdirSync(join(dir, "plans"));
+  note(far, "docs/one.md", "The yacht is called Xylophone.\n");
+  note(far, "docs/.hidden/two.md", "A hidden xylophone.\n");
+  note(far, "docs/three.txt", "A plain xylophone.\n");
+  note(far, "beside.md", "A xylophone beside it.\n");
+  note(far, "single.md", "A single xylophone.\n");
+  symlinkSync(join(far, "beside.md"), join(far, "docs/link.md"));
+  note(dir, "plans/trip.md", "The xylophone trip.\n");
+  const extraPaths = [
+    join(far, "docs"),
+    join(far, "single.md"),
+    "plans",
+    "memory",
+    "missing",
+    join(far, "docs/link.md"),
+  ];
+  const { search, call } = await open(dir, { memorySearch: { isOn: true, sources: ["memory"], extraPaths } });
+  const notes = [join(far, "docs/one.md"), join(far, "single.md"), "plans/trip.md"];
+  expect(paths(await search("xylophone")).toSorted()).toEqual(notes.toSorted());
+  const textOf = async (path: string) => (await call("memory_get", { path }))?.details?.["text"];
+  for (const path of notes) expect(await textOf(path)).toContain("ylophone");
+  const others = ["beside.md", "docs/.hidden/two.md", "docs/three.txt", "docs/link.md", "docs/../beside.md"];
+  for (const path of others) expect(await textOf(join(far, path))).toBe("");
+  for (const path of [`${far}/docs/../beside.md`, `${far}/docs//one.md`, "plans/../secret.md"])
+    expect(await textOf(path)).toBe("");
+});
+
 test("memory_get gives the lines that are asked for, and how many follow", async () => {
   const dir = folder();
   note(dir, "memory/2026-01-05.md", "one\ntwo\nthree\nfour");

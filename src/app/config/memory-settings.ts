@@ -31,6 +31,7 @@ export function memorySearchOf(
     ...(!isDefaultAgent && { isDefaultAgent }),
     sources: sources.filter((source) => source === "memory" || experimental?.sessionMemory === true),
     ...(citations !== "auto" && { citations }),
+    ...defined({ extraPaths: asked.extraPaths }),
     ...defined({ maxResults: query?.maxResults, minScore: query?.minScore }),
     ...vectorsOf(asked, models),
   };

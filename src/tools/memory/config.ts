@@ -69,6 +69,16 @@ const memorySearch = z.strictObject({
           "Only the notes when unset.",
       ),
     ),
+  extraPaths: z
+    .array(z.string().min(1))
+    .optional()
+    .meta(
+      about(
+        "Further notes",
+        "Markdown files and folders of them that are searched too: relative to the workspace, absolute, or with `~/`. Links are left out.",
+        ["~/notes"],
+      ),
+    ),
   experimental: z
     .strictObject({
       sessionMemory: z

@@ -62,6 +62,11 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
   ],
   [
     "test/app/config/config-memory.test.ts",
+    "memorySearch.extraPaths are those of the agent, else those of all",
+    ofMemory("extraPaths"),
+  ],
+  [
+    "test/app/config/config-memory.test.ts",
     "memory.citations says whether results have their places",
     ["memory.citations"],
   ],

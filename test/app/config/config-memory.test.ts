@@ -118,3 +118,8 @@ test("startupContext says which notes of the last days a fresh session begins wi
   const own = { applyOn: ["reset"], maxFileBytes: 100, maxFileChars: 50, maxTotalChars: 60 };
   expect(await startupOf({ ...own, dailyMemoryDays: 5 })).toEqual({ ...own, days: 5 });
 });
+
+test("memorySearch.extraPaths are those of the agent, else those of all", async () => {
+  expect((await memoryOf({ extraPaths: ["~/notes"] })).settings?.extraPaths).toEqual(["~/notes"]);
+  expect((await memoryOf({ extraPaths: ["a"] }, {}, { extraPaths: ["b"] })).settings?.extraPaths).toEqual(["b"]);
+});

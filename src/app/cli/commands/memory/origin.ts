@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { resolve } from "node:path";
 import {
   appendChange,
   changesFileOf,
@@ -8,6 +8,7 @@ import {
   readChanges,
   type NoteRecord,
 } from "../../../../../extensions/memory-core/changes.ts";
+import type { Place } from "../../../../../extensions/memory-core/job.ts";
 import { readNote } from "../../../../../extensions/memory-core/notes.ts";
 import { writeAtomic } from "../../../../store/disk.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
@@ -24,7 +25,7 @@ export interface ForgetFlags extends MemoryFlags {
 /** Says which conversation wrote a line of a note. Gives 1 when that is not known. Throws NOT_FOUND and USAGE. */
 export async function memoryWhy(io: Io, asked: string, flags: MemoryFlags): Promise<number> {
   const { place } = await openFor(io, flags);
-  const { path, lines } = linesAt(place.workspace, asked);
+  const { path, lines } = linesAt(place, asked);
   const origins = new Origins(readChanges(changesFileOf(place.db)));
   const found = lines.map(({ number, text }) => ({ number, text, record: origins.of(path, text) }));
   const runs = [...new Set(found.flatMap(({ record }) => record?.run ?? []))];
@@ -72,15 +73,15 @@ function rowsOf({ record, messages }: Told): readonly (readonly [string, string 
 /** Removes lines from a note, and from the index. Throws NOT_FOUND, and USAGE if nobody confirms. */
 export async function memoryForget(io: Io, asked: string, flags: ForgetFlags): Promise<number> {
   const { memory, place } = await openFor(io, flags);
-  const { path, lines, all } = linesAt(place.workspace, asked);
+  const { path, lines, all } = linesAt(place, asked);
   if (flags.force !== true && !(await isSure(io, path, lines))) return 1;
   const gone = new Set(lines.map(({ number }) => number));
   const kept = all.filter((_line, index) => !gone.has(index + 1));
   // What an agent has written since would be lost.
-  if (readNote(place.workspace, path) !== all.join("\n")) {
+  if (readNote(place, path) !== all.join("\n")) {
     throw new OpenClawError("USAGE", { message: `${path} has just been changed.`, fix: "Look at it and try again." });
   }
-  await writeAtomic(join(place.workspace, path), kept.join("\n"));
+  await writeAtomic(resolve(place.workspace, path), kept.join("\n"));
   await appendChange(changesFileOf(place.db), {
     at: new Date().toISOString(),
     path,
@@ -116,7 +117,7 @@ interface Line {
 }
 
 /** `path:line`, `path:from-to`, or the same with `#`, as results of a search name them. */
-function linesAt(workspace: string, asked: string): { path: string; lines: readonly Line[]; all: readonly string[] } {
+function linesAt(places: Place, asked: string): { path: string; lines: readonly Line[]; all: readonly string[] } {
   const [, path = "", first = "", last = first] =
     /^(.*?)[:#](\d+)(?:-(\d+))?$/.exec(asked.replace(/^Source: /, "")) ?? [];
   if (path === "") {
@@ -125,7 +126,7 @@ function linesAt(workspace: string, asked: string): { path: string; lines: reado
       fix: "Write it as MEMORY.md:12 or memory/2026-01-05.md:3-5.",
     });
   }
-  const text = readNote(workspace, path);
+  const text = readNote(places, path);
   const all = text?.split("\n") ?? [];
   const lines = all.flatMap((line, index) =>
     index + 1 >= Number(first) && index + 1 <= Number(last) ? [{ number: index + 1, text: line }] : [],

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { CronActs, CronAsker } from "../../types/cron/acts.ts";
 import { hasOwnerRights } from "../../types/run/principal.ts";
+import type { Risk } from "../../types/run/untrusted.ts";
 import type { Tool, ToolContribution, ToolResult } from "../../types/run/tool.ts";
 import { readDuration } from "../../utils/time/duration.ts";
 import { isFields } from "../../utils/fields.ts";
@@ -59,8 +60,10 @@ function made(acts: CronActs, asker: CronAsker): Tool {
 
 const SET_UP = { use: "prompt-files", what: "sets up what the agent does later on its own" } as const;
 
+const BEGIN = { use: "prompt-files", what: "begins a scheduled job, which has an owner's rights" } as const;
+
 /** What of it a text from outside must not cause. */
-const RISKS: Readonly<Partial<Record<Action, typeof SET_UP>>> = { add: SET_UP, update: SET_UP };
+const RISKS: Readonly<Partial<Record<Action, Risk>>> = { add: SET_UP, update: SET_UP, run: BEGIN };
 
 /** Names of parameters; whatever else a model writes beside them belongs to the job. */
 const OWN = new Set(Object.keys(input.shape));

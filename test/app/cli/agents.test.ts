@@ -49,6 +49,11 @@ test("no agent is added twice, without a name, as main, or with a model that is 
   expect(await cli("add", "x", "--bind", "a:b:c")).toMatchObject({ code: 2 });
   expect(config()).toBe(CONFIG);
   await cli("add", "x");
+  expect(await cli("add", "y", "--bind", "carrier-pigeon")).toMatchObject({
+    code: 0,
+    err: expect.stringContaining("names no channel carrier-pigeon yet"),
+  });
+  expect((await cli("unbind", "--agent", "x", "--all")).out).toBe("x has no bindings.\n");
   expect(await cli("add", "X")).toMatchObject({ code: 2, err: expect.stringContaining("already") });
 });
 

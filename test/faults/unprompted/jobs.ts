@@ -18,15 +18,17 @@ export interface Job extends WantedJob {
   readonly id: string;
 }
 
-const added = z.looseObject({ id: z.string() });
+const added = z.looseObject({ id: z.string(), createdAtMs: z.number() });
 
 export async function addJob(gateway: GatewayUnderTest, wanted: WantedJob): Promise<Job> {
-  const { name, first, everyMs, delivery } = wanted;
+  const { name, everyMs, delivery } = wanted;
+  // A busy machine may be late.
+  const first = everyMs === undefined ? Math.max(wanted.first, Date.now()) : wanted.first;
   const schedule =
     everyMs === undefined
       ? { kind: "at", at: new Date(first).toISOString() }
       : { kind: "every", everyMs, anchorMs: first };
-  const { id } = added.parse(
+  const { id, createdAtMs } = added.parse(
     await call(gateway, "cron.add", {
       name,
       schedule,
@@ -36,7 +38,13 @@ export async function addJob(gateway: GatewayUnderTest, wanted: WantedJob): Prom
       delivery: { mode: "announce", ...delivery },
     }),
   );
-  return { ...wanted, id };
+  return { ...wanted, first: firstAfter(createdAtMs, { first, everyMs }), id };
+}
+
+/** Slots of a repeated job that passed before it was there do not count. */
+function firstAfter(createdAtMs: number, { first, everyMs }: Pick<WantedJob, "first" | "everyMs">): number {
+  if (everyMs === undefined || createdAtMs < first) return first;
+  return first + (Math.floor((createdAtMs - first) / everyMs) + 1) * everyMs;
 }
 
 /** Ends repeated jobs, so that no slot follows. */

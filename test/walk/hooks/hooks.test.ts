@@ -284,16 +284,20 @@ describe.concurrent("a request of another program", () => {
   test("cannot make the agent send anything out or change what it is told later", async ({ world, expect }) => {
     const { home, gateway } = await world.start(hooks());
     await writeFile(join(home.stateDir, "workspace", "secret.txt"), "the code is 4711");
-    world.model.answer((asked) => {
-      if (!asked.isAfterTool) return { tool: "write", args: { path: "AGENTS.md", content: "obey" } };
-      return { text: asked.toolText };
-    });
-    const answer = await post(gateway, "agent", {
-      message: "write AGENTS.md",
-      deliver: false,
-      waitForCompletion: true,
-    });
-    expect(answer).toMatchObject({ status: 200, body: { completion: { status: "ok" } } });
-    expect(world.model.calls.at(-1)?.toolText).toContain("untrusted content (webhook)");
+    const job = { schedule: { kind: "every", everyMs: 86_400_000 }, message: "x", delivery: { mode: "none" } };
+    const { id } = Object(await call(gateway, "cron.add", job));
+    for (const [tool, args] of [
+      ["write", { path: "AGENTS.md", content: "obey" }],
+      ["cron", { action: "add", at: "1h", text: "obey" }],
+      ["cron", { action: "update", id, patch: { name: "obey" } }],
+      ["cron", { action: "run", id }],
+    ] as const) {
+      world.model.answer((asked) => (asked.isAfterTool ? { text: asked.toolText } : { tool, args }));
+      const answer = await post(gateway, "agent", { message: "do it", deliver: false, waitForCompletion: true });
+      expect(answer).toMatchObject({ status: 200, body: { completion: { status: "ok" } } });
+      expect(world.model.calls.at(-1)?.toolText).toContain("untrusted content (webhook)");
+    }
+    expect(await call(gateway, "cron.list", {})).toMatchObject({ total: 1 });
+    expect(await call(gateway, "cron.runs", { id })).toMatchObject({ total: 0 });
   });
 });

@@ -4,6 +4,7 @@ import { OpenClawError } from "../../../../types/errors.ts";
 import { accountId, channelId, DEFAULT_ACCOUNT } from "../../../../types/ids.ts";
 import { bindAgent, matchFrom, nameOf, unbindAgent, type MatchFlags } from "../../../agents/binding-file.ts";
 import { defaultAccountOf } from "../../../accounts/accounts.ts";
+import { own } from "../../../../utils/own.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { requireState, type State } from "../../state.ts";
 import { table } from "../../table.ts";
@@ -30,6 +31,7 @@ export async function agentsBind(io: Io, flags: BindFlags): Promise<number> {
   const state = await requireState(io);
   const { id } = oneAgent(agentsOf(state, io), flags.agent);
   const bound = await bindAgent(state.load, id, matches);
+  warnOfChannels(io, state, matches);
   if (flags.json === true) writeJson(io, { agentId: id, ...bound });
   else {
     for (const text of [...bound.added, ...bound.updated]) io.out(`${id} answers: ${text}\n`);
@@ -37,6 +39,13 @@ export async function agentsBind(io: Io, flags: BindFlags): Promise<number> {
     for (const { binding, agentId } of bound.conflicts) io.err(`${binding} stays with the agent ${agentId}.\n`);
   }
   return bound.conflicts.length > 0 ? 1 : 0;
+}
+
+/** Says which channels of new bindings the config does not have. */
+export function warnOfChannels(io: Io, { config }: State, matches: readonly { readonly channel: string }[]): void {
+  const missing = matches.map(({ channel }) => channel).filter((id) => own(config.channels, id) === undefined);
+  for (const id of new Set(missing))
+    io.err(`The config names no channel ${id} yet, so no message fits: openclaw channels add ${id}\n`);
 }
 
 export interface UnbindFlags extends BindFlags {
@@ -55,6 +64,7 @@ export async function agentsUnbind(io: Io, flags: UnbindFlags): Promise<number> 
   const done = await unbindAgent(state.load, id, flags.all === true ? undefined : matches);
   if (flags.json === true) writeJson(io, { agentId: id, ...done });
   else {
+    if (done.removed.length + done.missing.length === 0) io.out(`${id} has no bindings.\n`);
     for (const text of done.removed) io.out(`${id} answers no more: ${text}\n`);
     for (const text of done.missing) io.err(`${id} has no binding ${text}.\n`);
   }

@@ -7,6 +7,7 @@ import { bindAgent, matchFrom, type Bound } from "../../../agents/binding-file.t
 import { askLine, canAsk } from "../../ask.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { requireState } from "../../state.ts";
+import { warnOfChannels } from "./bind.ts";
 import { placeFrom } from "./list.ts";
 
 export interface AddFlags {
@@ -30,6 +31,7 @@ export async function agentsAdd(io: Io, given: string | undefined, flags: AddFla
   await addAgent(state.load, id, { name, workspace, ...defined({ agentDir, model: flags.model }) });
   await seedWorkspace(workspace);
   const bound = matches.length === 0 ? NOTHING_BOUND : await bindAgent(state.load, id, matches);
+  warnOfChannels(io, state, matches);
   if (flags.json === true)
     writeJson(io, { agentId: id, name, workspace, ...defined({ model: flags.model }), bindings: bound });
   else {

@@ -56,7 +56,7 @@ test("what a page says is still asked about when another conversation reads the 
   await gateway.kill();
   await home.start();
   world.telegram.say("follow", BO);
-  const asked = await world.told(/untrusted content \(read of report\.md \(written after web_fetch\)\)/, 1002);
+  const asked = await world.told(/untrusted content \(read of report\.md \(written after web_fetch of 127/, 1002);
   world.telegram.say(`/approve ${/\/approve (\w+)/.exec(asked.text)?.[1]} deny`, BO);
   await world.told(/told: This call was not run/, 1002);
   expect(world.telegram.shown(4343)).toEqual(["all of it"]);

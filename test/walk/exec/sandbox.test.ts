@@ -1,0 +1,76 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, vi } from "vitest";
+import { whyNoBwrap } from "../../tools/sandbox/fixture.ts";
+import { PATIENCE } from "../../kit/gateway/process.ts";
+import { test, type World } from "../../kit/gateway/world.ts";
+
+const OWNED = { commands: { ownerAllowFrom: ["1001"] } };
+const sandboxed = (sandbox: object) => ({ ...OWNED, agents: { defaults: { sandbox } } });
+const BOB = { from: { id: 2002, first_name: "Bob" } };
+
+/** Runs the command of each message. */
+function obey(world: World): void {
+  world.model.answer((call) => {
+    const args = /RUN (\{.*\})/.exec(call.said)?.[1];
+    return args === undefined || call.isAfterTool
+      ? { text: `told: ${call.toolText}` }
+      : { tool: "exec", args: JSON.parse(args) as Record<string, unknown> };
+  });
+}
+const run = (command: string, more: object = {}) => `RUN ${JSON.stringify({ command, ...more })}`;
+
+describe("a sandbox that the config demands and that does not work", () => {
+  test("runs nothing, and every place says so with what mends it", async ({ world, expect }) => {
+    obey(world);
+    const env = { OPENCLAW_BWRAP: "/missing/bwrap" };
+    const { home, gateway } = await world.start(sandboxed({ mode: "all", workspaceAccess: "rw", backend: "bwrap" }), {
+      env,
+    });
+    const WHY = "bubblewrap is not installed";
+    world.telegram.say(run("touch made"));
+    const { text } = await world.told(/told: The command was not run|told: The sandbox does not work/);
+    expect(text).toContain(WHY);
+    expect(text).toContain("apt install bubblewrap");
+    expect(existsSync(join(home.stateDir, "workspace/made"))).toBe(false);
+    expect((await home.run(["status"], env)).stdout).toMatch(/Sandbox +main: all, does not work here/);
+    const doctor = await home.run(["doctor", "--json", "--only", "app.sandbox"], env);
+    expect(doctor.code).toBe(1);
+    expect(doctor.stdout).toContain(WHY);
+    expect(doctor.stdout).toContain("apt install bubblewrap");
+    const ready = await fetch(`http://127.0.0.1:${gateway.port}/readyz`).then((answer) => answer.text());
+    expect(ready).toContain(WHY);
+  });
+});
+
+describe.skipIf(whyNoBwrap !== undefined)(
+  `a guest's command in the sandbox (${whyNoBwrap ?? "bubblewrap works"})`,
+  () => {
+    test("types into no terminal of an owner's command outside, and finds no file that the gateway has open", async ({
+      world,
+      expect,
+    }) => {
+      obey(world);
+      const full = { tools: { exec: { security: "full", ask: "off" } } };
+      const { home } = await world.start({ ...sandboxed({ mode: "auto" }), ...full });
+      const proof = join(home.dir, "proof");
+      world.telegram.say(run("/bin/sh", { pty: true, background: true }));
+      await world.told(/told: .*Still running/s, 1001);
+      const script = [
+        "import os",
+        "for fd in range(3, 300):",
+        "  try: print(fd, os.readlink(f'/proc/self/fd/{fd}')); os.write(fd, b'touch PROOF\\r')".replace("PROOF", proof),
+        "  except OSError: pass",
+        "print('tried')",
+      ];
+      world.telegram.say(run(`python3 -c "${script.join("\n")}"`), BOB);
+      const { text } = await world.told(/told: .*tried/s, 2002);
+      expect(text).not.toMatch(/ptmx|pts|socket|journal/);
+      world.telegram.say(run("ls proof; echo looked", { workdir: home.dir }));
+      await world.told(/looked/, 1001);
+      expect(existsSync(proof)).toBe(false);
+      expect((await home.run(["status"])).stdout).toMatch(/Sandbox +main: auto, works/);
+      await vi.waitUntil(() => world.model.open === 0, PATIENCE);
+    });
+  },
+);

@@ -68,7 +68,7 @@ export class Tabs {
   #news(): readonly string[] {
     const opened = this.#opened.splice(0).filter((tab) => this.#tabs.includes(tab));
     return [
-      ...opened.map(({ id, page }) => `opened by the page: ${id} ${page.url()}`),
+      ...opened.map(({ id, page }) => `opened by the page: ${id} ${page.url().slice(0, LINE_CHARS)}`),
       ...this.#crashed.splice(0).map((id) => `crashed, and was closed: ${id}`),
     ];
   }

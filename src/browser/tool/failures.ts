@@ -1,4 +1,8 @@
+import { errorResult } from "../../tools/define.ts";
+import type { ToolResult } from "../../types/run/tool.ts";
+import { wrapUntrusted } from "../../utils/text/untrusted.ts";
 import { firstLine } from "../profile-session.ts";
+import { EXTERNAL } from "./page-result.ts";
 
 /** What keeps an element from being operated, as Playwright's log of the call names it. */
 const OBSTACLES: readonly (readonly [RegExp, string])[] = [
@@ -10,15 +14,28 @@ const OBSTACLES: readonly (readonly [RegExp, string])[] = [
   [/element is outside of the viewport/i, "the element is outside of the window"],
 ];
 
-/** Why an action failed, for the model: what Playwright says, in words that name what can be done. */
-export function reasonOf(error: unknown): string {
+/** Words of Playwright, in which a page may have put its own: an error that its code throws, or an address. */
+const FOREIGN = /^[a-zA-Z]+\.[a-zA-Z]+: /;
+
+/** Why an action failed, in words that name what can be done. What a page may have written is marked as such. */
+export function failureOf(error: unknown): ToolResult {
   const text = error instanceof Error ? error.message : String(error);
+  const known = knownReason(text);
+  if (known !== undefined) return errorResult(known);
+  if (!FOREIGN.test(text)) return errorResult(firstLine(text));
+  return errorResult(`It failed:\n${wrapUntrusted(firstLine(text), { label: "Browser" })}`, EXTERNAL);
+}
+
+function knownReason(text: string): string | undefined {
   const ms = /Timeout (\d+)ms exceeded/.exec(text)?.[1];
   if (ms !== undefined) return lateText(text, Number(ms));
-  if (/crashed|has been closed/i.test(text))
+  if (/has been closed|Target crashed|Page crashed/i.test(text))
     return "The tab has crashed or was closed. See tabs, or open the address anew.";
+  if (/does not match any element/.test(text))
+    return "Nothing on the page fits that selector or ref. Take a new snapshot.";
+  if (/parsing (?:css )?selector|Malformed selector|Unknown engine/i.test(text)) return "That is no CSS selector.";
   const code = /net::ERR_([A-Z_]+)/.exec(text)?.[1];
-  return code === undefined ? firstLine(text) : `The page was not opened: ${code.toLowerCase().replaceAll("_", " ")}.`;
+  return code === undefined ? undefined : `The page was not opened: ${code.toLowerCase().replaceAll("_", " ")}.`;
 }
 
 function lateText(text: string, ms: number): string {

@@ -5,7 +5,7 @@ import { findBrowser } from "../chromium.ts";
 import { NO_BROWSER, type OpenBrowser, type ProfileSession } from "../profile-session.ts";
 import { type Actions, limited, opened, tabOf } from "./call.ts";
 import { navigate, whyNotOpened } from "./navigate.ts";
-import { EXTERNAL, pageResult, titleOf, wrapped } from "./page-result.ts";
+import { addressOf, EXTERNAL, pageResult, titleOf, wrapped } from "./page-result.ts";
 
 type Name = "status" | "doctor" | "profiles" | "start" | "stop" | "tabs" | "open" | "navigate" | "focus" | "close";
 
@@ -72,7 +72,7 @@ async function doctorText(session: ProfileSession, { ports }: Browsers): Promise
 async function tabsResult(open: OpenBrowser | undefined): Promise<ToolResult> {
   if (!open) return textResult("The browser is not running; open starts it.");
   const rows = await Promise.all(
-    open.tabs.all.map(async ({ id, page }) => `${id} ${page.url()} ${await titleOf(page)}`),
+    open.tabs.all.map(async ({ id, page }) => `${id} ${addressOf(page)} ${await titleOf(page)}`),
   );
   const closed = open.tabs.closedForNumber;
   const note = closed > 0 ? [`${closed} tabs that pages opened were closed: there are at most 20`] : [];

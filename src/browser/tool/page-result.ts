@@ -12,7 +12,7 @@ export async function pageResult(tab: Tab, lines: readonly string[]): Promise<To
   tab.dialog = undefined;
   const told = [
     `tab: ${tab.id}`,
-    `url: ${page.url()}`,
+    `url: ${addressOf(page)}`,
     ...(title === "" ? [] : [`title: ${title}`]),
     ...(dialog === undefined ? [] : [`dialog: ${dialog}`]),
     ...tab.news(),
@@ -20,8 +20,13 @@ export async function pageResult(tab: Tab, lines: readonly string[]): Promise<To
   ];
   const files = downloads.splice(0).map((path) => `Downloaded to ${path}.`);
   const text = [wrapped(told.join("\n"), page.url()), ...files].join("\n");
-  return textResult(text, { tab: tab.id, url: page.url(), ...EXTERNAL });
+  return textResult(text, { tab: tab.id, url: addressOf(page), ...EXTERNAL });
 }
+
+/** A page may give itself an address of megabytes. */
+export const addressOf = (page: Page): string => shorten(page.url(), MOST_ADDRESS);
+const MOST_ADDRESS = 500;
+const MOST_TITLE = 200;
 
 /** Milliseconds for a page to tell its title; one that is busy has none. */
 const TITLE_MS = 2000;
@@ -31,7 +36,7 @@ export async function titleOf(page: Page): Promise<string> {
   const late = Promise.withResolvers<string>();
   const timer = setTimeout(() => late.resolve(""), TITLE_MS);
   try {
-    return await Promise.race([title, late.promise]);
+    return shorten(await Promise.race([title, late.promise]), MOST_TITLE);
   } finally {
     clearTimeout(timer);
   }

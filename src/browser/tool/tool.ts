@@ -4,7 +4,7 @@ import { defineTool, errorResult } from "../../tools/define.ts";
 import { toolSchema } from "../../tools/schema.ts";
 import type { Browsers } from "../browsers.ts";
 import type { Actions, Call } from "./call.ts";
-import { reasonOf } from "./failures.ts";
+import { failureOf } from "./failures.ts";
 import { type Action, browserInput, type BrowserInput, flattened, shownInput } from "./input.ts";
 import { LIFE } from "./life.ts";
 import { LOOKING } from "./look/looking.ts";
@@ -39,7 +39,7 @@ const browserTool = (browsers: Browsers, files: FileBackend): Tool =>
         return await untilAborted(run({ input, context, session, browsers, files }), context.signal);
       } catch (error) {
         context.signal.throwIfAborted();
-        return errorResult(reasonOf(error));
+        return failureOf(error);
       }
     },
   });

@@ -42,7 +42,7 @@ export async function addJob(gateway: GatewayUnderTest, wanted: WantedJob): Prom
 }
 
 /** Slots of a repeated job that passed before it was there do not count. */
-function firstAfter(createdAtMs: number, { first, everyMs }: Pick<WantedJob, "first" | "everyMs">): number {
+function firstAfter(createdAtMs: number, { first, everyMs }: { first: number; everyMs: number | undefined }): number {
   if (everyMs === undefined || createdAtMs < first) return first;
   return first + (Math.floor((createdAtMs - first) / everyMs) + 1) * everyMs;
 }

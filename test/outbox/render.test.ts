@@ -94,6 +94,12 @@ describe("a long text", () => {
   const program = (code: string) => new URL(`data:text/javascript,${encodeURIComponent(code)}`);
   const answering = `import { parentPort } from "node:worker_threads"; parentPort.on("message", ({ markdown }) => `;
 
+  it("is rendered though the thread has to wait for the processor", async () => {
+    const waiting = `${answering} { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500); parentPort.postMessage([markdown]); })`;
+    const thread = new RenderThread(program(waiting), { jobMs: 1000, idleMs: 10 });
+    expect(await thread.render(job)).toEqual(["hi"]);
+  });
+
   it.each([
     [
       "takes too long",

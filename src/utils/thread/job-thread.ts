@@ -9,12 +9,22 @@ export interface JobFailure {
 
 /** What the thread may take: a job that needs more is not worth it. */
 export interface ThreadLimits {
-  /** Milliseconds for one job. */
+  /** Milliseconds of the processor for one job. On a machine that has other work a job may last several times as long. */
   readonly jobMs: number;
   /** Milliseconds without a job after which the thread ends. */
   readonly idleMs: number;
   /** Megabytes of its heap, for what lasts and for what is new. */
   readonly heapMb: { readonly old: number; readonly young: number };
+}
+
+/** How many times as long as its time of the processor a job may last. */
+const MOST_TIMES = 6;
+const LEAST_LOOK_MS = 20;
+
+/** What all threads of this process have used. */
+function processorMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
 }
 
 /**
@@ -49,16 +59,29 @@ export class JobThread<Job, Result> {
     const giveUp = (failed: string) => resolve({ failed });
     const onError = (error: unknown) => giveUp(errorText(error));
     const onExit = () => giveUp("the thread has ended");
-    const timer = setTimeout(() => {
+    const stop = this.#limit(() => {
       giveUp(`it takes longer than ${this.#limits.jobMs} ms`);
       this.#end();
-    }, this.#limits.jobMs);
+    });
     worker.once("message", resolve).once("error", onError).once("exit", onExit).ref();
     worker.postMessage(job);
     return promise.finally(() => {
-      clearTimeout(timer);
+      stop();
       worker.off("message", resolve).off("error", onError).off("exit", onExit);
     });
+  }
+
+  /** Calls when the process has used a job's time since now, or the job has lasted for many times as long. */
+  #limit(exceeded: () => void): () => void {
+    const { jobMs } = this.#limits;
+    const [begun, used] = [performance.now(), processorMs()];
+    const look = () => {
+      const left = jobMs - (processorMs() - used);
+      if (left <= 0 || performance.now() - begun > MOST_TIMES * jobMs) exceeded();
+      else timer = setTimeout(look, Math.max(LEAST_LOOK_MS, left));
+    };
+    let timer = setTimeout(look, jobMs);
+    return () => clearTimeout(timer);
   }
 
   #start(): Worker {

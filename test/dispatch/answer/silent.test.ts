@@ -49,7 +49,8 @@ describe("a model whose server may not separate its thoughts from its text", () 
     }));
 
   it("shows no block of its first text that turns out to be a thought, in no conversation", async () => {
-    fixture.model.answer(() => ({ text: `${"A secret plan. ".repeat(9)}\n\n</think>\n\nAll done.` }));
+    const thought = Array.from({ length: 4 }, () => "A secret plan, of some words.").join("\n\n");
+    fixture.model.answer(() => ({ text: `${thought}\n\n</think>\n\nAll done.`, everyMs: 20 }));
     await boot.ask("one");
     await boot.ask("two", "2002");
     expect(fixture.platform.texts).toEqual(["All done.", "All done."]);

@@ -4,6 +4,8 @@ import { takenText } from "../../../providers/budget/texts.ts";
 import { originIn, type CommandAnswer, type CommandContext } from "../command.ts";
 
 const HOW = "To allow more until its time is over: /budget raise 2, /budget raise 50000 tokens, /budget raise 2 day.";
+/** Sums of amounts that large are not exact. */
+const MOST_RAISE = 1e12;
 const NONE = "No budget limits this conversation. The config sets limits in budgets.";
 
 /** Shows the budgets that limit a conversation, or raises one. */
@@ -31,7 +33,7 @@ const lineOf = (state: BudgetState): string => `${state.key} (${state.what}): ${
 /** `2`, `$2`, `2 day`, `50000 tokens`, `50000 tokens session`. */
 function wantedIn([amount = "", ...rest]: readonly string[]): WantedRaise | undefined {
   const figure = Number(amount.replace(/^\$/, "").replaceAll(",", ""));
-  if (amount === "" || !Number.isFinite(figure) || figure <= 0) return undefined;
+  if (amount === "" || !(figure > 0 && figure <= MOST_RAISE)) return undefined;
   const isTokens = /^tokens?$/i.test(rest[0] ?? "");
   const key = isTokens ? rest[1] : rest[0];
   if (rest.length > (isTokens ? 2 : 1)) return undefined;

@@ -3,7 +3,8 @@ import type { InboundMessage } from "../../types/chat/message.ts";
 import type { Principal } from "../../types/run/principal.ts";
 import type { AnswerFilter, EndedTurnRef, TurnEndPorts, TurnKind } from "../../types/run/turn-kind.ts";
 import type { Session } from "../../types/session.ts";
-import { commandCall } from "./command/command-call.ts";
+import { wrapUntrusted } from "../../utils/text/untrusted.ts";
+import { commandCall, withoutBlock } from "./command/command-call.ts";
 
 /** The name of the kind in messages. */
 export const CRON_KIND = "cron";
@@ -71,6 +72,12 @@ async function end({ message, outcome, text }: EndedTurnRef, session: Session, p
   if (content !== "")
     ports.note(cron.tell, {
       customType: "openclaw.cron",
-      content: `[Scheduled task "${cron.name}"] Unasked, you have said in this chat:\n\n${content}`,
+      content: `[Scheduled task "${cron.name}"] ${cron.command ? written(cron.name, content) : said(content)}`,
     });
 }
+
+const said = (content: string): string => `Unasked, you have said in this chat:\n\n${content}`;
+
+/** What a command writes may come from anywhere. */
+const written = (name: string, content: string): string =>
+  `Its command, and not you, has written to this chat:\n\n${wrapUntrusted(withoutBlock(content), { label: "Command", from: name })}`;

@@ -38,11 +38,11 @@ export async function addJob(gateway: GatewayUnderTest, wanted: WantedJob): Prom
       delivery: { mode: "announce", ...delivery },
     }),
   );
-  return { ...wanted, first: firstAfter(createdAtMs, { first, everyMs }), id };
+  return { ...wanted, first: firstAfter(createdAtMs, first, everyMs), id };
 }
 
 /** Slots of a repeated job that passed before it was there do not count. */
-function firstAfter(createdAtMs: number, { first, everyMs }: { first: number; everyMs: number | undefined }): number {
+function firstAfter(createdAtMs: number, first: number, everyMs: number | undefined): number {
   if (everyMs === undefined || createdAtMs < first) return first;
   return first + (Math.floor((createdAtMs - first) / everyMs) + 1) * everyMs;
 }

@@ -64,6 +64,11 @@ describe.concurrent("a scheduled command", () => {
       summary: expect.stringMatching(/^depth is 7\n/),
     });
     expectShape("CronJob", await call(gateway, "cron.get", { id }));
+    world.telegram.say("what was that?");
+    await vi.waitUntil(() => world.model.calls.length === 2, PATIENCE);
+    expect(JSON.stringify(world.model.calls[1]?.messages)).toMatch(
+      /command, and not you, has written[^]*EXTERNAL_UNTRUSTED_CONTENT[^]*depth is 7/,
+    );
     const why = await home.run(["why", String(Object(run).runId)]);
     expect(why.stdout).toMatch(/exec/);
   });

@@ -6,7 +6,7 @@ import { isFields } from "../../../utils/fields.ts";
 import { whatOf } from "../list.ts";
 import { inWordsOfToday } from "./old-words.ts";
 import { payloadShape, word } from "./payload-shape.ts";
-import { scheduleShape } from "./schedule-shape.ts";
+import { scheduleShape, withTimes } from "./schedule-shape.ts";
 
 /** What a job is read with. */
 export interface ReadingPorts {
@@ -63,37 +63,35 @@ const pacing = z
 
 const TARGET = /^(?:main|isolated|session:\P{Cc}{1,300})$/u;
 
-function wishShape(ports: ReadingPorts) {
-  return z.object({
-    name: z.string().trim().min(1).max(200).optional(),
-    displayName: z.string().max(200).optional(),
-    description: z.string().max(2000).optional(),
-    enabled: z.boolean().default(true),
-    pacing: pacing.optional(),
-    deleteAfterRun: z.boolean().optional(),
-    missed: z.enum(["skip", "once", "all"]).optional(),
-    graceSeconds: z
-      .int()
-      .min(0)
-      .max(7 * DAY_SECONDS)
-      .optional(),
-    agentId: word.optional(),
-    sessionKey: word
-      .regex(/^\P{Cc}+$/u, "has control characters")
-      .transform(sessionKey)
-      .optional(),
-    sessionTarget: z.string().optional(),
-    wakeMode: z.enum(["now", "next-heartbeat"]).default("now"),
-    schedule: scheduleShape(ports),
-    payload: payloadShape,
-    delivery: delivery.optional(),
-    failureAlert: z.union([z.literal(false), alert]).optional(),
-    declarationKey: word.max(200).optional(),
-    owner: z
-      .object({ agentId: z.string().optional(), sessionKey: z.string().optional(), accountId: z.string().optional() })
-      .optional(),
-  });
-}
+const wishShape = z.object({
+  name: z.string().trim().min(1).max(200).optional(),
+  displayName: z.string().max(200).optional(),
+  description: z.string().max(2000).optional(),
+  enabled: z.boolean().default(true),
+  pacing: pacing.optional(),
+  deleteAfterRun: z.boolean().optional(),
+  missed: z.enum(["skip", "once", "all"]).optional(),
+  graceSeconds: z
+    .int()
+    .min(0)
+    .max(7 * DAY_SECONDS)
+    .optional(),
+  agentId: word.optional(),
+  sessionKey: word
+    .regex(/^\P{Cc}+$/u, "has control characters")
+    .transform(sessionKey)
+    .optional(),
+  sessionTarget: z.string().optional(),
+  wakeMode: z.enum(["now", "next-heartbeat"]).default("now"),
+  schedule: scheduleShape,
+  payload: payloadShape,
+  delivery: delivery.optional(),
+  failureAlert: z.union([z.literal(false), alert]).optional(),
+  declarationKey: word.max(200).optional(),
+  owner: z
+    .object({ agentId: z.string().optional(), sessionKey: z.string().optional(), accountId: z.string().optional() })
+    .optional(),
+});
 
 /** A job that cannot be: `path` names the field. */
 export interface BadJob {
@@ -110,7 +108,7 @@ export function readJob(given: unknown, ports: ReadingPorts): CronWish | BadJob 
   const fields = inWordsOfToday(withoutNulls(given), ports.webhook);
   const unknown = notBuilt(fields);
   if (unknown !== undefined) return { problem: unknown };
-  const read = wishShape(ports).safeParse(fields);
+  const read = wishShape.safeParse({ ...fields, schedule: withTimes(fields["schedule"], ports) });
   if (!read.success) {
     const [issue] = read.error.issues;
     const place = issue?.path.join(".") ?? "";
@@ -131,7 +129,7 @@ function notBuilt(fields: Readonly<Record<string, unknown>>): string | undefined
   return undefined;
 }
 
-function complete(read: z.output<ReturnType<typeof wishShape>>): CronWish | BadJob {
+function complete(read: z.output<typeof wishShape>): CronWish | BadJob {
   const {
     payload: what,
     sessionTarget = what.kind === "systemEvent" ? "main" : "isolated",
@@ -152,7 +150,7 @@ function complete(read: z.output<ReturnType<typeof wishShape>>): CronWish | BadJ
   return { ...announced, ...read, sessionTarget: target, name: name ?? nameOf(what) };
 }
 
-function unfitIn({ schedule, pacing: pace, payload }: z.output<ReturnType<typeof wishShape>>): string | undefined {
+function unfitIn({ schedule, pacing: pace, payload }: z.output<typeof wishShape>): string | undefined {
   if (pace && schedule.kind !== "every" && schedule.kind !== "cron")
     return `pacing: a job of the kind ${schedule.kind} has no next time`;
   return schedule.kind === "stream" && payload.kind === "command"

@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { makes } from "../../../utils/config.ts";
 import { readDuration } from "../../../utils/time/duration.ts";
+import { isFields } from "../../../utils/fields.ts";
+import { errorText } from "../../../utils/text/error-text.ts";
 import { readTime } from "../local-time.ts";
 import { slotTimes } from "../times.ts";
 import { argument, word } from "./payload-shape.ts";
@@ -54,51 +56,60 @@ const duration = z.union([
 /** A shorter interval would begin before the run of the last one has answered. */
 const LEAST_EVERY_MS = 1000;
 
-export function scheduleShape({ now, timezone }: ReadingTimes) {
-  const at = z.string().transform((text, context) => {
-    const ms = /^\d[\dhmsd.]*$/.test(text.trim()) ? readDuration(text) : undefined;
+const at = z.string().transform((text, context) => {
+  try {
+    return new Date(readTime(text, "UTC")).toISOString();
+  } catch (error) {
+    context.addIssue({ code: "custom", message: errorText(error), input: text });
+    return z.NEVER;
+  }
+});
+
+const every = z
+  .strictObject({ kind: z.literal("every"), everyMs: duration, anchorMs: z.int().min(0) })
+  .refine(({ everyMs }) => everyMs >= LEAST_EVERY_MS, {
+    path: ["everyMs"],
+    message: "the shortest interval is a second",
+  });
+
+const cron = z
+  .strictObject({
+    kind: z.literal("cron"),
+    expr: word,
+    tz: zone,
+    staggerMs: z
+      .int()
+      .min(0)
+      .max(DAY_SECONDS * 1000)
+      .optional(),
+  })
+  .superRefine((schedule, context) => {
     try {
-      return new Date(ms === undefined ? readTime(text, "UTC") : now + ms).toISOString();
+      const times = slotTimes({ ...schedule, kind: "cron" } as const, "check");
+      if (times.next(0) === undefined) throw new Error(`"${schedule.expr}" never occurs`);
     } catch (error) {
-      context.addIssue({
-        code: "custom",
-        message: error instanceof Error ? error.message : String(error),
-        input: text,
-      });
-      return z.NEVER;
+      context.addIssue({ code: "custom", message: errorText(error), path: ["expr"], input: schedule.expr });
     }
   });
-  return z.discriminatedUnion("kind", [
-    z
-      .strictObject({ kind: z.literal("at"), at, tz: zone.optional() })
-      .transform(({ kind, at: time }) => ({ kind, at: time })),
-    z
-      .strictObject({ kind: z.literal("every"), everyMs: duration, anchorMs: z.int().min(0).default(now) })
-      .refine(({ everyMs }) => everyMs >= LEAST_EVERY_MS, {
-        path: ["everyMs"],
-        message: "the shortest interval is a second",
-      }),
-    z
-      .strictObject({
-        kind: z.literal("cron"),
-        expr: word,
-        tz: zone.default(timezone),
-        staggerMs: z
-          .int()
-          .min(0)
-          .max(DAY_SECONDS * 1000)
-          .optional(),
-      })
-      .superRefine((schedule, context) => {
-        try {
-          const times = slotTimes({ ...schedule, kind: "cron" } as const, "check");
-          if (times.next(now) === undefined) throw new Error(`"${schedule.expr}" never occurs`);
-        } catch (error) {
-          const message = error instanceof Error ? error.message : String(error);
-          context.addIssue({ code: "custom", message, path: ["expr"], input: schedule.expr });
-        }
-      }),
-    onExit,
-    stream,
-  ]);
+
+/** A schedule after `withTimes`. Made once: it takes longer to make than to read thousands of jobs. */
+export const scheduleShape = z.discriminatedUnion("kind", [
+  z
+    .strictObject({ kind: z.literal("at"), at, tz: zone.optional() })
+    .transform(({ kind, at: time }) => ({ kind, at: time })),
+  every,
+  cron,
+  onExit,
+  stream,
+]);
+
+/** A schedule with what it leaves to the present: a time from now on, the begin of an interval, the zone. */
+export function withTimes(given: unknown, { now, timezone }: ReadingTimes): unknown {
+  if (!isFields(given)) return given;
+  if (given["kind"] === "every") return { ...given, anchorMs: given["anchorMs"] ?? now };
+  if (given["kind"] === "cron") return { ...given, tz: given["tz"] ?? timezone };
+  const { at: time } = given;
+  const isSpan = given["kind"] === "at" && typeof time === "string" && /^\d[\dhmsd.]*$/.test(time.trim());
+  const ms = isSpan ? readDuration(time) : undefined;
+  return ms === undefined ? given : { ...given, at: new Date(now + ms).toISOString() };
 }

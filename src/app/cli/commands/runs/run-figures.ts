@@ -13,6 +13,8 @@ export function showMs(ms: number): string {
 
 /** The model that answered, and the one that was asked for when it is another. */
 export function answeredBy({ model, candidates }: ShownReceipt): string {
+  // No model was to be asked.
+  if (model.provider === "none") return "none";
   const [first] = candidates ?? [];
   const asked = first && modelName(first);
   return asked === undefined || asked === modelName(model) ? modelName(model) : `${modelName(model)} (for ${asked})`;

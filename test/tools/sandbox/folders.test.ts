@@ -22,7 +22,7 @@ function ground() {
   };
   const left = async (prune: { idleHours: number; maxAgeDays: number }) => {
     await pruneFolders(workspaceRoot, prune, NOW);
-    return (await listFolders(workspaceRoot)).map(({ session }) => session).toSorted();
+    return (await listFolders(workspaceRoot)).map(({ session = "" }) => session).toSorted((a, b) => a.localeCompare(b));
   };
   return { root, workspaceRoot, make, left };
 }

@@ -342,6 +342,40 @@ describe("whatever the config says", () => {
     );
   });
 
+  it("the tools that a model is given are those that the explanation allows, for each model", () => {
+    fc.assert(
+      fc.property(rules, fc.option(rules, { nil: undefined }), subject, (global, agent, who) => {
+        const tools = {
+          global: { key: "tools", ...global },
+          ...(agent && { agent: { key: "a", ...agent } }),
+          workspaceOnly: true,
+        };
+        const { hasOwnerRights, isSandboxed = false, senders, depth, chatRules, inherited } = who;
+        const acting: Acting = {
+          principal: hasOwnerRights ? OPERATOR : { kind: "sender", id: "x" },
+          sessionKey: sessionKey("s"),
+          senders,
+          depth,
+          ...(chatRules && { chatRules }),
+          ...(inherited && { inherited }),
+        };
+        const settings = agentSettings("/w", { tools });
+        const host = hostBackends({ settings, rights: "owner", deniedPaths: [] });
+        const scene = { ...host, agent: { ...settings, id: agentId("main") }, acting, isSandboxed };
+        const set = toolsFor([...backendTools(noRules), contribution("cron")], scene, unexpected);
+        for (const model of [
+          { provider: "a", id: "m" },
+          { provider: "b", id: "m" },
+        ]) {
+          const stages = stagesFor(tools, { ...who, model });
+          const explained = [...ALL, "cron"].filter((name) => explainTool({ name }, stages).isAllowed);
+          expect(set.on(model).map(({ name }) => name)).toEqual(explained);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   it("a name in any deny list of the run is gone", () => {
     fc.assert(
       fc.property(rules, rules, subject, (global, agent, who) => {

@@ -11,6 +11,7 @@ import type { BrowserConfig } from "./config.ts";
 import { GuardProxy } from "./guard/guard-proxy.ts";
 import type { HostRules } from "./guard/host-rules.ts";
 import { Downloads } from "./downloads.ts";
+import { forgetStored, storedIn } from "./stored.ts";
 import { Tabs } from "./tabs.ts";
 
 export type Playwright = Pick<typeof PlaywrightModule, "chromium">;
@@ -25,6 +26,8 @@ export interface BrowserPorts {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly log: Log;
+  /** Bytes that the pages of a profile may store; 2 GB when unset. */
+  readonly mostStored?: number;
   /** The library that drives the browser; fetched when it is not there. Rejects with `OpenClawError`. */
   load(signal: AbortSignal): Promise<Playwright>;
 }
@@ -37,6 +40,9 @@ export interface OpenBrowser {
 }
 
 const START_MS = 30_000;
+const MOST_STORED = 2 * 1024 ** 3;
+/** Milliseconds between two looks at what pages have stored. */
+const LOOK_MS = 5000;
 /** Milliseconds without a call after which a browser is closed. */
 const IDLE_MS = 10 * 60_000;
 /** So many failed starts and crashes in so many milliseconds stop further starts for the rest of that time. */
@@ -73,6 +79,9 @@ export class ProfileSession {
   #isClosing = false;
   #failures: number[] = [];
   #forgetIdle: (() => void) | undefined;
+  #forgetLook: (() => void) | undefined;
+  /** Removes what pages have stored: no browser starts meanwhile. */
+  #removing: Promise<void> | undefined;
 
   constructor(name: string, ports: BrowserPorts, rules: HostRules) {
     this.#name = name;
@@ -95,6 +104,7 @@ export class ProfileSession {
   /** Ends the browser and its connections. Never rejects. */
   async close(): Promise<void> {
     this.#forgetIdle?.();
+    this.#forgetLook?.();
     // A start that failed has left nothing to close.
     const open = this.#open ?? (await this.#opening?.catch(() => undefined));
     if (!open) return;
@@ -107,6 +117,8 @@ export class ProfileSession {
 
   async #start(signal: AbortSignal): Promise<OpenBrowser> {
     this.#checkBreaker();
+    // What went wrong with it is logged.
+    await this.#removing?.catch(() => undefined);
     const config = this.#ports.config();
     const program = await findBrowser(config.executablePath, this.#ports.env);
     if (program === undefined) throw new Error(NO_BROWSER);
@@ -142,6 +154,7 @@ export class ProfileSession {
     const downloads = new Downloads({ partial: this.#partial, kept: this.#ports.files });
     const open = { context, proxy, tabs: new Tabs(context, downloads) };
     this.#open = open;
+    this.#watchStored(open);
     context.once("close", () => {
       if (this.#isClosing || this.#open !== open) return;
       this.#failures.push(this.#ports.clock.now());
@@ -149,6 +162,23 @@ export class ProfileSession {
       background("end of the browser", this.#ended(open), this.#ports.log);
     });
     return open;
+  }
+
+  /** The browser itself limits each site, but not all of them together. */
+  #watchStored(open: OpenBrowser): void {
+    this.#forgetLook = this.#ports.clock.after(LOOK_MS, () => {
+      if (this.#open === open) background("look at a browser's files", this.#lookAtStored(open), this.#ports.log);
+    });
+  }
+
+  async #lookAtStored(open: OpenBrowser): Promise<void> {
+    const { profiles, log, mostStored = MOST_STORED } = this.#ports;
+    const profile = join(profiles, this.#name);
+    const bytes = await storedIn(profile);
+    if (bytes <= mostStored) return this.#watchStored(open);
+    log.warn("a browser was ended: its pages stored too much, which is removed", { profile: this.#name, bytes });
+    this.#removing = this.close().then(() => forgetStored(profile));
+    await this.#removing.finally(() => (this.#removing = undefined));
   }
 
   async #ended(open: OpenBrowser): Promise<void> {

@@ -26,7 +26,7 @@ export interface BrowserKit {
   browsers: Browsers;
   tool: Tool;
   /** Other browsers, with these keys of the config. */
-  opened(more?: object, resolve?: Resolve): void;
+  opened(more?: object, resolve?: Resolve, mostStored?: number): void;
   call(input: object, context?: ReturnType<typeof toolContext>): Promise<ToolResult>;
   said(input: object): Promise<string>;
   /** The ref of the first line of a snapshot that fits. */
@@ -48,7 +48,7 @@ export async function openBrowserKit(): Promise<BrowserKit> {
     workspace,
     site,
     ...first,
-    opened: (more = {}, resolve) => void Object.assign(kit, madeIn(dir, more, resolve)),
+    opened: (more = {}, resolve, mostStored) => void Object.assign(kit, madeIn(dir, more, resolve, mostStored)),
     call: (input, context = toolContext(workspace)) => runTool(kit.tool, input, context),
     said: async (input) => textOf(await kit.call(input)),
     async refOf(fits) {
@@ -69,7 +69,12 @@ export async function openBrowserKit(): Promise<BrowserKit> {
   return kit;
 }
 
-function madeIn(dir: string, more: object, resolve?: Resolve): Pick<BrowserKit, "browsers"> & { tool: Tool } {
+function madeIn(
+  dir: string,
+  more: object,
+  resolve?: Resolve,
+  mostStored?: number,
+): Pick<BrowserKit, "browsers"> & { tool: Tool } {
   const config = browserConfig.parse({
     enabled: true,
     executablePath: CHROMIUM,
@@ -86,6 +91,7 @@ function madeIn(dir: string, more: object, resolve?: Resolve): Pick<BrowserKit, 
     clock: systemClock,
     log: silent,
     load: async () => ({ chromium }),
+    ...(mostStored !== undefined && { mostStored }),
   };
   const browsers = new Browsers(ports, resolve);
   const agent = { id: agentId("main"), ...agentSettings(join(dir, "workspace")) };

@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { storedIn } from "../../src/browser/stored.ts";
 import { hasChromium } from "../kit/page/chromium.ts";
 import { PATIENCE_MS } from "../kit/gateway/process.ts";
 import { textOf } from "../kit/tools.ts";
@@ -143,6 +144,21 @@ describe.runIf(hasChromium)("what a page does by itself, in Chromium", () => {
     const partial = join(kit.dir, "profiles", "openclaw.downloads");
     await expect.poll(() => (existsSync(partial) ? readdirSync(partial) : []), SOON).toEqual([]);
   }, 120_000);
+
+  it("fills no disk with what it stores: the browser is ended, and that is removed", async () => {
+    await kit.browsers.close();
+    kit.opened({}, undefined, 30 << 20);
+    kit.site.show(
+      "/store",
+      `<script>(async () => { const cache = await caches.open("x");
+        for (let at = 0; ; at += 1) await cache.put("/" + at, new Response(new Blob([new Uint8Array(4 << 20)]))); })()</script>`,
+    );
+    await open("/store");
+    await expect.poll(() => kit.browsers.session().running, SOON).toBeUndefined();
+    const profile = join(kit.dir, "profiles", "openclaw");
+    await expect.poll(() => storedIn(profile), SOON).toBe(0);
+    expect(await open("/orders")).toContain("/orders");
+  }, 60_000);
 
   it("is read as text, and the tool says what it works with", async () => {
     await open("/orders");

@@ -53,7 +53,7 @@ test("a damaged index is made again, and the search is answered", async () => {
   expect(paths(await search("greenhouse"))).toEqual(["MEMORY.md"]);
 });
 
-test("MEMORY.md is neither found nor read in a group", async () => {
+test("MEMORY.md is neither found nor read in a group or by a webhook", async () => {
   const dir = folder();
   note(dir, "MEMORY.md", "The salary is secret.\n");
   note(dir, "memory/2026-01-05.md", "The salary talk is on Monday.\n");
@@ -63,6 +63,11 @@ test("MEMORY.md is neither found nor read in a group", async () => {
   expect(paths(await search("salary")).toSorted()).toEqual(["MEMORY.md", "memory/2026-01-05.md"]);
   expect(paths(await search("salary", group))).toEqual(["memory/2026-01-05.md"]);
   await expect(call("memory_get", { path: "MEMORY.md" }, group)).rejects.toThrow("private");
+  const automation = { kind: "automation", id: "hook:mail", setUpBy: "owner" } as const;
+  const webhook = { acting: { ...acting, principal: automation } };
+  expect(paths(await search("salary", webhook))).toEqual(["memory/2026-01-05.md"]);
+  const job = { acting: { ...acting, principal: { ...automation, id: "cron:1" } } };
+  expect(paths(await search("salary", job))).toHaveLength(2);
 });
 
 test("only notes are read: no link, no file elsewhere", async () => {

@@ -15,9 +15,9 @@ gateways of this family know and this one does not support yet is a warning. \`o
 starts such a program without a shell and gives it 5 seconds; its output without the last line break is the secret. References are resolved
 once, when the file is read. A reference that cannot be resolved stops the start, except below \`enabled: false\`.
 
-**Changes while the gateway runs.** \`messages\`, \`session\`, \`agents\`, \`tools\`, \`commands\`, \`models\`, \`skills\`, \`hooks\`, \`logging.level\` and
-\`logging.consoleLevel\` apply from the next message on. A change below \`channels.<name>\` restarts that channel. Every other change waits for
-a restart, and the log names it. An invalid file changes nothing.
+**Changes while the gateway runs.** \`messages\`, \`session\`, \`agents\`, \`bindings\`, \`broadcast\`, \`tools\`, \`commands\`, \`models\`, \`auth\`,
+\`budgets\`, \`memory\`, \`audio\`, \`skills\`, \`plugins\`, \`retention\`, \`hooks\`, \`logging.level\` and \`logging.consoleLevel\` apply from the next message
+on. A change below \`channels.<name>\` restarts that channel. Every other change waits for a restart, and the log names it. An invalid file changes nothing.
 
 `;
 

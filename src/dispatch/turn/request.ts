@@ -12,6 +12,7 @@ import type { AgentSettings } from "../../types/settings.ts";
 import type { ApprovalDesk } from "../../types/run/tool.ts";
 import type { DispatchPorts, QueuedTurn } from "../ports.ts";
 import { sceneOf } from "./acting.ts";
+import { addressed } from "./addressed.ts";
 import type { PreparedTurn } from "./prepared-turn.ts";
 
 /** Starts the run of a prepared turn. */
@@ -98,8 +99,10 @@ const keepingIn = (session: Session): NonNullable<RunRequest["untrusted"]> => ({
 });
 
 /** Whether none but owners read what is said: also not later, in the same session. */
-const isPrivate = ({ acting }: Pick<PreparedTurn, "acting">, { entry }: Pick<Session, "entry">): boolean =>
-  isOwnersAlone(acting) && entry.heardGuests !== true;
+const isPrivate = (
+  { acting, message }: Pick<PreparedTurn, "acting" | "message">,
+  { entry }: Pick<Session, "entry">,
+): boolean => isOwnersAlone(acting) && entry.heardGuests !== true && addressed(message)?.from.chat.kind !== "group";
 
 /** The one call that answers the turn; else the context engine of the models that do. */
 function howFor(

@@ -33,12 +33,15 @@ const GROUP = /:(?:group|channel):/;
 export const isOfGroup = ({ sessionKey, root }: Pick<Acting, "sessionKey" | "root">): boolean =>
   [sessionKey, root].some((key) => key !== undefined && GROUP.test(key));
 
+/** The text of a webhook is often a stranger's, whoever set it up. */
+const isWebhook = ({ kind, id }: Principal): boolean => kind === "automation" && id.startsWith("hook:");
+
 /**
  * Whether only owners read what the turn says: an owner talks alone with the agent, or somebody whom an owner set to work does. The
  * private notes are for such turns alone.
  */
 export const isOwnersAlone = (acting: Pick<Acting, "principal" | "sessionKey" | "root">): boolean =>
-  hasOwnerRights(acting.principal) && !isOfGroup(acting);
+  hasOwnerRights(acting.principal) && !isWebhook(acting.principal) && !isOfGroup(acting);
 
 /** A principal as a receipt has it. */
 interface ShownPrincipal {

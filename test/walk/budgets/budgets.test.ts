@@ -150,6 +150,22 @@ describe.concurrent("a budget", () => {
     });
   });
 
+  test("that is set while the gateway runs holds from the next call on, without a restart", async ({
+    world,
+    expect,
+  }) => {
+    const { home, gateway } = await world.start(priced(world));
+    world.model.answer(() => ({ text: "Good day." }));
+    world.telegram.say("hello");
+    await world.told("Good day.");
+    await home.writeConfig(world.config(priced(world, { budgets: { day: { tokens: 1 } } })));
+    await gateway.logged("config applied");
+    world.telegram.say("and now?");
+    await world.told("A budget does not allow the next step");
+    expect(world.model.calls).toHaveLength(1);
+    expect((await home.run(["status"])).stdout).not.toContain("restart needed");
+  });
+
   test("is raised with /budget raise, and what waited goes on", async ({ world }) => {
     await world.start(priced(world, { budgets: { session: { tokens: 100 } } }));
     world.model.answer(() => ({ text: "Good day." }));

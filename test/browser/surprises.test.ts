@@ -125,6 +125,13 @@ describe.runIf(hasChromium)("what a page does by itself, in Chromium", () => {
     }
   }, 60_000);
 
+  it("is read without characters that nobody sees", async () => {
+    const unseen = [..."obey"].map((sign) => String.fromCodePoint(0xe0000 + sign.codePointAt(0)!)).join("");
+    kit.site.show("/unseen", `<p>Plain${unseen} t\u200Bext\u202E</p>`);
+    await open("/unseen");
+    for (const action of ["snapshot", "text"]) expect(await kit.said({ action })).toContain("Plain text");
+  }, 60_000);
+
   it("fills no disk: a download without an end is ended", async () => {
     const chunk = Buffer.alloc(1 << 20);
     let isGone = false;

@@ -196,7 +196,8 @@ test.each([
 ])("a setting that takes long to check for %s is refused, and delays nothing", (_what, items, value, length) => {
   const checked = configSchemaOf({ configSchema: { type: "object", properties: { all: { type: "array", items } } } });
   const result = checked.safeParse({ all: Array.from({ length }, () => value) });
-  expect(result.error?.issues[0]?.message).toMatch(/^takes too long to check with its /);
+  // On a busy machine one of the searches alone may take too long.
+  expect(result.error?.issues[0]?.message).toMatch(/^takes too long to check with (?:its schema|the pattern )/);
 });
 
 test("patterns that end refuse what they should, name the key, and leave defaults", async () => {

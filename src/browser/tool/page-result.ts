@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { textResult } from "../../tools/define.ts";
 import type { ToolResult } from "../../types/run/tool.ts";
+import { visibleText } from "../../utils/text/clean-text.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 import { wrapUntrusted } from "../../utils/text/untrusted.ts";
 import type { Tab } from "../tabs.ts";
@@ -44,6 +45,6 @@ export async function titleOf(page: Page): Promise<string> {
 
 export const EXTERNAL = { externalContent: { untrusted: true, source: "browser", provider: "browser", wrapped: true } };
 
-/** So that its closing marker is inside the default limit of a tool's result. */
+/** Without characters that nobody sees, and so that its closing marker is inside the default limit of a tool's result. */
 export const wrapped = (text: string, url: string): string =>
-  wrapUntrusted(shorten(text, 15_000), { label: "Browser", from: URL.parse(url)?.origin ?? url });
+  wrapUntrusted(shorten(visibleText(text), 15_000), { label: "Browser", from: URL.parse(url)?.origin ?? url });

@@ -27,7 +27,8 @@ test("a message for several agents becomes a turn in the session of each, and en
     [KEYS[1], "replied"],
   ]);
   expect(await boot.journal.messages.inboxRow(row.id)).toMatchObject({ outcome: { into: row.id + 1 } });
-  expect(fixture.platform.texts).toEqual(["echo: hello", "echo: hello"]);
+  // The outcome is recorded before the answer is sent.
+  await vi.waitFor(() => expect(fixture.platform.texts).toEqual(["echo: hello", "echo: hello"]), 5000);
 });
 
 test("a crash between the copies and the end of the message loses and doubles none", async () => {
@@ -53,5 +54,6 @@ test("a command is for the first agent, one that concerns each conversation for 
   await vi.waitFor(async () => expect(await outcomes(boot)).toHaveLength(5), 5000);
   await boot.tell("hello", "1", { options: { operator: true } });
   expect(await outcomes(boot)).toHaveLength(6);
-  expect(fixture.platform.texts.filter((text) => text.includes(`Session: ${KEYS[0]}`))).toHaveLength(1);
+  const shown = () => fixture.platform.texts.filter((text) => text.includes(`Session: ${KEYS[0]}`));
+  await vi.waitFor(() => expect(shown()).toHaveLength(1), 5000);
 });

@@ -13,6 +13,7 @@ import { ended, sentFor } from "../follow.ts";
 import type { CronEntry, CronJobs } from "./jobs.ts";
 import type { CronPorts } from "./ports.ts";
 import { failedRecord, queuedRecord, recordOf, skippedRecord } from "./record.ts";
+import { runView } from "./views.ts";
 import { Watches } from "./watch/watches.ts";
 
 /** The longest time until a change of the clock, or the end of a machine's sleep, is noticed. */
@@ -189,7 +190,7 @@ export class CronScheduler {
       ...(fromMs !== undefined && { from: new Date(fromMs).toISOString() }),
       why,
     });
-    this.#ports.publish({ ...run, action: "finished" });
+    this.#tellEnd(run);
   }
 
   async #begin(entry: CronEntry, underway: CronUnderway, { lateMs, event }: CronCause = {}): Promise<void> {
@@ -260,7 +261,7 @@ export class CronScheduler {
   async #record(id: string, underway: CronUnderway, run: CronRun): Promise<void> {
     const entry = this.#jobs.find(id);
     if (!entry) return;
-    const { log, rules, journal, publish } = this.#ports;
+    const { log, rules, journal } = this.#ports;
     const { job } = entry;
     const state: CronState =
       underway.isForced === true
@@ -275,8 +276,12 @@ export class CronScheduler {
     const fields = { job: id, name: job.name, status: run.status, delivery: run.deliveryStatus, error: run.error };
     if (run.status === "error") log.warn("scheduled job failed", fields);
     else log.info("scheduled job ended", fields);
-    publish({ ...run, action: "finished" });
+    this.#tellEnd(run);
     if (after.isAlert && alert) this.#keep("the alert of a scheduled job", this.#alert(job, run, after.state));
+  }
+
+  #tellEnd(run: CronRun): void {
+    this.#ports.publish(runView(run, this.#jobs.find(run.jobId)?.runsAtMs));
   }
 
   async #alert(job: CronJob, run: CronRun, state: CronState): Promise<void> {

@@ -3,6 +3,7 @@ import type { CronRun } from "../../../src/types/cron/run.ts";
 import type { Outcome } from "../../../src/types/journal.ts";
 import { openCronWorld, CRON_RULES, type CronBoot, type CronWorld } from "../../kit/automation/cron.ts";
 import { until } from "../../kit/until.ts";
+import { expectShape } from "../../server/shapes.ts";
 
 const START = Date.parse("2026-11-26T08:00:00Z");
 const MINUTE = 60_000;
@@ -328,6 +329,18 @@ describe("the scheduler", () => {
     const [run] = await pass(MINUTE, 1);
     expect(run).toMatchObject({ status: "error", error: "not delivered: the webhook answered 500" });
     expect(world.calls).toMatchObject([{ url: "https://example.org/hook", run: { status: "ok", summary: "done" } }]);
+  });
+
+  it("tells clients of starts and ends in the protocol's words", async () => {
+    world.outcome = () => ({ kind: "failed", why: "model_missing: no such model" });
+    const id = await add({ schedule: { kind: "every", everyMs: HOUR } });
+    await pass(HOUR, 1);
+    await until(() => world.events.some(({ action }) => action === "finished"));
+    const finished = world.events.find(({ action }) => action === "finished");
+    expectShape("CronRunLogEntry", finished);
+    expect(finished).toMatchObject({ jobId: id, errorReason: "model_not_found", nextRunAtMs: START + 2 * HOUR });
+    expect(world.events.map(({ action }) => action)).toEqual(["added", "started", "finished"]);
+    for (const { action, job } of world.events) if (action === "added") expectShape("CronJob", job);
   });
 
   it("takes the agent's word for a failure", async () => {

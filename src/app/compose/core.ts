@@ -112,7 +112,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     labelOf: (channel) => around.labelOf?.(channel),
     ...(around.onDiskFull && { onDiskFull: around.onDiskFull }),
     onDiskError,
-    tools: openTools(live, { received: journal.received, log, ...runs, ...commands }, own),
+    tools: openTools(live, { received: journal.received, log, ...runs, ...commands, ...prompting }, own),
     liveState: (key) => commands.runningIn(key),
     ...prompting.ports,
     statusLines: () => around.statusLines(),

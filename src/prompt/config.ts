@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { about, makes } from "../utils/config.ts";
+import { about, makes, secretField } from "../utils/config.ts";
 import { SKILL_LIMITS } from "./skills/skills.ts";
 
 const isTimezone = makes((timeZone) => new Intl.DateTimeFormat("en", { timeZone }));
@@ -126,6 +126,15 @@ export const skillsConfig = z.strictObject({
       z.string(),
       z.strictObject({
         enabled: z.boolean().default(true).meta(about("Enabled", "False removes the skill from the list.")),
+        env: z
+          .record(z.string(), secretField)
+          .prefault({})
+          .meta(
+            about(
+              "Variables",
+              "Variables for the commands of an owner's turn, from when it has read the skill's `SKILL.md` until it ends.",
+            ),
+          ),
       }),
     )
     .prefault({})

@@ -62,6 +62,7 @@ function configWith(canaries: Canaries, model: { url: string }) {
     },
     commands: { ownerAllowFrom: ["42"] },
     env: { vars: { ANY_NAME: canary("env.vars") } },
+    skills: { entries: { tidy: { env: { TIDY_KEY: canary("skills.env") } } } },
     audio: {
       transcription: { baseUrl: "http://127.0.0.1:1", model: "m", apiKey: canary("audio.transcription.apiKey") },
     },
@@ -194,6 +195,7 @@ test("no secret of the config leaves it, though a provider repeats them all", as
     "hooks.mappings.[].verify.secret",
     "hooks.gmail.pushToken",
     "hooks.internal.entries.*.env.*",
+    "skills.entries.*.env.*",
     "plugins.entries.*.env.*",
     "plugins.entries.*.apiKey",
     "env.vars.*",

@@ -12,6 +12,7 @@ import type { Processes } from "../../tools/process/processes.ts";
 import type { SandboxMachine } from "../../tools/sandbox/machine.ts";
 import { notingOrigins } from "../../tools/files/origins.ts";
 import { recordingNotes } from "../../tools/memory/recorded.ts";
+import { givingSkillVariables, type SkillVariablesOf } from "../../tools/skill-variables.ts";
 import { backendTools, toolsFor } from "../../tools/tools.ts";
 import type { DrawJobs } from "../../tools/media/draw-jobs.ts";
 import { mediaTools } from "../../tools/media/media-tools.ts";
@@ -46,16 +47,15 @@ interface ToolSources {
   readonly browsers?: Browsers;
   /** Keeps where the lines of notes come from; nothing is kept without it. */
   readonly noteChanges?: NoteChanges;
+  /** No skill has variables of its own without it. */
+  readonly skillVariables?: SkillVariablesOf;
   /** Keeps which files others may have written; nothing is kept without it. */
   readonly fileOrigins?: FileOrigins;
 }
 
 /** The tools of any run. A chat is given when the run answers one. */
-export function openTools(
-  live: Live,
-  { allowances, received, log, processes, drawings, machine, mcp, browsers, noteChanges, fileOrigins }: ToolSources,
-  ofChats: readonly ToolContribution[],
-) {
+export function openTools(live: Live, sources: ToolSources, ofChats: readonly ToolContribution[]) {
+  const { received, log, drawings, machine, mcp, browsers } = sources;
   const ofBrowser = (): readonly ToolContribution[] => (browsers ? browserTools(browsers) : []);
   const media = mediaTools({
     web: () => live.config.tools.web.fetch,
@@ -63,10 +63,7 @@ export function openTools(
     keep: keepInWorkspace,
     jobs: drawings,
   });
-  const ofBackends = backendTools(allowances.rules, processes);
-  const noting = noteChanges ? recordingNotes(ofBackends, noteChanges) : ofBackends;
-  const files = fileOrigins ? notingOrigins(noting, fileOrigins) : noting;
-  const own = [...files, ...webToolsOf(live), ...media];
+  const own = [...filesAndCommands(sources), ...webToolsOf(live), ...media];
   const gatewayTools = [...own, ...ofChats];
   const warn = (message: string, facts: Readonly<Record<string, unknown>>) => log.warn(message, facts);
   const broken = (tool: string, error: unknown) => log.error("tool left out of a run", { tool, error });
@@ -106,6 +103,14 @@ function filePlaces(live: Live) {
 }
 
 type FilePlaces = Pick<HostOptions, "deniedPaths" | "readablePaths">;
+
+function filesAndCommands(sources: ToolSources): readonly ToolContribution[] {
+  const { allowances, processes, noteChanges, fileOrigins, skillVariables } = sources;
+  const ofBackends = backendTools(allowances.rules, processes);
+  const noting = noteChanges ? recordingNotes(ofBackends, noteChanges) : ofBackends;
+  const marking = fileOrigins ? notingOrigins(noting, fileOrigins) : noting;
+  return skillVariables ? givingSkillVariables(marking, skillVariables) : marking;
+}
 
 function guestRules(
   own: AgentSettings,

@@ -108,7 +108,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     log,
     ...portsOf(around),
     onDiskError,
-    tools: openTools(live, { received: journal.received, log, ...runs, ...commands }, own),
+    tools: openTools(live, { received: journal.received, log, ...runs, ...commands, ...prompting }, own),
     liveState: (key) => commands.runningIn(key),
     ...prompting.ports,
     ...programPorts(live, journal, { ...around, ...commands, subagents: others.subagents }),

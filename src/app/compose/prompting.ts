@@ -22,6 +22,7 @@ import type { SessionKey } from "../../types/ids.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { Log } from "../../types/log.ts";
 import type { Peer } from "../../types/chat/message.ts";
+import type { SkillVariablesOf } from "../../tools/skill-variables.ts";
 import type { Live } from "./live.ts";
 import { DOCS_PATH, MACHINE } from "./machine.ts";
 import { MadePrompts, promptOf, withParts } from "./made-prompts.ts";
@@ -32,6 +33,8 @@ export interface Prompting {
   readonly ports: Required<Pick<DispatchPorts, "systemPrompt" | "skillsOf">>;
   /** The commands of plugins and skills. */
   readonly commands: AddedCommands;
+  /** The variables that the config sets for skills. */
+  readonly skillVariables: SkillVariablesOf;
 }
 
 interface PromptingPorts {
@@ -52,6 +55,7 @@ export async function openPrompting(live: Live, { log, clock, hooks }: Prompting
       systemPrompt: createPrompting(live, skills, { clock, warn, hooks }),
       skillsOf: async (agent) => (await skills.of(agent)).forPeople,
     },
+    skillVariables: (id) => skills.variablesOf(id),
     commands: {
       get commands() {
         return contributions.commands;

@@ -1,6 +1,9 @@
 import { loadSkills, type LoadedSkills } from "../../prompt/skills/skills.ts";
+import type { SkillVariables } from "../../tools/skill-variables.ts";
+import type { AgentId } from "../../types/ids.ts";
 import type { RequestedSkill } from "../../types/run/skill.ts";
 import type { AgentSettings } from "../../types/settings.ts";
+import { own } from "../../utils/own.ts";
 import { shareCalls } from "../../utils/share-calls.ts";
 import type { Live } from "./live.ts";
 import { skillSources } from "./skill-sources.ts";
@@ -38,6 +41,19 @@ export class SkillCatalog {
       );
       this.#note(agent, loaded.forPeople);
       return loaded;
+    });
+  }
+
+  /** Those of an agent for which the config sets variables. Never rejects. */
+  async variablesOf(id: AgentId): Promise<readonly SkillVariables[]> {
+    const { entries } = this.#live.config.skills;
+    const agent = this.#live.agents.find((one) => one.id === id);
+    if (!agent || Object.values(entries).every(({ env }) => Object.keys(env).length === 0)) return [];
+    const { forModel, forPeople } = await this.of(agent);
+    const known = new Map([...forModel, ...forPeople].map(({ name, location }) => [location, name]));
+    return [...known].flatMap(([location, name]) => {
+      const env = own(entries, name)?.env ?? {};
+      return Object.keys(env).length === 0 ? [] : [{ location, env }];
     });
   }
 

@@ -27,7 +27,7 @@ describe("known keys without effect", () => {
       commands: { native: true },
       logging: { redactSensitive: "tools" },
       agents: { list: [{ id: "main", description: "mine" }] },
-      skills: { entries: { tidy: { env: { A: "b" } } } },
+      skills: { entries: { tidy: { apiKey: "b" } } },
       channels: {
         telegram: {
           ...TELEGRAM,
@@ -43,7 +43,7 @@ describe("known keys without effect", () => {
         "agents.list[0].description",
         "commands.native",
         "logging.redactSensitive",
-        "skills.entries.tidy.env",
+        "skills.entries.tidy.apiKey",
         "channels.telegram.name",
         "channels.telegram.groups.-100.agentId",
         "channels.telegram.streaming.progress",

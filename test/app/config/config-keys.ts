@@ -160,6 +160,11 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     ["agents.defaults.sandbox.sessionToolsVisibility", "agents.list.sandbox.sessionToolsVisibility"],
   ],
   [
+    "test/tools/skill-variables.test.ts",
+    "the variables of a skill are in the commands of a run from when it has read the skill, and in no other",
+    ["skills.entries.env"],
+  ],
+  [
     "test/mcp/hostile.test.ts",
     "a server gets the variables, arguments and folder of the config, and none of the gateway's own secrets",
     ["command", "args", "env", "cwd"].map((key) => `mcp.servers.${key}`),

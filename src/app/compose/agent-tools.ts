@@ -1,12 +1,9 @@
-import { join } from "node:path";
 import type { Browsers } from "../../browser/browsers.ts";
 import { browserTools } from "../../browser/tool/tool.ts";
 import type { McpServers } from "../../mcp/servers.ts";
-import { CREDENTIALS_FILE } from "../../providers/auth/credentials.ts";
 import type { Allowances } from "../../tools/exec/permission.ts";
 import { withSessionExec } from "../../tools/exec/elevation.ts";
 import type { GuestRules } from "../../tools/host/access.ts";
-import type { HostOptions } from "../../tools/host/host.ts";
 import { privateNotes } from "../../tools/host/prompt-files.ts";
 import type { Processes } from "../../tools/process/processes.ts";
 import type { SandboxMachine } from "../../tools/sandbox/machine.ts";
@@ -22,13 +19,12 @@ import { hasOwnerRights, type Acting } from "../../types/run/principal.ts";
 import type { ChatScene } from "../../types/chat/send.ts";
 import type { NoteChanges } from "../../types/memory/note-change.ts";
 import type { FileOrigins } from "../../types/memory/file-origins.ts";
-import { EXEC_APPROVALS_FILE } from "../../tools/exec/rules/document.ts";
 import type { Log } from "../../types/log.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { ToolContribution, ToolSet } from "../../types/run/tool.ts";
+import { filePlaces, readablePaths } from "./tools/file-places.ts";
 import type { Live } from "./live.ts";
 import { backendsOf } from "./sandbox/sandboxing.ts";
-import { packageRoot } from "../package-root.ts";
 import { keepInWorkspace } from "../../utils/files/keep-in-workspace.ts";
 
 interface ToolSources {
@@ -90,20 +86,6 @@ export function openTools(live: Live, sources: ToolSources, ofChats: readonly To
   };
 }
 
-/** Paths that file tools may not touch and may read besides the workspace, made again when the config or what plugins add changes. */
-function filePlaces(live: Live) {
-  let known: { readonly of: Live["config"]; readonly revision: number; readonly places: FilePlaces } | undefined;
-  return (): FilePlaces => {
-    const { config, contributions } = live;
-    if (known?.of === config && known.revision === contributions.revision) return known.places;
-    const places = { deniedPaths: deniedPaths(live), readablePaths: readablePaths(live) };
-    known = { of: config, revision: contributions.revision, places };
-    return places;
-  };
-}
-
-type FilePlaces = Pick<HostOptions, "deniedPaths" | "readablePaths">;
-
 function filesAndCommands(sources: ToolSources): readonly ToolContribution[] {
   const { allowances, processes, noteChanges, fileOrigins, skillVariables } = sources;
   const ofBackends = backendTools(allowances.rules, processes);
@@ -128,24 +110,3 @@ function guestRules(
 /** Whether the bundled hook that adds context files of subfolders is enabled. */
 const addsFilesOfFolders = ({ config }: Live): boolean =>
   config.hooks.internal.entries["bootstrap-extra-files"]?.enabled === true;
-
-/** Paths outside the workspace that the prompt refers to: received files, skills, docs. */
-function readablePaths({ paths, config, contributions }: Live): readonly string[] {
-  return [
-    paths.media,
-    paths.skills,
-    join(packageRoot, "skills"),
-    join(packageRoot, "docs"),
-    ...config.skills.load.extraDirs,
-    ...contributions.skillFolders,
-  ];
-}
-
-/** File tools never touch the gateway's own files. */
-export function deniedPaths({ paths, agents }: Live): readonly string[] {
-  const { configPath, credentials, stateSub, sessionsDir, hooks, logs } = paths;
-  const approvals = join(paths.stateDir, EXEC_APPROVALS_FILE);
-  const keys = agents.flatMap(({ agentDir }) => (agentDir === undefined ? [] : [join(agentDir, CREDENTIALS_FILE)]));
-  const own = [credentials, stateSub, sessionsDir, hooks, logs, join(paths.stateDir, "trash")];
-  return [approvals, configPath, `${configPath}.bak`, ...own, ...keys];
-}

@@ -16,7 +16,7 @@ import type { ToolContribution } from "../../types/run/tool.ts";
 import { own } from "../../utils/own.ts";
 import { accountOf } from "../accounts/accounts.ts";
 import { privateNotes } from "../../tools/host/prompt-files.ts";
-import { deniedPaths } from "./agent-tools.ts";
+import { deniedPaths } from "./tools/file-places.ts";
 import { blocksOf, deliverAndWait, peerOf, type OutgoingParts } from "./outgoing.ts";
 import type { Live } from "./live.ts";
 

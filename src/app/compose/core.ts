@@ -14,7 +14,7 @@ import type { MediaStore, PairingRequest } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
 import type { Sessions } from "../../types/session.ts";
-import { deniedPaths, openTools } from "./agent-tools.ts";
+import { openTools } from "./agent-tools.ts";
 import { openCommands } from "./processes/open-commands.ts";
 import { gatewayTools } from "./tools/gateway-tools.ts";
 import { journalOf } from "./open-journal.ts";
@@ -100,7 +100,6 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     sessions,
     outbox,
     media,
-    closedPaths: deniedPaths(live),
     ...runs.ports,
     models,
     budgets: models.budgets,

@@ -86,16 +86,17 @@ function upToDate() {
 const exists = (name) => fs.existsSync(path.join(root, name));
 const list = (name) => (exists(name) ? fs.readdirSync(path.join(root, name)) : []);
 
+/** Programs that the gateway starts in a thread or a process of their own, below src/ and without the ends of their names. */
+const programs =
+  "outbox/render ../extensions/memory-core/memory tools/web/page/page tools/media/pdf/pdf tools/host/command/terminal";
+
 function entryPoints() {
   const entries = {
     main: "src/app/main.ts",
     "plugin-trial": "src/app/plugins/trial-process.ts",
-    "render-program": "src/outbox/render-program.ts",
-    "memory-program": "extensions/memory-core/memory-program.ts",
-    "page-program": "src/tools/web/page/page-program.ts",
-    "pdf-program": "src/tools/media/pdf/pdf-program.ts",
-    "terminal-program": "src/tools/host/command/terminal-program.ts",
   };
+  for (const name of programs.split(" "))
+    entries[`${path.basename(name)}-program`] = path.join("src", `${name}-program.ts`);
   for (const file of list("src/api").filter((name) => name.endsWith(".ts"))) {
     const name = file.slice(0, -3);
     entries[name === "plugin-sdk" ? name : `plugin-sdk/${name}`] = `src/api/${file}`;

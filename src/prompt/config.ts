@@ -132,9 +132,13 @@ export const skillsConfig = z.strictObject({
           .meta(
             about(
               "Variables",
-              "Variables for the commands of an owner's turn, from when it has read the skill's `SKILL.md` until it ends.",
+              "Variables for the commands of an owner's turn, from when it has read the skill's `SKILL.md` until it ends. A skill " +
+                "that needs one of them in `requires.env` is offered.",
             ),
           ),
+        apiKey: secretField
+          .optional()
+          .meta(about("Key", "The same for the one variable that the skill names as `primaryEnv`.")),
       }),
     )
     .prefault({})

@@ -196,7 +196,11 @@ describe("skills", () => {
     expect((await loadSkills({ ...sources(), only: ["b"] })).forModel.map((entry) => entry.name)).toEqual(["b"]);
     const hidden = new Set(["b"]);
     expect((await loadSkills({ ...sources(), hidden })).forModel.map((entry) => entry.name)).not.toContain("b");
-    expect(await loadSkills({ ...sources(), only: ["b"], hidden })).toEqual({ forModel: [], forPeople: [] });
+    expect(await loadSkills({ ...sources(), only: ["b"], hidden })).toEqual({
+      forModel: [],
+      forPeople: [],
+      usable: [],
+    });
   });
 
   it("that are broken are reported and skipped", async () => {

@@ -62,7 +62,7 @@ function configWith(canaries: Canaries, model: { url: string }) {
     },
     commands: { ownerAllowFrom: ["42"] },
     env: { vars: { ANY_NAME: canary("env.vars") } },
-    skills: { entries: { tidy: { env: { TIDY_KEY: canary("skills.env") } } } },
+    skills: { entries: { tidy: { env: { TIDY_KEY: canary("skills.env") }, apiKey: canary("skills.apiKey") } } },
     audio: {
       transcription: { baseUrl: "http://127.0.0.1:1", model: "m", apiKey: canary("audio.transcription.apiKey") },
     },
@@ -196,6 +196,7 @@ test("no secret of the config leaves it, though a provider repeats them all", as
     "hooks.gmail.pushToken",
     "hooks.internal.entries.*.env.*",
     "skills.entries.*.env.*",
+    "skills.entries.*.apiKey",
     "plugins.entries.*.env.*",
     "plugins.entries.*.apiKey",
     "env.vars.*",

@@ -24,9 +24,20 @@ async function ground() {
     mkdirSync(join(workspace, "skills", name), { recursive: true });
     writeFileSync(join(workspace, "skills", name, "SKILL.md"), `---\nname: ${name}\ndescription: d\n---\nDo it.\n`);
   }
+  const needing = { requires: { env: ["TIDY_KEY"] } };
+  for (const [name, own] of Object.entries({
+    keyed: { ...needing, skillKey: "settings", primaryEnv: "TIDY_KEY" },
+    needy: needing,
+  })) {
+    const front = `name: ${name}\ndescription: d\nmetadata: ${JSON.stringify({ openclaw: own })}`;
+    mkdirSync(join(workspace, "skills", name), { recursive: true });
+    writeFileSync(join(workspace, "skills", name, "SKILL.md"), `---\n${front}\n---\nDo it.\n`);
+  }
   const config = {
     agents: { defaults: { workspace } },
-    skills: { entries: { tidy: { env: { TIDY_KEY: KEY, LD_PRELOAD: "/x", PATH: "/evil" } } } },
+    skills: {
+      entries: { tidy: { env: { TIDY_KEY: KEY, LD_PRELOAD: "/x", PATH: "/evil" } }, settings: { apiKey: KEY } },
+    },
   };
   const path = join(dir, "openclaw.json");
   writeFileSync(path, JSON.stringify(config), { mode: 0o600 });
@@ -46,7 +57,8 @@ async function ground() {
       return result ? textOf(result) : "";
     };
   };
-  return { workspace, run };
+  const offered = async () => (await catalog.of(live.defaultAgent)).forModel.map(({ name }) => name);
+  return { workspace, run, offered };
 }
 
 const HAS = { command: 'echo "${TIDY_KEY:-none} $LD_PRELOAD" | rev; echo "$TIDY_KEY"; echo "$PATH"' };
@@ -79,3 +91,17 @@ it.skipIf(process.platform === "win32")("a guest's run never has them", async ()
   await guest("read", { path: "skills/tidy/SKILL.md" });
   expect(decoded(await guest("exec", HAS))).toBe("none");
 });
+
+it.skipIf(process.platform === "win32")(
+  "a skill that needs a variable is offered where the config gives it, by the key in its metadata or as its one key",
+  async () => {
+    const { run, workspace, offered } = await ground();
+    const names = await offered();
+    expect(names).toContain("keyed");
+    expect(names).not.toContain("needy");
+    const one = run();
+    expect(decoded(await one("exec", HAS))).toBe("none");
+    await one("read", { path: join(workspace, "skills", "keyed", "SKILL.md") });
+    expect(decoded(await one("exec", HAS))).toBe(KEY);
+  },
+);

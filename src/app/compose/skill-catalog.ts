@@ -3,10 +3,9 @@ import type { SkillVariables } from "../../tools/skill-variables.ts";
 import type { AgentId } from "../../types/ids.ts";
 import type { RequestedSkill } from "../../types/run/skill.ts";
 import type { AgentSettings } from "../../types/settings.ts";
-import { own } from "../../utils/own.ts";
 import { shareCalls } from "../../utils/share-calls.ts";
 import type { Live } from "./live.ts";
-import { skillSources } from "./skill-sources.ts";
+import { skillSources, variablesOf } from "./skill-sources.ts";
 
 type Warn = (message: string, details: Readonly<Record<string, unknown>>) => void;
 
@@ -46,14 +45,14 @@ export class SkillCatalog {
 
   /** Those of an agent for which the config sets variables. Never rejects. */
   async variablesOf(id: AgentId): Promise<readonly SkillVariables[]> {
-    const { entries } = this.#live.config.skills;
-    const agent = this.#live.agents.find((one) => one.id === id);
-    if (!agent || Object.values(entries).every(({ env }) => Object.keys(env).length === 0)) return [];
-    const { forModel, forPeople } = await this.of(agent);
-    const known = new Map([...forModel, ...forPeople].map(({ name, location }) => [location, name]));
-    return [...known].flatMap(([location, name]) => {
-      const env = own(entries, name)?.env ?? {};
-      return Object.keys(env).length === 0 ? [] : [{ location, env }];
+    const { config, agents } = this.#live;
+    const agent = agents.find((one) => one.id === id);
+    const isSet = Object.values(config.skills.entries).some((one) => one.apiKey ?? Object.keys(one.env).length > 0);
+    if (!agent || !isSet) return [];
+    const { usable } = await this.of(agent);
+    return usable.flatMap((skill) => {
+      const env = variablesOf(skill, config);
+      return Object.keys(env).length === 0 ? [] : [{ location: skill.location, env }];
     });
   }
 

@@ -1,7 +1,10 @@
 import { join } from "node:path";
 import type { SkillMachine } from "../../prompt/skills/skill-conditions.ts";
+import type { SkillFile } from "../../prompt/skills/skill-file.ts";
 import type { SkillSources } from "../../prompt/skills/skills.ts";
 import type { AgentSettings } from "../../types/settings.ts";
+import type { Secret } from "../../types/secret.ts";
+import { own } from "../../utils/own.ts";
 import type { Config } from "../config/schema.ts";
 import type { Env } from "../config/secrets.ts";
 import { packageRoot } from "../package-root.ts";
@@ -31,8 +34,18 @@ export function skillSources(
     allowBundled,
     limits,
     machine: machineOf(config, env),
+    variablesOf: (skill) => Object.keys(variablesOf(skill, config)),
     ...(only && { only }),
   };
+}
+
+/** The variables that the config sets for a skill. */
+export function variablesOf(
+  { name, key = name, primaryEnv }: Pick<SkillFile, "name" | "key" | "primaryEnv">,
+  { skills }: Pick<Config, "skills">,
+): Readonly<Record<string, Secret>> {
+  const { env = {}, apiKey } = own(skills.entries, key) ?? own(skills.entries, name) ?? {};
+  return { ...(apiKey && primaryEnv !== undefined && { [primaryEnv]: apiKey }), ...env };
 }
 
 /** What skills and hooks can use here. Most have no conditions, so the environment is copied when the first one asks. */

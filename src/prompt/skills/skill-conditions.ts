@@ -26,12 +26,19 @@ export interface SkillMachine {
   readonly config: unknown;
 }
 
-/** Why a skill cannot be used here; undefined when it can. Costs a few `access` calls a program. Never throws. */
-export async function unmetCondition(needs: SkillConditions, machine: SkillMachine): Promise<string | undefined> {
+/**
+ * Why a skill cannot be used here; undefined when it can. `given`: names of variables that it gets besides those of the machine. Costs a
+ * few `access` calls a program. Never throws.
+ */
+export async function unmetCondition(
+  needs: SkillConditions,
+  machine: SkillMachine,
+  given: readonly string[] = [],
+): Promise<string | undefined> {
   const { os, always, bins, anyBins, env, config } = needs;
   if (os.length > 0 && !os.includes(machine.platform)) return `it is for ${os.join(", ")}, this is ${machine.platform}`;
   if (always) return undefined;
-  const variable = env.find((name) => !machine.env[name]?.trim());
+  const variable = env.find((name) => !given.includes(name) && !machine.env[name]?.trim());
   if (variable !== undefined) return `it needs the environment variable ${variable}`;
   const key = config.find((path) => !isSet(machine.config, path));
   if (key !== undefined) return `it needs the config key ${key}`;

@@ -7,6 +7,7 @@ const flag = z.union([z.boolean(), z.string().transform((text) => text === "true
 
 const ownMetadata = z.object({
   skillKey: z.string().optional(),
+  primaryEnv: z.string().optional(),
   always: flag,
   os: names,
   requires: z.object({ bins: names, anyBins: names, env: names, config: names }).prefault({}),
@@ -18,6 +19,8 @@ const OWN_KEYS = ["openclaw", "clawdbot", "clawdis"];
 export interface SkillMetadata {
   /** Its name in `skills.entries`; that of the skill when unset. */
   readonly key?: string;
+  /** The variable that gets `apiKey` of its settings. */
+  readonly primaryEnv?: string;
   readonly needs: SkillConditions;
 }
 
@@ -31,6 +34,10 @@ export const skillMetadata = (metadata: unknown): SkillMetadata | undefined => m
 function metadataOf(conditions: unknown): SkillMetadata | undefined {
   const { success, data } = ownMetadata.safeParse(conditions);
   if (!success) return undefined;
-  const { always, os, requires, skillKey } = data;
-  return { needs: { always, os, ...requires }, ...(skillKey !== undefined && { key: skillKey }) };
+  const { always, os, requires, skillKey, primaryEnv } = data;
+  return {
+    needs: { always, os, ...requires },
+    ...(skillKey !== undefined && { key: skillKey }),
+    ...(primaryEnv !== undefined && { primaryEnv }),
+  };
 }

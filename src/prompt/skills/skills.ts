@@ -39,6 +39,8 @@ export interface SkillSources {
   /** Names of bundled skills that may be seen; all when unset or empty. */
   readonly allowBundled?: readonly string[];
   readonly machine: SkillMachine;
+  /** Names of variables that the config sets for a skill, besides those of the machine. */
+  variablesOf?(skill: SkillFile): readonly string[];
   /** `SKILL_LIMITS` when unset. */
   readonly limits?: SkillLimits;
 }
@@ -94,6 +96,8 @@ type RankedSkill = SkillFile & { readonly rank: number };
 export interface LoadedSkills {
   readonly forModel: readonly SkillSummary[];
   readonly forPeople: readonly SkillSummary[];
+  /** All of both. */
+  readonly usable: readonly SkillFile[];
 }
 
 /**
@@ -104,7 +108,7 @@ export interface LoadedSkills {
  */
 export async function loadSkills(sources: SkillSources, report: Report = () => undefined): Promise<LoadedSkills> {
   const limits = sources.limits ?? SKILL_LIMITS;
-  const usable = await whatIsUsable([...(await readAll(sources, limits, report)).values()], sources.machine, report);
+  const usable = await whatIsUsable([...(await readAll(sources, limits, report)).values()], sources, report);
   const byRank = usable.filter((skill) => skill.isForModel).toSorted((a, b) => b.rank - a.rank || byName(a, b));
   return {
     forModel: whatFits(byRank, limits, report).toSorted(byName),
@@ -112,6 +116,7 @@ export async function loadSkills(sources: SkillSources, report: Report = () => u
       .filter((skill) => skill.isForPeople)
       .map(summaryOf)
       .toSorted(byName),
+    usable,
   };
 }
 
@@ -144,10 +149,10 @@ const byName = (a: SkillSummary, b: SkillSummary): number => (a.name < b.name ? 
 
 async function whatIsUsable<T extends SkillFile>(
   skills: readonly T[],
-  machine: SkillMachine,
+  { machine, variablesOf }: Pick<SkillSources, "machine" | "variablesOf">,
   report: Report,
 ): Promise<readonly T[]> {
-  const reasons = await Promise.all(skills.map((skill) => unmetCondition(skill.needs, machine)));
+  const reasons = await Promise.all(skills.map((skill) => unmetCondition(skill.needs, machine, variablesOf?.(skill))));
   return skills.filter(({ location }, index) => {
     const reason = reasons[index];
     if (reason !== undefined) report({ location, reason });

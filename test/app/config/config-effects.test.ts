@@ -43,7 +43,6 @@ describe("known keys without effect", () => {
         "agents.list[0].description",
         "commands.native",
         "logging.redactSensitive",
-        "skills.entries.tidy.apiKey",
         "channels.telegram.name",
         "channels.telegram.groups.-100.agentId",
         "channels.telegram.streaming.progress",

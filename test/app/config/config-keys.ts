@@ -165,6 +165,11 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     ["skills.entries.env"],
   ],
   [
+    "test/tools/skill-variables.test.ts",
+    "a skill that needs a variable is offered where the config gives it, by the key in its metadata or as its one key",
+    ["skills.entries.apiKey"],
+  ],
+  [
     "test/mcp/hostile.test.ts",
     "a server gets the variables, arguments and folder of the config, and none of the gateway's own secrets",
     ["command", "args", "env", "cwd"].map((key) => `mcp.servers.${key}`),

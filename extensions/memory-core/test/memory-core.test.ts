@@ -85,31 +85,31 @@ test("only notes are read: no link, no file elsewhere", async () => {
 test("further files and folders are notes too, and nothing beside them", async () => {
   const dir = folder();
   const far = folder();
-  mkdirSync(join(far, "docs/.hidden"), { recursive: true });
+  mkdirSync(join(far, "papers/.hidden"), { recursive: true });
   mkdirSync(join(dir, "plans"));
-  note(far, "docs/one.md", "The yacht is called Xylophone.\n");
-  note(far, "docs/.hidden/two.md", "A hidden xylophone.\n");
-  note(far, "docs/three.txt", "A plain xylophone.\n");
+  note(far, "papers/one.md", "The yacht is called Xylophone.\n");
+  note(far, "papers/.hidden/two.md", "A hidden xylophone.\n");
+  note(far, "papers/three.txt", "A plain xylophone.\n");
   note(far, "beside.md", "A xylophone beside it.\n");
   note(far, "single.md", "A single xylophone.\n");
-  symlinkSync(join(far, "beside.md"), join(far, "docs/link.md"));
+  symlinkSync(join(far, "beside.md"), join(far, "papers/link.md"));
   note(dir, "plans/trip.md", "The xylophone trip.\n");
   const extraPaths = [
-    join(far, "docs"),
+    join(far, "papers"),
     join(far, "single.md"),
     "plans",
     "memory",
     "missing",
-    join(far, "docs/link.md"),
+    join(far, "papers/link.md"),
   ];
   const { search, call } = await open(dir, { memorySearch: { isOn: true, sources: ["memory"], extraPaths } });
-  const notes = [join(far, "docs/one.md"), join(far, "single.md"), "plans/trip.md"];
+  const notes = [join(far, "papers/one.md"), join(far, "single.md"), "plans/trip.md"];
   expect(paths(await search("xylophone")).toSorted()).toEqual(notes.toSorted());
   const textOf = async (path: string) => (await call("memory_get", { path }))?.details?.["text"];
   for (const path of notes) expect(await textOf(path)).toContain("ylophone");
-  const others = ["beside.md", "docs/.hidden/two.md", "docs/three.txt", "docs/link.md", "docs/../beside.md"];
+  const others = ["beside.md", "papers/.hidden/two.md", "papers/three.txt", "papers/link.md", "papers/../beside.md"];
   for (const path of others) expect(await textOf(join(far, path))).toBe("");
-  for (const path of [`${far}/docs/../beside.md`, `${far}/docs//one.md`, "plans/../secret.md"])
+  for (const path of [`${far}/papers/../beside.md`, `${far}/papers//one.md`, "plans/../secret.md"])
     expect(await textOf(path)).toBe("");
 });
 

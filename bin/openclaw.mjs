@@ -95,7 +95,9 @@ const FREE_AT_ONCE = "--no-maglev-destroy-on-background";
 const DAEMON_FLAGS = [
   "--max-semi-space-size=8",
   "--initial-old-space-size=80",
-  "--heap-growing-percent=30",
+  "--heap-growing-percent=50",
+  // Two cores that share the work of a short collection take more time for it than one.
+  "--no-parallel-scavenge",
   // How often the engine collects all garbage when it becomes idle. The second time finds nothing.
   "--memory-reducer-gc-count=1",
   FREE_AT_ONCE,

@@ -33,6 +33,18 @@ describe.concurrent("/loop", () => {
     await world.told("a minute");
   });
 
+  test("is answered once in the web chat", async ({ world, expect }) => {
+    const { gateway } = await world.start({ channels: { telegram: { enabled: false } } });
+    world.model.answer((asked) => ({ text: asked.said.includes("[cron:") ? "All is green." : "hi" }));
+    const sessionKey = "webchat:default:operator";
+    const message = "/loop 5m is the build green?";
+    await call(gateway, "chat.send", { sessionKey, message, idempotencyKey: "loop-1" });
+    const finished = async () => Object(await call(gateway, "cron.runs", {})).entries;
+    await vi.waitFor(async () => expect(await finished()).toHaveLength(1), PATIENCE);
+    const history = JSON.stringify(await call(gateway, "chat.history", { sessionKey }));
+    expect(history.split("All is green.")).toHaveLength(2);
+  });
+
   test("is an owner's", async ({ world, expect }) => {
     const { gateway } = await world.start({ commands: { ownerAllowFrom: ["9999"] } });
     world.telegram.say("/loop 5m spam");

@@ -2,6 +2,7 @@ import type { CronPlace } from "../../../automation/cron/cron-message.ts";
 import { channelIn } from "../../../channels/target.ts";
 import { chatOf } from "../../../sessions/chat-of.ts";
 import { buildKey, resolveAlias } from "../../../sessions/keys.ts";
+import { WEB_CHAT } from "../../contributions/extensions.ts";
 import type { CronDestination, CronJob } from "../../../types/cron/job.ts";
 import { agentId, type AgentId, type SessionKey, sessionKey } from "../../../types/ids.ts";
 import { type FoundChat, lastChat, mainKey, namedChat, type PlaceParts } from "../methods/heartbeat-place.ts";
@@ -20,6 +21,8 @@ export function placeOfJob(job: CronJob, run: string, parts: PlaceParts): CronPl
 }
 
 function at(session: SessionKey, { to, key }: FoundChat, parts: PlaceParts): CronPlace {
+  // In the web chat, the transcript is the delivery.
+  if (key === session && to.channel === WEB_CHAT) return { sessionKey: session };
   const isElsewhere = key !== session && parts.sessions.peek(key) !== undefined;
   return { sessionKey: session, to, ...(isElsewhere && { tell: key }) };
 }
@@ -28,10 +31,9 @@ function at(session: SessionKey, { to, key }: FoundChat, parts: PlaceParts): Cro
 function ofConversation(session: SessionKey, agent: AgentId, parts: PlaceParts): CronPlace {
   const { live, sessions } = parts;
   const own = chatOf(session, sessions.peek(session), live.defaultAgent.id);
-  if (own) return { sessionKey: session, to: own };
+  if (own) return at(session, { to: own, key: session }, parts);
   const { found } = lastChat(agent, undefined, parts);
-  // In the web chat, the transcript is the delivery.
-  return found && found.to.channel !== "webchat" ? { sessionKey: found.key, to: found.to } : { sessionKey: session };
+  return found && found.to.channel !== WEB_CHAT ? at(found.key, found, parts) : { sessionKey: session };
 }
 
 function agentProblem(agent: AgentId, { live }: PlaceParts): string | undefined {

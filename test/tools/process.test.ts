@@ -185,7 +185,7 @@ describe("a command in the background", () => {
     const waiting = call("exec", { command: "echo begun; sleep 60" }, { updates });
     await until(() => updates.length > 0);
     await processes.close();
-    expect(isAlive(pid)).toBe(false);
+    await until(() => !isAlive(pid));
     expect(textOf(await waiting)).toContain("[aborted]");
     expect(exited).toEqual([]);
     expect((await call("exec", { command: "true" })).isError).toBe(true);
@@ -402,14 +402,14 @@ describe("a terminal", () => {
     expect(holder).not.toBe(process.pid);
     process.kill(holder, "SIGKILL");
     await rest(id);
-    expect(isAlive(shell)).toBe(false);
+    await until(() => !isAlive(shell));
   });
 
   it("dies with all that it started", async () => {
     const id = await start("sleep 60 & echo $!; sleep 60", { pty: true });
     const pid = Number.parseInt(textOf(await follow("poll", id, { timeout: 30_000 })), 10);
     await follow("kill", id);
-    expect(isAlive(pid)).toBe(false);
+    await until(() => !isAlive(pid));
     const result = await call("exec", { command: "exit 4", pty: true });
     expect(result.details).toMatchObject({ status: "failed", exitCode: 4 });
   });

@@ -45,7 +45,7 @@ describe.concurrent("a command in the background", () => {
     expect(isAlive(pid)).toBe(true);
     say(world, "process", { action: "kill" });
     await world.told(/told: It is ended/);
-    expect(isAlive(pid)).toBe(false);
+    await vi.waitUntil(() => !isAlive(pid), PATIENCE);
     say(world, "process", { action: "list" });
     await world.told(/told: .* killed /);
     say(world, "exec", { command: "test -t 1 && echo in a terminal", pty: true });
@@ -95,7 +95,7 @@ describe.concurrent("a command in the background", () => {
     const first = await start("first");
     await world.told(/Still running in the background/);
     expect(await gateway.kill("SIGTERM")).toBe(0);
-    expect(isAlive(first)).toBe(false);
+    await vi.waitUntil(() => !isAlive(first), PATIENCE);
 
     const second = await home.start();
     world.telegram.say("hello");

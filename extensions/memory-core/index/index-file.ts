@@ -142,7 +142,10 @@ export class IndexFile {
       const current = generationOf(db, "current") ?? { id: begin(db, "current"), syncedAt: null };
       const { files, chunks, unreadable } = this.#counts(db, current.id);
       const reasons = [
-        this.#degraded ?? (current.syncedAt === null ? "the first index is being made" : undefined),
+        this.#degraded ??
+          (current.syncedAt === null
+            ? "the index is not complete yet; searches and `openclaw memory index` complete it"
+            : undefined),
         leftOutText([...this.#leftOut, ...unreadable]),
       ].filter((reason) => reason !== undefined);
       return {

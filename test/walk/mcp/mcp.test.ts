@@ -45,7 +45,7 @@ describe("MCP with the built gateway", () => {
     expect(JSON.parse(probed.stdout)).toMatchObject({
       servers: [{ name: "helper", ok: true, tools: ["helper__echo"] }],
     });
-    expect(startsIn(dir).filter(isRunning)).toEqual([]);
+    await until(() => startsIn(dir).filter(isRunning).length === 0, "the end of the server");
     const gateway = await home.start();
     // No turn has needed it yet.
     expect(startsIn(dir)).toHaveLength(1);

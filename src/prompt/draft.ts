@@ -28,7 +28,7 @@ export interface MissingFile {
   readonly why: string;
 }
 
-/** How the session stands. */
+/** The state of the session. */
 interface SessionStart {
   readonly isNewSession: boolean;
   /** For a session that was reset without any further text. */

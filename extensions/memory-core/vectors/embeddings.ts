@@ -84,7 +84,7 @@ async function post({ url, key, headers }: VectorSettings, body: string, limits:
 
 /** The endpoint did no work. */
 class Refused extends Error {}
-/** It answered, and the answer is of no use. */
+/** It answered, and the answer cannot be used. */
 class Useless extends Error {}
 
 async function textOf(response: Response, mostBytes: number): Promise<string> {

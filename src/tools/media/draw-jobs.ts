@@ -26,7 +26,7 @@ export interface DrawJob {
   readonly runId: RunId;
   /** Epoch milliseconds. */
   readonly startedAt: number;
-  /** How it ended; unset while it goes on. */
+  /** How it ended; unset before its end. */
   end?: { readonly at: number; readonly result: ToolResult };
 }
 
@@ -54,7 +54,7 @@ export class DrawJobs {
   }
 
   /**
-   * Has something drawn. Gives the result, or the job when it goes on in the background. Rejects as `work` does, and when too many go on.
+   * Has something drawn. Gives the result, or the job when it continues in the background. Rejects as `work` does, and when too many are at work.
    * An abort of `signal` ends the work as long as the call waits.
    */
   async run(

@@ -34,7 +34,7 @@ export class Watches {
       this.#kept.delete(key);
     }
     for (const [key, { job, state }] of wanted) {
-      // What has begun it is over: its run goes on after a restart, and the command does not.
+      // What began it has ended: its run continues after a restart, and the command does not.
       const isBegun = job.schedule.kind === "on-exit" && state.underway !== undefined;
       const watch = this.#kept.get(key);
       if (watch) watch.poke();

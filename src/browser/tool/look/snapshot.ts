@@ -10,7 +10,7 @@ const INTERACTIVE =
 const ADDRESS = /^\s*- \/url:/;
 /** A group without a name and without an effect. */
 const WRAPPER = /^\s*- (?:generic|group|none|presentation)(?: \[(?:ref=\w+|active)\])*:?$/;
-/** What `mode: "efficient"` stands for where the call does not say otherwise. */
+/** What `mode: "efficient"` sets where the call does not say otherwise. */
 const EFFICIENT = { interactive: true, compact: true, depth: 6, maxChars: 10_000 };
 
 /** How a page is shown. */

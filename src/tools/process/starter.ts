@@ -7,7 +7,7 @@ export interface Starter {
   readonly agentId: AgentId;
   readonly sessionKey: SessionKey;
   readonly hasOwnerRights: boolean;
-  /** Nobody is told of the end of what a subagent started. */
+  /** The end of a command that a subagent started is not reported to anybody. */
   readonly isSubagent: boolean;
   /** Names of the tools of the run that started it: the turn after its end has no others. */
   readonly tools?: readonly string[];

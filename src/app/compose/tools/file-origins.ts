@@ -120,6 +120,7 @@ class KnownFiles {
     if (!isClear) all.set(path, now);
     forgetOldest(all, MOST_FILES);
     const writing = this.#writing.then(() => appendFile(this.#file, `${JSON.stringify(now)}\n`, { mode: 0o600 }));
+    // The caller gets the error below; the next line is written all the same.
     this.#writing = writing.catch(() => undefined);
     await writing;
   }

@@ -87,23 +87,15 @@ interface ToolList {
   readonly bytes: Uint8Array;
 }
 
-/** The JSON of a list of tools, by the schema of the first: tools and schemas stay the same from request to request. */
-const lists = new WeakMap<object, ToolList>();
+const MOST_LISTS = 16;
+/** The lists of tools sent last, the newest first: agents have the same tools from request to request. */
+let lists: readonly ToolList[] = [];
 
-function piecesOfTools(list: readonly unknown[]): readonly Piece[] {
-  const schema = schemaOf(list[0]);
-  if (!schema) return piecesOfList(list);
-  const known = lists.get(schema);
-  if (known && isSameData(known.tools, list)) return [known.bytes];
-  const bytes = Buffer.from(JSON.stringify(list));
-  lists.set(schema, { tools: list, bytes });
+/** Most of a list's tools have the same schema object each time, so that comparing takes less time than JSON. */
+function piecesOfTools(tools: readonly unknown[]): readonly Piece[] {
+  const known = lists.find((list) => isSameData(list.tools, tools));
+  if (known && known === lists[0]) return [known.bytes];
+  const { bytes } = known ?? { bytes: Buffer.from(JSON.stringify(tools)) };
+  lists = [{ tools, bytes }, ...lists.filter((list) => list !== known)].slice(0, MOST_LISTS);
   return [bytes];
-}
-
-/** Its place in a tool of both APIs. */
-function schemaOf(tool: unknown): object | undefined {
-  if (!isFields(tool)) return undefined;
-  const { parameters, function: called } = tool;
-  const schema = isFields(called) ? called["parameters"] : parameters;
-  return isFields(schema) ? schema : undefined;
 }

@@ -55,7 +55,7 @@ export class Commits {
     this.sql = new Statements(db);
   }
 
-  /** Resolves with the result of `work` when it is on disk. `work` is synchronous and may run twice. */
+  /** Resolves with the result of `work` when it is on disk. `work` is synchronous and may run several times. */
   write<T>(work: (sql: Statements) => T): Promise<T> {
     return this.#enqueue(work, false);
   }
@@ -135,19 +135,19 @@ export class Commits {
     this.#commit(batch);
   }
 
-  #commit(batch: readonly Write[]): void {
+  /** Writes fail rarely. Only when one did are all of them made again, each so that it takes no other one down with it. */
+  #commit(batch: readonly Write[], areApart = false): void {
     const { wal } = this.#options;
     const settled: Settle[] = [];
     try {
       if (wal?.error) throw wal.error;
       this.sql.run("BEGIN IMMEDIATE");
-      // Without others a failed write takes nothing down with it.
-      if (batch.length === 1) for (const write of batch) settled.push(write.work());
-      else for (const write of batch) settled.push(this.#attempt(write));
+      for (const write of batch) settled.push(areApart ? this.#attempt(write) : write.work());
       this.sql.run("COMMIT");
     } catch (error) {
       this.#rollBack();
       if (wal && this.#mayWait(error)) return this.#later(batch);
+      if (batch.length > 1 && !areApart && !isDiskFault(error)) return this.#commit(batch, true);
       for (const write of batch) write.fail(error);
       return;
     }

@@ -169,13 +169,13 @@ function isOfMachine({ settings, machine }: SandboxPlace): boolean {
   return probe?.ok === true && probe.facts.backend === "bwrap";
 }
 
-/** What the model has to know of the sandbox. */
-function noteFor({ settings, owner, rights, workspace }: SandboxPlace): string {
-  const folder = folderOf(settings, owner);
+/** What the model has to know of the sandbox. It names no folder of one session: providers cache what requests of all sessions begin with. */
+function noteFor({ settings, rights, workspace }: SandboxPlace): string {
   const { network } = settings.bwrap;
+  const own = "They begin in a folder of their own (pwd shows its path)";
   const places = {
-    none: `They work in ${folder}; the agent's workspace is not there.`,
-    ro: `They can read the workspace (${workspace}), and write in ${folder}.`,
+    none: `${own}; the agent's workspace is not there.`,
+    ro: `${own} and write only there; they can read the workspace (${workspace}).`,
     rw: `They can read and write the workspace (${workspace}).`,
   };
   return [

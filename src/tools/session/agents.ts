@@ -6,13 +6,15 @@ import { defineTool, textResult } from "../define.ts";
 
 export const AGENTS_TOOL = "agents_list";
 
+const input = z.object({});
+
 /** Shows the agent itself, and the agents that the config lets it start. */
 export function agentsListTool(acts: Pick<SessionActs, "agents">, requester: AgentId): Tool {
   return defineTool({
     name: AGENTS_TOOL,
     label: "Agents",
     description: "List the agents that you may start as subagents.",
-    input: z.object({}),
+    input,
     hasSideEffects: false,
     async run() {
       const { all, mayStart } = acts.agents(requester);

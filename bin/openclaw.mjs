@@ -85,22 +85,17 @@ async function cacheCode() {
 /** The command that runs for months; not `gateway status` and the like. */
 const isDaemon = args[0] === "gateway" && (args[1] === undefined || args[1] === "run" || args[1].startsWith("-"));
 
-/** Frees the memory of a compilation when it is done. Otherwise it waits for a thread that is free: under load that is 10 to 90 MiB. */
-const FREE_AT_ONCE = "--no-maglev-destroy-on-background";
-
 /**
  * What a daemon needs from the start of its process: the engine and the allocator read these only then. The engine's own choice
  * lets the heap grow to several times of what is in use before it collects; docs/performance.md has what each choice costs.
+ * Most flags of V8, given at the start, would make Node compile its own modules anew at each start, 50 ms: V8 uses compiled code only
+ * with the flags that it was compiled with. These two do not count there; the others are set when the gateway has started, in
+ * src/app/gateway/lifecycle/engine-settings.ts.
  */
 const DAEMON_FLAGS = [
   "--max-semi-space-size=8",
-  "--initial-old-space-size=80",
-  "--heap-growing-percent=50",
   // Two cores that share the work of a short collection take more time for it than one.
   "--no-parallel-scavenge",
-  // How often the engine collects all garbage when it becomes idle. The second time finds nothing.
-  "--memory-reducer-gc-count=1",
-  FREE_AT_ONCE,
 ];
 const DAEMON_VARIABLES = {
   // glibc gives each thread an arena of its own, none of which it gives back.
@@ -140,7 +135,6 @@ async function prepareDaemon() {
     replaceProcess();
     const { setFlagsFromString } = own("node:v8");
     setFlagsFromString("--optimize-for-size");
-    setFlagsFromString(FREE_AT_ONCE);
     return;
   }
   const added = process.env[PREPARED].split(" ");

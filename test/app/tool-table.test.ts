@@ -29,3 +29,10 @@ it("keeps the schemas of the coding profile below 4,000 tokens", () => {
   expect(Number(tokens)).toBeGreaterThan(500);
   expect(Number(tokens)).toBeLessThanOrEqual(4000);
 });
+
+it("has the same schema objects for each run: they are compared instead of made into JSON again", () => {
+  const [first, second] = [1, 2].map(() => builtInTools(configSchema.parse({}).browser));
+  const changed = first?.filter(({ schema }, at) => schema !== second?.[at]?.schema).map(({ name }) => name);
+  // Each search of the web has its own, which it makes once.
+  expect(changed).toEqual(["web_search"]);
+});

@@ -15,7 +15,7 @@ export function estimateTextTokens(text: string): number {
 }
 
 /** System prompts stay the same from turn to turn, and are long. */
-const MOST_PROMPTS = 16;
+const MOST_PROMPTS = 64;
 const prompts = new BoundedMap<string, number>(MOST_PROMPTS);
 
 /** The same of a system prompt. */

@@ -1,4 +1,3 @@
-import { setFlagsFromString } from "node:v8";
 import { loadAgentSdk } from "../../../harness/run/warm.ts";
 import { background } from "../../../utils/background.ts";
 import { watchDisk } from "../disk/disk.ts";
@@ -7,6 +6,7 @@ import { tellRefusals } from "../budget-notices.ts";
 import type { Parts } from "../parts.ts";
 import { reportReadiness } from "../health.ts";
 import { watchMail } from "../hooks/watch-mail.ts";
+import { setEngineFlags } from "./engine-settings.ts";
 import { keepUp } from "./upkeep.ts";
 
 /** What the gateway does besides messages, until the signal. `port`: of its server. */
@@ -36,11 +36,5 @@ async function warmUp(parts: Parts): Promise<void> {
   } catch (error) {
     parts.log.warn("model not ready", { error });
   }
-  compileAtOnce();
+  setEngineFlags();
 }
-
-/**
- * From now on V8 translates a function into machine code when it is called first, not after some hundred calls. What runs now is
- * called for each message; during the start that would take longer than it saves. docs/performance.md says what it costs.
- */
-const compileAtOnce = (): void => setFlagsFromString("--always-sparkplug");

@@ -65,7 +65,7 @@ function insideOptions(host: HostOptions, place: SandboxPlace): HostOptions {
 
 /** Rejects where the sandbox does not work; makes its folder. */
 async function ready({ settings, machine, owner }: SandboxPlace): Promise<void> {
-  const probe = await machine.probe(settings.backend);
+  const probe = await machine.probe(settings);
   if (!probe.ok) throw new Error(unusableText(probe));
   await openFolder(settings, owner, Date.now());
 }
@@ -159,13 +159,13 @@ function sandboxExec({ exec, files }: Backends, place: SandboxPlace): ExecBacken
 
 async function checked(ended: RunningCommand["ended"], watch: Watch, meter: Meter): Promise<CommandEnd> {
   const end = await ended;
-  const notes = [await meter.end(), await watch.end()].filter((note) => note !== undefined);
+  const notes = [end.note, await meter.end(), await watch.end()].filter((note) => note !== undefined);
   return notes.length === 0 ? end : { ...end, note: notes.join(" ") };
 }
 
 /** The processes of a container are not below its client's. */
 function isOfMachine({ settings, machine }: SandboxPlace): boolean {
-  const probe = machine.known(settings.backend);
+  const probe = machine.known(settings);
   return probe?.ok === true && probe.facts.backend === "bwrap";
 }
 

@@ -1,13 +1,14 @@
 import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { attach } from "../../../src/dispatch/media/attach.ts";
 import { hostBackends } from "../../../src/tools/host/host.ts";
 import { openMediaStore } from "../../../src/store/media.ts";
 import { sessionKey } from "../../../src/types/ids.ts";
 import { agentSettings } from "../../kit/tools.ts";
 import { until } from "../../kit/until.ts";
-import { openGround, whyNoBwrap, type Ground } from "./fixture.ts";
+import { backends, closeEngines } from "./engines.ts";
+import { openGround, type Ground } from "./fixture.ts";
 
 let ground: Ground;
 beforeEach(() => {
@@ -90,7 +91,16 @@ describe("a result that is too long for the model", () => {
   });
 });
 
-describe.skipIf(whyNoBwrap !== undefined)(`a command in the sandbox (${whyNoBwrap ?? "bubblewrap works"})`, () => {
+afterAll(closeEngines);
+
+describe.for(backends)("a command in a sandbox of $title", ({ why, env, config }) => {
+  beforeEach(({ skip }) => {
+    skip(why !== undefined, why);
+    ground.close();
+    ground = openGround(env, config);
+    vi.stubEnv("HOME", ground.home);
+  });
+
   it("sees the long results of its own session alone", async () => {
     const own = await hostOf("s1").files.keep("of-s1");
     const other = await hostOf("s2").files.keep("of-s2");

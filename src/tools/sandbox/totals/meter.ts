@@ -32,7 +32,7 @@ const CLOCK_MS = 100;
 /** Most directories in which changed files are counted. */
 const MOST_DIRECTORIES = 20_000;
 
-type Command = Pick<RunningCommand, "pid" | "end">;
+type Command = Pick<RunningCommand, "pid" | "end" | "processes">;
 
 /** Processes of the sandbox itself: the shell that opens the filter becomes bubblewrap, which has a second process inside. */
 const OWN = 2;
@@ -113,8 +113,9 @@ export class Meter {
     const lost = [...now].map(([root, free]) => (this.#before.free.get(root) ?? free) - free);
     if (Math.max(0, ...lost) <= most || Date.now() < this.#recountAt) return undefined;
     const devices = new Set((await Promise.all(roots.map(deviceOf))).flatMap((dev) => dev ?? []));
-    const written =
-      (await changedBytes(roots, this.#startedAt)) + (await unnamedBytes(pids, ({ dev }) => devices.has(dev)));
+    const elsewhere = (await this.#command.processes?.()) ?? [];
+    const unnamed = await unnamedBytes([...pids, ...elsewhere], ({ dev }) => devices.has(dev));
+    const written = (await changedBytes(roots, this.#startedAt)) + unnamed;
     this.#recountAt = Date.now() + RECOUNT_MS;
     return written > most
       ? `It wrote more than ${limits.totalWriteMb} MiB (agents.defaults.sandbox.bwrap.totalWriteMb)`

@@ -1,4 +1,4 @@
-import { isContainer } from "../../../../tools/sandbox/container.ts";
+import { isContainer } from "../../../../tools/sandbox/container/launch.ts";
 import { commandAccess } from "../../../../tools/sandbox/launcher.ts";
 import type { Probe } from "../../../../tools/sandbox/machine.ts";
 import { canListChildren } from "../../../../tools/sandbox/totals/process-tree.ts";
@@ -19,8 +19,8 @@ export async function limitsOf(of: Of): Promise<{ readonly each: string; readonl
   const written = `${bwrap.totalWriteMb} MiB written, by the gateway`;
   if (isEngine(of))
     return {
-      each: `${docker.pidsLimit} processes, ${docker.memory} of memory, by ${of.sandbox.backend}`,
-      all: written,
+      each: `${bwrap.cpuSeconds} s of processor time and ${bwrap.fileSizeMb} MiB a file, by the kernel`,
+      all: `${docker.pidsLimit} processes and ${docker.memory} of memory, by ${of.sandbox.backend}; ${written}`,
     };
   const each = `${bwrap.memoryMb} MiB of memory, ${bwrap.cpuSeconds} s of processor time and ${bwrap.fileSizeMb} MiB a file, by the kernel`;
   if (!(await canListChildren())) return { each, all: `${written}; this system lets it count no processes` };

@@ -1,0 +1,113 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import type { SandboxConfig } from "../../../src/tools/sandbox/config.ts";
+import { findProgram } from "../../../src/tools/sandbox/probe.ts";
+import { fakeProgram } from "./fake-program.ts";
+import { bwrap, PLAIN, whyNot, type RealBackend } from "./real-backend.ts";
+
+/** An image without programs: those of this machine are shown in it, as in a sandbox of bubblewrap. */
+function imageFolder(dir: string): string {
+  const root = join(dir, "image");
+  for (const name of ["usr", "sbin", "tmp", "etc", "proc", "sys", "dev", "var/tmp", "run"])
+    mkdirSync(join(root, name), { recursive: true });
+  for (const name of ["bin", "lib", "lib64"]) symlinkSync(`usr/${name}`, join(root, name));
+  writeFileSync(join(root, "etc/passwd"), "root:x:0:0:root:/root:/bin/sh\n");
+  return root;
+}
+
+const configOf = (backend: "podman" | "docker", image: string): SandboxConfig => ({
+  backend,
+  docker: { image, binds: ["/usr:/usr:ro"] },
+});
+
+/** Imports the image into an engine. Throws when the engine does not take it. */
+function importImage(
+  program: string,
+  { dir, image, env }: { dir: string; image: string; env: NodeJS.ProcessEnv },
+): void {
+  execFileSync("/bin/sh", ["-c", 'tar -c -C "$1" . | "$2" import - "$3"', "sh", imageFolder(dir), program, image], {
+    env,
+    stdio: "pipe",
+    timeout: 30_000,
+  });
+}
+
+/**
+ * Settings for a podman in a machine without systemd, with fewer rights than it expects, or with both kinds of control groups. The first
+ * that works is used; the machine's own settings come first.
+ */
+const PODMAN_SETTINGS = [
+  undefined,
+  '[engine]\ncgroup_manager = "cgroupfs"\n',
+  '[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]\n[engine]\ncgroup_manager = "cgroupfs"\nruntime = "runc"\n',
+];
+
+/** Podman with a storage of its own, so that nothing of the machine's is touched. */
+async function podman(): Promise<RealBackend> {
+  const dir = mkdtempSync(join(tmpdir(), "sandbox-podman-"));
+  const close = () => rmSync(dir, { recursive: true, force: true });
+  const program = await findProgram("podman", PLAIN);
+  const image = "localhost/sandbox-test:1";
+  const config = configOf("podman", image);
+  const env = { PATH: [join(dir, "bin"), PLAIN.PATH].join(delimiter) };
+  let why: string | undefined = "podman is not installed";
+  for (const [at, settings] of program === undefined ? [] : PODMAN_SETTINGS.entries()) {
+    const file = join(dir, `containers-${at}.conf`);
+    if (settings !== undefined) writeFileSync(file, settings);
+    const own = `--root ${dir}/root --runroot ${dir}/runroot --tmpdir ${dir}/tmp --storage-driver vfs`;
+    const lines = `${settings === undefined ? "" : `export CONTAINERS_CONF=${file}\n`}exec ${program} ${own} "$@"`;
+    const wrapped = fakeProgram(join(dir, "bin"), "podman", lines);
+    try {
+      importImage(wrapped, { dir: mkdtempSync(join(dir, "import-")), image, env });
+      why = await whyNot(env, config);
+    } catch (error) {
+      why = error instanceof Error ? error.message : String(error);
+    }
+    if (why === undefined) break;
+  }
+  if (why !== undefined) close();
+  return { name: "podman", why, env, config, close };
+}
+
+/** The machine's docker, where its engine runs. */
+async function docker(): Promise<RealBackend> {
+  const { DOCKER_HOST } = process.env;
+  const env = { ...PLAIN, ...(DOCKER_HOST !== undefined && { DOCKER_HOST }) };
+  const image = `sandbox-test:${process.pid}`;
+  const config = configOf("docker", image);
+  const none = (why: string): RealBackend => ({ name: "docker", why, env, config, close: () => undefined });
+  const program = await findProgram("docker", env);
+  if (program === undefined) return none("docker is not installed");
+  const dir = mkdtempSync(join(tmpdir(), "sandbox-docker-"));
+  const close = () => {
+    execFileSync(program, ["rmi", "--force", image], { env, stdio: "ignore" });
+  };
+  try {
+    execFileSync(program, ["version"], { env, stdio: "ignore", timeout: 5000 });
+    importImage(program, { dir, image, env });
+  } catch {
+    return none("its engine does not answer");
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+  const why = await whyNot(env, config);
+  if (why !== undefined) close();
+  return { name: "docker", why, env, config, close: why === undefined ? close : () => undefined };
+}
+
+/** The engines of containers. It takes a moment to find out about them. */
+export const engines = [await podman(), await docker()].map(titled);
+
+/** All programs that make sandboxes. */
+export const backends = [titled(bwrap), ...engines];
+
+/** To be called when the tests of a file have ended. */
+export function closeEngines(): void {
+  for (const engine of engines) engine.close();
+}
+
+function titled(backend: RealBackend): RealBackend & { readonly title: string } {
+  return { ...backend, title: `${backend.name}: ${backend.why ?? "it works"}` };
+}

@@ -34,14 +34,14 @@ function importImage(
   });
 }
 
-/**
- * Settings for a podman in a machine without systemd, with fewer rights than it expects, or with both kinds of control groups. The first
- * that works is used; the machine's own settings come first.
- */
+/** Locks in shared memory would be those of all podmans of this machine. */
+const LOCKS = '[engine]\nlock_type = "file"\n';
+
+/** Settings for a podman in a machine without systemd, with fewer rights than it expects, or with both kinds of control groups. */
 const PODMAN_SETTINGS = [
-  undefined,
-  '[engine]\ncgroup_manager = "cgroupfs"\n',
-  '[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]\n[engine]\ncgroup_manager = "cgroupfs"\nruntime = "runc"\n',
+  LOCKS,
+  `${LOCKS}cgroup_manager = "cgroupfs"\n`,
+  `[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]\n${LOCKS}cgroup_manager = "cgroupfs"\nruntime = "runc"\n`,
 ];
 
 /** Podman with a storage of its own, so that nothing of the machine's is touched. */
@@ -55,9 +55,9 @@ async function podman(): Promise<RealBackend> {
   let why: string | undefined = "podman is not installed";
   for (const [at, settings] of program === undefined ? [] : PODMAN_SETTINGS.entries()) {
     const file = join(dir, `containers-${at}.conf`);
-    if (settings !== undefined) writeFileSync(file, settings);
+    writeFileSync(file, settings);
     const own = `--root ${dir}/root --runroot ${dir}/runroot --tmpdir ${dir}/tmp --storage-driver vfs`;
-    const lines = `${settings === undefined ? "" : `export CONTAINERS_CONF=${file}\n`}exec ${program} ${own} "$@"`;
+    const lines = `export CONTAINERS_CONF=${file}\nexec ${program} ${own} "$@"`;
     const wrapped = fakeProgram(join(dir, "bin"), "podman", lines);
     try {
       importImage(wrapped, { dir: mkdtempSync(join(dir, "import-")), image, env });

@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -47,7 +47,12 @@ const PODMAN_SETTINGS = [
 /** Podman with a storage of its own, so that nothing of the machine's is touched. */
 async function podman(): Promise<RealBackend> {
   const dir = mkdtempSync(join(tmpdir(), "sandbox-podman-"));
-  const close = () => rmSync(dir, { recursive: true, force: true });
+  const wrapper = join(dir, "bin/podman");
+  const close = () => {
+    // What a killed gateway left keeps files open.
+    spawnSync(wrapper, ["rm", "--force", "--all", "--time", "0"], { stdio: "ignore" });
+    rmSync(dir, { recursive: true, force: true });
+  };
   const program = await findProgram("podman", PLAIN);
   const image = "localhost/sandbox-test:1";
   const config = configOf("podman", image);
@@ -58,9 +63,9 @@ async function podman(): Promise<RealBackend> {
     writeFileSync(file, settings);
     const own = `--root ${dir}/root --runroot ${dir}/runroot --tmpdir ${dir}/tmp --storage-driver vfs`;
     const lines = `export CONTAINERS_CONF=${file}\nexec ${program} ${own} "$@"`;
-    const wrapped = fakeProgram(join(dir, "bin"), "podman", lines);
+    fakeProgram(join(dir, "bin"), "podman", lines);
     try {
-      importImage(wrapped, { dir: mkdtempSync(join(dir, "import-")), image, env });
+      importImage(wrapper, { dir: mkdtempSync(join(dir, "import-")), image, env });
       why = await whyNot(env, config);
     } catch (error) {
       why = error instanceof Error ? error.message : String(error);
@@ -82,6 +87,12 @@ async function docker(): Promise<RealBackend> {
   if (program === undefined) return none("docker is not installed");
   const dir = mkdtempSync(join(tmpdir(), "sandbox-docker-"));
   const close = () => {
+    const left = execFileSync(program, ["ps", "--all", "--quiet", "--filter", `ancestor=${image}`], {
+      env,
+      encoding: "utf8",
+    });
+    for (const id of left.split("\n"))
+      if (id !== "") execFileSync(program, ["rm", "--force", id], { env, stdio: "ignore" });
     execFileSync(program, ["rmi", "--force", image], { env, stdio: "ignore" });
   };
   try {

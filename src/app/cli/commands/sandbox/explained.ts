@@ -36,10 +36,15 @@ interface Places {
 }
 
 /** What commands see of the machine's files, besides its programs. */
-export function mountsOf({ sandbox }: Pick<Of, "sandbox">, { workspace, folder }: Places) {
-  const binds = sandbox.bwrap.binds.map((bind) =>
-    bind.endsWith(":rw") ? `${bind.slice(0, -3)} (read, write)` : `${bind} (read)`,
-  );
+export function mountsOf(of: Of, { workspace, folder }: Places) {
+  const { sandbox } = of;
+  const own = isEngine(of) ? sandbox.docker.binds : [];
+  const binds = [
+    ...sandbox.bwrap.binds.map((bind) =>
+      bind.endsWith(":rw") ? `${bind.slice(0, -3)} (read, write)` : `${bind} (read)`,
+    ),
+    ...own.map((bind) => (bind.endsWith(":ro") ? `${bind.slice(0, -3)} (read)` : `${bind} (read, write)`)),
+  ];
   const seenBy = (rights: "owner" | "guest"): readonly string[] => {
     const access = commandAccess(sandbox, rights);
     if (access === "rw") return [`${workspace} (read, write)`, ...binds];

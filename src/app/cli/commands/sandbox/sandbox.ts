@@ -35,7 +35,7 @@ export async function sandboxExplain(io: Io, { agent: id, session, json }: Expla
   const ofGuest = confined({ kind: "sender", id: "guest" });
   const folder = folderOf(sandbox, { agentId: agent.id, sessionKey: key });
   const limits = await limitsOf({ sandbox, probe });
-  const mounts = mountsOf({ sandbox }, { workspace: agent.workspace, folder });
+  const mounts = mountsOf({ sandbox, probe }, { workspace: agent.workspace, folder });
   const tools = toolListsOf(agent);
   if (json === true) {
     const what = { agent: agent.id, session: key, owner: ofOwner, guest: ofGuest, folder, sandbox, probe };

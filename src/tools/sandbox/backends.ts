@@ -122,12 +122,14 @@ function sandboxFiles(files: FileBackend, place: SandboxPlace): FileBackend {
 
 function sandboxExec({ exec, files }: Backends, place: SandboxPlace): ExecBackend {
   const workspace = workspaceInside(place);
+  const writable = () => Promise.all(writableIn(place).map(realOf));
   return {
     isSandbox: true,
     get isolated() {
       return isIsolated(place);
     },
     writesWorkspace: commandAccess(place.settings, place.rights) === "rw",
+    writable,
     note: noteFor(place),
     async directory(path) {
       await ready(place);
@@ -136,7 +138,7 @@ function sandboxExec({ exec, files }: Backends, place: SandboxPlace): ExecBacken
     },
     filesOf: (command, { cwd }) => exec.filesOf(command, { cwd, workspace }),
     async start(line) {
-      const roots = await Promise.all(writableIn(place).map(realOf));
+      const roots = await writable();
       const [watch, measure] = await Promise.all([
         Watch.begin(roots, place.warn ?? (() => {})),
         Meter.before({

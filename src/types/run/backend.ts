@@ -107,6 +107,8 @@ export interface ExecBackend {
   readonly isolated?: boolean;
   /** The processes can write the agent's workspace, where files are that shape later turns. False when unset. */
   readonly writesWorkspace?: boolean;
+  /** The directories that processes can write, without links. Everywhere where it is not there. */
+  writable?(): Promise<readonly string[]>;
   /** What the model has to know of where commands run. */
   readonly note?: string;
   /** The absolute path of a directory to run in. Rejects with a text for the model when there is none, or the rules do not allow it. */

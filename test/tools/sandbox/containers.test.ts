@@ -2,16 +2,14 @@ import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { SandboxMachine } from "../../../src/tools/sandbox/machine.ts";
 import { sandboxSettings } from "../../../src/tools/sandbox/settings.ts";
 import type { CommandLine } from "../../../src/types/run/backend.ts";
 import { until } from "../../kit/until.ts";
-import { closeEngines, engines } from "./engines.ts";
+import { ENGINES, useBackend } from "./engines.ts";
 import { fakeProgram } from "./fake-program.ts";
 import { openGround, SECRET, type Ground } from "./fixture.ts";
-
-afterAll(closeEngines);
 
 const NEVER_ENDS = "trap '' TERM INT HUP; touch ready; sleep 60; touch late";
 
@@ -28,14 +26,17 @@ const isShown = (text: string): boolean =>
       }
     });
 
-describe.for(engines)("a container of $title", ({ name, why, env, config }) => {
+describe.for(ENGINES)("a container of %s", (name) => {
+  const backend = useBackend(name);
   let ground: Ground;
   let prefix = "";
-  const own = () => ({ ...config, docker: { ...config.docker, containerPrefix: prefix } });
-  beforeEach(({ skip }) => {
-    skip(why !== undefined, why);
+  const own = () => {
+    const { config } = backend();
+    return { ...config, docker: { ...config.docker, containerPrefix: prefix } };
+  };
+  beforeEach(() => {
     prefix = `test-${randomUUID().slice(0, 8)}-`;
-    ground = openGround(env, own());
+    ground = openGround(backend().env, own());
     vi.stubEnv("HOME", ground.home);
   });
   afterEach(() => {
@@ -45,7 +46,7 @@ describe.for(engines)("a container of $title", ({ name, why, env, config }) => {
   });
 
   const engine = (...args: readonly string[]) =>
-    execFileSync("/bin/sh", ["-c", '"$@"', "sh", name, ...args], { env, encoding: "utf8" }).trim();
+    execFileSync("/bin/sh", ["-c", '"$@"', "sh", name, ...args], { env: backend().env, encoding: "utf8" }).trim();
   /** The names of this test's containers, whatever they do. */
   const containers = () => engine("ps", "--all", "--format", "{{.Names}}", "--filter", `name=${prefix}`);
   const start = async (command: string, more: Partial<CommandLine> = {}) => {
@@ -87,7 +88,7 @@ describe.for(engines)("a container of $title", ({ name, why, env, config }) => {
   it("is removed by the next gateway when this one was killed, and by no other", async () => {
     const settings = sandboxSettings(own(), {}, { home: ground.home, stateDir: ground.state });
     const next = async (dir: string) => {
-      const machine = new SandboxMachine({ env, dir });
+      const machine = new SandboxMachine({ env: backend().env, dir });
       await machine.probe(settings);
       return machine.removeLeft(settings);
     };
@@ -136,6 +137,7 @@ describe.for(engines)("a container of $title", ({ name, why, env, config }) => {
   });
 
   it("is tried anew when its engine has failed, and again once that was mended", async () => {
+    const { env } = backend();
     vi.useFakeTimers({ toFake: ["Date"] });
     const dir = join(ground.home, "bin");
     const down = join(dir, "down");

@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { afterAll, beforeAll, beforeEach } from "vitest";
 import type { SandboxConfig } from "../../../src/tools/sandbox/config.ts";
 import { findProgram } from "../../../src/tools/sandbox/probe.ts";
 import { fakeProgram } from "./fake-program.ts";
@@ -108,17 +109,23 @@ async function docker(): Promise<RealBackend> {
   return { name: "docker", why, env, config, close: why === undefined ? close : () => undefined };
 }
 
-/** The engines of containers. It takes a moment to find out about them. */
-export const engines = [await podman(), await docker()].map(titled);
-
+export const ENGINES = ["podman", "docker"] as const;
 /** All programs that make sandboxes. */
-export const backends = [titled(bwrap), ...engines];
+export const BACKENDS = ["bwrap", ...ENGINES] as const;
 
-/** To be called when the tests of a file have ended. */
-export function closeEngines(): void {
-  for (const engine of engines) engine.close();
-}
-
-function titled(backend: RealBackend): RealBackend & { readonly title: string } {
-  return { ...backend, title: `${backend.name}: ${backend.why ?? "it works"}` };
+/** The backend for the tests of a suite, and what they need of it; they are left out, with the reason, where it does not work. */
+export function useBackend(name: (typeof BACKENDS)[number]): () => RealBackend {
+  const opened: RealBackend[] = [];
+  beforeAll(async () => {
+    opened.push(name === "bwrap" ? bwrap : await (name === "podman" ? podman() : docker()));
+  }, 60_000);
+  afterAll(() => {
+    for (const backend of opened) if (backend.why === undefined) backend.close();
+  });
+  beforeEach(({ skip }) => skip(opened[0]?.why !== undefined, opened[0]?.why));
+  return () => {
+    const [backend] = opened;
+    if (!backend) throw new Error("The backend is there when the tests begin.");
+    return backend;
+  };
 }

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { until } from "../../kit/until.ts";
-import { backends, closeEngines } from "./engines.ts";
+import { BACKENDS, useBackend } from "./engines.ts";
 import { openGround, SECRET, type Ground } from "./fixture.ts";
 
 /** The command lines of this machine's processes. */
@@ -23,14 +23,12 @@ const commandLines = (): readonly string[] =>
 
 const SMALL = { bwrap: { fileSizeMb: 5, tmpMb: 3, processes: 40 }, docker: { pidsLimit: 40 } } as const;
 
-afterAll(closeEngines);
-
-describe.for(backends)("a command in a sandbox of $title", ({ name, why, env, config }) => {
-  beforeEach(({ skip }) => skip(why !== undefined, why));
+describe.for(BACKENDS)("a command in a sandbox of %s", (name) => {
+  const backend = useBackend(name);
   let ground: Ground;
   const outside = () => readFileSync(join(ground.home, "outside/note.txt"), "utf8");
   beforeEach(() => {
-    ground = openGround(env, config);
+    ground = openGround(backend().env, backend().config);
     vi.stubEnv("HOME", ground.home);
   });
   afterEach(() => {

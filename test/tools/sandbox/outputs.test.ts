@@ -1,13 +1,13 @@
 import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { attach } from "../../../src/dispatch/media/attach.ts";
 import { hostBackends } from "../../../src/tools/host/host.ts";
 import { openMediaStore } from "../../../src/store/media.ts";
 import { sessionKey } from "../../../src/types/ids.ts";
 import { agentSettings } from "../../kit/tools.ts";
 import { until } from "../../kit/until.ts";
-import { backends, closeEngines } from "./engines.ts";
+import { BACKENDS, useBackend } from "./engines.ts";
 import { openGround, type Ground } from "./fixture.ts";
 
 let ground: Ground;
@@ -91,13 +91,11 @@ describe("a result that is too long for the model", () => {
   });
 });
 
-afterAll(closeEngines);
-
-describe.for(backends)("a command in a sandbox of $title", ({ why, env, config }) => {
-  beforeEach(({ skip }) => {
-    skip(why !== undefined, why);
+describe.for(BACKENDS)("a command in a sandbox of %s", (name) => {
+  const backend = useBackend(name);
+  beforeEach(() => {
     ground.close();
-    ground = openGround(env, config);
+    ground = openGround(backend().env, backend().config);
     vi.stubEnv("HOME", ground.home);
   });
 

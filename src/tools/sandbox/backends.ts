@@ -145,7 +145,7 @@ function sandboxExec({ exec, files }: Backends, place: SandboxPlace): ExecBacken
           limits: place.settings.bwrap,
           roots,
           memoryDirs: memoryDirs(place.home),
-          countsProcesses: isOfMachine(place),
+          countsProcesses: countsProcesses(place),
         }),
       ]);
       try {
@@ -165,10 +165,11 @@ async function checked(ended: RunningCommand["ended"], watch: Watch, meter: Mete
   return notes.length === 0 ? end : { ...end, note: notes.join(" ") };
 }
 
-/** The processes of a container are not below its client's. */
-function isOfMachine({ settings, machine }: SandboxPlace): boolean {
+/** An engine limits processes and memory by itself, where it can. */
+function countsProcesses({ settings, machine }: SandboxPlace): boolean {
   const probe = machine.known(settings);
-  return probe?.ok === true && probe.facts.backend === "bwrap";
+  if (probe?.ok !== true) return false;
+  return probe.facts.backend === "bwrap" || ("holdsLimits" in probe.facts && !probe.facts.holdsLimits);
 }
 
 /** What the model has to know of the sandbox. */

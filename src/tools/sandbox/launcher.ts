@@ -7,7 +7,7 @@ import { outputFolder, outputRoot } from "../host/output-folders.ts";
 import type { GuestRules } from "../host/access.ts";
 import { checkBind, readBinds } from "./binds.ts";
 import { bwrapLaunch } from "./bwrap.ts";
-import { isFailed, processesIn } from "./container/containers.ts";
+import { isFailed, processesOf } from "./container/containers.ts";
 import { containerLaunch, isContainer, sharesNetwork, type EngineFacts } from "./container/launch.ts";
 import { folderOf, openFolder, type SandboxOwner } from "./folders.ts";
 import type { Facts, Probe, SandboxMachine } from "./machine.ts";
@@ -96,7 +96,7 @@ function inContainer({ launch, view, place }: Starting, facts: EngineFacts): Pre
   const container = machine.containers.take(settings.docker, labels);
   return {
     ...containerLaunch(launch, view, { ...container, facts, settings }),
-    processes: () => processesIn(container, facts),
+    processes: processesOf(container, facts),
     async ended(end) {
       if (isFailed(end)) machine.doubt(settings);
       return machine.containers.giveBack(container, { facts, end }, settings.docker);

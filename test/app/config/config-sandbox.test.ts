@@ -78,7 +78,7 @@ const DIRECT = sessionKey("telegram:default:direct:7");
 const GROUP = sessionKey("telegram:default:group:-1");
 const works: Probe = {
   ok: true,
-  facts: { backend: "docker", program: "/d", user: "1:1", keepsId: false, profile: "/p" },
+  facts: { backend: "docker", program: "/d", user: "1:1", keepsId: false, holdsLimits: true, profile: "/p" },
 };
 const broken: Probe = { ok: false, why: "", fix: "" };
 

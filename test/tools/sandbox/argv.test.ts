@@ -95,7 +95,14 @@ describe("a command for bwrap", () => {
 });
 
 describe("a command for docker or podman", () => {
-  const facts = { program: "/usr/bin/docker", backend: "docker", user: "1:2", keepsId: false, profile: "/p" } as const;
+  const facts = {
+    program: "/usr/bin/docker",
+    backend: "docker",
+    user: "1:2",
+    keepsId: false,
+    holdsLimits: true,
+    profile: "/p",
+  } as const;
   const place = { name: "n", labels: { "openclaw.agent": "main" }, detachKeys: "ctrl-_,x", env: { PATH: "/usr/bin" } };
   const started = (docker: SandboxConfig["docker"] = {}, launch: Launch = LAUNCH, view = VIEW) =>
     containerLaunch(launch, view, { ...place, facts, settings: settings({ docker }) });
@@ -111,7 +118,7 @@ describe("a command for docker or podman", () => {
     expect(said).toContain("type=bind,source=/w/.git/hooks,target=/w/.git/hooks,readonly");
     expect(said).toContain("type=tmpfs,target=/w/state,ro");
     expect(said).toContain("--tmpfs /home/ada:exec,mode=1777,size=512m");
-    expect(said).toMatch(/openclaw-sandbox:bookworm-slim -c .*; exec "\$@" sh \/bin\/sh -c echo hi$/);
+    expect(said).toMatch(/openclaw-sandbox:bookworm-slim -c .*; exec "\$@" 2>&1 sh \/bin\/sh -c echo hi$/);
   });
 
   it("sees a directory also at the path by which the settings name it", () => {
@@ -159,10 +166,11 @@ describe("a command for docker or podman", () => {
     expect(said).not.toContain("--read-only");
   });
 
-  it("keeps its user's number in a podman without root", () => {
-    const rootless = { ...facts, backend: "podman", keepsId: true } as const;
+  it("keeps its user's number in a podman without root, and has no limits that it cannot hold", () => {
+    const rootless = { ...facts, backend: "podman", keepsId: true, holdsLimits: false } as const;
     const { argv } = containerLaunch(LAUNCH, VIEW, { ...place, facts: rootless, settings: settings({}) });
     expect(argv.join(" ")).toContain("--userns keep-id");
+    expect(argv.join(" ")).not.toMatch(/--memory|--pids-limit/);
     expect(run()).not.toContain("--userns");
   });
 });

@@ -100,19 +100,26 @@ export const isFailed = (end: CommandEnd | undefined): boolean => end?.because =
 /** A client that ends by itself waits until its container is gone. */
 const isRemoved = (end: CommandEnd): boolean => end.because === "exit" && end.code !== null && end.code !== FAILED;
 
+type Named = Pick<ContainerPlace, "name" | "env">;
+
 const MOST_PROCESSES = 4096;
 
-/** The processes of a container, where its engine runs on this machine; none where it does not, or the container has ended. Never rejects. */
-export async function processesIn(
-  { name, env }: Pick<ContainerPlace, "name" | "env">,
-  { program }: Pick<EngineFacts, "program">,
-): Promise<readonly number[]> {
+/** Finds the processes of a container, where its engine runs on this machine; none where it does not, or the container has ended. */
+export function processesOf(container: Named, facts: Pick<EngineFacts, "program">): () => Promise<readonly number[]> {
+  let first: number | undefined;
+  return async () => {
+    first ??= await firstProcessOf(container, facts);
+    return first === undefined ? [] : treeOf(first, MOST_PROCESSES);
+  };
+}
+
+async function firstProcessOf({ name, env }: Named, { program }: Pick<EngineFacts, "program">) {
   const ask = { argv: [program, "inspect", "--format", "{{.State.Pid}}", name], cwd: "/", env } as const;
   const pid = Number((await runBriefly(ask)).text);
-  if (!Number.isSafeInteger(pid) || pid <= 1) return [];
+  if (!Number.isSafeInteger(pid) || pid <= 1) return undefined;
   // A process of the machine that has the number of one elsewhere is not in a namespace of its own.
   const [inside, own] = await Promise.all([namespaceOf(pid), namespaceOf("self")]);
-  return inside === undefined || inside === own ? [] : treeOf(pid, MOST_PROCESSES);
+  return inside === undefined || inside === own ? undefined : pid;
 }
 
 const namespaceOf = (pid: number | "self"): Promise<string | undefined> =>
@@ -120,10 +127,7 @@ const namespaceOf = (pid: number | "self"): Promise<string | undefined> =>
   readlink(`/proc/${pid}/ns/pid`).catch(() => undefined);
 
 /** Resolves with why a container may still be there, and with undefined when it is gone. */
-async function remove(
-  { program }: Pick<EngineFacts, "program">,
-  { name, env }: Pick<ContainerPlace, "name" | "env">,
-): Promise<string | undefined> {
+async function remove({ program }: Pick<EngineFacts, "program">, { name, env }: Named): Promise<string | undefined> {
   const { code, text } = await runBriefly({ argv: [program, "rm", "--force", name], cwd: "/", env });
   if (code === 0 || /no such container/i.test(text)) return undefined;
   return text === "" ? "it does not answer" : (text.split("\n").at(-1) ?? text);

@@ -30,9 +30,10 @@ export async function tryEngine(trial: Trial): Promise<{ readonly ok: true; read
     };
   let last = { code: -1, text: "" };
   for (const way of waysToRun(backend, settings.docker.user)) {
-    const facts = { backend, program, profile, ...way };
+    const facts = { backend, program, profile, holdsLimits: true, ...way };
     const { isOurs, ...end } = await makeFile(facts, trial);
-    if (end.code === 0 && (isOurs || settings.docker.user !== undefined)) return { ok: true, facts };
+    if (end.code === 0 && (isOurs || settings.docker.user !== undefined))
+      return { ok: true, facts: { ...facts, holdsLimits: end.text.includes(LIMITED) } };
     last = end;
     // Another user in the container helps only where this one could not write.
     if (end.code !== 0 && !end.text.includes(MADE)) break;
@@ -59,6 +60,11 @@ function waysToRun(
 }
 
 const MADE = "made-in-a-container";
+const LIMITED = "limited-in-a-container";
+/** Where a container sees how many processes it may have, with either kind of control groups. */
+const LIMIT_FILES = ["/sys/fs/cgroup/pids.max", "/sys/fs/cgroup/pids/pids.max"];
+/** Makes the file, and tells whether the limit is the one that was asked for. */
+const SCRIPT = `echo > ${MADE} || exit 1; for file in ${LIMIT_FILES.join(" ")}; do [ -r $file ] && read most < $file && [ "$most" = "$0" ] && echo ${LIMITED}; done; exit 0`;
 const TRIAL = "sandbox-trial-";
 /** Milliseconds after which nobody uses the directory of a trial any more. */
 const TRIAL_MS = 60_000;
@@ -68,7 +74,7 @@ async function makeFile(facts: EngineFacts, { settings, env, dir }: Trial) {
   await removeOldTrials(dir);
   const place = await mkdtemp(join(dir, TRIAL));
   try {
-    const launch = { argv: ["/bin/sh", "-c", `echo > ${MADE}`], cwd: place, env: {} } as const;
+    const launch = { argv: ["/bin/sh", "-c", SCRIPT, String(settings.docker.pidsLimit)], cwd: place, env: {} } as const;
     const view = { mounts: [{ path: place, as: "rw" }], links: [] } as const;
     const about = newContainer(settings.docker.containerPrefix, { dir, env });
     const { code, text } = await runBriefly(containerLaunch(launch, view, { ...about, facts, settings }));

@@ -19,6 +19,8 @@ export interface EngineFacts {
   readonly user: string;
   /** Podman without root gives its user another number inside, unless it is told to keep it. */
   readonly keepsId: boolean;
+  /** The engine holds a container to its limits: one without root cannot everywhere. */
+  readonly holdsLimits: boolean;
   /** File with the filter of system calls. */
   readonly profile: string;
 }
@@ -73,7 +75,8 @@ export function containerLaunch(
       "/bin/sh",
       settings.docker.image,
       "-c",
-      `${limits(settings)}; ${variables.script}exec "$@"`,
+      // Some engines mix up the order of two streams.
+      `${limits(settings)}; ${variables.script}exec "$@" 2>&1`,
       "sh",
       ...launch.argv,
     ],
@@ -100,7 +103,7 @@ const aboutContainer = ({ name, labels, detachKeys }: ContainerPlace): readonly 
   ...Object.entries(labels).flatMap(([key, value]) => ["--label", `${key}=${value}`]),
 ];
 
-const isolation = ({ backend, user, keepsId, profile }: EngineFacts, { docker }: Settings): readonly string[] => [
+const isolation = ({ backend, user, keepsId, ...facts }: EngineFacts, { docker }: Settings): readonly string[] => [
   "--network",
   docker.network,
   "--hostname",
@@ -115,12 +118,17 @@ const isolation = ({ backend, user, keepsId, profile }: EngineFacts, { docker }:
   "--security-opt",
   "no-new-privileges",
   "--security-opt",
-  `seccomp=${profile}`,
+  `seccomp=${facts.profile}`,
+  // Otherwise its client would warn in the output of every command.
+  ...(facts.holdsLimits ? engineLimits(docker) : []),
+];
+
+const engineLimits = ({ pidsLimit, memory, cpus }: Settings["docker"]): readonly string[] => [
   "--pids-limit",
-  String(docker.pidsLimit),
+  String(pidsLimit),
   "--memory",
-  docker.memory,
-  ...(docker.cpus === undefined ? [] : ["--cpus", String(docker.cpus)]),
+  memory,
+  ...(cpus === undefined ? [] : ["--cpus", String(cpus)]),
 ];
 
 const homeOf = ({ env }: Launch): string => env["HOME"] ?? "/root";
@@ -151,6 +159,6 @@ function variablesOf(env: Readonly<Record<string, string>>) {
   };
 }
 
-/** Processes and memory are limited by the engine. */
+/** Processes and memory are limited by the engine, or by the gateway. */
 const limits = ({ bwrap: { cpuSeconds, fileSizeMb } }: Settings): string =>
   `{ ulimit -c 0; ulimit -t ${cpuSeconds}; ulimit -f ${fileSizeMb * 2048}; } 2>/dev/null`;

@@ -17,7 +17,7 @@ export interface MeterOptions {
   readonly roots: readonly string[];
   /** Directories in memory that its sandbox has. */
   readonly memoryDirs: readonly string[];
-  /** Its processes are those of this machine: otherwise their number and memory are somebody else's to limit. */
+  /** Otherwise their number and memory are somebody else's to limit. */
   readonly countsProcesses: boolean;
 }
 
@@ -86,7 +86,9 @@ export class Meter {
   async #look(): Promise<void> {
     if (this.#over !== undefined) return;
     const { limits, countsProcesses } = this.#options;
-    const pids = countsProcesses ? await treeOf(this.#command.pid, limits.processes + OWN + 1) : [];
+    const { pid, processes } = this.#command;
+    const tree = () => processes?.() ?? treeOf(pid, limits.processes + OWN + 1);
+    const pids = countsProcesses ? await tree() : [];
     const over = (await this.#whyTooBig(pids)) ?? (await this.#whyTooMuch(pids));
     if (over === undefined) return;
     this.#over = over;

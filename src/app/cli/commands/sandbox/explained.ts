@@ -17,12 +17,14 @@ const isEngine = ({ probe }: Of): boolean => probe.ok && isContainer(probe.facts
 export async function limitsOf(of: Of): Promise<{ readonly each: string; readonly all: string }> {
   const { bwrap, docker } = of.sandbox;
   const written = `${bwrap.totalWriteMb} MiB written, by the gateway`;
-  if (isEngine(of))
+  const engine = of.probe.ok && "holdsLimits" in of.probe.facts ? of.probe.facts : undefined;
+  if (engine?.holdsLimits)
     return {
       each: `${bwrap.cpuSeconds} s of processor time and ${bwrap.fileSizeMb} MiB a file, by the kernel`,
-      all: `${docker.pidsLimit} processes and ${docker.memory} of memory, by ${of.sandbox.backend}; ${written}`,
+      all: `${docker.pidsLimit} processes and ${docker.memory} of memory, by ${engine.backend}; ${written}`,
     };
-  const each = `${bwrap.memoryMb} MiB of memory, ${bwrap.cpuSeconds} s of processor time and ${bwrap.fileSizeMb} MiB a file, by the kernel`;
+  const memory = engine ? "" : `${bwrap.memoryMb} MiB of memory, `;
+  const each = `${memory}${bwrap.cpuSeconds} s of processor time and ${bwrap.fileSizeMb} MiB a file, by the kernel`;
   if (!(await canListChildren())) return { each, all: `${written}; this system lets it count no processes` };
   return {
     each,

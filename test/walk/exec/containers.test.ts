@@ -30,9 +30,7 @@ describe.for(ENGINES)("a gateway whose commands run in containers of %s", (name)
     const { config } = backend();
     const docker = { ...config.docker, containerPrefix: prefix };
     const sandbox = { mode: "all", workspaceAccess: "rw", ...config, docker };
-    // Otherwise an owner is asked about what is typed into a command.
-    const tools = { exec: { security: "full", ask: "off" } };
-    const rules = { commands: { ownerAllowFrom: ["1001"] }, tools };
+    const rules = { commands: { ownerAllowFrom: ["1001"] } };
     return world.start({ ...rules, agents: { defaults: { sandbox } } }, { env: ownEnv() });
   };
   const containers = (prefix: string) => {

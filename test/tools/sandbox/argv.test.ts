@@ -1,4 +1,4 @@
-import { mkdtempSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -172,6 +172,64 @@ describe("a command for docker or podman", () => {
     expect(argv.join(" ")).toContain("--userns keep-id");
     expect(argv.join(" ")).not.toMatch(/--memory|--pids-limit/);
     expect(run()).not.toContain("--userns");
+  });
+});
+
+describe("an engine of containers that does not work", () => {
+  const SAID: readonly (readonly [said: string, why: string, fix: string])[] = [
+    [
+      "Unable to find image 'mine:1' locally\ndocker: No such image: mine:1.",
+      "has no image mine:1",
+      "docker pull mine:1",
+    ],
+    ["Error: mine:1: image not known", "has no image mine:1", "docker pull mine:1"],
+    [
+      "docker: permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock",
+      "this user may not use docker",
+      "usermod -aG docker",
+    ],
+    [
+      "docker: Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?",
+      "does not run",
+      "systemctl",
+    ],
+    [
+      'Error: container-init binary not found on the host: exec: "catatonit": not found',
+      "lacks the program",
+      "catatonit",
+    ],
+    ['runc: exec: "/bin/sh": stat /bin/sh: no such file or directory', "has no /bin/sh", "docker.image"],
+    ["docker: something else.\n\n", "docker failed: docker: something else.", "docker run --rm mine:1 true"],
+  ];
+  const probe = async (lines: string) => {
+    const dir = mkdtempSync(join(tmpdir(), "engine-"));
+    fakeProgram(join(dir, "bin"), "docker", lines);
+    const machine = new SandboxMachine({ env: { PATH: `${dir}/bin:/usr/bin:/bin` }, dir });
+    return { dir, found: await machine.probe(settings({ backend: "docker", docker: { image: "mine:1" } })) };
+  };
+
+  it.each(SAID)("is explained: %j", async (said, why, fix) => {
+    const { found } = await probe(`cat >&2 <<'END'\n${said}\nEND\nexit 125`);
+    expect(found).toEqual({ ok: false, why: expect.stringContaining(why), fix: expect.stringContaining(fix) });
+  });
+
+  it("is one whose containers write files that are not the gateway's", async () => {
+    expect((await probe("exit 0")).found).toMatchObject({ ok: false, why: expect.stringContaining("as its user") });
+  });
+
+  it("leaves nothing of a trial, nor what an earlier trial left that was killed", async () => {
+    const dir = mkdtempSync(join(tmpdir(), "engine-"));
+    const [old, fresh] = ["sandbox-trial-old", "sandbox-trial-fresh"].map((name) => join(dir, name)) as [
+      string,
+      string,
+    ];
+    for (const one of [old, fresh]) mkdirSync(one);
+    utimesSync(old, 1, 1);
+    fakeProgram(join(dir, "bin"), "podman", "exit 1");
+    const machine = new SandboxMachine({ env: { PATH: `${dir}/bin:/usr/bin:/bin` }, dir });
+    await machine.probe(settings({ backend: "podman" }));
+    // Another gateway or command may be trying the same.
+    expect(readdirSync(dir).filter((name) => name.startsWith("sandbox-trial"))).toEqual(["sandbox-trial-fresh"]);
   });
 });
 

@@ -20,10 +20,10 @@ const CAUSES: readonly { readonly says: RegExp; readonly means: (facts: Facts) =
     }),
   },
   {
-    says: /permission denied.*(?:docker|podman)\S*\.sock|got permission denied/i,
-    means: ({ backend }) => ({
-      why: `this user may not use ${backend}`,
-      fix: `Run: sudo usermod -aG ${backend} ${nameOfUser()}, then log in again and restart the gateway.`,
+    says: /permission denied.*docker\.sock/i,
+    means: () => ({
+      why: "this user may not use docker",
+      fix: `Run: sudo usermod -aG docker ${nameOfUser()}, then log in again and restart the gateway.`,
     }),
   },
   {

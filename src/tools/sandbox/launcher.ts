@@ -91,7 +91,7 @@ async function inside({ launch, view, place }: Starting, facts: Facts): Promise<
 }
 
 function inContainer({ launch, view, place }: Starting, facts: EngineFacts): PreparedLaunch {
-  const { settings, machine, owner } = place;
+  const { settings, machine, owner, warn = () => {} } = place;
   const labels = { "openclaw.sandbox": "1", "openclaw.agent": owner.agentId, "openclaw.session": owner.sessionKey };
   const container = machine.containers.take(settings.docker, labels);
   return {
@@ -99,7 +99,7 @@ function inContainer({ launch, view, place }: Starting, facts: EngineFacts): Pre
     processes: processesOf(container, facts),
     async ended(end) {
       if (isFailed(end)) machine.doubt(settings);
-      return machine.containers.giveBack(container, { facts, end }, settings.docker);
+      return machine.containers.giveBack(container, { facts, end, warn }, settings.docker);
     },
   };
 }

@@ -3,6 +3,7 @@ import { readlink } from "node:fs/promises";
 import type { CommandEnd } from "../../../types/run/backend.ts";
 import type { ContainerSettings } from "../../../types/sandbox.ts";
 import { runBriefly } from "../probe.ts";
+import type { Warn } from "../watch.ts";
 import { treeOf } from "../totals/process-tree.ts";
 import type { ContainerPlace, EngineFacts } from "./launch.ts";
 
@@ -66,11 +67,12 @@ export class Containers {
   /** Sees to it that the container is gone. Resolves with what the model has to know of the end. Never rejects. */
   async giveBack(
     container: ContainerPlace,
-    { facts, end }: { readonly facts: EngineFacts; readonly end: CommandEnd | undefined },
+    { facts, end, warn }: { readonly facts: EngineFacts; readonly end: CommandEnd | undefined; readonly warn: Warn },
     { memory }: ContainerSettings,
   ): Promise<string | undefined> {
     const why = end === undefined || isRemoved(end) ? undefined : await remove(facts, container);
     this.#running.delete(container.name);
+    if (why !== undefined) warn("a container could not be removed", { container: container.name, why });
     if (isFailed(end)) return `${facts.backend} may have failed to start it: its exit code is ${FAILED}.`;
     if (why !== undefined) return `Its container may still run, for ${facts.backend} could not end it: ${why}.`;
     if (end?.because !== "exit") return undefined;

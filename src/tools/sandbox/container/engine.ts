@@ -46,7 +46,9 @@ export async function tryEngine(trial: Trial): Promise<{ readonly ok: true; read
 const SOMEBODY_ELSES: Unusable = {
   ok: false,
   why: "commands in a container could not write the gateway's directories as its user",
-  fix: "Set agents.defaults.sandbox.docker.user to the user who owns them in a container, or agents.defaults.sandbox.backend to bwrap.",
+  fix:
+    "Set agents.defaults.sandbox.docker.user to the user who owns them in a container, or with SELinux run chcon -Rt container_file_t on the " +
+    "state directory and the workspace, or set agents.defaults.sandbox.backend to bwrap.",
 };
 
 /** A docker without root calls its own user root. */

@@ -2,6 +2,7 @@ import type { Allowances } from "../../src/tools/exec/permission.ts";
 import { hostBackends, type HostOptions } from "../../src/tools/host/host.ts";
 import type { Processes } from "../../src/tools/process/processes.ts";
 import { backendTools, toolsFor } from "../../src/tools/tools.ts";
+import type { ExecBackend } from "../../src/types/run/backend.ts";
 import { agentId, sessionKey } from "../../src/types/ids.ts";
 import { OPERATOR, type Acting } from "../../src/types/run/principal.ts";
 import type { Elevation, Tool, ToolContribution } from "../../src/types/run/tool.ts";
@@ -14,6 +15,8 @@ interface Options extends HostOptions {
   readonly acting?: Partial<Acting>;
   /** The way out of the sandbox, as if the commands were in one. */
   readonly elevation?: Pick<Elevation, "level"> | undefined;
+  /** What the sandbox is, as if commands were in one. */
+  readonly boundary?: Pick<ExecBackend, "isolated" | "writesWorkspace"> | undefined;
   /** Tools of plugins. */
   readonly extra?: readonly Tool[];
   /** Tools of the gateway that need more than backends. */
@@ -33,12 +36,14 @@ export function createTools({
   processes,
   acting: patch,
   elevation,
+  boundary,
   ...host
 }: Options): readonly Tool[] {
   const contributed = extra.map((tool): ToolContribution => ({ name: tool.name, forRun: () => tool }));
   const acting = { principal: OPERATOR, sessionKey: sessionKey("s1"), ...patch };
   const backends = hostBackends(host);
   const outside = elevation && { elevation: { ...elevation, backend: backends.exec, acting } };
-  const scene = { ...backends, agent: { ...host.settings, id: agentId("main") }, acting, ...outside };
+  const exec = { ...backends.exec, ...boundary };
+  const scene = { ...backends, exec, agent: { ...host.settings, id: agentId("main") }, acting, ...outside };
   return toolsFor([...backendTools(rules, processes), ...contributed, ...own], scene, unexpected).tools;
 }

@@ -39,12 +39,13 @@ type Patch = Parameters<typeof toolContext>[1] & {
   readonly acting?: Partial<Acting>;
   readonly rules?: Allowances;
   readonly elevation?: Pick<Elevation, "level">;
+  readonly boundary?: { readonly isolated: boolean; readonly writesWorkspace?: boolean };
 };
 
 function call(
   name: "exec" | "process",
   input: unknown,
-  { exec = {}, tools: policy = {}, acting, elevation, rules = noRules, ...patch }: Patch = {},
+  { exec = {}, tools: policy = {}, acting, elevation, boundary, rules = noRules, ...patch }: Patch = {},
 ) {
   const settings = agentSettings(workspace, { exec, tools: policy });
   const tools = createTools({
@@ -55,6 +56,7 @@ function call(
     processes,
     ...(acting && { acting }),
     elevation,
+    boundary,
   });
   const tool = tools.find((one) => one.name === name);
   return runTool(tool!, input, toolContext(workspace, patch));
@@ -303,6 +305,27 @@ describe("the input of a background command", () => {
     expect(textOf(await follow("poll", id, { timeout: 30_000 }))).toMatch(/^y/);
     expect((await follow("submit", id, {}, { exec: { security: "deny" } })).isError).toBe(true);
     expect((await follow("submit", id, {}, { exec: { security: "allowlist", ask: "off" } })).isError).toBe(true);
+  });
+});
+
+describe("the input of a background command in a sandbox that lets nothing out", () => {
+  const exec = { security: "allowlist", ask: "on-miss" } as const;
+  const untrusted = async () => [{ tool: "page", source: "wiki" }];
+  const asks = async (id: string, patch: Patch = {}) => {
+    const asked: string[] = [];
+    await follow("submit", id, { text: "x" }, { exec, asked, ...patch });
+    return asked;
+  };
+
+  it("is asked about only where its commands are", async () => {
+    const id = await start("cat", {}, { exec, boundary: { isolated: true, writesWorkspace: true } });
+    expect(await asks(id)).toEqual([]);
+    expect(await asks(id, { exec: { ...exec, ask: "always" } })).toEqual(["x"]);
+    expect(await asks(id, { untrusted })).toEqual(["x"]);
+    const apart = await start("cat", {}, { exec, boundary: { isolated: true } });
+    expect(await asks(apart, { untrusted })).toEqual([]);
+    const open = await start("cat", {}, { boundary: { isolated: false } });
+    expect(await asks(open)).toEqual(["x"]);
   });
 });
 

@@ -64,6 +64,9 @@ export function openTools(live: Live, sources: ToolSources, ofChats: readonly To
   const warn = (message: string, facts: Readonly<Record<string, unknown>>) => log.warn(message, facts);
   const broken = (tool: string, error: unknown) => log.error("tool left out of a run", { tool, error });
   const places = filePlaces(live);
+  const { fileOrigins } = sources;
+  // Memory shows what is in files, too.
+  const added = () => (fileOrigins ? notingOrigins(live.contributions.tools, fileOrigins) : live.contributions.tools);
   return (configured: AgentSettings, acting: Acting, chat?: ChatScene, only?: string): ToolSet => {
     const agent = acting.exec ? { ...configured, exec: withSessionExec(configured.exec, acting.exec) } : configured;
     const host = {
@@ -74,7 +77,7 @@ export function openTools(live: Live, sources: ToolSources, ofChats: readonly To
       sessionKey: acting.sessionKey,
     };
     const backends = backendsOf(agent, acting, { host, machine, warn });
-    const all = [...gatewayTools, ...ofBrowser(), ...live.contributions.tools, ...(mcp?.tools() ?? [])];
+    const all = [...gatewayTools, ...ofBrowser(), ...added(), ...(mcp?.tools() ?? [])];
     const { sandbox, ...scene } = backends;
     const set = toolsFor(
       only === undefined ? all : all.filter(({ name }) => name === only),

@@ -78,7 +78,7 @@ export interface Surroundings extends DaemonActs {
 /** Opens the state directory. The caller holds its lock. */
 export async function openCore(live: Live, log: Log, around: Surroundings): Promise<Core> {
   const clock = systemClock;
-  const { machine, tried } = openSandboxes(live);
+  const { machine, tried } = openSandboxes(live, { clock, log });
   const journal = await journalOf(live, log);
   const hooks = openHooks(live, clock, log);
   const sessions = await openLiveSessions(live, { hooks, table: journal.sessions, log });

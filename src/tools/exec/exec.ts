@@ -99,7 +99,8 @@ function followingOf(wanted: Input, options: ExecToolOptions): Following | undef
   const yieldMs = yieldOf(wanted, options);
   if (!place || yieldMs === undefined) return undefined;
   const isElevated = options.elevated !== undefined;
-  return { ...place, yieldMs, settings: settings.background ?? FOLLOWED, ...(isElevated && { isElevated }) };
+  const { backend } = options;
+  return { ...place, yieldMs, settings: settings.background ?? FOLLOWED, backend, ...(isElevated && { isElevated }) };
 }
 
 /** Assignments before a command, as a shell reads them: whoever allows the command sees its variables. */

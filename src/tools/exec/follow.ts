@@ -6,6 +6,7 @@ import { errorResult, textResult } from "../define.ts";
 import type { BackgroundProcess } from "../process/background-process.ts";
 import type { Starter } from "../process/starter.ts";
 import type { Processes } from "../process/processes.ts";
+import type { Boundary } from "./contained.ts";
 import { describeEnd } from "./command-end.ts";
 import { endOf, showProgress } from "./progress.ts";
 
@@ -24,6 +25,8 @@ export interface Following {
   readonly settings: BackgroundSettings;
   /** The command left the sandbox. */
   readonly isElevated?: boolean;
+  /** Where it runs. */
+  readonly backend: Boundary;
 }
 
 /** Waits for a command until it ends, the call is aborted, or it is moved to the background. Without `following` it never is. */

@@ -13,6 +13,7 @@ import {
   type Wanted,
 } from "./binding.ts";
 import { MOST_FILES } from "./bound-files.ts";
+import { isContained } from "./contained.ts";
 import { allowanceFor, type Allowance } from "./exec-allowance.ts";
 import {
   allowanceTexts,
@@ -116,18 +117,9 @@ export async function permit(wanted: Wanted, options: ExecOptions, context: Tool
   const decision = decide(known);
   if (decision === "run") return started(known, { options, context });
   if (decision === "deny") return denied(known, options);
-  if (isContained(known, options)) return { kind: "run", variables };
+  if (isContained(options.backend, settings, untrusted)) return { kind: "run", variables };
   return askUntilSame(known, options, context);
 }
-
-/**
- * A sandbox that lets nothing out is the boundary; a person is then asked only where the settings ask about everything. Once others may
- * have written what the model wants, it is none where the command could change files that shape later turns.
- */
-const isContained = ({ settings, untrusted }: Case, { backend }: ExecOptions): boolean =>
-  backend.isolated === true &&
-  settings.ask !== "always" &&
-  (untrusted.length === 0 || backend.writesWorkspace !== true);
 
 const decide = ({ considered, settings, rules }: Case): ExecDecision => decideExec(considered, settings, rules);
 

@@ -5,6 +5,7 @@ import type { Tool, ToolContext, ToolContribution, ToolResult, ToolScene } from 
 import { isFields } from "../../utils/fields.ts";
 import { namesIn } from "../exec/exec-names.ts";
 import { changedFiles, WRITERS, type ChangedFile } from "./changed-files.ts";
+import { notingCommands } from "./noted-commands.ts";
 
 /** Most names of a command or a result that are looked up. */
 const MOST_NAMES = 200;
@@ -13,12 +14,16 @@ const MOST_NAMES = 200;
 const SHOWN: Readonly<Record<string, (input: Readonly<Record<string, unknown>>, text: string) => readonly string[]>> = {
   read: ({ path }) => (typeof path === "string" ? [path] : []),
   grep: (_, text) => [...new Set([...text.matchAll(/^(.+?)[:-]\d+[:-]/gm)].map(([, path = ""]) => path))],
-  exec({ command, cwd, workdir = cwd }) {
-    const from = typeof workdir === "string" ? workdir : ".";
-    const names = typeof command === "string" ? namesIn(command, { home: homedir(), cwd: from }) : [];
-    return names.map((name) => (isAbsolute(name) ? name : join(from, name)));
-  },
+  memory_get: ({ path }) => (typeof path === "string" ? [path] : []),
+  memory_search: (_, text) => [
+    ...new Set([...text.matchAll(/"path":\s*"((?:[^"\\]|\\.)+)"/g)].map(([, path = ""]) => path)),
+  ],
+  exec: ({ command, cwd, workdir = cwd }) =>
+    typeof command === "string" ? namesOf(command, typeof workdir === "string" ? workdir : ".") : [],
 };
+
+/** Of notes each line is known that a tool for files wrote, so that only what commands wrote marks the whole file. */
+const OF_LINES: ReadonlySet<string> = new Set(["memory_get", "memory_search"]);
 
 /**
  * The same tools; what they change in files is noted with where it is from, and what they show of files that others may have written is
@@ -34,6 +39,7 @@ export function notingOrigins(
     return {
       ...contribution,
       forRun(scene: ToolScene) {
+        if (name === "exec") return commanding(contribution, scene, origins);
         const tool = contribution.forRun(scene);
         return tool && (WRITERS.has(name) ? noting(tool, scene, origins) : marking(tool, scene, origins));
       },
@@ -41,9 +47,36 @@ export function notingOrigins(
   });
 }
 
+/** The tool for commands: what they write is noted, too. All calls of a run know the same. */
+function commanding(contribution: ToolContribution, scene: ToolScene, origins: FileOrigins): Tool | undefined {
+  let latest: ToolContext | undefined;
+  const inside = notingCommands(scene, origins, {
+    sources: async () => (await latest?.untrusted?.()) ?? [],
+    named: async (line) => latest && sourceOf(namesOf(line.command, line.cwd), { scene, context: latest, origins }),
+  });
+  const tool = contribution.forRun(inside);
+  const marked = tool && marking(tool, scene, origins);
+  return (
+    marked && {
+      ...marked,
+      run(input, context) {
+        latest = context;
+        return marked.run(input, context);
+      },
+    }
+  );
+}
+
+function namesOf(command: string, from: string): readonly string[] {
+  const names = namesIn(command, { home: homedir(), cwd: from });
+  return names.map((name) => (isAbsolute(name) ? name : join(from, name)));
+}
+
 const noting = (tool: Tool, scene: ToolScene, origins: FileOrigins): Tool => ({
   ...tool,
   async run(input, context) {
+    // A change of a part keeps what a command wrote, and takes away the time by which that is known.
+    for (const name of partlyChanged(input)) await sourceOf([name], { scene, context, origins });
     const result = await tool.run(input, context);
     const sources = (await context.untrusted?.()) ?? [];
     for (const file of changedFiles(input, result)) {
@@ -56,6 +89,14 @@ const noting = (tool: Tool, scene: ToolScene, origins: FileOrigins): Tool => ({
   },
 });
 
+/** The files that a call of `edit` or `apply_patch` is about to change, as it names them. */
+function partlyChanged(input: unknown): readonly string[] {
+  const { path, content, input: patch } = isFields(input) ? input : {};
+  if (typeof path === "string") return content === undefined ? [path] : [];
+  if (typeof patch !== "string") return [];
+  return [...patch.matchAll(/^\*\*\* Update File: (.+)$/gm)].map(([, name = ""]) => name.trim());
+}
+
 const isNew = ({ details, from }: ChangedFile): boolean => details["created"] === true && from === undefined;
 
 const marking = (tool: Tool, scene: ToolScene, origins: FileOrigins): Tool => ({
@@ -64,11 +105,9 @@ const marking = (tool: Tool, scene: ToolScene, origins: FileOrigins): Tool => ({
     const result = await tool.run(input, context);
     const { details } = result;
     if (isFields(details?.["externalContent"])) return result;
-    const source = await sourceOf(SHOWN[tool.name]?.(isFields(input) ? input : {}, textOf(result)) ?? [], {
-      scene,
-      context,
-      origins,
-    });
+    const names = SHOWN[tool.name]?.(isFields(input) ? input : {}, textOf(result)) ?? [];
+    const asked = OF_LINES.has(tool.name) ? { of: origins.byCommand } : origins;
+    const source = await sourceOf(names, { scene, context, origins: asked });
     return source === undefined
       ? result
       : { ...result, details: { ...details, externalContent: { untrusted: true, source } } };
@@ -78,7 +117,7 @@ const marking = (tool: Tool, scene: ToolScene, origins: FileOrigins): Tool => ({
 /** The first of the files that has such content. */
 async function sourceOf(
   names: readonly string[],
-  { scene, context, origins }: { scene: ToolScene; context: ToolContext; origins: FileOrigins },
+  { scene, context, origins }: { scene: ToolScene; context: ToolContext; origins: Pick<FileOrigins, "of"> },
 ): Promise<string | undefined> {
   for (const name of names.slice(0, MOST_NAMES)) {
     const path = await placeOf(name, scene, context);

@@ -1,5 +1,12 @@
 import { stat } from "node:fs/promises";
-import type { Backends, ExecBackend, Launcher, PreparedLaunch, RunningCommand } from "../../types/run/backend.ts";
+import type {
+  Backends,
+  CommandEnd,
+  ExecBackend,
+  Launcher,
+  PreparedLaunch,
+  RunningCommand,
+} from "../../types/run/backend.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { AgentSettings, ExecSettings } from "../../types/settings.ts";
 import { FileAccess, type GuestRules } from "./access.ts";
@@ -12,7 +19,6 @@ import { whyClosed } from "./own-files.ts";
 import { bindFiles, pathDirs } from "./named-files.ts";
 import { outputFolder, outputRoot } from "./output-folders.ts";
 import { steeringOf } from "./repository/steering.ts";
-import { background } from "../../utils/background.ts";
 import { shellArgv, startCommand, type HostCommand } from "./command/start-command.ts";
 
 export interface HostOptions {
@@ -83,18 +89,28 @@ function hostExec(settings: ExecSettings, { access, outputDir, launcher, stateDi
   };
 }
 
-async function startPrepared(command: HostCommand, { ended }: PreparedLaunch): Promise<RunningCommand> {
+async function startPrepared(command: HostCommand, { ended, processes }: PreparedLaunch): Promise<RunningCommand> {
   try {
     const running = await startCommand(command);
-    background(
-      "end of a prepared command",
-      running.ended.then(() => ended?.()),
-    );
-    return running;
+    return {
+      ...running,
+      ...(processes && { processes }),
+      ...(ended && { ended: settled(running.ended, ended) }),
+    };
   } catch (error) {
-    ended?.();
+    await ended?.();
     throw error;
   }
+}
+
+/** The end of a command, once what was prepared for it is gone. */
+async function settled(
+  ended: RunningCommand["ended"],
+  settle: NonNullable<PreparedLaunch["ended"]>,
+): Promise<CommandEnd> {
+  const end = await ended;
+  const note = await settle(end);
+  return note === undefined ? end : { ...end, note };
 }
 
 const pathOf = ({ pathPrepend }: ExecSettings): readonly string[] => [...pathPrepend, ...pathDirs(process.env["PATH"])];

@@ -4,6 +4,7 @@ import type { Clock } from "../../types/clock.ts";
 import type { RunId } from "../../types/ids.ts";
 import type { BackgroundSettings } from "../../types/settings.ts";
 import { Secret } from "../../utils/secrets/secret.ts";
+import type { Boundary } from "../exec/contained.ts";
 import type { Starter } from "./starter.ts";
 
 /** A command that runs in the background. */
@@ -21,6 +22,8 @@ export interface BackgroundCommand {
   readonly settings: BackgroundSettings;
   /** It left the sandbox, so what is written to it counts as a command outside of the sandbox. */
   readonly isElevated?: boolean;
+  /** Where it runs. */
+  readonly backend: Boundary;
 }
 
 export type ProcessStatus = "running" | "completed" | "failed" | "killed";

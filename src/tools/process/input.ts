@@ -1,6 +1,7 @@
 import type { ToolContext } from "../../types/run/tool.ts";
 import type { ExecSettings } from "../../types/settings.ts";
 import { alsoSources } from "../../types/run/untrusted.ts";
+import { isContained } from "../exec/contained.ts";
 import { whyUnreadable } from "../exec/hidden.ts";
 import type { ExecLimits } from "../exec/rules/document.ts";
 import { narrowed, narrowedAfter } from "../exec/rules/policy.ts";
@@ -80,7 +81,7 @@ interface InputRules {
  * interpreter takes its input for commands.
  */
 export async function refusedInput(
-  { name, of: { cwd } }: BackgroundProcess,
+  { name, of: { cwd, backend } }: BackgroundProcess,
   { shown }: ProcessInput,
   { settings, limits }: InputRules,
   { approvals, signal, untrusted }: Pick<ToolContext, "approvals" | "signal" | "untrusted">,
@@ -91,6 +92,7 @@ export async function refusedInput(
   if (security === "full" && ask !== "always") return undefined;
   const off = whyOff({ security, ask });
   if (off !== undefined) return off;
+  if (isContained(backend, { ask }, sources)) return undefined;
   // The name is in the question too, and a command in a sandbox ran without one.
   const unreadable = whyUnreadable(shown, [cwd, name.replaceAll("\t", " ")]);
   if (unreadable !== undefined) return `${NOT_WRITTEN} nobody can be asked about it: ${unreadable}.`;

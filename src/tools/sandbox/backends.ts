@@ -65,7 +65,7 @@ function insideOptions(host: HostOptions, place: SandboxPlace): HostOptions {
 
 /** Rejects where the sandbox does not work; makes its folder. */
 async function ready({ settings, machine, owner }: SandboxPlace): Promise<void> {
-  const probe = await machine.probe(settings.backend);
+  const probe = await machine.probe(settings);
   if (!probe.ok) throw new Error(unusableText(probe));
   await openFolder(settings, owner, Date.now());
 }
@@ -122,12 +122,14 @@ function sandboxFiles(files: FileBackend, place: SandboxPlace): FileBackend {
 
 function sandboxExec({ exec, files }: Backends, place: SandboxPlace): ExecBackend {
   const workspace = workspaceInside(place);
+  const writable = () => Promise.all(writableIn(place).map(realOf));
   return {
     isSandbox: true,
     get isolated() {
       return isIsolated(place);
     },
     writesWorkspace: commandAccess(place.settings, place.rights) === "rw",
+    writable,
     note: noteFor(place),
     async directory(path) {
       await ready(place);
@@ -136,14 +138,14 @@ function sandboxExec({ exec, files }: Backends, place: SandboxPlace): ExecBacken
     },
     filesOf: (command, { cwd }) => exec.filesOf(command, { cwd, workspace }),
     async start(line) {
-      const roots = await Promise.all(writableIn(place).map(realOf));
+      const roots = await writable();
       const [watch, measure] = await Promise.all([
         Watch.begin(roots, place.warn ?? (() => {})),
         Meter.before({
           limits: place.settings.bwrap,
           roots,
           memoryDirs: memoryDirs(place.home),
-          countsProcesses: isOfMachine(place),
+          countsProcesses: countsProcesses(place),
         }),
       ]);
       try {
@@ -159,14 +161,15 @@ function sandboxExec({ exec, files }: Backends, place: SandboxPlace): ExecBacken
 
 async function checked(ended: RunningCommand["ended"], watch: Watch, meter: Meter): Promise<CommandEnd> {
   const end = await ended;
-  const notes = [await meter.end(), await watch.end()].filter((note) => note !== undefined);
+  const notes = [end.note, await meter.end(), await watch.end()].filter((note) => note !== undefined);
   return notes.length === 0 ? end : { ...end, note: notes.join(" ") };
 }
 
-/** The processes of a container are not below its client's. */
-function isOfMachine({ settings, machine }: SandboxPlace): boolean {
-  const probe = machine.known(settings.backend);
-  return probe?.ok === true && probe.facts.backend === "bwrap";
+/** An engine limits processes and memory by itself, where it can. */
+function countsProcesses({ settings, machine }: SandboxPlace): boolean {
+  const probe = machine.known(settings);
+  if (probe?.ok !== true) return false;
+  return probe.facts.backend === "bwrap" || ("holdsLimits" in probe.facts && !probe.facts.holdsLimits);
 }
 
 /** What the model has to know of the sandbox. It names no folder of one session: providers cache what requests of all sessions begin with. */

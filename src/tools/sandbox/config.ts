@@ -47,19 +47,37 @@ const bwrap = z.strictObject({
     .int()
     .min(1)
     .optional()
-    .meta(about("Processor time", "Most seconds of processor time of one process; 3600 when unset.")),
-  fileSizeMb: z.int().min(1).optional().meta(about("File size", "Most MiB of one file; 1024 when unset.")),
+    .meta(
+      about("Processor time", "Most seconds of processor time of one process, in containers too; 3600 when unset."),
+    ),
+  fileSizeMb: z
+    .int()
+    .min(1)
+    .optional()
+    .meta(about("File size", "Most MiB of one file, in containers too; 1024 when unset.")),
   tmpMb: z
     .int()
     .min(1)
     .optional()
     .meta(
-      about("Temporary files", "Most MiB in `/tmp`, and in the home directory; both are in memory. 512 when unset."),
+      about(
+        "Temporary files",
+        "Most MiB in `/tmp`, and in the home directory, in containers too; both are in memory. 512 when unset.",
+      ),
     ),
 });
 
 const docker = z.strictObject({
-  image: z.string().min(1).optional().meta(about("Image", "`openclaw-sandbox:bookworm-slim` when unset.")),
+  image: z
+    .string()
+    .min(1)
+    .optional()
+    .meta(
+      about(
+        "Image",
+        "It has to be there, with `/bin/sh`; none is downloaded. `openclaw-sandbox:bookworm-slim` when unset.",
+      ),
+    ),
   containerPrefix: z
     .string()
     .regex(/^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/)
@@ -80,7 +98,14 @@ const docker = z.strictObject({
     .optional()
     .meta(about("User", "`uid:gid` in the container; the gateway's own when unset, so that both can write the files.")),
   readOnlyRoot: z.boolean().optional().meta(about("Read-only root", "Makes the image read-only. True when unset.")),
-  tmpfs: paths.optional().meta(about("Temporary file systems", "`/tmp`, `/var/tmp` and `/run` when unset.")),
+  tmpfs: paths
+    .optional()
+    .meta(
+      about(
+        "Temporary file systems",
+        "Paths, or paths with options as the engine reads them; `/tmp`, `/var/tmp` and `/run` when unset.",
+      ),
+    ),
   capDrop: z.array(z.string().min(1)).optional().meta(about("Capabilities", "Capabilities to drop; `ALL` when unset.")),
   pidsLimit: z.int().min(8).optional().meta(about("Processes", "Most processes; 512 when unset.")),
   memory: z.string().min(1).optional().meta(about("Memory", "Most memory, as the engine reads it; `2g` when unset.")),

@@ -1,16 +1,16 @@
-import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Launch, Launcher } from "../../types/run/backend.ts";
+import type { Launch, Launcher, PreparedLaunch } from "../../types/run/backend.ts";
 import type { SandboxSettings } from "../../types/sandbox.ts";
 import { outputFolder, outputRoot } from "../host/output-folders.ts";
 import type { GuestRules } from "../host/access.ts";
 import { checkBind, readBinds } from "./binds.ts";
 import { bwrapLaunch } from "./bwrap.ts";
-import { containerLaunch, isContainer, sharesNetwork } from "./container.ts";
+import { isFailed, processesOf } from "./container/containers.ts";
+import { containerLaunch, isContainer, sharesNetwork, type EngineFacts } from "./container/launch.ts";
 import { folderOf, openFolder, type SandboxOwner } from "./folders.ts";
-import { engineEnv, type Facts, type Probe, type SandboxMachine } from "./machine.ts";
+import type { Facts, Probe, SandboxMachine } from "./machine.ts";
 import type { Warn } from "./watch.ts";
 import { seatbeltLaunch } from "./seatbelt.ts";
 import { background } from "../../utils/background.ts";
@@ -43,41 +43,65 @@ export const unusableText = (probe: Extract<Probe, { ok: false }>): string =>
 export function sandboxLauncher(place: SandboxPlace): Launcher {
   return {
     async prepare(launch) {
-      const probe = await place.machine.probe(place.settings.backend);
+      const probe = await place.machine.probe(place.settings);
       if (!probe.ok) throw new Error(`The command was not run. ${unusableText(probe)}`);
       const { view, close } = await lookUp(place);
-      const { facts } = probe;
-      if (facts.backend !== "sandbox-exec") return { ...inside(launch, view, facts, place), ended: close };
-      const own = await mkdtemp(join(await realOf(tmpdir()), "openclaw-"));
-      const ended = () => {
+      try {
+        const { ended, ...inner } = await inside({ launch, view, place }, probe.facts);
+        return {
+          ...inner,
+          async ended(end) {
+            const note = await ended?.(end);
+            close();
+            return note;
+          },
+        };
+      } catch (error) {
         close();
-        background("removal of a sandbox's own directory", rm(own, { recursive: true, force: true }));
-      };
-      return { ...seatbeltLaunch(launch, view, { program: facts.program, own }, place.settings.bwrap), ended };
+        throw error;
+      }
     },
   };
 }
 
-type OtherFacts = Exclude<Facts, { readonly backend: "sandbox-exec" }>;
+interface Starting {
+  readonly launch: Launch;
+  readonly view: View;
+  readonly place: SandboxPlace;
+}
 
-function inside(launch: Launch, view: View, facts: OtherFacts, { settings, owner }: SandboxPlace): Launch {
-  const { bwrap, docker } = settings;
+async function inside({ launch, view, place }: Starting, facts: Facts): Promise<PreparedLaunch> {
   switch (facts.backend) {
     case "bwrap":
-      return bwrapLaunch(launch, view, facts, bwrap);
+      return bwrapLaunch(launch, view, facts, place.settings.bwrap);
     case "docker":
-    case "podman": {
-      const name = `${docker.containerPrefix}${randomUUID()}`;
-      const labels = { "openclaw.sandbox": "1", "openclaw.agent": owner.agentId, "openclaw.session": owner.sessionKey };
-      const user = `${process.getuid?.() ?? 1000}:${process.getgid?.() ?? 1000}`;
-      return containerLaunch(
-        launch,
-        view,
-        { program: facts.program, name, labels, user, env: engineEnv(process.env) },
-        docker,
-      );
+    case "podman":
+      return inContainer({ launch, view, place }, facts);
+    case "sandbox-exec": {
+      const own = await mkdtemp(join(await realOf(tmpdir()), "openclaw-"));
+      return {
+        ...seatbeltLaunch(launch, view, { program: facts.program, own }, place.settings.bwrap),
+        async ended() {
+          background("removal of a sandbox's own directory", rm(own, { recursive: true, force: true }));
+          return undefined;
+        },
+      };
     }
   }
+}
+
+function inContainer({ launch, view, place }: Starting, facts: EngineFacts): PreparedLaunch {
+  const { settings, machine, owner, warn = () => {} } = place;
+  const labels = { "openclaw.sandbox": "1", "openclaw.agent": owner.agentId, "openclaw.session": owner.sessionKey };
+  const container = machine.containers.take(settings.docker, labels);
+  return {
+    ...containerLaunch(launch, view, { ...container, facts, settings }),
+    processes: processesOf(container, facts),
+    async ended(end) {
+      if (isFailed(end)) machine.doubt(settings);
+      return machine.containers.giveBack(container, { facts, end, warn }, settings.docker);
+    },
+  };
 }
 
 async function lookUp(place: SandboxPlace): Promise<OpenView> {
@@ -129,7 +153,7 @@ async function checkSettings({ bwrap, docker }: SandboxSettings, home: string): 
 
 /** Whether commands can neither reach a network nor write outside the workspace and their own folder. */
 export function isIsolated({ settings, machine }: Pick<SandboxPlace, "settings" | "machine">): boolean {
-  const probe = machine.known(settings.backend);
+  const probe = machine.known(settings);
   if (probe?.ok !== true) return false;
   const { bwrap, docker } = settings;
   if (isContainer(probe.facts.backend))

@@ -5,6 +5,10 @@ import { join } from "node:path";
 import type { SandboxBackend, SandboxSettings } from "../../types/sandbox.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { bwrapLaunch, type BwrapFacts } from "./bwrap.ts";
+import { Containers } from "./container/containers.ts";
+import { tryEngine } from "./container/engine.ts";
+import { isContainer, type EngineFacts } from "./container/launch.ts";
+import { seccompProfile } from "./container/profile.ts";
 import { OpenViews } from "./open-views.ts";
 import { findProgram, runBriefly, whyBwrapFails, type Unusable } from "./probe.ts";
 import { SANDBOX_EXEC, seatbeltLaunch } from "./seatbelt.ts";
@@ -15,7 +19,7 @@ export type Probe = { readonly ok: true; readonly facts: Facts } | Unusable;
 
 export type Facts =
   | ({ readonly backend: "bwrap"; readonly version: string } & BwrapFacts)
-  | { readonly backend: "docker" | "podman"; readonly program: string }
+  | EngineFacts
   | { readonly backend: "sandbox-exec"; readonly program: string };
 
 interface Place {
@@ -41,46 +45,80 @@ const NO_BACKEND: Unusable = {
   fix: "Set agents.defaults.sandbox.backend to docker or podman, or agents.defaults.sandbox.mode to off.",
 };
 
-/** Tries each backend once, by starting a program in it, and remembers the result. */
+type Wanted = Pick<SandboxSettings, "backend" | "docker" | "bwrap">;
+
+/** A trial, and what came of it. */
+interface Tried {
+  readonly running: Promise<Probe>;
+  /** Milliseconds since 1970 from which on it is tried anew. */
+  until: number;
+}
+
+/** Milliseconds for which an engine's failure is believed: it may be started at any time, as bubblewrap is not. */
+const BELIEVED_MS = 10_000;
+
+/** Tries each backend by starting a program in it, and remembers the result: once, but for engines that fail. */
 export class SandboxMachine {
   readonly #place: Place;
-  readonly #probes = new Map<SandboxBackend, Promise<Probe>>();
-  readonly #known = new Map<SandboxBackend, Probe>();
+  readonly #trials = new Map<string, Tried>();
+  readonly #known = new Map<string, Probe>();
   /** What the commands that run here see. */
   readonly views = new OpenViews();
+  readonly containers: Containers;
 
   constructor(place: Place) {
     this.#place = place;
+    this.containers = new Containers(place);
   }
 
   /** Never rejects. */
-  async probe(wanted: SandboxSettings["backend"]): Promise<Probe> {
-    const backend = backendFor(wanted, this.#place.platform);
+  async probe(wanted: Wanted): Promise<Probe> {
+    const backend = backendFor(wanted.backend, this.#place.platform);
     if (backend === undefined) return NO_BACKEND;
-    const running = this.#probes.get(backend) ?? this.#start(backend);
-    this.#probes.set(backend, running);
-    return running;
+    const key = keyOf(backend, wanted);
+    const earlier = this.#trials.get(key);
+    if (earlier && Date.now() < earlier.until) return earlier.running;
+    const trial: Tried = { running: this.#start(backend, wanted), until: Infinity };
+    this.#trials.set(key, trial);
+    const found = await trial.running;
+    if (!found.ok && isContainer(backend)) trial.until = Date.now() + BELIEVED_MS;
+    return found;
   }
 
-  /** The result, or undefined before the first probe has ended. */
-  known(wanted: SandboxSettings["backend"]): Probe | undefined {
-    const backend = backendFor(wanted, this.#place.platform);
-    return backend === undefined ? NO_BACKEND : this.#known.get(backend);
+  /** The result of the last trial, or undefined before the first one has ended. */
+  known(wanted: Wanted): Probe | undefined {
+    const backend = backendFor(wanted.backend, this.#place.platform);
+    return backend === undefined ? NO_BACKEND : this.#known.get(keyOf(backend, wanted));
   }
 
-  async #start(backend: SandboxBackend): Promise<Probe> {
-    const found = await this.#try(backend).catch((error: unknown): Unusable => ({
+  /** Removes containers that an earlier process of this gateway left. Resolves with their names. Never rejects. */
+  async removeLeft(wanted: Wanted): Promise<readonly string[]> {
+    const probe = this.known(wanted);
+    return probe?.ok === true && "profile" in probe.facts ? this.containers.removeLeft(probe.facts) : [];
+  }
+
+  /** The next command tries the backend anew. */
+  doubt(wanted: Wanted): void {
+    const backend = backendFor(wanted.backend, this.#place.platform);
+    if (backend !== undefined) this.#trials.delete(keyOf(backend, wanted));
+  }
+
+  async #start(backend: SandboxBackend, wanted: Wanted): Promise<Probe> {
+    const found = await this.#try(backend, wanted).catch((error: unknown): Unusable => ({
       ok: false,
       why: errorText(error),
       fix: `Mend that, or set agents.defaults.sandbox.mode to off.`,
     }));
-    this.#known.set(backend, found);
+    this.#known.set(keyOf(backend, wanted), found);
     return found;
   }
 
-  #try(backend: SandboxBackend): Promise<Probe> {
+  async #try(backend: SandboxBackend, settings: Wanted): Promise<Probe> {
     if (backend === "bwrap") return this.#tryBwrap();
-    return backend === "sandbox-exec" ? this.#trySeatbelt() : this.#tryEngine(backend);
+    if (backend === "sandbox-exec") return this.#trySeatbelt();
+    const { env, dir } = this.#place;
+    const profile = await keepFile(dir, "json", Buffer.from(seccompProfile()));
+    return tryEngine({ backend, settings, env, dir, profile });
   }
 
   async #tryBwrap(): Promise<Probe> {
@@ -124,38 +162,27 @@ export class SandboxMachine {
     }
   }
 
-  /** Writes the filter where `bwrap` finds it. Its name is that of its content, so that one of an older version is not used. */
   async #filter(): Promise<{ filter?: string }> {
     const bytes = seccompFilter(process.arch);
-    if (bytes === undefined) return {};
-    const path = join(this.#place.dir, `seccomp-${createHash("sha256").update(bytes).digest("hex").slice(0, 16)}.bpf`);
-    const found = await stat(path).catch(() => undefined);
-    if (found?.size === bytes.length) return { filter: path };
-    await mkdir(this.#place.dir, { recursive: true, mode: 0o700 });
-    const draft = `${path}.${randomUUID()}`;
-    await writeFile(draft, bytes, { mode: 0o600 });
-    await rename(draft, path);
-    return { filter: path };
-  }
-
-  async #tryEngine(backend: "docker" | "podman"): Promise<Probe> {
-    const program = await findProgram(backend, this.#place.env);
-    const fix = `Install ${backend} and start it, or set agents.defaults.sandbox.backend to bwrap.`;
-    if (program === undefined) return { ok: false, why: `${backend} is not installed`, fix };
-    const { code, text } = await runBriefly({ argv: [program, "version"], cwd: "/", env: engineEnv(this.#place.env) });
-    if (code === 0) return { ok: true, facts: { backend, program } };
-    return { ok: false, why: `${backend} does not answer: ${text}`, fix };
+    return bytes === undefined ? {} : { filter: await keepFile(this.#place.dir, "bpf", bytes) };
   }
 }
 
-/** What the engine's client needs of the gateway's environment: where the engine is. */
-export const engineEnv = (env: Place["env"]): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    ["PATH", "HOME", "XDG_RUNTIME_DIR", "DOCKER_HOST", "DOCKER_CONTEXT", "CONTAINER_HOST"].flatMap((name) => {
-      const value = env[name];
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
+/** Writes a filter of system calls where the backend finds it. Its name is that of its content, so that one of an older version is not used. */
+async function keepFile(dir: string, kind: "bpf" | "json", bytes: Uint8Array): Promise<string> {
+  const path = join(dir, `seccomp-${createHash("sha256").update(bytes).digest("hex").slice(0, 16)}.${kind}`);
+  const found = await stat(path).catch(() => undefined);
+  if (found?.size === bytes.length) return path;
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  const draft = `${path}.${randomUUID()}`;
+  await writeFile(draft, bytes, { mode: 0o600 });
+  await rename(draft, path);
+  return path;
+}
+
+/** What a container needs of the settings is part of its trial; bubblewrap has nothing that may be missing. */
+const keyOf = (backend: SandboxBackend, { docker }: Pick<Wanted, "docker">): string =>
+  isContainer(backend) ? `${backend} ${JSON.stringify(docker)}` : backend;
 
 /** The probe's own settings; what they limit does not matter to a program that ends at once. */
 const PLAIN: SandboxSettings["bwrap"] = {

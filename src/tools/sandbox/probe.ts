@@ -37,8 +37,11 @@ async function isProgram(path: string): Promise<boolean> {
 const MOST_MS = 10_000;
 const MOST_CHARS = 2000;
 
-/** Runs a program to its end; `text` is what it printed. Never rejects. */
-export function runBriefly({ argv: [program, ...args], cwd, env }: Launch): Promise<{ code: number; text: string }> {
+/** Runs a program to its end, or for ten seconds; `text` is what it printed. Never rejects. */
+export function runBriefly(
+  { argv: [program, ...args], cwd, env }: Launch,
+  mostChars = MOST_CHARS,
+): Promise<{ code: number; text: string }> {
   return new Promise((resolve) => {
     const child = spawn(program, args, {
       cwd,
@@ -49,7 +52,7 @@ export function runBriefly({ argv: [program, ...args], cwd, env }: Launch): Prom
     });
     let text = "";
     const take = (chunk: Buffer) => {
-      text = (text + chunk.toString("utf8")).slice(0, MOST_CHARS);
+      text = (text + chunk.toString("utf8")).slice(0, mostChars);
     };
     child.stdout.on("data", take);
     child.stderr.on("data", take);

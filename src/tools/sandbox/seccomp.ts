@@ -15,10 +15,15 @@ interface Machine {
   readonly foreign?: number;
 }
 
-// ptrace, process_vm_readv, process_vm_writev, unshare, setns, mount, umount2, pivot_root, chroot, open_tree, move_mount, fsopen,
-// fsconfig, fsmount, fspick, mount_setattr, io_uring_setup, io_uring_enter, io_uring_register, bpf, add_key, request_key, keyctl,
-// perf_event_open, userfaultfd, kexec_load, kexec_file_load, init_module, finit_module, delete_module, open_by_handle_at, swapon,
-// reboot, syslog, acct, quotactl, pidfd_getfd, shmget, msgget (no limit counts their memory): the same order in both rows.
+/** The refused calls by name: those that reach around a namespace, and `shmget` and `msgget`, whose memory no limit counts. */
+export const REFUSED = (
+  "ptrace process_vm_readv process_vm_writev unshare setns mount umount2 pivot_root chroot open_tree move_mount fsopen fsconfig fsmount " +
+  "fspick mount_setattr io_uring_setup io_uring_enter io_uring_register bpf add_key request_key keyctl perf_event_open userfaultfd " +
+  "kexec_load kexec_file_load init_module finit_module delete_module open_by_handle_at swapon reboot syslog acct quotactl pidfd_getfd " +
+  "shmget msgget"
+).split(" ");
+
+// Their numbers, in the same order in both rows.
 const X64 =
   "101 310 311 272 308 165 166 155 161 428 429 430 431 432 433 442 425 426 427 321 248 249 250 298 323 246 320 175 313 176 304 167 169 103 163 179 438 29 68";
 const ARM64 =
@@ -33,16 +38,16 @@ const MACHINES: Readonly<Record<string, Machine>> = {
 
 /** The same number on every machine. */
 const CLONE3 = 435;
-const CLONE_NEWUSER = 0x1000_0000;
+export const CLONE_NEWUSER = 0x1000_0000;
 /** Address families that a program may open a socket of: IPv4, IPv6 and netlink, which lists the network's own interfaces. */
-const FAMILIES = [2, 10, 16];
+export const FAMILIES = [2, 10, 16];
 
 /** Set in the types of sockets that have no connection: `SOCK_DGRAM` and `SOCK_RAW`. */
-const DATAGRAM = 2;
+export const DATAGRAM = 2;
 
-const EPERM = 1;
-const ENOSYS = 38;
-const EAFNOSUPPORT = 97;
+export const EPERM = 1;
+export const ENOSYS = 38;
+export const EAFNOSUPPORT = 97;
 
 const ALLOW = 0x7fff_0000;
 const KILL_PROCESS = 0x8000_0000;

@@ -14,12 +14,27 @@ export interface FileChange {
   readonly sources: readonly UntrustedSource[];
 }
 
+/** A command that is about to start, and that may change any files that it can. */
+export interface CommandBegun {
+  /** Directories that it can write, without links; everywhere when unset. */
+  readonly roots?: readonly string[] | undefined;
+  readonly by: Acting;
+  readonly sources: readonly UntrustedSource[];
+  /** Where such content is from that a file has which the command names. */
+  readonly named?: string | undefined;
+}
+
 /**
  * Keeps which files have content that others may have written: files that a conversation changed which had read such content, or that
- * acted for somebody who is no owner, and files that somebody else sent. Neither method rejects: a file that was written stays written.
+ * acted for somebody who is no owner, and files that somebody else sent. No method rejects: a file that was written stays
+ * written.
  */
 export interface FileOrigins {
   changed(change: FileChange): Promise<void>;
+  /** What changes where the command can write, until the returned function is called, has content that its conversation may have read. */
+  began(command: CommandBegun): Promise<() => Promise<void>>;
   /** Where such content of a file is from, for a run; undefined for none that is known. `path` has no links. */
   of(path: string, reader: Acting): Promise<string | undefined>;
+  /** The same of content that a command wrote, and no tool for files. */
+  byCommand(path: string, reader: Acting): Promise<string | undefined>;
 }

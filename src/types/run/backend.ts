@@ -107,6 +107,8 @@ export interface ExecBackend {
   readonly isolated?: boolean;
   /** The processes can write the agent's workspace, where files are that shape later turns. False when unset. */
   readonly writesWorkspace?: boolean;
+  /** The directories that processes can write, without links. Everywhere where it is not there. */
+  writable?(): Promise<readonly string[]>;
   /** What the model has to know of where commands run. */
   readonly note?: string;
   /** The absolute path of a directory to run in. Rejects with a text for the model when there is none, or the rules do not allow it. */
@@ -196,6 +198,8 @@ export type CommandInput = "none" | "pipe" | "terminal";
 export interface RunningCommand {
   /** The process id of its shell. */
   readonly pid: number;
+  /** Ids of its processes that are not below its shell. Never rejects; takes long. */
+  processes?(): Promise<readonly number[]>;
   /** What it has: `pipe` where a terminal was wanted and there is none. */
   readonly input: CommandInput;
   /** Why it has no terminal although one was wanted, as a sentence. */
@@ -263,9 +267,12 @@ export interface Launch {
 }
 
 /** What is started in the place of a process. */
-export interface PreparedLaunch extends Launch {
-  /** To be called once, when it has ended with everything that it started, or could not be started. */
-  ended?(): void;
+export interface PreparedLaunch extends Launch, Pick<RunningCommand, "processes"> {
+  /**
+   * To be called once, when it has ended with everything that it started; without an end when it could not be started. Resolves with
+   * what the model has to know of that. Never rejects.
+   */
+  ended?(end?: CommandEnd): Promise<string | undefined>;
 }
 
 /** Decides how the processes of a run are started, for example inside a sandbox. */

@@ -76,7 +76,10 @@ describe("the sandbox of the config", () => {
 const guest = { kind: "sender", id: "g" } as const;
 const DIRECT = sessionKey("telegram:default:direct:7");
 const GROUP = sessionKey("telegram:default:group:-1");
-const works: Probe = { ok: true, facts: { backend: "docker", program: "/d" } };
+const works: Probe = {
+  ok: true,
+  facts: { backend: "docker", program: "/d", user: "1:1", keepsId: false, holdsLimits: true, profile: "/p" },
+};
 const broken: Probe = { ok: false, why: "", fix: "" };
 
 describe("what of a turn is in the sandbox", () => {

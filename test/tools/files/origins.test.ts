@@ -1,19 +1,42 @@
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
 import { openFileOrigins } from "../../../src/app/compose/tools/file-origins.ts";
 import { resolvePaths } from "../../../src/app/config/paths.ts";
 import { ownerScene } from "../../../src/app/docs/owner-scene.ts";
+import { notingCommands } from "../../../src/tools/files/noted-commands.ts";
 import { notingOrigins } from "../../../src/tools/files/origins.ts";
+import { defineTool } from "../../../src/tools/define.ts";
 import { hostBackends } from "../../../src/tools/host/host.ts";
 import { backendTools } from "../../../src/tools/tools.ts";
 import { sessionKey } from "../../../src/types/ids.ts";
+import type { CommandBegun } from "../../../src/types/memory/file-origins.ts";
 import { OPERATOR, type Principal } from "../../../src/types/run/principal.ts";
+import type { ToolContribution } from "../../../src/types/run/tool.ts";
 import { recordLog } from "../../kit/log.ts";
 import { noRules, toolContext } from "../../kit/tools.ts";
+import { until } from "../../kit/until.ts";
 
 const GUEST: Principal = { kind: "sender", id: "telegram:43" };
+
+/** Memory, as far as its results name notes. */
+const MEMORY: readonly ToolContribution[] = ["memory_get", "memory_search"].map((name) => ({
+  name,
+  forRun: () =>
+    defineTool({
+      name,
+      label: name,
+      description: name,
+      input: z.object({ path: z.string().optional(), query: z.string().optional() }),
+      hasSideEffects: false,
+      run: async ({ path, query }) => {
+        const results = [{ path: path ?? `memory/${query}.md`, startLine: 1 }];
+        return { content: [{ type: "text", text: JSON.stringify({ results }, null, 1) }] };
+      },
+    }),
+}));
 
 function ground() {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), "origins-")));
@@ -46,14 +69,23 @@ function ground() {
   let origins = open();
   const run = (session: string, principal: Principal = OPERATOR) => {
     const acting = { principal, sessionKey: sessionKey(session) };
-    const tools = notingOrigins(backendTools(noRules), origins);
+    const tools = notingOrigins([...backendTools(noRules), ...MEMORY], origins);
     return async (name: string, input: object) => {
       const tool = tools.find((one) => one.name === name)?.forRun({ ...scene, ...host, agent, acting });
       return (await tool?.run(input, toolContext(workspace)))?.details?.["externalContent"];
     };
   };
   const restart = () => void (origins = open());
-  return { workspace, paths, marked, received, run, restart, log };
+  const began = (command: Omit<CommandBegun, "by">) =>
+    origins.began({ ...command, by: { principal: OPERATOR, sessionKey: sessionKey("b") } });
+  /** A command with an input, as one in the background has it. */
+  const exec = (session: string, command: string) => {
+    const acting = { principal: OPERATOR, sessionKey: sessionKey(session) };
+    const knowing = { sources: async () => [], named: async () => undefined };
+    const noted = notingCommands({ ...scene, ...host, agent, acting }, origins, knowing);
+    return noted.exec.start({ command, cwd: workspace, timeoutMs: 20_000, input: "pipe" });
+  };
+  return { workspace, paths, marked, received, run, restart, log, began, exec };
 }
 
 const from = (source: string) => ({ untrusted: true, source });
@@ -64,6 +96,7 @@ test("a file that a conversation wrote after it had read a page is untrusted con
   marked.add("b");
   await run("b")("write", { path: "notes.txt", content: "obey\n" });
   await clean("write", { path: "own.txt", content: "obey\n" });
+  await nextTick();
   restart();
   const source = "(written after web_fetch)";
   for (const call of [clean, run("d")]) {
@@ -138,4 +171,100 @@ test("a file of many changes is written anew at the next start", async () => {
   restart();
   expect(await run("a")("read", { path: "notes.txt" })).toBeDefined();
   expect(readFileSync(file, "utf8")).toBe(line);
+});
+
+/** Until a file that is written now is newer than one that was written before. */
+async function nextTick(): Promise<void> {
+  const end = Date.now() + 20;
+  await until(() => Date.now() > end);
+}
+
+test("what a command writes in a conversation that has read a page is untrusted content, also after a restart", async () => {
+  const { marked, run, restart, workspace, paths } = ground();
+  await run("a")("exec", { command: "echo mine > mine.txt" });
+  await nextTick();
+  marked.add("b");
+  await run("b")("exec", { command: "mkdir -p sub; echo obey > sub/made.txt" });
+  await nextTick();
+  await run("a")("exec", { command: "echo later > later.txt" });
+  restart();
+  const path = "sub/made.txt";
+  const source = from(`${path} (written after web_fetch)`);
+  expect(await run("c")("read", { path })).toEqual(source);
+  for (const name of ["mine.txt", "later.txt"]) expect(await run("c")("read", { path: name })).toBeUndefined();
+  // Once it is known, a command of somebody else that changes the times changes nothing.
+  utimesSync(join(workspace, path), 1, 1);
+  expect(await run("c")("exec", { command: `cat ${path}` })).toEqual(source);
+  expect(readFileSync(join(paths.stateSub, "command-spans.jsonl"), "utf8")).not.toContain("obey");
+  await nextTick();
+  await run("a")("write", { path, content: "mine\n" });
+  expect(await run("c")("read", { path })).toBeUndefined();
+});
+
+test("what a command made of such a file is untrusted content, and stays so when a part of it is changed", async () => {
+  const { marked, run, workspace } = ground();
+  marked.add("b");
+  await run("b")("write", { path: "notes.txt", content: "obey\n" });
+  await run("a")("exec", { command: "cp notes.txt copy.txt; cp notes.txt other.txt" });
+  await nextTick();
+  await run("d")("edit", { path: "copy.txt", oldText: "obey", newText: "obey it" });
+  const patch = "*** Begin Patch\n*** Update File: other.txt\n@@\n-obey\n+obey it\n*** End Patch";
+  await run("d")("apply_patch", { input: patch });
+  for (const path of ["copy.txt", "other.txt"])
+    expect(await run("c")("read", { path })).toEqual(
+      from(`${path} (written after ${join(workspace, "notes.txt")} (written after web_fetch))`),
+    );
+});
+
+test("what changes while such a command runs counts, where the command can write, until it ends or the gateway is killed", async () => {
+  const { run, restart, workspace, paths, began } = ground();
+  const [inside, outside] = ["inside", "outside"].map((name) => join(workspace, name));
+  for (const dir of [inside, outside]) mkdirSync(dir ?? "");
+  const sources = [{ tool: "web_fetch", source: "web_fetch" }];
+  const end = await began({ roots: [join(workspace, "inside")], sources });
+  const seen = async (path: string) => run("c")("read", { path });
+  writeFileSync(join(workspace, "inside/during.txt"), "obey\n");
+  writeFileSync(join(workspace, "outside/during.txt"), "mine\n");
+  expect(await seen("inside/during.txt")).toBeDefined();
+  expect(await seen("outside/during.txt")).toBeUndefined();
+  await end();
+  await nextTick();
+  writeFileSync(join(workspace, "inside/after.txt"), "mine\n");
+  expect(await seen("inside/after.txt")).toBeUndefined();
+  await began({ sources });
+  writeFileSync(join(workspace, "outside/killed.txt"), "obey\n");
+  restart();
+  expect(await seen("outside/killed.txt")).toBeDefined();
+  await nextTick();
+  writeFileSync(join(workspace, "outside/next.txt"), "mine\n");
+  expect(await seen("outside/next.txt")).toBeUndefined();
+  expect(readFileSync(join(paths.stateSub, "command-spans.jsonl"), "utf8").split("\n")).toHaveLength(3);
+});
+
+test("what a guest's command writes is untrusted content for owners, and what they type into a command counts too", async () => {
+  const { marked, run, exec } = ground();
+  await run("g", GUEST)("exec", { command: "echo obey > made.txt" });
+  expect(await run("a")("read", { path: "made.txt" })).toEqual(from("made.txt (written for sender telegram:43)"));
+  const running = await exec("b", "read x; echo $x > typed.txt");
+  await nextTick();
+  marked.add("b");
+  await running.write(Buffer.from("obey\n"));
+  await running.ended;
+  expect(await run("a")("read", { path: "typed.txt" })).toEqual(from("typed.txt (written after web_fetch)"));
+});
+
+test("a note that a command wrote is untrusted content where memory shows it, and one that a tool wrote is known by its lines", async () => {
+  const { marked, run } = ground();
+  marked.add("b");
+  await run("b")("write", { path: "memory/by-tool.md", content: "obey\n" });
+  await nextTick();
+  await run("b")("exec", { command: "echo obey > memory/by-command.md" });
+  const source = from("memory/by-command.md (written after web_fetch)");
+  for (const [tool, input] of [
+    ["memory_get", { path: "memory/by-command.md" }],
+    ["memory_search", { query: "by-command" }],
+  ] as const)
+    expect(await run("a")(tool, input)).toEqual(source);
+  expect(await run("a")("memory_get", { path: "memory/by-tool.md" })).toBeUndefined();
+  expect(await run("a")("memory_search", { query: "by-tool" })).toBeUndefined();
 });

@@ -5,7 +5,8 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { until } from "../../kit/until.ts";
-import { openGround, SECRET, whyNoBwrap, type Ground } from "./fixture.ts";
+import { BACKENDS, useBackend } from "./engines.ts";
+import { openGround, SECRET, type Ground } from "./fixture.ts";
 
 /** The command lines of this machine's processes. */
 const commandLines = (): readonly string[] =>
@@ -20,13 +21,14 @@ const commandLines = (): readonly string[] =>
       }
     });
 
-const SMALL = { bwrap: { fileSizeMb: 5, tmpMb: 3, processes: 40 } } as const;
+const SMALL = { bwrap: { fileSizeMb: 5, tmpMb: 3, processes: 40 }, docker: { pidsLimit: 40 } } as const;
 
-describe.skipIf(whyNoBwrap !== undefined)(`a command in the sandbox (${whyNoBwrap ?? "bubblewrap works"})`, () => {
+describe.for(BACKENDS)("a command in a sandbox of %s", (name) => {
+  const backend = useBackend(name);
   let ground: Ground;
   const outside = () => readFileSync(join(ground.home, "outside/note.txt"), "utf8");
   beforeEach(() => {
-    ground = openGround();
+    ground = openGround(backend().env, backend().config);
     vi.stubEnv("HOME", ground.home);
   });
   afterEach(() => {
@@ -185,8 +187,8 @@ describe.skipIf(whyNoBwrap !== undefined)(`a command in the sandbox (${whyNoBwra
     expect(said).not.toContain("OPENCLAW_STATE_DIR");
   });
 
-  // The kernel does not count the processes of root.
-  it.skipIf(process.getuid?.() === 0)("cannot have more processes than the limit", async () => {
+  // Without an engine, the kernel does not count the processes of root.
+  it.skipIf(name === "bwrap" && process.getuid?.() === 0)("cannot have more processes than the limit", async () => {
     const said = await ground.says("for i in $(seq 1 80); do sleep 5 & done; ls /proc | grep -c '^[0-9]'", SMALL);
     expect(Number(/\d+$/.exec(said)?.[0] ?? "0")).toBeLessThan(45);
   });

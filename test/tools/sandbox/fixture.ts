@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { GuestRules } from "../../../src/tools/host/access.ts";
@@ -10,16 +10,10 @@ import type { Backends, CommandEnd } from "../../../src/types/run/backend.ts";
 import { sessionKey } from "../../../src/types/ids.ts";
 import type { SandboxConfig } from "../../../src/tools/sandbox/config.ts";
 import { agentSettings } from "../../kit/tools.ts";
+import { bwrap } from "./real-backend.ts";
 
-/** The reason why tests with the real program are left out; undefined where it works. */
-export const whyNoBwrap = await (async () => {
-  const machine = new SandboxMachine({
-    env: { PATH: "/usr/bin:/bin:/usr/local/bin" },
-    dir: mkdtempSync(join(tmpdir(), "sandbox-probe-")),
-  });
-  const probe = await machine.probe("bwrap");
-  return probe.ok ? undefined : probe.why;
-})();
+/** The reason why tests with bubblewrap are left out; undefined where it works. */
+export const whyNoBwrap = bwrap.why;
 
 /** A home directory with secrets, the gateway's state and an agent's workspace in it. */
 export interface Ground {
@@ -43,7 +37,7 @@ interface RunOptions {
 
 export const SECRET = "secret-of-the-machine";
 
-export function openGround(env: NodeJS.ProcessEnv = { PATH: "/usr/bin:/bin" }): Ground {
+export function openGround(env: NodeJS.ProcessEnv = bwrap.env, base: SandboxConfig = {}): Ground {
   const home = realpathSync(mkdtempSync(join(tmpdir(), "sandbox-home-")));
   const state = join(home, ".openclaw");
   const workspace = join(state, "workspace");
@@ -68,7 +62,11 @@ export function openGround(env: NodeJS.ProcessEnv = { PATH: "/usr/bin:/bin" }): 
         host: { settings: agentSettings(workspace), rights, deniedPaths: hidden, sessionKey: sessionKey(session) },
         confined: { commands: true, files: true },
         place: {
-          settings: sandboxSettings({ mode: "all", workspaceAccess: "rw", ...config }, {}, { home, stateDir: state }),
+          settings: sandboxSettings(
+            { mode: "all", workspaceAccess: "rw", ...base, ...config, docker: { ...base.docker, ...config.docker } },
+            {},
+            { home, stateDir: state },
+          ),
           machine,
           owner: { agentId: "main", sessionKey: session },
           home,
@@ -88,15 +86,6 @@ export function openGround(env: NodeJS.ProcessEnv = { PATH: "/usr/bin:/bin" }): 
     close: () => rmSync(home, { recursive: true, force: true }),
   };
   return ground;
-}
-
-/** A program of shell lines on a path of its own. */
-export function fakeProgram(dir: string, name: string, lines: string): string {
-  mkdirSync(dir, { recursive: true });
-  const path = join(dir, name);
-  writeFileSync(path, `#!/bin/sh\n${lines}\n`);
-  chmodSync(path, 0o755);
-  return path;
 }
 
 /** Whether a program is on this machine. */

@@ -7,7 +7,8 @@ import { openMediaStore } from "../../../src/store/media.ts";
 import { sessionKey } from "../../../src/types/ids.ts";
 import { agentSettings } from "../../kit/tools.ts";
 import { until } from "../../kit/until.ts";
-import { openGround, whyNoBwrap, type Ground } from "./fixture.ts";
+import { BACKENDS, useBackend } from "./engines.ts";
+import { openGround, type Ground } from "./fixture.ts";
 
 let ground: Ground;
 beforeEach(() => {
@@ -90,7 +91,14 @@ describe("a result that is too long for the model", () => {
   });
 });
 
-describe.skipIf(whyNoBwrap !== undefined)(`a command in the sandbox (${whyNoBwrap ?? "bubblewrap works"})`, () => {
+describe.for(BACKENDS)("a command in a sandbox of %s", (name) => {
+  const backend = useBackend(name);
+  beforeEach(() => {
+    ground.close();
+    ground = openGround(backend().env, backend().config);
+    vi.stubEnv("HOME", ground.home);
+  });
+
   it("sees the long results of its own session alone", async () => {
     const own = await hostOf("s1").files.keep("of-s1");
     const other = await hostOf("s2").files.keep("of-s2");

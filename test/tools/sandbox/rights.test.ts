@@ -8,7 +8,8 @@ import { sandboxSettings } from "../../../src/tools/sandbox/settings.ts";
 import { folderOf } from "../../../src/tools/sandbox/folders.ts";
 import type { ToolContext } from "../../../src/types/run/tool.ts";
 import { agentSettings, noRules, textOf, toolContext } from "../../kit/tools.ts";
-import { fakeProgram, openGround, whyNoBwrap, type Ground } from "./fixture.ts";
+import { fakeProgram } from "./fake-program.ts";
+import { openGround, whyNoBwrap, type Ground } from "./fixture.ts";
 
 let ground: Ground;
 beforeEach(() => {

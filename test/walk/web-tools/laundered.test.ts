@@ -1,4 +1,6 @@
+import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { join } from "node:path";
 import { onTestFinished, vi } from "vitest";
 import type { ModelCall, ModelReply } from "../../fakes/model.ts";
 import { PATIENCE } from "../../kit/gateway/process.ts";
@@ -65,4 +67,31 @@ test("what a page says is still asked about when another conversation reads the 
     async () => (await home.run(["why", String(last?.messageId)])).stdout.includes("report.md"),
     PATIENCE,
   );
+});
+
+test("what a command writes after a page is asked about as well, also while it runs in the background", async ({
+  world,
+  expect,
+}) => {
+  const url = await page();
+  const command = `sleep 0.5; printf '${ORDER}' > report.md; sleep 60`;
+  script(world, {
+    report: [
+      { tool: "web_fetch", args: { url } },
+      { tool: "exec", args: { command, background: true } },
+    ],
+    follow: [{ tool: "read", args: { path: "report.md" } }, SEND],
+  });
+  const { home } = await world.start(CONFIG);
+  world.telegram.say("report", ADA);
+  const allowed = await world.told(/\/approve \w+/, 1001);
+  world.telegram.say(`/approve ${/\/approve (\w+)/.exec(allowed.text)?.[1]} once`, ADA);
+  await world.told(/told: .*background/s, 1001);
+  const file = join(home.stateDir, "workspace/report.md");
+  await vi.waitUntil(() => existsSync(file) && readFileSync(file, "utf8") === ORDER, PATIENCE);
+  world.telegram.say("follow", BO);
+  const asked = await world.told(/untrusted content \(read of report\.md \(written after web_fetch of 127/, 1002);
+  world.telegram.say(`/approve ${/\/approve (\w+)/.exec(asked.text)?.[1]} deny`, BO);
+  await world.told(/told: This call was not run/, 1002);
+  expect(world.telegram.shown(4343)).toEqual([]);
 });

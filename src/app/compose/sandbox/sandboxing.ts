@@ -10,8 +10,12 @@ import type { SessionKey } from "../../../types/ids.ts";
 import type { Backends } from "../../../types/run/backend.ts";
 import { hasOwnerRights, type Acting } from "../../../types/run/principal.ts";
 import type { ToolScene, ToolSet } from "../../../types/run/tool.ts";
+import type { Clock } from "../../../types/clock.ts";
+import type { Log } from "../../../types/log.ts";
+import type { SandboxSettings } from "../../../types/sandbox.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import { background } from "../../../utils/background.ts";
+import { within } from "../../../utils/within.ts";
 import type { Live } from "../live.ts";
 
 /** Which tools of a run are in a sandbox. */
@@ -46,7 +50,7 @@ export function whyOutside(
   if (exec.host === "gateway") return "Commands run on the machine (tools.exec.host).";
   if (!sandbox || sandbox.mode === "off") return "No session is confined (sandbox.mode is off).";
   if (sandbox.mode === "non-main") return "This is the main session, which the mode non-main leaves out.";
-  const probe = machine.known(sandbox.backend);
+  const probe = machine.known(sandbox);
   if (probe?.ok === false) return `No sandbox works on this machine: ${probe.why}`;
   if (!probe) return "The sandbox has not been tried yet.";
   return "The mode auto confines only turns of guests and in groups.";
@@ -63,7 +67,7 @@ function isConfinedWherePossible(
   acting: Acting,
   machine: Machine,
 ): boolean {
-  if (sandbox?.mode !== "auto" || machine.known(sandbox.backend)?.ok !== true) return false;
+  if (sandbox?.mode !== "auto" || machine.known(sandbox)?.ok !== true) return false;
   return !hasOwnerRights(acting.principal) || isOfGroup(acting.root ?? acting.sessionKey);
 }
 
@@ -81,8 +85,7 @@ export function backendsOf(
 ): Backends & Pick<ToolScene, "isSandboxed" | "elevation" | "sandboxed"> & Pick<ToolSet, "sandbox"> {
   if (!agent.sandbox) return hostBackends(host);
   // A config that was changed since the start may name a backend that has not been tried.
-  const { mode, backend } = agent.sandbox;
-  if (mode === "auto" && !machine.known(backend)) background("trial of the sandbox", machine.probe(backend));
+  if (agent.sandbox.mode === "auto") background("trial of the sandbox", machine.probe(agent.sandbox));
   const confined = confinedIn(agent, acting, machine);
   const place = {
     settings: agent.sandbox,
@@ -92,7 +95,7 @@ export function backendsOf(
     warn,
   };
   const backends = sandboxBackends({ host, confined, place });
-  const canBeIn = !confined.commands && agent.exec.host !== "gateway" && machine.known(backend)?.ok === true;
+  const canBeIn = !confined.commands && agent.exec.host !== "gateway" && machine.known(agent.sandbox)?.ok === true;
   const { elevated: level } = acting;
   // Where the config, or the conversation, wants every command in a sandbox, none leaves it.
   const isOpen = level !== undefined && agent.exec.host !== "sandbox";
@@ -113,19 +116,47 @@ const promptText = ({ files }: Confined): string =>
   "where they write. They need no approval in it. `elevated: true` runs a command on the machine, where whoever wrote may permit " +
   "that, and a person is asked: use it only for what the sandbox cannot do and the user wants.";
 
+/** Most milliseconds for which the start waits for sandboxes: an engine may need long to answer, or never do. */
+const START_MS = 2000;
+
 /** Begins to try the sandboxes, which waits for the programs that it starts. */
-export function openSandboxes({ agents, paths }: Pick<Live, "agents" | "paths">) {
+export function openSandboxes({ agents, paths }: Pick<Live, "agents" | "paths">, { clock, log }: StartPorts) {
   const machine = new SandboxMachine({ env: process.env, dir: paths.stateSub });
-  return { machine, tried: probeSandboxes(agents, machine) };
+  const all = probeSandboxes(agents, machine);
+  background(
+    "removal of containers",
+    all.then(() => removeContainers(agents, machine, log)),
+  );
+  return { machine, tried: within(all, START_MS, clock) };
+}
+
+interface StartPorts {
+  readonly clock: Clock;
+  readonly log: Pick<Log, "warn">;
+}
+
+/** Removes the containers that a killed gateway left. Never rejects. */
+async function removeContainers(
+  agents: readonly AgentSettings[],
+  machine: SandboxMachine,
+  log: Pick<Log, "warn">,
+): Promise<void> {
+  for (const sandbox of wantedOf(agents)) {
+    const containers = await machine.removeLeft(sandbox);
+    if (containers.length > 0) log.warn("containers of an earlier process removed", { containers });
+  }
 }
 
 /** Tries the sandboxes that the agents' settings name, at the same time. Never rejects. */
 export async function probeSandboxes(agents: readonly AgentSettings[], machine: SandboxMachine): Promise<void> {
-  const wanted = agents.flatMap(({ sandbox, exec }) =>
-    sandbox && (sandbox.mode !== "off" || exec.host === "sandbox") ? [sandbox.backend] : [],
-  );
-  await Promise.all([...new Set(wanted)].map((backend) => machine.probe(backend)));
+  await Promise.all(wantedOf(agents).map((sandbox) => machine.probe(sandbox)));
 }
+
+/** The settings of sandboxes that commands may be in. */
+const wantedOf = (agents: readonly AgentSettings[]): readonly SandboxSettings[] =>
+  agents.flatMap(({ sandbox, exec }) =>
+    sandbox && (sandbox.mode !== "off" || exec.host === "sandbox") ? [sandbox] : [],
+  );
 
 /** An agent whose sandbox does not work on this machine. */
 export interface Unsandboxed {
@@ -139,7 +170,7 @@ export interface Unsandboxed {
 export function unsandboxed(agents: readonly AgentSettings[], machine: Machine): readonly Unsandboxed[] {
   return agents.flatMap(({ id, sandbox, exec }) => {
     if (!sandbox || (sandbox.mode === "off" && exec.host !== "sandbox")) return [];
-    const probe = machine.known(sandbox.backend);
+    const probe = machine.known(sandbox);
     if (probe?.ok !== false) return [];
     return [{ agent: id, isDemanded: sandbox.mode !== "auto" || exec.host === "sandbox", probe }];
   });
@@ -149,7 +180,7 @@ export function unsandboxed(agents: readonly AgentSettings[], machine: Machine):
 export const sandboxStates = (agents: readonly AgentSettings[], machine: Machine) =>
   agents.flatMap(({ id, sandbox }) => {
     if (!sandbox) return [];
-    const works = machine.known(sandbox.backend)?.ok;
+    const works = machine.known(sandbox)?.ok;
     return [{ agent: id, mode: sandbox.mode, ...(works !== undefined && { works }) }];
   });
 

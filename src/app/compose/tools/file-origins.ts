@@ -1,11 +1,11 @@
-import { appendFile, mkdir, readFile } from "node:fs/promises";
+import { appendFile, mkdir, readFile, stat } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { z } from "zod";
 import { parseKey } from "../../../sessions/keys.ts";
 import { writeAtomic } from "../../../store/disk.ts";
 import type { ReceivedFiles } from "../../../types/journal.ts";
 import type { Log } from "../../../types/log.ts";
-import type { FileChange, FileOrigins } from "../../../types/memory/file-origins.ts";
+import type { CommandBegun, FileChange, FileOrigins } from "../../../types/memory/file-origins.ts";
 import { hasOwnerRights, type Acting } from "../../../types/run/principal.ts";
 import { sourcesText, untrustedMarkOf, type UntrustedSource } from "../../../types/run/untrusted.ts";
 import type { Sessions } from "../../../types/session.ts";
@@ -13,6 +13,7 @@ import { forgetOldest } from "../../../utils/forget-oldest.ts";
 import { unlessMissing } from "../../../utils/missing.ts";
 import { isInside, realOf } from "../../../utils/real-path.ts";
 import type { Live } from "../live.ts";
+import { CommandSpans } from "./command-spans.ts";
 
 interface Ports {
   readonly sessions: Pick<Sessions, "peek">;
@@ -27,6 +28,8 @@ const line = z.object({
   sources: z.string().optional(),
   /** Who wrote it, of people that are no owners. */
   guest: z.string().optional(),
+  /** A command wrote it. */
+  byCommand: z.literal(true).optional(),
 });
 type Known = z.output<typeof line>;
 
@@ -38,8 +41,23 @@ const MOST_CHARS = 300;
 /** Keeps in `state/file-origins.jsonl` which files of the workspaces have content that others may have written. */
 export function openFileOrigins({ paths }: Pick<Live, "paths">, ports: Ports): FileOrigins {
   const known = new KnownFiles(join(paths.stateSub, "file-origins.jsonl"));
+  const spans = new CommandSpans(join(paths.stateSub, "command-spans.jsonl"));
   const { log } = ports;
   return {
+    async began(command) {
+      const keeps = async <T>(work: Promise<T>): Promise<T | undefined> => {
+        try {
+          return await work;
+        } catch (error) {
+          log.error("what a command writes is not kept", { session: command.by.sessionKey, error });
+          return undefined;
+        }
+      };
+      const end = await keeps(beginOf(command, spans, ports));
+      return async () => {
+        if (end) await keeps(end());
+      };
+    },
     async changed(change) {
       try {
         await known.set(change.path, await originOf(change, known, ports));
@@ -47,11 +65,20 @@ export function openFileOrigins({ paths }: Pick<Live, "paths">, ports: Ports): F
         log.error("the origin of a file is not kept", { file: change.path, error });
       }
     },
+    async byCommand(path, reader) {
+      try {
+        const kept = await known.get(path);
+        return textOf(kept?.byCommand ? kept : await writtenByCommand(path, { known, spans }), reader);
+      } catch (error) {
+        log.error("the origin of a file cannot be read", { file: path, error });
+        return undefined;
+      }
+    },
     async of(path, reader) {
       try {
         if (await isStrangers(path, reader, { media: paths.media, received: ports.received }))
           return "somebody sent it";
-        return textOf(await known.get(path), reader);
+        return textOf((await known.get(path)) ?? (await writtenByCommand(path, { known, spans })), reader);
       } catch (error) {
         log.error("the origin of a file cannot be read", { file: path, error });
         return undefined;
@@ -76,6 +103,38 @@ async function originOf(
   const read = textOfSources([...sources, ...(mark?.sources ?? [])]) ?? before?.sources;
   const guest = hasOwnerRights(by.principal) ? before?.guest : `${by.principal.kind} ${by.principal.id}`;
   return { ...(read !== undefined && { sources: read }), ...(guest !== undefined && { guest }) };
+}
+
+/** Undefined when nothing that the conversation has read can be in what the command writes. */
+async function beginOf(
+  { roots, by, sources, named }: CommandBegun,
+  spans: CommandSpans,
+  { sessions }: Ports,
+): Promise<(() => Promise<void>) | undefined> {
+  const mark = untrustedMarkOf(sessions.peek(by.sessionKey)?.untrustedContent);
+  const read = textOfSources([...sources, ...(mark?.sources ?? [])]) ?? named?.slice(0, MOST_CHARS).toWellFormed();
+  const guest = hasOwnerRights(by.principal) ? undefined : `${by.principal.kind} ${by.principal.id}`;
+  if (read === undefined && guest === undefined) return undefined;
+  const origin = { ...(read !== undefined && { sources: read }), ...(guest !== undefined && { guest }) };
+  return spans.begin(origin, roots);
+}
+
+/** What a command wrote is known by its path once somebody has asked: a later change may move its times. */
+async function writtenByCommand(
+  path: string,
+  { known, spans }: { readonly known: KnownFiles; readonly spans: CommandSpans },
+): Promise<Known | undefined> {
+  const found = await unlessMissing(stat(path));
+  const origin = found?.isFile() === true ? await spans.at(path, [found.ctimeMs, found.mtimeMs]) : undefined;
+  if (origin === undefined) return undefined;
+  const { sources, guest } = origin;
+  const kept = {
+    ...(sources !== undefined && { sources }),
+    ...(guest !== undefined && { guest }),
+    byCommand: true as const,
+  };
+  await known.set(path, kept);
+  return { path, ...kept };
 }
 
 function textOfSources(sources: readonly UntrustedSource[]): string | undefined {

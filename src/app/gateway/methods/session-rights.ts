@@ -42,7 +42,7 @@ function sandboxOf(agent: AgentSettings, sessionKey: SessionKey, { core }: Right
   const { sandbox } = agent;
   if (!sandbox) return { commands: false, mode: "off" };
   const { mode, backend, scope, workspaceAccess } = sandbox;
-  const probe = core.machine.known(backend);
+  const probe = core.machine.known(sandbox);
   const why = whyOutside(agent, { principal: OPERATOR, sessionKey }, core.machine);
   return {
     commands: why === undefined,

@@ -17,7 +17,7 @@ export interface MeterOptions {
   readonly roots: readonly string[];
   /** Directories in memory that its sandbox has. */
   readonly memoryDirs: readonly string[];
-  /** Its processes are those of this machine: otherwise their number and memory are somebody else's to limit. */
+  /** Otherwise their number and memory are somebody else's to limit. */
   readonly countsProcesses: boolean;
 }
 
@@ -32,7 +32,7 @@ const CLOCK_MS = 100;
 /** Most directories in which changed files are counted. */
 const MOST_DIRECTORIES = 20_000;
 
-type Command = Pick<RunningCommand, "pid" | "end">;
+type Command = Pick<RunningCommand, "pid" | "end" | "processes">;
 
 /** Processes of the sandbox itself: the shell that opens the filter becomes bubblewrap, which has a second process inside. */
 const OWN = 2;
@@ -86,7 +86,9 @@ export class Meter {
   async #look(): Promise<void> {
     if (this.#over !== undefined) return;
     const { limits, countsProcesses } = this.#options;
-    const pids = countsProcesses ? await treeOf(this.#command.pid, limits.processes + OWN + 1) : [];
+    const { pid, processes } = this.#command;
+    const tree = () => processes?.() ?? treeOf(pid, limits.processes + OWN + 1);
+    const pids = countsProcesses ? await tree() : [];
     const over = (await this.#whyTooBig(pids)) ?? (await this.#whyTooMuch(pids));
     if (over === undefined) return;
     this.#over = over;
@@ -113,8 +115,9 @@ export class Meter {
     const lost = [...now].map(([root, free]) => (this.#before.free.get(root) ?? free) - free);
     if (Math.max(0, ...lost) <= most || Date.now() < this.#recountAt) return undefined;
     const devices = new Set((await Promise.all(roots.map(deviceOf))).flatMap((dev) => dev ?? []));
-    const written =
-      (await changedBytes(roots, this.#startedAt)) + (await unnamedBytes(pids, ({ dev }) => devices.has(dev)));
+    const elsewhere = (await this.#command.processes?.()) ?? [];
+    const unnamed = await unnamedBytes([...pids, ...elsewhere], ({ dev }) => devices.has(dev));
+    const written = (await changedBytes(roots, this.#startedAt)) + unnamed;
     this.#recountAt = Date.now() + RECOUNT_MS;
     return written > most
       ? `It wrote more than ${limits.totalWriteMb} MiB (agents.defaults.sandbox.bwrap.totalWriteMb)`

@@ -1,4 +1,4 @@
-import { isContainer } from "../../../../tools/sandbox/container.ts";
+import { isContainer } from "../../../../tools/sandbox/container/launch.ts";
 import { commandAccess } from "../../../../tools/sandbox/launcher.ts";
 import type { Probe } from "../../../../tools/sandbox/machine.ts";
 import { canListChildren } from "../../../../tools/sandbox/totals/process-tree.ts";
@@ -17,12 +17,14 @@ const isEngine = ({ probe }: Of): boolean => probe.ok && isContainer(probe.facts
 export async function limitsOf(of: Of): Promise<{ readonly each: string; readonly all: string }> {
   const { bwrap, docker } = of.sandbox;
   const written = `${bwrap.totalWriteMb} MiB written, by the gateway`;
-  if (isEngine(of))
+  const engine = of.probe.ok && "holdsLimits" in of.probe.facts ? of.probe.facts : undefined;
+  if (engine?.holdsLimits)
     return {
-      each: `${docker.pidsLimit} processes, ${docker.memory} of memory, by ${of.sandbox.backend}`,
-      all: written,
+      each: `${bwrap.cpuSeconds} s of processor time and ${bwrap.fileSizeMb} MiB a file, by the kernel`,
+      all: `${docker.pidsLimit} processes and ${docker.memory} of memory, by ${engine.backend}; ${written}`,
     };
-  const each = `${bwrap.memoryMb} MiB of memory, ${bwrap.cpuSeconds} s of processor time and ${bwrap.fileSizeMb} MiB a file, by the kernel`;
+  const memory = engine ? "" : `${bwrap.memoryMb} MiB of memory, `;
+  const each = `${memory}${bwrap.cpuSeconds} s of processor time and ${bwrap.fileSizeMb} MiB a file, by the kernel`;
   if (!(await canListChildren())) return { each, all: `${written}; this system lets it count no processes` };
   return {
     each,
@@ -36,10 +38,15 @@ interface Places {
 }
 
 /** What commands see of the machine's files, besides its programs. */
-export function mountsOf({ sandbox }: Pick<Of, "sandbox">, { workspace, folder }: Places) {
-  const binds = sandbox.bwrap.binds.map((bind) =>
-    bind.endsWith(":rw") ? `${bind.slice(0, -3)} (read, write)` : `${bind} (read)`,
-  );
+export function mountsOf(of: Of, { workspace, folder }: Places) {
+  const { sandbox } = of;
+  const own = isEngine(of) ? sandbox.docker.binds : [];
+  const binds = [
+    ...sandbox.bwrap.binds.map((bind) =>
+      bind.endsWith(":rw") ? `${bind.slice(0, -3)} (read, write)` : `${bind} (read)`,
+    ),
+    ...own.map((bind) => (bind.endsWith(":ro") ? `${bind.slice(0, -3)} (read)` : `${bind} (read, write)`)),
+  ];
   const seenBy = (rights: "owner" | "guest"): readonly string[] => {
     const access = commandAccess(sandbox, rights);
     if (access === "rw") return [`${workspace} (read, write)`, ...binds];

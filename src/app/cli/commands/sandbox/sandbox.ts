@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { OPERATOR_KEY } from "../../../../sessions/keys.ts";
 import { folderOf, listFolders, removeFolder, type SandboxFolder } from "../../../../tools/sandbox/folders.ts";
-import { isContainer } from "../../../../tools/sandbox/container.ts";
+import { isContainer } from "../../../../tools/sandbox/container/launch.ts";
 import { SandboxMachine, type Probe } from "../../../../tools/sandbox/machine.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { sessionKey } from "../../../../types/ids.ts";
@@ -28,14 +28,14 @@ export async function sandboxExplain(io: Io, { agent: id, session, json }: Expla
   const { sandbox, ...agent } = agentOf(agentsOf(state), id);
   if (!sandbox) throw new Error(`the agent ${agent.id} has no settings of a sandbox`);
   const machine = new SandboxMachine({ env: io.env, dir: state.paths.stateSub });
-  const probe = await machine.probe(sandbox.backend);
+  const probe = await machine.probe(sandbox);
   const key = sessionKey(session ?? OPERATOR_KEY);
   const confined = (principal: Principal) => confinedIn({ ...agent, sandbox }, { principal, sessionKey: key }, machine);
   const ofOwner = confined(OPERATOR);
   const ofGuest = confined({ kind: "sender", id: "guest" });
   const folder = folderOf(sandbox, { agentId: agent.id, sessionKey: key });
   const limits = await limitsOf({ sandbox, probe });
-  const mounts = mountsOf({ sandbox }, { workspace: agent.workspace, folder });
+  const mounts = mountsOf({ sandbox, probe }, { workspace: agent.workspace, folder });
   const tools = toolListsOf(agent);
   if (json === true) {
     const what = { agent: agent.id, session: key, owner: ofOwner, guest: ofGuest, folder, sandbox, probe };

@@ -1,0 +1,16 @@
+import type { ExecBackend } from "../../types/run/backend.ts";
+import type { UntrustedSource } from "../../types/run/untrusted.ts";
+import type { ExecSettings } from "../../types/settings.ts";
+
+/** What decides whether a sandbox is the boundary for what a model gives to its programs. */
+export type Boundary = Pick<ExecBackend, "isolated" | "writesWorkspace">;
+
+/**
+ * A sandbox that lets nothing out is the boundary; a person is then asked only where the settings ask about everything. Once others may
+ * have written what the model wants, it is none where the command could change files that shape later turns.
+ */
+export const isContained = (
+  { isolated, writesWorkspace }: Boundary,
+  { ask }: Pick<ExecSettings, "ask">,
+  untrusted: readonly UntrustedSource[],
+): boolean => isolated === true && ask !== "always" && (untrusted.length === 0 || writesWorkspace !== true);

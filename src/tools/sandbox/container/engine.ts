@@ -1,0 +1,98 @@
+import { mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { SandboxSettings } from "../../../types/sandbox.ts";
+import { findProgram, runBriefly, type Unusable } from "../probe.ts";
+import { whyEngineFails } from "./failures.ts";
+import { newContainer } from "./containers.ts";
+import { containerLaunch, type EngineFacts } from "./launch.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface Trial {
+  readonly backend: EngineFacts["backend"];
+  readonly settings: Pick<SandboxSettings, "docker" | "bwrap">;
+  readonly env: Environment;
+  /** A directory of the gateway's own. */
+  readonly dir: string;
+  /** File with the filter of system calls. */
+  readonly profile: string;
+}
+
+/** Starts a container as commands get one, in which a program makes a file that must be the gateway's. */
+export async function tryEngine(trial: Trial): Promise<{ readonly ok: true; readonly facts: EngineFacts } | Unusable> {
+  const { backend, settings, env, profile } = trial;
+  const program = await findProgram(backend, env);
+  if (program === undefined)
+    return {
+      ok: false,
+      why: `${backend} is not installed`,
+      fix: `Install ${backend}, or set agents.defaults.sandbox.backend to bwrap.`,
+    };
+  let last = { code: -1, text: "" };
+  for (const way of waysToRun(backend, settings.docker.user)) {
+    const facts = { backend, program, profile, holdsLimits: true, ...way };
+    const { isOurs, ...end } = await makeFile(facts, trial);
+    if (end.code === 0 && (isOurs || settings.docker.user !== undefined))
+      return { ok: true, facts: { ...facts, holdsLimits: end.text.includes(LIMITED) } };
+    last = end;
+    // Another user in the container helps only where this one could not write.
+    if (end.code !== 0 && !end.text.includes(MADE)) break;
+  }
+  return last.code === 0 || last.text.includes(MADE)
+    ? SOMEBODY_ELSES
+    : whyEngineFails(last.text, { backend, image: settings.docker.image });
+}
+
+const SOMEBODY_ELSES: Unusable = {
+  ok: false,
+  why: "commands in a container could not write the gateway's directories as its user",
+  fix:
+    "Set agents.defaults.sandbox.docker.user to the user who owns them in a container, or with SELinux run chcon -Rt container_file_t on the " +
+    "state directory and the workspace, or set agents.defaults.sandbox.backend to bwrap.",
+};
+
+/** A docker without root calls its own user root. */
+function waysToRun(
+  backend: EngineFacts["backend"],
+  chosen: string | undefined,
+): readonly Pick<EngineFacts, "user" | "keepsId">[] {
+  const uid = process.getuid?.() ?? 1000;
+  const own = { user: `${uid}:${process.getgid?.() ?? 1000}`, keepsId: backend === "podman" && uid !== 0 };
+  return backend === "docker" && uid !== 0 && chosen === undefined ? [own, { user: "0:0", keepsId: false }] : [own];
+}
+
+const MADE = "made-in-a-container";
+const LIMITED = "limited-in-a-container";
+/** Where a container sees how many processes it may have, with either kind of control groups. */
+const LIMIT_FILES = ["/sys/fs/cgroup/pids.max", "/sys/fs/cgroup/pids/pids.max"];
+/** Makes the file, and tells whether the limit is the one that was asked for. */
+const SCRIPT = `echo > ${MADE} || exit 1; for file in ${LIMIT_FILES.join(" ")}; do [ -r $file ] && read most < $file && [ "$most" = "$0" ] && echo ${LIMITED}; done; exit 0`;
+const TRIAL = "sandbox-trial-";
+/** Milliseconds after which nobody uses the directory of a trial any more. */
+const TRIAL_MS = 60_000;
+
+async function makeFile(facts: EngineFacts, { settings, env, dir }: Trial) {
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  await removeOldTrials(dir);
+  const place = await mkdtemp(join(dir, TRIAL));
+  try {
+    const launch = { argv: ["/bin/sh", "-c", SCRIPT, String(settings.docker.pidsLimit)], cwd: place, env: {} } as const;
+    const view = { mounts: [{ path: place, as: "rw" }], links: [] } as const;
+    const about = newContainer(settings.docker.containerPrefix, { dir, env });
+    const { code, text } = await runBriefly(containerLaunch(launch, view, { ...about, facts, settings }));
+    const made = await stat(join(place, MADE)).catch(() => undefined);
+    return { code, text, isOurs: made?.uid === process.getuid?.() };
+  } finally {
+    await rm(place, { recursive: true, force: true });
+  }
+}
+
+/** A gateway that was killed during a trial could not remove its directory. */
+async function removeOldTrials(dir: string): Promise<void> {
+  const names = (await readdir(dir)).filter((name) => name.startsWith(TRIAL));
+  for (const path of names.map((name) => join(dir, name))) {
+    // Somebody else removed it.
+    const found = await stat(path).catch(() => undefined);
+    if (found && Date.now() - found.mtimeMs > TRIAL_MS) await rm(path, { recursive: true, force: true });
+  }
+}

@@ -1,5 +1,5 @@
 // node idle.mjs [SECONDS (30)]   A gateway with nothing to do, Telegram on: memory after ten seconds, then processor time and wake-ups
-// (voluntary context switches of all threads).
+// (voluntary context switches of all threads) from the twentieth second on: V8 collects all garbage once, some eight seconds after a start.
 import process from "node:process";
 import * as L from "../lib.mjs";
 
@@ -12,6 +12,7 @@ try {
   const { pid } = gateway.child;
   await L.sleep(10_000);
   const memory = L.mem(pid);
+  await L.sleep(10_000);
   const before = L.threads(pid);
   await L.sleep(seconds * 1000);
   const used = L.usedBetween(before, L.threads(pid));

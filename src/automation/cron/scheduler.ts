@@ -1,19 +1,14 @@
 import { randomUUID } from "node:crypto";
 import type { CronJob } from "../../types/cron/job.ts";
-import type { CronRun, CronState, CronUnderway } from "../../types/cron/run.ts";
+import type { CronState, CronUnderway } from "../../types/cron/run.ts";
 import { DEFAULT_ACCOUNT } from "../../types/ids.ts";
-import type { InboxRow } from "../../types/journal.ts";
 import { errorText } from "../../utils/text/error-text.ts";
-import { afterRun, afterSkip } from "./after-run.ts";
-import { alertOf, alertText, destinationOf } from "./alerts.ts";
 import { CRON, type CronCause, cronMessage, withEvent } from "./cron-message.ts";
 import { decide, type Due, graceOf } from "./due.ts";
-import { lastTurn } from "./last-turn.ts";
-import { ended, sentFor } from "../follow.ts";
+import { CronEnds } from "./ends.ts";
 import type { CronEntry, CronJobs } from "./jobs.ts";
 import type { CronPorts } from "./ports.ts";
-import { failedRecord, queuedRecord, recordOf, skippedRecord } from "./record.ts";
-import { runView } from "./views.ts";
+import { failedRecord, queuedRecord } from "./record.ts";
 import { Watches } from "./watch/watches.ts";
 
 /** The longest time until a change of the clock, or the end of a machine's sleep, is noticed. */
@@ -25,7 +20,7 @@ const AGAIN_MS = 10_000;
 export type NotRun = "not-due" | "already-running" | "disabled";
 
 /**
- * Begins the slots of jobs at their times and writes down how they ended. A slot is a message of the inbox, so that it begins at most once and
+ * Begins the slots of jobs at their times; `CronEnds` records how they ended. A slot is a message of the inbox, so that it begins at most once and
  * survives a kill; the scheduler itself keeps nothing that the journal does not have.
  */
 export class CronScheduler {
@@ -34,6 +29,7 @@ export class CronScheduler {
   readonly #stop = new AbortController();
   readonly #underway = new Set<Promise<void>>();
   readonly #watches: Watches;
+  readonly #ends: CronEnds;
   #cancel: () => void = () => undefined;
   #isStarted = false;
   /** Slots that are about to be under way. */
@@ -42,6 +38,7 @@ export class CronScheduler {
   constructor(jobs: CronJobs, ports: CronPorts) {
     this.#jobs = jobs;
     this.#ports = ports;
+    this.#ends = new CronEnds(jobs, ports, { signal: this.#stop.signal, keep: (name, work) => this.#keep(name, work) });
     this.#watches = new Watches({
       ...ports,
       start: (job) => ports.watch(job),
@@ -103,7 +100,7 @@ export class CronScheduler {
       const underway = { eventKey, slotMs: now, startedAtMs: now };
       // The record of a run that is active is still to come.
       if (entry.state.underway) this.#ports.log.warn("the command of a scheduled job failed", { job: id, error });
-      else await this.#record(id, underway, failedRecord(job, underway, error, now));
+      else await this.#ends.record(id, underway, failedRecord(job, underway, error, now));
       const { state } = this.#jobs.find(id) ?? entry;
       const { consecutiveErrors = 1 } = state;
       const autoDisabled = { reason: "consecutive-failures", atMs: now, consecutiveErrors } as const;
@@ -152,7 +149,8 @@ export class CronScheduler {
       const now = this.#ports.clock.now();
       const due = this.#dueOf(entry, now);
       if (due.kind === "wait") return this.#jobs.waits(id, due.untilMs);
-      if (due.kind === "skip") return (await this.#continues(entry, due)) ? undefined : this.#skip(entry, due, now);
+      if (due.kind === "skip")
+        return (await this.#continues(entry, due)) ? undefined : this.#ends.skip(entry, due, now);
       if (this.#isFull()) return this.#jobs.waits(id, undefined, "full");
       const lateMs = due.lateMs > graceOf(entry.job) ? due.lateMs : undefined;
       const { slotMs, tries } = due;
@@ -176,32 +174,19 @@ export class CronScheduler {
     return this.#jobs.underwayCount() + this.#starting >= this.#ports.rules().maxConcurrentRuns;
   }
 
-  async #skip({ job, state }: CronEntry, due: Due & { kind: "skip" }, now: number): Promise<void> {
-    const { slotMs, fromMs, why } = due;
-    const run = skippedRecord(job, slotMs, skipText(due), now);
-    const after = afterSkip(state, run, alertOf(job, this.#ports.rules().failureAlert));
-    await this.#ports.journal.cron.addRun(run, `cron:${job.id}:${job.scheduleRevision}:${slotMs}`, after.state);
-    this.#jobs.changed(job.id, after.state);
-    if (after.isAlert) this.#keep("the alert of a scheduled job", this.#alert(job, run, after.state));
-    this.#ports.log.warn("scheduled job skipped", {
-      job: job.id,
-      name: job.name,
-      slot: new Date(slotMs).toISOString(),
-      ...(fromMs !== undefined && { from: new Date(fromMs).toISOString() }),
-      why,
-    });
-    this.#tellEnd(run);
-  }
-
   async #begin(entry: CronEntry, underway: CronUnderway, { lateMs, event }: CronCause = {}): Promise<void> {
     const { job } = entry;
     const place = this.#ports.reach.placeOf(job, runNameOf(underway));
     const isDropped = place.problem !== undefined && job.delivery?.bestEffort !== true;
     if (isDropped)
-      return this.#record(entry.job.id, underway, failedRecord(job, underway, place.problem, underway.startedAtMs));
+      return this.#ends.record(
+        entry.job.id,
+        underway,
+        failedRecord(job, underway, place.problem, underway.startedAtMs),
+      );
     if (job.payload.kind === "systemEvent" && job.wakeMode === "next-heartbeat") {
       await this.#ports.sessions.tell(place.sessionKey, withEvent(job.payload.text, job, event));
-      return this.#record(job.id, underway, queuedRecord(job, underway, underway.startedAtMs));
+      return this.#ends.record(job.id, underway, queuedRecord(job, underway, underway.startedAtMs));
     }
     const { timezone } = this.#ports.rules();
     const { eventKey, slotMs, startedAtMs: now } = underway;
@@ -227,71 +212,10 @@ export class CronScheduler {
   }
 
   async #finish(id: string, underway: CronUnderway): Promise<void> {
-    const ports = { clock: this.#ports.clock, journal: this.#ports.journal, signal: this.#stop.signal };
-    const row = await ended({ channel: CRON, eventKey: underway.eventKey }, ports);
-    const entry = this.#jobs.find(id);
-    if (!entry || this.#stop.signal.aborted) return;
-    const run = row
-      ? await this.#recordOf(entry.job, underway, await lastTurn(entry.job, row, ports))
-      : lost(entry.job, underway, this.#ports.clock.now());
-    if (!run || this.#stop.signal.aborted) return;
-    await this.#jobs.exclusive(id, () => this.#record(id, underway, run));
+    const run = await this.#ends.runOf(id, underway);
+    if (!run) return;
+    await this.#jobs.exclusive(id, () => this.#ends.record(id, underway, run));
     this.tick();
-  }
-
-  async #recordOf(job: CronJob, underway: CronUnderway, row: InboxRow): Promise<CronRun | undefined> {
-    const { clock, journal, sessions, reach } = this.#ports;
-    const sent = await sentFor(row.id, { clock, journal, signal: this.#stop.signal });
-    const key = row.sessionKey ?? row.message.options?.sessionKey;
-    const end = {
-      job,
-      underway,
-      row,
-      sent,
-      record: row.runId === undefined ? undefined : await journal.runs.find(row.runId),
-      sessionId: key && sessions.idOf(key),
-      answer: key === undefined || row.outcome?.kind === "failed" ? "" : await sessions.lastAnswer(key),
-      now: clock.now(),
-    };
-    const url = webhookOf(job);
-    if (url === undefined || this.#stop.signal.aborted) return recordOf(end);
-    return recordOf({ ...end, webhook: await reach.call(url, recordOf(end)) });
-  }
-
-  async #record(id: string, underway: CronUnderway, run: CronRun): Promise<void> {
-    const entry = this.#jobs.find(id);
-    if (!entry) return;
-    const { log, rules, journal } = this.#ports;
-    const { job } = entry;
-    const state: CronState =
-      underway.isForced === true
-        ? entry.state
-        : { ...entry.state, cursorMs: Math.max(underway.slotMs, entry.state.cursorMs) };
-    const alert = alertOf(job, rules().failureAlert);
-    const after = afterRun({ job, state, run, underway }, alert, rules().retry);
-    await journal.cron.addRun(run, underway.eventKey, after.state);
-    this.#jobs.changed(id, after.state);
-    if (after.job === "removed") await this.#jobs.remove(id);
-    if (after.job === "disabled") await this.#jobs.disable(id, after.state);
-    const fields = { job: id, name: job.name, status: run.status, delivery: run.deliveryStatus, error: run.error };
-    if (run.status === "error") log.warn("scheduled job failed", fields);
-    else log.info("scheduled job ended", fields);
-    this.#tellEnd(run);
-    if (after.isAlert && alert) this.#keep("the alert of a scheduled job", this.#alert(job, run, after.state));
-  }
-
-  #tellEnd(run: CronRun): void {
-    this.#ports.publish(runView(run, this.#jobs.find(run.jobId)?.runsAtMs));
-  }
-
-  async #alert(job: CronJob, run: CronRun, state: CronState): Promise<void> {
-    const { failureAlert, failureDestination } = this.#ports.rules();
-    const alert = alertOf(job, failureAlert);
-    const key = `cron-alert:${job.id}:${run.ts}`;
-    await this.#ports.reach.alert(job, alertText(job, run, state), {
-      key,
-      to: destinationOf(job, alert, failureDestination),
-    });
   }
 
   #keep(name: string, work: Promise<void>): void {
@@ -307,9 +231,6 @@ export class CronScheduler {
   }
 }
 
-const skipText = ({ fromMs, why }: Due & { kind: "skip" }): string =>
-  fromMs === undefined ? why : `${why} (with all slots since ${new Date(fromMs).toISOString()})`;
-
 /** Names a slot for ever. A second try of it is another message. */
 const slotKey = (
   { id, scheduleRevision }: CronJob,
@@ -321,12 +242,3 @@ const runNameOf = ({ eventKey }: CronUnderway): string => eventKey.split(":").sl
 
 const withoutRetry = ({ retry: _retry, ...state }: CronState): CronState => state;
 const withoutPlans = ({ retry: _retry, pacedAtMs: _paced, ...state }: CronState): CronState => state;
-
-function webhookOf({ delivery }: CronJob): string | undefined {
-  if (delivery?.mode === "webhook") return delivery.to;
-  return delivery?.mode === "announce" ? delivery.completionDestination?.to : undefined;
-}
-
-/** The journal does not have its message: it was removed with its time, or a power cut took it before it began. */
-const lost = (job: CronJob, underway: CronUnderway, now: number): CronRun =>
-  failedRecord(job, underway, "its run is not in the journal", now);

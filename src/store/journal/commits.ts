@@ -146,14 +146,18 @@ export class Commits {
       this.sql.run("COMMIT");
     } catch (error) {
       this.#rollBack();
-      if (wal && this.#mayWait(error)) return this.#later(batch);
-      if (batch.length > 1 && !areApart && !isDiskFault(error)) return this.#commit(batch, true);
-      for (const write of batch) write.fail(error);
-      return;
+      return this.#tryAgain(batch, areApart, error);
     }
     this.#busySince = undefined;
     if (wal) this.#afterCommit(wal, batch, settled);
     else for (const settle of settled) settle();
+  }
+
+  /** Fails the writes where trying again would not help. */
+  #tryAgain(batch: readonly Write[], areApart: boolean, error: unknown): void {
+    if (this.#options.wal && this.#mayWait(error)) return this.#later(batch);
+    if (batch.length > 1 && !areApart && !isDiskFault(error)) return this.#commit(batch, true);
+    for (const write of batch) write.fail(error);
   }
 
   #afterCommit(wal: Wal, batch: readonly Write[], settled: readonly Settle[]): void {

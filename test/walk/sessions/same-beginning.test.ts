@@ -4,7 +4,9 @@ import { test } from "../../kit/gateway/world.ts";
 const PEOPLE = [2001, 2002];
 
 /** Providers keep what requests begin with, and ask less for it the next time. */
-test("requests of different chats begin with the same tools and the same instructions, up to where the chat is named", async ({ world }) => {
+test("requests of different chats begin with the same tools and the same instructions, up to where the chat is named", async ({
+  world,
+}) => {
   await world.start({ channels: { telegram: { dmPolicy: "open", allowFrom: ["*"] } } });
   for (const id of PEOPLE) {
     world.telegram.say(`hello from ${id}`, { from: { id, first_name: `P${id}` }, chat: { id, type: "private" } });

@@ -241,6 +241,57 @@ test("what changes while such a command runs counts, where the command can write
   expect(readFileSync(join(paths.stateSub, "command-spans.jsonl"), "utf8").split("\n")).toHaveLength(3);
 });
 
+test("what a command writes is known although somebody sets the clock back, before it or while it runs, also after a restart", async () => {
+  const { marked, run, began, restart, workspace } = ground();
+  marked.add("b");
+  const clock = Date.now;
+  onTestFinished(() => void (Date.now = clock));
+  const ahead = () => void (Date.now = () => clock() + 3_600_000);
+  const right = () => void (Date.now = clock);
+  ahead();
+  await run("b")("exec", { command: "echo obey > before.txt" });
+  right();
+  await run("b")("exec", { command: "echo obey > after.txt" });
+  ahead();
+  const end = await began({ sources: [{ tool: "web_fetch", source: "web_fetch" }] });
+  right();
+  for (const name of ["during.txt", "within.txt"]) writeFileSync(join(workspace, name), "obey\n");
+  expect(await run("a")("read", { path: "during.txt" })).toBeDefined();
+  await end();
+  for (const path of ["within.txt", "after.txt"]) expect(await run("a")("read", { path })).toBeDefined();
+  restart();
+  expect(await run("a")("exec", { command: "cp -p within.txt copy.txt; cat after.txt" })).toBeDefined();
+  await nextTick();
+  writeFileSync(join(workspace, "later.txt"), "mine\n");
+  expect(await run("a")("read", { path: "later.txt" })).toBeUndefined();
+});
+
+test.each(["command-spans.jsonl", "file-origins.jsonl"])(
+  "%s is read again once the disk works again, and a line that a full disk cut off spoils no other",
+  async (name) => {
+    const { marked, run, restart, paths } = ground();
+    marked.add("b");
+    const file = join(paths.stateSub, name);
+    const write = async (path: string) =>
+      name === "file-origins.jsonl"
+        ? run("b")("write", { path, content: "obey\n" })
+        : run("b")("exec", { command: `sleep 1.1; echo obey > ${path}` });
+    mkdirSync(file, { recursive: true });
+    await write("lost.txt");
+    rmSync(file, { recursive: true });
+    await write("one.txt");
+    const kept = readFileSync(file, "utf8");
+    rmSync(file);
+    mkdirSync(file);
+    await write("two.txt");
+    rmSync(file, { recursive: true });
+    writeFileSync(file, `${kept}{"path":"/x","sour`);
+    await write("three.txt");
+    restart();
+    for (const path of ["one.txt", "three.txt"]) expect(await run("a")("read", { path })).toBeDefined();
+  },
+);
+
 test("what a guest's command writes is untrusted content for owners, and what they type into a command counts too", async () => {
   const { marked, run, exec } = ground();
   await run("g", GUEST)("exec", { command: "echo obey > made.txt" });

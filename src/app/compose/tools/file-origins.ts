@@ -160,6 +160,7 @@ class KnownFiles {
   readonly #file: string;
   #loading: Promise<Map<string, Known>> | undefined;
   #writing: Promise<unknown> = Promise.resolve();
+  #isCutOff = false;
 
   constructor(file: string) {
     this.#file = file;
@@ -178,15 +179,27 @@ class KnownFiles {
     all.delete(path);
     if (!isClear) all.set(path, now);
     forgetOldest(all, MOST_FILES);
-    const writing = this.#writing.then(() => appendFile(this.#file, `${JSON.stringify(now)}\n`, { mode: 0o600 }));
+    const writing = this.#writing.then(() => this.#append(`${JSON.stringify(now)}\n`));
     // The caller gets the error below; the next line is written all the same.
     this.#writing = writing.catch(() => undefined);
     await writing;
   }
 
+  /** After a line that may have been cut off, the next one begins anew. */
+  async #append(text: string): Promise<void> {
+    const begin = this.#isCutOff ? "\n" : "";
+    this.#isCutOff = true;
+    await appendFile(this.#file, `${begin}${text}`, { mode: 0o600 });
+    this.#isCutOff = false;
+  }
+
+  /** What cannot be read now may be readable later. */
   #all(): Promise<Map<string, Known>> {
-    this.#loading ??= this.#load();
-    return this.#loading;
+    const loading = (this.#loading ??= this.#load());
+    loading.catch(() => {
+      if (this.#loading === loading) this.#loading = undefined;
+    });
+    return loading;
   }
 
   /** A file that has become much longer than what it says is written anew. */

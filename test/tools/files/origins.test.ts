@@ -21,6 +21,20 @@ import { until } from "../../kit/until.ts";
 
 const GUEST: Principal = { kind: "sender", id: "telegram:43" };
 
+/** What looks at files with a model. */
+const MEDIA: readonly ToolContribution[] = ["image", "pdf"].map((name) => ({
+  name,
+  forRun: () =>
+    defineTool({
+      name,
+      label: name,
+      description: name,
+      input: z.looseObject({}),
+      hasSideEffects: false,
+      run: async () => ({ content: [{ type: "text", text: "It says: obey." }] }),
+    }),
+}));
+
 /** Memory, as far as its results name notes. */
 const MEMORY: readonly ToolContribution[] = ["memory_get", "memory_search"].map((name) => ({
   name,
@@ -69,7 +83,7 @@ function ground() {
   let origins = open();
   const run = (session: string, principal: Principal = OPERATOR) => {
     const acting = { principal, sessionKey: sessionKey(session) };
-    const tools = notingOrigins([...backendTools(noRules), ...MEMORY], origins);
+    const tools = notingOrigins([...backendTools(noRules), ...MEMORY, ...MEDIA], origins);
     return async (name: string, input: object) => {
       const tool = tools.find((one) => one.name === name)?.forRun({ ...scene, ...host, agent, acting });
       return (await tool?.run(input, toolContext(workspace)))?.details?.["externalContent"];
@@ -239,6 +253,32 @@ test("what changes while such a command runs counts, where the command can write
   writeFileSync(join(workspace, "outside/next.txt"), "mine\n");
   expect(await seen("outside/next.txt")).toBeUndefined();
   expect(readFileSync(join(paths.stateSub, "command-spans.jsonl"), "utf8").split("\n")).toHaveLength(3);
+});
+
+test("lines of such a file that are told because a change does not fit, and what a model says of it, are untrusted content", async () => {
+  const { marked, run, workspace } = ground();
+  marked.add("b");
+  await run("b")("exec", { command: "echo obey > made.txt" });
+  const source = from("made.txt (written after web_fetch)");
+  expect(await run("a")("edit", { path: "made.txt", oldText: "obex", newText: "x" })).toEqual(source);
+  const input = "*** Begin Patch\n*** Update File: made.txt\n@@\n-obex\n+x\n*** End Patch";
+  expect(await run("c")("apply_patch", { input })).toEqual(source);
+  expect(await run("d")("image", { images: ["made.txt"] })).toEqual(source);
+  expect(await run("e")("pdf", { pdf: "made.txt" })).toEqual(source);
+  expect(await run("e")("pdf", { pdf: `file://${workspace}/made.txt` })).toEqual(
+    from(`${workspace}/made.txt (written after web_fetch)`),
+  );
+});
+
+test("a command that names such a file marks its conversation wherever the file is, and whatever directory it runs in", async () => {
+  const { marked, run, workspace } = ground();
+  const outside = realpathSync(mkdtempSync(join(tmpdir(), "outside-")));
+  onTestFinished(() => rmSync(outside, { recursive: true, force: true }));
+  mkdirSync(join(workspace, "sub"));
+  marked.add("b");
+  await run("b")("exec", { command: `echo obey | tee sub/made.txt > ${outside}/made.txt` });
+  expect(await run("a")("exec", { command: `cat ${outside}/made.txt` })).toBeDefined();
+  expect(await run("c")("exec", { command: "cat made.txt", workdir: "sub" })).toBeDefined();
 });
 
 test("what a command writes is known although somebody sets the clock back, before it or while it runs, also after a restart", async () => {

@@ -1,4 +1,13 @@
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -10,7 +19,9 @@ import { notingCommands } from "../../../src/tools/files/noted-commands.ts";
 import { notingOrigins } from "../../../src/tools/files/origins.ts";
 import { defineTool } from "../../../src/tools/define.ts";
 import { hostBackends } from "../../../src/tools/host/host.ts";
+import { Processes } from "../../../src/tools/process/processes.ts";
 import { backendTools } from "../../../src/tools/tools.ts";
+import { systemClock } from "../../../src/types/clock.ts";
 import { sessionKey } from "../../../src/types/ids.ts";
 import type { CommandBegun } from "../../../src/types/memory/file-origins.ts";
 import { OPERATOR, type Principal } from "../../../src/types/run/principal.ts";
@@ -81,14 +92,20 @@ function ground() {
       },
     );
   let origins = open();
-  const run = (session: string, principal: Principal = OPERATOR) => {
+  const processes = new Processes({ clock: systemClock, exited: () => undefined });
+  onTestFinished(() => processes.close());
+  const call = (session: string, principal: Principal = OPERATOR) => {
     const acting = { principal, sessionKey: sessionKey(session) };
-    const tools = notingOrigins([...backendTools(noRules), ...MEMORY, ...MEDIA], origins);
+    const tools = notingOrigins([...backendTools(noRules, processes), ...MEMORY, ...MEDIA], origins);
     return async (name: string, input: object) => {
-      const tool = tools.find((one) => one.name === name)?.forRun({ ...scene, ...host, agent, acting });
-      return (await tool?.run(input, toolContext(workspace)))?.details?.["externalContent"];
+      const tool = tools
+        .find((one) => one.name === name)
+        ?.forRun({ ...scene, ...host, agent, acting, names: ["process"] });
+      return (await tool?.run(input, toolContext(workspace)))?.details;
     };
   };
+  const run = (session: string, principal?: Principal) => async (name: string, input: object) =>
+    (await call(session, principal)(name, input))?.["externalContent"];
   const restart = () => void (origins = open());
   const began = (command: Omit<CommandBegun, "by">) =>
     origins.began({ ...command, by: { principal: OPERATOR, sessionKey: sessionKey("b") } });
@@ -99,7 +116,7 @@ function ground() {
     const noted = notingCommands({ ...scene, ...host, agent, acting }, origins, knowing);
     return noted.exec.start({ command, cwd: workspace, timeoutMs: 20_000, input: "pipe" });
   };
-  return { workspace, paths, marked, received, run, restart, log, began, exec };
+  return { workspace, paths, marked, received, call, run, restart, log, began, exec };
 }
 
 const from = (source: string) => ({ untrusted: true, source });
@@ -235,7 +252,7 @@ test("what changes while such a command runs counts, where the command can write
   const [inside, outside] = ["inside", "outside"].map((name) => join(workspace, name));
   for (const dir of [inside, outside]) mkdirSync(dir ?? "");
   const sources = [{ tool: "web_fetch", source: "web_fetch" }];
-  const end = await began({ roots: [join(workspace, "inside")], sources });
+  const { end } = await began({ roots: [join(workspace, "inside")], sources });
   const seen = async (path: string) => run("c")("read", { path });
   writeFileSync(join(workspace, "inside/during.txt"), "obey\n");
   writeFileSync(join(workspace, "outside/during.txt"), "mine\n");
@@ -293,7 +310,7 @@ test("what a command writes is known although somebody sets the clock back, befo
   right();
   await run("b")("exec", { command: "echo obey > after.txt" });
   ahead();
-  const end = await began({ sources: [{ tool: "web_fetch", source: "web_fetch" }] });
+  const { end } = await began({ sources: [{ tool: "web_fetch", source: "web_fetch" }] });
   right();
   for (const name of ["during.txt", "within.txt"]) writeFileSync(join(workspace, name), "obey\n");
   expect(await run("a")("read", { path: "during.txt" })).toBeDefined();
@@ -342,6 +359,38 @@ test("what a guest's command writes is untrusted content for owners, and what th
   await running.write(Buffer.from("obey\n"));
   await running.ended;
   expect(await run("a")("read", { path: "typed.txt" })).toEqual(from("typed.txt (written after web_fetch)"));
+});
+
+test("the output of a command is untrusted content to other conversations where its own has read a page, or acts for a guest", async () => {
+  const { marked, call } = ground();
+  marked.add("b");
+  const command = "echo obey; read x";
+  const started = await Promise.all([
+    call("b")("exec", { command, background: true }),
+    call("g", GUEST)("exec", { command, background: true }),
+    call("a")("exec", { command, background: true }),
+  ]);
+  const [ofMarked, ofGuest, own] = started.map((details) => String(details?.["sessionId"]));
+  const shown = async (sessionId: string | undefined, action: string, principal?: Principal) =>
+    (await call(principal ? "g" : "a", principal)("process", { action, sessionId }))?.["externalContent"];
+  for (const action of ["poll", "log"]) {
+    expect(await shown(ofMarked, action)).toEqual(from(`the output of ${command} (written after web_fetch)`));
+    expect(await shown(ofGuest, action)).toEqual(from(`the output of ${command} (written for sender telegram:43)`));
+    expect(await shown(ofGuest, action, GUEST)).toBeUndefined();
+    expect(await shown(own, action)).toBeUndefined();
+  }
+});
+
+test("what a conversation that has read a page types into another one's command is untrusted content there", async () => {
+  const { marked, call, run, workspace } = ground();
+  const command = "read x; echo $x > typed.txt; echo $x";
+  const { sessionId } = (await call("a")("exec", { command, background: true })) ?? {};
+  await nextTick();
+  marked.add("b");
+  await call("b")("process", { action: "submit", sessionId, text: "obey" });
+  await until(() => existsSync(join(workspace, "typed.txt")));
+  expect(await run("a")("read", { path: "typed.txt" })).toEqual(from("typed.txt (written after web_fetch)"));
+  expect(await run("a")("process", { action: "log", sessionId })).toBeDefined();
 });
 
 test("a note that a command wrote is untrusted content where memory shows it, and one that a tool wrote is known by its lines", async () => {

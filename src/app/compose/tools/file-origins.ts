@@ -53,9 +53,13 @@ export function openFileOrigins({ paths }: Pick<Live, "paths">, ports: Ports): F
           return undefined;
         }
       };
-      const end = await keeps(beginOf(command, spans, ports));
-      return async () => {
-        if (end) await keeps(end());
+      const origin = originOfCommand(command, ports);
+      const end = origin && (await keeps(spans.begin(origin, command.roots)));
+      return {
+        async end() {
+          if (end) await keeps(end());
+        },
+        source: (reader) => origin && textOf(origin, reader),
       };
     },
     async changed(change) {
@@ -88,7 +92,7 @@ export function openFileOrigins({ paths }: Pick<Live, "paths">, ports: Ports): F
 }
 
 /** A guest's own words do not make the conversation of a guest less trusted. */
-function textOf(file: Known | undefined, reader: Acting): string | undefined {
+function textOf(file: Omit<Known, "path"> | undefined, reader: Acting): string | undefined {
   if (file?.sources !== undefined) return `written after ${file.sources}`;
   return file?.guest !== undefined && hasOwnerRights(reader.principal) ? `written for ${file.guest}` : undefined;
 }
@@ -106,17 +110,12 @@ async function originOf(
 }
 
 /** Undefined when nothing that the conversation has read can be in what the command writes. */
-async function beginOf(
-  { roots, by, sources, named }: CommandBegun,
-  spans: CommandSpans,
-  { sessions }: Ports,
-): Promise<(() => Promise<void>) | undefined> {
+function originOfCommand({ by, sources, named }: CommandBegun, { sessions }: Ports): Omit<Known, "path"> | undefined {
   const mark = untrustedMarkOf(sessions.peek(by.sessionKey)?.untrustedContent);
   const read = textOfSources([...sources, ...(mark?.sources ?? [])]) ?? named?.slice(0, MOST_CHARS).toWellFormed();
   const guest = hasOwnerRights(by.principal) ? undefined : `${by.principal.kind} ${by.principal.id}`;
   if (read === undefined && guest === undefined) return undefined;
-  const origin = { ...(read !== undefined && { sources: read }), ...(guest !== undefined && { guest }) };
-  return spans.begin(origin, roots);
+  return { ...(read !== undefined && { sources: read }), ...(guest !== undefined && { guest }) };
 }
 
 /** What a command wrote is known by its path once somebody has asked: a later change may move its times. */

@@ -4,6 +4,7 @@ import {
   mkdtempSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   utimesSync,
   writeFileSync,
@@ -391,6 +392,24 @@ test("what a conversation that has read a page types into another one's command 
   await until(() => existsSync(join(workspace, "typed.txt")));
   expect(await run("a")("read", { path: "typed.txt" })).toEqual(from("typed.txt (written after web_fetch)"));
   expect(await run("a")("process", { action: "log", sessionId })).toBeDefined();
+});
+
+test("a file that a tool wrote is known after a command has moved its folder or a person has moved it, also after a restart", async () => {
+  const { marked, run, restart, workspace } = ground();
+  await run("a")("write", { path: "sub/own.txt", content: "mine\n" });
+  await nextTick();
+  marked.add("b");
+  for (const path of ["sub/made.txt", "sub/named.txt"]) await run("b")("write", { path, content: "obey\n" });
+  await nextTick();
+  await run("a")("exec", { command: "mv sub moved" });
+  renameSync(join(workspace, "moved/named.txt"), join(workspace, "renamed.txt"));
+  restart();
+  for (const path of ["moved/made.txt", "renamed.txt"])
+    expect(await run("a")("read", { path })).toEqual(from(`${path} (written after web_fetch)`));
+  expect(await run("a")("read", { path: "moved/own.txt" })).toBeUndefined();
+  await nextTick();
+  await run("a")("write", { path: "renamed.txt", content: "mine\n" });
+  expect(await run("a")("read", { path: "renamed.txt" })).toBeUndefined();
 });
 
 test("a note that a command wrote is untrusted content where memory shows it, and one that a tool wrote is known by its lines", async () => {

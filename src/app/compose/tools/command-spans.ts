@@ -78,6 +78,11 @@ export class CommandSpans {
     return () => this.#end(span.id);
   }
 
+  /** A file was written at that time, by its own account. Rejects with the errors of the disk. */
+  async wrote(origin: Origin, time: number): Promise<void> {
+    await this.#keep(await this.#all(), { id: randomUUID(), ...origin, from: time, to: time });
+  }
+
   /** The origin of a file by the times at which it or its facts changed; undefined when no such command ran then. */
   async at(path: string, times: readonly number[]): Promise<Origin | undefined> {
     const covers = ({ roots, from, to = Infinity }: Span) =>

@@ -412,6 +412,24 @@ test("a file that a tool wrote is known after a command has moved its folder or 
   expect(await run("a")("read", { path: "renamed.txt" })).toBeUndefined();
 });
 
+test("of too many commands the oldest are forgotten, but none that still runs", async () => {
+  const { run, began, workspace, paths, restart } = ground();
+  const inside = join(workspace, "inside");
+  mkdirSync(inside);
+  const of = (source: string) => ({ roots: [inside], sources: [{ tool: "web_fetch", source }] });
+  const { end } = await began(of("first"));
+  for (let at = 0; at < 2100; at += 1) await (await began(of(String(at)))).end();
+  await nextTick();
+  writeFileSync(join(inside, "made.txt"), "obey\n");
+  await end();
+  expect(await run("a")("read", { path: "inside/made.txt" })).toEqual(from("inside/made.txt (written after first)"));
+  restart();
+  await began(of("last"));
+  const kept = readFileSync(join(paths.stateSub, "command-spans.jsonl"), "utf8");
+  expect(kept.split("\n").length).toBeLessThan(6000);
+  expect(kept).not.toContain('"sources":"0"');
+});
+
 test("a note that a command wrote is untrusted content where memory shows it, and one that a tool wrote is known by its lines", async () => {
   const { marked, run } = ground();
   marked.add("b");

@@ -3,7 +3,6 @@ import { appendFile, mkdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
 import { writeAtomic } from "../../../store/disk.ts";
-import { forgetOldest } from "../../../utils/forget-oldest.ts";
 import { unlessMissing } from "../../../utils/missing.ts";
 import { isInside } from "../../../utils/real-path.ts";
 
@@ -27,7 +26,7 @@ const line = z.object({
 });
 type Span = z.output<typeof line>;
 
-/** Most spans that are kept; of more the oldest are forgotten. */
+/** Most spans that are kept; of more the oldest that have ended are forgotten. */
 const MOST_SPANS = 2000;
 /** Milliseconds between two commands of one origin that count as one span. */
 const NEAR_MS = 1000;
@@ -121,7 +120,7 @@ export class CommandSpans {
     const before = all.get(span.id);
     all.delete(span.id);
     all.set(span.id, span);
-    forgetOldest(all, MOST_SPANS);
+    forgetEnded(all);
     if (JSON.stringify(before) === JSON.stringify(span)) return;
     const writing = this.#writing.then(() => this.#append(all, span));
     this.#writing = writing.catch(() => undefined);
@@ -160,14 +159,22 @@ export class CommandSpans {
       all.delete(span.id);
       all.set(span.id, span);
     }
-    while (all.size > MOST_SPANS) forgetOldest(all, MOST_SPANS);
     const unended = [...all.values()].filter(({ to }) => to === undefined);
     const now = Date.now();
     for (const span of unended) all.set(span.id, { ...span, to: Math.max(now, span.from) });
+    forgetEnded(all);
     await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
     this.#lines = all.size;
     if (unended.length > 0 || texts.length > all.size) await this.#writeAnew(all);
     return all;
+  }
+}
+
+/** What a command that runs writes is its work, however old it is. */
+function forgetEnded(all: Map<string, Span>): void {
+  for (const { id, to } of all.values()) {
+    if (all.size <= MOST_SPANS) return;
+    if (to !== undefined) all.delete(id);
   }
 }
 

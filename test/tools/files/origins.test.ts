@@ -422,12 +422,12 @@ test("of too many commands the oldest are forgotten, but none that still runs", 
   await nextTick();
   writeFileSync(join(inside, "made.txt"), "obey\n");
   await end();
-  expect(await run("a")("read", { path: "inside/made.txt" })).toEqual(from("inside/made.txt (written after first)"));
+  expect(await run("a")("read", { path: "inside/made.txt" })).toEqual(from("inside/made.txt (written after web_fetch of first)"));
   restart();
   await began(of("last"));
   const kept = readFileSync(join(paths.stateSub, "command-spans.jsonl"), "utf8");
   expect(kept.split("\n").length).toBeLessThan(6000);
-  expect(kept).not.toContain('"sources":"0"');
+  expect(kept).not.toContain("web_fetch of 0");
 });
 
 test("a note that a command wrote is untrusted content where memory shows it, and one that a tool wrote is known by its lines", async () => {

@@ -98,7 +98,8 @@ export class CommandSpans {
     const span = all.get(id);
     const parts = span ? this.#parts(span) : [];
     this.#running.delete(id);
-    const now = Date.now();
+    // Times of files have parts of a millisecond, which this clock leaves out.
+    const now = Date.now() + 1;
     for (const part of parts) await this.#keep(all, { ...part, to: part.to ?? now });
   }
 
@@ -110,7 +111,7 @@ export class CommandSpans {
     const from = Date.now() - lasted - TICK_MS;
     if (from > running.began - NEAR_MS) return [span];
     return [
-      { ...span, to: running.began + lasted },
+      { ...span, to: running.began + lasted + 1 },
       { ...span, id: running.later, from },
     ];
   }

@@ -422,7 +422,9 @@ test("of too many commands the oldest are forgotten, but none that still runs", 
   await nextTick();
   writeFileSync(join(inside, "made.txt"), "obey\n");
   await end();
-  expect(await run("a")("read", { path: "inside/made.txt" })).toEqual(from("inside/made.txt (written after web_fetch of first)"));
+  expect(await run("a")("read", { path: "inside/made.txt" })).toEqual(
+    from("inside/made.txt (written after web_fetch of first)"),
+  );
   restart();
   await began(of("last"));
   const kept = readFileSync(join(paths.stateSub, "command-spans.jsonl"), "utf8");

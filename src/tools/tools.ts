@@ -60,6 +60,7 @@ export function backendTools(rules: Allowances, processes?: Processes): readonly
         processTool({
           processes,
           viewer: starterOf(scene),
+          acting: scene.acting,
           settings: scene.agent.exec,
           limits: async () => (await rules.policy?.(scene.agent.id)) ?? NO_POLICY,
           elevation: scene.elevation,

@@ -51,7 +51,7 @@ interface ToolSources {
 
 /** The tools of any run. A chat is given when the run answers one. */
 export function openTools(live: Live, sources: ToolSources, ofChats: readonly ToolContribution[]) {
-  const { received, log, drawings, machine, mcp, browsers } = sources;
+  const { received, log, drawings, machine, mcp, browsers, fileOrigins } = sources;
   const ofBrowser = (): readonly ToolContribution[] => (browsers ? browserTools(browsers) : []);
   const media = mediaTools({
     web: () => live.config.tools.web.fetch,
@@ -59,12 +59,15 @@ export function openTools(live: Live, sources: ToolSources, ofChats: readonly To
     keep: keepInWorkspace,
     jobs: drawings,
   });
-  const own = [...filesAndCommands(sources), ...webToolsOf(live), ...media];
+  const own = [
+    ...filesAndCommands(sources),
+    ...webToolsOf(live),
+    ...(fileOrigins ? notingOrigins(media, fileOrigins) : media),
+  ];
   const gatewayTools = [...own, ...ofChats];
   const warn = (message: string, facts: Readonly<Record<string, unknown>>) => log.warn(message, facts);
   const broken = (tool: string, error: unknown) => log.error("tool left out of a run", { tool, error });
   const places = filePlaces(live);
-  const { fileOrigins } = sources;
   // Memory shows what is in files, too.
   const added = () => (fileOrigins ? notingOrigins(live.contributions.tools, fileOrigins) : live.contributions.tools);
   return (configured: AgentSettings, acting: Acting, chat?: ChatScene, only?: string): ToolSet => {

@@ -1,5 +1,5 @@
-import type { FileOrigins } from "../../types/memory/file-origins.ts";
-import type { CommandLine, ExecBackend, RunningCommand } from "../../types/run/backend.ts";
+import type { FileOrigins, NotedCommand } from "../../types/memory/file-origins.ts";
+import type { CommandLine, ExecBackend, RunningCommand, Typist } from "../../types/run/backend.ts";
 import type { ToolScene } from "../../types/run/tool.ts";
 import type { UntrustedSource } from "../../types/run/untrusted.ts";
 
@@ -40,33 +40,45 @@ const notedBackend = (backend: ExecBackend, noting: Noting): ExecBackend => ({
 async function startNoted(backend: ExecBackend, line: CommandLine, { scene, origins, knowing }: Noting) {
   const roots = await backend.writable?.();
   const of = { roots, by: scene.acting };
-  const ends = [await origins.began({ ...of, sources: await knowing.sources(), named: await knowing.named(line) })];
-  const endAll = async () => {
-    for (const end of ends) await end();
-  };
+  const begun = [await origins.began({ ...of, sources: await knowing.sources(), named: await knowing.named(line) })];
   try {
     const running = await backend.start(line);
-    return noted(running, endAll, async () => {
-      ends.push(await origins.began({ ...of, sources: [] }));
+    return noted(running, begun, async (typist) => {
+      begun.push(await origins.began({ ...of, sources: [], ...typist }));
     });
   } catch (error) {
-    await endAll();
+    await endAll(begun);
     throw error;
   }
 }
 
-/** The conversation may have read something since the command began, when it types into it. */
-function noted(running: RunningCommand, endAll: () => Promise<void>, typing: () => Promise<void>): RunningCommand {
+async function endAll(begun: readonly NotedCommand[]): Promise<void> {
+  for (const one of begun) await one.end();
+}
+
+/** Whoever types into it may have read something since the command began, and may be another conversation. */
+function noted(
+  running: RunningCommand,
+  begun: readonly NotedCommand[],
+  typing: (typist: Typist | undefined) => Promise<void>,
+): RunningCommand {
   return {
     ...running,
     ended: running.ended.then(async (end) => {
       // What could not be ended may write on.
-      if (end.left.length === 0) await endAll();
+      if (end.left.length === 0) await endAll(begun);
       return end;
     }),
-    async write(data) {
-      await typing();
+    async write(data, typist) {
+      await typing(typist);
       return running.write(data);
+    },
+    source(reader) {
+      for (const one of begun) {
+        const source = one.source(reader);
+        if (source !== undefined) return source;
+      }
+      return undefined;
     },
   };
 }

@@ -1,8 +1,12 @@
 import { homedir } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { isAbsolute, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { FileOrigins } from "../../types/memory/file-origins.ts";
 import type { Tool, ToolContext, ToolContribution, ToolResult, ToolScene } from "../../types/run/tool.ts";
 import { isFields } from "../../utils/fields.ts";
+import { isInside, realOf } from "../../utils/real-path.ts";
+import { errorText } from "../../utils/text/error-text.ts";
+import { errorResult } from "../define.ts";
 import { namesIn } from "../exec/exec-names.ts";
 import { changedFiles, WRITERS, type ChangedFile } from "./changed-files.ts";
 import { notingCommands } from "./noted-commands.ts";
@@ -10,16 +14,31 @@ import { notingCommands } from "./noted-commands.ts";
 /** Most names of a command or a result that are looked up. */
 const MOST_NAMES = 200;
 
+type Fields = Readonly<Record<string, unknown>>;
+
+const strings = (...values: readonly unknown[]): readonly string[] =>
+  values.flat().filter((value) => typeof value === "string");
+
+/** The path of a `file:` address, and any other name as it is. */
+function pathIn(name: string): string {
+  try {
+    return /^file:/i.test(name) ? fileURLToPath(name) : name;
+  } catch {
+    return name;
+  }
+}
+
 /** The files whose content a call has shown, as it names them. */
-const SHOWN: Readonly<Record<string, (input: Readonly<Record<string, unknown>>, text: string) => readonly string[]>> = {
-  read: ({ path }) => (typeof path === "string" ? [path] : []),
+const SHOWN: Readonly<Record<string, (input: Fields, text: string, cwd: string) => readonly string[]>> = {
+  read: ({ path }) => strings(path),
   grep: (_, text) => [...new Set([...text.matchAll(/^(.+?)[:-]\d+[:-]/gm)].map(([, path = ""]) => path))],
-  memory_get: ({ path }) => (typeof path === "string" ? [path] : []),
+  image: ({ image, images }) => strings(image, images).map(pathIn),
+  pdf: ({ pdf, pdfs }) => strings(pdf, pdfs).map(pathIn),
+  memory_get: ({ path }) => strings(path),
   memory_search: (_, text) => [
     ...new Set([...text.matchAll(/"path":\s*"((?:[^"\\]|\\.)+)"/g)].map(([, path = ""]) => path)),
   ],
-  exec: ({ command, cwd, workdir = cwd }) =>
-    typeof command === "string" ? namesOf(command, typeof workdir === "string" ? workdir : ".") : [],
+  exec: ({ command }, _, cwd) => strings(command).flatMap((text) => namesOf(text, cwd)),
 };
 
 /** Of notes each line is known that a tool for files wrote, so that only what commands wrote marks the whole file. */
@@ -52,16 +71,17 @@ function commanding(contribution: ToolContribution, scene: ToolScene, origins: F
   let latest: ToolContext | undefined;
   const inside = notingCommands(scene, origins, {
     sources: async () => (await latest?.untrusted?.()) ?? [],
-    named: async (line) => latest && sourceOf(namesOf(line.command, line.cwd), { scene, context: latest, origins }),
+    named: async (line) =>
+      latest && sourceOf(namesOf(line.command, line.cwd), { scene, context: latest, origins, isAnywhere: true }),
   });
   const tool = contribution.forRun(inside);
-  const marked = tool && marking(tool, scene, origins);
+  const outer = tool && marking(tool, scene, origins);
   return (
-    marked && {
-      ...marked,
+    outer && {
+      ...outer,
       run(input, context) {
         latest = context;
-        return marked.run(input, context);
+        return outer.run(input, context);
       },
     }
   );
@@ -76,8 +96,10 @@ const noting = (tool: Tool, scene: ToolScene, origins: FileOrigins): Tool => ({
   ...tool,
   async run(input, context) {
     // A change of a part keeps what a command wrote, and takes away the time by which that is known.
-    for (const name of partlyChanged(input)) await sourceOf([name], { scene, context, origins });
-    const result = await tool.run(input, context);
+    const before: (string | undefined)[] = [];
+    for (const name of partlyChanged(input)) before.push(await sourceOf([name], { scene, context, origins }));
+    const source = before.find((one) => one !== undefined);
+    const result = await (source === undefined ? tool.run(input, context) : telling(tool, input, { context, source }));
     const sources = (await context.untrusted?.()) ?? [];
     for (const file of changedFiles(input, result)) {
       const [path, from] = await Promise.all([file.path, file.from].map((one) => placeOf(one, scene, context)));
@@ -88,6 +110,22 @@ const noting = (tool: Tool, scene: ToolScene, origins: FileOrigins): Tool => ({
     return result;
   },
 });
+
+/** A change that does not fit is told with lines of the file. */
+async function telling(
+  tool: Tool,
+  input: unknown,
+  { context, source }: { readonly context: ToolContext; readonly source: string },
+): Promise<ToolResult> {
+  try {
+    return await tool.run(input, context);
+  } catch (error) {
+    context.signal.throwIfAborted();
+    return errorResult(errorText(error), marked(source));
+  }
+}
+
+const marked = (source: string) => ({ externalContent: { untrusted: true, source } });
 
 /** The files that a call of `edit` or `apply_patch` is about to change, as it names them. */
 function partlyChanged(input: unknown): readonly string[] {
@@ -105,27 +143,43 @@ const marking = (tool: Tool, scene: ToolScene, origins: FileOrigins): Tool => ({
     const result = await tool.run(input, context);
     const { details } = result;
     if (isFields(details?.["externalContent"])) return result;
-    const names = SHOWN[tool.name]?.(isFields(input) ? input : {}, textOf(result)) ?? [];
+    const names = SHOWN[tool.name]?.(isFields(input) ? input : {}, textOf(result), cwdIn(details, context)) ?? [];
     const asked = OF_LINES.has(tool.name) ? { of: origins.byCommand } : origins;
-    const source = await sourceOf(names, { scene, context, origins: asked });
-    return source === undefined
-      ? result
-      : { ...result, details: { ...details, externalContent: { untrusted: true, source } } };
+    const source = await sourceOf(names, { scene, context, origins: asked, isAnywhere: tool.name === "exec" });
+    return source === undefined ? result : { ...result, details: { ...details, ...marked(source) } };
   },
 });
+
+/** Where a command ran; in the workspace, from there. */
+function cwdIn({ cwd }: Fields = {}, { workspace }: ToolContext): string {
+  if (typeof cwd !== "string") return ".";
+  return isInside(cwd, workspace) ? relative(workspace, cwd) : cwd;
+}
+
+interface Looking {
+  readonly scene: ToolScene;
+  readonly context: ToolContext;
+  readonly origins: Pick<FileOrigins, "of">;
+  /** Commands may read what tools for files may not. */
+  readonly isAnywhere?: boolean;
+}
 
 /** The first of the files that has such content. */
 async function sourceOf(
   names: readonly string[],
-  { scene, context, origins }: { scene: ToolScene; context: ToolContext; origins: Pick<FileOrigins, "of"> },
+  { scene, context, origins, isAnywhere = false }: Looking,
 ): Promise<string | undefined> {
   for (const name of names.slice(0, MOST_NAMES)) {
-    const path = await placeOf(name, scene, context);
+    const path = (await placeOf(name, scene, context)) ?? (isAnywhere ? await placeOnDisk(name) : undefined);
     const from = path === undefined ? undefined : await origins.of(path, scene.acting);
     if (from !== undefined) return `${name} (${from})`;
   }
   return undefined;
 }
+
+/** Undefined for what is no path. */
+const placeOnDisk = async (name: string): Promise<string | undefined> =>
+  isAbsolute(name) ? realOf(name).catch(() => undefined) : undefined;
 
 const textOf = ({ content }: ToolResult): string =>
   content.map((part) => (part.type === "text" ? part.text : "")).join("\n");

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { CommandEnd, RunningCommand } from "../../types/run/backend.ts";
+import type { CommandEnd, RunningCommand, Typist } from "../../types/run/backend.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { RunId } from "../../types/ids.ts";
 import type { BackgroundSettings } from "../../types/settings.ts";
@@ -137,10 +137,10 @@ export class BackgroundProcess {
   /** Writes to it. Rejects with a text for the model when it does not take the input. */
   async give(
     { bytes, ends }: { readonly bytes: Uint8Array; readonly ends: boolean },
-    signal: AbortSignal,
+    { signal, typist }: { readonly signal: AbortSignal; readonly typist: Typist },
   ): Promise<void> {
     const { running } = this.of;
-    if (bytes.length > 0 && !(await taken(running.write(bytes), signal))) throw new Error(NOT_READ);
+    if (bytes.length > 0 && !(await taken(running.write(bytes, typist), signal))) throw new Error(NOT_READ);
     if (!ends) return;
     await running.closeInput();
     this.#isInputOpen &&= running.input === "terminal";

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { defineTool, errorResult } from "../define.ts";
 import type { Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
+import type { Acting } from "../../types/run/principal.ts";
 import type { Elevation } from "../../types/run/tool.ts";
 import type { ExecSettings } from "../../types/settings.ts";
 import { rulesOutside } from "../exec/elevation.ts";
@@ -36,6 +37,7 @@ export interface ProcessOptions {
   readonly processes: Processes;
   /** For whom the turn acts: it sees the processes of the same rights only. */
   readonly viewer: Starter;
+  readonly acting: Acting;
   /** What the config and the conversation say about the turn's commands. */
   readonly settings: ExecSettings;
   /** What the approvals document says now. */
@@ -51,8 +53,8 @@ interface Scene extends ProcessOptions {
 }
 
 const ACTS: Readonly<Record<Exclude<Input["action"], "list">, Act>> = {
-  poll,
-  log: async (one, wanted) => logResult(one, wanted),
+  poll: async (one, wanted, scene) => marked(await poll(one, wanted, scene), one, scene),
+  log: async (one, wanted, scene) => marked(logResult(one, wanted), one, scene),
   write: (one, { data, eof }, scene) => give(one, textInput(data, eof), scene),
   "send-keys": (one, wanted, scene) => give(one, keyInput(wanted), scene),
   submit: (one, { text, data }, scene) => give(one, submitInput(one, text ?? data), scene),
@@ -69,6 +71,14 @@ const ACTS: Readonly<Record<Exclude<Input["action"], "list">, Act>> = {
     return said(one, "It is ended and forgotten.");
   },
 };
+
+/** Another conversation may have started it, or typed into it. */
+function marked(result: ToolResult, { name, of: { running } }: BackgroundProcess, { acting }: Scene): ToolResult {
+  const source = running.source?.(acting);
+  if (source === undefined) return result;
+  const externalContent = { untrusted: true, source: `the output of ${name} (${source})` };
+  return { ...result, details: { ...result.details, externalContent } };
+}
 
 async function poll(one: BackgroundProcess, { timeout = 0 }: Input, { context }: Scene): Promise<ToolResult> {
   const waitMs = Math.min(timeout, MOST_WAIT_MS);
@@ -93,7 +103,8 @@ async function give(one: BackgroundProcess, made: ProcessInput | string, scene: 
   if (typeof rules === "string") return errorResult(`${NOT_WRITTEN} ${rules}`, { refused: true });
   const refused = await refusedInput(one, made, { settings: rules, limits }, scene.context);
   if (refused !== undefined) return errorResult(refused, { refused: true });
-  await one.give(made, scene.context.signal);
+  const sources = (await scene.context.untrusted?.()) ?? [];
+  await one.give(made, { signal: scene.context.signal, typist: { by: scene.acting, sources } });
   return said(one, made.ends ? "Its input is ended." : `Wrote ${made.bytes.length} bytes to it.`);
 }
 

@@ -1,13 +1,16 @@
 import type { Backends, CommandEnd, ExecBackend, FileBackend, RunningCommand } from "../../types/run/backend.ts";
 import { hostBackends, type HostOptions } from "../host/host.ts";
 import { memoryDirs } from "./bwrap.ts";
+import { isContainer } from "./container/launch.ts";
 import { folderOf, openFolder } from "./folders.ts";
 import {
   commandAccess,
+  FOLDER_VARIABLE,
   isIsolated,
   sandboxLauncher,
   unusableText,
   workspaceInside,
+  writableBinds,
   writableIn,
   type SandboxPlace,
 } from "./launcher.ts";
@@ -122,14 +125,16 @@ function sandboxFiles(files: FileBackend, place: SandboxPlace): FileBackend {
 
 function sandboxExec({ exec, files }: Backends, place: SandboxPlace): ExecBackend {
   const workspace = workspaceInside(place);
-  const writable = () => Promise.all(writableIn(place).map(realOf));
+  const own = () => Promise.all(writableIn(place).map(realOf));
   return {
     isSandbox: true,
     get isolated() {
       return isIsolated(place);
     },
     writesWorkspace: commandAccess(place.settings, place.rights) === "rw",
-    writable,
+    async writable() {
+      return [...(await own()), ...(await Promise.all(bindsOf(place).map(realOf)))];
+    },
     note: noteFor(place),
     async directory(path) {
       await ready(place);
@@ -138,7 +143,7 @@ function sandboxExec({ exec, files }: Backends, place: SandboxPlace): ExecBacken
     },
     filesOf: (command, { cwd }) => exec.filesOf(command, { cwd, workspace }),
     async start(line) {
-      const roots = await writable();
+      const roots = await own();
       const [watch, measure] = await Promise.all([
         Watch.begin(roots, place.warn ?? (() => {})),
         Meter.before({
@@ -159,6 +164,12 @@ function sandboxExec({ exec, files }: Backends, place: SandboxPlace): ExecBacken
   };
 }
 
+/** What containers can write besides. */
+function bindsOf({ settings, machine }: SandboxPlace): readonly string[] {
+  const probe = machine.known(settings);
+  return probe?.ok === true && isContainer(probe.facts.backend) ? writableBinds(settings.docker) : [];
+}
+
 async function checked(ended: RunningCommand["ended"], watch: Watch, meter: Meter): Promise<CommandEnd> {
   const end = await ended;
   const notes = [end.note, await meter.end(), await watch.end()].filter((note) => note !== undefined);
@@ -175,10 +186,9 @@ function countsProcesses({ settings, machine }: SandboxPlace): boolean {
 /** What the model has to know of the sandbox. It names no folder of one session: providers cache what requests of all sessions begin with. */
 function noteFor({ settings, rights, workspace }: SandboxPlace): string {
   const { network } = settings.bwrap;
-  const own = "They begin in a folder of their own (pwd shows its path)";
   const places = {
-    none: `${own}; the agent's workspace is not there.`,
-    ro: `${own} and write only there; they can read the workspace (${workspace}).`,
+    none: "They begin in a folder of their own (pwd shows its path); the agent's workspace is not there.",
+    ro: `They can read the workspace (${workspace}), and write only in the folder $${FOLDER_VARIABLE}.`,
     rw: `They can read and write the workspace (${workspace}).`,
   };
   return [

@@ -90,7 +90,7 @@ const docker = z.strictObject({
     .meta(
       about(
         "Network",
-        "Network of the containers; `none` when unset. With another one, commands need an approval. `host` and `container:…` are refused.",
+        "Network of the containers; `none` when unset. With another one, commands need an approval. `host`, `container:…`, `ns:…` and what leads to the services of the machine are refused.",
       ),
     ),
   user: z

@@ -34,6 +34,9 @@ export interface SandboxPlace {
   readonly warn?: Warn;
 }
 
+/** Names the sandbox's own folder to commands that cannot write the workspace. */
+export const FOLDER_VARIABLE = "OPENCLAW_FOLDER";
+
 /** What the model, or the operator, is told where there is no usable sandbox. */
 export const unusableText = (probe: Extract<Probe, { ok: false }>): string =>
   `The sandbox does not work on this machine: ${probe.why}. The config (agents.defaults.sandbox) lets this session's tools work ` +
@@ -47,7 +50,7 @@ export function sandboxLauncher(place: SandboxPlace): Launcher {
       if (!probe.ok) throw new Error(`The command was not run. ${unusableText(probe)}`);
       const { view, close } = await lookUp(place);
       try {
-        const { ended, ...inner } = await inside({ launch, view, place }, probe.facts);
+        const { ended, ...inner } = await inside({ launch: withFolder(launch, place), view, place }, probe.facts);
         return {
           ...inner,
           async ended(end) {
@@ -63,6 +66,11 @@ export function sandboxLauncher(place: SandboxPlace): Launcher {
     },
   };
 }
+
+const withFolder = (launch: Launch, { settings, rights, owner }: SandboxPlace): Launch =>
+  commandAccess(settings, rights) === "rw"
+    ? launch
+    : { ...launch, env: { ...launch.env, [FOLDER_VARIABLE]: folderOf(settings, owner) } };
 
 interface Starting {
   readonly launch: Launch;
@@ -106,7 +114,7 @@ function inContainer({ launch, view, place }: Starting, facts: EngineFacts): Pre
 
 async function lookUp(place: SandboxPlace): Promise<OpenView> {
   const { settings, owner, workspace, rights, readable, hidden, home, machine } = place;
-  await checkSettings(settings, home);
+  await checkSettings(settings, { home, hidden });
   const access = commandAccess(settings, rights);
   await openFolder(settings, owner, Date.now());
   const { ro } = readBinds(settings.bwrap.binds);
@@ -143,21 +151,30 @@ async function received(rights: SandboxPlace["rights"]): Promise<readonly string
 }
 
 /** Rejects when the settings would open the sandbox. */
-async function checkSettings({ bwrap, docker }: SandboxSettings, home: string): Promise<void> {
+async function checkSettings(
+  { bwrap, docker }: SandboxSettings,
+  { home, hidden }: Pick<SandboxPlace, "home" | "hidden">,
+): Promise<void> {
   const { ro, rw } = readBinds(bwrap.binds);
-  const sources = docker.binds.map((bind) => bind.split(":")[0] ?? bind);
-  for (const path of [...ro, ...rw, ...sources]) await checkBind(path, home);
+  for (const path of [...ro, ...rw]) await checkBind(path, home);
+  // An engine shows all that is in a directory; bubblewrap leaves out what is hidden.
+  for (const bind of docker.binds) await checkBind(sourceOf(bind), home, hidden);
   if (sharesNetwork(docker.network))
     throw new Error(`The sandbox cannot have the network "${docker.network}": it reaches services of the machine.`);
 }
+
+/** The directories that the settings let containers write. Pure. */
+export const writableBinds = ({ binds }: Pick<SandboxSettings["docker"], "binds">): readonly string[] =>
+  binds.filter((bind) => !bind.endsWith(":ro")).map(sourceOf);
+
+const sourceOf = (bind: string): string => bind.split(":")[0] ?? bind;
 
 /** Whether commands can neither reach a network nor write outside the workspace and their own folder. */
 export function isIsolated({ settings, machine }: Pick<SandboxPlace, "settings" | "machine">): boolean {
   const probe = machine.known(settings);
   if (probe?.ok !== true) return false;
   const { bwrap, docker } = settings;
-  if (isContainer(probe.facts.backend))
-    return docker.network === "none" && docker.binds.every((bind) => bind.endsWith(":ro"));
+  if (isContainer(probe.facts.backend)) return docker.network === "none" && writableBinds(docker).length === 0;
   return bwrap.network === "none" && readBinds(bwrap.binds).rw.length === 0;
 }
 

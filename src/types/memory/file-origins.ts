@@ -24,6 +24,14 @@ export interface CommandBegun {
   readonly named?: string | undefined;
 }
 
+/** A command whose changes of files are noted. */
+export interface NotedCommand {
+  /** What changes from now on is not its work. */
+  end(): Promise<void>;
+  /** Where content of others is from that it may have or show, for a run; undefined for none that is known. */
+  source(reader: Acting): string | undefined;
+}
+
 /**
  * Keeps which files have content that others may have written: files that a conversation changed which had read such content, or that
  * acted for somebody who is no owner, and files that somebody else sent. No method rejects: a file that was written stays
@@ -31,8 +39,8 @@ export interface CommandBegun {
  */
 export interface FileOrigins {
   changed(change: FileChange): Promise<void>;
-  /** What changes where the command can write, until the returned function is called, has content that its conversation may have read. */
-  began(command: CommandBegun): Promise<() => Promise<void>>;
+  /** What changes where the command can write, until it ends, has content that its conversation may have read. */
+  began(command: CommandBegun): Promise<NotedCommand>;
   /** Where such content of a file is from, for a run; undefined for none that is known. `path` has no links. */
   of(path: string, reader: Acting): Promise<string | undefined>;
   /** The same of content that a command wrote, and no tool for files. */

@@ -1,3 +1,6 @@
+import type { Acting } from "./principal.ts";
+import type { UntrustedSource } from "./untrusted.ts";
+
 /**
  * The files that the tools of one run can reach. The gateway's own machine is one implementation, a sandbox another. Paths
  * are as the model writes them: absolute, relative to the workspace, or with `~`. Every method rejects with a text for the
@@ -194,6 +197,13 @@ export interface CommandLine {
  */
 export type CommandInput = "none" | "pipe" | "terminal";
 
+/** The run that gives a command an input. */
+export interface Typist {
+  readonly by: Acting;
+  /** What untrusted content it knows that its conversation has read. */
+  readonly sources: readonly UntrustedSource[];
+}
+
 /** A command that was started. It belongs to whoever started it, who must wait for its end or end it. */
 export interface RunningCommand {
   /** The process id of its shell. */
@@ -208,7 +218,9 @@ export interface RunningCommand {
   /** Resolves when the command has ended with everything that it started. Never rejects. */
   readonly ended: Promise<CommandEnd>;
   /** Writes to its input. Rejects with a text for the model when the input is closed. */
-  write(data: Uint8Array): Promise<void>;
+  write(data: Uint8Array, typist?: Typist): Promise<void>;
+  /** Where content of others is from that its output may have, for a run; undefined for none that is known. */
+  source?(reader: Acting): string | undefined;
   /** Closes its input; in a terminal, sends the character that means the end of a file. */
   closeInput(): Promise<void>;
   /** Ends it with everything that it started: politely first, then by force. Only the first call counts. */

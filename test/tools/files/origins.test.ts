@@ -1,4 +1,14 @@
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -10,7 +20,9 @@ import { notingCommands } from "../../../src/tools/files/noted-commands.ts";
 import { notingOrigins } from "../../../src/tools/files/origins.ts";
 import { defineTool } from "../../../src/tools/define.ts";
 import { hostBackends } from "../../../src/tools/host/host.ts";
+import { Processes } from "../../../src/tools/process/processes.ts";
 import { backendTools } from "../../../src/tools/tools.ts";
+import { systemClock } from "../../../src/types/clock.ts";
 import { sessionKey } from "../../../src/types/ids.ts";
 import type { CommandBegun } from "../../../src/types/memory/file-origins.ts";
 import { OPERATOR, type Principal } from "../../../src/types/run/principal.ts";
@@ -20,6 +32,20 @@ import { noRules, toolContext } from "../../kit/tools.ts";
 import { until } from "../../kit/until.ts";
 
 const GUEST: Principal = { kind: "sender", id: "telegram:43" };
+
+/** What looks at files with a model. */
+const MEDIA: readonly ToolContribution[] = ["image", "pdf"].map((name) => ({
+  name,
+  forRun: () =>
+    defineTool({
+      name,
+      label: name,
+      description: name,
+      input: z.looseObject({}),
+      hasSideEffects: false,
+      run: async () => ({ content: [{ type: "text", text: "It says: obey." }] }),
+    }),
+}));
 
 /** Memory, as far as its results name notes. */
 const MEMORY: readonly ToolContribution[] = ["memory_get", "memory_search"].map((name) => ({
@@ -67,14 +93,20 @@ function ground() {
       },
     );
   let origins = open();
-  const run = (session: string, principal: Principal = OPERATOR) => {
+  const processes = new Processes({ clock: systemClock, exited: () => undefined });
+  onTestFinished(() => processes.close());
+  const call = (session: string, principal: Principal = OPERATOR) => {
     const acting = { principal, sessionKey: sessionKey(session) };
-    const tools = notingOrigins([...backendTools(noRules), ...MEMORY], origins);
+    const tools = notingOrigins([...backendTools(noRules, processes), ...MEMORY, ...MEDIA], origins);
     return async (name: string, input: object) => {
-      const tool = tools.find((one) => one.name === name)?.forRun({ ...scene, ...host, agent, acting });
-      return (await tool?.run(input, toolContext(workspace)))?.details?.["externalContent"];
+      const tool = tools
+        .find((one) => one.name === name)
+        ?.forRun({ ...scene, ...host, agent, acting, names: ["process"] });
+      return (await tool?.run(input, toolContext(workspace)))?.details;
     };
   };
+  const run = (session: string, principal?: Principal) => async (name: string, input: object) =>
+    (await call(session, principal)(name, input))?.["externalContent"];
   const restart = () => void (origins = open());
   const began = (command: Omit<CommandBegun, "by">) =>
     origins.began({ ...command, by: { principal: OPERATOR, sessionKey: sessionKey("b") } });
@@ -85,7 +117,7 @@ function ground() {
     const noted = notingCommands({ ...scene, ...host, agent, acting }, origins, knowing);
     return noted.exec.start({ command, cwd: workspace, timeoutMs: 20_000, input: "pipe" });
   };
-  return { workspace, paths, marked, received, run, restart, log, began, exec };
+  return { workspace, paths, marked, received, call, run, restart, log, began, exec };
 }
 
 const from = (source: string) => ({ untrusted: true, source });
@@ -221,7 +253,7 @@ test("what changes while such a command runs counts, where the command can write
   const [inside, outside] = ["inside", "outside"].map((name) => join(workspace, name));
   for (const dir of [inside, outside]) mkdirSync(dir ?? "");
   const sources = [{ tool: "web_fetch", source: "web_fetch" }];
-  const end = await began({ roots: [join(workspace, "inside")], sources });
+  const { end } = await began({ roots: [join(workspace, "inside")], sources });
   const seen = async (path: string) => run("c")("read", { path });
   writeFileSync(join(workspace, "inside/during.txt"), "obey\n");
   writeFileSync(join(workspace, "outside/during.txt"), "mine\n");
@@ -241,6 +273,83 @@ test("what changes while such a command runs counts, where the command can write
   expect(readFileSync(join(paths.stateSub, "command-spans.jsonl"), "utf8").split("\n")).toHaveLength(3);
 });
 
+test("lines of such a file that are told because a change does not fit, and what a model says of it, are untrusted content", async () => {
+  const { marked, run, workspace } = ground();
+  marked.add("b");
+  await run("b")("exec", { command: "echo obey > made.txt" });
+  const source = from("made.txt (written after web_fetch)");
+  expect(await run("a")("edit", { path: "made.txt", oldText: "obex", newText: "x" })).toEqual(source);
+  const input = "*** Begin Patch\n*** Update File: made.txt\n@@\n-obex\n+x\n*** End Patch";
+  expect(await run("c")("apply_patch", { input })).toEqual(source);
+  expect(await run("d")("image", { images: ["made.txt"] })).toEqual(source);
+  expect(await run("e")("pdf", { pdf: "made.txt" })).toEqual(source);
+  expect(await run("e")("pdf", { pdf: `file://${workspace}/made.txt` })).toEqual(
+    from(`${workspace}/made.txt (written after web_fetch)`),
+  );
+});
+
+test("a command that names such a file marks its conversation wherever the file is, and whatever directory it runs in", async () => {
+  const { marked, run, workspace } = ground();
+  const outside = realpathSync(mkdtempSync(join(tmpdir(), "outside-")));
+  onTestFinished(() => rmSync(outside, { recursive: true, force: true }));
+  mkdirSync(join(workspace, "sub"));
+  marked.add("b");
+  await run("b")("exec", { command: `echo obey | tee sub/made.txt > ${outside}/made.txt` });
+  expect(await run("a")("exec", { command: `cat ${outside}/made.txt` })).toBeDefined();
+  expect(await run("c")("exec", { command: "cat made.txt", workdir: "sub" })).toBeDefined();
+});
+
+test("what a command writes is known although somebody sets the clock back, before it or while it runs, also after a restart", async () => {
+  const { marked, run, began, restart, workspace } = ground();
+  marked.add("b");
+  const clock = Date.now;
+  onTestFinished(() => void (Date.now = clock));
+  const ahead = () => void (Date.now = () => clock() + 3_600_000);
+  const right = () => void (Date.now = clock);
+  ahead();
+  await run("b")("exec", { command: "echo obey > before.txt" });
+  right();
+  await run("b")("exec", { command: "echo obey > after.txt" });
+  ahead();
+  const { end } = await began({ sources: [{ tool: "web_fetch", source: "web_fetch" }] });
+  right();
+  for (const name of ["during.txt", "within.txt"]) writeFileSync(join(workspace, name), "obey\n");
+  expect(await run("a")("read", { path: "during.txt" })).toBeDefined();
+  await end();
+  for (const path of ["within.txt", "after.txt"]) expect(await run("a")("read", { path })).toBeDefined();
+  restart();
+  expect(await run("a")("exec", { command: "cp -p within.txt copy.txt; cat after.txt" })).toBeDefined();
+  await nextTick();
+  writeFileSync(join(workspace, "later.txt"), "mine\n");
+  expect(await run("a")("read", { path: "later.txt" })).toBeUndefined();
+});
+
+test.each(["command-spans.jsonl", "file-origins.jsonl"])(
+  "%s is read again once the disk works again, and a line that a full disk cut off spoils no other",
+  async (name) => {
+    const { marked, run, restart, paths } = ground();
+    marked.add("b");
+    const file = join(paths.stateSub, name);
+    const write = async (path: string) =>
+      name === "file-origins.jsonl"
+        ? run("b")("write", { path, content: "obey\n" })
+        : run("b")("exec", { command: `sleep 1.1; echo obey > ${path}` });
+    mkdirSync(file, { recursive: true });
+    await write("lost.txt");
+    rmSync(file, { recursive: true });
+    await write("one.txt");
+    const kept = readFileSync(file, "utf8");
+    rmSync(file);
+    mkdirSync(file);
+    await write("two.txt");
+    rmSync(file, { recursive: true });
+    writeFileSync(file, `${kept}{"path":"/x","sour`);
+    await write("three.txt");
+    restart();
+    for (const path of ["one.txt", "three.txt"]) expect(await run("a")("read", { path })).toBeDefined();
+  },
+);
+
 test("what a guest's command writes is untrusted content for owners, and what they type into a command counts too", async () => {
   const { marked, run, exec } = ground();
   await run("g", GUEST)("exec", { command: "echo obey > made.txt" });
@@ -251,6 +360,76 @@ test("what a guest's command writes is untrusted content for owners, and what th
   await running.write(Buffer.from("obey\n"));
   await running.ended;
   expect(await run("a")("read", { path: "typed.txt" })).toEqual(from("typed.txt (written after web_fetch)"));
+});
+
+test("the output of a command is untrusted content to other conversations where its own has read a page, or acts for a guest", async () => {
+  const { marked, call } = ground();
+  marked.add("b");
+  const command = "echo obey; read x";
+  const started = await Promise.all([
+    call("b")("exec", { command, background: true }),
+    call("g", GUEST)("exec", { command, background: true }),
+    call("a")("exec", { command, background: true }),
+  ]);
+  const [ofMarked, ofGuest, own] = started.map((details) => String(details?.["sessionId"]));
+  const shown = async (sessionId: string | undefined, action: string, principal?: Principal) =>
+    (await call(principal ? "g" : "a", principal)("process", { action, sessionId }))?.["externalContent"];
+  for (const action of ["poll", "log"]) {
+    expect(await shown(ofMarked, action)).toEqual(from(`the output of ${command} (written after web_fetch)`));
+    expect(await shown(ofGuest, action)).toEqual(from(`the output of ${command} (written for sender telegram:43)`));
+    expect(await shown(ofGuest, action, GUEST)).toBeUndefined();
+    expect(await shown(own, action)).toBeUndefined();
+  }
+});
+
+test("what a conversation that has read a page types into another one's command is untrusted content there", async () => {
+  const { marked, call, run, workspace } = ground();
+  const command = "read x; echo $x > typed.txt; echo $x";
+  const { sessionId } = (await call("a")("exec", { command, background: true })) ?? {};
+  await nextTick();
+  marked.add("b");
+  await call("b")("process", { action: "submit", sessionId, text: "obey" });
+  await until(() => existsSync(join(workspace, "typed.txt")));
+  expect(await run("a")("read", { path: "typed.txt" })).toEqual(from("typed.txt (written after web_fetch)"));
+  expect(await run("a")("process", { action: "log", sessionId })).toBeDefined();
+});
+
+test("a file that a tool wrote is known after a command has moved its folder or a person has moved it, also after a restart", async () => {
+  const { marked, run, restart, workspace } = ground();
+  await run("a")("write", { path: "sub/own.txt", content: "mine\n" });
+  await nextTick();
+  marked.add("b");
+  for (const path of ["sub/made.txt", "sub/named.txt"]) await run("b")("write", { path, content: "obey\n" });
+  await nextTick();
+  await run("a")("exec", { command: "mv sub moved" });
+  renameSync(join(workspace, "moved/named.txt"), join(workspace, "renamed.txt"));
+  restart();
+  for (const path of ["moved/made.txt", "renamed.txt"])
+    expect(await run("a")("read", { path })).toEqual(from(`${path} (written after web_fetch)`));
+  expect(await run("a")("read", { path: "moved/own.txt" })).toBeUndefined();
+  await nextTick();
+  await run("a")("write", { path: "renamed.txt", content: "mine\n" });
+  expect(await run("a")("read", { path: "renamed.txt" })).toBeUndefined();
+});
+
+test("of too many commands the oldest are forgotten, but none that still runs", async () => {
+  const { run, began, workspace, paths, restart } = ground();
+  const inside = join(workspace, "inside");
+  mkdirSync(inside);
+  const of = (source: string) => ({ roots: [inside], sources: [{ tool: "web_fetch", source }] });
+  const { end } = await began(of("first"));
+  for (let at = 0; at < 2100; at += 1) await (await began(of(String(at)))).end();
+  await nextTick();
+  writeFileSync(join(inside, "made.txt"), "obey\n");
+  await end();
+  expect(await run("a")("read", { path: "inside/made.txt" })).toEqual(
+    from("inside/made.txt (written after web_fetch of first)"),
+  );
+  restart();
+  await began(of("last"));
+  const kept = readFileSync(join(paths.stateSub, "command-spans.jsonl"), "utf8");
+  expect(kept.split("\n").length).toBeLessThan(6000);
+  expect(kept).not.toContain("web_fetch of 0");
 });
 
 test("a note that a command wrote is untrusted content where memory shows it, and one that a tool wrote is known by its lines", async () => {

@@ -130,6 +130,14 @@ describe.for(ENGINES)("a container of %s", (name) => {
     expect(readFileSync(join(odd, "shared/file"), "utf8")).toBe("by-link\n");
   });
 
+  it("can write what its binds say, so that its marks are there too", async () => {
+    const [rw, ro] = ["rw", "ro"].map((dir) => join(ground.home, "outside", dir));
+    for (const dir of [rw, ro]) mkdirSync(String(dir));
+    const config = { docker: { ...own().docker, binds: [...(own().docker?.binds ?? []), `${rw}:/a`, `${ro}:/b:ro`] } };
+    expect((await ground.run("echo x > /a/file", config)).code).toBe(0);
+    expect(await ground.backends(config).exec.writable?.()).toEqual([ground.workspace, rw]);
+  });
+
   it("is not downloaded: where the image is missing, nothing runs and everybody is told what mends it", async () => {
     const docker = { ...own().docker, image: "localhost/not-there:1" };
     await expect(ground.run("touch made", { docker })).rejects.toThrow(`has no image localhost/not-there:1`);

@@ -88,6 +88,21 @@ describe.skipIf(whyNoBwrap !== undefined)(`a sandboxed session (${whyNoBwrap ?? 
     expect(existsSync(join(ground.workspace, "AGENTS.md"))).toBe(false);
   });
 
+  it("is told where its commands can write when they may only read the workspace", async () => {
+    for (const [config, rights] of [
+      [{ workspaceAccess: "ro" }, "owner"],
+      [{}, GUEST],
+    ] as const) {
+      const { exec } = ground.backends(config, { rights });
+      const [, variable = ""] = /write only in the folder \$(\w+)/.exec(exec.note ?? "") ?? [];
+      const cwd = await exec.directory(".", ground.workspace);
+      const command = `echo x > "$${variable}/out" && echo "$${variable}"`;
+      const running = await exec.start({ command, cwd, timeoutMs: 9000, input: "none" });
+      expect((await running.ended).output.text).toBe(`${ground.state}/sandboxes/agent-main\n`);
+      expect(readFileSync(join(ground.state, "sandboxes/agent-main/out"), "utf8")).toBe("x\n");
+    }
+  });
+
   it("keeps its file tools in the workspace, whatever tools.fs.workspaceOnly says", async () => {
     const { files } = ground.backends();
     await expect(files.open(join(ground.home, "outside/note.txt"), ground.workspace)).rejects.toThrow();
@@ -99,6 +114,15 @@ describe.skipIf(whyNoBwrap !== undefined)(`a sandboxed session (${whyNoBwrap ?? 
   it("is refused a directory with credentials that the settings would give it", async () => {
     for (const path of [join(ground.home, ".ssh"), ground.home, "/etc", "/"])
       await expect(ground.run("true", { bwrap: { binds: [path] } })).rejects.toThrow(/cannot have/);
+  });
+
+  it("is refused a bind of an engine that holds the gateway's files, and a network that leads to the machine's", async () => {
+    const state = join(ground.home, ".openclaw");
+    for (const path of [state, join(state, "credentials"), join(state, "openclaw.json"), join(state, "state/x")])
+      await expect(ground.run("true", { docker: { binds: [`${path}:/x:ro`] } })).rejects.toThrow(/gateway's files/);
+    await ground.run("true", { docker: { binds: [`${ground.workspace}:/x:ro`] } });
+    for (const network of ["host", "container:x", "ns:/proc/1/ns/net", "slirp4netns:allow_host_loopback=true"])
+      await expect(ground.run("true", { docker: { network } })).rejects.toThrow(/reaches services/);
   });
 
   const permitted = async (

@@ -3,7 +3,6 @@ import { appendFile, mkdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
 import { writeAtomic } from "../../../store/disk.ts";
-import { forgetOldest } from "../../../utils/forget-oldest.ts";
 import { unlessMissing } from "../../../utils/missing.ts";
 import { isInside } from "../../../utils/real-path.ts";
 
@@ -27,7 +26,7 @@ const line = z.object({
 });
 type Span = z.output<typeof line>;
 
-/** Most spans that are kept; of more the oldest are forgotten. */
+/** Most spans that are kept; of more the oldest that have ended are forgotten. */
 const MOST_SPANS = 2000;
 /** Milliseconds between two commands of one origin that count as one span. */
 const NEAR_MS = 1000;
@@ -36,12 +35,21 @@ const MOST_EXTRA = 1000;
 /** The clock of files may be behind by a tick of the kernel. */
 const TICK_MS = 10;
 
+/** What is known of the commands of a span while they run. */
+interface Running {
+  count: number;
+  /** When the first of them began: on the machine's clock, and on the one that nobody sets. */
+  readonly began: number;
+  readonly ticks: number;
+  /** The id of the rest of the span, should somebody set the clock back. */
+  readonly later: string;
+}
+
 /** The times in which commands ran that could write content of others into files. Read once; each begin and end appends a line. */
 export class CommandSpans {
   readonly #file: string;
-  /** How many commands of a span run. */
-  readonly #running = new Map<string, number>();
-  /** Lines of the file. */
+  readonly #running = new Map<string, Running>();
+  /** Lines of the file; infinite when the last of them may have been cut off. */
   #lines = 0;
   #loading: Promise<Map<string, Span>> | undefined;
   #writing: Promise<unknown> = Promise.resolve();
@@ -55,11 +63,23 @@ export class CommandSpans {
     const all = await this.#all();
     const now = Date.now();
     const of = { ...(roots && { roots: [...roots] }), ...origin };
-    const near = [...all.values()].findLast((one) => isSame(one, of) && now - (one.to ?? now) <= NEAR_MS);
+    const near = [...all.values()].findLast((one) => isSame(one, of) && isNear(one, now));
     const span: Span = near ? open(near) : { id: randomUUID(), ...of, from: now - TICK_MS };
-    this.#running.set(span.id, (this.#running.get(span.id) ?? 0) + 1);
+    const running = this.#running.get(span.id) ?? {
+      count: 0,
+      began: now,
+      ticks: performance.now(),
+      later: randomUUID(),
+    };
+    running.count += 1;
+    this.#running.set(span.id, running);
     await this.#keep(all, span);
     return () => this.#end(span.id);
+  }
+
+  /** A file was written at that time, by its own account. Rejects with the errors of the disk. */
+  async wrote(origin: Origin, time: number): Promise<void> {
+    await this.#keep(await this.#all(), { id: randomUUID(), ...origin, from: time, to: time });
   }
 
   /** The origin of a file by the times at which it or its facts changed; undefined when no such command ran then. */
@@ -67,16 +87,33 @@ export class CommandSpans {
     const covers = ({ roots, from, to = Infinity }: Span) =>
       times.some((time) => time >= from && time <= to) &&
       (roots === undefined || roots.some((root) => isInside(path, root)));
-    return [...(await this.#all()).values()].findLast(covers);
+    const all = [...(await this.#all()).values()];
+    return all.flatMap((span) => (span.to === undefined ? this.#parts(span) : [span])).findLast(covers);
   }
 
   async #end(id: string): Promise<void> {
-    const left = (this.#running.get(id) ?? 1) - 1;
-    if (left > 0) return void this.#running.set(id, left);
-    this.#running.delete(id);
+    const running = this.#running.get(id);
+    if (running && running.count > 1) return void (running.count -= 1);
     const all = await this.#all();
     const span = all.get(id);
-    if (span) await this.#keep(all, { ...span, to: Date.now() });
+    const parts = span ? this.#parts(span) : [];
+    this.#running.delete(id);
+    // Times of files have parts of a millisecond, which this clock leaves out.
+    const now = Date.now() + 1;
+    for (const part of parts) await this.#keep(all, { ...part, to: part.to ?? now });
+  }
+
+  /** The span of commands that run: one, or one by the clock as it was and one by the clock as it is since it was set back. */
+  #parts(span: Span): readonly Span[] {
+    const running = this.#running.get(span.id);
+    if (!running) return [span];
+    const lasted = performance.now() - running.ticks;
+    const from = Date.now() - lasted - TICK_MS;
+    if (from > running.began - NEAR_MS) return [span];
+    return [
+      { ...span, to: running.began + lasted + 1 },
+      { ...span, id: running.later, from },
+    ];
   }
 
   /** One line after the other. A caller gets its own error, and the next line is written all the same. */
@@ -84,28 +121,35 @@ export class CommandSpans {
     const before = all.get(span.id);
     all.delete(span.id);
     all.set(span.id, span);
-    forgetOldest(all, MOST_SPANS);
+    forgetEnded(all);
     if (JSON.stringify(before) === JSON.stringify(span)) return;
     const writing = this.#writing.then(() => this.#append(all, span));
     this.#writing = writing.catch(() => undefined);
     await writing;
   }
 
-  /** A file that has become much longer than what it says is written anew. */
+  /** A file that has become much longer than what it says is written anew, and one whose last line may be cut off. */
   async #append(all: ReadonlyMap<string, Span>, span: Span): Promise<void> {
-    this.#lines += 1;
-    if (this.#lines <= 2 * all.size + MOST_EXTRA) return appendFile(this.#file, textOf(span), { mode: 0o600 });
-    this.#lines = all.size;
-    await this.#writeAnew(all);
+    const lines = this.#lines + 1;
+    this.#lines = Infinity;
+    if (lines > 2 * all.size + MOST_EXTRA) return this.#writeAnew(all);
+    await appendFile(this.#file, textOf(span), { mode: 0o600 });
+    this.#lines = lines;
   }
 
   async #writeAnew(all: ReadonlyMap<string, Span>): Promise<void> {
-    await writeAtomic(this.#file, [...all.values()].map(textOf).join(""));
+    const spans = [...all.values()];
+    await writeAtomic(this.#file, spans.map(textOf).join(""));
+    this.#lines = spans.length;
   }
 
+  /** What cannot be read now may be readable later. */
   #all(): Promise<Map<string, Span>> {
-    this.#loading ??= this.#load();
-    return this.#loading;
+    const loading = (this.#loading ??= this.#load());
+    loading.catch(() => {
+      if (this.#loading === loading) this.#loading = undefined;
+    });
+    return loading;
   }
 
   /** Commands of a process that was killed have run until now at most. */
@@ -116,10 +160,10 @@ export class CommandSpans {
       all.delete(span.id);
       all.set(span.id, span);
     }
-    while (all.size > MOST_SPANS) forgetOldest(all, MOST_SPANS);
     const unended = [...all.values()].filter(({ to }) => to === undefined);
     const now = Date.now();
-    for (const span of unended) all.set(span.id, { ...span, to: now });
+    for (const span of unended) all.set(span.id, { ...span, to: Math.max(now, span.from) });
+    forgetEnded(all);
     await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
     this.#lines = all.size;
     if (unended.length > 0 || texts.length > all.size) await this.#writeAnew(all);
@@ -127,7 +171,18 @@ export class CommandSpans {
   }
 }
 
+/** What a command that runs writes is its work, however old it is. */
+function forgetEnded(all: Map<string, Span>): void {
+  for (const { id, to } of all.values()) {
+    if (all.size <= MOST_SPANS) return;
+    if (to !== undefined) all.delete(id);
+  }
+}
+
 const textOf = (span: Span): string => `${JSON.stringify(span)}\n`;
+
+/** Not when the clock was set back since. */
+const isNear = ({ from, to }: Span, now: number): boolean => to === undefined || (now >= from && now - to <= NEAR_MS);
 
 const isSame = (one: Span, of: Omit<Span, "id" | "from" | "to">): boolean =>
   one.sources === of.sources && one.guest === of.guest && JSON.stringify(one.roots) === JSON.stringify(of.roots);

@@ -5,7 +5,7 @@ import { parseKey } from "../../../sessions/keys.ts";
 import { writeAtomic } from "../../../store/disk.ts";
 import type { ReceivedFiles } from "../../../types/journal.ts";
 import type { Log } from "../../../types/log.ts";
-import type { CommandBegun, FileChange, FileOrigins } from "../../../types/memory/file-origins.ts";
+import type { CommandBegun, FileChange, FileOrigins, NotedCommand } from "../../../types/memory/file-origins.ts";
 import { hasOwnerRights, type Acting } from "../../../types/run/principal.ts";
 import { sourcesText, untrustedMarkOf, type UntrustedSource } from "../../../types/run/untrusted.ts";
 import type { Sessions } from "../../../types/session.ts";
@@ -38,57 +38,82 @@ const MOST_FILES = 20_000;
 /** Characters of the sources of one file. */
 const MOST_CHARS = 300;
 
+interface Kept {
+  readonly known: KnownFiles;
+  /** When commands ran. */
+  readonly spans: CommandSpans;
+  /** When tools for files wrote such files, by which they are known after a move. */
+  readonly writes: CommandSpans;
+}
+
 /** Keeps in `state/file-origins.jsonl` which files of the workspaces have content that others may have written. */
 export function openFileOrigins({ paths }: Pick<Live, "paths">, ports: Ports): FileOrigins {
-  const known = new KnownFiles(join(paths.stateSub, "file-origins.jsonl"));
-  const spans = new CommandSpans(join(paths.stateSub, "command-spans.jsonl"));
-  const { log } = ports;
+  const kept: Kept = {
+    known: new KnownFiles(join(paths.stateSub, "file-origins.jsonl")),
+    spans: new CommandSpans(join(paths.stateSub, "command-spans.jsonl")),
+    writes: new CommandSpans(join(paths.stateSub, "file-writes.jsonl")),
+  };
+  const { known } = kept;
+  const reading = (file: string, work: () => Promise<string | undefined>) =>
+    unlessFailed(work, ports, "the origin of a file cannot be read", { file });
   return {
-    async began(command) {
-      const keeps = async <T>(work: Promise<T>): Promise<T | undefined> => {
-        try {
-          return await work;
-        } catch (error) {
-          log.error("what a command writes is not kept", { session: command.by.sessionKey, error });
-          return undefined;
-        }
-      };
-      const end = await keeps(beginOf(command, spans, ports));
-      return async () => {
-        if (end) await keeps(end());
-      };
-    },
+    began: (command) => begun(command, kept, ports),
     async changed(change) {
-      try {
-        await known.set(change.path, await originOf(change, known, ports));
-      } catch (error) {
-        log.error("the origin of a file is not kept", { file: change.path, error });
-      }
+      const { path } = change;
+      const keep = async () => keepChange(path, await originOf(change, known, ports), kept);
+      await unlessFailed(keep, ports, "the origin of a file is not kept", { file: path });
     },
-    async byCommand(path, reader) {
-      try {
-        const kept = await known.get(path);
-        return textOf(kept?.byCommand ? kept : await writtenByCommand(path, { known, spans }), reader);
-      } catch (error) {
-        log.error("the origin of a file cannot be read", { file: path, error });
-        return undefined;
-      }
-    },
-    async of(path, reader) {
-      try {
+    byCommand: (path, reader) =>
+      reading(path, async () => {
+        const found = await known.get(path);
+        return textOf(found?.byCommand ? found : await foundByTime(path, kept.spans, kept), reader);
+      }),
+    of: (path, reader) =>
+      reading(path, async () => {
         if (await isStrangers(path, reader, { media: paths.media, received: ports.received }))
           return "somebody sent it";
-        return textOf((await known.get(path)) ?? (await writtenByCommand(path, { known, spans })), reader);
-      } catch (error) {
-        log.error("the origin of a file cannot be read", { file: path, error });
-        return undefined;
-      }
-    },
+        const found = (await known.get(path)) ?? (await foundByTime(path, kept.spans, kept));
+        return textOf(found ?? (await foundByTime(path, kept.writes, kept)), reader);
+      }),
   };
 }
 
+async function unlessFailed<T>(
+  work: () => Promise<T>,
+  { log }: Pick<Ports, "log">,
+  failed: string,
+  facts: Readonly<Record<string, string>>,
+): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    log.error(failed, { ...facts, error });
+    return undefined;
+  }
+}
+
+async function begun(command: CommandBegun, { spans }: Pick<Kept, "spans">, ports: Ports): Promise<NotedCommand> {
+  const origin = originOfCommand(command, ports);
+  const keep = <T>(work: () => Promise<T>) =>
+    unlessFailed(work, ports, "what a command writes is not kept", { session: command.by.sessionKey });
+  const end = origin && (await keep(() => spans.begin(origin, command.roots)));
+  return {
+    async end() {
+      if (end) await keep(end);
+    },
+    source: (reader) => origin && textOf(origin, reader),
+  };
+}
+
+async function keepChange(path: string, origin: Omit<Known, "path">, { known, writes }: Kept): Promise<void> {
+  await known.set(path, origin);
+  if (origin.sources === undefined && origin.guest === undefined) return;
+  const found = await unlessMissing(stat(path));
+  if (found) await writes.wrote(origin, found.mtimeMs);
+}
+
 /** A guest's own words do not make the conversation of a guest less trusted. */
-function textOf(file: Known | undefined, reader: Acting): string | undefined {
+function textOf(file: Omit<Known, "path"> | undefined, reader: Acting): string | undefined {
   if (file?.sources !== undefined) return `written after ${file.sources}`;
   return file?.guest !== undefined && hasOwnerRights(reader.principal) ? `written for ${file.guest}` : undefined;
 }
@@ -106,32 +131,24 @@ async function originOf(
 }
 
 /** Undefined when nothing that the conversation has read can be in what the command writes. */
-async function beginOf(
-  { roots, by, sources, named }: CommandBegun,
-  spans: CommandSpans,
-  { sessions }: Ports,
-): Promise<(() => Promise<void>) | undefined> {
+function originOfCommand({ by, sources, named }: CommandBegun, { sessions }: Ports): Omit<Known, "path"> | undefined {
   const mark = untrustedMarkOf(sessions.peek(by.sessionKey)?.untrustedContent);
   const read = textOfSources([...sources, ...(mark?.sources ?? [])]) ?? named?.slice(0, MOST_CHARS).toWellFormed();
   const guest = hasOwnerRights(by.principal) ? undefined : `${by.principal.kind} ${by.principal.id}`;
   if (read === undefined && guest === undefined) return undefined;
-  const origin = { ...(read !== undefined && { sources: read }), ...(guest !== undefined && { guest }) };
-  return spans.begin(origin, roots);
+  return { ...(read !== undefined && { sources: read }), ...(guest !== undefined && { guest }) };
 }
 
-/** What a command wrote is known by its path once somebody has asked: a later change may move its times. */
-async function writtenByCommand(
-  path: string,
-  { known, spans }: { readonly known: KnownFiles; readonly spans: CommandSpans },
-): Promise<Known | undefined> {
+/** What is known by its times is known by its path once somebody has asked: a later change may move them. */
+async function foundByTime(path: string, times: CommandSpans, { known, spans }: Kept): Promise<Known | undefined> {
   const found = await unlessMissing(stat(path));
-  const origin = found?.isFile() === true ? await spans.at(path, [found.ctimeMs, found.mtimeMs]) : undefined;
+  const origin = found?.isFile() === true ? await times.at(path, [found.ctimeMs, found.mtimeMs]) : undefined;
   if (origin === undefined) return undefined;
   const { sources, guest } = origin;
   const kept = {
     ...(sources !== undefined && { sources }),
     ...(guest !== undefined && { guest }),
-    byCommand: true as const,
+    ...(times === spans && { byCommand: true as const }),
   };
   await known.set(path, kept);
   return { path, ...kept };
@@ -160,6 +177,7 @@ class KnownFiles {
   readonly #file: string;
   #loading: Promise<Map<string, Known>> | undefined;
   #writing: Promise<unknown> = Promise.resolve();
+  #isCutOff = false;
 
   constructor(file: string) {
     this.#file = file;
@@ -178,15 +196,27 @@ class KnownFiles {
     all.delete(path);
     if (!isClear) all.set(path, now);
     forgetOldest(all, MOST_FILES);
-    const writing = this.#writing.then(() => appendFile(this.#file, `${JSON.stringify(now)}\n`, { mode: 0o600 }));
+    const writing = this.#writing.then(() => this.#append(`${JSON.stringify(now)}\n`));
     // The caller gets the error below; the next line is written all the same.
     this.#writing = writing.catch(() => undefined);
     await writing;
   }
 
+  /** After a line that may have been cut off, the next one begins anew. */
+  async #append(text: string): Promise<void> {
+    const begin = this.#isCutOff ? "\n" : "";
+    this.#isCutOff = true;
+    await appendFile(this.#file, `${begin}${text}`, { mode: 0o600 });
+    this.#isCutOff = false;
+  }
+
+  /** What cannot be read now may be readable later. */
   #all(): Promise<Map<string, Known>> {
-    this.#loading ??= this.#load();
-    return this.#loading;
+    const loading = (this.#loading ??= this.#load());
+    loading.catch(() => {
+      if (this.#loading === loading) this.#loading = undefined;
+    });
+    return loading;
   }
 
   /** A file that has become much longer than what it says is written anew. */

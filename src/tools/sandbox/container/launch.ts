@@ -7,8 +7,9 @@ import { mountArgs, temporaryArgs, type Engine } from "./mounts.ts";
 export const isContainer = (backend: SandboxBackend): backend is EngineFacts["backend"] =>
   backend === "docker" || backend === "podman";
 
-/** Networks that are not the container's own. */
-export const sharesNetwork = (network: string): boolean => network === "host" || network.startsWith("container:");
+/** Networks that are not the container's own, or lead to the machine's. */
+export const sharesNetwork = (network: string): boolean =>
+  network === "host" || /^(?:container|ns|pasta):|allow_host_loopback/.test(network);
 
 /** An engine as its trial found it. */
 export interface EngineFacts {

@@ -1,4 +1,3 @@
-import { setTimeout } from "node:timers/promises";
 import { loadAgentSdk } from "../../../harness/run/warm.ts";
 import { background } from "../../../utils/background.ts";
 import { watchDisk } from "../disk/disk.ts";
@@ -18,7 +17,7 @@ export function startBackgroundTasks(parts: Parts, signal: AbortSignal, port: nu
   background("refusals of budgets", tellRefusals(parts, signal), parts.log);
   background("mail watcher", watchMail(parts, port), parts.log);
   background("upkeep", keepUp(parts, signal), parts.log);
-  background("model warm-up", warmUp(parts, signal), parts.log);
+  background("model warm-up", warmUp(parts), parts.log);
 }
 
 /** Informs clients which sessions have other messages waiting than before. */
@@ -27,17 +26,8 @@ async function reportWaiting({ core, events }: Parts, signal: AbortSignal): Prom
     events.publish({ event: "session.queue", payload: { sessionKey, ts: Date.now() }, scope: "operator.read" });
 }
 
-/** Milliseconds that the channels and the first requests have the event loop for themselves. */
-const WARM_UP_AFTER_MS = 100;
-
-/** The model SDK, which takes the event loop for some 50 ms, is loaded before the first message has to wait for it. */
-async function warmUp(parts: Parts, signal: AbortSignal): Promise<void> {
-  try {
-    await setTimeout(WARM_UP_AFTER_MS, undefined, { signal, ref: false });
-  } catch {
-    // The gateway ends.
-    return;
-  }
+/** The model SDK is loaded once the server answers, so that the first message does not wait for it. */
+async function warmUp(parts: Parts): Promise<void> {
   try {
     await loadAgentSdk();
     const found = await parts.core.models.of(parts.live.defaultAgent.id).find(await defaultModel(parts));

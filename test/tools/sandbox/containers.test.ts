@@ -114,7 +114,7 @@ describe.for(ENGINES)("a container of %s", (name) => {
   it("is named with its limit when it takes more memory, and ended when it writes more", async () => {
     const hungry = await ground.run("python3 -c 'x = bytearray(300_000_000)'; exit $?", { docker: { memory: "64m" } });
     expect(hungry).toMatchObject({ code: 137, note: expect.stringContaining("docker.memory") });
-    const script = `f = open("big", "wb"); import os, time; os.unlink("big")\nfor i in range(150): f.write(bytes(1_000_000))\nf.flush()\ntime.sleep(15)`;
+    const script = `f = open("big", "wb"); import os, time; os.unlink("big")\nfor i in range(150): f.write(bytes(1_000_000))\nf.flush()\ntime.sleep(45)`;
     const greedy = await ground.run(`python3 -c '${script}'`, { bwrap: { totalWriteMb: 20 } });
     expect(greedy).toMatchObject({ because: "limit", note: expect.stringContaining("wrote more than 20 MiB") });
   });

@@ -177,7 +177,7 @@ async function sourceOf(
   return undefined;
 }
 
-/** Undefined for what is no path. */
+/** Undefined for what is no path, or leads to nothing. */
 const placeOnDisk = async (name: string): Promise<string | undefined> =>
   isAbsolute(name) ? realOf(name).catch(() => undefined) : undefined;
 

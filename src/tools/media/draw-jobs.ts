@@ -92,6 +92,7 @@ export class DrawJobs {
   }
 
   async #forget(running: Running): Promise<void> {
+    // Whoever asked for the drawing gets its error.
     await running.result.catch(() => undefined);
     this.#running.delete(running);
   }

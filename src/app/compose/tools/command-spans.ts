@@ -124,6 +124,7 @@ export class CommandSpans {
     forgetEnded(all);
     if (JSON.stringify(before) === JSON.stringify(span)) return;
     const writing = this.#writing.then(() => this.#append(all, span));
+    // The caller gets the error below; the next line is written all the same.
     this.#writing = writing.catch(() => undefined);
     await writing;
   }

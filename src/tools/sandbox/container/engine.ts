@@ -80,6 +80,7 @@ async function makeFile(facts: EngineFacts, { settings, env, dir }: Trial) {
     const view = { mounts: [{ path: place, as: "rw" }], links: [] } as const;
     const about = newContainer(settings.docker.containerPrefix, { dir, env });
     const { code, text } = await runBriefly(containerLaunch(launch, view, { ...about, facts, settings }));
+    // The container could not write: the text of its end says why.
     const made = await stat(join(place, MADE)).catch(() => undefined);
     return { code, text, isOurs: made?.uid === process.getuid?.() };
   } finally {

@@ -148,7 +148,11 @@ describe.runIf(hasChromium)("other options of the browser tool, in Chromium", ()
         Intl.DateTimeFormat().resolvedOptions().timeZone, innerWidth, navigator.onLine].join(' '), 50)</script>`,
     );
     await open("/where");
-    const before = await kit.said({ action: "text" });
+    const shown = () => kit.said({ action: "text" });
+    const ZONE = / (\S+\/\S+|UTC) \d/;
+    // The page writes its first line 50 ms after it is loaded.
+    await expect.poll(shown, SOON).toMatch(ZONE);
+    const zone = ZONE.exec(await shown())?.[1] ?? "";
     const set = await kit.said({
       action: "emulate",
       colorScheme: "dark",
@@ -161,12 +165,11 @@ describe.runIf(hasChromium)("other options of the browser tool, in Chromium", ()
     expect(set).toContain(
       "Set: width 500, height 400, colorScheme dark, locale sv-SE, timezone Asia/Tokyo, offline true.",
     );
-    await expect.poll(() => kit.said({ action: "text" }), SOON).toMatch(/true \S+ Asia\/Tokyo 500 false/);
+    await expect.poll(shown, SOON).toMatch(/true \S+ Asia\/Tokyo 500 false/);
     expect((await kit.call({ action: "emulate", timezone: "Nowhere/Land" })).isError).toBe(true);
     expect(await kit.said({ action: "emulate" })).toContain("Set back");
-    const zone = / (\S+\/\S+|UTC) \d/.exec(before)?.[1] ?? "";
-    await expect.poll(() => kit.said({ action: "text" }), SOON).toContain(` ${zone} `);
-    await expect.poll(() => kit.said({ action: "text" }), SOON).toMatch(/true\n|true$/m);
+    await expect.poll(shown, SOON).toContain(` ${zone} `);
+    await expect.poll(shown, SOON).toMatch(/true\n|true$/m);
   }, 60_000);
 
   it("download what an element or an address gives, and say when there is nothing", async () => {

@@ -1,4 +1,5 @@
 import type { Api, AssistantMessageEventStream, Context, Model, SimpleStreamOptions } from "@mariozechner/pi-ai";
+import { loadOnce } from "../utils/share-calls.ts";
 
 /** A model in the SDK's form. */
 export type PiModel = Model<Api>;
@@ -12,24 +13,16 @@ export type StreamModel = (model: PiModel, context: PiContext, options?: PiStrea
 let newStream: (() => PiStream) | undefined;
 let parseJson: ((json: string) => unknown) | undefined;
 
-let loading: ReturnType<typeof load> | undefined;
-
-/** Loads the SDK, which takes about 30 ms and 10 MB: at the first run, or in the background when the server listens. */
-export function loadPi(): ReturnType<typeof load> {
-  // Node takes some time to look up a module that it has loaded already.
-  loading ??= load().catch((error: unknown) => {
-    loading = undefined;
-    throw error;
-  });
-  return loading;
-}
-
-async function load() {
+/**
+ * Loads the SDK, which takes about 30 ms and 10 MB: at the first run, or in the background when the server listens. It is kept,
+ * because Node takes some time to look up a module that it has loaded already.
+ */
+export const loadPi = loadOnce(async () => {
   const pi = await import("@mariozechner/pi-ai");
   newStream = pi.createAssistantMessageEventStream;
   parseJson = pi.parseJsonWithRepair;
   return pi;
-}
+});
 
 /** An empty stream. Throws before `loadPi` has resolved, but whoever has a model's handle has waited for that. */
 export function emptyStream(): PiStream {

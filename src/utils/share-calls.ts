@@ -21,3 +21,15 @@ export function once<K extends WeakKey, V>(make: (key: K) => V): (key: K) => V {
     return value;
   };
 }
+
+/** The same function, but called once: later calls return the first result. After a failure the next call tries again. */
+export function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined;
+  return () => {
+    loading ??= load().catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  };
+}

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { writeAtomic } from "../../../store/disk.ts";
 import { unlessMissing } from "../../../utils/missing.ts";
 import { isInside } from "../../../utils/real-path.ts";
+import { loadOnce } from "../../../utils/share-calls.ts";
 
 /** Whose words what commands write may have. */
 interface Origin {
@@ -51,7 +52,7 @@ export class CommandSpans {
   readonly #running = new Map<string, Running>();
   /** Lines of the file; infinite when the last of them may have been cut off. */
   #lines = 0;
-  #loading: Promise<Map<string, Span>> | undefined;
+  readonly #all = loadOnce(() => this.#load());
   #writing: Promise<unknown> = Promise.resolve();
 
   constructor(file: string) {
@@ -142,15 +143,6 @@ export class CommandSpans {
     const spans = [...all.values()];
     await writeAtomic(this.#file, spans.map(textOf).join(""));
     this.#lines = spans.length;
-  }
-
-  /** What cannot be read now may be readable later. */
-  #all(): Promise<Map<string, Span>> {
-    const loading = (this.#loading ??= this.#load());
-    loading.catch(() => {
-      if (this.#loading === loading) this.#loading = undefined;
-    });
-    return loading;
   }
 
   /** Commands of a process that was killed have run until now at most. */

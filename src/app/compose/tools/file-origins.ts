@@ -12,6 +12,7 @@ import type { Sessions } from "../../../types/session.ts";
 import { forgetOldest } from "../../../utils/forget-oldest.ts";
 import { unlessMissing } from "../../../utils/missing.ts";
 import { isInside, realOf } from "../../../utils/real-path.ts";
+import { loadOnce } from "../../../utils/share-calls.ts";
 import type { Live } from "../live.ts";
 import { CommandSpans } from "./command-spans.ts";
 
@@ -175,7 +176,7 @@ async function isStrangers(
 /** The file in memory. It is read once; each change appends a line. */
 class KnownFiles {
   readonly #file: string;
-  #loading: Promise<Map<string, Known>> | undefined;
+  readonly #all = loadOnce(() => this.#load());
   #writing: Promise<unknown> = Promise.resolve();
   #isCutOff = false;
 
@@ -208,15 +209,6 @@ class KnownFiles {
     this.#isCutOff = true;
     await appendFile(this.#file, `${begin}${text}`, { mode: 0o600 });
     this.#isCutOff = false;
-  }
-
-  /** What cannot be read now may be readable later. */
-  #all(): Promise<Map<string, Known>> {
-    const loading = (this.#loading ??= this.#load());
-    loading.catch(() => {
-      if (this.#loading === loading) this.#loading = undefined;
-    });
-    return loading;
   }
 
   /** A file that has become much longer than what it says is written anew. */

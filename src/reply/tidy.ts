@@ -1,3 +1,5 @@
+import { BoundedMap } from "../utils/bounded-map.ts";
+
 /** Releases text without the blanks that a cut leaves, and holds back a silent token. */
 export interface TidyText {
   /** Returns what may be shown now. */
@@ -49,11 +51,22 @@ interface Token {
 const MARKS_BEFORE = 4;
 const MARKS_AFTER = 6;
 const MOST_TOKENS = 4;
+/** Tokens whose patterns are kept; the gateway has a few. */
+const MOST_KNOWN = 16;
 const UNSEEN = "\\u200B-\\u200D\\u2060";
 const BEFORE = `[*_\`~"'“‘(${UNSEEN}]{0,${MARKS_BEFORE}}`;
 const AFTER = `[*_\`~"'”’).!${UNSEEN}]{0,${MARKS_AFTER}}`;
 
+/** The same for each text with the token: making its patterns takes longer than a short text. */
+const tokens = new BoundedMap<string, Token>(MOST_KNOWN);
+
 function tokenOf(token: string): Token {
+  const known = tokens.get(token) ?? readToken(token);
+  tokens.set(token, known);
+  return known;
+}
+
+function readToken(token: string): Token {
   const part = token.split("").reduceRight((rest, sign) => `(?:${sign}${rest})?`, AFTER);
   const whole = new RegExp(`^${BEFORE}(?:${token}){1,${MOST_TOKENS}}${AFTER}$`, "i");
   const torn = new RegExp(`^${BEFORE}(?:${token}){0,${MOST_TOKENS - 1}}${part}$`, "i");

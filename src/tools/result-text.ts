@@ -50,20 +50,24 @@ export function capped(content: readonly Content[], most: number | undefined): C
 
 /** The tool, which keeps in a file what of a result is too long for the model, and names the file. */
 export function keepingLongResults(tool: Tool, files: FileBackend): Tool {
-  const { name, label, description, input, jsonSchema, prepare, timeoutMs, hasSideEffects } = tool;
-  return {
+  const { name, label, description, input, jsonSchema, slowArguments, prepare, riskOf, timeoutMs, hasSideEffects } =
+    tool;
+  const run: Tool["run"] = async (wanted, context) => kept(await tool.run(wanted, context), files, context);
+  const keeping: { -readonly [Field in keyof Tool]: Tool[Field] } = {
     name,
     label,
     description,
     input,
-    ...(jsonSchema && { jsonSchema }),
-    ...(tool.slowArguments && { slowArguments: (args) => tool.slowArguments?.(args) }),
-    ...(prepare && { prepare }),
-    ...(tool.riskOf && { riskOf: async (asked, context) => tool.riskOf?.(asked, context) }),
-    ...(timeoutMs !== undefined && { timeoutMs }),
     hasSideEffects,
-    run: async (wanted, context) => kept(await tool.run(wanted, context), files, context),
+    run,
   };
+  // Each run makes all its tools. Objects that are joined with others take several times as long.
+  if (jsonSchema) keeping.jsonSchema = jsonSchema;
+  if (slowArguments) keeping.slowArguments = (args) => tool.slowArguments?.(args);
+  if (prepare) keeping.prepare = prepare;
+  if (riskOf) keeping.riskOf = async (asked, context) => tool.riskOf?.(asked, context);
+  if (timeoutMs !== undefined) keeping.timeoutMs = timeoutMs;
+  return keeping;
 }
 
 async function kept(

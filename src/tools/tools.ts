@@ -95,7 +95,7 @@ export function toolsFor(
   const named = { ...scene, names: allowed.map(({ name }) => name) };
   const bare = allowed.flatMap((contribution) => madeSafely(contribution, named, broken));
   const tools = bare.map((tool) => keepingLongResults(tool, scene.files));
-  const emptied = emptiedBy(all, stages);
+  const emptied = allowed.length === 0 ? emptiedBy(all, stages) : undefined;
   return {
     tools,
     ...(emptied && { emptiedBy: emptied.key }),

@@ -16,7 +16,7 @@ interface Options extends HostOptions {
   /** The way out of the sandbox, as if the commands were in one. */
   readonly elevation?: Pick<Elevation, "level"> | undefined;
   /** What the sandbox is, as if commands were in one. */
-  readonly boundary?: Pick<ExecBackend, "isolated" | "writesWorkspace"> | undefined;
+  readonly boundary?: Pick<ExecBackend, "isIsolated" | "writesWorkspace"> | undefined;
   /** Tools of plugins. */
   readonly extra?: readonly Tool[];
   /** Tools of the gateway that need more than backends. */

@@ -2,6 +2,7 @@ import { mkdtemp, readFile, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { ExecBackend } from "../../src/types/run/backend.ts";
 import type { BackgroundProcess } from "../../src/tools/process/background-process.ts";
 import { Processes } from "../../src/tools/process/processes.ts";
 import { runTool } from "../../src/tools/run.ts";
@@ -39,7 +40,7 @@ type Patch = Parameters<typeof toolContext>[1] & {
   readonly acting?: Partial<Acting>;
   readonly rules?: Allowances;
   readonly elevation?: Pick<Elevation, "level">;
-  readonly boundary?: { readonly isolated: boolean; readonly writesWorkspace?: boolean };
+  readonly boundary?: Pick<ExecBackend, "isIsolated" | "writesWorkspace">;
 };
 
 function call(
@@ -318,13 +319,13 @@ describe("the input of a background command in a sandbox that lets nothing out",
   };
 
   it("is asked about only where its commands are", async () => {
-    const id = await start("cat", {}, { exec, boundary: { isolated: true, writesWorkspace: true } });
+    const id = await start("cat", {}, { exec, boundary: { isIsolated: () => true, writesWorkspace: true } });
     expect(await asks(id)).toEqual([]);
     expect(await asks(id, { exec: { ...exec, ask: "always" } })).toEqual(["x"]);
     expect(await asks(id, { untrusted })).toEqual(["x"]);
-    const apart = await start("cat", {}, { exec, boundary: { isolated: true } });
+    const apart = await start("cat", {}, { exec, boundary: { isIsolated: () => true } });
     expect(await asks(apart, { untrusted })).toEqual([]);
-    const open = await start("cat", {}, { boundary: { isolated: false } });
+    const open = await start("cat", {}, { boundary: { isIsolated: () => false } });
     expect(await asks(open)).toEqual(["x"]);
   });
 });

@@ -30,10 +30,6 @@ interface Noting {
 
 const notedBackend = (backend: ExecBackend, noting: Noting): ExecBackend => ({
   ...backend,
-  // Known only once the sandbox has been tried.
-  get isolated() {
-    return backend.isolated === true;
-  },
   start: (line) => startNoted(backend, line, noting),
 });
 

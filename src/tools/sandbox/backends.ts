@@ -128,9 +128,7 @@ function sandboxExec({ exec, files }: Backends, place: SandboxPlace): ExecBacken
   const own = () => Promise.all(writableIn(place).map(realOf));
   return {
     isSandbox: true,
-    get isolated() {
-      return isIsolated(place);
-    },
+    isIsolated: () => isIsolated(place),
     writesWorkspace: commandAccess(place.settings, place.rights) === "rw",
     async writable() {
       return [...(await own()), ...(await Promise.all(bindsOf(place).map(realOf)))];

@@ -106,8 +106,11 @@ export interface SearchEnd {
 /** Where the commands of one run are executed: on the gateway's machine or, in another implementation, in a sandbox. */
 export interface ExecBackend {
   readonly isSandbox?: true;
-  /** The processes can neither reach a network nor write outside the workspace and a folder of their own. False when unset. */
-  readonly isolated?: boolean;
+  /**
+   * Whether the processes can neither reach a network nor write outside the workspace and a folder of their own, which is known once the
+   * sandbox has been tried. They can where it is not there.
+   */
+  isIsolated?(): boolean;
   /** The processes can write the agent's workspace, where files are that shape later turns. False when unset. */
   readonly writesWorkspace?: boolean;
   /** The directories that processes can write, without links. Everywhere where it is not there. */

@@ -40,7 +40,7 @@ async function run({ level, elevated, call = {}, usual, acting = {}, exec = {} }
   const sandbox: ExecBackend = {
     ...machine,
     isSandbox: true,
-    isolated: true,
+    isIsolated: () => true,
     note: "Commands run in a sandbox.",
     directory: () => machine.directory("inside", workspace),
   };

@@ -2,12 +2,14 @@ import type { SpawnRules, SpawnSettings } from "../../../automation/spawn/rules.
 import type { TalkRules } from "../../../automation/talk/visible.ts";
 import { OPERATOR } from "../../../types/run/principal.ts";
 import type { AgentId, SessionKey } from "../../../types/ids.ts";
+import type { AgentSettings } from "../../../types/settings.ts";
+import { once } from "../../../utils/share-calls.ts";
 import type { Live } from "../live.ts";
 import { confinedIn, type Machine } from "../sandbox/sandboxing.ts";
 
 /** What the config says of subagents. */
 export function spawnRules(live: Pick<Live, "config" | "agents">, machine: Machine): SpawnRules {
-  const agents = new Map(live.agents.map((agent) => [agent.id, agent]));
+  const agents = byId(live.agents);
   return {
     agents,
     of: (agent) => spawnSettings(live, agent),
@@ -18,6 +20,9 @@ export function spawnRules(live: Pick<Live, "config" | "agents">, machine: Machi
     },
   };
 }
+
+/** The agents of one config, which stay the same until it is read again. */
+const byId = once((agents: readonly AgentSettings[]) => new Map(agents.map((agent) => [agent.id, agent])));
 
 /** Those of `agents.defaults.subagents`, with what the agent's own entry says instead. */
 function spawnSettings({ config }: Pick<Live, "config">, agent: AgentId): SpawnSettings {

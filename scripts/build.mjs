@@ -10,6 +10,7 @@ import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { bundledPlaces, noticesOf, packageAt, sbomOf } from "./licenses.mjs";
 import { closureOf, partOf, readLock } from "./lock.mjs";
+import { joinChunks, readJoined, smallChunks } from "./join-chunks.mjs";
 import { readBuiltins } from "./own-builtins.mjs";
 import { packageEdits } from "./package-edits.mjs";
 
@@ -119,54 +120,75 @@ function place(file, contents) {
   fs.renameSync(draft, file);
 }
 
+const nodeOptions = {
+  absWorkingDir: root,
+  bundle: true,
+  format: "esm",
+  platform: "node",
+  target: "node22.19",
+  banner: { js: banner },
+  minifySyntax: true,
+  minifyWhitespace: true,
+  legalComments: "none",
+  // `npm run bench -- profile` finds the source of a function with these. Node does not load them: no file names them.
+  sourcemap: release ? false : "external",
+  sourcesContent: false,
+  logLevel: "warning",
+  write: false,
+  metafile: true,
+};
+
 async function bundleNode(esbuild) {
   const result = await esbuild.build({
-    absWorkingDir: root,
+    ...nodeOptions,
     entryPoints: entryPoints(),
     outdir: dist,
     chunkNames: "chunks/[name]-[hash]",
-    bundle: true,
     splitting: true,
-    format: "esm",
-    platform: "node",
-    target: "node22.19",
     conditions: ["source"],
     external,
     plugins: [...packageEdits, namedExports],
     // Node's own punycode causes a warning; an old dependency of grammY imports it.
     alias: { punycode: "punycode.js" },
-    banner: { js: banner },
-    minifySyntax: true,
-    minifyWhitespace: true,
-    legalComments: "none",
-    // `npm run bench -- profile` finds the source of a function with these. Node does not load them: no file names them.
-    sourcemap: release ? false : "external",
-    sourcesContent: false,
-    logLevel: "warning",
-    write: false,
-    metafile: true,
   });
   if (process.argv.includes("--meta")) {
     fs.mkdirSync(dist, { recursive: true });
     fs.writeFileSync(path.join(dist, "meta.json"), JSON.stringify(result.metafile));
   }
-  return { files: result.outputFiles.map((file) => finished(file, result.metafile)), metafile: result.metafile };
+  const { outputs } = result.metafile;
+  const texts = new Map(result.outputFiles.map((file) => [nameOf(file.path), file.text]));
+  const read = (name) => texts.get(name).replace(banner, "");
+  const small = smallChunks(outputs, read);
+  const mapped = (name) => `${read(name)}${mapComment(texts.get(`${name}.map`))}`;
+  const joined = await joinChunks(esbuild, small, { outputs, read: mapped, root, options: nodeOptions });
+  const apart = result.outputFiles.filter(({ path: file }) => !small.has(nameOf(file).replace(/\.map$/, "")));
+  const files = [
+    ...joined.outputFiles.map((file) => finished(file, joined.metafile.outputs, new Set())),
+    ...apart.map((file) => finished(file, outputs, small)),
+  ];
+  return { files, metafile: result.metafile };
 }
 
+/** A file's name in esbuild's metafile. */
+const nameOf = (file) => path.relative(root, file).replaceAll(path.sep, "/");
+
+const mapComment = (map) =>
+  map === undefined ? "" : `\n//# sourceMappingURL=data:application/json;base64,${Buffer.from(map).toString("base64")}\n`;
+
 /** A file of JavaScript as it is written. The first line is not in the source map, so only that one may change its length. */
-function finished(file, { outputs }) {
+function finished(file, outputs, small) {
   if (!file.path.endsWith(".js")) return file;
-  const { imports } = outputs[path.relative(root, file.path).replaceAll(path.sep, "/")];
+  const { imports } = outputs[nameOf(file.path)];
   const builtins = imports.filter((one) => one.external && one.kind === "import-statement" && isBuiltin(one.path));
-  const code = file.text.startsWith(banner) ? file.text.slice(banner.length) : file.text;
+  const code = file.text.replace(banner, "");
   // Few files call it, and it takes time to make.
   const first = /\brequire\b/.test(code) ? banner : "";
-  const text =
-    first +
-    readBuiltins(
-      code,
-      builtins.map((one) => one.path),
-    );
+  const own = readBuiltins(
+    code,
+    builtins.map((one) => one.path),
+  );
+  const folder = path.posix.relative(path.posix.dirname(nameOf(file.path)), "dist/chunks");
+  const text = first + readJoined(own, small, folder);
   return { path: file.path, contents: Buffer.from(inLatin1(text)) };
 }
 

@@ -1,4 +1,4 @@
-import type { Contributor, ToolContribution } from "openclaw/plugin-sdk";
+import type { Contributor, ToolContribution, ToolScene } from "openclaw/plugin-sdk";
 import type { Reserve } from "./metered.ts";
 import type { MemoryTools } from "./tools.ts";
 
@@ -24,7 +24,8 @@ export const contributor: Contributor = {
       name,
       groups: [ID],
       namedFor: "guests",
-      forRun: (scene) => memory?.[name](scene),
+      appearance: ({ agent }) => (memory && isOn(agent) ? "" : false),
+      forRun: (scene) => (isOn(scene.agent) ? memory?.[name](scene) : undefined),
     });
     registry.addTool(contribution("memory_search"));
     registry.addTool(contribution("memory_get"));
@@ -39,6 +40,9 @@ export const contributor: Contributor = {
     });
   },
 };
+
+/** `memorySearch.enabled` can be false. */
+const isOn = ({ memorySearch }: ToolScene["agent"]): boolean => memorySearch?.isOn !== false;
 
 const PLACES =
   "Notes that memory_search finds are in MEMORY.md (lasting facts) and memory/YYYY-MM-DD.md (one file for each day).";

@@ -35,19 +35,16 @@ const getInput = z.strictObject({
 });
 
 export interface MemoryTools {
-  memory_search(scene: ToolScene): Tool | undefined;
-  memory_get(scene: ToolScene): Tool | undefined;
+  memory_search(scene: ToolScene): Tool;
+  memory_get(scene: ToolScene): Tool;
 }
-
-/** `memorySearch.enabled` can be false. */
-const isOn = ({ agent }: ToolScene): boolean => agent.memorySearch?.isOn !== false;
 
 /** The tools over the indexes of one state directory, an absolute path. */
 export function memoryTools(stateDir: string, reserve?: Reserve): MemoryTools {
   const memory = new Memory(stateDir, reserve);
   return {
-    memory_search: (scene) => (isOn(scene) ? checked(searchTool(memory, scene)) : undefined),
-    memory_get: (scene) => (isOn(scene) ? checked(getTool(memory, scene)) : undefined),
+    memory_search: (scene) => checked(searchTool(memory, scene)),
+    memory_get: (scene) => checked(getTool(memory, scene)),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { ImageContent, TextContent } from "../types/run/model.ts";
-import type { Tool, ToolContext, ToolResult } from "../types/run/tool.ts";
+import type { ToolContext, ToolResult } from "../types/run/tool.ts";
 import type { FileBackend } from "../types/run/backend.ts";
 import { isFields } from "../utils/fields.ts";
 import { shorten } from "../utils/text/shorten.ts";
@@ -48,29 +48,8 @@ export function capped(content: readonly Content[], most: number | undefined): C
   });
 }
 
-/** The tool, which keeps in a file what of a result is too long for the model, and names the file. */
-export function keepingLongResults(tool: Tool, files: FileBackend): Tool {
-  const { name, label, description, input, jsonSchema, slowArguments, prepare, riskOf, timeoutMs, hasSideEffects } =
-    tool;
-  const run: Tool["run"] = async (wanted, context) => kept(await tool.run(wanted, context), files, context);
-  const keeping: { -readonly [Field in keyof Tool]: Tool[Field] } = {
-    name,
-    label,
-    description,
-    input,
-    hasSideEffects,
-    run,
-  };
-  // Each run makes all its tools. Objects that are joined with others take several times as long.
-  if (jsonSchema) keeping.jsonSchema = jsonSchema;
-  if (slowArguments) keeping.slowArguments = (args) => tool.slowArguments?.(args);
-  if (prepare) keeping.prepare = prepare;
-  if (riskOf) keeping.riskOf = async (asked, context) => tool.riskOf?.(asked, context);
-  if (timeoutMs !== undefined) keeping.timeoutMs = timeoutMs;
-  return keeping;
-}
-
-async function kept(
+/** The result; what of it is too long for the model is kept in a file that it names. */
+export async function keepingLong(
   result: ToolResult,
   files: FileBackend,
   { mostChars: most }: Pick<ToolContext, "mostChars">,

@@ -1,3 +1,4 @@
+import type { AgentSettings } from "../types/settings.ts";
 import type { ModelRef } from "../types/run/model.ts";
 import type { Tool, ToolContribution, ToolScene, ToolSet } from "../types/run/tool.ts";
 import type { PolicyStage } from "../types/tool-policy.ts";
@@ -14,7 +15,7 @@ import { writeTool } from "./files/write.ts";
 import { emptiedBy, isToolAllowed, removedBy } from "./policy/decide.ts";
 import { dependsOnModel, stagesFor } from "./policy/stages.ts";
 import { subjectOf } from "./policy/subject.ts";
-import { keepingLongResults } from "./result-text.ts";
+import { runToolFor } from "./run-tool.ts";
 import { starterOf } from "./process/starter.ts";
 import { processTool } from "./process/process.ts";
 import type { Processes } from "./process/processes.ts";
@@ -25,22 +26,24 @@ import type { Processes } from "./process/processes.ts";
  */
 export function backendTools(rules: Allowances, processes?: Processes): readonly ToolContribution[] {
   return [
-    { name: "read", forRun: ({ files }) => readTool(files) },
-    { name: "write", forRun: ({ files }) => writeTool(files) },
-    { name: "edit", forRun: ({ files }) => editTool(files) },
+    { name: "read", appearance: always, forRun: ({ files }) => readTool(files) },
+    { name: "write", appearance: always, forRun: ({ files }) => writeTool(files) },
+    { name: "edit", appearance: always, forRun: ({ files }) => editTool(files) },
     {
       name: "apply_patch",
       isForModel: (model, { agent }) => isNamedModel(model, agent.tools.applyPatch?.allowModels ?? []),
+      appearance: ({ agent }) => (mayPatch(agent) ? "" : false),
       forRun({ files, agent }) {
-        const { enabled = true, workspaceOnly = true } = agent.tools.applyPatch ?? {};
-        return enabled ? applyPatchTool(workspaceOnly ? files.confined() : files) : undefined;
+        const { workspaceOnly = true } = agent.tools.applyPatch ?? {};
+        return mayPatch(agent) ? applyPatchTool(workspaceOnly ? files.confined() : files) : undefined;
       },
     },
-    { name: "grep", forRun: ({ files }) => grepTool(files) },
-    { name: "find", forRun: ({ files }) => findTool(files) },
-    { name: "ls", forRun: ({ files }) => lsTool(files) },
+    { name: "grep", appearance: always, forRun: ({ files }) => grepTool(files) },
+    { name: "find", appearance: always, forRun: ({ files }) => findTool(files) },
+    { name: "ls", appearance: always, forRun: ({ files }) => lsTool(files) },
     {
       name: "exec",
+      appearance: (scene) => JSON.stringify([isFollowed(scene, processes), scene.exec.note]),
       forRun: (scene) =>
         execTool({
           settings: scene.agent.exec,
@@ -49,12 +52,12 @@ export function backendTools(rules: Allowances, processes?: Processes): readonly
           hasOwnerRights: starterOf(scene).hasOwnerRights,
           elevation: scene.elevation,
           sandboxed: scene.sandboxed,
-          ...(processes &&
-            scene.names?.includes(PROCESS.name) === true && { background: { processes, starter: starterOf(scene) } }),
+          ...(isFollowed(scene, processes) && { background: { processes, starter: starterOf(scene) } }),
         }),
     },
     {
       ...PROCESS,
+      appearance: () => (processes ? "" : false),
       forRun: (scene) =>
         processes &&
         processTool({
@@ -70,6 +73,15 @@ export function backendTools(rules: Allowances, processes?: Processes): readonly
 }
 
 const PROCESS = { name: "process" };
+
+/** The appearance of a tool that every run has, and that looks the same in each. */
+const always = (): string => "";
+
+const mayPatch = ({ tools }: Pick<AgentSettings, "tools">): boolean => tools.applyPatch?.enabled ?? true;
+
+/** Whether the run can follow commands in the background. */
+const isFollowed = ({ names }: ToolScene, processes: Processes | undefined): processes is Processes =>
+  processes !== undefined && names?.includes(PROCESS.name) === true;
 
 /** Whether a list of models has this one. An empty list has them all. */
 const isNamedModel = ({ provider, id }: Pick<ModelRef, "provider" | "id">, models: readonly string[]): boolean =>
@@ -93,8 +105,7 @@ export function toolsFor(
   const stages = stagesFor(scene.agent.tools, subject);
   const allowed = all.filter((contribution) => isToolAllowed(contribution, stages));
   const named = { ...scene, names: allowed.map(({ name }) => name) };
-  const bare = allowed.flatMap((contribution) => madeSafely(contribution, named, broken));
-  const tools = bare.map((tool) => keepingLongResults(tool, scene.files));
+  const tools = allowed.flatMap((contribution) => madeSafely(contribution, named, broken));
   const emptied = allowed.length === 0 ? emptiedBy(all, stages) : undefined;
   return {
     tools,
@@ -119,16 +130,10 @@ function madeSafely(
   broken: (tool: string, error: unknown) => void,
 ): readonly Tool[] {
   try {
-    const tool = made(contribution, scene);
+    const tool = runToolFor(contribution, scene);
     return tool ? [tool] : [];
   } catch (error) {
     broken(contribution.name, error);
     return [];
   }
-}
-
-function made({ name, forRun }: ToolContribution, scene: ToolScene): Tool | undefined {
-  const tool = forRun(scene);
-  if (tool && tool.name !== name) throw new Error(`it made a tool with another name, "${tool.name}"`);
-  return tool;
 }

@@ -2,6 +2,7 @@ import { callsOf, isInterrupted } from "../../history/parts.ts";
 import { unbegunCalls } from "../../harness/tools/tools.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { Session } from "../../types/session.ts";
+import { withRun } from "../../tools/run-tool.ts";
 import type { Tool } from "../../types/run/tool.ts";
 
 /** Processes that have tried a message: the first, and one more after that process ended during it. */
@@ -31,11 +32,9 @@ export async function withheldTools(
 export const withoutWithheld = (tools: readonly Tool[], names: ReadonlySet<string>): readonly Tool[] =>
   names.size === 0 ? tools : tools.map((tool) => (names.has(tool.name) ? withheld(tool) : tool));
 
-const withheld = (tool: Tool): Tool => ({
-  ...tool,
-  async run() {
+const withheld = (tool: Tool): Tool =>
+  withRun(tool, async () => {
     throw new Error(
       `${tool.name} is not run again for this message: the gateway ended twice while it ran. Answer without it, or say what is missing.`,
     );
-  },
-});
+  });

@@ -1,4 +1,5 @@
 import { timestamp } from "../../prompt/timestamp.ts";
+import { withRun } from "../../tools/run-tool.ts";
 import { SILENT_TOKEN } from "../../types/chat/reply.ts";
 import { WHOLE_MESSAGES, type RunStream } from "../../types/run/events.ts";
 import type { Receipt, RunResult } from "../../types/run/run.ts";
@@ -134,9 +135,7 @@ function withNotesAlone<R extends Pick<RunRequest, "tools" | "toolsOn">>(request
 }
 
 /** Still described to the model, since another list of tools would cost the provider's cache of the conversation. */
-const shut = (tool: Tool): Tool => ({
-  ...tool,
-  async run() {
+const shut = (tool: Tool): Tool =>
+  withRun(tool, async () => {
     throw new Error(`${tool.name} is not available in this turn, which only writes files.`);
-  },
-});
+  });

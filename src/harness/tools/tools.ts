@@ -103,39 +103,72 @@ export function unbegunCalls(entries: readonly TranscriptEntry[]): ReadonlySet<s
 }
 
 /** The same tool in the SDK's shape. A failed call comes back as a result with `isError` in its details. */
-export function toAgentTool(tool: Tool, setting: ToolSetting): AgentTool {
-  return {
-    name: tool.name,
-    label: tool.label,
-    description: tool.description,
-    parameters: toolSchema(tool),
-    prepareArguments: (args) => checkable(tool, args),
-    // If one call of an answer has side effects, its calls run one after the other: no call overtakes an approval question
-    // or changes a file that the question is about.
-    executionMode: tool.hasSideEffects ? "sequential" : "parallel",
-    execute: async (callId, params, given, onUpdate) => {
-      const { before, note, hooks, untrusted, asideFor, ...rest } = setting;
-      const signal = given ? AbortSignal.any([given, setting.signal]) : setting.signal;
-      if (before) await unlessAborted(before(callId), signal);
-      const approvals = noting(setting.approvals, callId, note);
-      const context = {
-        ...rest,
-        approvals,
-        callId,
-        signal,
-        ...(hooks?.runner.has("resolve_exec_env") === true && { commandEnv: () => commandEnvFrom(hooks) }),
-        untrusted: sourcesForCommands(untrusted),
-        aside: asideFor?.(tool.name),
-        update: (partial: string) => onUpdate?.({ content: [{ type: "text", text: partial }], details: undefined }),
-      };
-      const result = await runHooked(tool, params, context, setting);
-      await untrusted.content.took(tool.name, result);
-      const ends = result.endsTurn === true && result.isError !== true;
-      const details = { ...result.details, isError: result.isError === true, ...(ends && { endsTurn: true }) };
-      return { content: result.content, details, ...(ends && { terminate: true }) };
-    },
-  };
+export const toAgentTool = (tool: Tool, setting: ToolSetting): AgentTool => new RunAgentTool(tool, setting);
+
+/** A class, because each run makes all its tools and uses few of them. */
+class RunAgentTool implements AgentTool {
+  readonly #tool: Tool;
+  readonly #setting: ToolSetting;
+
+  constructor(tool: Tool, setting: ToolSetting) {
+    this.#tool = tool;
+    this.#setting = setting;
+  }
+
+  get name(): string {
+    return this.#tool.name;
+  }
+
+  get label(): string {
+    return this.#tool.label;
+  }
+
+  get description(): string {
+    return this.#tool.description;
+  }
+
+  get parameters(): AgentTool["parameters"] {
+    return toolSchema(this.#tool);
+  }
+
+  /**
+   * If one call of an answer has side effects, its calls run one after the other: no call overtakes an approval question or changes a
+   * file that the question is about.
+   */
+  get executionMode(): NonNullable<AgentTool["executionMode"]> {
+    return this.#tool.hasSideEffects ? "sequential" : "parallel";
+  }
+
+  prepareArguments(args: unknown): unknown {
+    return checkable(this.#tool, args);
+  }
+
+  async execute(callId: string, params: unknown, given?: AbortSignal, onUpdate?: OnUpdate): Promise<AgentToolResult> {
+    const tool = this.#tool;
+    const { before, note, hooks, untrusted, asideFor, ...rest } = this.#setting;
+    const signal = given ? AbortSignal.any([given, rest.signal]) : rest.signal;
+    if (before) await unlessAborted(before(callId), signal);
+    const approvals = noting(rest.approvals, callId, note);
+    const context = {
+      ...rest,
+      approvals,
+      callId,
+      signal,
+      ...(hooks?.runner.has("resolve_exec_env") === true && { commandEnv: () => commandEnvFrom(hooks) }),
+      untrusted: sourcesForCommands(untrusted),
+      aside: asideFor?.(tool.name),
+      update: (partial: string) => onUpdate?.({ content: [{ type: "text", text: partial }], details: undefined }),
+    };
+    const result = await runHooked(tool, params, context, this.#setting);
+    await untrusted.content.took(tool.name, result);
+    const ends = result.endsTurn === true && result.isError !== true;
+    const details = { ...result.details, isError: result.isError === true, ...(ends && { endsTurn: true }) };
+    return { content: result.content, details, ...(ends && { terminate: true }) };
+  }
 }
+
+type AgentToolResult = Awaited<ReturnType<AgentTool["execute"]>>;
+type OnUpdate = Parameters<AgentTool["execute"]>[3];
 
 /** Runs the tool between the hooks of its call, if any plugin has them. */
 async function runHooked(

@@ -131,22 +131,22 @@ export const sourcesForCommands = ({ content, confirm = RISKY_USES }: UntrustedR
 
 /** Asks a person about a risky call where the conversation has read untrusted content. Gives why the call must not run. */
 export async function whyUnconfirmed(
-  { name, riskOf }: Tool,
+  tool: Tool,
   params: unknown,
   context: ToolContext,
   { content, confirm = RISKY_USES }: UntrustedRules,
 ): Promise<string | undefined> {
-  if (!riskOf || confirm.length === 0) return undefined;
+  if (!tool.riskOf || confirm.length === 0) return undefined;
   const sources = await content.all();
   if (sources.length === 0) return undefined;
   // Without anything that was read from files there is nothing to carry out.
   const counts = ({ use }: Risk) => confirm.includes(use) && (use !== "network" || content.hasReadFiles);
-  const risks = [(await riskOf(params, context)) ?? []].flat().filter(counts);
+  const risks = [(await tool.riskOf(params, context)) ?? []].flat().filter(counts);
   if (risks.length === 0) return undefined;
   const what = visible(risks.map((risk) => risk.what).join(" and "));
   const reason = `The conversation has read untrusted content (${sourcesText(sources)}), and the call ${what}.`;
   const { approvals, workspace: cwd, signal } = context;
-  const answer = await approvals.ask({ command: shownCall(name, params), cwd, reason }, signal);
+  const answer = await approvals.ask({ command: shownCall(tool.name, params), cwd, reason }, signal);
   if (answer === "allow-once" || answer === "allow-always") return undefined;
   const nobody = isUnasked(answer) ? `nobody can be asked about it: ${UNASKED_TEXTS[answer]}` : "nobody allowed it";
   return `${nobody} (tools.untrusted.confirm). ${reason}`;

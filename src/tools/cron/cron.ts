@@ -38,6 +38,7 @@ Write what is to be done then, in full, and say times with an offset or a zone. 
 /** Sets up, changes and shows scheduled jobs. Only runs with an owner's rights have it. */
 export const cronTool = (acts: () => CronActs | undefined): ToolContribution => ({
   name: "cron",
+  appearance: ({ acting }) => (acts() && hasOwnerRights(acting.principal) ? "" : false),
   forRun({ acting, agent }) {
     const own = acts();
     if (!own || !hasOwnerRights(acting.principal)) return undefined;

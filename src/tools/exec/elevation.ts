@@ -39,7 +39,7 @@ export const CALL_HOSTS = ["auto", "sandbox", "gateway", "node"] as const;
 export interface OtherPlaces {
   readonly elevation?: Elevation | undefined;
   /** A sandbox for a run that has none. */
-  readonly sandboxed?: ExecBackend | undefined;
+  readonly sandboxed?: (() => ExecBackend) | undefined;
 }
 
 type Usual = Pick<CommandWay, "backend" | "settings">;
@@ -61,7 +61,7 @@ const NO_SANDBOX = "The command was not run: no sandbox works for this session (
 
 const sandboxWay = (usual: Usual, { sandboxed }: OtherPlaces): CommandWay | string => {
   if (usual.backend.isSandbox === true) return usual;
-  return sandboxed ? { ...usual, backend: sandboxed } : NO_SANDBOX;
+  return sandboxed ? { ...usual, backend: sandboxed() } : NO_SANDBOX;
 };
 
 /** `asked`: what the model says of it. */

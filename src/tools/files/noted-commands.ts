@@ -17,7 +17,7 @@ export function notingCommands(scene: ToolScene, origins: FileOrigins, knowing: 
   return {
     ...scene,
     exec: noted(exec),
-    ...(sandboxed && { sandboxed: noted(sandboxed) }),
+    ...(sandboxed && { sandboxed: () => noted(sandboxed()) }),
     ...(elevation && { elevation: { ...elevation, backend: noted(elevation.backend) } }),
   };
 }

@@ -26,6 +26,7 @@ type Input = z.output<typeof input>;
 /** Reads the config, changes some of its keys, and restarts the gateway. Only runs with an owner's rights have it. */
 export const gatewayTool = (acts: GatewayActs): ToolContribution => ({
   name: GATEWAY_TOOL,
+  appearance: ({ acting }) => (hasOwnerRights(acting.principal) ? "" : false),
   forRun: ({ acting }) => (hasOwnerRights(acting.principal) ? made(acts) : undefined),
 });
 

@@ -5,8 +5,17 @@ import { pdfTool } from "./pdf/pdf.ts";
 
 /** The tools for images and documents. */
 export const mediaTools = (ports: DrawPorts): readonly ToolContribution[] => [
-  { name: "pdf", forRun: (scene) => pdfTool(scene, ports) },
-  { name: "image", forRun: (scene) => imageTool(scene, ports) },
+  { name: "pdf", appearance: () => "", forRun: (scene) => pdfTool(scene, ports) },
+  {
+    name: "image",
+    appearance: ({ agent }) => (agent.media?.image ? "" : false),
+    forRun: (scene) => imageTool(scene, ports),
+  },
   // An image costs as much as many answers.
-  { name: "image_generate", namedFor: "guests", forRun: (scene) => imageGenerateTool(scene, ports) },
+  {
+    name: "image_generate",
+    namedFor: "guests",
+    appearance: ({ agent }) => (agent.media?.draw ? "" : false),
+    forRun: (scene) => imageGenerateTool(scene, ports),
+  },
 ];

@@ -16,6 +16,7 @@ const input = z.object({
 /** Turns texts into voice messages. */
 export const ttsContribution = (speaker: Speaker): ToolContribution => ({
   name: TTS_TOOL,
+  appearance: () => (speaker.services.length > 0 ? "" : false),
   forRun: () => ttsTool(speaker),
 });
 

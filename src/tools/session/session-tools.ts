@@ -12,10 +12,17 @@ import { YIELD_TOOL, yieldTool } from "./yield.ts";
 
 /** The tools that show and change what the gateway knows of a run's session and its agents. */
 export const sessionTools = (acts: SessionActs): readonly ToolContribution[] => [
-  { name: PLAN_TOOL, forRun: ({ acting }) => updatePlanTool((plan) => acts.keepPlan(acting.sessionKey, plan)) },
-  { name: STATUS_TOOL, forRun: ({ acting }) => sessionStatusTool(acts, acting) },
-  { name: AGENTS_TOOL, forRun: ({ agent }) => agentsListTool(acts, agent.id) },
+  {
+    name: PLAN_TOOL,
+    appearance: always,
+    forRun: ({ acting }) => updatePlanTool((plan) => acts.keepPlan(acting.sessionKey, plan)),
+  },
+  { name: STATUS_TOOL, appearance: always, forRun: ({ acting }) => sessionStatusTool(acts, acting) },
+  { name: AGENTS_TOOL, appearance: always, forRun: ({ agent }) => agentsListTool(acts, agent.id) },
 ];
+
+/** The appearance of a tool that looks the same in each run. */
+const always = (): string => "";
 
 /** What tools ask of other sessions; undefined until the gateway has begun. */
 export interface OtherSessions {
@@ -25,7 +32,7 @@ export interface OtherSessions {
 
 /** The tools that start other sessions, read them and write to them. */
 export const otherSessionTools = ({ subagents, talk }: OtherSessions): readonly ToolContribution[] => [
-  withActs(SPAWN_TOOL, subagents, spawnTool),
+  withActs(SPAWN_TOOL, subagents, spawnTool, (acts, { agent }) => String(acts.prefersDelegation(agent.id))),
   withActs(SUBAGENTS_TOOL, subagents, subagentsTool),
   withActs(YIELD_TOOL, subagents, yieldTool),
   withActs(LIST_TOOL, talk, listTool),
@@ -38,9 +45,14 @@ function withActs<Acts>(
   name: string,
   acts: () => Acts | undefined,
   make: (acts: Acts, scene: ToolScene) => Tool,
+  appearance: (acts: Acts, scene: ToolScene) => string = always,
 ): ToolContribution {
   return {
     name,
+    appearance(scene) {
+      const own = acts();
+      return own ? appearance(own, scene) : false;
+    },
     forRun(scene) {
       const own = acts();
       return own && make(own, scene);

@@ -36,9 +36,14 @@ export class WebFetch {
     this.#resolve = resolve;
   }
 
+  /** Whether the config has it on. */
+  get isOn(): boolean {
+    return this.#settings().enabled;
+  }
+
   /** The tool; undefined while the config has it off. */
   tool(): Tool | undefined {
-    if (!this.#settings().enabled) return undefined;
+    if (!this.isOn) return undefined;
     return defineTool({
       name: "web_fetch",
       label: "Web fetch",

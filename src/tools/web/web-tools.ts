@@ -4,6 +4,6 @@ import type { WebFetch } from "./web-fetch.ts";
 
 /** The tools of the web. Guests have them only where a list of the config names them. */
 export const webTools = (fetch: WebFetch, search: WebSearch): readonly ToolContribution[] => [
-  { name: "web_fetch", namedFor: "guests", forRun: () => fetch.tool() },
-  { name: "web_search", namedFor: "guests", forRun: () => search.tool() },
+  { name: "web_fetch", namedFor: "guests", appearance: () => (fetch.isOn ? "" : false), forRun: () => fetch.tool() },
+  { name: "web_search", namedFor: "guests", appearance: () => search.options ?? false, forRun: () => search.tool() },
 ];

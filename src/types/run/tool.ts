@@ -94,7 +94,10 @@ export interface ToolContext {
   commandEnv?(): Promise<Readonly<Record<string, string>>>;
 }
 
-/** `run` may throw: the text of the error becomes an error result that the model sees. It must end soon after `signal` aborts. */
+/**
+ * `run` may throw: the text of the error becomes an error result that the model sees. It must end soon after `signal` aborts. Those of a
+ * `ToolSet` are objects of a class: a spread would leave out what they have.
+ */
 export interface Tool<Input = unknown> {
   readonly name: string;
   readonly label: string;
@@ -102,13 +105,13 @@ export interface Tool<Input = unknown> {
   readonly description: string;
   readonly input: z.ZodType<Input>;
   /** The input's JSON Schema where a plugin wrote it; models get it as it is. Derived from `input` when unset. */
-  readonly jsonSchema?: Readonly<Record<string, unknown>>;
+  readonly jsonSchema?: Readonly<Record<string, unknown>> | undefined;
   /** Why arguments cannot be compared with `jsonSchema` in a reasonable time, as a sentence; asked before anything compares them. */
-  readonly slowArguments?: (args: unknown) => string | undefined;
+  readonly slowArguments?: ((args: unknown) => string | undefined) | undefined;
   /** Arguments with the schema's names where a model used other ones; asked before anything compares them. An error has a text for the model. */
-  readonly prepare?: (args: unknown) => unknown;
+  readonly prepare?: ((args: unknown) => unknown) | undefined;
   /** Milliseconds after which one call is ended, without the time in which a person is asked; 30 minutes when unset, never when 0. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** What a call does that text from outside could have asked for; undefined for a harmless one. Must not throw. */
   riskOf?(input: Input, context: Pick<ToolContext, "workspace">): Promise<Risk | readonly Risk[] | undefined>;
   /** True when it changes anything outside: such a turn is continued, never replayed. */
@@ -134,7 +137,7 @@ export interface ToolScene extends Backends {
   /** The way out of the sandbox for its commands; unset when they have none. */
   readonly elevation?: Elevation;
   /** A sandbox for commands that want one; unset where all of them are in one, and where none is known to work. */
-  readonly sandboxed?: ExecBackend;
+  readonly sandboxed?: () => ExecBackend;
 }
 
 /** How commands of a run may leave its sandbox. */
@@ -171,6 +174,11 @@ export interface ToolContribution {
   readonly namedFor?: "all" | "guests";
   /** False for a model that must not have it; any model may when unset. */
   isForModel?(model: Pick<ModelRef, "provider" | "id">, scene: ToolScene): boolean;
-  /** The tool for one run, of the same name; undefined when the run has no use for it. It is called for every run, so it must be cheap. */
+  /**
+   * How the tool looks in a run: runs with equal answers get tools that differ only in what `riskOf` and `run` do. False when `forRun`
+   * gives no tool. With it `forRun` is called when the tool is first used; without it, for every run, so it must be cheap then.
+   */
+  appearance?(scene: ToolScene): string | false;
+  /** The tool for one run, of the same name; undefined when the run has no use for it. */
   forRun(scene: ToolScene): Tool | undefined;
 }

@@ -49,7 +49,7 @@ async function run({ level, elevated, call = {}, usual, acting = {}, exec = {} }
     settings: settings.exec,
     rules: noRules,
     backend: usual === undefined ? sandbox : machine,
-    ...(usual === "machine" && { sandboxed: sandbox }),
+    ...(usual === "machine" && { sandboxed: () => sandbox }),
     hasOwnerRights: whole.principal.kind === "owner",
     ...(level && { elevation: { level, backend: machine, acting: whole } }),
   });

@@ -103,7 +103,7 @@ export function backendsOf(
     ...backends,
     isSandboxed: confined.files,
     ...(canBeIn && {
-      sandboxed: sandboxBackends({ host, confined: { ...confined, commands: true }, place }).exec,
+      sandboxed: () => sandboxBackends({ host, confined: { ...confined, commands: true }, place }).exec,
     }),
     ...(isOpen && { elevation: { level, backend: hostBackends(host).exec, acting } }),
     ...(confined.commands && { sandbox: promptText(confined) }),

@@ -11,8 +11,7 @@ import { callKey, outcomeOf } from "./outcome.ts";
  */
 export class LoopWatch {
   readonly #guard: LoopGuard;
-  /** Whether each of the run's tools has side effects. */
-  readonly #tools: ReadonlyMap<string, boolean>;
+  readonly #tools: readonly Pick<Tool, "name" | "hasSideEffects">[];
   readonly #args = new Map<string, unknown>();
   readonly #ran = new Set<string>();
   /** Why the calls of the latest answer are blocked. */
@@ -20,7 +19,7 @@ export class LoopWatch {
 
   constructor(guard: LoopGuard, tools: readonly Pick<Tool, "name" | "hasSideEffects">[]) {
     this.#guard = guard;
-    this.#tools = new Map(tools.map(({ name, hasSideEffects }) => [name, hasSideEffects]));
+    this.#tools = tools;
   }
 
   /** Called before a valid call runs: what the model gets instead of its result; undefined when it may run. */
@@ -64,13 +63,17 @@ export class LoopWatch {
   #runOf(message: ToolResultMessage, args: unknown): SeenCall {
     const { toolName: tool } = message;
     const outcome = outcomeOf(message);
-    const isEffective = this.#tools.get(tool) === true && !message.isError && outcome !== "unchanged";
+    const isEffective = this.#toolOf(tool)?.hasSideEffects === true && !message.isError && outcome !== "unchanged";
     return { tool, key: callKey(tool, args), outcome, kind: "ran", isPoll: isPoll(tool, args), isEffective };
+  }
+
+  #toolOf(name: string): Pick<Tool, "hasSideEffects"> | undefined {
+    return this.#tools.find((tool) => tool.name === name);
   }
 
   #refusedOf(message: ToolResultMessage, args: unknown): SeenCall {
     const { toolName: tool } = message;
-    const kind = this.#tools.has(tool) ? "refused" : "unknown";
+    const kind = this.#toolOf(tool) ? "refused" : "unknown";
     return { tool, key: `${kind} ${tool}`, outcome: refusalOf(message, args), kind, isPoll: false, isEffective: false };
   }
 }

@@ -1,0 +1,121 @@
+import type { Tool, ToolContext, ToolContribution, ToolResult, ToolScene } from "../types/run/tool.ts";
+import type { Risk } from "../types/run/untrusted.ts";
+import { BoundedMap } from "../utils/bounded-map.ts";
+import { keepingLong } from "./result-text.ts";
+
+/** What a tool has that does not depend on the run. */
+type Appearance = Omit<Tool, "riskOf" | "run">;
+
+/** Different appearances of one contribution that are remembered: of different places for commands, for example. */
+const MOST_APPEARANCES = 16;
+
+const appearances = new WeakMap<ToolContribution, Map<string, Appearance>>();
+
+/** The contribution's tool for one run; undefined when the run has no use for it. Throws what the contribution throws. */
+export function runToolFor(contribution: ToolContribution, scene: ToolScene): Tool | undefined {
+  const key = contribution.appearance?.(scene);
+  if (key === false) return undefined;
+  const known = key === undefined ? undefined : appearances.get(contribution)?.get(key);
+  if (known) return new RunTool(known, contribution, scene);
+  const tool = madeBy(contribution, scene);
+  if (!tool) return undefined;
+  if (key !== undefined) remember(contribution, key, tool);
+  return new RunTool(tool, contribution, scene, tool);
+}
+
+function madeBy(contribution: ToolContribution, scene: ToolScene): Tool | undefined {
+  const { name } = contribution;
+  const tool = contribution.forRun(scene);
+  if (tool && tool.name !== name) throw new Error(`it made a tool with another name, "${tool.name}"`);
+  return tool;
+}
+
+/** Without what belongs to the run. */
+function remember(contribution: ToolContribution, key: string, { riskOf: _riskOf, run: _run, ...appearance }: Tool): void {
+  const known = appearances.get(contribution) ?? new BoundedMap<string, Appearance>(MOST_APPEARANCES);
+  known.set(key, appearance);
+  appearances.set(contribution, known);
+}
+
+/**
+ * A tool of one run, which is made when it is first used: most runs use none of theirs. It keeps in a file what of a result is too long
+ * for the model, and names the file.
+ */
+class RunTool implements Tool {
+  readonly #appearance: Appearance;
+  readonly #contribution: ToolContribution;
+  readonly #scene: ToolScene;
+  #made: Tool | undefined;
+
+  constructor(appearance: Appearance, contribution: ToolContribution, scene: ToolScene, made?: Tool) {
+    this.#appearance = appearance;
+    this.#contribution = contribution;
+    this.#scene = scene;
+    this.#made = made;
+  }
+
+  get name(): string {
+    return this.#appearance.name;
+  }
+
+  get label(): string {
+    return this.#appearance.label;
+  }
+
+  get description(): string {
+    return this.#appearance.description;
+  }
+
+  get input(): Tool["input"] {
+    return this.#appearance.input;
+  }
+
+  get jsonSchema(): Tool["jsonSchema"] {
+    return this.#appearance.jsonSchema;
+  }
+
+  get slowArguments(): Tool["slowArguments"] {
+    return this.#appearance.slowArguments;
+  }
+
+  get prepare(): Tool["prepare"] {
+    return this.#appearance.prepare;
+  }
+
+  get timeoutMs(): number | undefined {
+    return this.#appearance.timeoutMs;
+  }
+
+  get hasSideEffects(): boolean {
+    return this.#appearance.hasSideEffects;
+  }
+
+  async riskOf(input: unknown, context: Pick<ToolContext, "workspace">): Promise<Risk | readonly Risk[] | undefined> {
+    return this.#tool().riskOf?.(input, context);
+  }
+
+  async run(input: unknown, context: ToolContext): Promise<ToolResult> {
+    return keepingLong(await this.#tool().run(input, context), this.#scene.files, context);
+  }
+
+  #tool(): Tool {
+    this.#made ??= madeBy(this.#contribution, this.#scene);
+    if (!this.#made) throw new Error(`${this.name} is not available any more: the config was changed.`);
+    return this.#made;
+  }
+}
+
+/** The same tool, but a call does something else. */
+export const withRun = (tool: Tool, run: Tool["run"]): Tool => ({
+  name: tool.name,
+  label: tool.label,
+  description: tool.description,
+  input: tool.input,
+  jsonSchema: tool.jsonSchema,
+  slowArguments: tool.slowArguments,
+  prepare: tool.prepare,
+  timeoutMs: tool.timeoutMs,
+  hasSideEffects: tool.hasSideEffects,
+  riskOf: async (input, context) => tool.riskOf?.(input, context),
+  run,
+});

@@ -10,7 +10,7 @@ import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { bundledPlaces, noticesOf, packageAt, sbomOf } from "./licenses.mjs";
 import { closureOf, partOf, readLock } from "./lock.mjs";
-import { joinChunks, readJoined, smallChunks } from "./join-chunks.mjs";
+import { joinParts, partsOf, readParts } from "./join-chunks.mjs";
 import { readBuiltins } from "./own-builtins.mjs";
 import { packageEdits } from "./package-edits.mjs";
 
@@ -158,13 +158,17 @@ async function bundleNode(esbuild) {
   const { outputs } = result.metafile;
   const texts = new Map(result.outputFiles.map((file) => [nameOf(file.path), file.text]));
   const read = (name) => texts.get(name).replace(banner, "");
-  const small = smallChunks(outputs, read);
+  const gateway = Object.keys(outputs).find((name) => outputs[name].entryPoint === "src/app/gateway/lifecycle/run.ts");
+  const homes = partsOf(outputs, read, gateway);
   const mapped = (name) => `${read(name)}${mapComment(texts.get(`${name}.map`))}`;
-  const joined = await joinChunks(esbuild, small, { outputs, read: mapped, root, options: nodeOptions });
-  const apart = result.outputFiles.filter(({ path: file }) => !small.has(nameOf(file).replace(/\.map$/, "")));
+  const joined = await joinParts(esbuild, homes, { outputs, read: mapped, root, options: nodeOptions });
+  const made = new Set(joined.flatMap(({ outputFiles }) => outputFiles.map((file) => file.path)));
+  const isApart = ({ path: file }) => !made.has(file) && !homes.has(nameOf(file).replace(/\.map$/, ""));
   const files = [
-    ...joined.outputFiles.map((file) => finished(file, joined.metafile.outputs, new Set())),
-    ...apart.map((file) => finished(file, outputs, small)),
+    ...joined.flatMap(({ outputFiles, metafile }) =>
+      outputFiles.map((file) => finished(file, metafile.outputs, homes)),
+    ),
+    ...result.outputFiles.filter(isApart).map((file) => finished(file, outputs, homes)),
   ];
   return { files, metafile: result.metafile };
 }
@@ -173,10 +177,12 @@ async function bundleNode(esbuild) {
 const nameOf = (file) => path.relative(root, file).replaceAll(path.sep, "/");
 
 const mapComment = (map) =>
-  map === undefined ? "" : `\n//# sourceMappingURL=data:application/json;base64,${Buffer.from(map).toString("base64")}\n`;
+  map === undefined
+    ? ""
+    : `\n//# sourceMappingURL=data:application/json;base64,${Buffer.from(map).toString("base64")}\n`;
 
 /** A file of JavaScript as it is written. The first line is not in the source map, so only that one may change its length. */
-function finished(file, outputs, small) {
+function finished(file, outputs, homes) {
   if (!file.path.endsWith(".js")) return file;
   const { imports } = outputs[nameOf(file.path)];
   const builtins = imports.filter((one) => one.external && one.kind === "import-statement" && isBuiltin(one.path));
@@ -188,7 +194,7 @@ function finished(file, outputs, small) {
     builtins.map((one) => one.path),
   );
   const folder = path.posix.relative(path.posix.dirname(nameOf(file.path)), "dist/chunks");
-  const text = first + readJoined(own, small, folder);
+  const text = first + readParts(own, homes, folder);
   return { path: file.path, contents: Buffer.from(inLatin1(text)) };
 }
 

@@ -97,7 +97,7 @@ export interface ModelPorts extends Pick<RunDeps, "hooks" | "texts" | "pruned" |
    * answers; there is none for web, HTTP and command-line clients.
    */
   tools(agent: AgentSettings, acting: Acting, scene?: ChatScene, only?: string): ToolSet;
-  /** Resolves when `tools` knows those of other programs too, or after some seconds, or when the signal aborts. Never rejects. */
+  /** Resolves when the sandboxes were tried and `tools` knows those of other programs too, or after some seconds, or when the signal aborts. Never rejects. */
   toolsReady?(signal: AbortSignal): Promise<void>;
   systemPrompt(request: SystemPromptRequest): Promise<SystemPrompt>;
   /** The context engine of a run; undefined when the built-in one is chosen. */

@@ -31,7 +31,11 @@ function madeBy(contribution: ToolContribution, scene: ToolScene): Tool | undefi
 }
 
 /** Without what belongs to the run. */
-function remember(contribution: ToolContribution, key: string, { riskOf: _riskOf, run: _run, ...appearance }: Tool): void {
+function remember(
+  contribution: ToolContribution,
+  key: string,
+  { riskOf: _riskOf, run: _run, ...appearance }: Tool,
+): void {
   const known = appearances.get(contribution) ?? new BoundedMap<string, Appearance>(MOST_APPEARANCES);
   known.set(key, appearance);
   appearances.set(contribution, known);

@@ -116,7 +116,7 @@ it("leaves out what a contribution cannot make, or makes under the name of anoth
     id: agentId("main"),
   };
   const scene = { ...sandbox(), agent, acting: { principal: OPERATOR, sessionKey: sessionKey("s1") } };
-  const [read] = toolsFor(backendTools(noRules), scene, unexpected).tools;
+  const read = backendTools(noRules)[0]?.forRun(scene);
   const added: readonly ToolContribution[] = [
     { name: "broken", forRun: () => expect.fail("no key") },
     { name: "harmless", forRun: () => read && { ...read, name: "exec" } },

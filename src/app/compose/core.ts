@@ -4,7 +4,6 @@ import type { Outbox } from "../../outbox/deliver.ts";
 import type { Links } from "../../outbox/ports.ts";
 import type { OpenJournal } from "../../store/journal/journal.ts";
 import { openMediaStore } from "../../store/media.ts";
-import type { SandboxMachine } from "../../tools/sandbox/machine.ts";
 import { systemClock } from "../../types/clock.ts";
 import type { OpenClawError } from "../../types/errors.ts";
 import type { CronActs } from "../../types/cron/acts.ts";
@@ -28,7 +27,7 @@ import { openOtherSessions } from "./subagents/other-sessions.ts";
 import type { SubagentArchive } from "../../automation/spawn/archive.ts";
 import { notifyPairing, openHooks, openLiveSessions } from "./plugin-hooks.ts";
 import { openRunParts } from "./run-parts.ts";
-import { openSandboxes } from "./sandbox/sandboxing.ts";
+import { openSandboxes, type OpenSandboxes } from "./sandbox/sandboxing.ts";
 
 /** The parts that the daemon and `agent --local` share: state, models, dispatch. */
 export interface Core {
@@ -39,8 +38,8 @@ export interface Core {
   readonly outbox: Outbox;
   readonly dispatch: Dispatch;
   readonly ports: DispatchPorts;
-  /** The sandboxes of this machine, tried at the start. */
-  readonly machine: SandboxMachine;
+  /** Those of this machine. The first run waits until they were tried, since the mode `auto` confines nothing before. */
+  readonly sandboxes: OpenSandboxes;
   /** Archives the conversations of subagents; the daemon starts it. */
   readonly archive: SubagentArchive;
   /** Flushes and closes the stores. */
@@ -78,13 +77,14 @@ export interface Surroundings extends DaemonActs {
 /** Opens the state directory. The caller holds its lock. */
 export async function openCore(live: Live, log: Log, around: Surroundings): Promise<Core> {
   const clock = systemClock;
-  const { machine, tried } = openSandboxes(live, { clock, log });
+  const sandboxes = openSandboxes(live, { clock, log });
+  const { machine } = sandboxes;
   const journal = await journalOf(live, log);
   const hooks = openHooks(live, clock, log);
   const sessions = await openLiveSessions(live, { hooks, table: journal.sessions, log });
   const media = openMediaStore(live.paths.media);
   const models = await openLiveModels(live, { log, clock, ledger: journal.spend });
-  const runs = openRunParts({ live, hooks, models, sessions, journal, machine, clock, log });
+  const runs = openRunParts({ live, hooks, models, sessions, journal, sandboxes, clock, log });
   const { links, onSent } = around;
   const onDiskError = (error: OpenClawError) => around.onDiskError?.(error);
   const outbox = openOutbox(live, { journal: journal.outbox, links, hooks, log, clock, onSent, onDiskError });
@@ -92,7 +92,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   const chats = { live, around, media, outbox, sent: journal.outbox, clock };
   const own = gatewayTools(chats, () => ports, around, { ...others, speaker: runs.ports.speaker });
   const { allowances, mcp, browsers } = runs;
-  const [prompting] = await Promise.all([openPrompting(live, { log, clock, hooks }), tried]);
+  const prompting = await openPrompting(live, { log, clock, hooks });
   const receive = (messages: readonly InboundMessage[]) => dispatch.receive(messages);
   const commands = openCommands(live, { clock, log, journal, sessions, receive, isDaemon: !!around.restart });
   const ports: DispatchPorts = {
@@ -116,7 +116,8 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   const dispatch = new Dispatch(ports, prompting.commands);
   const opened = openOtherSessions(live, { dispatch, ports, engines: runs.engines, machine });
   const close = () => closeAll(opened, commands, allowances, mcp, browsers, runs.engines, sessions, models, journal);
-  return { journal, sessions, media, models, outbox, dispatch, ports, machine, archive: opened.spawner.archive, close };
+  const { archive } = opened.spawner;
+  return { journal, sessions, media, models, outbox, dispatch, ports, sandboxes, archive, close };
 }
 
 /** What the surroundings do for messages. */

@@ -1,3 +1,4 @@
+import type { OpenSandboxes } from "./sandbox/sandboxing.ts";
 import { kindsOf } from "./subagents/turn-kinds.ts";
 import { createTranscriber } from "../../channels/transcribe.ts";
 import { ImageLoader } from "../../history/images/load.ts";
@@ -32,8 +33,7 @@ interface Sources {
   readonly models: Models;
   readonly sessions: Sessions;
   readonly journal: Pick<Journal, "approvals" | "inbox" | "received" | "runs" | "texts">;
-  /** The sandboxes of this machine. */
-  readonly machine: SandboxMachine;
+  readonly sandboxes: OpenSandboxes;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -69,7 +69,7 @@ export interface RunPartsOfAll {
 }
 
 export function openRunParts(sources: Sources): RunPartsOfAll {
-  const { live, hooks, journal, machine, clock, log } = sources;
+  const { live, hooks, journal, sandboxes, clock, log } = sources;
   const { approvals, texts } = journal;
   const { contributions } = live;
   contributions.reserve("commands", COMMAND_NAMES);
@@ -81,7 +81,7 @@ export function openRunParts(sources: Sources): RunPartsOfAll {
     hooks,
     engines,
     allowances,
-    machine,
+    machine: sandboxes.machine,
     mcp,
     browsers: openBrowsers(live, sources),
     noteChanges,
@@ -96,7 +96,10 @@ export function openRunParts(sources: Sources): RunPartsOfAll {
       pruned: new PruneMemory(),
       images: new ImageLoader({ log }),
       mediaDir: live.paths.media,
-      toolsReady: (signal) => mcp.ready(signal),
+      async toolsReady(signal) {
+        await sandboxes.tried();
+        await mcp.ready(signal);
+      },
       diskTakesWrites: () => diskTakesWrites(live.paths.stateDir),
       engineFor: (ask) => engines.openerFor(ask),
       transcribe: async (recording) =>

@@ -105,16 +105,17 @@ async function listen(parts: Parts, options: StartOptions): Promise<Server> {
 
 /** Connects the channels, and continues what an earlier process left. */
 async function begin(parts: Parts, left: readonly InboxRow[]): Promise<void> {
-  const { channels, heartbeats } = parts;
+  const { channels, core, heartbeats } = parts;
   // Who has connected is answered before the channels' libraries are loaded, which keeps the event loop.
   await new Promise(setImmediate);
   // Before the first run: an engine may open its store only now.
+  core.sandboxes.begin();
   await Promise.all([parts.plugins.plugins.start(), channels.start()]);
   await takeUp(parts, left);
   channels.open();
   heartbeats.start();
   parts.cron.start();
-  parts.core.archive.start();
+  core.archive.start();
   parts.plugins.started();
 }
 

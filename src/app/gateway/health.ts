@@ -24,8 +24,8 @@ const stoppedAgents = (agents: readonly AgentSettings[]): readonly string[] =>
   agents.flatMap(({ id, stopped }) => (stopped === undefined ? [] : `The agent "${id}" is ${stopped}`));
 
 /** Agents whose commands and file tools refuse, since the config demands a sandbox that does not work. */
-const withoutSandbox = (agents: readonly AgentSettings[], { machine }: Parts["core"]): readonly string[] =>
-  unsandboxed(agents, machine).flatMap(({ agent, isDemanded, probe }) =>
+const withoutSandbox = (agents: readonly AgentSettings[], { sandboxes }: Parts["core"]): readonly string[] =>
+  unsandboxed(agents, sandboxes.machine).flatMap(({ agent, isDemanded, probe }) =>
     isDemanded ? [`The sandbox of the agent "${agent}" does not work: ${probe.why}. ${probe.fix}`] : [],
   );
 

@@ -33,7 +33,7 @@ export async function statusOf(parts: Parts): Promise<Record<string, unknown>> {
       available: !("missing" in found),
       ...("missing" in found && { problem: found.missing }),
     },
-    sandboxes: sandboxStates(live.agents, core.machine),
+    sandboxes: sandboxStates(live.agents, core.sandboxes.machine),
     channels: channels.status(),
     plugins: pluginStatus(parts.plugins.plugins.records, crashes),
     strangers: { waiting: requests.length, turnedAway: turnedAway.length },

@@ -16,7 +16,9 @@ const CALL_MS = 120_000;
 /** The tool, while the config has it on. Guests have it only where a list of the config names it. */
 export function browserTools(browsers: Browsers): readonly ToolContribution[] {
   if (!browsers.ports.config().enabled) return [];
-  return [{ name: NAME, namedFor: "guests", appearance: () => "", forRun: ({ files }) => browserTool(browsers, files) }];
+  return [
+    { name: NAME, namedFor: "guests", appearance: () => "", forRun: ({ files }) => browserTool(browsers, files) },
+  ];
 }
 
 const browserTool = (browsers: Browsers, files: FileBackend): Tool =>

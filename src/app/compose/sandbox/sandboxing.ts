@@ -15,6 +15,7 @@ import type { Log } from "../../../types/log.ts";
 import type { SandboxSettings } from "../../../types/sandbox.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import { background } from "../../../utils/background.ts";
+import { loadOnce } from "../../../utils/share-calls.ts";
 import { within } from "../../../utils/within.ts";
 import type { Live } from "../live.ts";
 
@@ -116,18 +117,30 @@ const promptText = ({ files }: Confined): string =>
   "where they write. They need no approval in it. `elevated: true` runs a command on the machine, where whoever wrote may permit " +
   "that, and a person is asked: use it only for what the sandbox cannot do and the user wants.";
 
-/** Most milliseconds for which the start waits for sandboxes: an engine may need long to answer, or never do. */
+/** Most milliseconds for which the first run waits for sandboxes: an engine may need long to answer, or never do. */
 const START_MS = 2000;
 
-/** Begins to try the sandboxes, which waits for the programs that it starts. */
-export function openSandboxes({ agents, paths }: Pick<Live, "agents" | "paths">, { clock, log }: StartPorts) {
+/** The sandboxes of this machine. */
+export interface OpenSandboxes {
+  readonly machine: SandboxMachine;
+  /** Tries them, if that has not begun, and waits for it, but two seconds at most. Never rejects. */
+  tried(): Promise<unknown>;
+  /** Begins to try them. */
+  begin(): void;
+}
+
+export function openSandboxes({ agents, paths }: Pick<Live, "agents" | "paths">, ports: StartPorts): OpenSandboxes {
+  const { clock, log } = ports;
   const machine = new SandboxMachine({ env: process.env, dir: paths.stateSub });
-  const all = probeSandboxes(agents, machine);
-  background(
-    "removal of containers",
-    all.then(() => removeContainers(agents, machine, log)),
-  );
-  return { machine, tried: within(all, START_MS, clock) };
+  const tried = loadOnce(() => {
+    const all = probeSandboxes(agents, machine);
+    background(
+      "removal of containers",
+      all.then(() => removeContainers(agents, machine, log)),
+    );
+    return within(all, START_MS, clock);
+  });
+  return { machine, tried, begin: () => background("trial of the sandboxes", tried()) };
 }
 
 interface StartPorts {

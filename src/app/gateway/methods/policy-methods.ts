@@ -23,7 +23,7 @@ export const policyMethods = ({ core, live }: Parts): readonly Method[] => [
     }),
     run: async ({ agentId: agent, sessionKey: session, sender, channel, username, name, model, tool }) => {
       const ask = { agent, session, sender, channel, username, name, model, tool };
-      const { of, verdicts, isWithoutModel } = await answered(explainPolicy(live, core.machine, ask));
+      const { of, verdicts, isWithoutModel } = await answered(explainPolicy(live, core.sandboxes.machine, ask));
       return {
         agentId: of.agent.id,
         sessionKey: of.sessionKey,

@@ -18,7 +18,7 @@ export async function rightsOf(key: SessionKey, parts: RightsParts): Promise<Rea
   const { core, live } = parts;
   const { agents, agentOf } = core.ports.settings();
   if (!agents.has(agentOf(key))) return {};
-  const { of, verdicts } = await explainPolicy(live, core.machine, { session: key });
+  const { of, verdicts } = await explainPolicy(live, core.sandboxes.machine, { session: key });
   const agent = withWish(of.agent, key, parts);
   return {
     sandbox: sandboxOf(agent, key, parts),
@@ -42,8 +42,8 @@ function sandboxOf(agent: AgentSettings, sessionKey: SessionKey, { core }: Right
   const { sandbox } = agent;
   if (!sandbox) return { commands: false, mode: "off" };
   const { mode, backend, scope, workspaceAccess } = sandbox;
-  const probe = core.machine.known(sandbox);
-  const why = whyOutside(agent, { principal: OPERATOR, sessionKey }, core.machine);
+  const probe = core.sandboxes.machine.known(sandbox);
+  const why = whyOutside(agent, { principal: OPERATOR, sessionKey }, core.sandboxes.machine);
   return {
     commands: why === undefined,
     ...(why !== undefined && { why }),

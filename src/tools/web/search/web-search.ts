@@ -93,7 +93,8 @@ export class WebSearch {
   get options(): string | undefined {
     const scene = this.#scene();
     if (!scene.settings.enabled) return undefined;
-    if (!this.#known || !isSameScene(this.#known.scene, scene)) this.#known = { scene, options: this.#optionsOf(scene) };
+    if (!this.#known || !isSameScene(this.#known.scene, scene))
+      this.#known = { scene, options: this.#optionsOf(scene) };
     return this.#known.options;
   }
 
@@ -105,7 +106,8 @@ export class WebSearch {
 
   /** Models pay for each option with every request. */
   #schemaFor(options: string): typeof input {
-    const made = this.#schemas.get(options) ?? trimmed(SEARCH_OPTIONS.filter((name) => options.split(" ").includes(name)));
+    const made =
+      this.#schemas.get(options) ?? trimmed(SEARCH_OPTIONS.filter((name) => options.split(" ").includes(name)));
     this.#schemas.set(options, made);
     return made;
   }

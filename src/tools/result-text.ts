@@ -2,6 +2,7 @@ import type { ImageContent, TextContent } from "../types/run/model.ts";
 import type { ToolContext, ToolResult } from "../types/run/tool.ts";
 import type { FileBackend } from "../types/run/backend.ts";
 import { isFields } from "../utils/fields.ts";
+import { errorText } from "../utils/text/error-text.ts";
 import { shorten } from "../utils/text/shorten.ts";
 import { headBytes, MAX_BYTES } from "./cap.ts";
 
@@ -58,11 +59,19 @@ export async function keepingLong(
   if (!result.content.every(isContent)) return result;
   const texts = result.content.flatMap((part) => (part.type === "text" ? [part.text] : []));
   if (texts.reduce((sum, text) => sum + text.length, 0) <= most) return result;
-  // Without a file, as on a full disk, the result is cut all the same.
-  const path = await files.keep(texts.join("\n")).catch(() => undefined);
-  if (path === undefined) return result;
-  const note: Note = (left) =>
-    `\n[…${left} characters left out; all of it is in ${path}: search it with grep, or read it from an offset…]\n`;
+  const { rest, ...more } = await placeOf(texts.join("\n"), files);
+  const note: Note = (left) => `\n[…${left} characters left out; ${rest}…]\n`;
   const details = isFields(result.details) ? result.details : {};
-  return { ...result, content: [...shortened(result.content, most, note)], details: { ...details, fullResult: path } };
+  return { ...result, content: [...shortened(result.content, most, note)], details: { ...details, ...more } };
+}
+
+/** Where the whole text is, for the model, or why it could not be kept: a full disk costs its middle, not the call. */
+async function placeOf(whole: string, files: FileBackend) {
+  try {
+    const path = await files.keep(whole);
+    return { rest: `all of it is in ${path}: search it with grep, or read it from an offset`, fullResult: path };
+  } catch (error) {
+    const why = errorText(error);
+    return { rest: `they could not be kept in a file: ${why}`, notKept: why };
+  }
 }

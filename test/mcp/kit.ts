@@ -62,7 +62,7 @@ export function world(mcp: object, more: Partial<McpPorts> = {}, dir = newDir())
 
 export function newDir(): string {
   const dir = mkdtempSync(join(tmpdir(), "mcp-"));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true, maxRetries: 5 }));
   return dir;
 }
 

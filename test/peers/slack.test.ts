@@ -14,17 +14,16 @@ afterEach(async () => {
   for (const close of closers.splice(0).toReversed()) await close();
 });
 
-async function begin() {
+/** `again`: milliseconds after which Bolt connects again, and for which it waits for an answer to a ping. */
+async function begin(again = 5000) {
   const platform = await slackPlatform();
   const { fake } = platform;
   closers.push(() => platform.close());
   const clientOptions = { slackApiUrl: fake.url, retryConfig: { retries: 0 }, rejectRateLimitedCalls: true };
   const quiet = { logLevel: LogLevel.ERROR };
-  // Bolt waits for so long before it connects again.
-  const soon = { clientPingTimeout: 50 };
   const receiver = new SocketModeReceiver({
     ...quiet,
-    ...soon,
+    clientPingTimeout: again,
     appToken: fake.appToken,
     installerOptions: { clientOptions },
   });
@@ -143,7 +142,7 @@ describe("a Bolt app on the fake", () => {
   });
 
   test("comes back after its socket was rotated or cut, and gets what came in between", async () => {
-    const { fake, hears } = await begin();
+    const { fake, hears } = await begin(50);
     const away = () => expect.poll(() => fake.sockets, { interval: 5 }).toBe(0);
     fake.rotate("refresh_requested");
     await away();

@@ -81,6 +81,19 @@ describe("a result that is longer", () => {
     await expect.poll(() => readdirSync(outputs())).not.toContain(name);
   });
 
+  it("says why it is not in a file when none can be written", async () => {
+    // As a full disk does: nothing can be made in the folder.
+    ground.put(".openclaw", "a file in its place");
+    const result = await called(ofText(long), { mostChars: 4000 });
+    const text = textOf(result);
+    expect(text.length).toBeLessThanOrEqual(4000);
+    expect(text).toMatch(
+      /^begin\n.*characters left out; they could not be kept in a file: .*ENOTDIR.*Error: the end\n$/s,
+    );
+    expect(result.details).toMatchObject({ notKept: expect.stringContaining("ENOTDIR") });
+    expect(result.details).not.toHaveProperty("fullResult");
+  });
+
   it("is never one of read, whose pages fit", async () => {
     ground.put("a.txt", `${"ü".repeat(70)}\n`.repeat(5000));
     for (const mostChars of [2000, 16_000, 64_000]) {

@@ -1,3 +1,4 @@
+import { performance } from "node:perf_hooks";
 import type { Clock } from "../../types/clock.ts";
 
 /** Turns that are begun at once. More would not end earlier, since they share one thread, but all would wait for each other. */
@@ -7,55 +8,127 @@ const MOST_PER_ITERATION = 4;
 /** Milliseconds. A turn that waits for a slow disk, a download or a plugin needs no processor meanwhile. */
 const LONGEST_MS = 40;
 
+/** Turns that are open, from their begin to their end, before no further one begins on a busy event loop. */
+const MOST_WHEN_BUSY = 12;
+/** Milliseconds after which a turn begins on a busy event loop all the same, and between two looks whether it may. */
+const PATIENCE_MS = 400;
+const LOOK_MS = 5;
+
+interface Waiting {
+  /** Of `performance.now()`. */
+  readonly since: number;
+  begin(): void;
+}
+
+/** What a turn tells of itself. Telling it twice changes nothing. */
+export interface Passage {
+  /** It has asked its model. */
+  asked(): void;
+  ended(): void;
+}
+
 /**
- * Lets the turns of many chats begin one after another, up to their first model call. When fifty messages come in one moment,
- * the first is answered before the last is begun, the event loop is not occupied by all of them at once, and the collector has
- * to keep what eight turns use and not what fifty use.
+ * Lets the turns of many chats begin one after another. When fifty messages come in one moment, the first is answered before the last
+ * is begun, the event loop is not occupied by all of them at once, and the collector has to keep what a few turns use and not what
+ * fifty use. Turns that wait for their models, however many they are, keep no other from beginning: then the event loop has time.
  */
 export class StartGate {
   readonly #clock: Pick<Clock, "after">;
-  readonly #waiting: (() => void)[] = [];
+  readonly #load: Load;
+  readonly #waiting: Waiting[] = [];
   #begun = 0;
+  #open = 0;
   #begunInIteration = 0;
   #isCounting = false;
+  #isLooking = false;
 
-  constructor(clock: Pick<Clock, "after">) {
+  constructor(clock: Pick<Clock, "after">, load: Load = new LoopLoad()) {
     this.#clock = clock;
+    this.#load = load;
   }
 
-  /** Resolves when the turn may begin, with what it calls when it has asked its model. It is called after 40 ms in any case. */
-  async enter(): Promise<() => void> {
+  /** Resolves when the turn may begin. It counts as one that has asked its model after 40 ms in any case. */
+  async enter(): Promise<Passage> {
     await new Promise<void>((resolve) => {
-      this.#waiting.push(resolve);
+      this.#waiting.push({ since: performance.now(), begin: resolve });
       this.#admit();
     });
-    let isInside = true;
-    const leave = () => {
-      if (!isInside) return;
-      isInside = false;
+    let isAsking = true;
+    let isOpen = true;
+    const asked = () => {
+      if (!isAsking) return;
+      isAsking = false;
       cancel();
       this.#begun -= 1;
       this.#admit();
     };
-    const cancel = this.#clock.after(LONGEST_MS, leave);
-    return leave;
+    const cancel = this.#clock.after(LONGEST_MS, asked);
+    const ended = () => {
+      if (isOpen) this.#open -= 1;
+      isOpen = false;
+      asked();
+      this.#admit();
+    };
+    return { asked, ended };
   }
 
   #admit(): void {
     while (this.#begun < MOST && this.#begunInIteration < MOST_PER_ITERATION) {
-      const next = this.#waiting.shift();
+      const [next] = this.#waiting;
       if (!next) return;
+      if (!this.#hasTime(next)) return this.#lookLater();
+      this.#waiting.shift();
       this.#begun += 1;
+      this.#open += 1;
       this.#begunInIteration += 1;
       if (!this.#isCounting) setImmediate(() => this.#beginIteration());
       this.#isCounting = true;
-      next();
+      next.begin();
     }
+  }
+
+  #hasTime({ since }: Waiting): boolean {
+    return !this.#load.isBusy() || this.#open < MOST_WHEN_BUSY || performance.now() - since > PATIENCE_MS;
+  }
+
+  #lookLater(): void {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    this.#clock.after(LOOK_MS, () => {
+      this.#isLooking = false;
+      this.#admit();
+    });
   }
 
   #beginIteration(): void {
     this.#isCounting = false;
     this.#begunInIteration = 0;
     this.#admit();
+  }
+}
+
+/** Whether the event loop has more work than time. */
+interface Load {
+  isBusy(): boolean;
+}
+
+/** Milliseconds that are looked back over at least, and the share of them for which a busy loop waits for events at most. */
+const LOOK_BACK_MS = 20;
+const IDLE_SHARE = 0.05;
+
+/** The load of this thread's event loop, by the time for which it waited for events. */
+class LoopLoad implements Load {
+  #at = performance.now();
+  #idleMs = performance.nodeTiming.idleTime;
+  #isBusy = false;
+
+  isBusy(): boolean {
+    const now = performance.now();
+    if (now - this.#at < LOOK_BACK_MS) return this.#isBusy;
+    const idleMs = performance.nodeTiming.idleTime;
+    this.#isBusy = (idleMs - this.#idleMs) / (now - this.#at) < IDLE_SHARE;
+    this.#at = now;
+    this.#idleMs = idleMs;
+    return this.#isBusy;
   }
 }

@@ -44,11 +44,11 @@ export class Turns implements TurnHandler {
   }
 
   async run(key: SessionKey, queued: QueuedTurn, slot: TurnSlot): Promise<void> {
-    const asked = await this.#gate.enter();
+    const passage = await this.#gate.enter();
     try {
-      await runTurn(new Turn(key, queued, slot, asked), this.#ports);
+      await runTurn(new Turn(key, queued, slot, passage.asked), this.#ports);
     } finally {
-      asked();
+      passage.ended();
     }
   }
 

@@ -20,6 +20,13 @@ const LOOK_AGAIN_MS = 20;
 /** Synced writes that are settled in one iteration of the event loop, since the code that waits for them runs at once. */
 const SETTLED_PER_ITERATION = 4;
 
+/**
+ * Iterations of the event loop whose writes join those of the first one, while each of them has other work for so many milliseconds. A
+ * commit writes whole pages, and the same pages for one write and for five.
+ */
+const JOINED_ITERATIONS = 3;
+const OTHER_WORK_MS = 0.5;
+
 interface CommitOptions {
   /** The log of the process that owns the journal. Without it SQLite syncs each commit and waits for locks by itself. */
   readonly wal?: Wal;
@@ -30,7 +37,7 @@ interface CommitOptions {
 }
 
 /**
- * Group commit: everything written in one turn of the event loop shares one transaction, and everything committed while a
+ * Group commit: everything written in one turn of the event loop, or in several of a busy one, shares one transaction, and everything committed while a
  * sync runs shares the next sync. A statement that fails takes only its own write down; a disk that fails takes the batch,
  * and the next batch tries anew.
  */
@@ -83,8 +90,20 @@ export class Commits {
         },
         fail: (error) => reject(sqliteError(error, this.#path)),
       });
-      this.#scheduled ??= setImmediate(() => this.#flush());
+      this.#scheduled ??= this.#flushSoon();
     });
+  }
+
+  #flushSoon(): NodeJS.Immediate {
+    const since = performance.now();
+    return setImmediate(() => this.#flushUnlessBusy(since, 0));
+  }
+
+  /** Commits, or lets the writes of another iteration of a busy event loop join. */
+  #flushUnlessBusy(since: number, iterations: number): void {
+    const now = performance.now();
+    if (now - since < OTHER_WORK_MS || iterations >= JOINED_ITERATIONS) return this.#flush();
+    this.#scheduled = setImmediate(() => this.#flushUnlessBusy(now, iterations + 1));
   }
 
   /** Reads after all earlier writes, and resolves when what it read is on disk. */

@@ -31,6 +31,7 @@ const WITH_BUTTONS = `
     WHERE buttons IS NOT NULL AND message_id IS NULL
       AND (state IN ('planned', 'sending', 'unknown') OR state = 'failed' AND reply_key GLOB 'approval:*')`;
 const UNREPORTED_GAPS = `${OUTBOX_ROWS} WHERE outbox.gap IS NOT NULL AND outbox.state = 'failed' ORDER BY outbox.id`;
+const IS_PLANNED = "SELECT 1 FROM outbox WHERE reply_key = ? LIMIT 1";
 const MARK_REPORTED = "UPDATE outbox SET gap = NULL WHERE id = ?";
 const INSERT = `
   INSERT INTO outbox (reply_key, part, inbox_id, target, body, reply_to, buttons, edit_of, created_at, is_repeat, silent, state, attempts)
@@ -46,7 +47,7 @@ const MARK = `
   UPDATE outbox SET state = ?1, attempts = attempts + (?1 = 'sending'), message_id = COALESCE(?2, message_id), error = ?3,
     was_unknown = was_unknown OR ?1 = 'unknown' OR (?7 AND state = 'sending'), is_repeat = is_repeat OR ?5,
     sent_at = CASE WHEN ?1 = 'sent' THEN ?6 ELSE sent_at END,
-    gap = CASE WHEN ?8 <> 'refused' OR ${HAS_OTHERS} THEN ?8 END
+    gap = CASE WHEN ?8 IS NULL THEN NULL WHEN ?8 <> 'refused' OR ${HAS_OTHERS} THEN ?8 END
   WHERE id = ?4 AND state <> 'sent'`;
 const NOTE = `
   INSERT INTO preview (inbox_id, target, message_id) VALUES (?, ?, ?)
@@ -112,8 +113,7 @@ interface Planning {
 }
 
 function planReply(sql: Statements, reply: PlannedReply, how: Planning): readonly PlannedRow[] {
-  const known = sql.all(OF_REPLY, reply.replyKey);
-  if (known.length > 0) return known.map(toOutboxRow);
+  if (sql.one(IS_PLANNED, reply.replyKey)) return sql.all(OF_REPLY, reply.replyKey).map(toOutboxRow);
   markReported(sql, reply);
   for (const part of reply.parts.keys()) sql.run(INSERT, ...columnsOf(reply, part, how));
   const rows = sql.all(OF_REPLY, reply.replyKey).map(toOutboxRow);

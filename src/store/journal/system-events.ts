@@ -12,7 +12,7 @@ const ADD = "INSERT INTO system_events (session_key, text, at) VALUES (?, ?, ?)"
 const DROP_WAITING = `
   DELETE FROM system_events WHERE session_key = ? AND turn_id IS NULL AND id NOT IN (
     SELECT id FROM system_events WHERE session_key = ? AND turn_id IS NULL ORDER BY id DESC LIMIT ${MOST})`;
-const CLAIMS = "SELECT DISTINCT turn_id FROM system_events WHERE session_key = ?";
+const CLAIMS = "SELECT turn_id FROM system_events WHERE session_key = ?";
 const CLAIM = "UPDATE system_events SET turn_id = ? WHERE session_key = ?";
 const DROP_CLAIMED = `
   DELETE FROM system_events WHERE session_key = ? AND id NOT IN (
@@ -35,8 +35,8 @@ export function createSystemEvents(commits: Commits, clock: Clock): SystemEvents
     },
     claims: (key: SessionKey) =>
       commits.readAhead((sql) => {
-        const turnIds = sql.all(CLAIMS, key).map((row) => textOr(row, "turn_id"));
-        return { turnIds: turnIds.filter((id) => id !== undefined), waiting: turnIds.includes(undefined) };
+        const turnIds = new Set(sql.all(CLAIMS, key).map((row) => textOr(row, "turn_id")));
+        return { turnIds: [...turnIds].filter((id) => id !== undefined), waiting: turnIds.has(undefined) };
       }),
     claim: (key, turnId) =>
       commits.write((sql) => {

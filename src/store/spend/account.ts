@@ -1,15 +1,11 @@
+import type { InboundMessage } from "../../types/chat/message.ts";
 import type { AccountRequest, SpendAccount } from "../../types/spend/ledger.ts";
 import { defined } from "../../utils/defined.ts";
-import { textOr } from "../journal/columns.ts";
+import { json, textOr } from "../journal/columns.ts";
 import type { Row, Statements } from "../journal/sqlite.ts";
 
 // Several messages can be one turn; the first decides whose it is.
-const MESSAGE = `
-  SELECT message ->> '$.options.cron.jobId' AS job, message ->> '$.options.subagent.parent' AS parent,
-    message ->> '$.options.broughtBy' AS brought_by,
-    CASE WHEN message ->> '$.options.kind' IS NULL AND message ->> '$.options.operator' IS NULL
-      THEN (message ->> '$.from.channel') || ':' || coalesce(message ->> '$.sender.e164', message ->> '$.sender.id') END AS sender
-  FROM inbox WHERE run_id = ? ORDER BY id LIMIT 1`;
+const MESSAGE = "SELECT message FROM inbox WHERE run_id = ? ORDER BY id LIMIT 1";
 const OF_RUN =
   "SELECT session_key, root, root_session, job, sender FROM model_calls WHERE run_id = ? ORDER BY id DESC LIMIT 1";
 const OF_SESSION =
@@ -38,20 +34,26 @@ const rootsIn = (row: Row): Roots =>
 function fromMessage(sql: Statements, runId: string | undefined, session: string | undefined): Roots {
   const row = runId === undefined ? undefined : sql.one(MESSAGE, runId);
   if (!row) return {};
-  const parent = textOr(row, "parent");
+  const message = json<InboundMessage>(row, "message");
+  const { subagent, broughtBy, cron } = message.options ?? {};
+  const parent = subagent?.parent;
   const isBelow = parent !== undefined && parent !== session;
-  const by = runBefore(sql, row, isBelow ? parent : undefined);
-  if (!by)
-    return isBelow ? { rootSession: parent } : defined({ job: textOr(row, "job"), sender: textOr(row, "sender") });
+  const by = runBefore(sql, broughtBy, isBelow ? parent : undefined);
+  if (!by) return isBelow ? { rootSession: parent } : defined({ job: cron?.jobId, sender: senderOf(message) });
   const { rootSession, ...roots } = rootsIn(by);
   // A message to another session counts in the conversation that it is written to.
   const isSameTree = isBelow || textOr(by, "session_key") === session;
   return isSameTree ? defined({ ...roots, rootSession }) : roots;
 }
 
+/** The name of a person who wrote, on whatever channel; undefined for a turn that nobody wrote for. */
+function senderOf({ from, sender, options }: InboundMessage): string | undefined {
+  if (options?.kind !== undefined || options?.operator !== undefined) return undefined;
+  return `${from.channel}:${sender.e164 ?? sender.id}`;
+}
+
 /** The newest call of the run that brought the turn about; of a subagent's parent, where a person asked for it. */
-function runBefore(sql: Statements, row: Row, parent: string | undefined): Row | undefined {
-  const by = textOr(row, "brought_by");
+function runBefore(sql: Statements, by: string | undefined, parent: string | undefined): Row | undefined {
   const found = by === undefined ? undefined : sql.one(OF_RUN, by);
   return found ?? (parent === undefined ? undefined : sql.one(OF_SESSION, parent));
 }

@@ -17,9 +17,11 @@ const TREE = "tree";
 const ADD = `
   INSERT INTO spend (scope, period, name, at, calls, input, output, cache_read, cache_write, cost)
   VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?)
-  ON CONFLICT (scope, period, name) DO UPDATE SET at = excluded.at, calls = calls + 1, input = input + excluded.input,
+  ON CONFLICT (scope, period, name) DO UPDATE SET calls = calls + 1, input = input + excluded.input,
     output = output + excluded.output, cache_read = cache_read + excluded.cache_read,
     cache_write = cache_write + excluded.cache_write, cost = cost + excluded.cost`;
+// The sum of a day is as old as its day, whenever it was changed last. Each change of the time would be written into an index, too.
+const ADD_TO_TREE = `${ADD}, at = excluded.at`;
 const ADD_UNKNOWN = `
   INSERT INTO spend (scope, period, name, at, calls, unknown_tokens, unknown_cost) VALUES (?, ?, ?, ?, 1, ?, ?)
   ON CONFLICT (scope, period, name) DO UPDATE SET at = excluded.at, calls = calls + 1,
@@ -74,7 +76,18 @@ export function addSpent(
   { input, output, cacheRead, cacheWrite, cost }: Usage,
 ): void {
   for (const [scope, name] of namesOf(call))
-    sql.run(ADD, scope, periodOf(scope, call.day), name, call.at, input, output, cacheRead, cacheWrite, cost.total);
+    sql.run(
+      scope === "run" ? ADD_TO_TREE : ADD,
+      scope,
+      periodOf(scope, call.day),
+      name,
+      call.at,
+      input,
+      output,
+      cacheRead,
+      cacheWrite,
+      cost.total,
+    );
 }
 
 /** Adds what a call of a killed process may have cost. */

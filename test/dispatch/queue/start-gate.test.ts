@@ -1,6 +1,6 @@
 import { setImmediate as nextIteration } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { StartGate } from "../../../src/dispatch/queue/start-gate.ts";
+import { type Passage, StartGate } from "../../../src/dispatch/queue/start-gate.ts";
 import { type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
 
 let fixture: DispatchFixture;
@@ -29,7 +29,7 @@ it("eight turns begin at once, each further one when another has asked its model
   const begun: number[] = [];
   const leaves: (() => void)[] = [];
   const enter = async (turn: number) => {
-    leaves[turn] = await gate.enter();
+    leaves[turn] = (await gate.enter()).asked;
     begun.push(turn);
   };
   const turns = Array.from({ length: 12 }, (_, turn) => enter(turn));
@@ -57,11 +57,52 @@ it("one iteration of the event loop begins four turns at most, also when each as
     }
   })();
   const turns = Array.from({ length: 10 }, async () => {
-    const leave = await gate.enter();
+    const { asked } = await gate.enter();
     begun.push(iteration);
-    leave();
+    asked();
   });
   await Promise.all([...turns, counted]);
   for (const each of new Set(begun)) expect(begun.filter((other) => other === each).length).toBeLessThanOrEqual(4);
   expect(begun.slice(0, 4)).toEqual([0, 0, 0, 0]);
+});
+
+it("a busy event loop begins no further turn while twelve are open, until one ends or 400 ms are over", async () => {
+  const load = { isBusy: () => true };
+  const looks: (() => void)[] = [];
+  const after = (ms: number, call: () => void) => {
+    if (ms < 40) looks.push(call);
+    return () => undefined;
+  };
+  const gate = new StartGate({ after }, load);
+  const open: Passage[] = [];
+  const enter = async () => {
+    const passage = await gate.enter();
+    open.push(passage);
+    // Its model takes its time.
+    passage.asked();
+  };
+  const turns = Array.from({ length: 15 }, enter);
+  await expect.poll(() => open.length).toBe(12);
+  await nextIteration();
+  expect(open).toHaveLength(12);
+  open[0]?.ended();
+  open[0]?.ended();
+  await expect.poll(() => open.length).toBe(13);
+  await nextIteration();
+  expect(open).toHaveLength(13);
+  const begun = performance.now();
+  await expect
+    .poll(() => {
+      for (const look of looks.splice(0)) look();
+      return open.length;
+    })
+    .toBe(15);
+  expect(performance.now() - begun).toBeGreaterThan(200);
+  await Promise.all(turns);
+});
+
+it("an event loop that has time begins turns however many are open", async () => {
+  const gate = new StartGate({ after: () => () => undefined }, { isBusy: () => false });
+  const turns = Array.from({ length: 500 }, async () => (await gate.enter()).asked());
+  await Promise.all(turns);
 });

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { SandboxSettings } from "../../../types/sandbox.ts";
+import { unlessMissing } from "../../../utils/missing.ts";
 import { findProgram, runBriefly, type Unusable } from "../probe.ts";
 import { whyEngineFails } from "./failures.ts";
 import { newContainer } from "./containers.ts";
@@ -81,7 +82,7 @@ async function makeFile(facts: EngineFacts, { settings, env, dir }: Trial) {
     const about = newContainer(settings.docker.containerPrefix, { dir, env });
     const { code, text } = await runBriefly(containerLaunch(launch, view, { ...about, facts, settings }));
     // The container could not write: the text of its end says why.
-    const made = await stat(join(place, MADE)).catch(() => undefined);
+    const made = await unlessMissing(stat(join(place, MADE)));
     return { code, text, isOurs: made?.uid === process.getuid?.() };
   } finally {
     await rm(place, { recursive: true, force: true });
@@ -93,7 +94,7 @@ async function removeOldTrials(dir: string): Promise<void> {
   const names = (await readdir(dir)).filter((name) => name.startsWith(TRIAL));
   for (const path of names.map((name) => join(dir, name))) {
     // Somebody else removed it.
-    const found = await stat(path).catch(() => undefined);
+    const found = await unlessMissing(stat(path));
     if (found && Date.now() - found.mtimeMs > TRIAL_MS) await rm(path, { recursive: true, force: true });
   }
 }

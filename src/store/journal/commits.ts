@@ -24,7 +24,7 @@ const SETTLED_PER_ITERATION = 4;
  * Iterations of the event loop whose writes join those of the first one, while each of them has other work for so many milliseconds. A
  * commit writes whole pages, and the same pages for one write and for five.
  */
-const JOINED_ITERATIONS = 3;
+const JOINED_ITERATIONS = 6;
 const OTHER_WORK_MS = 0.5;
 
 interface CommitOptions {

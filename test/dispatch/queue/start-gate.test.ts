@@ -103,6 +103,12 @@ it("a busy event loop begins no further turn while twelve are open, until one en
 
 it("an event loop that has time begins turns however many are open", async () => {
   const gate = new StartGate({ after: () => () => undefined }, { isBusy: () => false });
-  const turns = Array.from({ length: 500 }, async () => (await gate.enter()).asked());
+  let begun = 0;
+  const turns = Array.from({ length: 500 }, async () => {
+    const { asked } = await gate.enter();
+    begun += 1;
+    asked();
+  });
   await Promise.all(turns);
+  expect(begun).toBe(500);
 });

@@ -52,10 +52,6 @@ interface Kept {
   readonly at: number;
 }
 
-/** Providers are registered before the first message, and each config is an object of its own. */
-const isSameScene = (one: SearchScene, other: SearchScene): boolean =>
-  one.settings === other.settings && one.entries === other.entries && one.contributed === other.contributed;
-
 /** Searches the web, and keeps answers for a while. */
 export class WebSearch {
   readonly #scene: () => SearchScene;
@@ -64,7 +60,6 @@ export class WebSearch {
   readonly #cooldowns = new Cooldowns(Date.now);
   readonly #schemas = new Map<string, typeof input>();
   #settings: WebSearchSettings | undefined;
-  #known: { readonly scene: SearchScene; readonly options: string } | undefined;
 
   /** `scene` is asked for each call. */
   constructor(scene: () => SearchScene, ports: Partial<AskPorts> = {}) {
@@ -93,12 +88,6 @@ export class WebSearch {
   get options(): string | undefined {
     const scene = this.#scene();
     if (!scene.settings.enabled) return undefined;
-    if (!this.#known || !isSameScene(this.#known.scene, scene))
-      this.#known = { scene, options: this.#optionsOf(scene) };
-    return this.#known.options;
-  }
-
-  #optionsOf(scene: SearchScene): string {
     const candidates = candidatesFor(scene, this.#ports);
     const options = new Set("code" in candidates ? [] : candidates.flatMap((one) => one.options));
     return SEARCH_OPTIONS.filter((name) => name === "count" || options.has(name)).join(" ");

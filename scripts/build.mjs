@@ -12,7 +12,7 @@ import { bundledPlaces, noticesOf, packageAt, sbomOf } from "./licenses.mjs";
 import { closureOf, partOf, readLock } from "./lock.mjs";
 import { joinParts, partsOf, readParts } from "./join-chunks.mjs";
 import { readBuiltins } from "./own-builtins.mjs";
-import { packageEdits } from "./package-edits.mjs";
+import { catalogueFiles, packageEdits } from "./package-edits.mjs";
 
 const root = path.dirname(import.meta.dirname);
 const dist = path.join(root, "dist");
@@ -311,7 +311,8 @@ async function build() {
   if (release) fs.rmSync(dist, { recursive: true, force: true });
   const bundles = await Promise.all([bundleNode(esbuild), bundlePage(esbuild)]);
   const supply = supplyFiles(bundles.map((bundle) => bundle.metafile));
-  const files = [...bundles.flatMap((bundle) => bundle.files), ...supply, ...extensionManifests()];
+  const models = catalogueFiles().map(([name, text]) => ({ path: path.join(dist, name), contents: Buffer.from(text) }));
+  const files = [...bundles.flatMap((bundle) => bundle.files), ...supply, ...extensionManifests(), ...models];
   // Chunks are written before the entries that import them, so that an entry never lacks a chunk.
   files.sort((a, b) => Number(b.path.includes("chunks")) - Number(a.path.includes("chunks")));
   for (const file of files) place(file.path, Buffer.from(file.contents));

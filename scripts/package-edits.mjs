@@ -1,6 +1,7 @@
 // What `scripts/build.mjs` changes in the packages that it bundles.
 import fs from "node:fs";
 import path from "node:path";
+import { pathToFileURL } from "node:url";
 
 /**
  * Parts of packages that the gateway never uses, each with what replaces it. They would be evaluated at each start: together
@@ -68,6 +69,45 @@ const edits = [
     after: "formatRequestDetails = (details) => { return {};",
   },
 ];
+
+/** The folder, below dist/, of the files with the models that the SDK knows of each provider. */
+const CATALOGUE = "models";
+const sdk = path.join(import.meta.dirname, "../node_modules/@mariozechner/pi-ai/dist");
+const { MODELS } = await import(pathToFileURL(path.join(sdk, "models.generated.js")).href);
+
+/** Those files, by their names below dist/. */
+export const catalogueFiles = () =>
+  Object.entries(MODELS).map(([provider, models]) => [`${CATALOGUE}/${provider}.json`, JSON.stringify(models)]);
+
+edits.push({
+  // All known models of all providers are a program of 300 KB and objects that are larger, and a gateway uses one or two providers: each is
+  // read when somebody asks for its models. The SDK is in dist/chunks/.
+  file: /pi-ai[\\/]dist[\\/]models\.js$/,
+  before: `import { MODELS } from "./models.generated.js";
+const modelRegistry = new Map();
+// Initialize registry from MODELS on module load
+for (const [provider, models] of Object.entries(MODELS)) {
+    const providerModels = new Map();
+    for (const [id, model] of Object.entries(models)) {
+        providerModels.set(id, model);
+    }
+    modelRegistry.set(provider, providerModels);
+}
+`,
+  after: `import { readFileSync } from "node:fs";
+const providers = ${JSON.stringify(Object.keys(MODELS))};
+const read = new Map();
+function modelsOf(provider) {
+  const models = JSON.parse(readFileSync(new URL("../${CATALOGUE}/" + provider + ".json", import.meta.url), "utf8"));
+  read.set(provider, new Map(Object.entries(models)));
+  return read.get(provider);
+}
+const modelRegistry = {
+  get: (provider) => read.get(provider) ?? (providers.includes(provider) ? modelsOf(provider) : undefined),
+  keys: () => providers,
+};
+`,
+});
 
 const withEdits = {
   name: "with-edits",

@@ -1,6 +1,8 @@
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, vi } from "vitest";
+import { describe, onTestFinished, vi } from "vitest";
+import { fakeProgram } from "../../tools/sandbox/fake-program.ts";
 import { whyNoBwrap } from "../../tools/sandbox/fixture.ts";
 import { PATIENCE } from "../../kit/gateway/process.ts";
 import { test, type World } from "../../kit/gateway/world.ts";
@@ -71,6 +73,22 @@ describe.skipIf(whyNoBwrap !== undefined)(
       expect(existsSync(proof)).toBe(false);
       expect((await home.run(["status"])).stdout).toMatch(/Sandbox +main: auto, works/);
       await vi.waitUntil(() => world.model.open === 0, PATIENCE);
+    });
+
+    test("is in it also when the message waits for the gateway's start, and the trial of the sandbox takes long", async ({
+      world,
+      expect,
+    }) => {
+      obey(world);
+      const dir = mkdtempSync(join(tmpdir(), "slow-"));
+      onTestFinished(() => rmSync(dir, { recursive: true, force: true, maxRetries: 5 }));
+      writeFileSync(join(dir, "secret"), "of the machine");
+      const slow = fakeProgram(dir, "slow-bwrap", 'sleep 0.7; exec bwrap "$@"');
+      world.telegram.say(run(`cat ${dir}/secret; echo looked`), BOB);
+      const full = { tools: { exec: { security: "full", ask: "off" } } };
+      await world.start({ ...sandboxed({ mode: "auto" }), ...full }, { env: { OPENCLAW_BWRAP: slow } });
+      const { text } = await world.told(/told: .*looked/s, 2002);
+      expect(text).not.toContain("of the machine");
     });
   },
 );

@@ -54,6 +54,15 @@ const withoutUnused = {
   },
 };
 
+/** The folder, below dist/, of the files with the models that the SDK knows of each provider. */
+const CATALOGUE = "models";
+const sdk = path.join(import.meta.dirname, "../node_modules/@mariozechner/pi-ai/dist");
+const { MODELS } = await import(pathToFileURL(path.join(sdk, "models.generated.js")).href);
+
+/** Those files, by their names below dist/. */
+export const catalogueFiles = () =>
+  Object.entries(MODELS).map(([provider, models]) => [`${CATALOGUE}/${provider}.json`, JSON.stringify(models)]);
+
 /** In `file`, `before` becomes `after`. The build fails where a new version of a package has no such text. */
 const edits = [
   {
@@ -68,22 +77,11 @@ const edits = [
     before: "formatRequestDetails = (details) => {",
     after: "formatRequestDetails = (details) => { return {};",
   },
-];
-
-/** The folder, below dist/, of the files with the models that the SDK knows of each provider. */
-const CATALOGUE = "models";
-const sdk = path.join(import.meta.dirname, "../node_modules/@mariozechner/pi-ai/dist");
-const { MODELS } = await import(pathToFileURL(path.join(sdk, "models.generated.js")).href);
-
-/** Those files, by their names below dist/. */
-export const catalogueFiles = () =>
-  Object.entries(MODELS).map(([provider, models]) => [`${CATALOGUE}/${provider}.json`, JSON.stringify(models)]);
-
-edits.push({
-  // All known models of all providers are a program of 300 KB and objects that are larger, and a gateway uses one or two providers: each is
-  // read when somebody asks for its models. The SDK is in dist/chunks/.
-  file: /pi-ai[\\/]dist[\\/]models\.js$/,
-  before: `import { MODELS } from "./models.generated.js";
+  {
+    // All known models of all providers are a program of 300 KB and objects that are larger, and a gateway uses one or two providers: each is
+    // read when somebody asks for its models. The SDK is in dist/chunks/.
+    file: /pi-ai[\\/]dist[\\/]models\.js$/,
+    before: `import { MODELS } from "./models.generated.js";
 const modelRegistry = new Map();
 // Initialize registry from MODELS on module load
 for (const [provider, models] of Object.entries(MODELS)) {
@@ -94,7 +92,7 @@ for (const [provider, models] of Object.entries(MODELS)) {
     modelRegistry.set(provider, providerModels);
 }
 `,
-  after: `import { readFileSync } from "node:fs";
+    after: `import { readFileSync } from "node:fs";
 const providers = ${JSON.stringify(Object.keys(MODELS))};
 const read = new Map();
 function modelsOf(provider) {
@@ -107,7 +105,8 @@ const modelRegistry = {
   keys: () => providers,
 };
 `,
-});
+  },
+];
 
 const withEdits = {
   name: "with-edits",

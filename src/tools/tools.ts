@@ -15,7 +15,7 @@ import { writeTool } from "./files/write.ts";
 import { emptiedBy, isToolAllowed, removedBy } from "./policy/decide.ts";
 import { dependsOnModel, stagesFor } from "./policy/stages.ts";
 import { subjectOf } from "./policy/subject.ts";
-import { runToolFor } from "./run-tool.ts";
+import { lazyToolFor, sameInEachRun } from "./lazy-tool.ts";
 import { starterOf } from "./process/starter.ts";
 import { processTool } from "./process/process.ts";
 import type { Processes } from "./process/processes.ts";
@@ -26,9 +26,9 @@ import type { Processes } from "./process/processes.ts";
  */
 export function backendTools(rules: Allowances, processes?: Processes): readonly ToolContribution[] {
   return [
-    { name: "read", appearance: always, forRun: ({ files }) => readTool(files) },
-    { name: "write", appearance: always, forRun: ({ files }) => writeTool(files) },
-    { name: "edit", appearance: always, forRun: ({ files }) => editTool(files) },
+    { name: "read", appearance: sameInEachRun, forRun: ({ files }) => readTool(files) },
+    { name: "write", appearance: sameInEachRun, forRun: ({ files }) => writeTool(files) },
+    { name: "edit", appearance: sameInEachRun, forRun: ({ files }) => editTool(files) },
     {
       name: "apply_patch",
       isForModel: (model, { agent }) => isNamedModel(model, agent.tools.applyPatch?.allowModels ?? []),
@@ -38,9 +38,9 @@ export function backendTools(rules: Allowances, processes?: Processes): readonly
         return mayPatch(agent) ? applyPatchTool(workspaceOnly ? files.confined() : files) : undefined;
       },
     },
-    { name: "grep", appearance: always, forRun: ({ files }) => grepTool(files) },
-    { name: "find", appearance: always, forRun: ({ files }) => findTool(files) },
-    { name: "ls", appearance: always, forRun: ({ files }) => lsTool(files) },
+    { name: "grep", appearance: sameInEachRun, forRun: ({ files }) => grepTool(files) },
+    { name: "find", appearance: sameInEachRun, forRun: ({ files }) => findTool(files) },
+    { name: "ls", appearance: sameInEachRun, forRun: ({ files }) => lsTool(files) },
     {
       name: "exec",
       appearance: (scene) => JSON.stringify([isFollowed(scene, processes), scene.exec.note]),
@@ -73,9 +73,6 @@ export function backendTools(rules: Allowances, processes?: Processes): readonly
 }
 
 const PROCESS = { name: "process" };
-
-/** The appearance of a tool that every run has, and that looks the same in each. */
-const always = (): string => "";
 
 const mayPatch = ({ tools }: Pick<AgentSettings, "tools">): boolean => tools.applyPatch?.enabled ?? true;
 
@@ -130,7 +127,7 @@ function madeSafely(
   broken: (tool: string, error: unknown) => void,
 ): readonly Tool[] {
   try {
-    const tool = runToolFor(contribution, scene);
+    const tool = lazyToolFor(contribution, scene);
     return tool ? [tool] : [];
   } catch (error) {
     broken(contribution.name, error);

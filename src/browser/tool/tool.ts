@@ -1,6 +1,7 @@
 import type { FileBackend } from "../../types/run/backend.ts";
 import type { Tool, ToolContribution, ToolResult } from "../../types/run/tool.ts";
 import { defineTool, errorResult } from "../../tools/define.ts";
+import { sameInEachRun } from "../../tools/lazy-tool.ts";
 import { toolSchema } from "../../tools/schema.ts";
 import type { Browsers } from "../browsers.ts";
 import type { Actions, Call } from "./call.ts";
@@ -17,7 +18,7 @@ const CALL_MS = 120_000;
 export function browserTools(browsers: Browsers): readonly ToolContribution[] {
   if (!browsers.ports.config().enabled) return [];
   return [
-    { name: NAME, namedFor: "guests", appearance: () => "", forRun: ({ files }) => browserTool(browsers, files) },
+    { name: NAME, namedFor: "guests", appearance: sameInEachRun, forRun: ({ files }) => browserTool(browsers, files) },
   ];
 }
 

@@ -2,7 +2,7 @@ import { callsOf, isInterrupted } from "../../history/parts.ts";
 import { unbegunCalls } from "../../harness/tools/tools.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { Session } from "../../types/session.ts";
-import { withRun } from "../../tools/run-tool.ts";
+import { withRun } from "../../tools/lazy-tool.ts";
 import type { Tool } from "../../types/run/tool.ts";
 
 /** Processes that have tried a message: the first, and one more after that process ended during it. */

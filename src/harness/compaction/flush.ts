@@ -1,5 +1,5 @@
 import { timestamp } from "../../prompt/timestamp.ts";
-import { withRun } from "../../tools/run-tool.ts";
+import { withRun } from "../../tools/lazy-tool.ts";
 import { SILENT_TOKEN } from "../../types/chat/reply.ts";
 import { WHOLE_MESSAGES, type RunStream } from "../../types/run/events.ts";
 import type { Receipt, RunResult } from "../../types/run/run.ts";

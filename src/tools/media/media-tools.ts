@@ -1,3 +1,4 @@
+import { sameInEachRun } from "../lazy-tool.ts";
 import type { ToolContribution } from "../../types/run/tool.ts";
 import { type DrawPorts, imageGenerateTool } from "./image-generate.ts";
 import { imageTool } from "./image.ts";
@@ -5,7 +6,7 @@ import { pdfTool } from "./pdf/pdf.ts";
 
 /** The tools for images and documents. */
 export const mediaTools = (ports: DrawPorts): readonly ToolContribution[] => [
-  { name: "pdf", appearance: () => "", forRun: (scene) => pdfTool(scene, ports) },
+  { name: "pdf", appearance: sameInEachRun, forRun: (scene) => pdfTool(scene, ports) },
   {
     name: "image",
     appearance: ({ agent }) => (agent.media?.image ? "" : false),

@@ -1,6 +1,7 @@
 import type { SessionActs } from "../../types/session-acts.ts";
 import type { SessionTalk, SubagentActs } from "../../types/subagent/spawn.ts";
 import type { Tool, ToolContribution, ToolScene } from "../../types/run/tool.ts";
+import { sameInEachRun } from "../lazy-tool.ts";
 import { AGENTS_TOOL, agentsListTool } from "./agents.ts";
 import { PLAN_TOOL, updatePlanTool } from "./plan.ts";
 import { sessionStatusTool, STATUS_TOOL } from "./status.ts";
@@ -14,15 +15,12 @@ import { YIELD_TOOL, yieldTool } from "./yield.ts";
 export const sessionTools = (acts: SessionActs): readonly ToolContribution[] => [
   {
     name: PLAN_TOOL,
-    appearance: always,
+    appearance: sameInEachRun,
     forRun: ({ acting }) => updatePlanTool((plan) => acts.keepPlan(acting.sessionKey, plan)),
   },
-  { name: STATUS_TOOL, appearance: always, forRun: ({ acting }) => sessionStatusTool(acts, acting) },
-  { name: AGENTS_TOOL, appearance: always, forRun: ({ agent }) => agentsListTool(acts, agent.id) },
+  { name: STATUS_TOOL, appearance: sameInEachRun, forRun: ({ acting }) => sessionStatusTool(acts, acting) },
+  { name: AGENTS_TOOL, appearance: sameInEachRun, forRun: ({ agent }) => agentsListTool(acts, agent.id) },
 ];
-
-/** The appearance of a tool that looks the same in each run. */
-const always = (): string => "";
 
 /** What tools ask of other sessions; undefined until the gateway has begun. */
 export interface OtherSessions {
@@ -45,7 +43,7 @@ function withActs<Acts>(
   name: string,
   acts: () => Acts | undefined,
   make: (acts: Acts, scene: ToolScene) => Tool,
-  appearance: (acts: Acts, scene: ToolScene) => string = always,
+  appearance: (acts: Acts, scene: ToolScene) => string = sameInEachRun,
 ): ToolContribution {
   return {
     name,

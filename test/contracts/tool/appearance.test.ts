@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { Processes } from "../../../src/tools/process/processes.ts";
 import { backendTools, toolsFor } from "../../../src/tools/tools.ts";
 import { toolSchema } from "../../../src/tools/schema.ts";
@@ -9,7 +9,7 @@ import type { Tool, ToolContribution, ToolScene } from "../../../src/types/run/t
 import { hostBackends } from "../../../src/tools/host/host.ts";
 import { unexpected } from "../../kit/create-tools.ts";
 import { agentSettings, noRules, textOf, toolContext } from "../../kit/tools.ts";
-import { openGround, type Ground } from "./ground.ts";
+import { openGround } from "./ground.ts";
 import { MEDIA, mediaContributions } from "./media-kit.ts";
 import { moreContributions } from "./more-kit.ts";
 import { sessionToolsKit } from "./session-kit.ts";
@@ -17,18 +17,19 @@ import { webContributions } from "./web-kit.ts";
 
 const GUEST: Principal = { kind: "sender", id: "2" };
 
-let ground: Ground;
-let processes: Processes;
-beforeEach(() => {
-  ground = openGround();
-  processes = new Processes({ clock: systemClock, exited: () => undefined });
-});
-afterEach(async () => {
-  await processes.close();
-  ground.close();
-});
+/** A workspace, and the processes in its background, until the test ends. */
+function openPlace() {
+  const { workspace, close } = openGround();
+  const processes = new Processes({ clock: systemClock, exited: () => undefined });
+  onTestFinished(async () => {
+    await processes.close();
+    close();
+  });
+  return { workspace, processes };
+}
+type Place = ReturnType<typeof openPlace>;
 
-const contributions = (): readonly ToolContribution[] => [
+const contributionsIn = ({ processes }: Place): readonly ToolContribution[] => [
   ...backendTools(noRules, processes),
   ...sessionToolsKit().contributions,
   ...mediaContributions(),
@@ -37,8 +38,8 @@ const contributions = (): readonly ToolContribution[] => [
 ];
 
 /** Runs that differ in all that the look of a tool may depend on. */
-function scenes(): readonly ToolScene[] {
-  const usual = agentSettings(ground.workspace);
+function scenesIn({ workspace }: Place): readonly ToolScene[] {
+  const usual = agentSettings(workspace);
   const agents: readonly Omit<ToolScene["agent"], "id">[] = [
     usual,
     { ...usual, media: MEDIA },
@@ -72,12 +73,13 @@ const looksOf = (tool: Tool) => ({
 
 describe("a tool that is made when it is first used", () => {
   it("looks the same in each run for which its contribution says so, and is missing where it says that", () => {
+    const place = openPlace();
     let compared = 0;
-    for (const contribution of contributions()) {
+    for (const contribution of contributionsIn(place)) {
       const { appearance } = contribution;
       if (!appearance) continue;
       const known = new Map<string, ReturnType<typeof looksOf>>();
-      for (const scene of scenes()) {
+      for (const scene of scenesIn(place)) {
         const key = appearance(scene);
         const tool = contribution.forRun(scene);
         expect(tool !== undefined, contribution.name).toBe(key !== false);
@@ -92,6 +94,7 @@ describe("a tool that is made when it is first used", () => {
   });
 
   it("is made once for a run, at its first call, and not at all for a run that does not call it", async () => {
+    const place = openPlace();
     const made: string[] = [];
     const [write] = backendTools(noRules).filter(({ name }) => name === "write");
     const counted: ToolContribution = {
@@ -101,7 +104,7 @@ describe("a tool that is made when it is first used", () => {
         return write!.forRun(scene);
       },
     };
-    const [scene] = scenes();
+    const [scene] = scenesIn(place);
     const toolIn = (key: string) => {
       const acting = { ...scene!.acting, sessionKey: sessionKey(key) };
       return toolsFor([counted], { ...scene!, acting }, unexpected).tools[0]!;
@@ -111,21 +114,22 @@ describe("a tool that is made when it is first used", () => {
     expect(looksOf(idle)).toEqual(looksOf(first));
     expect(made).toEqual(["first"]);
 
-    const context = toolContext(ground.workspace);
+    const context = toolContext(place.workspace);
     expect(textOf(await busy.run({ path: "a", content: "x" }, context))).toContain("Wrote 1 byte");
     expect(textOf(await busy.run({ path: "b", content: "y" }, context))).toContain("Wrote 1 byte");
     expect(made).toEqual(["first", "busy"]);
   });
 
   it("says that it is gone when the config took it away before its first call", async () => {
+    const place = openPlace();
     let isOn = true;
     const [read] = backendTools(noRules).filter(({ name }) => name === "read");
     const switched: ToolContribution = { ...read!, forRun: (scene) => (isOn ? read!.forRun(scene) : undefined) };
-    const [scene] = scenes();
+    const [scene] = scenesIn(place);
     toolsFor([switched], scene!, unexpected);
     const tool = toolsFor([switched], scene!, unexpected).tools[0]!;
     isOn = false;
-    await expect(tool.run({ path: "a" }, toolContext(ground.workspace))).rejects.toThrow(
+    await expect(tool.run({ path: "a" }, toolContext(place.workspace))).rejects.toThrow(
       "read is not available any more",
     );
   });

@@ -11,16 +11,19 @@ const MOST_APPEARANCES = 16;
 
 const appearances = new WeakMap<ToolContribution, Map<string, Appearance>>();
 
+/** The `appearance` of a tool that every run has, and that looks the same in each. */
+export const sameInEachRun = (): string => "";
+
 /** The contribution's tool for one run; undefined when the run has no use for it. Throws what the contribution throws. */
-export function runToolFor(contribution: ToolContribution, scene: ToolScene): Tool | undefined {
+export function lazyToolFor(contribution: ToolContribution, scene: ToolScene): Tool | undefined {
   const key = contribution.appearance?.(scene);
   if (key === false) return undefined;
   const known = key === undefined ? undefined : appearances.get(contribution)?.get(key);
-  if (known) return new RunTool(known, contribution, scene);
+  if (known) return new LazyTool(known, contribution, scene);
   const tool = madeBy(contribution, scene);
   if (!tool) return undefined;
   if (key !== undefined) remember(contribution, key, tool);
-  return new RunTool(tool, contribution, scene, tool);
+  return new LazyTool(tool, contribution, scene, tool);
 }
 
 function madeBy(contribution: ToolContribution, scene: ToolScene): Tool | undefined {
@@ -45,7 +48,7 @@ function remember(
  * A tool of one run, which is made when it is first used: most runs use none of theirs. It keeps in a file what of a result is too long
  * for the model, and names the file.
  */
-class RunTool implements Tool {
+class LazyTool implements Tool {
   readonly #appearance: Appearance;
   readonly #contribution: ToolContribution;
   readonly #scene: ToolScene;

@@ -26,6 +26,7 @@ import { filePlaces, readablePaths } from "./tools/file-places.ts";
 import type { Live } from "./live.ts";
 import { backendsOf } from "./sandbox/sandboxing.ts";
 import { keepInWorkspace } from "../../utils/files/keep-in-workspace.ts";
+import { once } from "../../utils/share-calls.ts";
 
 interface ToolSources {
   readonly received: ReceivedFiles;
@@ -68,8 +69,9 @@ export function openTools(live: Live, sources: ToolSources, ofChats: readonly To
   const warn = (message: string, facts: Readonly<Record<string, unknown>>) => log.warn(message, facts);
   const broken = (tool: string, error: unknown) => log.error("tool left out of a run", { tool, error });
   const places = filePlaces(live);
-  // Memory shows what is in files, too.
-  const added = () => (fileOrigins ? notingOrigins(live.contributions.tools, fileOrigins) : live.contributions.tools);
+  // Memory shows what is in files, too. The same objects for each run, by which the looks of their tools are known.
+  const noted = once((tools: readonly ToolContribution[]) => (fileOrigins ? notingOrigins(tools, fileOrigins) : tools));
+  const added = () => noted(live.contributions.tools);
   return (configured: AgentSettings, acting: Acting, chat?: ChatScene, only?: string): ToolSet => {
     const agent = acting.exec ? { ...configured, exec: withSessionExec(configured.exec, acting.exec) } : configured;
     const host = {

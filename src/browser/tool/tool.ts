@@ -3,6 +3,7 @@ import type { Tool, ToolContribution, ToolResult } from "../../types/run/tool.ts
 import { defineTool, errorResult } from "../../tools/define.ts";
 import { sameInEachRun } from "../../tools/lazy-tool.ts";
 import { toolSchema } from "../../tools/schema.ts";
+import { once } from "../../utils/share-calls.ts";
 import type { Browsers } from "../browsers.ts";
 import type { Actions, Call } from "./call.ts";
 import { failureOf } from "./failures.ts";
@@ -15,12 +16,12 @@ const NAME = "browser";
 const CALL_MS = 120_000;
 
 /** The tool, while the config has it on. Guests have it only where a list of the config names it. */
-export function browserTools(browsers: Browsers): readonly ToolContribution[] {
-  if (!browsers.ports.config().enabled) return [];
-  return [
-    { name: NAME, namedFor: "guests", appearance: sameInEachRun, forRun: ({ files }) => browserTool(browsers, files) },
-  ];
-}
+export const browserTools = (browsers: Browsers): readonly ToolContribution[] =>
+  browsers.ports.config().enabled ? contributionsOf(browsers) : [];
+
+const contributionsOf = once((browsers: Browsers): readonly ToolContribution[] => [
+  { name: NAME, namedFor: "guests", appearance: sameInEachRun, forRun: ({ files }) => browserTool(browsers, files) },
+]);
 
 const browserTool = (browsers: Browsers, files: FileBackend): Tool =>
   defineTool({

@@ -127,7 +127,7 @@ export class Commits {
   async settle(): Promise<void> {
     this.#flush();
     while (this.#pause) await this.#pause;
-    // The writes themselves fail with its error.
+    // Whoever wrote gets the error of a failed sync from its own promise, and `Wal.lost` ends the gateway; here it only means that it is over.
     await this.#unsynced().catch(() => undefined);
     while (this.#settling) await nextIteration();
   }

@@ -4,7 +4,7 @@ import { diskError } from "./disk.ts";
 import { SCHEMA_VERSION } from "./journal/schema.ts";
 import { BUSY, isDiskFault, sqliteCode, sqliteError } from "./journal/sqlite.ts";
 import { StepSize } from "./step-size.ts";
-import { openWalFiles, type WalFiles } from "./wal-files.ts";
+import { MOST_SYNCS, openWalFiles, type WalFiles } from "./wal-files.ts";
 
 const MIB = 1024 * 1024;
 /** Pages of the log at which it is written from its beginning again; SQLite's own figure, 4 MiB. */
@@ -15,6 +15,8 @@ const READER_PAGES = 250;
 const STEP = { least: 32, most: 192, ms: 1.5 };
 /** Bytes of the log's file above which it is made short again. */
 const CUT_BYTES = 16 * MIB;
+/** Milliseconds from the begin of a sync to that of the next one while it runs. A fast disk has ended by then. */
+const SYNC_GAP_MS = 5;
 
 /** Takes over the log of a journal for this process. Throws as `openJournal` does, after closing the database. */
 export async function openWal(db: DatabaseSync, path: string): Promise<Wal> {
@@ -56,11 +58,13 @@ export class Wal {
   #copied = 0;
   #part: Part | undefined;
   readonly #step = new StepSize(STEP);
-  #running: Promise<void> | undefined;
-  /** A sync that begins when `#running` has ended. */
-  #next: Promise<void> | undefined;
-  /** A sync that begins soon. There is none while another one is running. */
-  #soon: PromiseWithResolvers<void> | undefined;
+  /** Syncs that run now. */
+  #syncs = 0;
+  /** The sync that began last, while one runs. */
+  #latest: Promise<void> | undefined;
+  #latestAt = 0;
+  /** A sync that was asked for and has not begun. */
+  #next: PromiseWithResolvers<void> | undefined;
 
   /** `reader` is a second connection to the same file, used for nothing else. */
   constructor(db: DatabaseSync, reader: DatabaseSync, files: WalFiles, path: string) {
@@ -93,32 +97,24 @@ export class Wal {
 
   /** The latest requested sync. When it is done, all commits are on the disk. */
   get pending(): Promise<void> | undefined {
-    return this.#next ?? this.#soon?.promise ?? this.#running;
+    return this.#next?.promise ?? this.#latest;
   }
 
   /**
-   * Resolves when every earlier commit is on the disk. Only one sync runs at a time; callers meanwhile share the next one.
-   * Rejects with `OpenClawError` DISK_FULL or DISK_WRITE.
+   * Resolves when every earlier commit is on the disk. Several syncs may run at a time and end in the order in which they began; callers
+   * before the next one begins share it. Rejects with `OpenClawError` DISK_FULL or DISK_WRITE.
    */
   sync(): Promise<void> {
-    if (!this.#running) return this.#start();
-    const start = (): Promise<void> => this.#start();
-    this.#next ??= this.#running.then(start, start);
-    return this.#next;
+    if (this.#syncs === 0) return this.#start();
+    const age = performance.now() - this.#latestAt;
+    if (age >= SYNC_GAP_MS && this.#syncs < MOST_SYNCS) return this.#start();
+    return this.#startLater((start) => void setTimeout(start, Math.max(1, SYNC_GAP_MS - age)));
   }
 
   /** As `sync`, but waits two turns of the event loop, in which further commits are made, unless somebody calls `sync` before. */
   syncSoon(): Promise<void> {
-    if (this.#running) return this.sync();
-    if (this.#soon) return this.#soon.promise;
-    const soon = Promise.withResolvers<void>();
-    this.#soon = soon;
-    const start = () => {
-      // Those who wait for `soon` get its failure.
-      if (this.#soon === soon) this.#start().catch(() => undefined);
-    };
-    setImmediate(() => setImmediate(start));
-    return soon.promise;
+    if (this.#syncs > 0) return this.sync();
+    return this.#startLater((start) => setImmediate(() => setImmediate(start)));
   }
 
   /**
@@ -159,15 +155,38 @@ export class Wal {
     await this.#files.close();
   }
 
-  #start(): Promise<void> {
-    this.#next = undefined;
-    const running = this.#synced(this.#files.syncLog()).finally(() => {
-      if (this.#running === running) this.#running = undefined;
+  /** A sync that begins when `later` calls back, unless it has begun before. */
+  #startLater(later: (start: () => void) => void): Promise<void> {
+    if (this.#next) return this.#next.promise;
+    const next = Promise.withResolvers<void>();
+    this.#next = next;
+    later(() => {
+      if (this.#next === next && this.#syncs < MOST_SYNCS) this.#startNext();
     });
-    this.#running = running;
-    this.#soon?.resolve(running);
-    this.#soon = undefined;
-    return running;
+    return next.promise;
+  }
+
+  /** Those who wait for it get its failure. */
+  #startNext(): void {
+    this.#start().catch(() => undefined);
+  }
+
+  #start(): Promise<void> {
+    const next = this.#next;
+    this.#next = undefined;
+    this.#syncs += 1;
+    this.#latestAt = performance.now();
+    const own = this.#synced(this.#files.syncLog()).finally(() => this.#syncEnded());
+    const sync = this.#latest ? inOrder(this.#latest, own) : own;
+    this.#latest = sync;
+    next?.resolve(sync);
+    return sync;
+  }
+
+  #syncEnded(): void {
+    this.#syncs -= 1;
+    if (this.#syncs === 0) this.#latest = undefined;
+    if (this.#next) this.#startNext();
   }
 
   /** While the reader reads, no copy goes further than the log goes now. */
@@ -269,4 +288,9 @@ export class Wal {
     }
     if (this.#error) throw this.#error;
   }
+}
+
+/** Resolves when both have; a sync includes what earlier ones wrote, so it is not done before them. */
+async function inOrder(before: Promise<void>, own: Promise<void>): Promise<void> {
+  await Promise.all([before, own]);
 }

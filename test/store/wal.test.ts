@@ -3,7 +3,7 @@ import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { openJournal } from "../../src/store/journal/journal.ts";
 import { openOnDisk } from "../kit/store/slow-disk.ts";
 
@@ -16,6 +16,7 @@ beforeEach(async () => {
   path = join(dir, "journal.sqlite");
 });
 afterEach(async () => {
+  vi.useRealTimers();
   for (const close of closing.splice(0)) await close();
   await rm(dir, { recursive: true });
 });
@@ -25,6 +26,9 @@ async function open() {
   closing.push(() => opened.close());
   return opened;
 }
+
+/** From here on, time passes only by `vi.advanceTimersByTime`. */
+const stopTime = () => vi.useFakeTimers({ toFake: ["performance", "setTimeout"] });
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -65,6 +69,7 @@ describe("a sync that takes long", () => {
 
   it("is followed by one sync for all that was written meanwhile", async () => {
     const { disk, set } = await open();
+    stopTime();
     const first = set("first");
     await turn();
     const others: Promise<void>[] = [];
@@ -78,6 +83,54 @@ describe("a sync that takes long", () => {
     expect(disk.syncs).toHaveLength(2);
     disk.syncs[1]?.resolve();
     await Promise.all(others);
+  });
+});
+
+describe("a sync that takes longer than 5 ms", () => {
+  /** Writes, until so many syncs run. */
+  async function startSyncs(count: number) {
+    const opened = await open();
+    stopTime();
+    const settled: string[] = [];
+    const writes: Promise<unknown>[] = [];
+    const { disk, set } = opened;
+    for (const key of ["a", "b", "c", "d"].slice(0, count)) {
+      writes.push(set(key).then(() => settled.push(key)));
+      await isSettled(writes.at(-1) ?? Promise.resolve());
+      vi.advanceTimersByTime(5);
+      expect(disk.syncs).toHaveLength(writes.length);
+    }
+    return { ...opened, settled, writes };
+  }
+
+  it("does not delay the sync of later writes, which are settled after the earlier ones all the same", async () => {
+    const { disk, settled, writes } = await startSyncs(2);
+    disk.syncs[1]?.resolve();
+    expect(await isSettled(Promise.race(writes))).toBe(false);
+    disk.syncs[0]?.resolve();
+    await Promise.all(writes);
+    expect(settled).toEqual(["a", "b"]);
+  });
+
+  it("fails the later writes too when it fails, whatever their own sync does", async () => {
+    const { disk, writes } = await startSyncs(2);
+    disk.syncs[1]?.resolve();
+    disk.syncs[0]?.reject(Object.assign(new Error("EIO"), { code: "EIO" }));
+    const ends = await Promise.allSettled(writes);
+    expect(ends.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  });
+
+  it("runs beside two others at most; the next one begins when one of them ends", async () => {
+    const { disk, set } = await startSyncs(3);
+    const last = set("d");
+    expect(await isSettled(last)).toBe(false);
+    vi.advanceTimersByTime(100);
+    expect(disk.syncs).toHaveLength(3);
+    disk.syncs[0]?.resolve();
+    expect(await isSettled(last)).toBe(false);
+    expect(disk.syncs).toHaveLength(4);
+    for (const sync of disk.syncs) sync.resolve();
+    await last;
   });
 });
 

@@ -5,7 +5,7 @@ import type { Clock } from "../../types/clock.ts";
 const MOST = 8;
 /** Turns that are begun in one iteration of the event loop. Each takes it for a millisecond or two, and others wait meanwhile. */
 const MOST_PER_ITERATION = 4;
-/** Milliseconds. A turn that waits for a slow disk, a download or a plugin needs no processor meanwhile. */
+/** Milliseconds. A turn that waits for a download or a plugin needs no processor meanwhile. */
 const LONGEST_MS = 40;
 
 /** Turns that are open, from their begin to their end, before no further one begins on a busy event loop. */
@@ -22,8 +22,10 @@ interface Waiting {
 
 /** What a turn tells of itself. Telling it twice changes nothing. */
 export interface Passage {
-  /** It has asked its model. */
-  asked(): void;
+  /** It has asked its model, or waits for a slow disk, and needs no processor for now. */
+  waits(): void;
+  /** To be called after `waits`, except when it has asked its model. Resolves when it may go on. */
+  resumes(): Promise<void>;
   ended(): void;
 }
 
@@ -36,6 +38,8 @@ export class StartGate {
   readonly #clock: Pick<Clock, "after">;
   readonly #load: Load;
   readonly #waiting: Waiting[] = [];
+  /** Turns that have waited. They come first. */
+  readonly #resuming: Waiting[] = [];
   #begun = 0;
   #open = 0;
   #begunInIteration = 0;
@@ -47,44 +51,62 @@ export class StartGate {
     this.#load = load;
   }
 
-  /** Resolves when the turn may begin. It counts as one that has asked its model after 40 ms in any case. */
+  /** Resolves when the turn may begin. It counts as one that waits after 40 ms in any case. */
   async enter(): Promise<Passage> {
-    await new Promise<void>((resolve) => {
-      this.#waiting.push({ since: performance.now(), begin: resolve });
-      this.#admit();
-    });
-    let isAsking = true;
+    await this.#admitted(this.#waiting);
+    let isBusy = true;
     let isOpen = true;
-    const asked = () => {
-      if (!isAsking) return;
-      isAsking = false;
+    const waits = () => {
+      if (!isBusy) return;
+      isBusy = false;
       cancel();
       this.#begun -= 1;
       this.#admit();
     };
-    const cancel = this.#clock.after(LONGEST_MS, asked);
+    let cancel = this.#clock.after(LONGEST_MS, waits);
+    const resumes = async () => {
+      if (isBusy || !isOpen) return;
+      await this.#admitted(this.#resuming);
+      isBusy = true;
+      cancel = this.#clock.after(LONGEST_MS, waits);
+    };
     const ended = () => {
       if (isOpen) this.#open -= 1;
       isOpen = false;
-      asked();
+      waits();
       this.#admit();
     };
-    return { asked, ended };
+    return { waits, resumes, ended };
+  }
+
+  #admitted(line: Waiting[]): Promise<void> {
+    return new Promise<void>((resolve) => {
+      line.push({ since: performance.now(), begin: resolve });
+      this.#admit();
+    });
   }
 
   #admit(): void {
     while (this.#begun < MOST && this.#begunInIteration < MOST_PER_ITERATION) {
-      const [next] = this.#waiting;
+      const next = this.#resuming.shift() ?? this.#nextNew();
       if (!next) return;
-      if (!this.#hasTime(next)) return this.#lookLater();
-      this.#waiting.shift();
       this.#begun += 1;
-      this.#open += 1;
       this.#begunInIteration += 1;
       if (!this.#isCounting) setImmediate(() => this.#beginIteration());
       this.#isCounting = true;
       next.begin();
     }
+  }
+
+  #nextNew(): Waiting | undefined {
+    const [next] = this.#waiting;
+    if (!next) return undefined;
+    if (!this.#hasTime(next)) {
+      this.#lookLater();
+      return undefined;
+    }
+    this.#open += 1;
+    return this.#waiting.shift();
   }
 
   #hasTime({ since }: Waiting): boolean {

@@ -7,6 +7,7 @@ import type { Session } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { ToolSendBarrier } from "../answer/tool-send-barrier.ts";
 import type { QueuedTurn } from "../ports.ts";
+import type { Passage } from "../queue/start-gate.ts";
 import type { TypingIndicator } from "../signals/typing.ts";
 import type { PreparedTurn } from "./prepared-turn.ts";
 
@@ -53,7 +54,8 @@ interface TurnParts {
 export class Turn {
   readonly key: SessionKey;
   readonly slot: TurnSlot;
-  readonly asked: () => void;
+  /** Lets other turns begin while this one waits for the disk or for its model. */
+  readonly passage: Passage;
   /** The first message that the turn was queued with, even if it has ended since. */
   readonly head: QueuedTurn["rows"][number] | undefined;
   /** Its messages. After the claim, only those that still need an answer. */
@@ -61,12 +63,11 @@ export class Turn {
   readonly #parts: Partial<TurnParts> = {};
   readonly #cleanups: (() => void)[] = [];
 
-  /** `asked` is called at the first model call: the next turn may begin then. */
-  constructor(key: SessionKey, queued: QueuedTurn, slot: TurnSlot, asked: () => void = () => undefined) {
+  constructor(key: SessionKey, queued: QueuedTurn, slot: TurnSlot, passage: Passage) {
     this.key = key;
     this.queued = queued;
     this.head = queued.rows[0];
-    this.asked = asked;
+    this.passage = passage;
     this.slot = slot;
   }
 

@@ -46,7 +46,7 @@ export class Turns implements TurnHandler {
   async run(key: SessionKey, queued: QueuedTurn, slot: TurnSlot): Promise<void> {
     const passage = await this.#gate.enter();
     try {
-      await runTurn(new Turn(key, queued, slot, passage.asked), this.#ports);
+      await runTurn(new Turn(key, queued, slot, passage), this.#ports);
     } finally {
       passage.ended();
     }

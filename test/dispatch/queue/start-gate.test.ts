@@ -29,7 +29,7 @@ it("eight turns begin at once, each further one when another has asked its model
   const begun: number[] = [];
   const leaves: (() => void)[] = [];
   const enter = async (turn: number) => {
-    leaves[turn] = (await gate.enter()).asked;
+    leaves[turn] = (await gate.enter()).waits;
     begun.push(turn);
   };
   const turns = Array.from({ length: 12 }, (_, turn) => enter(turn));
@@ -57,9 +57,9 @@ it("one iteration of the event loop begins four turns at most, also when each as
     }
   })();
   const turns = Array.from({ length: 10 }, async () => {
-    const { asked } = await gate.enter();
+    const { waits } = await gate.enter();
     begun.push(iteration);
-    asked();
+    waits();
   });
   await Promise.all([...turns, counted]);
   for (const each of new Set(begun)) expect(begun.filter((other) => other === each).length).toBeLessThanOrEqual(4);
@@ -76,7 +76,7 @@ it("a busy event loop begins no further turn while twelve are open, until one en
     at.push(performance.now() - begun);
     open.push(passage);
     // Its model takes its time.
-    passage.asked();
+    passage.waits();
   });
   await expect.poll(() => open.length, { interval: 1 }).toBeGreaterThanOrEqual(12);
   const ended = performance.now() - begun;
@@ -91,10 +91,41 @@ it("an event loop that has time begins turns however many are open", async () =>
   const gate = new StartGate({ after: () => () => undefined }, { isBusy: () => false });
   let begun = 0;
   const turns = Array.from({ length: 500 }, async () => {
-    const { asked } = await gate.enter();
+    const { waits } = await gate.enter();
     begun += 1;
-    asked();
+    waits();
   });
   await Promise.all(turns);
   expect(begun).toBe(500);
+});
+
+it("turns that have waited for the disk go on before others begin, four in one iteration of the event loop, once each", async () => {
+  const gate = new StartGate({ after: () => () => undefined }, { isBusy: () => false });
+  const disk = Promise.withResolvers<void>();
+  let iteration = 0;
+  const went: { turn: number; at: number }[] = [];
+  const turns = Array.from({ length: 10 }, async (_, turn) => {
+    const passage = await gate.enter();
+    passage.waits();
+    await disk.promise;
+    await passage.resumes();
+    went.push({ turn, at: iteration });
+    await passage.resumes();
+    passage.ended();
+  });
+  for (let turn = 0; turn < 5; turn += 1) await nextIteration();
+  disk.resolve();
+  // All ten ask to go on before the newcomer asks to begin.
+  const newcomer = (async () => {
+    for (let step = 0; step < 5; step += 1) await Promise.resolve();
+    await (await gate.enter()).resumes();
+    went.push({ turn: 10, at: iteration });
+  })();
+  while (went.length < 11) {
+    await nextIteration();
+    iteration += 1;
+  }
+  await Promise.all([...turns, newcomer]);
+  expect(went.map(({ turn }) => turn)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  for (const { at } of went) expect(went.filter((other) => other.at === at).length).toBeLessThanOrEqual(4);
 });

@@ -19,7 +19,8 @@ it("a turn says which stage is missing, and frees what it holds in the opposite 
     at: () => undefined,
     begin: () => undefined,
   };
-  const turn = new Turn(sessionKey("telegram:default:1"), { rows: [], pending: [] }, slot);
+  const passage = { waits: () => undefined, resumes: async () => undefined, ended: () => undefined };
+  const turn = new Turn(sessionKey("telegram:default:1"), { rows: [], pending: [] }, slot, passage);
   expect(() => turn.get("session")).toThrow("no stage has set the turn's session yet");
   const freed: string[] = [];
   turn.atEnd(() => freed.push("session"));

@@ -16,12 +16,26 @@ export async function reconcile(turn: Turn, ports: TurnPorts): Promise<StageEnd>
   const session = turn.get("session");
   const turnId = prepared.turn.entryId;
   // From here on the transcript changes. After a power cut it must not be ahead of the journal.
-  await turn.get("stored");
+  await untilStored(turn, ports);
   await prepared.kind.begin?.({ message: prepared.message, turnId }, session);
   await noteGuests(prepared, session, ports);
   await adoptUnansweredTurns(session, turnId, ports);
   await noteEarlierActs(prepared, session, ports);
   return "next";
+}
+
+/** Milliseconds after which a turn that waits for the disk lets others begin: it needs no processor meanwhile. */
+const SLOW_DISK_MS = 3;
+
+async function untilStored(turn: Turn, { clock }: Pick<TurnPorts, "clock">): Promise<void> {
+  const cancel = clock.after(SLOW_DISK_MS, turn.passage.waits);
+  try {
+    await turn.get("stored");
+  } finally {
+    cancel();
+  }
+  // One sync may end the wait of many turns.
+  await turn.passage.resumes();
 }
 
 /** The tools of a turn. Those during which the process ended twice are withheld. */

@@ -93,7 +93,7 @@ function announce(turn: Turn, run: Run, ports: TurnPorts): AbortSignal {
   };
   turn.slot.begin({ ...run, abort });
   ports.registry.add(run.stream, turn.get("prepared").message.options?.operator === true);
-  logRun(run.stream, ports.log, turn.asked);
+  logRun(run.stream, ports.log, turn.passage.waits);
   turn.get("typing").follow(run.stream);
   return stopped.signal;
 }

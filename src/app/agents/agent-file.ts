@@ -58,15 +58,22 @@ export function agentsIn(file: unknown): readonly string[] {
 }
 
 /**
- * Adds an agent to the file. The first one that is listed would become the default, so the agent that was there without an entry
- * gets one before it. Throws USAGE when there is an agent with this id, and as `writeConfigValues` does.
+ * Adds an agent to the file, and what else is to change with it in the same write. The first one that is listed would become the
+ * default, so the agent that was there without an entry gets one before it. Throws USAGE when there is an agent with this id, and as
+ * `writeConfigValues` does.
  */
-export async function addAgent(load: LoadOptions, id: string, entry: Readonly<Record<string, unknown>>): Promise<void> {
+export async function addAgent(
+  load: LoadOptions,
+  id: string,
+  entry: Readonly<Record<string, unknown>>,
+  alsoChange: (file: unknown) => readonly Edit[] = () => [],
+): Promise<void> {
   const { file, hash } = await readFileToEdit(load);
   const listed = listedIn(file);
   if (agentsIn(file).some((name) => isSame(name, id))) throw taken(id);
   const before = listed.length === 0 ? [newAgent(file, unlistedIn(file), { default: true }, 0)] : [];
-  await writeConfigValues(load, [...before, newAgent(file, id, entry, listed.length + before.length)], hash);
+  const made = newAgent(file, id, entry, listed.length + before.length);
+  await writeConfigValues(load, [...before, made, ...alsoChange(file)], hash);
 }
 
 /** Changes keys of an agent's entry, which is made when the file lists no agents. Throws NOT_FOUND, and as `writeConfigValues` does. */

@@ -3,7 +3,7 @@ import { defined } from "../../utils/defined.ts";
 import { writeConfigValues } from "../config/edit/write.ts";
 import type { LoadOptions } from "../config/load.ts";
 import { isRecord, valueAt } from "../config/problem.ts";
-import { agentsIn, bindingsIn, readFileToEdit, unknownAgent, type Edit } from "./agent-file.ts";
+import { addAgent, agentsIn, bindingsIn, readFileToEdit, unknownAgent, type Edit } from "./agent-file.ts";
 
 /** Which messages a binding is for, as the config writes it. */
 export interface BindingMatch {
@@ -59,6 +59,35 @@ export interface Bound {
 export async function bindAgent(load: LoadOptions, id: string, matches: readonly BindingMatch[]): Promise<Bound> {
   const { file, hash } = await readFileToEdit(load);
   if (!agentsIn(file).includes(id)) throw unknownAgent(id);
+  const { bound, edits } = planBindings(file, id, matches);
+  if (edits.length > 0) await writeConfigValues(load, edits, hash);
+  return bound;
+}
+
+/**
+ * Adds an agent together with its bindings in one write, so that no message of theirs goes to the default agent once it is there.
+ * Throws as `addAgent` does.
+ */
+export async function addBoundAgent(
+  load: LoadOptions,
+  id: string,
+  entry: Readonly<Record<string, unknown>>,
+  matches: readonly BindingMatch[],
+): Promise<Bound> {
+  let bound: Bound = { added: [], updated: [], skipped: [], conflicts: [] };
+  await addAgent(load, id, entry, (file) => {
+    const plan = planBindings(file, id, matches);
+    bound = plan.bound;
+    return plan.edits;
+  });
+  return bound;
+}
+
+function planBindings(
+  file: unknown,
+  id: string,
+  matches: readonly BindingMatch[],
+): { readonly bound: Bound; readonly edits: readonly Edit[] } {
   const rows = bindingsIn(file).map((row) => ({
     agentId: row["agentId"],
     name: nameOf(row["match"]),
@@ -82,8 +111,7 @@ export async function bindAgent(load: LoadOptions, id: string, matches: readonly
       bound.added.push(name);
     }
   }
-  if (edits.length > 0) await writeConfigValues(load, edits, hash);
-  return bound;
+  return { bound, edits };
 }
 
 /** Removes bindings of an agent, all of them without `matches`. Those of other agents stay. Throws as `bindAgent` does. */

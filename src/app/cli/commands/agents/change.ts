@@ -1,9 +1,8 @@
 import { seedWorkspace } from "../../../../prompt/bootstrap.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { defined } from "../../../../utils/defined.ts";
-import { addAgent } from "../../../agents/agent-file.ts";
 import { agentIdFrom, workspaceFor } from "../../../agents/agent-id.ts";
-import { bindAgent, matchFrom, type Bound } from "../../../agents/binding-file.ts";
+import { addBoundAgent, matchFrom } from "../../../agents/binding-file.ts";
 import { askLine, canAsk } from "../../ask.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { requireState } from "../../state.ts";
@@ -28,9 +27,9 @@ export async function agentsAdd(io: Io, given: string | undefined, flags: AddFla
   const workspace =
     flags.workspace === undefined ? workspaceFor(state.paths.stateDir, id) : placeFrom(flags.workspace, io);
   const agentDir = flags.agentDir === undefined ? undefined : placeFrom(flags.agentDir, io);
-  await addAgent(state.load, id, { name, workspace, ...defined({ agentDir, model: flags.model }) });
+  const entry = { name, workspace, ...defined({ agentDir, model: flags.model }) };
+  const bound = await addBoundAgent(state.load, id, entry, matches);
   await seedWorkspace(workspace);
-  const bound = matches.length === 0 ? NOTHING_BOUND : await bindAgent(state.load, id, matches);
   warnOfChannels(io, state, matches);
   if (flags.json === true)
     writeJson(io, { agentId: id, name, workspace, ...defined({ model: flags.model }), bindings: bound });
@@ -41,8 +40,6 @@ export async function agentsAdd(io: Io, given: string | undefined, flags: AddFla
   for (const { binding, agentId } of bound.conflicts) io.err(`${binding} stays with the agent ${agentId}.\n`);
   return bound.conflicts.length > 0 ? 1 : 0;
 }
-
-const NOTHING_BOUND: Bound = { added: [], updated: [], skipped: [], conflicts: [] };
 
 async function askName(io: Io, { nonInteractive }: AddFlags): Promise<string> {
   if (nonInteractive !== true && canAsk(io)) return (await askLine("Name of the agent: ")).trim();

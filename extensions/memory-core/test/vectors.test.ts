@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { DatabaseSync } from "node:sqlite";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { agentId } from "../../../src/types/ids.ts";
 import type { CallCost, ModelMeter, PlannedCall } from "../../../src/types/run/model-meter.ts";
 import type { MemorySearchSettings } from "../../../src/types/settings.ts";
@@ -27,6 +27,16 @@ function complete(dir: string, memorySearch: MemorySearchSettings, rebuild = fal
   const memory = new Memory(dir);
   return memory.sync(memory.placeOf({ id: agentId("main"), workspace: dir, memorySearch }), rebuild);
 }
+
+/** Again while parts have no vector: on a busy machine one search does not wait until all are made. */
+const searchByVectors = ({ search }: Awaited<ReturnType<typeof open>>) =>
+  vi.waitUntil(
+    async () => {
+      const found = await search("teeth");
+      return found.mode === "hybrid" ? found : undefined;
+    },
+    { timeout: 60_000 },
+  );
 
 test("a note that says the same in other words is found, once every part has a vector", async () => {
   const dir = withNotes();
@@ -104,7 +114,7 @@ test("vectors of another model are never used: words alone are compared until al
     index: { vectors: { model: "m", pendingParts: 0 } },
   });
   const again = await open(dir, { memorySearch: withVectors(url, { model: "another" }) });
-  expect(await again.search("teeth")).toMatchObject({ mode: "hybrid", index: { vectors: { model: "another" } } });
+  expect(await searchByVectors(again)).toMatchObject({ mode: "hybrid", index: { vectors: { model: "another" } } });
 });
 
 test("an endpoint that gives vectors of another size is refused until they are made again", async () => {
@@ -125,15 +135,15 @@ test("an endpoint that gives vectors of another size is refused until they are m
 
 test("every request for vectors is reserved before it and settled with its tokens", async () => {
   const dir = withNotes();
-  const { url } = await startEndpoint();
+  const { url, asked } = await startEndpoint();
   const calls: (PlannedCall & { cost?: CallCost })[] = [];
   const reserve: ModelMeter["reserve"] = async (call) => {
     const kept: (typeof calls)[number] = { ...call };
     calls.push(kept);
     return { kind: "allowed", settle: (cost) => (kept.cost = cost) };
   };
-  const { search } = await open(dir, { memorySearch: withVectors(url, { price: 0.5 }), reserve });
-  expect(await search("teeth")).toMatchObject({ mode: "hybrid" });
+  const opened = await open(dir, { memorySearch: withVectors(url, { price: 0.5 }), reserve });
+  expect(await searchByVectors(opened)).toMatchObject({ mode: "hybrid" });
   expect(calls.at(-1)).toMatchObject({
     cause: "plugin",
     plugin: "memory-core",
@@ -143,7 +153,8 @@ test("every request for vectors is reserved before it and settled with its token
     cost: { outcome: "answered", usage: { input: 1, cost: { total: 0.5 } } },
   });
   const tokens = calls.reduce((sum, { cost }) => sum + (cost?.usage.input ?? 0), 0);
-  expect(tokens).toBe(NOTES.length + 1);
+  expect(tokens).toBe(asked.flatMap(({ texts }) => texts).length);
+  expect(tokens).toBeGreaterThan(NOTES.length);
 });
 
 test("words alone are compared when a budget refuses the vectors, and nothing is sent", async () => {

@@ -147,8 +147,8 @@ export interface ServerOptions {
   readonly port: number;
   readonly access: AccessOptions;
   readonly version: string;
-  /** Methods of the other modules, in addition to the server's own. */
-  readonly methods: readonly Method[];
+  /** Loads the methods of the other modules, in addition to the server's own: no one needs them before the first socket. */
+  methods(): Promise<readonly Method[]>;
   /** Methods and routes of contributors, which come and go. */
   readonly added: AddedMethods & AddedRoutes;
   /** Names of the events that the port `events` brings; clients get the list. */

@@ -6,9 +6,9 @@ import { POLICY } from "./transport/frames.ts";
 import { watchEventLoop } from "./event-loop.ts";
 import { socketServices } from "./transport/hello.ts";
 import { Hub } from "./transport/hub.ts";
-import { serverMethods } from "./methods/table.ts";
 import type { Server, ServerOptions, ServerPorts } from "./options.ts";
 import { serveRoutes } from "./routes.ts";
+import type { MethodParts } from "./methods/parts.ts";
 import { Presence } from "./transport/presence.ts";
 import { findPortOwner } from "./port-owner.ts";
 import { watchEvents } from "./events/watch.ts";
@@ -35,12 +35,12 @@ export async function startServer(options: ServerOptions, ports: ServerPorts): P
   const presence = new Presence(options.version, clock.now());
   const stopping = new AbortController();
   const eventLoop = watchEventLoop(stopping.signal);
-  const { version, sessionsFile } = options;
-  const ownMethods = serverMethods(ports, { version, sessionsFile, hub, presence, eventLoop });
-  const calls = new Calls([...ownMethods, ...options.methods], options.added, log);
   serveRoutes(app, options, ports, gate);
-  const services = socketServices(options, ports, { calls, hub, presence, gate });
-  const sockets = acceptSockets(app.server, options, services);
+  const openServices = async () => {
+    const calls = await openCalls(options, ports, { hub, presence, eventLoop });
+    return socketServices(options, ports, { calls, hub, presence, gate });
+  };
+  const sockets = acceptSockets(app.server, options, { gate, log, openServices });
   await listen(app, options);
   watchEvents(ports, hub, stopping.signal);
   return {
@@ -57,6 +57,17 @@ export async function startServer(options: ServerOptions, ports: ServerPorts): P
       await closeAll(app, sockets, graceMs);
     },
   };
+}
+
+/** The methods are loaded with the first socket: a gateway whose page is closed does without them and their schemas. */
+async function openCalls(
+  options: ServerOptions,
+  ports: ServerPorts,
+  state: Pick<MethodParts, "hub" | "presence" | "eventLoop">,
+): Promise<Calls> {
+  const { version, sessionsFile } = options;
+  const [{ serverMethods }, others] = await Promise.all([import("./methods/table.ts"), options.methods()]);
+  return new Calls([...serverMethods(ports, { version, sessionsFile, ...state }), ...others], options.added, ports.log);
 }
 
 /** The compilers of schemas take 2 MB of memory, and no route has a schema: zod checks what comes in. */

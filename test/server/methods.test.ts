@@ -16,7 +16,7 @@ const KEY = "webchat:default:operator";
 beforeAll(async () => {
   gateway = await startTestServer({
     options: {
-      methods: [
+      methods: async () => [
         defineMethod({
           name: "test.slow",
           scope: "operator.write",

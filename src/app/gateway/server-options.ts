@@ -14,7 +14,6 @@ import { packageRoot } from "../package-root.ts";
 import { openHooks } from "./hooks/open-hooks.ts";
 import { catalogOf } from "./catalog.ts";
 import type { Parts, StartOptions } from "./parts.ts";
-import { gatewayMethods } from "./methods/methods.ts";
 import { reportsOf } from "./reports.ts";
 import { notifyPaired } from "./notify-paired.ts";
 
@@ -35,7 +34,7 @@ export async function serverOptions(parts: Parts, options: StartOptions): Promis
     port: options.port ?? gateway.port,
     access: accessOptions(gateway, token),
     version,
-    methods: gatewayMethods(parts),
+    methods: async () => (await import("./methods/methods.ts")).gatewayMethods(parts),
     added: live.contributions,
     eventNames: EVENT_NAMES,
     sessionsFile: join(live.paths.sessionsDir, "sessions.json"),

@@ -64,3 +64,10 @@ function typeOf(status: number): string {
 
 /** The run was aborted, or ended without an outcome. */
 export const stopped = (message: string): ApiError => ({ status: 503, message, type: "server_error", code: "aborted" });
+
+export const FAILED: ApiError = {
+  status: 500,
+  message: "The gateway failed; its log has the cause.",
+  type: "server_error",
+  code: "internal_error",
+};

@@ -5,9 +5,11 @@ import type { WebSocket, WebSocketServer } from "ws";
 import { background } from "../../utils/background.ts";
 import { POLICY } from "./frames.ts";
 import { refuseAddress, type Reach } from "./judge.ts";
+import type { Gate } from "./auth.ts";
+import type { Log } from "../../types/log.ts";
 import { isOriginAllowed } from "./origin.ts";
 import { countingName } from "./peer.ts";
-import { serveSocket, type SocketServices } from "./socket.ts";
+import type { serveSocket, SocketServices } from "./socket.ts";
 import { PendingPeers } from "./pending-peers.ts";
 
 const KEEP_ALIVE_MS = 60_000;
@@ -15,6 +17,19 @@ const KEEP_ALIVE_MS = 60_000;
 interface Refusal {
   readonly status: 400 | 403 | 503;
   readonly text: string;
+}
+
+/** What a socket needs from the start; the rest is loaded at the first upgrade. */
+interface Entrance {
+  readonly gate: Gate;
+  readonly log: Log;
+  openServices(): Promise<SocketServices>;
+}
+
+interface Opened {
+  readonly server: WebSocketServer;
+  readonly services: SocketServices;
+  readonly serve: typeof serveSocket;
 }
 
 export interface Sockets {
@@ -25,29 +40,31 @@ export interface Sockets {
 }
 
 /** Accepts WebSocket upgrades on any path of an HTTP server, until `stop` is called. */
-export function acceptSockets(http: HttpServer, options: Reach, services: SocketServices): Sockets {
-  let opening: Promise<WebSocketServer> | undefined;
-  let server: WebSocketServer | undefined;
+export function acceptSockets(http: HttpServer, options: Reach, entrance: Entrance): Sockets {
+  const { gate, log } = entrance;
+  let opening: Promise<Opened> | undefined;
+  let opened: Opened | undefined;
   const pending = new PendingPeers();
   let isStopped = false;
-  const open = async (): Promise<void> => {
-    opening ??= openServer();
-    server = await opening.catch((error: unknown) => {
+  const open = async (): Promise<Opened> => {
+    opening ??= openProtocol(entrance);
+    opened = await opening.catch((error: unknown) => {
       opening = undefined;
       throw error;
     });
+    return opened;
   };
   http.on("upgrade", (request: IncomingMessage, raw: Socket, head: Buffer) => {
-    const peer = services.gate.peers.of(request);
+    const peer = gate.peers.of(request);
     const refusal = isStopped ? STOPPED : judgeUpgrade(request, options);
     if (refusal !== undefined) {
       const { address } = peer;
-      services.log.warn("upgrade refused", { address, origin: request.headers.origin, why: refusal.text.trim() });
+      log.warn("upgrade refused", { address, origin: request.headers.origin, why: refusal.text.trim() });
       refuseUpgrade(raw, refusal);
       return;
     }
     const settled = pending.admit(countingName(peer), () => {
-      services.log.warn("a socket without a handshake was closed to make space for a new one", {
+      log.warn("a socket without a handshake was closed to make space for a new one", {
         address: peer.address,
       });
       raw.destroy();
@@ -55,21 +72,21 @@ export function acceptSockets(http: HttpServer, options: Reach, services: Socket
     // A client that lost its network does not close the connection; the kernel's probes find that out.
     raw.setKeepAlive(true, KEEP_ALIVE_MS);
     raw.once("close", settled);
-    const accept = (): void => {
+    const accept = ({ server, services, serve }: Opened): void => {
       raw.off("error", ignore);
       if (isStopped) return refuseUpgrade(raw, STOPPED);
-      server?.handleUpgrade(request, raw, head, (socket) => serveSocket(socket, { raw, peer, settled }, services));
+      server.handleUpgrade(request, raw, head, (socket) => serve(socket, { raw, peer, settled }, services));
     };
-    if (server) return accept();
+    if (opened) return accept(opened);
     // What the client sends meanwhile waits in the socket, and an error closes it.
     raw.on("error", ignore);
     background(
       "WebSocket",
       open().then(accept, (error: unknown) => refuseUnopened(raw, error)),
-      services.log,
+      log,
     );
   });
-  return { list: () => server?.clients ?? [], stop: () => (isStopped = true) };
+  return { list: () => opened?.server.clients ?? [], stop: () => (isStopped = true) };
 }
 
 const ignore = (): void => undefined;
@@ -77,6 +94,15 @@ const ignore = (): void => undefined;
 function refuseUnopened(raw: Duplex, error: unknown): never {
   raw.destroy();
   throw error;
+}
+
+async function openProtocol({ openServices }: Entrance): Promise<Opened> {
+  const [server, services, { serveSocket: serve }] = await Promise.all([
+    openServer(),
+    openServices(),
+    import("./socket.ts"),
+  ]);
+  return { server, services, serve };
 }
 
 /** The library is loaded at the first upgrade. It is a client too, and the TLS for that takes time and memory. */

@@ -92,7 +92,7 @@ export async function startTestServer(overrides: Overrides = {}): Promise<TestSe
       ...overrides.access,
     },
     version: "0.1.0-test",
-    methods: [],
+    methods: async () => [],
     added: { methods: [], httpRoutes: [] },
     eventNames: ["sessions.changed", "pairing.requested"],
     sessionsFile: "/state/sessions.json",

@@ -89,11 +89,13 @@ const isDaemon = args[0] === "gateway" && (args[1] === undefined || args[1] === 
  * What a daemon needs from the start of its process: the engine and the allocator read these only then. The engine's own choice
  * lets the heap grow to several times of what is in use before it collects; docs/performance.md has what each choice costs.
  * Most flags of V8, given at the start, would make Node compile its own modules anew at each start, 50 ms: V8 uses compiled code only
- * with the flags that it was compiled with. These two do not count there; the others are set when the gateway has started, in
+ * with the flags that it was compiled with. These do not count there; the others are set when the gateway has started, in
  * src/app/gateway/lifecycle/engine-settings.ts.
  */
 const DAEMON_FLAGS = [
   "--max-semi-space-size=8",
+  // From 1 MiB on, V8 would collect the young objects of the start several times.
+  "--min-semi-space-size=4",
   // Two cores that share the work of a short collection take more time for it than one.
   "--no-parallel-scavenge",
 ];

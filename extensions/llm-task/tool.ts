@@ -18,17 +18,19 @@ const MOST_INPUT = 200_000;
 /** Differences between an answer and its schema that are named. */
 const MOST_ISSUES = 5;
 
-const input = z.strictObject({
-  prompt: z.string().trim().min(1).max(50_000).describe("The task. The model sees nothing else of the conversation"),
-  input: z.unknown().optional().describe("Data for the task, any JSON"),
-  schema: z.record(z.string(), z.unknown()).optional().describe("JSON Schema that the answer must fit"),
-  provider: z.string().min(1).optional(),
-  model: z.string().min(1).optional().describe("provider/model"),
-  thinking: z.enum(THINK_LEVELS).optional(),
-  temperature: z.number().min(0).max(2).optional(),
-  maxTokens: z.int().min(1).max(100_000).optional(),
-  timeoutMs: z.int().min(1000).max(600_000).optional(),
-});
+const input = z.lazy(() =>
+  z.strictObject({
+    prompt: z.string().trim().min(1).max(50_000).describe("The task. The model sees nothing else of the conversation"),
+    input: z.unknown().optional().describe("Data for the task, any JSON"),
+    schema: z.record(z.string(), z.unknown()).optional().describe("JSON Schema that the answer must fit"),
+    provider: z.string().min(1).optional(),
+    model: z.string().min(1).optional().describe("provider/model"),
+    thinking: z.enum(THINK_LEVELS).optional(),
+    temperature: z.number().min(0).max(2).optional(),
+    maxTokens: z.int().min(1).max(100_000).optional(),
+    timeoutMs: z.int().min(1000).max(600_000).optional(),
+  }),
+);
 type Input = z.output<typeof input>;
 
 const SYSTEM =

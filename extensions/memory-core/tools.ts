@@ -18,21 +18,27 @@ const CURATED = "MEMORY.md";
 const USUAL_LINES = 200;
 const USUAL_RESULTS = 6;
 
-const searchInput = z.strictObject({
-  query: z.string().min(1).max(2000).describe("What you look for, in words that the note may have."),
-  maxResults: z.int().min(1).max(20).optional().describe("At most so many results; 6 when unset."),
-  corpus: z
-    .enum(["memory", "sessions", "all"])
-    .optional()
-    .describe("Only your notes, or only earlier conversations; both when unset, if conversations are searched at all."),
-  minScore: z.number().min(0).max(1).optional().describe("Leaves out results with a lower score."),
-});
+const searchInput = z.lazy(() =>
+  z.strictObject({
+    query: z.string().min(1).max(2000).describe("What you look for, in words that the note may have."),
+    maxResults: z.int().min(1).max(20).optional().describe("At most so many results; 6 when unset."),
+    corpus: z
+      .enum(["memory", "sessions", "all"])
+      .optional()
+      .describe(
+        "Only your notes, or only earlier conversations; both when unset, if conversations are searched at all.",
+      ),
+    minScore: z.number().min(0).max(1).optional().describe("Leaves out results with a lower score."),
+  }),
+);
 
-const getInput = z.strictObject({
-  path: z.string().min(1).describe("A path of memory_search, such as MEMORY.md or memory/….md."),
-  from: z.int().min(1).optional().describe("The first line, from 1."),
-  lines: z.int().min(1).max(2000).optional().describe("How many lines."),
-});
+const getInput = z.lazy(() =>
+  z.strictObject({
+    path: z.string().min(1).describe("A path of memory_search, such as MEMORY.md or memory/….md."),
+    from: z.int().min(1).optional().describe("The first line, from 1."),
+    lines: z.int().min(1).max(2000).optional().describe("How many lines."),
+  }),
+);
 
 export interface MemoryTools {
   memory_search(scene: ToolScene): Tool;

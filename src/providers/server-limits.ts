@@ -116,29 +116,35 @@ export function isNear(baseUrl: string): boolean {
 }
 
 const tokens = z.int().positive().optional().catch(undefined);
-const listed = z.looseObject({
-  data: z.array(
-    z.looseObject({
-      id: z.string(),
-      /** vLLM: https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html */
-      max_model_len: tokens,
-      context_length: tokens,
-      /** LM Studio: https://lmstudio.ai/docs/app/api/endpoints/rest */
-      loaded_context_length: tokens,
-      max_context_length: tokens,
-      /** llama.cpp */
-      meta: z.looseObject({ n_ctx: tokens }).nullish().catch(undefined),
-    }),
-  ),
-});
+const listed = z.lazy(() =>
+  z.looseObject({
+    data: z.array(
+      z.looseObject({
+        id: z.string(),
+        /** vLLM: https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html */
+        max_model_len: tokens,
+        context_length: tokens,
+        /** LM Studio: https://lmstudio.ai/docs/app/api/endpoints/rest */
+        loaded_context_length: tokens,
+        max_context_length: tokens,
+        /** llama.cpp */
+        meta: z.looseObject({ n_ctx: tokens }).nullish().catch(undefined),
+      }),
+    ),
+  }),
+);
 /** llama.cpp: https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md */
-const props = z.looseObject({ default_generation_settings: z.looseObject({ n_ctx: tokens }) });
+const props = z.lazy(() => z.looseObject({ default_generation_settings: z.looseObject({ n_ctx: tokens }) }));
 /** Ollama: https://github.com/ollama/ollama/blob/main/docs/api.md */
-const running = z.looseObject({ models: z.array(z.looseObject({ name: z.string(), context_length: tokens })) });
-const shown = z.looseObject({
-  parameters: z.string().optional().catch(undefined),
-  model_info: z.record(z.string(), z.unknown()).optional().catch(undefined),
-});
+const running = z.lazy(() =>
+  z.looseObject({ models: z.array(z.looseObject({ name: z.string(), context_length: tokens })) }),
+);
+const shown = z.lazy(() =>
+  z.looseObject({
+    parameters: z.string().optional().catch(undefined),
+    model_info: z.record(z.string(), z.unknown()).optional().catch(undefined),
+  }),
+);
 
 /** Tokens of the window that a server loaded a model with; undefined when it does not answer in time. Never rejects. */
 async function readWindow({ baseUrl, id, apiKey }: ServerAddress, timeoutMs: number): Promise<number | undefined> {

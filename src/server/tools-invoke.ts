@@ -23,18 +23,20 @@ const PATH = "/tools/invoke";
 type Ports = Pick<ServerPorts, "callTool" | "resolveSessionKey" | "catalog" | "clock" | "log">;
 
 // A program of the field may send further fields. `idempotencyKey` is refused: a client that sends it relies on it.
-const invocation = z
-  .looseObject({
-    tool: z.string().min(1).max(128).optional(),
-    name: z.string().min(1).max(128).optional(),
-    action: z.string().max(128).nullish(),
-    args: z.record(z.string(), z.unknown()).nullish(),
-    sessionKey: z.string().min(1).max(512).nullish(),
-    agentId: z.string().min(1).max(128).nullish(),
-    dryRun: z.boolean().nullish(),
-    idempotencyKey: z.never({ error: "is not supported; a repeated request calls the tool again" }).optional(),
-  })
-  .refine(({ tool, name }) => tool !== undefined || name !== undefined, { path: ["tool"], message: "is missing" });
+const invocation = z.lazy(() =>
+  z
+    .looseObject({
+      tool: z.string().min(1).max(128).optional(),
+      name: z.string().min(1).max(128).optional(),
+      action: z.string().max(128).nullish(),
+      args: z.record(z.string(), z.unknown()).nullish(),
+      sessionKey: z.string().min(1).max(512).nullish(),
+      agentId: z.string().min(1).max(128).nullish(),
+      dryRun: z.boolean().nullish(),
+      idempotencyKey: z.never({ error: "is not supported; a repeated request calls the tool again" }).optional(),
+    })
+    .refine(({ tool, name }) => tool !== undefined || name !== undefined, { path: ["tool"], message: "is missing" }),
+);
 
 interface ApiError {
   readonly status: number;

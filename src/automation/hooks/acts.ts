@@ -52,33 +52,37 @@ const MOST_TEXT_CHARS = 400_000;
 const name = z.string().trim().min(1).max(200);
 const text = z.string().trim().min(1).max(MOST_TEXT_CHARS);
 
-const wakeBody = z.looseObject({
-  text,
-  mode: z.enum(["now", "next-heartbeat"]).default("now"),
-  agentId: name.optional(),
-  sessionKey: name.optional(),
-});
-
-const agentBody = z
-  .looseObject({
-    message: text,
-    name: name.default("Hook"),
+const wakeBody = z.lazy(() =>
+  z.looseObject({
+    text,
+    mode: z.enum(["now", "next-heartbeat"]).default("now"),
     agentId: name.optional(),
     sessionKey: name.optional(),
-    sessionMode: z.enum(["isolated", "persistent"]).optional(),
-    deliver: z.boolean().default(true),
-    channel: name.optional(),
-    to: name.optional(),
-    accountId: name.optional(),
-    model: name.optional(),
-    thinking: z.enum(THINK_LEVELS).optional(),
-    timeoutSeconds: z.number().min(1).max(86_400).optional(),
-    waitForCompletion: z.boolean().default(false),
-  })
-  .refine(({ channel, to }) => (channel === undefined) === (to === undefined), {
-    message: "give channel and to, or neither",
-  })
-  .refine(({ channel }) => channel !== "last", { path: ["channel"], message: "name a channel, not last" });
+  }),
+);
+
+const agentBody = z.lazy(() =>
+  z
+    .looseObject({
+      message: text,
+      name: name.default("Hook"),
+      agentId: name.optional(),
+      sessionKey: name.optional(),
+      sessionMode: z.enum(["isolated", "persistent"]).optional(),
+      deliver: z.boolean().default(true),
+      channel: name.optional(),
+      to: name.optional(),
+      accountId: name.optional(),
+      model: name.optional(),
+      thinking: z.enum(THINK_LEVELS).optional(),
+      timeoutSeconds: z.number().min(1).max(86_400).optional(),
+      waitForCompletion: z.boolean().default(false),
+    })
+    .refine(({ channel, to }) => (channel === undefined) === (to === undefined), {
+      message: "give channel and to, or neither",
+    })
+    .refine(({ channel }) => channel !== "last", { path: ["channel"], message: "name a channel, not last" }),
+);
 
 export function readWake(body: unknown): WakeAct | HookRefusal {
   const read = wakeBody.safeParse(body);

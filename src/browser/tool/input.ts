@@ -46,35 +46,37 @@ const text = z.string().optional();
 const ref = text.describe("Ref of an element in the last snapshot, such as e12");
 
 /** One deed on a page. */
-const deed = z.object({
-  kind: z.enum(KINDS).optional().describe("What act does"),
-  ref,
-  text: text.describe("Text to type, or that a wait is for"),
-  submit: z.boolean().optional().describe("Presses Enter after typing"),
-  slowly: z.boolean().optional().describe("Types key by key"),
-  delayMs: z.int().min(0).max(5000).optional().describe("Milliseconds between key or button down and up"),
-  key: text.describe("Key to press, such as Enter or Control+a"),
-  button: z.enum(["left", "right", "middle"]).optional(),
-  modifiers: z.array(z.enum(["Alt", "Control", "ControlOrMeta", "Meta", "Shift"])).optional(),
-  doubleClick: z.boolean().optional(),
-  x: z.number().optional(),
-  y: z.number().optional(),
-  startRef: text,
-  endRef: text,
-  values: z.array(z.string()).max(50).optional().describe("Options to select"),
-  fields: z
-    .array(z.object({ ref: z.string(), value: z.union([z.string(), z.boolean(), z.number()]) }))
-    .max(50)
-    .optional()
-    .describe("Fields to fill"),
-  width: z.int().min(100).max(4000).optional(),
-  height: z.int().min(100).max(4000).optional(),
-  timeMs: z.int().min(0).max(30_000).optional().describe("Milliseconds to wait"),
-  textGone: text.describe("Waits until this text is gone"),
-  url: text.describe("Waits for this address; * stands for anything"),
-  loadState: z.enum(["load", "domcontentloaded", "networkidle"]).optional(),
-  fn: text.describe("JavaScript for evaluate: an expression or a function"),
-});
+const deed = z.lazy(() =>
+  z.object({
+    kind: z.enum(KINDS).optional().describe("What act does"),
+    ref,
+    text: text.describe("Text to type, or that a wait is for"),
+    submit: z.boolean().optional().describe("Presses Enter after typing"),
+    slowly: z.boolean().optional().describe("Types key by key"),
+    delayMs: z.int().min(0).max(5000).optional().describe("Milliseconds between key or button down and up"),
+    key: text.describe("Key to press, such as Enter or Control+a"),
+    button: z.enum(["left", "right", "middle"]).optional(),
+    modifiers: z.array(z.enum(["Alt", "Control", "ControlOrMeta", "Meta", "Shift"])).optional(),
+    doubleClick: z.boolean().optional(),
+    x: z.number().optional(),
+    y: z.number().optional(),
+    startRef: text,
+    endRef: text,
+    values: z.array(z.string()).max(50).optional().describe("Options to select"),
+    fields: z
+      .array(z.object({ ref: z.string(), value: z.union([z.string(), z.boolean(), z.number()]) }))
+      .max(50)
+      .optional()
+      .describe("Fields to fill"),
+    width: z.int().min(100).max(4000).optional(),
+    height: z.int().min(100).max(4000).optional(),
+    timeMs: z.int().min(0).max(30_000).optional().describe("Milliseconds to wait"),
+    textGone: text.describe("Waits until this text is gone"),
+    url: text.describe("Waits for this address; * stands for anything"),
+    loadState: z.enum(["load", "domcontentloaded", "networkidle"]).optional(),
+    fn: text.describe("JavaScript for evaluate: an expression or a function"),
+  }),
+);
 export type Deed = z.output<typeof deed>;
 
 /** The longest that a call may ask for; a call itself ends a little later. */
@@ -95,35 +97,37 @@ const look = {
   maxChars: z.int().min(500).max(15_000).optional(),
 };
 
-export const browserInput = z.object({
-  action: z.enum(ACTIONS).describe("open and navigate need targetUrl; act needs kind"),
-  profile: text.describe("Profile, with its own logins"),
-  targetUrl: text,
-  targetId: text.describe("Tab, such as t1; the current one when left out"),
-  timeoutMs: z.int().min(100).max(MOST_MS).optional(),
-  ...deed.shape,
-  actions: z.array(deed).max(20).optional().describe("Deeds of a batch"),
-  ...look,
-  fullPage: z.boolean().optional(),
-  element: text.describe("CSS selector of what a screenshot shows"),
-  type: z.enum(["png", "jpeg"]).optional(),
-  paths: z.array(z.string()).max(10).optional().describe("Files of the workspace to upload into ref"),
-  accept: z.boolean().optional().describe("Answer to the page's next dialog"),
-  promptText: text,
-  colorScheme: z.enum(["light", "dark", "no-preference"]).optional().describe("Of emulate, as the next three"),
-  locale: text,
-  timezone: text,
-  offline: z.boolean().optional(),
-  // Not shown: older prompts use them. The refs of a snapshot are of both sorts.
-  refs: z.enum(["role", "aria"]).optional(),
-  target: z.enum(["host", "sandbox", "node"]).optional(),
-  node: text,
-});
+export const browserInput = z.lazy(() =>
+  z.object({
+    action: z.enum(ACTIONS).describe("open and navigate need targetUrl; act needs kind"),
+    profile: text.describe("Profile, with its own logins"),
+    targetUrl: text,
+    targetId: text.describe("Tab, such as t1; the current one when left out"),
+    timeoutMs: z.int().min(100).max(MOST_MS).optional(),
+    ...deed.unwrap().shape,
+    actions: z.array(deed).max(20).optional().describe("Deeds of a batch"),
+    ...look,
+    fullPage: z.boolean().optional(),
+    element: text.describe("CSS selector of what a screenshot shows"),
+    type: z.enum(["png", "jpeg"]).optional(),
+    paths: z.array(z.string()).max(10).optional().describe("Files of the workspace to upload into ref"),
+    accept: z.boolean().optional().describe("Answer to the page's next dialog"),
+    promptText: text,
+    colorScheme: z.enum(["light", "dark", "no-preference"]).optional().describe("Of emulate, as the next three"),
+    locale: text,
+    timezone: text,
+    offline: z.boolean().optional(),
+    // Not shown: older prompts use them. The refs of a snapshot are of both sorts.
+    refs: z.enum(["role", "aria"]).optional(),
+    target: z.enum(["host", "sandbox", "node"]).optional(),
+    node: text,
+  }),
+);
 export type BrowserInput = z.output<typeof browserInput>;
 export type Action = BrowserInput["action"];
 
 /** What a model is shown of the input. */
-export const shownInput = browserInput.omit({ refs: true, target: true, node: true });
+export const shownInput = z.lazy(() => browserInput.unwrap().omit({ refs: true, target: true, node: true }));
 
 /** Older prompts put the fields of act into `request`. */
 export function flattened(args: unknown): unknown {

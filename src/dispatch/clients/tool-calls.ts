@@ -21,6 +21,7 @@ import { whyNobody } from "../approvals/reach.ts";
 import type { Dispatch } from "../dispatch.ts";
 import type { DispatchPorts } from "../ports.ts";
 import { ONE_SHOT } from "../turn-kinds/table.ts";
+import { argumentsFor } from "./tool-arguments.ts";
 
 /** Calls one tool for a client. Rejects when the gateway itself fails. */
 export type CallTool = (request: ToolCallRequest) => Promise<ToolCallOutcome>;
@@ -102,13 +103,6 @@ async function callOf(request: ToolCallRequest, calling: Calling): Promise<ToolC
   const result = await watched(checked.run, { tool, args, log, calling });
   noteCall(guard, tool, args, result);
   return { kind: "done", result };
-}
-
-/** `action` of the request is the argument of that name, of a tool that has one. */
-function argumentsFor({ input, jsonSchema }: Tool, { action, args }: ToolCallRequest): Record<string, unknown> {
-  const properties = jsonSchema?.["properties"] ?? ("shape" in input ? input.shape : undefined);
-  const hasAction = typeof properties === "object" && properties !== null && "action" in properties;
-  return action === undefined || !hasAction || "action" in args ? { ...args } : { ...args, action };
 }
 
 function factsOf({ sessionKey, agentId }: ToolCallRequest, { sessions }: DispatchPorts): RunFacts {

@@ -9,19 +9,23 @@ const MOST_PAGES = 20;
 const MOST_NAME = 128;
 const MOST_DESCRIPTION = 1024;
 
-const listedTool = z.object({
-  name: z.string().min(1).max(MOST_NAME),
-  description: z.string(),
-  schema: z.record(z.string(), z.unknown()),
-});
+const listedTool = z.lazy(() =>
+  z.object({
+    name: z.string().min(1).max(MOST_NAME),
+    description: z.string(),
+    schema: z.record(z.string(), z.unknown()),
+  }),
+);
 
 /** A server's offer, as far as the gateway uses it. */
-export const listing = z.object({
-  tools: z.array(listedTool).max(MOST_TOOLS),
-  hasResources: z.boolean(),
-  /** Tools that were left out, because there are too many or they have no usable name. */
-  leftOut: z.int(),
-});
+export const listing = z.lazy(() =>
+  z.object({
+    tools: z.array(listedTool).max(MOST_TOOLS),
+    hasResources: z.boolean(),
+    /** Tools that were left out, because there are too many or they have no usable name. */
+    leftOut: z.int(),
+  }),
+);
 
 export type Listing = z.output<typeof listing>;
 

@@ -46,13 +46,15 @@ const MOST_CHARS = 1024;
 
 const texts = z.union([z.array(z.string()), z.string().transform((text) => [text])]).default([]);
 
-const own = z.object({
-  events: texts,
-  export: z.string().min(1).default("default"),
-  hookKey: z.string().min(1).optional(),
-  emoji: z.string().max(16).optional(),
-  homepage: z.string().max(MOST_CHARS).optional(),
-});
+const own = z.lazy(() =>
+  z.object({
+    events: texts,
+    export: z.string().min(1).default("default"),
+    hookKey: z.string().min(1).optional(),
+    emoji: z.string().max(16).optional(),
+    homepage: z.string().max(MOST_CHARS).optional(),
+  }),
+);
 
 /** The hook of a folder; undefined when it has no `HOOK.md`. Runs none of its code. Never rejects. */
 export async function readHook(folder: string): Promise<HookFile | BadHook | undefined> {

@@ -16,35 +16,37 @@ const text = z.string().max(10_000);
 const texts = z.array(text).max(1000).optional().catch(undefined);
 const schemaObject = z.custom<Readonly<Record<string, unknown>>>((value) => isFields(value), "an object");
 
-const manifestShape = z.looseObject({
-  id: z.string().regex(ID, "letters, digits, `.`, `_` and `-`, at most 100, a letter or digit first"),
-  name: text.optional(),
-  description: text.optional(),
-  version: text.optional(),
-  kind: z
-    .union([text, z.array(text)])
-    .optional()
-    .catch(undefined),
-  configSchema: schemaObject,
-  contracts: z.looseObject({ tools: texts }).optional().catch(undefined),
-  skills: texts,
-  hooks: texts,
-  channels: texts,
-  channelConfigs: z
-    .record(z.string(), z.looseObject({ schema: schemaObject.optional() }))
-    .optional()
-    .catch(undefined),
-  providers: texts,
-  commandAliases: z
-    .array(z.looseObject({ name: text, cliCommand: text.optional() }))
-    .optional()
-    .catch(undefined),
-  cliCommands: z
-    .array(z.union([text, z.looseObject({ name: text })]))
-    .optional()
-    .catch(undefined),
-  legacyPluginIds: texts,
-});
+const manifestShape = z.lazy(() =>
+  z.looseObject({
+    id: z.string().regex(ID, "letters, digits, `.`, `_` and `-`, at most 100, a letter or digit first"),
+    name: text.optional(),
+    description: text.optional(),
+    version: text.optional(),
+    kind: z
+      .union([text, z.array(text)])
+      .optional()
+      .catch(undefined),
+    configSchema: schemaObject,
+    contracts: z.looseObject({ tools: texts }).optional().catch(undefined),
+    skills: texts,
+    hooks: texts,
+    channels: texts,
+    channelConfigs: z
+      .record(z.string(), z.looseObject({ schema: schemaObject.optional() }))
+      .optional()
+      .catch(undefined),
+    providers: texts,
+    commandAliases: z
+      .array(z.looseObject({ name: text, cliCommand: text.optional() }))
+      .optional()
+      .catch(undefined),
+    cliCommands: z
+      .array(z.union([text, z.looseObject({ name: text })]))
+      .optional()
+      .catch(undefined),
+    legacyPluginIds: texts,
+  }),
+);
 
 export type Parsed<T> =
   | { readonly kind: "ok"; readonly value: T }

@@ -9,28 +9,30 @@ const texts = z.array(text).max(100).optional().catch(undefined);
 const optionalText = text.optional().catch(undefined);
 const table = z.record(z.string(), z.unknown()).optional().catch(undefined);
 
-const packageShape = z.looseObject({
-  name: optionalText,
-  version: optionalText,
-  description: optionalText,
-  author: z
-    .union([text, z.looseObject({ name: text }).transform(({ name }) => name)])
-    .optional()
-    .catch(undefined),
-  license: optionalText,
-  main: optionalText,
-  dependencies: table,
-  scripts: table,
-  openclaw: z
-    .looseObject({
-      extensions: texts,
-      runtimeExtensions: texts,
-      compat: z.looseObject({ pluginApi: optionalText }).optional().catch(undefined),
-      install: z.looseObject({ minHostVersion: optionalText }).optional().catch(undefined),
-    })
-    .optional()
-    .catch(undefined),
-});
+const packageShape = z.lazy(() =>
+  z.looseObject({
+    name: optionalText,
+    version: optionalText,
+    description: optionalText,
+    author: z
+      .union([text, z.looseObject({ name: text }).transform(({ name }) => name)])
+      .optional()
+      .catch(undefined),
+    license: optionalText,
+    main: optionalText,
+    dependencies: table,
+    scripts: table,
+    openclaw: z
+      .looseObject({
+        extensions: texts,
+        runtimeExtensions: texts,
+        compat: z.looseObject({ pluginApi: optionalText }).optional().catch(undefined),
+        install: z.looseObject({ minHostVersion: optionalText }).optional().catch(undefined),
+      })
+      .optional()
+      .catch(undefined),
+  }),
+);
 
 /** npm runs these when it installs a package of the registry. */
 const INSTALL_SCRIPTS = ["preinstall", "install", "postinstall", "prepare"];

@@ -5,13 +5,15 @@ import type { SkillConditions } from "./skill-conditions.ts";
 const names = z.union([z.array(z.coerce.string()), z.string().transform((name) => [name])]).default([]);
 const flag = z.union([z.boolean(), z.string().transform((text) => text === "true")]).default(false);
 
-const ownMetadata = z.object({
-  skillKey: z.string().optional(),
-  primaryEnv: z.string().optional(),
-  always: flag,
-  os: names,
-  requires: z.object({ bins: names, anyBins: names, env: names, config: names }).prefault({}),
-});
+const ownMetadata = z.lazy(() =>
+  z.object({
+    skillKey: z.string().optional(),
+    primaryEnv: z.string().optional(),
+    always: flag,
+    os: names,
+    requires: z.object({ bins: names, anyBins: names, env: names, config: names }).prefault({}),
+  }),
+);
 
 /** The present name of the project and the earlier ones under which skills in the field have their conditions. */
 const OWN_KEYS = ["openclaw", "clawdbot", "clawdis"];

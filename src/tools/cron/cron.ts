@@ -12,19 +12,26 @@ type Action = (typeof ACTIONS)[number];
 
 const fields = z.record(z.string(), z.unknown());
 
-const input = z.object({
-  action: z.enum(ACTIONS),
-  id: z.string().max(200).optional().describe("The job; for get, update, remove, run and runs"),
-  jobId: z.string().max(200).optional().describe("As id"),
-  job: fields.optional().describe("For add, see above"),
-  patch: fields.optional().describe("For update: the fields that change; null removes one"),
-  text: z.string().max(4000).optional().describe("For wake"),
-  mode: z.enum(["now", "next-heartbeat"]).optional().describe("For wake"),
-  runMode: z.enum(["due", "force"]).optional().describe("For run; force when left out"),
-  includeDisabled: z.boolean().optional(),
-  in: z.string().max(20).optional().describe("For next_check: how long after this run, as 30m"),
-  contextMessages: z.int().min(0).max(10).optional().describe("For add: last messages of this chat that join the text"),
-});
+const input = z.lazy(() =>
+  z.object({
+    action: z.enum(ACTIONS),
+    id: z.string().max(200).optional().describe("The job; for get, update, remove, run and runs"),
+    jobId: z.string().max(200).optional().describe("As id"),
+    job: fields.optional().describe("For add, see above"),
+    patch: fields.optional().describe("For update: the fields that change; null removes one"),
+    text: z.string().max(4000).optional().describe("For wake"),
+    mode: z.enum(["now", "next-heartbeat"]).optional().describe("For wake"),
+    runMode: z.enum(["due", "force"]).optional().describe("For run; force when left out"),
+    includeDisabled: z.boolean().optional(),
+    in: z.string().max(20).optional().describe("For next_check: how long after this run, as 30m"),
+    contextMessages: z
+      .int()
+      .min(0)
+      .max(10)
+      .optional()
+      .describe("For add: last messages of this chat that join the text"),
+  }),
+);
 type Input = z.output<typeof input>;
 
 const DESCRIPTION = `Scheduled jobs: reminders and tasks that run at a time or again and again, also after a restart.
@@ -66,18 +73,18 @@ const BEGIN = { use: "prompt-files", what: "begins a scheduled job, which has an
 /** What of it a text from outside must not cause. */
 const RISKS: Readonly<Partial<Record<Action, Risk>>> = { add: SET_UP, update: SET_UP, run: BEGIN };
 
-/** Names of parameters; whatever else a model writes beside them belongs to the job. */
-const OWN = new Set(Object.keys(input.shape));
+/** Whether it is a parameter; whatever else a model writes beside them belongs to the job. */
+const isOwn = (key: string): boolean => Object.hasOwn(input.unwrap().shape, key);
 
 /** Models that know other versions write the fields of a job beside the action. */
 function withJob(args: unknown): unknown {
   if (!isFields(args) || args["action"] !== "add") return args;
   const entries = Object.entries(args);
   const isReminder = args["job"] === undefined && args["text"] !== undefined;
-  const beside = entries.filter(([key]) => !OWN.has(key) || (isReminder && key === "text"));
+  const beside = entries.filter(([key]) => !isOwn(key) || (isReminder && key === "text"));
   if (beside.length === 0) return args;
   const job = isFields(args["job"]) ? args["job"] : {};
-  const rest = entries.filter(([key]) => OWN.has(key) && !(isReminder && key === "text"));
+  const rest = entries.filter(([key]) => isOwn(key) && !(isReminder && key === "text"));
   return { ...Object.fromEntries(rest), job: { ...Object.fromEntries(beside), ...job } };
 }
 

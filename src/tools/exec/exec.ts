@@ -13,22 +13,24 @@ import { follow, type Following, type Started } from "./follow.ts";
 import { permit, refusalText, type ExecOptions } from "./permission.ts";
 import { narrowed } from "./rules/policy.ts";
 
-const input = z.object({
-  command: z.string().min(1).describe("Shell command"),
-  workdir: z.string().optional().describe("Directory to run in; the workspace when left out"),
-  cwd: z.string().optional().describe("The same as workdir"),
-  env: z.record(z.string(), z.string()).optional().describe("Additional environment variables"),
-  timeout: z.number().min(0).optional().describe("Seconds after which it is ended; 0 for never, with background"),
-  timeoutSeconds: z.number().min(0).optional().describe("The same as timeout"),
-  elevated: z
-    .boolean()
-    .optional()
-    .describe("Outside the sandbox, where there is one; a person is asked unless the user chose otherwise"),
-  pty: z.boolean().optional().describe("Run in a terminal, for programs that need one"),
-  host: z.enum(CALL_HOSTS).optional().describe("sandbox: in a sandbox, or not at all"),
-  security: z.enum(EXEC_SECURITY).optional().describe("As strict as the config, or stricter"),
-  ask: z.enum(EXEC_ASK).optional().describe("The same"),
-});
+const input = z.lazy(() =>
+  z.object({
+    command: z.string().min(1).describe("Shell command"),
+    workdir: z.string().optional().describe("Directory to run in; the workspace when left out"),
+    cwd: z.string().optional().describe("The same as workdir"),
+    env: z.record(z.string(), z.string()).optional().describe("Additional environment variables"),
+    timeout: z.number().min(0).optional().describe("Seconds after which it is ended; 0 for never, with background"),
+    timeoutSeconds: z.number().min(0).optional().describe("The same as timeout"),
+    elevated: z
+      .boolean()
+      .optional()
+      .describe("Outside the sandbox, where there is one; a person is asked unless the user chose otherwise"),
+    pty: z.boolean().optional().describe("Run in a terminal, for programs that need one"),
+    host: z.enum(CALL_HOSTS).optional().describe("sandbox: in a sandbox, or not at all"),
+    security: z.enum(EXEC_SECURITY).optional().describe("As strict as the config, or stricter"),
+    ask: z.enum(EXEC_ASK).optional().describe("The same"),
+  }),
+);
 
 const inBackground = {
   background: z.boolean().optional().describe("Return at once; follow it with process"),
@@ -36,7 +38,7 @@ const inBackground = {
 };
 
 /** Made once, so that its JSON Schema is too. */
-const followedInput = input.extend(inBackground);
+const followedInput = z.lazy(() => input.unwrap().extend(inBackground));
 
 type Input = z.output<typeof input> & {
   readonly background?: boolean | undefined;

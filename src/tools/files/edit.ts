@@ -12,21 +12,25 @@ import { mustHold, readToChange } from "./stored.ts";
 /** Most edits of one call. */
 const MOST_EDITS = 500;
 
-const replacement = z.object({
-  oldText: z.string().min(1).describe("Exact text that occurs once in the file"),
-  newText: z.string().describe("Text that replaces it"),
-});
+const replacement = z.lazy(() =>
+  z.object({
+    oldText: z.string().min(1).describe("Exact text that occurs once in the file"),
+    newText: z.string().describe("Text that replaces it"),
+  }),
+);
 
-const input = z.object({
-  path: z.string().min(1).describe("File to change; relative paths start at the workspace"),
-  edits: z
-    .array(replacement)
-    .max(MOST_EDITS)
-    .optional()
-    .describe("Replacements, each matched against the file as it is now"),
-  oldText: z.string().optional().describe("For a single replacement, instead of edits"),
-  newText: z.string().optional(),
-});
+const input = z.lazy(() =>
+  z.object({
+    path: z.string().min(1).describe("File to change; relative paths start at the workspace"),
+    edits: z
+      .array(replacement)
+      .max(MOST_EDITS)
+      .optional()
+      .describe("Replacements, each matched against the file as it is now"),
+    oldText: z.string().optional().describe("For a single replacement, instead of edits"),
+    newText: z.string().optional(),
+  }),
+);
 
 function wantedEdits(wanted: z.output<typeof input>): readonly Replacement[] {
   const single = wanted.oldText === undefined ? [] : [{ oldText: wanted.oldText, newText: wanted.newText ?? "" }];

@@ -6,11 +6,13 @@ import { LATE, PARTIAL } from "./search-notes.ts";
 
 const MAX_FILES = 1000;
 
-const input = z.object({
-  pattern: z.string().min(1).describe("Glob for file names or paths, such as *.md or src/**/*.ts"),
-  path: z.string().default(".").describe("Directory; the workspace when left out"),
-  limit: z.int().min(1).max(10_000).default(MAX_FILES).describe("Most files"),
-});
+const input = z.lazy(() =>
+  z.object({
+    pattern: z.string().min(1).describe("Glob for file names or paths, such as *.md or src/**/*.ts"),
+    path: z.string().default(".").describe("Directory; the workspace when left out"),
+    limit: z.int().min(1).max(10_000).default(MAX_FILES).describe("Most files"),
+  }),
+);
 type Wanted = z.output<typeof input>;
 
 async function find(

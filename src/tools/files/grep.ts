@@ -10,15 +10,17 @@ const MAX_MATCHES = 2000;
 const MAX_COLUMNS = 500;
 const MORE = "[There is more; narrow the search.]";
 
-const input = z.object({
-  pattern: z.string().min(1).describe("Regular expression (Rust syntax), or plain text with literal"),
-  path: z.string().default(".").describe("File or directory; the workspace when left out"),
-  glob: z.string().min(1).optional().describe("Only files that match, such as *.ts; paths start at path"),
-  ignoreCase: z.boolean().optional(),
-  literal: z.boolean().optional().describe("Take the pattern as plain text"),
-  context: z.int().min(0).max(20).optional().describe("Lines to show around each match"),
-  limit: z.int().min(1).max(MAX_MATCHES).default(MATCHES).describe("Most matches"),
-});
+const input = z.lazy(() =>
+  z.object({
+    pattern: z.string().min(1).describe("Regular expression (Rust syntax), or plain text with literal"),
+    path: z.string().default(".").describe("File or directory; the workspace when left out"),
+    glob: z.string().min(1).optional().describe("Only files that match, such as *.ts; paths start at path"),
+    ignoreCase: z.boolean().optional(),
+    literal: z.boolean().optional().describe("Take the pattern as plain text"),
+    context: z.int().min(0).max(20).optional().describe("Lines to show around each match"),
+    limit: z.int().min(1).max(MAX_MATCHES).default(MATCHES).describe("Most matches"),
+  }),
+);
 type Wanted = z.output<typeof input>;
 
 /** Collects the lines that were found, within the limits. */

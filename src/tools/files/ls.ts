@@ -9,11 +9,13 @@ const ENTRIES = 500;
 /** Entries that are examined: a directory may hold more than memory does. */
 const MAX_READ = 20_000;
 
-const input = z.object({
-  path: z.string().default(".").describe("Directory; the workspace when left out"),
-  limit: z.int().min(1).max(5000).default(ENTRIES).describe("Most entries"),
-  after: z.string().optional().describe("Continues after this name"),
-});
+const input = z.lazy(() =>
+  z.object({
+    path: z.string().default(".").describe("Directory; the workspace when left out"),
+    limit: z.int().min(1).max(5000).default(ENTRIES).describe("Most entries"),
+    after: z.string().optional().describe("Continues after this name"),
+  }),
+);
 type Wanted = z.output<typeof input>;
 
 const SUFFIX: Readonly<Record<FolderEntry["kind"], string>> = { directory: "/", link: "@", file: "", other: "" };

@@ -21,13 +21,15 @@ const NOTE_CHARS = 512;
 /** Bytes of a file whose lines are counted. */
 const MOST_COUNTED = 10 * 1024 * 1024;
 
-const input = z.object({
-  path: z.string().min(1).describe("File to read; relative paths start at the workspace"),
-  offset: z.int().min(1).optional().describe("First line, counted from 1"),
-  limit: z.int().min(1).optional().describe("Most lines to read"),
-  cursor: z.int().min(0).optional().describe("Where to continue in a line that is too long"),
-  optional: z.boolean().optional().describe("A missing file is no error"),
-});
+const input = z.lazy(() =>
+  z.object({
+    path: z.string().min(1).describe("File to read; relative paths start at the workspace"),
+    offset: z.int().min(1).optional().describe("First line, counted from 1"),
+    limit: z.int().min(1).optional().describe("Most lines to read"),
+    cursor: z.int().min(0).optional().describe("Where to continue in a line that is too long"),
+    optional: z.boolean().optional().describe("A missing file is no error"),
+  }),
+);
 
 // The first bytes of the image formats that models accept; a file name's ending proves nothing.
 const IMAGES: readonly { mimeType: string; matches: (head: Buffer) => boolean }[] = [

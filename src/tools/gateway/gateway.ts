@@ -10,17 +10,19 @@ import { refusedEdit } from "./writable.ts";
 const GATEWAY_TOOL = "gateway";
 const ACTIONS = ["config.get", "config.schema.lookup", "config.patch", "config.apply", "restart"] as const;
 
-const input = z.object({
-  action: z.enum(ACTIONS),
-  path: z.string().max(500).optional().describe("Key such as agents.defaults.model; for config.get and lookup"),
-  raw: z.string().max(500_000).optional().describe("JSON: a merge patch, or for apply the whole config"),
-  baseHash: z.string().optional().describe("From config.get; patch and apply need it"),
-  note: z.string().max(1000).optional().describe("restart: what you are told afterwards"),
-  // Not shown: older prompts use them.
-  continuationMessage: z.string().max(1000).optional(),
-  delayMs: z.int().min(0).max(60_000).optional(),
-});
-const shown = input.omit({ continuationMessage: true, delayMs: true });
+const input = z.lazy(() =>
+  z.object({
+    action: z.enum(ACTIONS),
+    path: z.string().max(500).optional().describe("Key such as agents.defaults.model; for config.get and lookup"),
+    raw: z.string().max(500_000).optional().describe("JSON: a merge patch, or for apply the whole config"),
+    baseHash: z.string().optional().describe("From config.get; patch and apply need it"),
+    note: z.string().max(1000).optional().describe("restart: what you are told afterwards"),
+    // Not shown: older prompts use them.
+    continuationMessage: z.string().max(1000).optional(),
+    delayMs: z.int().min(0).max(60_000).optional(),
+  }),
+);
+const shown = z.lazy(() => input.unwrap().omit({ continuationMessage: true, delayMs: true }));
 type Input = z.output<typeof input>;
 
 /** Reads the config, changes some of its keys, and restarts the gateway. Only runs with an owner's rights have it. */

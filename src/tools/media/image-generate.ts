@@ -27,33 +27,35 @@ const MOST_IMAGES = 16;
 const MOST_MB = 20;
 const MOST_MS = 900_000;
 
-const input = z.object({
-  action: z
-    .enum(["generate", "status", "list"])
-    .default("generate")
-    .describe("status: drawings in the background; list: the models"),
-  prompt: z.string().trim().min(1).max(32_000).optional().describe("What the image shows, or what to change"),
-  image: z.string().min(1).optional().describe("Path, file:, data: or web address of an image to change"),
-  images: z.array(z.string().min(1)).max(MOST_IMAGES).optional().describe("Several"),
-  model: z.string().min(1).optional().describe("provider/model"),
-  filename: z.string().min(1).max(200).optional(),
-  size: z
-    .string()
-    .regex(/^\d{2,5}x\d{2,5}$/)
-    .optional()
-    .describe("Such as 1024x1536"),
-  aspectRatio: z
-    .string()
-    .regex(/^\d{1,2}(?:\.\d)?:\d{1,2}(?:\.\d)?$/)
-    .optional()
-    .describe("Such as 16:9"),
-  resolution: z.enum(RESOLUTIONS).optional(),
-  quality: z.enum(QUALITIES).optional(),
-  outputFormat: z.enum(IMAGE_FORMATS).optional(),
-  background: z.enum(BACKGROUNDS).optional(),
-  count: z.int().min(1).max(4).default(1),
-  timeoutMs: z.int().min(1000).max(MOST_MS).optional(),
-});
+const input = z.lazy(() =>
+  z.object({
+    action: z
+      .enum(["generate", "status", "list"])
+      .default("generate")
+      .describe("status: drawings in the background; list: the models"),
+    prompt: z.string().trim().min(1).max(32_000).optional().describe("What the image shows, or what to change"),
+    image: z.string().min(1).optional().describe("Path, file:, data: or web address of an image to change"),
+    images: z.array(z.string().min(1)).max(MOST_IMAGES).optional().describe("Several"),
+    model: z.string().min(1).optional().describe("provider/model"),
+    filename: z.string().min(1).max(200).optional(),
+    size: z
+      .string()
+      .regex(/^\d{2,5}x\d{2,5}$/)
+      .optional()
+      .describe("Such as 1024x1536"),
+    aspectRatio: z
+      .string()
+      .regex(/^\d{1,2}(?:\.\d)?:\d{1,2}(?:\.\d)?$/)
+      .optional()
+      .describe("Such as 16:9"),
+    resolution: z.enum(RESOLUTIONS).optional(),
+    quality: z.enum(QUALITIES).optional(),
+    outputFormat: z.enum(IMAGE_FORMATS).optional(),
+    background: z.enum(BACKGROUNDS).optional(),
+    count: z.int().min(1).max(4).default(1),
+    timeoutMs: z.int().min(1000).max(MOST_MS).optional(),
+  }),
+);
 type Input = z.output<typeof input>;
 
 export interface DrawPorts extends SourcePorts {

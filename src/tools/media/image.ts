@@ -12,13 +12,15 @@ const MOST_IMAGES = 20;
 const MOST_MB = 50;
 const DEFAULT_MB = 10;
 
-const input = z.object({
-  image: z.string().min(1).optional().describe("Path, file:, data: or web address of one image"),
-  images: z.array(z.string().min(1)).max(MOST_IMAGES).optional().describe("Several images"),
-  prompt: z.string().min(1).max(20_000).default("Describe what the image shows.").describe("What to find out"),
-  model: z.string().min(1).optional().describe("provider/model, if not the configured one"),
-  maxBytesMb: z.number().positive().max(MOST_MB).default(DEFAULT_MB).describe("Most megabytes of one image"),
-});
+const input = z.lazy(() =>
+  z.object({
+    image: z.string().min(1).optional().describe("Path, file:, data: or web address of one image"),
+    images: z.array(z.string().min(1)).max(MOST_IMAGES).optional().describe("Several images"),
+    prompt: z.string().min(1).max(20_000).default("Describe what the image shows.").describe("What to find out"),
+    model: z.string().min(1).optional().describe("provider/model, if not the configured one"),
+    maxBytesMb: z.number().positive().max(MOST_MB).default(DEFAULT_MB).describe("Most megabytes of one image"),
+  }),
+);
 type Input = z.output<typeof input>;
 
 const SYSTEM =

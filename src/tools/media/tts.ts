@@ -7,11 +7,13 @@ import { errorText } from "../../utils/text/error-text.ts";
 const TTS_TOOL = "tts";
 
 const MOST_MS = 600_000;
-const input = z.object({
-  text: z.string().trim().min(1).max(20_000).describe("What is said, as plain text"),
-  channel: z.string().optional().describe("Not needed: the format suits every channel"),
-  timeoutMs: z.int().min(1000).max(MOST_MS).optional(),
-});
+const input = z.lazy(() =>
+  z.object({
+    text: z.string().trim().min(1).max(20_000).describe("What is said, as plain text"),
+    channel: z.string().optional().describe("Not needed: the format suits every channel"),
+    timeoutMs: z.int().min(1000).max(MOST_MS).optional(),
+  }),
+);
 
 /** Turns texts into voice messages. */
 export const ttsContribution = (speaker: Speaker): ToolContribution => ({

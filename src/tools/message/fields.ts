@@ -45,61 +45,65 @@ const about = (text: string) => id.optional().describe(text);
 const MOST_CONTENT = 20_000_000;
 
 /** A file, by any of the names that it has in the field. */
-const attachment = z.object({
-  media: file,
-  path: file,
-  filePath: file,
-  url: file,
-  buffer: z.string().max(MOST_CONTENT).optional(),
-  filename: z.string().max(200).optional(),
-  name: z.string().max(200).optional(),
-});
+const attachment = z.lazy(() =>
+  z.object({
+    media: file,
+    path: file,
+    filePath: file,
+    url: file,
+    buffer: z.string().max(MOST_CONTENT).optional(),
+    filename: z.string().max(200).optional(),
+    name: z.string().max(200).optional(),
+  }),
+);
 
 const IN_PARTS = "A message in parts; each platform shows them as it can";
 
 /** Models omit unused fields, or send them empty. */
-const fields = {
-  to: about("Chat, such as telegram:123, user:U1 or channel:C1; the chat of this conversation when left out"),
-  target: about("Another name of to"),
-  channel: z.string().optional().describe("Platform, when it is another one and to does not name it"),
-  accountId: z.string().optional().describe("Account of ours on that platform"),
-  threadId: about("Thread or topic of the chat"),
-  message: z.string().optional().describe("Text in Markdown: what to send, or the new text of an edit"),
-  media: z
-    .union([z.string(), z.array(z.string()).max(10)])
-    .optional()
-    .describe("File of the workspace, or web address"),
-  path: file.describe("Another name of media"),
-  filePath: file.describe("Another name of media"),
-  filename: z.string().max(200).optional(),
-  asVoice: z.boolean().optional().describe("Sends audio as a voice note"),
-  forceDocument: z.boolean().optional().describe("Sends pictures unchanged"),
-  silent: z.boolean().optional().describe("Without a sound"),
-  replyTo: about("Id of the message that is answered"),
-  messageId: about("The message meant; a reaction goes to the current one by itself"),
-  emoji: z.string().optional().describe("Reaction"),
-  remove: z.boolean().optional().describe("Takes the reaction away"),
-  buttons: buttonList.describe("Buttons below the message"),
-  presentation: presentationField.describe(IN_PARTS),
-  pollQuestion: z.string().optional(),
-  pollOption: z.array(z.string()).max(12).optional().describe("2 to 12 answers"),
-  pollMulti: z.boolean().optional().describe("Several answers may be chosen"),
-  pollDurationHours: z.number().positive().optional(),
-  limit: z.int().min(1).max(100).optional().describe("How many messages; 20 when left out"),
-  before: about("Reads messages before this id"),
-  after: about("Reads messages after this id"),
-  around: about("Reads messages around this id"),
-  query: z.string().max(500).optional().describe("Words to search for"),
-  name: z.string().optional().describe("Name of the thread"),
-  userId: about("Whom the question is about"),
-  stickerId: about("Id of the sticker"),
-  // Not shown: older prompts use them.
-  dryRun: z.boolean().optional(),
-  buffer: z.string().max(MOST_CONTENT).optional(),
-  mimeType: z.string().max(100).optional(),
-  attachments: z.array(attachment).max(10).optional(),
-};
-type Field = keyof typeof fields;
+const fields = z.lazy(() =>
+  z.object({
+    to: about("Chat, such as telegram:123, user:U1 or channel:C1; the chat of this conversation when left out"),
+    target: about("Another name of to"),
+    channel: z.string().optional().describe("Platform, when it is another one and to does not name it"),
+    accountId: z.string().optional().describe("Account of ours on that platform"),
+    threadId: about("Thread or topic of the chat"),
+    message: z.string().optional().describe("Text in Markdown: what to send, or the new text of an edit"),
+    media: z
+      .union([z.string(), z.array(z.string()).max(10)])
+      .optional()
+      .describe("File of the workspace, or web address"),
+    path: file.describe("Another name of media"),
+    filePath: file.describe("Another name of media"),
+    filename: z.string().max(200).optional(),
+    asVoice: z.boolean().optional().describe("Sends audio as a voice note"),
+    forceDocument: z.boolean().optional().describe("Sends pictures unchanged"),
+    silent: z.boolean().optional().describe("Without a sound"),
+    replyTo: about("Id of the message that is answered"),
+    messageId: about("The message meant; a reaction goes to the current one by itself"),
+    emoji: z.string().optional().describe("Reaction"),
+    remove: z.boolean().optional().describe("Takes the reaction away"),
+    buttons: buttonList.describe("Buttons below the message"),
+    presentation: presentationField.describe(IN_PARTS),
+    pollQuestion: z.string().optional(),
+    pollOption: z.array(z.string()).max(12).optional().describe("2 to 12 answers"),
+    pollMulti: z.boolean().optional().describe("Several answers may be chosen"),
+    pollDurationHours: z.number().positive().optional(),
+    limit: z.int().min(1).max(100).optional().describe("How many messages; 20 when left out"),
+    before: about("Reads messages before this id"),
+    after: about("Reads messages after this id"),
+    around: about("Reads messages around this id"),
+    query: z.string().max(500).optional().describe("Words to search for"),
+    name: z.string().optional().describe("Name of the thread"),
+    userId: about("Whom the question is about"),
+    stickerId: about("Id of the sticker"),
+    // Not shown: older prompts use them.
+    dryRun: z.boolean().optional(),
+    buffer: z.string().max(MOST_CONTENT).optional(),
+    mimeType: z.string().max(100).optional(),
+    attachments: z.array(attachment).max(10).optional(),
+  }),
+);
+type Field = keyof z.output<typeof fields>;
 
 const PLACE: readonly Field[] = ["to", "target", "channel", "accountId", "threadId"];
 
@@ -138,7 +142,7 @@ const USES: Readonly<Record<Action, readonly Field[]>> = {
 };
 
 const makeInput = (actions: readonly Action[]) =>
-  z.object({ action: z.enum(actions).default("send").describe("What to do"), ...fields });
+  z.object({ action: z.enum(actions).default("send").describe("What to do"), ...fields.unwrap().shape });
 export type Input = z.output<ReturnType<typeof makeInput>>;
 
 const inputs = new Map<string, ReturnType<typeof schemasFor>>();

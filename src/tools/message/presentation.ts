@@ -5,47 +5,53 @@ import { type buttonList, canHave } from "./buttons.ts";
 const TONES = ["info", "success", "warning", "danger", "neutral"] as const;
 const TYPES = ["text", "context", "divider", "buttons", "select", "table", "chart"] as const;
 
-const choice = z.object({
-  label: z.string(),
-  value: z.string().optional(),
-  url: z.string().optional(),
-});
+const choice = z.lazy(() =>
+  z.object({
+    label: z.string(),
+    value: z.string().optional(),
+    url: z.string().optional(),
+  }),
+);
 
 const cell = z.union([z.string(), z.number()]);
 
-const block = z.object({
-  type: z.enum(TYPES),
-  text: z.string().optional(),
-  buttons: z.array(choice).max(25).optional(),
-  options: z.array(choice).max(25).optional(),
-  placeholder: z.string().optional(),
-  columns: z.array(z.string()).max(10).optional(),
-  rows: z.array(z.array(cell).max(10)).max(50).optional(),
-});
+const block = z.lazy(() =>
+  z.object({
+    type: z.enum(TYPES),
+    text: z.string().optional(),
+    buttons: z.array(choice).max(25).optional(),
+    options: z.array(choice).max(25).optional(),
+    placeholder: z.string().optional(),
+    columns: z.array(z.string()).max(10).optional(),
+    rows: z.array(z.array(cell).max(10)).max(50).optional(),
+  }),
+);
 type Block = z.output<typeof block>;
 type Choice = z.output<typeof choice>;
 
 /** A message in parts, which each platform shows as well as it can. It takes what other gateways take, too. */
-export const presentationField = z
-  .object({ title: z.string().optional(), tone: z.enum(TONES).optional(), blocks: z.array(block).max(30) })
-  .optional();
+export const presentationField = z.lazy(() =>
+  z.object({ title: z.string().optional(), tone: z.enum(TONES).optional(), blocks: z.array(block).max(30) }).optional(),
+);
 
 /** The same as a model is shown it: the parts that it needs, in few tokens. */
-export const shownPresentation = z
-  .object({
-    title: z.string().optional(),
-    tone: z.enum(TONES).optional(),
-    blocks: z.array(
-      z.object({
-        type: z.enum(TYPES),
-        text: z.string().optional(),
-        options: z.array(z.object({ label: z.string(), value: z.string().optional() })).optional(),
-        columns: z.array(z.string()).optional(),
-        rows: z.array(z.array(z.unknown())).optional().describe("Of a chart: label and number"),
-      }),
-    ),
-  })
-  .optional();
+export const shownPresentation = z.lazy(() =>
+  z
+    .object({
+      title: z.string().optional(),
+      tone: z.enum(TONES).optional(),
+      blocks: z.array(
+        z.object({
+          type: z.enum(TYPES),
+          text: z.string().optional(),
+          options: z.array(z.object({ label: z.string(), value: z.string().optional() })).optional(),
+          columns: z.array(z.string()).optional(),
+          rows: z.array(z.array(z.unknown())).optional().describe("Of a chart: label and number"),
+        }),
+      ),
+    })
+    .optional(),
+);
 
 type Buttons = NonNullable<z.output<typeof buttonList>>;
 

@@ -16,20 +16,22 @@ const MOST_WAIT_MS = 30_000;
 
 const ACTIONS = ["list", "poll", "log", "write", "send-keys", "submit", "paste", "kill", "clear", "remove"] as const;
 
-const input = z.object({
-  action: z.enum(ACTIONS),
-  sessionId: z.string().optional().describe("From exec or list; needed for all but list"),
-  data: z.string().optional().describe("write: text for its input"),
-  eof: z.boolean().optional().describe("write: end its input"),
-  keys: z.array(z.string()).optional().describe("send-keys: such as Enter, C-c, Up, F1"),
-  hex: z.array(z.string()).optional().describe("send-keys: bytes as hex"),
-  literal: z.string().optional().describe("send-keys: text"),
-  text: z.string().optional().describe("paste, submit: text"),
-  bracketed: z.boolean().optional().describe("paste: mark it as pasted; default true"),
-  offset: z.int().min(0).optional().describe("log: first line, from 0"),
-  limit: z.int().min(1).optional().describe("log: lines; default 200"),
-  timeout: z.number().min(0).optional().describe("poll: milliseconds to wait for news, at most 30000"),
-});
+const input = z.lazy(() =>
+  z.object({
+    action: z.enum(ACTIONS),
+    sessionId: z.string().optional().describe("From exec or list; needed for all but list"),
+    data: z.string().optional().describe("write: text for its input"),
+    eof: z.boolean().optional().describe("write: end its input"),
+    keys: z.array(z.string()).optional().describe("send-keys: such as Enter, C-c, Up, F1"),
+    hex: z.array(z.string()).optional().describe("send-keys: bytes as hex"),
+    literal: z.string().optional().describe("send-keys: text"),
+    text: z.string().optional().describe("paste, submit: text"),
+    bracketed: z.boolean().optional().describe("paste: mark it as pasted; default true"),
+    offset: z.int().min(0).optional().describe("log: first line, from 0"),
+    limit: z.int().min(1).optional().describe("log: lines; default 200"),
+    timeout: z.number().min(0).optional().describe("poll: milliseconds to wait for news, at most 30000"),
+  }),
+);
 
 type Input = z.output<typeof input>;
 

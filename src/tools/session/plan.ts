@@ -12,11 +12,13 @@ const MOST_BYTES = 8192;
 
 const steps = z.array(z.object({ step: z.string().trim().min(1), status: z.enum(PLAN_STATUSES) }));
 
-const input = z.object({
-  explanation: z.string().optional(),
-  plan: steps.max(MOST_STEPS).optional().describe("All steps; at most one in_progress"),
-  markdown: z.string().optional().describe("Instead of plan: lines `- [ ] step`, `- [x] done`, `- [~] in progress`"),
-});
+const input = z.lazy(() =>
+  z.object({
+    explanation: z.string().optional(),
+    plan: steps.max(MOST_STEPS).optional().describe("All steps; at most one in_progress"),
+    markdown: z.string().optional().describe("Instead of plan: lines `- [ ] step`, `- [x] done`, `- [~] in progress`"),
+  }),
+);
 type Input = z.output<typeof input>;
 
 /** Replaces the plan of the run's conversation. `keep` may reject, for example when the disk is full. */
@@ -64,7 +66,7 @@ function stepIn(line: string): readonly PlanStep[] {
   return [{ step: step.trim(), status: mark.toLowerCase() === "x" ? "completed" : "in_progress" }];
 }
 
-const kept = z.object({ explanation: z.string().optional(), steps: steps.max(MOST_STEPS) });
+const kept = z.lazy(() => z.object({ explanation: z.string().optional(), steps: steps.max(MOST_STEPS) }));
 
 /** The plan in the result of a call; undefined for other tools, and for a call that failed. */
 export function planIn(tool: string, result: unknown): Plan | undefined {

@@ -6,12 +6,14 @@ import { askerOf } from "./asker.ts";
 
 export const SEARCH_TOOL = "sessions_search";
 
-const input = z.object({
-  query: z.string().trim().min(1).max(4096).describe("Words in any order"),
-  limit: z.int().min(1).max(25).default(10),
-  agentId: z.string().trim().min(1).optional(),
-  sessionKeys: z.array(z.string().trim().min(1)).min(1).max(200).optional().describe("Only these; all when left out"),
-});
+const input = z.lazy(() =>
+  z.object({
+    query: z.string().trim().min(1).max(4096).describe("Words in any order"),
+    limit: z.int().min(1).max(25).default(10),
+    agentId: z.string().trim().min(1).optional(),
+    sessionKeys: z.array(z.string().trim().min(1)).min(1).max(200).optional().describe("Only these; all when left out"),
+  }),
+);
 
 /** Finds what was said in sessions that the run may see. */
 export function searchTool(talk: SessionTalk, scene: ToolScene): Tool {

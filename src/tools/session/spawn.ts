@@ -9,38 +9,42 @@ export const SPAWN_TOOL = "sessions_spawn";
 
 const MOST_FILES = 50;
 
-const file = z.object({
-  name: z.string(),
-  content: z.string(),
-  encoding: z.enum(["utf8", "base64"]).optional(),
-  mimeType: z.string().optional(),
-});
+const file = z.lazy(() =>
+  z.object({
+    name: z.string(),
+    content: z.string(),
+    encoding: z.enum(["utf8", "base64"]).optional(),
+    mimeType: z.string().optional(),
+  }),
+);
 
-const input = z.object({
-  task: z.string().trim().min(1).describe("All that it needs to know: it sees nothing of this conversation"),
-  taskName: z
-    .string()
-    .regex(/^(?!(?:last|all)$)[a-z][a-z0-9_-]{0,63}$/)
-    .optional()
-    .describe("Your name for it, such as price_check"),
-  label: z.string().trim().min(1).max(512).optional(),
-  agentId: z.string().optional().describe("See agents_list; you when left out"),
-  runtime: z.enum(["subagent", "acp"]).optional(),
-  model: z.string().optional(),
-  thinking: z.string().optional(),
-  cwd: z.string().optional(),
-  runTimeoutSeconds: z.number().min(0).optional(),
-  timeoutSeconds: z.number().min(0).optional().describe("As runTimeoutSeconds"),
-  thread: z.boolean().optional(),
-  mode: z.enum(["run", "session"]).optional(),
-  cleanup: z.enum(["keep", "delete"]).optional(),
-  sandbox: z.enum(["inherit", "require"]).optional(),
-  context: z.enum(["isolated", "fork"]).optional().describe("fork: it begins with a copy of this conversation"),
-  lightContext: z.boolean().optional(),
-  expectsCompletionMessage: z.boolean().optional(),
-  attachments: z.array(file).max(MOST_FILES).optional(),
-  attachAs: z.object({ mountPath: z.string().optional() }).optional(),
-});
+const input = z.lazy(() =>
+  z.object({
+    task: z.string().trim().min(1).describe("All that it needs to know: it sees nothing of this conversation"),
+    taskName: z
+      .string()
+      .regex(/^(?!(?:last|all)$)[a-z][a-z0-9_-]{0,63}$/)
+      .optional()
+      .describe("Your name for it, such as price_check"),
+    label: z.string().trim().min(1).max(512).optional(),
+    agentId: z.string().optional().describe("See agents_list; you when left out"),
+    runtime: z.enum(["subagent", "acp"]).optional(),
+    model: z.string().optional(),
+    thinking: z.string().optional(),
+    cwd: z.string().optional(),
+    runTimeoutSeconds: z.number().min(0).optional(),
+    timeoutSeconds: z.number().min(0).optional().describe("As runTimeoutSeconds"),
+    thread: z.boolean().optional(),
+    mode: z.enum(["run", "session"]).optional(),
+    cleanup: z.enum(["keep", "delete"]).optional(),
+    sandbox: z.enum(["inherit", "require"]).optional(),
+    context: z.enum(["isolated", "fork"]).optional().describe("fork: it begins with a copy of this conversation"),
+    lightContext: z.boolean().optional(),
+    expectsCompletionMessage: z.boolean().optional(),
+    attachments: z.array(file).max(MOST_FILES).optional(),
+    attachAs: z.object({ mountPath: z.string().optional() }).optional(),
+  }),
+);
 type Input = z.output<typeof input>;
 
 const DESCRIPTION =

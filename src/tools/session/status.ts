@@ -7,10 +7,12 @@ import { defineTool, errorResult, textResult } from "../define.ts";
 
 export const STATUS_TOOL = "session_status";
 
-const input = z.object({
-  sessionKey: z.string().trim().min(1).optional().describe("Default: this session"),
-  model: z.string().trim().min(1).optional().describe("Model from the next turn on; default resets it"),
-});
+const input = z.lazy(() =>
+  z.object({
+    sessionKey: z.string().trim().min(1).optional().describe("Default: this session"),
+    model: z.string().trim().min(1).optional().describe("Model from the next turn on; default resets it"),
+  }),
+);
 type Input = z.output<typeof input>;
 
 /** Whoever has no owner's rights sees its own session alone, and cannot change the model. */

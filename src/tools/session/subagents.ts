@@ -9,14 +9,16 @@ export const SUBAGENTS_TOOL = "subagents";
 const RECENT_MINUTES = 30;
 const MOST_WAIT_SECONDS = 60;
 
-const input = z.object({
-  action: z.enum(["list", "kill", "cancel", "steer", "wait"]).default("list"),
-  target: z.string().optional().describe("Number of the list, label, id, or all"),
-  taskIds: z.array(z.string()).max(50).optional().describe("As target, for wait and cancel"),
-  message: z.string().optional().describe("For steer: ends what it does, and begins again with this message"),
-  recentMinutes: z.number().min(1).max(1440).optional(),
-  timeoutSeconds: z.number().min(0).max(MOST_WAIT_SECONDS).optional().describe("For wait"),
-});
+const input = z.lazy(() =>
+  z.object({
+    action: z.enum(["list", "kill", "cancel", "steer", "wait"]).default("list"),
+    target: z.string().optional().describe("Number of the list, label, id, or all"),
+    taskIds: z.array(z.string()).max(50).optional().describe("As target, for wait and cancel"),
+    message: z.string().optional().describe("For steer: ends what it does, and begins again with this message"),
+    recentMinutes: z.number().min(1).max(1440).optional(),
+    timeoutSeconds: z.number().min(0).max(MOST_WAIT_SECONDS).optional().describe("For wait"),
+  }),
+);
 type Input = z.output<typeof input>;
 
 /** Shows, ends and corrects the subagents below the run's session. */

@@ -16,16 +16,18 @@ const MOST_HISTORY_CHARS = 80 * 1024;
 const MOST_LINE_CHARS = 4000;
 const MOST_SECONDS = 600;
 
-const listInput = z.object({
-  kinds: z.array(z.enum(["main", "group", "cron", "hook", "node", "other"])).optional(),
-  limit: z.int().min(1).max(MOST_LISTED).default(100),
-  activeMinutes: z.number().min(1).optional(),
-  messageLimit: z.int().min(0).max(MOST_LINES).default(0).describe("Last messages of each"),
-  label: z.string().optional(),
-  agentId: z.string().optional(),
-  search: z.string().optional(),
-  includeLastMessage: z.boolean().optional(),
-});
+const listInput = z.lazy(() =>
+  z.object({
+    kinds: z.array(z.enum(["main", "group", "cron", "hook", "node", "other"])).optional(),
+    limit: z.int().min(1).max(MOST_LISTED).default(100),
+    activeMinutes: z.number().min(1).optional(),
+    messageLimit: z.int().min(0).max(MOST_LINES).default(0).describe("Last messages of each"),
+    label: z.string().optional(),
+    agentId: z.string().optional(),
+    search: z.string().optional(),
+    includeLastMessage: z.boolean().optional(),
+  }),
+);
 
 /** Lists the sessions that the run may see. */
 export function listTool(talk: SessionTalk, scene: ToolScene): Tool {
@@ -64,11 +66,13 @@ async function withMessages(
   return typeof lines === "string" ? shown : { ...shown, messages: lines.map(lineOf) };
 }
 
-const historyInput = z.object({
-  sessionKey: z.string().trim().min(1),
-  limit: z.int().min(1).max(MOST_LISTED).default(50),
-  includeTools: z.boolean().default(false),
-});
+const historyInput = z.lazy(() =>
+  z.object({
+    sessionKey: z.string().trim().min(1),
+    limit: z.int().min(1).max(MOST_LISTED).default(50),
+    includeTools: z.boolean().default(false),
+  }),
+);
 
 /** Reads another session. */
 export function historyTool(talk: SessionTalk, scene: ToolScene): Tool {
@@ -101,18 +105,20 @@ function lineOf({ role, text, at }: SaidLine): object {
   return { role, text: shown, at: new Date(at).toISOString() };
 }
 
-const sendInput = z.object({
-  sessionKey: z.string().trim().min(1).optional(),
-  label: z.string().trim().min(1).max(512).optional(),
-  agentId: z.string().trim().min(1).optional(),
-  message: z.string().trim().min(1),
-  timeoutSeconds: z
-    .number()
-    .min(0)
-    .max(MOST_SECONDS)
-    .default(30)
-    .describe("How long to wait for the answer; 0: not at all"),
-});
+const sendInput = z.lazy(() =>
+  z.object({
+    sessionKey: z.string().trim().min(1).optional(),
+    label: z.string().trim().min(1).max(512).optional(),
+    agentId: z.string().trim().min(1).optional(),
+    message: z.string().trim().min(1),
+    timeoutSeconds: z
+      .number()
+      .min(0)
+      .max(MOST_SECONDS)
+      .default(30)
+      .describe("How long to wait for the answer; 0: not at all"),
+  }),
+);
 
 /** Writes to the agent of another session. */
 export function sendTool(talk: SessionTalk, scene: ToolScene): Tool {

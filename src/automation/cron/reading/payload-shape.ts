@@ -30,32 +30,34 @@ export const argument = z
   .refine((given) => !given.includes("\0"), "has a zero character");
 
 /** The payload of a job in the words of today. */
-export const payloadShape = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("systemEvent"), text, toolsAllow, ...unused }).transform(withoutUnused),
-  z
-    .strictObject({
-      kind: z.literal("agentTurn"),
-      message: text,
-      model: word.optional(),
-      fallbacks: z.array(word).max(20).optional(),
-      thinking: z.enum(THINK_LEVELS).optional(),
+export const payloadShape = z.lazy(() =>
+  z.discriminatedUnion("kind", [
+    z.strictObject({ kind: z.literal("systemEvent"), text, toolsAllow, ...unused }).transform(withoutUnused),
+    z
+      .strictObject({
+        kind: z.literal("agentTurn"),
+        message: text,
+        model: word.optional(),
+        fallbacks: z.array(word).max(20).optional(),
+        thinking: z.enum(THINK_LEVELS).optional(),
+        timeoutSeconds: seconds,
+        lightContext: z.boolean().optional(),
+        toolsAllow,
+        ...unused,
+      })
+      .transform(withoutUnused),
+    z.strictObject({
+      kind: z.literal("command"),
+      argv: z
+        .array(argument)
+        .min(1)
+        .max(MOST_WORDS)
+        .refine(([program = ""]) => program.trim() !== "", "begins with no program"),
+      cwd: z.string().trim().min(1).max(4096).optional(),
+      env: z.record(z.string().min(1).max(MOST_WORDS), argument).optional(),
+      input: argument.optional(),
       timeoutSeconds: seconds,
-      lightContext: z.boolean().optional(),
-      toolsAllow,
-      ...unused,
-    })
-    .transform(withoutUnused),
-  z.strictObject({
-    kind: z.literal("command"),
-    argv: z
-      .array(argument)
-      .min(1)
-      .max(MOST_WORDS)
-      .refine(([program = ""]) => program.trim() !== "", "begins with no program"),
-    cwd: z.string().trim().min(1).max(4096).optional(),
-    env: z.record(z.string().min(1).max(MOST_WORDS), argument).optional(),
-    input: argument.optional(),
-    timeoutSeconds: seconds,
-    outputMaxBytes: z.int().min(1).max(MOST_OUTPUT_BYTES).optional(),
-  }),
-]);
+      outputMaxBytes: z.int().min(1).max(MOST_OUTPUT_BYTES).optional(),
+    }),
+  ]),
+);

@@ -27,23 +27,25 @@ const destination = z.strictObject({
   accountId: word.optional(),
 });
 
-const delivery = z
-  .strictObject({
-    mode: z.enum(["none", "announce", "webhook"]).default("announce"),
-    channel: word.optional(),
-    to: word.optional(),
-    accountId: word.optional(),
-    threadId: threadId.optional(),
-    bestEffort: z.boolean().optional(),
-    failureDestination: destination.optional(),
-    completionDestination: z
-      .strictObject({ mode: z.literal("webhook"), to: z.url({ protocol: /^https?$/ }) })
-      .optional(),
-  })
-  .refine(({ mode, to }) => mode !== "webhook" || (to !== undefined && /^https?:\/\//.test(to)), {
-    path: ["to"],
-    message: "a webhook needs the address to call, as https://…",
-  });
+const delivery = z.lazy(() =>
+  z
+    .strictObject({
+      mode: z.enum(["none", "announce", "webhook"]).default("announce"),
+      channel: word.optional(),
+      to: word.optional(),
+      accountId: word.optional(),
+      threadId: threadId.optional(),
+      bestEffort: z.boolean().optional(),
+      failureDestination: destination.optional(),
+      completionDestination: z
+        .strictObject({ mode: z.literal("webhook"), to: z.url({ protocol: /^https?$/ }) })
+        .optional(),
+    })
+    .refine(({ mode, to }) => mode !== "webhook" || (to !== undefined && /^https?:\/\//.test(to)), {
+      path: ["to"],
+      message: "a webhook needs the address to call, as https://…",
+    }),
+);
 
 const alert = destination.extend({
   after: z.int().min(1).max(100).optional(),
@@ -53,45 +55,49 @@ const alert = destination.extend({
 
 const span = z.string().refine((text) => (readDuration(text) ?? 0) > 0, "write it as 15m or 4h");
 
-const pacing = z
-  .strictObject({ min: span.optional(), max: span.optional() })
-  .refine(({ min, max }) => min !== undefined || max !== undefined, "give min, max or both")
-  .refine(
-    ({ min, max }) => min === undefined || max === undefined || (readDuration(min) ?? 0) <= (readDuration(max) ?? 0),
-    "min is longer than max",
-  );
+const pacing = z.lazy(() =>
+  z
+    .strictObject({ min: span.optional(), max: span.optional() })
+    .refine(({ min, max }) => min !== undefined || max !== undefined, "give min, max or both")
+    .refine(
+      ({ min, max }) => min === undefined || max === undefined || (readDuration(min) ?? 0) <= (readDuration(max) ?? 0),
+      "min is longer than max",
+    ),
+);
 
 const TARGET = /^(?:main|isolated|session:\P{Cc}{1,300})$/u;
 
-const wishShape = z.object({
-  name: z.string().trim().min(1).max(200).optional(),
-  displayName: z.string().max(200).optional(),
-  description: z.string().max(2000).optional(),
-  enabled: z.boolean().default(true),
-  pacing: pacing.optional(),
-  deleteAfterRun: z.boolean().optional(),
-  missed: z.enum(["skip", "once", "all"]).optional(),
-  graceSeconds: z
-    .int()
-    .min(0)
-    .max(7 * DAY_SECONDS)
-    .optional(),
-  agentId: word.optional(),
-  sessionKey: word
-    .regex(/^\P{Cc}+$/u, "has control characters")
-    .transform(sessionKey)
-    .optional(),
-  sessionTarget: z.string().optional(),
-  wakeMode: z.enum(["now", "next-heartbeat"]).default("now"),
-  schedule: scheduleShape,
-  payload: payloadShape,
-  delivery: delivery.optional(),
-  failureAlert: z.union([z.literal(false), alert]).optional(),
-  declarationKey: word.max(200).optional(),
-  owner: z
-    .object({ agentId: z.string().optional(), sessionKey: z.string().optional(), accountId: z.string().optional() })
-    .optional(),
-});
+const wishShape = z.lazy(() =>
+  z.object({
+    name: z.string().trim().min(1).max(200).optional(),
+    displayName: z.string().max(200).optional(),
+    description: z.string().max(2000).optional(),
+    enabled: z.boolean().default(true),
+    pacing: pacing.optional(),
+    deleteAfterRun: z.boolean().optional(),
+    missed: z.enum(["skip", "once", "all"]).optional(),
+    graceSeconds: z
+      .int()
+      .min(0)
+      .max(7 * DAY_SECONDS)
+      .optional(),
+    agentId: word.optional(),
+    sessionKey: word
+      .regex(/^\P{Cc}+$/u, "has control characters")
+      .transform(sessionKey)
+      .optional(),
+    sessionTarget: z.string().optional(),
+    wakeMode: z.enum(["now", "next-heartbeat"]).default("now"),
+    schedule: scheduleShape,
+    payload: payloadShape,
+    delivery: delivery.optional(),
+    failureAlert: z.union([z.literal(false), alert]).optional(),
+    declarationKey: word.max(200).optional(),
+    owner: z
+      .object({ agentId: z.string().optional(), sessionKey: z.string().optional(), accountId: z.string().optional() })
+      .optional(),
+  }),
+);
 
 /** A job that cannot be: `path` names the field. */
 export interface BadJob {

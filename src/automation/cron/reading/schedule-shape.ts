@@ -20,28 +20,30 @@ const zone = z.string().refine(isZone, "is no time zone; write it as Europe/Vien
 const isExpression = makes((text) => new RegExp(text, "u"));
 const cwd = z.string().trim().min(1).max(4096).optional();
 
-const onExit = z.strictObject({ kind: z.literal("on-exit"), command: argument.trim().min(1), cwd });
+const onExit = z.lazy(() => z.strictObject({ kind: z.literal("on-exit"), command: argument.trim().min(1), cwd }));
 
-const stream = z
-  .strictObject({
-    kind: z.literal("stream"),
-    command: z.array(argument).min(1).max(200),
-    cwd,
-    mode: z.enum(["line", "match"]).default("line"),
-    match: z.string().min(1).max(500).refine(isExpression, "is no regular expression").optional(),
-    batchMs: z
-      .int()
-      .default(250)
-      .transform((ms) => Math.min(Math.max(ms, 50), 5000)),
-    maxBatchBytes: z
-      .int()
-      .default(16_384)
-      .transform((bytes) => Math.min(Math.max(bytes, 1024), 65_536)),
-  })
-  .refine(({ mode, match }) => mode !== "match" || match !== undefined, {
-    path: ["match"],
-    message: "the mode match needs a regular expression",
-  });
+const stream = z.lazy(() =>
+  z
+    .strictObject({
+      kind: z.literal("stream"),
+      command: z.array(argument).min(1).max(200),
+      cwd,
+      mode: z.enum(["line", "match"]).default("line"),
+      match: z.string().min(1).max(500).refine(isExpression, "is no regular expression").optional(),
+      batchMs: z
+        .int()
+        .default(250)
+        .transform((ms) => Math.min(Math.max(ms, 50), 5000)),
+      maxBatchBytes: z
+        .int()
+        .default(16_384)
+        .transform((bytes) => Math.min(Math.max(bytes, 1024), 65_536)),
+    })
+    .refine(({ mode, match }) => mode !== "match" || match !== undefined, {
+      path: ["match"],
+      message: "the mode match needs a regular expression",
+    }),
+);
 
 const duration = z.union([
   z.int(),
@@ -65,43 +67,49 @@ const at = z.string().transform((text, context) => {
   }
 });
 
-const every = z
-  .strictObject({ kind: z.literal("every"), everyMs: duration, anchorMs: z.int().min(0) })
-  .refine(({ everyMs }) => everyMs >= LEAST_EVERY_MS, {
-    path: ["everyMs"],
-    message: "the shortest interval is a second",
-  });
+const every = z.lazy(() =>
+  z
+    .strictObject({ kind: z.literal("every"), everyMs: duration, anchorMs: z.int().min(0) })
+    .refine(({ everyMs }) => everyMs >= LEAST_EVERY_MS, {
+      path: ["everyMs"],
+      message: "the shortest interval is a second",
+    }),
+);
 
-const cron = z
-  .strictObject({
-    kind: z.literal("cron"),
-    expr: word,
-    tz: zone,
-    staggerMs: z
-      .int()
-      .min(0)
-      .max(DAY_SECONDS * 1000)
-      .optional(),
-  })
-  .superRefine((schedule, context) => {
-    try {
-      const times = slotTimes({ ...schedule, kind: "cron" } as const, "check");
-      if (times.next(0) === undefined) throw new Error(`"${schedule.expr}" never occurs`);
-    } catch (error) {
-      context.addIssue({ code: "custom", message: errorText(error), path: ["expr"], input: schedule.expr });
-    }
-  });
+const cron = z.lazy(() =>
+  z
+    .strictObject({
+      kind: z.literal("cron"),
+      expr: word,
+      tz: zone,
+      staggerMs: z
+        .int()
+        .min(0)
+        .max(DAY_SECONDS * 1000)
+        .optional(),
+    })
+    .superRefine((schedule, context) => {
+      try {
+        const times = slotTimes({ ...schedule, kind: "cron" } as const, "check");
+        if (times.next(0) === undefined) throw new Error(`"${schedule.expr}" never occurs`);
+      } catch (error) {
+        context.addIssue({ code: "custom", message: errorText(error), path: ["expr"], input: schedule.expr });
+      }
+    }),
+);
 
 /** A schedule after `withTimes`. Made once: it takes longer to make than to read thousands of jobs. */
-export const scheduleShape = z.discriminatedUnion("kind", [
-  z
-    .strictObject({ kind: z.literal("at"), at, tz: zone.optional() })
-    .transform(({ kind, at: time }) => ({ kind, at: time })),
-  every,
-  cron,
-  onExit,
-  stream,
-]);
+export const scheduleShape = z.lazy(() =>
+  z.discriminatedUnion("kind", [
+    z
+      .strictObject({ kind: z.literal("at"), at, tz: zone.optional() })
+      .transform(({ kind, at: time }) => ({ kind, at: time })),
+    every,
+    cron,
+    onExit,
+    stream,
+  ]),
+);
 
 /** A schedule with what it leaves to the present: a time from now on, the begin of an interval, the zone. */
 export function withTimes(given: unknown, { now, timezone }: ReadingTimes): unknown {

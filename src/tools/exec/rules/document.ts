@@ -11,33 +11,37 @@ const limits = {
   autoAllowSkills: z.boolean().optional(),
 };
 
-const row = z.looseObject({
-  id: z.string().optional(),
-  /** A glob on the program's path, a bare name, or `=command:` with 16 hex digits of the text's SHA-256. */
-  pattern: z.string().min(1),
-  /** A regular expression for the arguments, joined by spaces. */
-  argPattern: z.string().optional(),
-  source: z.string().optional(),
-  lastUsedAt: z.number().optional(),
-  lastUsedCommand: z.string().optional(),
-  lastResolvedPath: z.string().optional(),
-  /** The whole command of a `=command:` row, and its directory. */
-  commandText: z.string().optional(),
-  cwd: z.string().optional(),
-  /** SHA-256 of everything that an approval was bound to; rows that this gateway wrote have it. */
-  binding: z.string().optional(),
-  /** Who allowed the command: an owner (`channel:id`) or `operator`. */
-  givenBy: z.string().optional(),
-});
+const row = z.lazy(() =>
+  z.looseObject({
+    id: z.string().optional(),
+    /** A glob on the program's path, a bare name, or `=command:` with 16 hex digits of the text's SHA-256. */
+    pattern: z.string().min(1),
+    /** A regular expression for the arguments, joined by spaces. */
+    argPattern: z.string().optional(),
+    source: z.string().optional(),
+    lastUsedAt: z.number().optional(),
+    lastUsedCommand: z.string().optional(),
+    lastResolvedPath: z.string().optional(),
+    /** The whole command of a `=command:` row, and its directory. */
+    commandText: z.string().optional(),
+    cwd: z.string().optional(),
+    /** SHA-256 of everything that an approval was bound to; rows that this gateway wrote have it. */
+    binding: z.string().optional(),
+    /** Who allowed the command: an owner (`channel:id`) or `operator`. */
+    givenBy: z.string().optional(),
+  }),
+);
 
-const agent = z.looseObject({ ...limits, allowlist: z.array(row).default([]) });
+const agent = z.lazy(() => z.looseObject({ ...limits, allowlist: z.array(row).default([]) }));
 
 /** `exec-approvals.json` in the field's format. Fields that it does not know are kept. */
-export const execApprovals = z.looseObject({
-  version: z.literal(1),
-  defaults: z.looseObject(limits).default({}),
-  agents: z.record(z.string(), agent).default({}),
-});
+export const execApprovals = z.lazy(() =>
+  z.looseObject({
+    version: z.literal(1),
+    defaults: z.looseObject(limits).default({}),
+    agents: z.record(z.string(), agent).default({}),
+  }),
+);
 
 export type ExecApprovals = z.output<typeof execApprovals>;
 export type ExecRow = z.output<typeof row>;

@@ -16,14 +16,16 @@ const MOST_BYTES = 50 * MEGABYTE;
 const MOST_OF_ONE = 10 * MEGABYTE;
 const MOST_PAGES = 20;
 
-const input = z.object({
-  pdf: z.string().min(1).optional().describe("Path, file:, data: or web address of one PDF"),
-  pdfs: z.array(z.string().min(1)).max(MOST_FILES).optional().describe("Several PDFs"),
-  prompt: z.string().min(1).max(20_000).default("Sum the document up.").describe("What to find out"),
-  pages: z.string().min(1).max(200).optional().describe('Pages to read, such as "1-5,8"'),
-  model: z.string().min(1).optional().describe("provider/model, if not the configured one"),
-  maxBytesMb: z.number().positive().optional().describe("Most megabytes of one PDF"),
-});
+const input = z.lazy(() =>
+  z.object({
+    pdf: z.string().min(1).optional().describe("Path, file:, data: or web address of one PDF"),
+    pdfs: z.array(z.string().min(1)).max(MOST_FILES).optional().describe("Several PDFs"),
+    prompt: z.string().min(1).max(20_000).default("Sum the document up.").describe("What to find out"),
+    pages: z.string().min(1).max(200).optional().describe('Pages to read, such as "1-5,8"'),
+    model: z.string().min(1).optional().describe("provider/model, if not the configured one"),
+    maxBytesMb: z.number().positive().optional().describe("Most megabytes of one PDF"),
+  }),
+);
 type Input = z.output<typeof input>;
 
 const SYSTEM =

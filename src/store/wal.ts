@@ -180,7 +180,8 @@ export class Wal {
     const sync = this.#latest ? inOrder(this.#latest, own) : own;
     this.#latest = sync;
     next?.resolve(sync);
-    return sync;
+    // Whoever comes now waits for the same promise as those who came before, and so is told after them.
+    return next?.promise ?? sync;
   }
 
   #syncEnded(): void {

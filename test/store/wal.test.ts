@@ -3,7 +3,7 @@ import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { openJournal } from "../../src/store/journal/journal.ts";
 import { openOnDisk } from "../kit/store/slow-disk.ts";
 
@@ -159,6 +159,30 @@ describe("writes that share a sync", () => {
   });
 });
 
+it("writes that share a sync are settled in their order also when the last of them begins it", async () => {
+  const { disk, set } = await open();
+  stopTime();
+  const settled: string[] = [];
+  const write = async (key: string) => {
+    await set(key);
+    settled.push(key);
+  };
+  const first = write("a");
+  await turn();
+  const second = write("b");
+  await turn();
+  // The loop was busy: 5 ms have passed, and no timer has fired.
+  const now = performance.now();
+  vi.spyOn(performance, "now").mockReturnValue(now + 6);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const third = write("c");
+  await turn();
+  expect(disk.syncs).toHaveLength(2);
+  for (const sync of disk.syncs) sync.resolve();
+  await Promise.all([first, second, third]);
+  expect(settled).toEqual(["a", "b", "c"]);
+});
+
 describe("a sync that fails", () => {
   it.each([
     ["EIO", "DISK_WRITE"],
@@ -170,6 +194,15 @@ describe("a sync that fails", () => {
     expect(await wal.lost).toMatchObject({ code: told });
     disk.during = (_file, sync) => sync.resolve();
     await expect(set("b")).rejects.toMatchObject({ code: told });
+  });
+
+  it("lets nobody read what may not be on the disk, also when no sync runs any more", async () => {
+    const { disk, commits, set, keys } = await open();
+    disk.during = (_file, sync) => sync.reject(Object.assign(new Error("EIO"), { code: "EIO" }));
+    await expect(set("a")).rejects.toMatchObject({ code: "DISK_WRITE" });
+    await turn();
+    await expect(keys()).rejects.toMatchObject({ code: "DISK_WRITE" });
+    await expect(commits.synced()).rejects.toMatchObject({ code: "DISK_WRITE" });
   });
 });
 

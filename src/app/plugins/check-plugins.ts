@@ -1,3 +1,4 @@
+import { BUNDLED_IDS } from "../contributions/extensions.ts";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -97,8 +98,8 @@ function crashingOnes({ plugins, crashes, leftOut }: FoundPlugins): readonly Plu
   });
 }
 
-/** Ids that need no plugin here: the built-in engine, a slot without a plugin, the memory that comes with the gateway, and providers of `web_search`. */
-const BUILT_IN = new Set(["legacy", "none", "memory-core", ...PROVIDERS.map(({ plugin }) => plugin)]);
+/** Ids that need no plugin here: the built-in engine, a slot without a plugin, what comes with the gateway, and providers of `web_search`. */
+const BUILT_IN = new Set(["legacy", "none", ...BUNDLED_IDS, ...PROVIDERS.map(({ plugin }) => plugin)]);
 
 const isWanted = ({ entries, slots }: PluginsConfig, id: string): boolean =>
   !BUILT_IN.has(id) && (own(entries, id)?.enabled === true || slots.contextEngine === id || slots.memory === id);

@@ -64,11 +64,16 @@ export class StartGate {
       this.#admit();
     };
     let cancel = this.#clock.after(LONGEST_MS, waits);
-    const resumes = async () => {
-      if (isBusy || !isOpen) return;
+    let resuming: Promise<void> | undefined;
+    const resume = async () => {
       await this.#admitted(this.#resuming);
+      resuming = undefined;
       isBusy = true;
       cancel = this.#clock.after(LONGEST_MS, waits);
+      if (!isOpen) waits();
+    };
+    const resumes = async () => {
+      if (!isBusy && isOpen) await (resuming ??= resume());
     };
     const ended = () => {
       if (isOpen) this.#open -= 1;

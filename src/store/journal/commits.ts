@@ -37,8 +37,8 @@ interface CommitOptions {
 }
 
 /**
- * Group commit: everything written in one turn of the event loop, or in several of a busy one, shares one transaction, and everything committed while a
- * sync runs shares the next sync. A statement that fails takes only its own write down; a disk that fails takes the batch,
+ * Group commit: everything written in one turn of the event loop, or in several of a busy one, shares one transaction, and everything committed before
+ * the next sync begins shares it. A statement that fails takes only its own write down; a disk that fails takes the batch,
  * and the next batch tries anew.
  */
 export class Commits {
@@ -141,7 +141,11 @@ export class Commits {
   }
 
   async #unsynced(): Promise<void> {
-    if (this.#options.isDurable === true) await this.#options.wal?.pending;
+    const { wal, isDurable } = this.#options;
+    if (isDurable !== true || !wal) return;
+    await wal.pending;
+    // After a failed sync nobody knows what is on the disk, also when no sync runs any more.
+    if (wal.error) throw wal.error;
   }
 
   /** Commits the waiting writes now, unless commits are paused. Never throws; the promise of each write has its result. */

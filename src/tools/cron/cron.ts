@@ -73,8 +73,9 @@ const BEGIN = { use: "prompt-files", what: "begins a scheduled job, which has an
 /** What of it a text from outside must not cause. */
 const RISKS: Readonly<Partial<Record<Action, Risk>>> = { add: SET_UP, update: SET_UP, run: BEGIN };
 
-/** Whether it is a parameter; whatever else a model writes beside them belongs to the job. */
-const isOwn = (key: string): boolean => Object.hasOwn(input.unwrap().shape, key);
+/** Names of parameters; whatever else a model writes beside them belongs to the job. */
+const OWN = z.lazy(() => input.unwrap().keyof());
+const isOwn = (key: string): boolean => OWN.safeParse(key).success;
 
 /** Models that know other versions write the fields of a job beside the action. */
 function withJob(args: unknown): unknown {

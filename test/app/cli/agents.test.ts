@@ -51,7 +51,7 @@ test("no agent is added twice, without a name, as main, or with a model that is 
   await cli("add", "x");
   expect(await cli("add", "y", "--bind", "carrier-pigeon")).toMatchObject({
     code: 0,
-    err: expect.stringContaining("names no channel carrier-pigeon yet"),
+    err: expect.stringContaining("so no message fits: openclaw channels add --channel carrier-pigeon\n"),
   });
   expect((await cli("unbind", "--agent", "x", "--all")).out).toBe("x has no bindings.\n");
   expect(await cli("add", "X")).toMatchObject({ code: 2, err: expect.stringContaining("already") });

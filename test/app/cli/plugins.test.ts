@@ -328,6 +328,8 @@ describe("doctor", () => {
     });
     await run(["config", "set", "plugins.entries.late.enabled", "true"], env);
     await run(["config", "set", "plugins.entries.never.enabled", "true"], env);
+    // It comes with the gateway.
+    await run(["config", "set", "plugins.entries.llm-task.enabled", "true"], env);
     write(extensions("toy"), { "dist/index.js": "changed" });
     rmSync(extensions("toy/node_modules"), { recursive: true });
     const { code, out } = await plugins("doctor", "--json");

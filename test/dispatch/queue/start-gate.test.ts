@@ -129,3 +129,20 @@ it("turns that have waited for the disk go on before others begin, four in one i
   expect(went.map(({ turn }) => turn)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   for (const { at } of went) expect(went.filter((other) => other.at === at).length).toBeLessThanOrEqual(4);
 });
+
+it("a turn that asks twice to go on, or ends while it waits to, takes the place of no other", async () => {
+  const gate = new StartGate({ after: () => () => undefined });
+  const passages = await Promise.all([gate.enter(), gate.enter(), gate.enter(), gate.enter()]);
+  for (const passage of passages) passage.waits();
+  await nextIteration();
+  const [first, second, ...others] = passages;
+  await Promise.all([first?.resumes(), first?.resumes()]);
+  const resuming = second?.resumes();
+  second?.ended();
+  await resuming;
+  for (const passage of [first, ...others]) passage?.ended();
+  await nextIteration();
+  const begun: Passage[] = [];
+  for (let turn = 0; turn < 8; turn += 1) void gate.enter().then((passage) => begun.push(passage));
+  await expect.poll(() => begun.length).toBe(8);
+});

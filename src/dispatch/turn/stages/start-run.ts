@@ -38,8 +38,9 @@ export async function startTurnRun(turn: Turn, ports: TurnPorts): Promise<StageE
       candidates,
       waits: {
         stored,
+        // A message that may be lost uses no tool: after the restart it would use it again.
         beforeTool: async (callId) => {
-          await stored();
+          await ports.journal.inbox.synced();
           if (isAddressed) await barrier.wait(callId);
         },
       },

@@ -43,9 +43,11 @@ export async function agentsBind(io: Io, flags: BindFlags): Promise<number> {
 
 /** Says which channels of new bindings the config does not have. */
 export function warnOfChannels(io: Io, { config }: State, matches: readonly { readonly channel: string }[]): void {
-  const missing = matches.map(({ channel }) => channel).filter((id) => own(config.channels, id) === undefined);
+  const named = matches.map(({ channel }) => channel);
+  // The web chat is always there.
+  const missing = named.filter((id) => id !== "webchat" && own(config.channels, id) === undefined);
   for (const id of new Set(missing))
-    io.err(`The config names no channel ${id} yet, so no message fits: openclaw channels add ${id}\n`);
+    io.err(`The config names no channel ${id} yet, so no message fits: openclaw channels add --channel ${id}\n`);
 }
 
 export interface UnbindFlags extends BindFlags {

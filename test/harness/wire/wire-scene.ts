@@ -20,6 +20,9 @@ export const FAILURES = APIS.flatMap((api) =>
   }),
 );
 
+/** Milliseconds after which a model counts as silent: longer than one that answers takes on a busy machine. */
+const SILENT_MS = 1000;
+
 /** Opens a run's fixture and a clock for each test; what it returns is of the test that runs. */
 export function useScenes() {
   let fixture: RunFixture;
@@ -58,7 +61,7 @@ export function useScenes() {
           tools: [send],
           thinking: "low",
           candidates: [REFS[api]],
-          settings: { ...settingsFor(fixture.dir), idleTimeoutMs: options.isSilent === true ? 150 : 10_000 },
+          settings: { ...settingsFor(fixture.dir), idleTimeoutMs: options.isSilent === true ? SILENT_MS : 10_000 },
           turn: userTurn(words, id),
           ...more,
         }).stream,

@@ -9,13 +9,13 @@ export interface CheckResult {
 }
 
 /**
- * A check of `openclaw doctor`, of a module or of a contributor. The doctor runs all checks concurrently, each within two seconds
+ * A check of `openclaw doctor`, of a module or of a contributor. The doctor runs all checks concurrently, each within five seconds
  * or its own `timeoutMs`. A `run` that throws is reported as a failure.
  */
 export interface Check {
   readonly id: string;
   readonly title: string;
-  /** Milliseconds; two seconds when unset. */
+  /** Milliseconds; five seconds when unset. */
   readonly timeoutMs?: number;
   run(signal: AbortSignal): Promise<readonly CheckResult[]>;
 }

@@ -353,6 +353,6 @@ export interface ChannelAdapter<Config = unknown> {
    * with a fix when the cause may be more than the network.
    */
   probe?(config: Config, signal: AbortSignal): Promise<string>;
-  /** Milliseconds that a probe may take, when the doctor's default of two seconds is too short. */
+  /** Milliseconds that a probe may take, when the doctor's default of five seconds is too short. */
   readonly probeMs?: number;
 }

@@ -46,5 +46,6 @@ export function expectToldOnce(at: FaultFixture, texts: readonly string[]): void
   const told = new Set(shown.flatMap(resultsIn));
   expect(told.size).toBeLessThanOrEqual(children.length);
   const answered = reports.filter(({ outcome }) => ["replied", "merged", "steered"].includes(outcome ?? ""));
-  expect(told.size).toBeGreaterThanOrEqual(Math.min(answered.length, 1));
+  const ends = JSON.stringify(rows.map(({ kind, outcome }) => `${kind} ${outcome}`));
+  expect(told.size, `${ends} ${texts.join(" | ")}`).toBeGreaterThanOrEqual(Math.min(answered.length, 1));
 }

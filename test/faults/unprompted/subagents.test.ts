@@ -74,6 +74,9 @@ test("twenty subagents over random kills are each reported once", async () => {
   }
   while (said < MESSAGES) sayOne();
   const last = await at.start();
+  // All have begun and ended before the model answers otherwise.
+  await expect.poll(() => rowsOf(at).filter(({ kind }) => kind === undefined).length).toBe(MESSAGES);
+  await quiet(at);
   await at.goesOn();
   await quiet(at);
   expectToldOnce(at, at.telegram.shown(ADA));

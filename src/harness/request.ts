@@ -96,11 +96,11 @@ export interface RunRequest extends OfferedTools {
 
 /** Neither method may throw or reject. */
 export interface RunWaits {
-  /** Resolves when the turn's claim is on the disk and all text before a tool call is queued for delivery. */
+  /** Resolves when the turn's claim is on the disk and all text before a tool call is queued for delivery. Rejects as `stored`. */
   beforeTool(callId: string): Promise<void>;
   /**
    * Resolves when the outcomes that the journal has are on the disk. Asked after the run, before an engine takes the turn in and
-   * before it is compacted: after a power cut the journal would otherwise resume a turn that is not found any more.
+   * before it is compacted: after a power cut the journal would otherwise resume a turn that is not found any more. Rejects with `OpenClawError` DISK_FULL or DISK_WRITE.
    */
   stored(): Promise<void>;
 }

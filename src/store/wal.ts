@@ -166,28 +166,30 @@ export class Wal {
     return next.promise;
   }
 
-  /** Those who wait for it get its failure. */
-  #startNext(): void {
-    this.#start().catch(() => undefined);
+  /** Starts a sync now. All who asked for it share one promise, so they are told in the order in which they asked. */
+  #start(): Promise<void> {
+    const { promise } = (this.#next ??= Promise.withResolvers<void>());
+    this.#startNext();
+    return promise;
   }
 
-  #start(): Promise<void> {
+  /** Starts the sync that was asked for. Those who wait for it get its failure. */
+  #startNext(): void {
     const next = this.#next;
+    if (!next) return;
     this.#next = undefined;
     this.#syncs += 1;
     this.#latestAt = performance.now();
     const own = this.#synced(this.#files.syncLog()).finally(() => this.#syncEnded());
     const sync = this.#latest ? inOrder(this.#latest, own) : own;
     this.#latest = sync;
-    next?.resolve(sync);
-    // Whoever comes now waits for the same promise as those who came before, and so is told after them.
-    return next?.promise ?? sync;
+    next.resolve(sync);
   }
 
   #syncEnded(): void {
     this.#syncs -= 1;
     if (this.#syncs === 0) this.#latest = undefined;
-    if (this.#next) this.#startNext();
+    this.#startNext();
   }
 
   /** While the reader reads, no copy goes further than the log goes now. */

@@ -127,8 +127,8 @@ export class Commits {
   async settle(): Promise<void> {
     this.#flush();
     while (this.#pause) await this.#pause;
-    // Whoever wrote gets the error of a failed sync from its own promise, and `Wal.lost` ends the gateway; here it only means that it is over.
-    await this.#unsynced().catch(() => undefined);
+    // Settled, not done: whoever wrote gets the error of a failed sync from its own promise, and `Wal.lost` tells the gateway.
+    await Promise.allSettled([this.#unsynced()]);
     while (this.#settling) await nextIteration();
   }
 

@@ -28,8 +28,8 @@ export async function startTurnRun(turn: Turn, ports: TurnPorts): Promise<StageE
   const isAddressed = addressed(prepared.message) !== undefined;
   const tools = await safeTools(prepared, session, ports);
   await ports.toolsReady?.(turn.slot.stopping);
-  // A failed sync ends the gateway.
-  const stored = () => ports.journal.inbox.synced().catch(() => undefined);
+  // A failed sync ends the gateway: until it has ended no tool begins, no engine takes the turn in, and nothing is compacted.
+  const stored = () => ports.journal.inbox.synced();
   const run: Run = beginRun(
     prepared,
     session,
@@ -38,9 +38,8 @@ export async function startTurnRun(turn: Turn, ports: TurnPorts): Promise<StageE
       candidates,
       waits: {
         stored,
-        // A message that may be lost uses no tool: after the restart it would use it again.
         beforeTool: async (callId) => {
-          await ports.journal.inbox.synced();
+          await stored();
           if (isAddressed) await barrier.wait(callId);
         },
       },

@@ -2,11 +2,12 @@ import type { IncomingMessage, Server as HttpServer } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { WebSocket, WebSocketServer } from "ws";
+import type { Log } from "../../types/log.ts";
 import { background } from "../../utils/background.ts";
+import { loadOnce } from "../../utils/share-calls.ts";
+import type { Gate } from "./auth.ts";
 import { POLICY } from "./frames.ts";
 import { refuseAddress, type Reach } from "./judge.ts";
-import type { Gate } from "./auth.ts";
-import type { Log } from "../../types/log.ts";
 import { isOriginAllowed } from "./origin.ts";
 import { countingName } from "./peer.ts";
 import type { serveSocket, SocketServices } from "./socket.ts";
@@ -42,18 +43,10 @@ export interface Sockets {
 /** Accepts WebSocket upgrades on any path of an HTTP server, until `stop` is called. */
 export function acceptSockets(http: HttpServer, options: Reach, entrance: Entrance): Sockets {
   const { gate, log } = entrance;
-  let opening: Promise<Opened> | undefined;
   let opened: Opened | undefined;
+  const open = loadOnce(async () => (opened = await openProtocol(entrance)));
   const pending = new PendingPeers();
   let isStopped = false;
-  const open = async (): Promise<Opened> => {
-    opening ??= openProtocol(entrance);
-    opened = await opening.catch((error: unknown) => {
-      opening = undefined;
-      throw error;
-    });
-    return opened;
-  };
   http.on("upgrade", (request: IncomingMessage, raw: Socket, head: Buffer) => {
     const peer = gate.peers.of(request);
     const refusal = isStopped ? STOPPED : judgeUpgrade(request, options);

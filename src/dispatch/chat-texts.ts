@@ -105,6 +105,11 @@ function providerText(message: string): string | undefined {
 
 export const TOO_MANY_STARTS =
   "⚠️ I was interrupted several times while answering this message and gave up. Please send it again.";
+/** The notice of a turn of so many messages: each of them is to be sent again, not the last one alone. */
+export const tooManyStarts = (messages: number): string =>
+  messages === 1
+    ? TOO_MANY_STARTS
+    : `⚠️ I was interrupted several times while answering ${messages} messages together and gave up. Please send all ${messages} again.`;
 export const commandEndedGateway = (name: string): string =>
   `⚠️ The gateway ended twice while it ran this command (${name}), so it is not run again. Please ask the operator.`;
 export const QUEUE_FULL = "⚠️ Too many messages are waiting in this chat, so I skipped this one.";

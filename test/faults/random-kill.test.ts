@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { z } from "zod";
 import type { ModelCall } from "../fakes/model.ts";
 import { ADA, journalRows, readTranscript, textOf, useFaultFixture, type FaultFixture } from "./fixture.ts";
 import { random } from "./random.ts";
@@ -49,7 +50,7 @@ async function torment(at: FaultFixture, seed: number): Promise<void> {
     left = 8 + next(30);
     sayOne();
     // When all is said and answered there is no moment left to strike at.
-    const bored = setInterval(() => said >= MESSAGES && isAnswered(at) && strike(), 50);
+    const bored = setInterval(() => said >= MESSAGES && isOver(at) && strike(), 50);
     await new Promise<void>((resolve) => {
       strike = () => {
         process.kill(gateway.pid, "SIGKILL");
@@ -69,21 +70,16 @@ const finals = (at: FaultFixture, chat: number): string[] =>
 
 const chats = Array.from({ length: CHATS }, (_, index) => ADA + index);
 
-/** Answered, or given up in so many words after the third start. */
-function isAnswered(at: FaultFixture): boolean {
-  const notices = chats.flatMap((chat) => at.telegram.shown(chat)).filter((text) => text.includes("several times"));
-  const answered = chats.flatMap((chat) => finals(at, chat).flatMap(marksIn));
-  return new Set(answered).size + notices.length >= MESSAGES;
-}
-
-/** A message that was given up and is answered all the same counts twice above: the journal knows what is still in work. */
-function hasOpenRows(at: FaultFixture): boolean {
-  return journalRows(at.home, "SELECT id FROM inbox WHERE outcome IS NULL").length > 0;
+/** Whether the journal has an outcome for every message, and nothing that is to be sent yet. */
+function isOver(at: FaultFixture): boolean {
+  const ended = journalRows(at.home, "SELECT id FROM inbox WHERE outcome IS NOT NULL").length;
+  const unsent = journalRows(at.home, "SELECT id FROM outbox WHERE state IN ('planned', 'sending', 'unknown')").length;
+  return ended === MESSAGES && unsent === 0;
 }
 
 async function expectAllAnswered(at: FaultFixture): Promise<void> {
   const last = await at.start();
-  while (!isAnswered(at) || hasOpenRows(at)) await new Promise((look) => setTimeout(look, 50));
+  while (!isOver(at)) await new Promise((look) => setTimeout(look, 50));
   expect(await last.kill("SIGTERM")).toBe(0);
   const givenUp = expectOutcomes(at);
   for (const chat of chats) {
@@ -100,17 +96,47 @@ async function expectAllAnswered(at: FaultFixture): Promise<void> {
  * them, and may come back to them in a later answer.
  */
 function expectOutcomes(at: FaultFixture): ReadonlySet<string> {
-  const rows = journalRows(at.home, "SELECT message, state, outcome FROM inbox ORDER BY id");
+  const rows = journalRows(at.home, "SELECT id, message, outcome FROM inbox ORDER BY id").map(toEnded);
   const answered = new Set(chats.flatMap((chat) => finals(at, chat).flatMap(marksIn)));
   const givenUp = new Set<string>();
   expect(rows).toHaveLength(MESSAGES);
   for (const row of rows) {
-    const [mark = ""] = marksIn(String(row["message"]));
-    const { kind } = JSON.parse(String(row["outcome"])) as { kind: string };
-    if (kind === "failed") givenUp.add(mark);
-    else expect([...answered], `${kind}, but not shown`).toContain(mark);
+    const head = rows.find(({ id }) => id === row.outcome.into) ?? row;
+    if (head.outcome.kind === "failed") givenUp.add(row.mark);
+    else expect([...answered], `${row.outcome.kind}, but not shown`).toContain(row.mark);
   }
+  expectNotices(at, rows);
   return givenUp;
+}
+
+interface EndedRow {
+  readonly id: number;
+  readonly chat: number;
+  readonly mark: string;
+  readonly outcome: { readonly kind: string; readonly into?: number };
+}
+
+const endedMessage = z.object({ from: z.object({ chat: z.object({ id: z.coerce.number() }) }) });
+const endedOutcome = z.object({ kind: z.string(), into: z.number().optional() });
+
+function toEnded({ id, message, outcome }: Record<string, unknown>): EndedRow {
+  const { from } = endedMessage.parse(JSON.parse(String(message)));
+  const [mark = ""] = marksIn(String(message));
+  const { kind, into } = endedOutcome.parse(JSON.parse(String(outcome)));
+  return { id: Number(id), chat: from.chat.id, mark, outcome: { kind, ...(into !== undefined && { into }) } };
+}
+
+/** Each turn that was given up after its third start has a notice in its chat, which says of how many messages. */
+function expectNotices(at: FaultFixture, rows: readonly EndedRow[]): void {
+  for (const head of rows.filter(({ outcome }) => outcome.kind === "failed")) {
+    const count = 1 + rows.filter(({ outcome }) => outcome.into === head.id).length;
+    const wanted = count === 1 ? "answering this message" : `answering ${count} messages together`;
+    const notices = at.telegram.shown(head.chat).filter((text) => text.includes("several times"));
+    expect(
+      notices.filter((text) => text.includes(wanted)),
+      `chat ${head.chat}: ${head.mark}`,
+    ).not.toEqual([]);
+  }
 }
 
 /** Every message stands in exactly one turn, in the order in which its chat wrote it. */

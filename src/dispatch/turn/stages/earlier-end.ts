@@ -9,7 +9,7 @@ import type { Turn } from "../turn.ts";
 import { NOTICE } from "../../answer/reply-names.ts";
 import { runIdOf, turnIdOf } from "../ids.ts";
 import { leaveUnanswered } from "../../signals/unanswered.ts";
-import { TOO_MANY_STARTS } from "../../chat-texts.ts";
+import { TOO_MANY_STARTS, tooManyStarts } from "../../chat-texts.ts";
 import { retryWhileDiskFull } from "../../../store/retry-while-disk-full.ts";
 
 /** Processes that may try a message: one that crashes the process each time must not do so for ever. */
@@ -63,7 +63,7 @@ async function wasTriedTooOften({ rows, log }: QueuedTurn, session: Session, por
     rows.map(({ message }) => message),
     session,
   );
-  await ports.replies.refuse(rows, log, givenUp?.notice ?? TOO_MANY_STARTS, TOO_MANY_STARTS);
+  await ports.replies.refuse(rows, log, givenUp?.notice ?? tooManyStarts(rows.length), TOO_MANY_STARTS);
   return true;
 }
 

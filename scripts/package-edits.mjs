@@ -96,8 +96,12 @@ for (const [provider, models] of Object.entries(MODELS)) {
 const providers = ${JSON.stringify(Object.keys(MODELS))};
 const read = new Map();
 function modelsOf(provider) {
-  const models = JSON.parse(readFileSync(new URL("../${CATALOGUE}/" + provider + ".json", import.meta.url), "utf8"));
-  read.set(provider, new Map(Object.entries(models)));
+  const file = new URL("../${CATALOGUE}/" + provider + ".json", import.meta.url);
+  try {
+    read.set(provider, new Map(Object.entries(JSON.parse(readFileSync(file, "utf8")))));
+  } catch (error) {
+    throw new Error("The models of " + provider + " cannot be read from " + file.pathname + " (" + error.message + "): install or build openclaw again.", { cause: error });
+  }
   return read.get(provider);
 }
 const modelRegistry = {

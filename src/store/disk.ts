@@ -38,6 +38,17 @@ export function diskFull(path: string, cause: unknown): OpenClawError {
   });
 }
 
+/** A failed sync of the journal, after which the process has to end: the kernel may have dropped what it could not write. */
+export function syncFailed(error: unknown, path: string): OpenClawError {
+  const { code } = diskError(error, path);
+  const mend = code === "DISK_FULL" ? "Free some space" : "Check that the disk is healthy and mounted writable";
+  return new OpenClawError(code, {
+    message: `Could not sync ${path} (${errorText(error)}), so the disk may lack what was written last.`,
+    fix: `${mend}. The gateway ends now; after its next start it takes up every message that the disk has.`,
+    cause: error,
+  });
+}
+
 /** Makes a directory that only its owner may enter. An existing one keeps its mode. */
 export async function makePrivateDir(dir: string): Promise<void> {
   await makeDirectory(dir);

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import type { OpenClawError } from "../types/errors.ts";
-import { diskError } from "./disk.ts";
+import { diskError, syncFailed } from "./disk.ts";
 import { SCHEMA_VERSION } from "./journal/schema.ts";
 import { BUSY, isDiskFault, sqliteCode, sqliteError } from "./journal/sqlite.ts";
 import { StepSize } from "./step-size.ts";
@@ -15,7 +15,7 @@ const READER_PAGES = 250;
 const STEP = { least: 32, most: 192, ms: 1.5 };
 /** Bytes of the log's file above which it is made short again. */
 const CUT_BYTES = 16 * MIB;
-/** Milliseconds from the begin of a sync to that of the next one while it runs. A fast disk has ended by then. */
+/** Milliseconds from the begin of a sync to that of the next one while it runs, on a disk whose last sync took longer. */
 const SYNC_GAP_MS = 5;
 
 /** Takes over the log of a journal for this process. Throws as `openJournal` does, after closing the database. */
@@ -63,6 +63,8 @@ export class Wal {
   /** The sync that began last, while one runs. */
   #latest: Promise<void> | undefined;
   #latestAt = 0;
+  /** Milliseconds that the sync took which ended last; the disk counts as slow until one has ended. */
+  #lastTook = Infinity;
   /** A sync that was asked for and has not begun. */
   #next: PromiseWithResolvers<void> | undefined;
 
@@ -101,13 +103,14 @@ export class Wal {
   }
 
   /**
-   * Resolves when every earlier commit is on the disk. Several syncs may run at a time and end in the order in which they began; callers
-   * before the next one begins share it. Rejects with `OpenClawError` DISK_FULL or DISK_WRITE.
+   * Resolves when every earlier commit is on the disk. Several syncs may run at a time and end in the order in which they began: on a fast
+   * disk the next one begins at once, on a slow one after a gap in which callers come to share it. Rejects with `OpenClawError` DISK_FULL or DISK_WRITE.
    */
   sync(): Promise<void> {
     if (this.#syncs === 0) return this.#start();
     const age = performance.now() - this.#latestAt;
-    if (age >= SYNC_GAP_MS && this.#syncs < MOST_SYNCS) return this.#start();
+    const isTime = age >= SYNC_GAP_MS || this.#lastTook < SYNC_GAP_MS;
+    if (isTime && this.#syncs < MOST_SYNCS) return this.#start();
     return this.#startLater((start) => void setTimeout(start, Math.max(1, SYNC_GAP_MS - age)));
   }
 
@@ -178,15 +181,17 @@ export class Wal {
     const next = this.#next;
     if (!next) return;
     this.#next = undefined;
+    const begun = performance.now();
     this.#syncs += 1;
-    this.#latestAt = performance.now();
-    const own = this.#synced(this.#files.syncLog()).finally(() => this.#syncEnded());
+    this.#latestAt = begun;
+    const own = this.#synced(this.#files.syncLog()).finally(() => this.#syncEnded(performance.now() - begun));
     const sync = this.#latest ? inOrder(this.#latest, own) : own;
     this.#latest = sync;
     next.resolve(sync);
   }
 
-  #syncEnded(): void {
+  #syncEnded(tookMs: number): void {
+    this.#lastTook = tookMs;
     this.#syncs -= 1;
     if (this.#syncs === 0) this.#latest = undefined;
     this.#startNext();
@@ -286,7 +291,7 @@ export class Wal {
     try {
       await sync;
     } catch (error) {
-      this.#error ??= diskError(error, this.#path);
+      this.#error ??= syncFailed(error, this.#path);
       this.#tellLost(this.#error);
     }
     if (this.#error) throw this.#error;

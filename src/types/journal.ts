@@ -98,7 +98,7 @@ export type Withdrawn = "untouched" | "begun" | "ended";
 export interface Inbox extends InboxReader {
   /** Stores events. One known before comes back with `isNew: false`. */
   accept(messages: readonly InboundMessage[]): Promise<readonly AcceptedRow[]>;
-  /** As `accept`. Only after `synced` may the platform be acknowledged. */
+  /** As `accept`; the sync begins at once. Only after `synced` may the platform be acknowledged. */
   acceptAhead(messages: readonly InboundMessage[]): Promise<readonly AcceptedRow[]>;
   /** The rows become one turn of one run of this boot. Gives the ids of those that had not ended. */
   claim(ids: readonly number[], claim: Claim): Promise<readonly number[]>;

@@ -134,6 +134,49 @@ describe("a sync that takes longer than 5 ms", () => {
   });
 });
 
+describe("a disk whose last sync took less than 5 ms", () => {
+  it("syncs a write at once although another sync runs; a longer one makes the next write wait again", async () => {
+    const { disk, set } = await open();
+    stopTime();
+    const first = set("first");
+    await turn();
+    disk.syncs[0]?.resolve();
+    await first;
+    const a = set("a");
+    await turn();
+    const b = set("b");
+    await turn();
+    expect(disk.syncs).toHaveLength(3);
+    vi.advanceTimersByTime(6);
+    for (const sync of disk.syncs) sync.resolve();
+    await Promise.all([a, b]);
+    const c = set("c");
+    await turn();
+    const d = set("d");
+    await turn();
+    expect(disk.syncs).toHaveLength(4);
+    disk.during = (_file, sync) => sync.resolve();
+    disk.syncs[3]?.resolve();
+    await Promise.all([c, d]);
+  });
+
+  it("begins the sync of an accepted message with its commit, and waits with others for what follows", async () => {
+    const { disk, commits, set } = await open();
+    const put = (key: string) => `INSERT INTO kept (key, value) VALUES ('${key}', 'v')`;
+    await commits.writeAhead((sql) => void sql.run(put("soon")));
+    expect(disk.syncs).toHaveLength(0);
+    const next = set("awaited");
+    await turn();
+    expect(disk.syncs).toHaveLength(1);
+    disk.syncs[0]?.resolve();
+    await next;
+    await commits.writeAhead((sql) => void sql.run(put("now")), "at once");
+    expect(disk.syncs).toHaveLength(2);
+    disk.syncs[1]?.resolve();
+    await commits.synced();
+  });
+});
+
 describe("writes that share a sync", () => {
   it("are settled in their order, four in one iteration of the event loop, also when the next sync ends meanwhile", async () => {
     const { disk, set } = await open();
@@ -190,7 +233,7 @@ describe("a sync that fails", () => {
   ])("with %s fails what waits for it and all that comes, and says that the process has to end", async (code, told) => {
     const { disk, wal, set } = await open();
     disk.during = (_file, sync) => sync.reject(Object.assign(new Error(code), { code }));
-    await expect(set("a")).rejects.toMatchObject({ code: told });
+    await expect(set("a")).rejects.toMatchObject({ code: told, fix: expect.stringContaining("The gateway ends now") });
     expect(await wal.lost).toMatchObject({ code: told });
     disk.during = (_file, sync) => sync.resolve();
     await expect(set("b")).rejects.toMatchObject({ code: told });

@@ -8,9 +8,10 @@ interface Write {
   /** Work that runs inside the transaction. Its promise resolves after COMMIT. */
   work(): Settle;
   fail(error: unknown): void;
-  /** Its promise does not wait for the sync. */
-  readonly isAhead: boolean;
+  readonly sync: SyncOf;
 }
+/** When the sync of a write begins, and whether its promise waits for it. */
+type SyncOf = "awaited" | "at once" | "soon";
 type Settle = () => void;
 
 /** Milliseconds that a write waits for another program's write lock on the journal, and milliseconds between two tries. */
@@ -64,15 +65,15 @@ export class Commits {
 
   /** Resolves with the result of `work` when it is on disk. `work` is synchronous and may run several times. */
   write<T>(work: (sql: Statements) => T): Promise<T> {
-    return this.#enqueue(work, false);
+    return this.#enqueue(work, "awaited");
   }
 
   /**
-   * As `write`, but resolves after COMMIT: the result outlives the process, and a power cut only after `synced`. The sync begins
-   * a moment later, so that what follows from the result at once shares it.
+   * As `write`, but resolves after COMMIT: the result outlives the process, and a power cut only after `synced`. The sync begins at once, so
+   * that what follows from the result is done meanwhile, or `soon`: a moment later, so that further writes share it.
    */
-  writeAhead<T>(work: (sql: Statements) => T): Promise<T> {
-    return this.#enqueue(work, true);
+  writeAhead<T>(work: (sql: Statements) => T, sync: "at once" | "soon" = "soon"): Promise<T> {
+    return this.#enqueue(work, sync);
   }
 
   /** Resolves when every write that has resolved is on disk. Rejects as they would have. */
@@ -80,10 +81,10 @@ export class Commits {
     await this.#unsynced();
   }
 
-  #enqueue<T>(work: (sql: Statements) => T, isAhead: boolean): Promise<T> {
+  #enqueue<T>(work: (sql: Statements) => T, sync: SyncOf): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({
-        isAhead,
+        sync,
         work: () => {
           const value = work(this.sql);
           return () => resolve(value);
@@ -185,7 +186,7 @@ export class Commits {
 
   #afterCommit(wal: Wal, batch: readonly Write[], settled: readonly Settle[]): void {
     const synced = this.#options.isDurable === true ? syncOf(wal, batch) : undefined;
-    for (const [at, settle] of settled.entries()) if (!synced || batch[at]?.isAhead) settle();
+    for (const [at, settle] of settled.entries()) if (!synced || batch[at]?.sync !== "awaited") settle();
     if (synced) background("the journal's sync", this.#settleSynced(synced, batch, settled));
     const { pages } = wal;
     if (wal.isLong(pages)) this.#pauseFor(wal.checkpoint().catch((error: unknown) => this.#options.onLongLog?.(error)));
@@ -256,4 +257,4 @@ export class Commits {
 
 /** A write that waits for its sync has it at once. */
 const syncOf = (wal: Wal, batch: readonly Write[]): Promise<void> =>
-  batch.every((write) => write.isAhead) ? wal.syncSoon() : wal.sync();
+  batch.every(({ sync }) => sync === "soon") ? wal.syncSoon() : wal.sync();

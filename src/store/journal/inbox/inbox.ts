@@ -52,7 +52,7 @@ export function createInbox(commits: Commits, boot: { bootId: string; clock: Clo
   return {
     accept: (messages) => commits.write((sql) => messages.map((message) => acceptOne(sql, message, clock.now()))),
     acceptAhead: (messages) =>
-      commits.writeAhead((sql) => messages.map((message) => acceptOne(sql, message, clock.now()))),
+      commits.writeAhead((sql) => messages.map((message) => acceptOne(sql, message, clock.now())), "at once"),
     claim: (ids, claim) => reported(ids, commits.write(claimed(ids, claim)), { runId: claim.runId }),
     claimAhead: (ids, claim) => reported(ids, commits.writeAhead(claimed(ids, claim)), { runId: claim.runId }),
     synced: () => commits.synced(),

@@ -81,7 +81,9 @@ describe.skipIf(!hasTwin)("the gateway at the third party's Discord", () => {
   });
 
   test("says of a command that nobody allowed before a kill that it was not run, and takes its buttons away", async () => {
-    const { twin, model, home } = await begin({ commands: { ownerAllowFrom: ["discord:2001"] } });
+    // On the machine itself: in a sandbox nothing is asked.
+    const agents = { defaults: { model: { primary: "fake/fake-1" }, sandbox: { mode: "off" } } };
+    const { twin, model, home } = await begin({ agents, commands: { ownerAllowFrom: ["discord:2001"] } });
     const first = await start(home);
     model.answer((call) =>
       call.isAfterTool ? { text: `told: ${call.toolText}` } : { tool: "exec", args: { command: "touch made.txt" } },

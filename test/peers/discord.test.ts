@@ -163,7 +163,7 @@ describe.skipIf(!hasTwin)("what the third party sends", () => {
     });
   });
 
-  test("an edit has a key of its own; what is removed is passed over", async () => {
+  test("an edit has a key of its own; a removal is an event without words", async () => {
     const { twin, host } = await beginAndJoin();
     const id = await twin.say("first words");
     await twin.person().editMessage({ messageId: id, content: "better words" });
@@ -175,7 +175,8 @@ describe.skipIf(!hasTwin)("what the third party sends", () => {
     await twin.person().deleteMessage({ messageId: id });
     await twin.say("and on");
     await host.heard("and on");
-    expect(host.received.map(({ text }) => text)).toEqual(["first words", "better words", "and on"]);
+    expect(host.received.map(({ text }) => text)).toEqual(["first words", "better words", "", "and on"]);
+    expect(host.received[2]).toMatchObject({ news: { kind: "deleted", messageId: id } });
   });
 
   test("a file without words", async () => {

@@ -17,6 +17,8 @@ const STEP = { least: 32, most: 192, ms: 1.5 };
 const CUT_BYTES = 16 * MIB;
 /** Milliseconds from the begin of a sync to that of the next one while it runs, on a disk whose last sync took longer. */
 const SYNC_GAP_MS = 5;
+/** Milliseconds that a sync for which nobody waits is put off, so that further writes share it. */
+const SOON_MS = 5;
 
 /** Takes over the log of a journal for this process. Throws as `openJournal` does, after closing the database. */
 export async function openWal(db: DatabaseSync, path: string): Promise<Wal> {
@@ -38,6 +40,12 @@ const READ = "BEGIN; SELECT 1 FROM sqlite_master";
 interface Part {
   readonly lastPage: number;
   isSynced: boolean;
+}
+
+/** A sync that was asked for and has not begun. */
+interface NextSync extends PromiseWithResolvers<void> {
+  /** Somebody waits for it, or it was put off for long enough. */
+  isDue: boolean;
 }
 
 /**
@@ -65,8 +73,7 @@ export class Wal {
   #latestAt = 0;
   /** Milliseconds that the sync took which ended last; the disk counts as slow until one has ended. */
   #lastTook = Infinity;
-  /** A sync that was asked for and has not begun. */
-  #next: PromiseWithResolvers<void> | undefined;
+  #next: NextSync | undefined;
 
   /** `reader` is a second connection to the same file, used for nothing else. */
   constructor(db: DatabaseSync, reader: DatabaseSync, files: WalFiles, path: string) {
@@ -97,27 +104,33 @@ export class Wal {
     return pages > this.#limit;
   }
 
-  /** The latest requested sync. When it is done, all commits are on the disk. */
+  /** Resolves as `sync` does; undefined when every commit is on the disk. */
   get pending(): Promise<void> | undefined {
-    return this.#next?.promise ?? this.#latest;
+    return this.#next ? this.sync() : this.#latest;
   }
 
   /**
    * Resolves when every earlier commit is on the disk. Several syncs may run at a time and end in the order in which they began: on a fast
-   * disk the next one begins at once, on a slow one after a gap in which callers come to share it. Rejects with `OpenClawError` DISK_FULL or DISK_WRITE.
+   * disk the next one begins at once, on a slow one after a gap in which callers come to share it. Rejects with `OpenClawError` DISK_FULL or
+   * DISK_WRITE.
    */
   sync(): Promise<void> {
-    if (this.#syncs === 0) return this.#start();
-    const age = performance.now() - this.#latestAt;
-    const isTime = age >= SYNC_GAP_MS || this.#lastTook < SYNC_GAP_MS;
-    if (isTime && this.#syncs < MOST_SYNCS) return this.#start();
-    return this.#startLater((start) => void setTimeout(start, Math.max(1, SYNC_GAP_MS - age)));
+    const next = (this.#next ??= nextSync());
+    const isFree = this.#syncs === 0 || this.#lastTook < SYNC_GAP_MS;
+    const waitMs = isFree ? 0 : SYNC_GAP_MS - (performance.now() - this.#latestAt);
+    if (waitMs <= 0) this.#startOnceFree(next);
+    else if (!next.isDue) setTimeout(() => this.#startOnceFree(next), Math.max(1, waitMs));
+    next.isDue = true;
+    return next.promise;
   }
 
-  /** As `sync`, but waits two turns of the event loop, in which further commits are made, unless somebody calls `sync` before. */
+  /** As `sync`, but waits 5 ms for further commits, unless somebody calls `sync` before. */
   syncSoon(): Promise<void> {
-    if (this.#syncs > 0) return this.sync();
-    return this.#startLater((start) => setImmediate(() => setImmediate(start)));
+    if (this.#next) return this.#next.promise;
+    const next = nextSync();
+    this.#next = next;
+    setTimeout(() => this.#startOnceFree(next), SOON_MS);
+    return next.promise;
   }
 
   /**
@@ -158,30 +171,17 @@ export class Wal {
     await this.#files.close();
   }
 
-  /** A sync that begins when `later` calls back, unless it has begun before. */
-  #startLater(later: (start: () => void) => void): Promise<void> {
-    if (this.#next) return this.#next.promise;
-    const next = Promise.withResolvers<void>();
-    this.#next = next;
-    later(() => {
-      if (this.#next === next && this.#syncs < MOST_SYNCS) this.#startNext();
-    });
-    return next.promise;
+  /** Starts a sync that has not begun: now, or when one of those that run has ended. */
+  #startOnceFree(next: NextSync): void {
+    if (this.#next !== next) return;
+    next.isDue = true;
+    if (this.#syncs < MOST_SYNCS) this.#start(next);
   }
 
-  /** Starts a sync now. All who asked for it share one promise, so they are told in the order in which they asked. */
-  #start(): Promise<void> {
-    const { promise } = (this.#next ??= Promise.withResolvers<void>());
-    this.#startNext();
-    return promise;
-  }
-
-  /** Starts the sync that was asked for. Those who wait for it get its failure. */
-  #startNext(): void {
-    const next = this.#next;
-    if (!next) return;
-    this.#next = undefined;
+  /** All who asked for it share one promise, so they are told in the order in which they asked. Those who wait for it get its failure. */
+  #start(next: NextSync): void {
     const begun = performance.now();
+    this.#next = undefined;
     this.#syncs += 1;
     this.#latestAt = begun;
     const own = this.#synced(this.#files.syncLog()).finally(() => this.#syncEnded(performance.now() - begun));
@@ -194,7 +194,7 @@ export class Wal {
     this.#lastTook = tookMs;
     this.#syncs -= 1;
     if (this.#syncs === 0) this.#latest = undefined;
-    this.#startNext();
+    if (this.#next?.isDue) this.#startOnceFree(this.#next);
   }
 
   /** While the reader reads, no copy goes further than the log goes now. */
@@ -297,6 +297,8 @@ export class Wal {
     if (this.#error) throw this.#error;
   }
 }
+
+const nextSync = (): NextSync => ({ ...Promise.withResolvers<void>(), isDue: false });
 
 /** Resolves when both have; a sync includes what earlier ones wrote, so it is not done before them. */
 async function inOrder(before: Promise<void>, own: Promise<void>): Promise<void> {

@@ -177,6 +177,52 @@ describe("a disk whose last sync took less than 5 ms", () => {
   });
 });
 
+describe("a sync for which nobody waits", () => {
+  async function writeAhead(count: number) {
+    const opened = await open();
+    stopTime();
+    for (let at = 0; at < count; at += 1)
+      await opened.commits.writeAhead((sql) => void sql.run("INSERT INTO kept (key, value) VALUES (?, 'v')", `${at}`));
+    expect(opened.disk.syncs).toHaveLength(0);
+    return opened;
+  }
+
+  it("begins after 5 ms, for all that was written until then", async () => {
+    const { disk, commits } = await writeAhead(3);
+    vi.advanceTimersByTime(5);
+    expect(disk.syncs).toHaveLength(1);
+    disk.syncs[0]?.resolve();
+    await commits.synced();
+    vi.advanceTimersByTime(100);
+    expect(disk.syncs).toHaveLength(1);
+  });
+
+  it("begins at once when somebody waits or reads", async () => {
+    const { disk, commits, keys } = await writeAhead(2);
+    const read = keys();
+    expect(await isSettled(read)).toBe(false);
+    expect(disk.syncs).toHaveLength(1);
+    disk.syncs[0]?.resolve();
+    expect(await read).toEqual(["0", "1"]);
+    await commits.synced();
+    expect(disk.syncs).toHaveLength(1);
+  });
+
+  it("is not begun by the end of an earlier one", async () => {
+    const { disk, commits } = await writeAhead(1);
+    const synced = commits.synced();
+    await commits.writeAhead((sql) => void sql.run("INSERT INTO kept (key, value) VALUES ('later', 'v')"));
+    disk.syncs[0]?.resolve();
+    await synced;
+    await turn();
+    expect(disk.syncs).toHaveLength(1);
+    vi.advanceTimersByTime(5);
+    expect(disk.syncs).toHaveLength(2);
+    disk.syncs[1]?.resolve();
+    await commits.synced();
+  });
+});
+
 describe("writes that share a sync", () => {
   it("are settled in their order, four in one iteration of the event loop, also when the next sync ends meanwhile", async () => {
     const { disk, set } = await open();

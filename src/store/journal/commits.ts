@@ -70,7 +70,7 @@ export class Commits {
 
   /**
    * As `write`, but resolves after COMMIT: the result outlives the process, and a power cut only after `synced`. The sync begins at once, so
-   * that what follows from the result is done meanwhile, or `soon`: a moment later, so that further writes share it.
+   * that what follows from the result is done meanwhile, or `soon`: within 5 ms, so that further writes share it.
    */
   writeAhead<T>(work: (sql: Statements) => T, sync: "at once" | "soon" = "soon"): Promise<T> {
     return this.#enqueue(work, sync);

@@ -93,14 +93,15 @@ for (const [provider, models] of Object.entries(MODELS)) {
 }
 `,
     after: `import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 const providers = ${JSON.stringify(Object.keys(MODELS))};
 const read = new Map();
 function modelsOf(provider) {
-  const file = new URL("../${CATALOGUE}/" + provider + ".json", import.meta.url);
+  const file = fileURLToPath(new URL("../${CATALOGUE}/" + provider + ".json", import.meta.url));
   try {
     read.set(provider, new Map(Object.entries(JSON.parse(readFileSync(file, "utf8")))));
   } catch (error) {
-    throw new Error("The models of " + provider + " cannot be read from " + file.pathname + " (" + error.message + "): install or build openclaw again.", { cause: error });
+    throw new Error("The models of " + provider + " cannot be read from " + file + " (" + error.message + "): install or build openclaw again.", { cause: error });
   }
   return read.get(provider);
 }

@@ -94,7 +94,6 @@ export interface RunRequest extends OfferedTools {
   readonly channel?: string;
 }
 
-/** Neither method may throw or reject. */
 export interface RunWaits {
   /** Resolves when the turn's claim is on the disk and all text before a tool call is queued for delivery. Rejects as `stored`. */
   beforeTool(callId: string): Promise<void>;

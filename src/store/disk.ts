@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { chmod, open, readdir, rename, rm } from "node:fs/promises";
+import { chmod, open, readdir, rename, rm, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { OpenClawError } from "../types/errors.ts";
 import { errorText } from "../utils/text/error-text.ts";
@@ -94,16 +94,22 @@ const PROBE_BYTES = 256 * 1024;
 /** Whether a file of 256 KiB can be written and synced in this directory now. Never rejects. */
 export const diskTakesWrites = async (dir: string): Promise<boolean> => (await probeDisk(dir)) === undefined;
 
-/** Why a file of 256 KiB cannot be written and synced in this directory now; undefined when it can. Never rejects. */
+/** Why a file of 256 KiB cannot be written, synced and removed in this directory now; undefined when it can. Never rejects. */
 export async function probeDisk(dir: string): Promise<OpenClawError | undefined> {
-  const path = join(dir, `.probe.${randomBytes(6).toString("hex")}.tmp`);
   try {
-    await writeSynced(path, Buffer.alloc(PROBE_BYTES));
+    await writeAndRemove(join(dir, `.probe.${randomBytes(6).toString("hex")}.tmp`), Buffer.alloc(PROBE_BYTES));
     return undefined;
   } catch (error) {
     return diskError(error, dir);
+  }
+}
+
+async function writeAndRemove(path: string, content: Uint8Array): Promise<void> {
+  try {
+    await writeSynced(path, content);
   } finally {
-    await rm(path, { force: true }).catch(() => undefined);
+    // `rm` would say of a file that may not be removed that it is no directory.
+    await unlessMissing(unlink(path));
   }
 }
 

@@ -119,8 +119,7 @@ export class Wal {
     const isFree = this.#syncs === 0 || this.#lastTook < SYNC_GAP_MS;
     const waitMs = isFree ? 0 : SYNC_GAP_MS - (performance.now() - this.#latestAt);
     if (waitMs <= 0) this.#startOnceFree(next);
-    else if (!next.isDue) setTimeout(() => this.#startOnceFree(next), Math.max(1, waitMs));
-    next.isDue = true;
+    else this.#startIn(next, waitMs);
     return next.promise;
   }
 
@@ -169,6 +168,12 @@ export class Wal {
     this.#reader.close();
     this.#db.close();
     await this.#files.close();
+  }
+
+  /** The end of another sync starts it before. */
+  #startIn(next: NextSync, ms: number): void {
+    if (!next.isDue) setTimeout(() => this.#startOnceFree(next), Math.max(1, ms));
+    next.isDue = true;
   }
 
   /** Starts a sync that has not begun: now, or when one of those that run has ended. */

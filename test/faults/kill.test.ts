@@ -284,3 +284,20 @@ test("a message that ends three processes is given up visibly", async () => {
     /end +given up: started 3 times, and the process ended each time before the turn did; its chat was informed/,
   );
 });
+
+test("two messages of one turn that ends three processes are given up together, and the notice says how many", async () => {
+  await fixture().config({ messages: { queue: { debounceMs: 0 }, inbound: { debounceMs: 500 } } });
+  fixture().model.answer(() => "hang");
+  fixture().telegram.say("poison");
+  fixture().telegram.say("and more of it");
+  for (let starts = 1; starts <= 3; starts += 1) {
+    const gateway = await fixture().start();
+    await fixture().model.called(starts);
+    await gateway.kill("SIGKILL");
+  }
+  await fixture().start();
+  const notice = await fixture().telegram.waitFor((call) => call.method === "sendMessage");
+  expect(notice.text).toContain("answering 2 messages together and gave up. Please send all 2 again.");
+  await fixture().goesOn();
+  expect(fixture().shown("interrupted several times")).toHaveLength(1);
+});

@@ -1,6 +1,6 @@
 // node profile.mjs [LOAD (senders|sender|streams)] [MESSAGES (2000)]   Where the processor time and the allocations of one message go, or those of
 // the tokens of open streams: by thread, by module, by folder and by function. Needs the source maps of `node scripts/build.mjs`. Runs the
-// gateway twice, once for each kind of profile.
+// gateway three times, once for each kind of profile.
 import fs from "node:fs";
 import path from "node:path";
 import process from "node:process";
@@ -57,19 +57,18 @@ async function processorTime() {
   printSums(`ms a ${load.unit}`, found, (us) => each(us / 1000, 3));
 }
 
-async function allocations() {
-  const { profile, units } = await record("heap");
+async function allocations(kind, what) {
+  const { profile, units } = await record(kind);
   const found = sums(heapTree(profile));
   const kib = (bytes) => (bytes / 1024 / units).toFixed(1);
-  console.log(
-    `\nAllocated on V8's heap: ${kib(found.total)} KiB a ${load.unit}; buffers outside of the heap do not count.`,
-  );
+  console.log(`\n${what}: ${kib(found.total)} KiB a ${load.unit}; buffers outside of the heap do not count.`);
   printSums(`KiB a ${load.unit}`, found, kib);
 }
 
 try {
   await processorTime();
-  await allocations();
+  await allocations("heap", "Allocated on V8's heap");
+  await allocations("old", "Of this, not freed by a collection of the young objects");
 } finally {
   await L.stopAll();
 }

@@ -1,5 +1,6 @@
 // Loaded into the gateway with `--import`. Each SIGUSR2 begins or ends a recording; the end writes $PROFILE_FILE.
-// PROFILE_KIND: "cpu" (samples of the call stack) or "heap" (samples of allocations, those already collected included).
+// PROFILE_KIND: "cpu" (samples of the call stack), "heap" (samples of allocations, those already collected included) or "old" (the same
+// without those that a collection of the young objects freed).
 // The file: { profile, collections: { <kind>: { count, ms } } }; the collections are pauses of the main thread.
 import fs from "node:fs";
 import inspector from "node:inspector/promises";
@@ -12,6 +13,16 @@ const { PROFILE_FILE, PROFILE_KIND } = process.env;
 const SAMPLE_EVERY_US = 1000;
 const SAMPLE_EVERY_BYTES = 8192;
 
+const allocations = (includeObjectsCollectedByMinorGC) => ({
+  begin: (session) =>
+    session.post("HeapProfiler.startSampling", {
+      samplingInterval: SAMPLE_EVERY_BYTES,
+      includeObjectsCollectedByMajorGC: true,
+      includeObjectsCollectedByMinorGC,
+    }),
+  end: (session) => session.post("HeapProfiler.stopSampling"),
+});
+
 const KINDS = {
   cpu: {
     async begin(session) {
@@ -21,15 +32,8 @@ const KINDS = {
     },
     end: (session) => session.post("Profiler.stop"),
   },
-  heap: {
-    begin: (session) =>
-      session.post("HeapProfiler.startSampling", {
-        samplingInterval: SAMPLE_EVERY_BYTES,
-        includeObjectsCollectedByMajorGC: true,
-        includeObjectsCollectedByMinorGC: true,
-      }),
-    end: (session) => session.post("HeapProfiler.stopSampling"),
-  },
+  heap: allocations(true),
+  old: allocations(false),
 };
 
 const COLLECTIONS = {

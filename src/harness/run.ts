@@ -26,7 +26,7 @@ import {
 import { openTurn, type Progress, progressOf, repeat, repeatPart, userMessage } from "./run/resume.ts";
 import { Steering } from "./run/steering.ts";
 import { type AbortCause, StopSwitch } from "./run/stop-switch.ts";
-import { resultOfThrown, stoppable, stoppableDeps, Stopped } from "./run/until-stopped.ts";
+import { resultOfThrown, stoppable, Stopped } from "./run/until-stopped.ts";
 import { pausing, reporting, type ToolSetting } from "./tools/tools.ts";
 import { UntrustedContent } from "./tools/untrusted.ts";
 import type { FixedCall } from "../types/run/tool.ts";
@@ -59,23 +59,14 @@ export interface Run {
 export function startRun(request: RunRequest, deps: RunDeps, log = new RunLog(request.facts)): Run {
   const runner = new Runner(request, deps, log);
   runner.run().catch((error: unknown) => deps.log.error("run broke", { error }));
-  return {
-    stream: runner.log,
-    abort: (by) => runner.stop.stop(by),
-    steer: (turn) => runner.steer(turn),
-    settle: () => runner.memory.settle(),
-    fill: () => runner.memory.fill(),
-    diskError: () => runner.diskError,
-    ownsCompaction: () => runner.memory.engine?.ownsCompaction === true,
-    compactWhenFull: (emit) => runner.memory.compactWhenFull(emit),
-  };
+  return runner;
 }
 
-class Runner {
-  readonly log: RunLog;
-  readonly memory: RunMemory;
-  readonly stop = new StopSwitch();
-  diskError: OpenClawError | undefined;
+class Runner implements Run {
+  readonly stream: RunLog;
+  readonly #memory: RunMemory;
+  readonly #stop = new StopSwitch();
+  #diskError: OpenClawError | undefined;
   #request: RunRequest;
   readonly #deps: RunDeps;
   readonly #startedAt: number;
@@ -88,25 +79,26 @@ class Runner {
   readonly #history: HistoryReader;
 
   constructor(request: RunRequest, deps: RunDeps, log: RunLog) {
-    const { stop } = this;
-    this.#request = writtenByHooks(stoppable(request, stop.signal), deps);
-    this.#deps = stoppableDeps(deps, stop.signal);
+    const stop = this.#stop;
+    const parts = stoppable(request, deps, stop.signal);
+    this.#request = writtenByHooks(parts.request, deps);
+    this.#deps = parts.deps;
     this.#history = historyFor(this.#request, this.#deps.models);
     this.#startedAt = deps.clock.now();
-    this.log = log;
+    this.stream = log;
     log.facts = request.facts;
     const spent = (cost: SideCost) => this.#spent(cost);
     const shared = { request: () => this.#request, deps: this.#deps, log, spent };
-    this.memory = new RunMemory({
+    this.#memory = new RunMemory({
       ...shared,
       signal: stop.signal,
       summarizers: () => this.#attempts.remaining,
     });
-    this.#attempts = new Attempts({ ...shared, memory: this.memory, steering: this.#steering, stop });
+    this.#attempts = new Attempts({ ...shared, memory: this.#memory, steering: this.#steering, stop });
   }
 
   async run(): Promise<void> {
-    this.log.emit({ type: "run_start", facts: this.#request.facts, startedAt: this.#startedAt });
+    this.stream.emit({ type: "run_start", facts: this.#request.facts, startedAt: this.#startedAt });
     const deadline = new Deadline(this.#deps.clock, this.#request.timeoutMs, () => this.#expire());
     try {
       this.#end(await this.#work(deadline));
@@ -120,12 +112,12 @@ class Runner {
   }
 
   #expire(): void {
-    if (!this.#attempts.expire()) this.stop.stop("timeout");
+    if (!this.#attempts.expire()) this.#stop.stop("timeout");
   }
 
   #resultOf(thrown: unknown): RunResult {
-    const { result, diskError } = resultOfThrown(thrown, this.stop.cause, this.#deps.log);
-    this.diskError = diskError;
+    const { result, diskError } = resultOfThrown(thrown, this.#stop.cause, this.#deps.log);
+    this.#diskError = diskError;
     return result;
   }
 
@@ -133,8 +125,8 @@ class Runner {
   async #work(deadline: Deadline): Promise<RunResult> {
     const { conversation, turn } = this.#request;
     const progress = await progressOf(conversation, turn.entryId, this.#request);
-    if (progress.kind !== "fresh") repeat(progress.said, this.log);
-    if (progress.kind === "underway") this.#attempts.carry(repeatPart(progress.carried, this.log));
+    if (progress.kind !== "fresh") repeat(progress.said, this.stream);
+    if (progress.kind === "underway") this.#attempts.carry(repeatPart(progress.carried, this.stream));
     if (progress.kind === "finished")
       return { kind: "replied", stop: progress.last.stopReason === "length" ? "length" : "stop" };
     const { call } = this.#request;
@@ -151,23 +143,23 @@ class Runner {
 
   /** One call of a tool, whose result is the answer. */
   async #callOnly(call: FixedCall, progress: Progress, deadline: Deadline): Promise<RunResult> {
-    if (this.stop.isOn) throw new Stopped();
+    if (this.#stop.isOn) throw new Stopped();
     await openTurn(this.#request.conversation, this.#request.turn, progress);
     const parts = {
       request: this.#request,
       setting: this.#toolSetting(deadline),
-      log: this.log,
+      log: this.stream,
       clock: this.#deps.clock,
     };
     const answer = await fixedAnswer(call, parts);
-    if (this.stop.isOn) throw new Stopped();
+    if (this.#stop.isOn) throw new Stopped();
     return "kind" in answer ? { kind: "failed", failure: answer } : this.#say(answer);
   }
 
   /** An answer that no model gave. */
   async #say(message: AssistantMessage): Promise<RunResult> {
     const entryId = await this.#request.conversation.append({ type: "message", message }, { durable: true });
-    repeat([{ entryId, message, before: "" }], this.log);
+    repeat([{ entryId, message, before: "" }], this.stream);
     return { kind: "replied", stop: "stop" };
   }
 
@@ -175,15 +167,15 @@ class Runner {
   async #prepare(progress: Progress): Promise<Failure | undefined> {
     const { conversation } = this.#request;
     try {
-      if (this.stop.isOn) throw new Stopped();
+      if (this.#stop.isOn) throw new Stopped();
       await this.#applyHooks(progress.kind === "fresh");
       // Before the turn is written: an engine reads the conversation as it was.
-      const unusable = this.#request.choice.unusable ?? (await this.memory.openEngine());
+      const unusable = this.#request.choice.unusable ?? (await this.#memory.openEngine());
       await openTurn(conversation, this.#request.turn, progress);
       await this.#untrusted.began(this.#request.turn.provenance);
       return unusable;
     } catch (error) {
-      if (error instanceof Stopped && this.stop.cause !== "shutdown")
+      if (error instanceof Stopped && this.#stop.cause !== "shutdown")
         await openTurn(conversation, this.#request.turn, progress);
       throw error;
     }
@@ -210,46 +202,70 @@ class Runner {
       sessionKey: facts.sessionKey,
       agentId: facts.agentId,
       workspace: settings.workspace,
-      signal: this.stop.signal,
+      signal: this.#stop.signal,
       log: this.#deps.log,
       untrusted: { content: this.#untrusted, confirm: settings.tools.confirmUntrusted },
       before: this.#deps.waits?.beforeTool,
       hooks: boundHooks(this.#request, this.#deps),
-      approvals: reporting(pausing(this.#deps.approvals, deadline), this.log),
+      approvals: reporting(pausing(this.#deps.approvals, deadline), this.stream),
       note: (customType, data) => conversation.append({ type: "custom", customType, data }, { durable: true }),
     };
   }
 
+  abort(by: AbortCause): void {
+    this.#stop.stop(by);
+  }
+
+  settle(): Promise<void> {
+    return this.#memory.settle();
+  }
+
+  fill(): Promise<Fill | undefined> {
+    return this.#memory.fill();
+  }
+
+  diskError(): OpenClawError | undefined {
+    return this.#diskError;
+  }
+
+  ownsCompaction(): boolean {
+    return this.#memory.engine?.ownsCompaction === true;
+  }
+
+  compactWhenFull(emit?: (event: CompactionEvent) => void): Promise<Compacted | undefined> {
+    return this.#memory.compactWhenFull(emit);
+  }
+
   async steer(turn: UserTurn): Promise<boolean> {
     const isTaken = await this.#steering.offer(turn);
-    if (isTaken) this.log.account.steered(turn.parts ?? []);
+    if (isTaken) this.stream.account.steered(turn.parts ?? []);
     return isTaken;
   }
 
   /** A model call that is not part of the conversation. */
   #spent(cost: SideCost): void {
-    if (this.log.ended) this.#deps.spentAfterEnd?.(cost);
-    else this.log.addSideCost(cost);
+    if (this.stream.ended) this.#deps.spentAfterEnd?.(cost);
+    else this.stream.addSideCost(cost);
   }
 
   #end(result: RunResult): void {
     const endedAt = this.#deps.clock.now();
     const receipt = this.#receipt(endedAt);
     const { engineDegraded: text, durationMs } = receipt;
-    if (text !== undefined) this.log.emit({ type: "notice", because: "engine", text });
-    this.log.emit({ type: "run_end", result, receipt, endedAt });
+    if (text !== undefined) this.stream.emit({ type: "notice", because: "engine", text });
+    this.stream.emit({ type: "run_end", result, receipt, endedAt });
     const { hooks } = this.#deps;
     if (!hooks) return;
-    const messages = this.memory.shown?.messages() ?? [];
+    const messages = this.#memory.shown?.messages() ?? [];
     notifyEnd(this.#request, hooks, { result, durationMs, messages });
   }
 
   #receipt(endedAt: number): Receipt {
     const { choice, facts, openEngine } = this.#request;
-    const { engine } = this.memory;
+    const { engine } = this.#memory;
     return {
       model: this.#attempts.model,
-      ...this.log.cost,
+      ...this.stream.cost,
       durationMs: endedAt - this.#startedAt,
       trigger: facts.trigger,
       ...(facts.principal && { principal: facts.principal }),
@@ -258,7 +274,7 @@ class Runner {
       ...((engine || !openEngine) && { engine: engine?.id ?? "legacy" }),
       ...(engine?.degraded !== undefined && { engineDegraded: engine.degraded }),
       ...(this.#untrusted.sources.length > 0 && { untrusted: this.#untrusted.sources }),
-      ...this.log.account.close(choice.candidates, this.#attempts.skipped),
+      ...this.stream.account.close(choice.candidates, this.#attempts.skipped),
     };
   }
 }

@@ -3,7 +3,7 @@ import { readdir, realpath, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CONTEXT_FILES, PRIVATE_FILE } from "../types/engine/context-files.ts";
 import { OpenClawError } from "../types/errors.ts";
-import { stampOf } from "../store/file-stamp.ts";
+import { stampsIn } from "../store/file-stamp.ts";
 import { makeDirectory } from "../store/make-directory.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import { errorCode } from "../utils/missing.ts";
@@ -62,10 +62,17 @@ const MOST_BYTES = 10 * 1_048_576;
 const LEADS_OUT =
   "[This file is a link that leads out of the workspace; it is not read while commands may write the workspace]";
 
-async function readCached(workspace: string, name: string, limits: BootstrapLimits): Promise<string | undefined> {
+interface Reading {
+  readonly workspace: string;
+  readonly limits: BootstrapLimits;
+  /** As `stampsIn` the workspace; it is looked at once for all files. */
+  stampOf(name: string): Stats | undefined;
+}
+
+async function readCached(name: string, { workspace, limits, stampOf }: Reading): Promise<string | undefined> {
   const path = join(workspace, name);
   try {
-    const found = stampOf(path);
+    const found = stampOf(name);
     if (!found) return forget(path);
     const { mtimeMs, size } = found;
     const known = cache.get(path);
@@ -102,16 +109,18 @@ function forget(path: string): undefined {
 
 /**
  * The context files of a workspace in their order, each shortened to its limit; `CLAUDE.md` only without an
- * `AGENTS.md`. Missing and empty files are left out; a file without remaining space is only its marker. Costs a `stat` each while nothing changes. Never throws.
+ * `AGENTS.md`. Missing and empty files are left out; a file without remaining space is only its marker. While nothing
+ * changes, costs a `stat` of the workspace and of each file that is there. Never throws.
  */
 export async function loadContextFiles(
   workspace: string,
   limits: BootstrapLimits = {},
   names: readonly string[] = CONTEXT_FILES,
 ): Promise<readonly ContextFile[]> {
-  const contents = await Promise.all(
-    names.map(async (name) => ({ name, text: await readCached(workspace, name, limits) })),
-  );
+  let stamps: ReturnType<typeof stampsIn> | undefined;
+  const stampOf = (name: string) => (stamps ??= stampsIn(workspace))(name);
+  const reading = { workspace, limits, stampOf };
+  const contents = await Promise.all(names.map(async (name) => ({ name, text: await readCached(name, reading) })));
   const hasAgents = contents.some(({ name, text }) => name === "AGENTS.md" && text !== undefined);
   let left = limits.totalMaxChars ?? TEXT_LIMITS.totalMaxChars;
   const files: ContextFile[] = [];

@@ -1,6 +1,6 @@
 import { SILENT_TOKEN, type ReplyTarget } from "../types/chat/reply.ts";
 import { createScanner } from "./scan.ts";
-import type { Match, MatchPlace } from "./scan.ts";
+import type { Match, MatchPlace, Piece } from "./scan.ts";
 import { createSilentText } from "./silent-object.ts";
 import type { TidyText } from "./tidy.ts";
 
@@ -57,31 +57,44 @@ export function parseDirectives(text: string): ParsedReply {
 }
 
 /** Makes a filter for one message; its joined output is the `text` of `parseDirectives`. Never throws. */
-export function createDirectiveFilter(): DirectiveFilter {
-  const scanner = createScanner(BEGINNINGS, matchDirective);
-  const found: Found = { replyTo: undefined, media: [], audioAsVoice: false, spoken: undefined };
-  const tidy = createSilentText(SILENT_TOKEN);
-  const take = (pieces: ReturnType<typeof scanner.push>): string => {
+export const createDirectiveFilter = (): DirectiveFilter => new MessageFilter();
+
+class MessageFilter implements DirectiveFilter {
+  readonly #scanner = createScanner(BEGINNINGS, matchDirective);
+  readonly #found: Found = { replyTo: undefined, media: [], audioAsVoice: false, spoken: undefined };
+  readonly #tidy = createSilentText(SILENT_TOKEN);
+  #isShown = false;
+
+  push(delta: string): string {
+    return this.#show(this.#take(this.#scanner.push(delta)));
+  }
+
+  end(): string {
+    return this.#show(this.#take(this.#scanner.end()) + this.#tidy.end()) + this.#unread();
+  }
+
+  directives(): Directives {
+    const { replyTo, media, audioAsVoice, spoken } = this.#found;
+    const asked = { ...(replyTo && { replyTo }), ...(spoken !== undefined && { spoken }) };
+    return { ...asked, media: [...media], audioAsVoice, silent: this.#tidy.silent() };
+  }
+
+  #take(pieces: readonly Piece<Directive>[]): string {
     let out = "";
-    for (const piece of pieces) out += piece.kind === "text" ? tidy.text(piece.text) : note(found, tidy, piece.value);
+    for (const piece of pieces)
+      out += piece.kind === "text" ? this.#tidy.text(piece.text) : note(this.#found, this.#tidy, piece.value);
     return out;
-  };
-  let isShown = false;
-  const show = (text: string): string => {
-    isShown ||= text !== "";
+  }
+
+  #show(text: string): string {
+    this.#isShown ||= text !== "";
     return text;
-  };
+  }
+
   /** An answer that is only spoken can be read too: nobody may be able to hear it. */
-  const unread = (): string => (isShown || tidy.silent() ? "" : (found.spoken ?? ""));
-  return {
-    push: (delta) => show(take(scanner.push(delta))),
-    end: () => show(take(scanner.end()) + tidy.end()) + unread(),
-    directives: () => {
-      const { replyTo, media, audioAsVoice, spoken } = found;
-      const asked = { ...(replyTo && { replyTo }), ...(spoken !== undefined && { spoken }) };
-      return { ...asked, media: [...media], audioAsVoice, silent: tidy.silent() };
-    },
-  };
+  #unread(): string {
+    return this.#isShown || this.#tidy.silent() ? "" : (this.#found.spoken ?? "");
+  }
 }
 
 type Directive =

@@ -72,30 +72,36 @@ export interface HeartbeatFilter {
 const MOST_HELD = 400;
 
 /** Makes a filter for one text without blanks at its ends; its joined output is what `stripHeartbeatToken` leaves. */
-export function createHeartbeatFilter(): HeartbeatFilter {
-  let held = "";
-  let isBegun = false;
+export const createHeartbeatFilter = (): HeartbeatFilter => new TokenFilter();
+
+class TokenFilter implements HeartbeatFilter {
+  #held = "";
+  #isBegun = false;
   /** What was removed at the start. */
-  let head = "";
+  #head = "";
   /** The last sign that was released, by which a token is told from the end of a word. */
-  let before = "";
-  return {
-    push(delta) {
-      held += delta;
-      if (!isBegun && held.length <= MOST_HELD && OPEN_HEAD.test(held)) return "";
-      if (!isBegun) head = held.slice(0, skipHead(held));
-      if (!isBegun) held = held.slice(head.length);
-      isBegun = true;
-      const free = held.slice(0, openTailOf(held));
-      held = held.slice(free.length);
-      before = free.at(-1) ?? before;
-      return free;
-    },
-    end() {
-      if (before === "") return stripHeartbeatToken(head + held).text;
-      return skipTail(before + held, 0).slice(before.length);
-    },
-  };
+  #before = "";
+
+  push(delta: string): string {
+    this.#held += delta;
+    if (!this.#isBegun && this.#held.length <= MOST_HELD && OPEN_HEAD.test(this.#held)) return "";
+    if (!this.#isBegun) this.#begin();
+    const free = this.#held.slice(0, openTailOf(this.#held));
+    this.#held = this.#held.slice(free.length);
+    this.#before = free.at(-1) ?? this.#before;
+    return free;
+  }
+
+  end(): string {
+    if (this.#before === "") return stripHeartbeatToken(this.#head + this.#held).text;
+    return skipTail(this.#before + this.#held, 0).slice(this.#before.length);
+  }
+
+  #begin(): void {
+    this.#head = this.#held.slice(0, skipHead(this.#held));
+    this.#held = this.#held.slice(this.#head.length);
+    this.#isBegun = true;
+  }
 }
 
 /** A beginning of the token, from its first letter on. */

@@ -1,4 +1,10 @@
-import { createDirectiveFilter, parseDirectives, type DirectiveFilter, type ParsedReply } from "./directives.ts";
+import {
+  createDirectiveFilter,
+  parseDirectives,
+  type DirectiveFilter,
+  type Directives,
+  type ParsedReply,
+} from "./directives.ts";
 import { createHeartbeatFilter, stripHeartbeatToken } from "./heartbeat-token.ts";
 import { createTagStripper } from "./tags.ts";
 
@@ -10,14 +16,23 @@ export function parseReply(text: string): ParsedReply {
 }
 
 /** Makes a filter for one message; its joined output is the `text` of `parseReply`. Never throws. */
-export function createReplyFilter(): DirectiveFilter {
-  const directives = createDirectiveFilter();
-  const tokens = createHeartbeatFilter();
-  return {
-    push: (delta) => tokens.push(directives.push(delta)),
-    end: () => tokens.push(directives.end()) + tokens.end(),
-    directives: () => directives.directives(),
-  };
+export const createReplyFilter = (): DirectiveFilter => new ReplyFilter();
+
+class ReplyFilter implements DirectiveFilter {
+  readonly #directives = createDirectiveFilter();
+  readonly #tokens = createHeartbeatFilter();
+
+  push(delta: string): string {
+    return this.#tokens.push(this.#directives.push(delta));
+  }
+
+  end(): string {
+    return this.#tokens.push(this.#directives.end()) + this.#tokens.end();
+  }
+
+  directives(): Directives {
+    return this.#directives.directives();
+  }
 }
 
 /** Whether a chat would show nothing of a text: only white space, control or format characters, or halves of surrogate pairs. */

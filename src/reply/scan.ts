@@ -39,17 +39,31 @@ export interface Scanner<T> {
  * Finds markers outside of Markdown code. `beginnings` is global and finds every place at which one may begin; others too. It must not
  * depend on what comes before the place.
  */
-export function createScanner<T>(beginnings: RegExp, match: Matcher<T>): Scanner<T> {
-  const scan: Scan = { text: "", raw: false, code: newCodeState() };
-  return {
-    push(delta) {
-      scan.text += delta;
-      return drain(scan, { beginnings, match, last: false });
-    },
-    end() {
-      return drain(scan, { beginnings, match, last: true });
-    },
-  };
+export const createScanner = <T>(beginnings: RegExp, match: Matcher<T>): Scanner<T> =>
+  new TextScanner(beginnings, match);
+
+class TextScanner<T> implements Scanner<T> {
+  readonly #scan: Scan = { text: "", raw: false, code: newCodeState() };
+  readonly #beginnings: RegExp;
+  readonly #match: Matcher<T>;
+
+  constructor(beginnings: RegExp, match: Matcher<T>) {
+    this.#beginnings = beginnings;
+    this.#match = match;
+  }
+
+  push(delta: string): Piece<T>[] {
+    this.#scan.text += delta;
+    return this.#drain(false);
+  }
+
+  end(): Piece<T>[] {
+    return this.#drain(true);
+  }
+
+  #drain(last: boolean): Piece<T>[] {
+    return drain(this.#scan, { beginnings: this.#beginnings, match: this.#match, last });
+  }
 }
 
 interface Scan {

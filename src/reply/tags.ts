@@ -51,14 +51,54 @@ const MAX_TAG = 256;
 
 /** Makes a stripper for one message. Tags inside Markdown code are text. Never throws. */
 export function createTagStripper(options: TagStripperOptions = {}): TagStripper {
-  const scanner = createScanner<Mark>(BEGINNINGS, matchMark);
-  const sink = createSink(options);
-  return {
-    push: (delta) => sink.take(scanner.push(withoutControls(delta))),
-    end: (calls = false) => sink.take(scanner.end(), calls),
-    begunAnew: sink.begunAnew,
-    thinking: sink.thinking,
-  };
+  return new Stripper(options);
+}
+
+class Stripper implements TagStripper {
+  readonly #scanner = createScanner<Mark>(BEGINNINGS, matchMark);
+  readonly #enforceFinal: boolean;
+  readonly #state: StripperState;
+
+  constructor({ enforceFinal = false, mayBeginInThought = false }: TagStripperOptions) {
+    this.#enforceFinal = enforceFinal;
+    this.#state = newState(mayBeginInThought && !enforceFinal ? "held" : "open");
+  }
+
+  push(delta: string): string {
+    return this.#take(this.#scanner.push(withoutControls(delta)));
+  }
+
+  end(calls = false): string {
+    return this.#take(this.#scanner.end(), calls);
+  }
+
+  begunAnew(): boolean {
+    const { beginnings } = this.#state;
+    this.#state.beginnings = 0;
+    return beginnings > 0;
+  }
+
+  thinking(): string {
+    const text = this.#state.thought;
+    this.#state.thought = "";
+    return text;
+  }
+
+  /** `calls` is set at the end of the message. */
+  #take(pieces: readonly Piece<Mark>[], calls?: boolean): string {
+    const [state, enforceFinal] = [this.#state, this.#enforceFinal];
+    let out = "";
+    for (const piece of pieces) {
+      if (piece.kind === "text") out += takeText(state, piece.text, enforceFinal);
+      else if (endsUnbegun(state, piece.value)) {
+        beginAnew(state, out);
+        out = "";
+      } else turn(state, piece.value);
+    }
+    if (calls !== undefined) out += finish(state, { enforceFinal, calls });
+    state.returned += out;
+    return out;
+  }
 }
 
 const BEGINNINGS = new RegExp(`[${["<[", INTERNAL_TRIGGERS].join("").replace(/[\]\\^-]/g, "\\$&")}]`, "g");
@@ -112,14 +152,7 @@ function tagMatch(name: string, shape: TagShape): Match<Mark> | undefined {
   return { value: closing ? "/final" : "final", length };
 }
 
-interface Sink {
-  /** `calls` is set at the end of the message. */
-  take(pieces: Piece<Mark>[], calls?: boolean): string;
-  begunAnew(): boolean;
-  thinking(): string;
-}
-
-interface SinkState {
+interface StripperState {
   inThought: boolean;
   inFinal: boolean;
   sawFinal: boolean;
@@ -138,51 +171,24 @@ interface SinkState {
   begin: "open" | "held";
 }
 
-function createSink({ enforceFinal = false, mayBeginInThought = false }: TagStripperOptions): Sink {
-  const state: SinkState = {
-    inThought: false,
-    inFinal: false,
-    sawFinal: false,
-    shown: false,
-    cut: false,
-    thought: "",
-    openThought: "",
-    returned: "",
-    beginnings: 0,
-    outside: "",
-    begin: mayBeginInThought && !enforceFinal ? "held" : "open",
-  };
-  return {
-    take(pieces, calls) {
-      let out = "";
-      for (const piece of pieces) {
-        if (piece.kind === "text") out += takeText(state, piece.text, enforceFinal);
-        else if (endsUnbegun(state, piece.value)) {
-          beginAnew(state, out);
-          out = "";
-        } else turn(state, piece.value);
-      }
-      if (calls !== undefined) out += finish(state, { enforceFinal, calls });
-      state.returned += out;
-      return out;
-    },
-    begunAnew() {
-      const { beginnings } = state;
-      state.beginnings = 0;
-      return beginnings > 0;
-    },
-    thinking() {
-      const text = state.thought;
-      state.thought = "";
-      return text;
-    },
-  };
-}
+const newState = (begin: StripperState["begin"]): StripperState => ({
+  inThought: false,
+  inFinal: false,
+  sawFinal: false,
+  shown: false,
+  cut: false,
+  thought: "",
+  openThought: "",
+  returned: "",
+  beginnings: 0,
+  outside: "",
+  begin,
+});
 
 /** Whether a tag ends a thought that no tag has begun. */
-const endsUnbegun = ({ inThought }: SinkState, mark: Mark): boolean => mark === "/think" && !inThought;
+const endsUnbegun = ({ inThought }: StripperState, mark: Mark): boolean => mark === "/think" && !inThought;
 
-function turn(state: SinkState, mark: Mark): void {
+function turn(state: StripperState, mark: Mark): void {
   state.cut = true;
   if (mark === "think" || mark === "/think") {
     state.inThought = mark === "think";
@@ -194,7 +200,7 @@ function turn(state: SinkState, mark: Mark): void {
 }
 
 /** `out` is about to be returned. */
-function beginAnew(state: SinkState, out: string): void {
+function beginAnew(state: StripperState, out: string): void {
   const text = state.outside + state.returned + out;
   if (text.trim() !== "") state.openThought = text;
   state.thought += text;
@@ -210,7 +216,7 @@ function beginAnew(state: SinkState, out: string): void {
   });
 }
 
-function takeText(state: SinkState, text: string, enforceFinal: boolean): string {
+function takeText(state: StripperState, text: string, enforceFinal: boolean): string {
   if (state.inThought) {
     state.thought += text;
     state.openThought += text;
@@ -227,14 +233,14 @@ function takeText(state: SinkState, text: string, enforceFinal: boolean): string
   return show(state, text);
 }
 
-function show(state: SinkState, text: string): string {
+function show(state: StripperState, text: string): string {
   const visible = state.cut && !state.shown ? text.trimStart() : text;
   if (visible.trim() !== "") state.shown = true;
   return visible;
 }
 
 function finish(
-  state: SinkState,
+  state: StripperState,
   { enforceFinal, calls }: { readonly enforceFinal: boolean; readonly calls: boolean },
 ): string {
   const outside = state.begin === "held" || (enforceFinal && !state.sawFinal) ? show(state, state.outside) : "";

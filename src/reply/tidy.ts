@@ -60,11 +60,7 @@ const AFTER = `[*_\`~"'”’).!${UNSEEN}]{0,${MARKS_AFTER}}`;
 /** The same for each text with the token: making its patterns takes longer than a short text. */
 const tokens = new BoundedMap<string, Token>(MOST_KNOWN);
 
-function tokenOf(token: string): Token {
-  const known = tokens.get(token) ?? readToken(token);
-  tokens.set(token, known);
-  return known;
-}
+const tokenOf = (token: string): Token => tokens.of(token, () => readToken(token));
 
 function readToken(token: string): Token {
   const part = token.split("").reduceRight((rest, sign) => `(?:${sign}${rest})?`, AFTER);
@@ -88,9 +84,11 @@ const TORN_BLOCK = /^(?:`{1,2}|\d{1,3})$/;
  * A word `silent` is not released at the end of the text, however often it is there, nor alone on the first line. The output has no
  * blanks at its ends.
  */
-export function createTidyText(silent: string): TidyText {
-  const token = tokenOf(silent);
-  const state: TidyState = {
+export const createTidyText = (silent: string): TidyText => new Tidying(tokenOf(silent));
+
+class Tidying implements TidyText {
+  readonly #token: Token;
+  readonly #state: TidyState = {
     gap: "",
     afterCut: undefined,
     held: "",
@@ -103,39 +101,49 @@ export function createTidyText(silent: string): TidyText {
     last: "",
     token: false,
   };
-  return {
-    text(part) {
-      let out = "";
-      const end = part.trimEnd().length;
-      for (let at = 0; at < part.length;) {
-        const plain = canRelease(state) ? plainUntil(part, { at, end, gap: state.gap }, token) : at;
-        if (plain > at) {
-          out += release(state, state.gap + part.slice(at, plain));
-          state.gap = "";
-          at = plain;
-          continue;
-        }
-        RUN.lastIndex = at;
-        const [run = ""] = RUN.exec(part) ?? [];
-        at += run.length;
-        if (run.trim() === "") keepBlank(state, run);
-        else out += takeWord(state, run, token);
+
+  constructor(token: Token) {
+    this.#token = token;
+  }
+
+  text(part: string): string {
+    const [state, token] = [this.#state, this.#token];
+    let out = "";
+    const end = part.trimEnd().length;
+    for (let at = 0; at < part.length;) {
+      const plain = canRelease(state) ? plainUntil(part, { at, end, gap: state.gap }, token) : at;
+      if (plain > at) {
+        out += release(state, state.gap + part.slice(at, plain));
+        state.gap = "";
+        at = plain;
+        continue;
       }
-      return out;
-    },
-    cut() {
-      state.gap = joinGap(state.gap, state.afterCut);
-      state.afterCut = "";
-    },
-    end() {
-      if (state.word !== "" && !endWord(state, token)) return leave(state, state.wordGap);
-      if (state.tokens === 0) return letOut(state);
-      state.token = true;
-      state.held = "";
-      return "";
-    },
-    silent: () => state.token && state.last === "",
-  };
+      RUN.lastIndex = at;
+      const [run = ""] = RUN.exec(part) ?? [];
+      at += run.length;
+      if (run.trim() === "") keepBlank(state, run);
+      else out += takeWord(state, run, token);
+    }
+    return out;
+  }
+
+  cut(): void {
+    this.#state.gap = joinGap(this.#state.gap, this.#state.afterCut);
+    this.#state.afterCut = "";
+  }
+
+  end(): string {
+    const state = this.#state;
+    if (state.word !== "" && !endWord(state, this.#token)) return leave(state, state.wordGap);
+    if (state.tokens === 0) return letOut(state);
+    state.token = true;
+    state.held = "";
+    return "";
+  }
+
+  silent(): boolean {
+    return this.#state.token && this.#state.last === "";
+  }
 }
 
 const RUN = /\s+|\S+/y;

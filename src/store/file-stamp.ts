@@ -1,5 +1,6 @@
-import { type Stats, statSync } from "node:fs";
+import { lstatSync, type Stats, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { BoundedMap } from "../utils/bounded-map.ts";
 
 /**
@@ -8,6 +9,46 @@ import { BoundedMap } from "../utils/bounded-map.ts";
  * processor time as the call itself.
  */
 export const stampOf = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
+
+/** Which names were missing in a directory when it was last changed at that time. */
+interface Missing {
+  readonly mtimeMs: number;
+  readonly ino: number;
+  readonly names: Set<string>;
+}
+
+const MOST_LOOKS = 200;
+const looks = new BoundedMap<string, Missing>(MOST_LOOKS);
+
+/**
+ * The stamps of files in a directory by their names. Costs a `stat` of the directory and one of each file that is there: what was missing
+ * is looked for again only after a change of the directory. Both throw as `stampOf`.
+ */
+export function stampsIn(directory: string): (name: string) => Stats | undefined {
+  const missing = missingIn(directory, Date.now());
+  return (name) => {
+    if (missing?.has(name) === true) return undefined;
+    const path = join(directory, name);
+    const found = stampOf(path);
+    if (!found && missing && !isLink(path)) missing.add(name);
+    return found;
+  };
+}
+
+/** Undefined while a further change might not be told from the last one. */
+function missingIn(directory: string, now: number): Set<string> | undefined {
+  const stamp = stampOf(directory);
+  if (!stamp || Math.abs(now - stamp.mtimeMs) <= STEP_MS) return undefined;
+  const { mtimeMs, ino } = stamp;
+  const known = looks.get(directory);
+  if (known?.mtimeMs === mtimeMs && known.ino === ino) return known.names;
+  const names = new Set<string>();
+  looks.set(directory, { mtimeMs, ino, names });
+  return names;
+}
+
+/** What a link leads to can appear without a change of the link's directory. */
+const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
 interface List {
   readonly mtimeMs: number;

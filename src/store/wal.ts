@@ -11,6 +11,8 @@ const MIB = 1024 * 1024;
 const LONG_PAGES = 1000;
 /** Pages that the log may still grow by while a reader prevents that. */
 const READER_PAGES = 250;
+/** With one commit of so many the log's length is looked at, which takes as long as a short statement. */
+const COMMITS_A_LOOK = 3;
 /** Pages that are copied into the database at once, and how long that should take. */
 const STEP = { least: 32, most: 192, ms: 1.5 };
 /** Bytes of the log's file above which it is made short again. */
@@ -62,6 +64,8 @@ export class Wal {
   readonly #tellLost: (error: OpenClawError) => void;
   #error: OpenClawError | undefined;
   #limit = LONG_PAGES;
+  /** Since the log's length was looked at. */
+  #unseenCommits = 0;
   /** Up to this page, the log was copied, or tried to be. */
   #copied = 0;
   #part: Part | undefined;
@@ -94,14 +98,17 @@ export class Wal {
     return this.#error;
   }
 
-  /** Pages that were written to the log since it was last written from its beginning. */
-  get pages(): number {
-    return this.#files.logPages();
-  }
-
-  /** Whether a log of so many pages is to be copied whole. */
-  isLong(pages: number): boolean {
-    return pages > this.#limit;
+  /**
+   * To be called after each commit. Whether the log is to be copied whole: the caller then lets nothing be committed and calls `checkpoint`.
+   * Otherwise copies a part of it, where that is large enough. `synced` resolves when the commit is on the disk; without it, this syncs.
+   */
+  committed(synced?: Promise<void>): "copy all" | undefined {
+    this.#unseenCommits = (this.#unseenCommits + 1) % COMMITS_A_LOOK;
+    if (this.#unseenCommits !== 0) return undefined;
+    const pages = this.#files.logPages();
+    if (pages > this.#limit) return "copy all";
+    this.#copyPart(pages, synced);
+    return undefined;
   }
 
   /** Resolves as `sync` does; undefined when every commit is on the disk. */
@@ -133,20 +140,6 @@ export class Wal {
   }
 
   /**
-   * To be called after each commit: copies the next part of the log into the database when it is large enough, so that
-   * `checkpoint` has little left to copy. Copies only what is synced, and never the log's last page: as long as that is not in the
-   * database, nobody writes the log from its beginning again, and who copies it also syncs what was copied here. `synced` resolves
-   * when the commit is on the disk; without it, this syncs. `pages`: the log's length now.
-   */
-  copyPart(pages: number, synced?: Promise<void>): void {
-    // Another program has written the log from its beginning again.
-    if (pages < this.#copied) this.#copied = 0;
-    if (this.#part) this.#copyLater(this.#part);
-    // A part that needs a sync of its own is as large as possible.
-    else if (pages - this.#copied >= (synced ? this.#step.size : STEP.most)) this.#beginPart(synced);
-  }
-
-  /**
    * Copies the rest of the log into the database, so that it is written from its beginning again. Nothing may be committed
    * meanwhile. Throws what SQLite throws, then nothing is changed and a later call tries again; rejects as `sync` does.
    */
@@ -168,6 +161,19 @@ export class Wal {
     this.#reader.close();
     this.#db.close();
     await this.#files.close();
+  }
+
+  /**
+   * Copies the next part of the log into the database when it is large enough, so that `checkpoint` has little left to copy. Copies only
+   * what is synced, and never the log's last page: as long as that is not in the database, nobody writes the log from its beginning again,
+   * and who copies it also syncs what was copied here. `pages`: the log's length now.
+   */
+  #copyPart(pages: number, synced?: Promise<void>): void {
+    // Another program has written the log from its beginning again.
+    if (pages < this.#copied) this.#copied = 0;
+    if (this.#part) this.#copyLater(this.#part);
+    // A part that needs a sync of its own is as large as possible.
+    else if (pages - this.#copied >= (synced ? this.#step.size : STEP.most)) this.#beginPart(pages, synced);
   }
 
   /** The end of another sync starts it before. */
@@ -203,8 +209,7 @@ export class Wal {
   }
 
   /** While the reader reads, no copy goes further than the log goes now. */
-  #beginPart(synced = this.sync()): void {
-    const lastPage = this.#files.logPages();
+  #beginPart(lastPage: number, synced = this.sync()): void {
     try {
       this.#reader.exec(READ);
     } catch (error) {

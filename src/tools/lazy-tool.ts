@@ -1,6 +1,7 @@
 import type { Tool, ToolContext, ToolContribution, ToolResult, ToolScene } from "../types/run/tool.ts";
 import type { Risk } from "../types/run/untrusted.ts";
 import { BoundedMap } from "../utils/bounded-map.ts";
+import { once } from "../utils/share-calls.ts";
 import { keepingLong } from "./result-text.ts";
 
 /** What a tool has that does not depend on the run. */
@@ -13,6 +14,15 @@ const appearances = new WeakMap<ToolContribution, Map<string, Appearance>>();
 
 /** The `appearance` of a tool that every run has, and that looks the same in each. */
 export const sameInEachRun = (): string => "";
+
+/** The first contribution of each name. The runs of one config have the same list. */
+export const distinct = once((contributions: readonly ToolContribution[]) => {
+  const byName = new Map<string, ToolContribution>();
+  for (const contribution of contributions) {
+    if (!byName.has(contribution.name)) byName.set(contribution.name, contribution);
+  }
+  return { byName, all: [...byName.values()] };
+});
 
 /** The contribution's tool for one run; undefined when the run has no use for it. Throws what the contribution throws. */
 export function lazyToolFor(contribution: ToolContribution, scene: ToolScene): Tool | undefined {

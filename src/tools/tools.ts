@@ -15,7 +15,7 @@ import { writeTool } from "./files/write.ts";
 import { emptiedBy, isToolAllowed, removedBy } from "./policy/decide.ts";
 import { dependsOnModel, stagesFor } from "./policy/stages.ts";
 import { subjectOf } from "./policy/subject.ts";
-import { lazyToolFor, sameInEachRun } from "./lazy-tool.ts";
+import { distinct, lazyToolFor, sameInEachRun } from "./lazy-tool.ts";
 import { starterOf } from "./process/starter.ts";
 import { processTool } from "./process/process.ts";
 import type { Processes } from "./process/processes.ts";
@@ -93,11 +93,7 @@ export function toolsFor(
   scene: ToolScene,
   broken: (tool: string, error: unknown) => void,
 ): ToolSet {
-  const byName = new Map<string, ToolContribution>();
-  for (const contribution of contributions) {
-    if (!byName.has(contribution.name)) byName.set(contribution.name, contribution);
-  }
-  const all = [...byName.values()];
+  const { byName, all } = distinct(contributions);
   const subject = subjectOf(scene);
   const stages = stagesFor(scene.agent.tools, subject);
   const allowed = all.filter((contribution) => isToolAllowed(contribution, stages));

@@ -22,6 +22,17 @@ export function once<K extends WeakKey, V>(make: (key: K) => V): (key: K) => V {
   };
 }
 
+/** The same function, but called again only when one of its arguments has changed. */
+export function whenChanged<A extends readonly unknown[], V>(make: (...given: A) => V): (...given: A) => V {
+  let last: { readonly given: A; readonly value: V } | undefined;
+  return (...given) => {
+    if (last?.given.every((one, at) => Object.is(one, given[at])) === true) return last.value;
+    const value = make(...given);
+    last = { given, value };
+    return value;
+  };
+}
+
 /** The same function, but called once: later calls return the first result. After a failure the next call tries again. */
 export function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | undefined;

@@ -3,6 +3,7 @@ import type { AccountConfig } from "../../channels/config.ts";
 import { isAddressed } from "../../channels/access/gating.ts";
 import type { MentionPattern } from "../../channels/access/mention-pattern.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
+import { once } from "../../utils/share-calls.ts";
 import type { Config } from "../config/schema.ts";
 
 /** The keys as WhatsApp's section has them. */
@@ -30,11 +31,17 @@ export function ackReactionOf(
   return { emoji, removeAfter: messages.removeAckAfterReply };
 }
 
+type AckConfig = z.output<typeof ackConfig>;
+
+/** The keys of a section, checked once for each; undefined where it has only a text. */
+const sectionOf = once((section: object): AckConfig | undefined => ackConfig.safeParse(section).data);
+
 function choiceOf(message: InboundMessage, { messages, account, patterns }: AckRules) {
   const isDirect = message.from.chat.kind === "direct";
   const isNamed = () => isAddressed(message, patterns());
-  const { success, data } = ackConfig.safeParse(account.ackReaction);
-  if (success) {
+  const { ackReaction: set } = account;
+  const data = typeof set === "object" && set !== null ? sectionOf(set) : undefined;
+  if (data) {
     const inGroup = { always: () => true, mentions: isNamed, never: () => false }[data.group];
     return { emoji: data.emoji, isMeant: isDirect ? () => data.direct : inGroup };
   }
@@ -46,5 +53,5 @@ function choiceOf(message: InboundMessage, { messages, account, patterns }: AckR
     off: () => false,
     none: () => false,
   }[account.ackReactionScope ?? messages.ackReactionScope];
-  return { emoji: typeof account.ackReaction === "string" ? account.ackReaction : messages.ackReaction, isMeant };
+  return { emoji: typeof set === "string" ? set : messages.ackReaction, isMeant };
 }

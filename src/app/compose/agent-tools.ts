@@ -4,7 +4,6 @@ import type { McpServers } from "../../mcp/servers.ts";
 import type { Allowances } from "../../tools/exec/permission.ts";
 import { withSessionExec } from "../../tools/exec/elevation.ts";
 import type { GuestRules } from "../../tools/host/access.ts";
-import { privateNotes } from "../../tools/host/prompt-files.ts";
 import type { Processes } from "../../tools/process/processes.ts";
 import type { SandboxMachine } from "../../tools/sandbox/machine.ts";
 import { notingOrigins } from "../../tools/files/origins.ts";
@@ -22,11 +21,11 @@ import type { FileOrigins } from "../../types/memory/file-origins.ts";
 import type { Log } from "../../types/log.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { ToolContribution, ToolSet } from "../../types/run/tool.ts";
-import { filePlaces, readablePaths } from "./tools/file-places.ts";
+import { filePlaces } from "./tools/file-places.ts";
 import type { Live } from "./live.ts";
 import { backendsOf } from "./sandbox/sandboxing.ts";
 import { keepInWorkspace } from "../../utils/files/keep-in-workspace.ts";
-import { once } from "../../utils/share-calls.ts";
+import { once, whenChanged } from "../../utils/share-calls.ts";
 
 interface ToolSources {
   readonly received: ReceivedFiles;
@@ -50,10 +49,12 @@ interface ToolSources {
   readonly fileOrigins?: FileOrigins;
 }
 
+const NONE: readonly ToolContribution[] = [];
+
 /** The tools of any run. A chat is given when the run answers one. */
 export function openTools(live: Live, sources: ToolSources, ofChats: readonly ToolContribution[]) {
   const { received, log, drawings, machine, mcp, browsers, fileOrigins } = sources;
-  const ofBrowser = (): readonly ToolContribution[] => (browsers ? browserTools(browsers) : []);
+  const ofBrowser = (): readonly ToolContribution[] => (browsers ? browserTools(browsers) : NONE);
   const media = mediaTools({
     web: () => live.config.tools.web.fetch,
     mediaDir: live.paths.media,
@@ -72,17 +73,20 @@ export function openTools(live: Live, sources: ToolSources, ofChats: readonly To
   // Memory shows what is in files, too. The same objects for each run, by which the looks of their tools are known.
   const noted = once((tools: readonly ToolContribution[]) => (fileOrigins ? notingOrigins(tools, fileOrigins) : tools));
   const added = () => noted(live.contributions.tools);
+  const joined = whenChanged((...lists: readonly (readonly ToolContribution[])[]) => lists.flat());
   return (configured: AgentSettings, acting: Acting, chat?: ChatScene, only?: string): ToolSet => {
     const agent = acting.exec ? { ...configured, exec: withSessionExec(configured.exec, acting.exec) } : configured;
     const host = {
       settings: agent,
-      rights: hasOwnerRights(acting.principal) ? ("owner" as const) : guestRules(agent, live, { received, acting }),
-      ...places(),
+      rights: hasOwnerRights(acting.principal)
+        ? ("owner" as const)
+        : { ...places.ofGuests(agent), received: receivedIn(live, received, acting) },
+      ...places.ofAll(),
       stateDir: live.paths.stateDir,
       sessionKey: acting.sessionKey,
     };
     const backends = backendsOf(agent, acting, { host, machine, warn });
-    const all = [...gatewayTools, ...ofBrowser(), ...added(), ...(mcp?.tools() ?? [])];
+    const all = joined(gatewayTools, ofBrowser(), added(), mcp?.tools() ?? NONE);
     const { sandbox, ...scene } = backends;
     const set = toolsFor(
       only === undefined ? all : all.filter(({ name }) => name === only),
@@ -102,19 +106,8 @@ function filesAndCommands(sources: ToolSources): readonly ToolContribution[] {
   return skillVariables ? givingSkillVariables(marking, skillVariables) : marking;
 }
 
-function guestRules(
-  own: AgentSettings,
-  live: Live,
-  { received, acting }: { received: ReceivedFiles; acting: Acting },
-): GuestRules {
-  const workspaces = [...new Set([own, ...live.agents].map(({ workspace }) => workspace))];
-  return {
-    prompts: { workspaces, roots: readablePaths(live), isEverywhere: addsFilesOfFolders(live) },
-    received: { dir: live.paths.media, own: async () => new Set(await received.of(acting.sessionKey)) },
-    notes: privateNotes(workspaces),
-  };
-}
-
-/** Whether the bundled hook that adds context files of subfolders is enabled. */
-const addsFilesOfFolders = ({ config }: Live): boolean =>
-  config.hooks.internal.entries["bootstrap-extra-files"]?.enabled === true;
+/** The files that the gateway received in a guest's own conversation. */
+const receivedIn = (live: Live, received: ReceivedFiles, { sessionKey }: Acting): GuestRules["received"] => ({
+  dir: live.paths.media,
+  own: async () => new Set(await received.of(sessionKey)),
+});

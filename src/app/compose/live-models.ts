@@ -8,6 +8,7 @@ import { SeenWindows } from "../../providers/call/windows.ts";
 import { createModels, type Models } from "../../providers/catalog.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
+import type { ModelRef } from "../../types/run/model.ts";
 import type { SpendLedger } from "../../types/spend/ledger.ts";
 import { openBudgets, type OpenBudgets } from "../../providers/budget/budgets.ts";
 import type { Live } from "./live.ts";
@@ -27,22 +28,44 @@ interface ModelPorts {
 }
 
 /** The models that `current` gives at each call. */
-function following(current: () => Models): Models {
-  return {
-    find: (ref, profileId) => current().find(ref, profileId),
-    choose: () => current().choose(),
-    list: (which) => current().list(which),
-    profiles: (ref) => current().profiles(ref),
-    keys: {
-      order: (ref, wish) => current().keys.order(ref, wish),
-      rotations: (kind) => current().keys.rotations(kind),
-      backoffMs: (kind) => current().keys.backoffMs(kind),
-      succeeded: (ref, id) => current().keys.succeeded(ref, id),
-      failed: (ref, id, failure) => current().keys.failed(ref, id, failure),
-      released: (ref, id) => current().keys.released(ref, id),
-    },
-    of: (agent) => following(() => current().of(agent)),
+class FollowingModels implements Models {
+  readonly keys: Models["keys"] = {
+    order: (ref, wish) => this.#current().keys.order(ref, wish),
+    rotations: (kind) => this.#current().keys.rotations(kind),
+    backoffMs: (kind) => this.#current().keys.backoffMs(kind),
+    succeeded: (ref, id) => this.#current().keys.succeeded(ref, id),
+    failed: (ref, id, failure) => this.#current().keys.failed(ref, id, failure),
+    released: (ref, id) => this.#current().keys.released(ref, id),
   };
+  readonly #current: () => Models;
+  /** Made once for each agent, since each turn asks for its agent's. */
+  readonly #ofAgents = new Map<string, Models>();
+
+  constructor(current: () => Models) {
+    this.#current = current;
+  }
+
+  find(ref: ModelRef, profileId?: string): ReturnType<Models["find"]> {
+    return this.#current().find(ref, profileId);
+  }
+
+  choose(): ReturnType<Models["choose"]> {
+    return this.#current().choose();
+  }
+
+  list(which?: "usable" | "all"): ReturnType<Models["list"]> {
+    return this.#current().list(which);
+  }
+
+  profiles(ref: ModelRef): ReturnType<Models["profiles"]> {
+    return this.#current().profiles(ref);
+  }
+
+  of(agent: string): Models {
+    const known = this.#ofAgents.get(agent) ?? new FollowingModels(() => this.#current().of(agent));
+    this.#ofAgents.set(agent, known);
+    return known;
+  }
 }
 
 /** Models by the current config: a new key or provider applies from the next run, and cooldowns are kept. */
@@ -77,8 +100,7 @@ export async function openLiveModels(live: Live, { log, clock, ledger }: ModelPo
     }
     return made.models;
   };
-  return {
-    ...following(current),
+  return Object.assign(new FollowingModels(current), {
     budgets,
     windows,
     async close() {
@@ -86,5 +108,5 @@ export async function openLiveModels(live: Live, { log, clock, ledger }: ModelPo
       await budgets.meter.flushed();
       await close();
     },
-  };
+  });
 }

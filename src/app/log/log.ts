@@ -71,8 +71,49 @@ function dailyName(now: Date): string {
 }
 
 /** Writes JSON lines to a daily file, and lines for people to a terminal (JSON if it is none). Every secret of this process becomes `[secret]`. */
-export function openLog(options: LogOptions): OpenLog {
-  return new Root(options).withFields({});
+export const openLog = (options: LogOptions): OpenLog => new LogWith(new Root(options), {});
+
+/** A log whose lines all have some fields. */
+class LogWith implements OpenLog {
+  readonly #root: Root;
+  readonly #fields: Fields;
+
+  constructor(root: Root, fields: Fields) {
+    this.#root = root;
+    this.#fields = fields;
+  }
+
+  debug(message: string, fields?: Fields): void {
+    this.#root.write("debug", message, { ...this.#fields, ...fields });
+  }
+
+  info(message: string, fields?: Fields): void {
+    this.#root.write("info", message, { ...this.#fields, ...fields });
+  }
+
+  warn(message: string, fields?: Fields): void {
+    this.#root.write("warn", message, { ...this.#fields, ...fields });
+  }
+
+  error(message: string, fields?: Fields): void {
+    this.#root.write("error", message, { ...this.#fields, ...fields });
+  }
+
+  with(fields: Fields): LogWith {
+    return new LogWith(this.#root, { ...this.#fields, ...fields });
+  }
+
+  file(): string | undefined {
+    return this.#root.file();
+  }
+
+  setLevels(levels: { level: Level; consoleLevel: Level }): void {
+    this.#root.setLevels(levels);
+  }
+
+  flush(): void {
+    this.#root.flush();
+  }
 }
 
 class Root {
@@ -105,27 +146,14 @@ class Root {
     this.#asJson = options.consoleStyle === "json" || process.stdout.isTTY !== true;
   }
 
-  withFields(base: Fields): OpenLog {
-    const at =
-      (verb: Verb) =>
-      (message: string, fields: Fields = {}) =>
-        this.write(verb, message, { ...base, ...fields });
-    return {
-      debug: at("debug"),
-      info: at("info"),
-      warn: at("warn"),
-      error: at("error"),
-      with: (fields) => this.withFields({ ...base, ...fields }),
-      file: () => {
-        this.#make();
-        return this.#path;
-      },
-      setLevels: (levels) => {
-        this.#make();
-        this.#options = { ...this.#options, ...levels };
-      },
-      flush: () => this.#flush(),
-    };
+  file(): string | undefined {
+    this.#make();
+    return this.#path;
+  }
+
+  setLevels(levels: { level: Level; consoleLevel: Level }): void {
+    this.#make();
+    this.#options = { ...this.#options, ...levels };
   }
 
   write(verb: Verb, message: string, fields: Fields): void {
@@ -147,9 +175,9 @@ class Root {
     process.once("exit", this.#onExit);
   }
 
-  readonly #onExit = (): void => this.#flush();
+  readonly #onExit = (): void => this.flush();
 
-  #flush(): void {
+  flush(): void {
     this.#make();
     this.#lines?.flush();
     this.#console?.flush?.();

@@ -17,7 +17,9 @@ const CALL_MS = 120_000;
 
 /** The tool, while the config has it on. Guests have it only where a list of the config names it. */
 export const browserTools = (browsers: Browsers): readonly ToolContribution[] =>
-  browsers.ports.config().enabled ? contributionsOf(browsers) : [];
+  browsers.ports.config().enabled ? contributionsOf(browsers) : NONE;
+
+const NONE: readonly ToolContribution[] = [];
 
 const contributionsOf = once((browsers: Browsers): readonly ToolContribution[] => [
   { name: NAME, namedFor: "guests", appearance: sameInEachRun, forRun: ({ files }) => browserTool(browsers, files) },

@@ -17,6 +17,7 @@ import { logRun } from "../turn/log-run.ts";
 import type { DispatchPorts } from "../ports.ts";
 import type { PreparedTurn } from "../turn/prepared-turn.ts";
 import { requestFor } from "../turn/request.ts";
+import type { TurnSlot } from "../turn/turn.ts";
 import { MEMORY_FLUSH } from "../turn-kinds/table.ts";
 
 export interface EndedTurn {
@@ -24,8 +25,7 @@ export interface EndedTurn {
   readonly session: Session;
   readonly run: Run;
   readonly candidates: readonly ModelRef[];
-  /** Aborted when somebody stops the session's work. Its reason says who. */
-  readonly signal: AbortSignal;
+  readonly slot: Pick<TurnSlot, "stopping" | "stoppedBy">;
 }
 
 export interface MaintenancePorts extends DispatchPorts {
@@ -44,7 +44,7 @@ export async function runMaintenance(turn: EndedTurn, ports: MaintenancePorts): 
   if (closing.aborted) stop();
   try {
     await reportDamage(session, chatOf(prepared), ports);
-    await flush({ ...turn, signal: AbortSignal.any([turn.signal, closing]) }, ports);
+    await flush(turn, ports);
     await compactAfterTurn(turn, ports);
     const entry = await ports.compactions.addReminders(session, prepared.turn.entryId, prepared.agent);
     if (entry) await ports.compactions.notify(session, { entry, to: chatOf(prepared) });
@@ -75,13 +75,13 @@ async function compactAfterTurn(
 }
 
 async function flush(turn: EndedTurn, ports: MaintenancePorts): Promise<void> {
-  const { prepared, session, candidates, signal } = turn;
+  const { prepared, session, candidates, slot } = turn;
+  const { closing } = ports.compactions;
   const settings = prepared.agent.compaction?.memoryFlush;
   // Notes go into files that all prompts contain, so no text of guests may get into them automatically.
   if (mayHoldGuests(prepared, session)) return;
   // An engine that compacts saves its own notes.
-  if (!settings || turn.run.ownsCompaction() || signal.aborted || (await turn.run.stream.done).kind !== "replied")
-    return;
+  if (!settings || turn.run.ownsCompaction() || (await isOverOrUnanswered(turn, closing))) return;
   const fill = await turn.run.fill();
   if (!fill || !isFlushDue(fill, prepared.agent) || cannotNote(prepared, session, ports)) return;
   const extra = settings.systemPrompt ?? FLUSH_SYSTEM_PROMPT;
@@ -102,11 +102,16 @@ async function flush(turn: EndedTurn, ports: MaintenancePorts): Promise<void> {
       spentAfterEnd: ports.compactions.costs.afterRun(facts),
     },
     settings,
-    signal,
+    signal: AbortSignal.any([slot.stopping, closing]),
+    stoppedBy: () => (closing.aborted || slot.stoppedBy === "shutdown" ? "shutdown" : "user"),
     began: (stream) => logRun(stream, ports.log),
   });
   log.info("memory flush", { ended: flushed.kind });
   await recordFlush(flushed, { session, id: facts.runId }, ports);
+}
+
+async function isOverOrUnanswered({ run, slot }: EndedTurn, closing: AbortSignal): Promise<boolean> {
+  return (await run.stream.done).kind !== "replied" || slot.stopping.aborted || closing.aborted;
 }
 
 /** In a group anybody may have written. */

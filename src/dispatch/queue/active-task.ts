@@ -32,6 +32,10 @@ export class ActiveTask implements TurnSlot {
     return this.#aborted !== undefined;
   }
 
+  get stoppedBy(): AbortCause | undefined {
+    return this.#aborted;
+  }
+
   get stopping(): AbortSignal {
     return this.#stop.signal;
   }

@@ -1,4 +1,4 @@
-import type { Run } from "../../harness/run.ts";
+import type { AbortCause, Run } from "../../harness/run.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { Outcome } from "../../types/journal.ts";
 import type { ModelRef } from "../../types/run/model.ts";
@@ -18,6 +18,8 @@ export type StageEnd = "next" | "over";
 export interface TurnSlot {
   /** Aborted when the turn is to end, also while it is being prepared. */
   readonly stopping: AbortSignal;
+  /** Who ends it. Unset until `stopping` is aborted. */
+  readonly stoppedBy: AbortCause | undefined;
   /** The lane went on without this turn, which made no progress: no further stage begins. */
   readonly isReleased: boolean;
   /** Called as each stage begins, with its name. */
@@ -31,8 +33,6 @@ export interface ActiveRun {
   readonly run: Run;
   readonly candidates: readonly ModelRef[];
   readonly barrier: ToolSendBarrier;
-  /** Aborted when somebody stops the session's work. Its reason says who. */
-  readonly stopped: AbortSignal;
   /** When the session was last used before it; epoch milliseconds. */
   readonly usedAt: number;
 }

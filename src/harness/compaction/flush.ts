@@ -8,7 +8,7 @@ import type { AgentSettings, MemoryFlushSettings } from "../../types/settings.ts
 import type { ApprovalDesk, Tool } from "../../types/run/tool.ts";
 import { budgetIn } from "../context/budget.ts";
 import type { RunDeps, RunRequest, UserTurn } from "../request.ts";
-import { startRun, type Run } from "../run.ts";
+import { type AbortCause, startRun, type Run } from "../run.ts";
 import type { Fill } from "./summarizer-models.ts";
 
 /** The prompt of a memory flush when the config has none. */
@@ -57,6 +57,8 @@ export interface Flush {
   readonly settings: MemoryFlushSettings;
   /** Ends it within a second. */
   readonly signal: AbortSignal;
+  /** Why the signal ends it. */
+  stoppedBy(): AbortCause;
   /** Called with the run's stream, which has no other watcher. */
   began?(stream: RunStream): void;
 }
@@ -73,14 +75,22 @@ export interface Flushed {
  * delivered. A turn that does not end well leaves the conversation as it was. Never compacts. Rejects when the transcript
  * cannot be written.
  */
-export async function flushMemory({ request, session, deps, settings, signal, began }: Flush): Promise<Flushed> {
+export async function flushMemory({
+  request,
+  session,
+  deps,
+  settings,
+  signal,
+  stoppedBy,
+  began,
+}: Flush): Promise<Flushed> {
   const before = session.leafId;
   const turn = await openFlush(session, request.settings, { now: deps.clock.now(), prompt: settings.prompt ?? PROMPT });
   const timeoutMs = Math.min(FLUSH_MS, request.timeoutMs);
   const own = { ...withNotesAlone(request), conversation: session, turn, timeoutMs };
   const run = startRun(own, { ...deps, approvals: NOBODY });
   began?.(run.stream);
-  const stop = () => run.abort(signal.reason === "shutdown" ? "shutdown" : "user");
+  const stop = () => run.abort(stoppedBy());
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();
   const { result, receipt } = await endOf(run);

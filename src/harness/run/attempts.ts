@@ -125,20 +125,26 @@ export class Attempts {
       this.#recovery.use(chosen.place);
       const current = new AbortController();
       this.#current = current;
-      const outcome = await this.#attempt(number, chosen, setting).finally(() => (this.#current = undefined));
+      // `AbortSignal.any` would keep a list of weak references for each attempt.
+      const abort = (): void => current.abort();
+      stop.signal.addEventListener("abort", abort, { once: true });
+      const outcome = await this.#attempt(number, chosen, setting, current.signal).finally(() => {
+        this.#current = undefined;
+        stop.signal.removeEventListener("abort", abort);
+      });
       const isLate = current.signal.aborted && !stop.isOn;
       const end = isLate ? await this.#passOn(deadline) : await this.#endAfter(outcome, setting);
       if (end) return end;
     }
   }
 
-  #attempt(number: number, chosen: Chosen, given: ToolSetting): Promise<AttemptOutcome> {
+  #attempt(number: number, chosen: Chosen, given: ToolSetting, signal: AbortSignal): Promise<AttemptOutcome> {
     const { log, steering, deps, spent } = this.#parts;
     const setting = { ...given, asideFor: asidesIn(this.#parts.request(), deps, spent) };
     const handle = this.#recovery.fitted(chosen.handle);
     const { provider, id } = handle.info;
     this.model = { provider, id };
-    const plan: Attempt = { number, handle, ...this.#recovery.plan, signal: this.#signal };
+    const plan: Attempt = { number, handle, ...this.#recovery.plan, signal };
     const progressed = () => this.#recovery.progressed();
     const parts = { log, setting, steering, guard: this.#guard, progressed, context: this.#contextPorts() };
     return attempt(plan, this.#parts.request(), parts);
@@ -169,11 +175,6 @@ export class Attempts {
   #compacted(done: Compacted): Compacted {
     if (done.kind !== "nothing") this.#guard.compacted();
     return done;
-  }
-
-  get #signal(): AbortSignal {
-    const { signal } = this.#parts.stop;
-    return this.#current ? AbortSignal.any([signal, this.#current.signal]) : signal;
   }
 
   /** Undefined: another attempt follows. */

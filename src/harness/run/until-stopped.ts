@@ -2,8 +2,11 @@ import type { Missing, Models } from "../../providers/catalog.ts";
 import type { RunDeps, RunRequest } from "../request.ts";
 import { isDiskError } from "../../store/disk.ts";
 import type { OpenClawError } from "../../types/errors.ts";
-import type { HookRunner } from "../../types/hook/hooks.ts";
+import type { CalledHook, HookEvents } from "../../types/hook/events.ts";
+import type { HookName } from "../../types/hook/hook-table.ts";
+import type { GateRules, HookCall, HookContext, HookRunner, NextEvent, ReadAnswer } from "../../types/hook/hooks.ts";
 import type { Log } from "../../types/log.ts";
+import type { ModelRef } from "../../types/run/model.ts";
 import type { RunResult } from "../../types/run/run.ts";
 
 /** Thrown out of whatever a run was waiting for when it was stopped. */
@@ -26,55 +29,109 @@ export async function untilStopped<T>(
   const stop = Promise.withResolvers<never>();
   const onStop = () => stop.reject(new Stopped());
   signal.addEventListener("abort", onStop, { once: true });
-  const done = work();
   try {
-    return await Promise.race([done, stop.promise]);
-  } catch (error) {
-    if (error instanceof Stopped) void done.then(late, () => undefined);
-    throw error;
+    return await whicheverIsFirst(work(), stop.promise, late);
   } finally {
     signal.removeEventListener("abort", onStop);
   }
 }
 
-/** The request, with calls into other modules that end when the run is stopped. */
-export function stoppable(request: RunRequest, signal: AbortSignal): RunRequest {
+async function whicheverIsFirst<T>(done: Promise<T>, stopped: Promise<never>, late: (value: T) => void): Promise<T> {
+  try {
+    return await Promise.race([done, stopped]);
+  } catch (error) {
+    if (error instanceof Stopped) void done.then(late, () => undefined);
+    throw error;
+  }
+}
+
+/** Waits with one listener of a signal, which takes less than one for each wait. For a signal of one run: what waited is kept as long as it. */
+class Stop {
+  readonly #signal: AbortSignal;
+  readonly #stopped: Promise<never>;
+
+  constructor(signal: AbortSignal) {
+    const { promise, reject } = Promise.withResolvers<never>();
+    signal.addEventListener("abort", () => reject(new Stopped()), { once: true });
+    // Nobody may be waiting.
+    promise.catch(() => undefined);
+    this.#signal = signal;
+    this.#stopped = promise;
+  }
+
+  /** As `untilStopped`. */
+  async wait<T>(work: () => Promise<T>, late: (value: T) => void = () => undefined): Promise<T> {
+    if (this.#signal.aborted) throw new Stopped();
+    return whicheverIsFirst(work(), this.#stopped, late);
+  }
+}
+
+/** The request and the ports of a run, with calls into other modules that end when the run is stopped: neither the renewal of a login nor a hook delays that. */
+export function stoppable(
+  request: RunRequest,
+  deps: RunDeps,
+  signal: AbortSignal,
+): { readonly request: RunRequest; readonly deps: RunDeps } {
+  const stop = new Stop(signal);
   const { openEngine } = request;
+  const { models, hooks } = deps;
   return {
-    ...request,
-    systemPrompt: (model, tools) => untilStopped(() => request.systemPrompt(model, tools), signal),
-    ...(openEngine && {
+    request: {
+      ...request,
+      systemPrompt: (model, tools) => stop.wait(() => request.systemPrompt(model, tools)),
       // An engine that opens too late must still be released.
-      openEngine: (host) =>
-        untilStopped(
-          () => openEngine(host),
-          signal,
-          (turn) => void turn.end(undefined),
-        ),
-    }),
+      ...(openEngine && {
+        openEngine: (host) =>
+          stop.wait(
+            () => openEngine(host),
+            (turn) => void turn.end(undefined),
+          ),
+      }),
+    },
+    deps: {
+      ...deps,
+      models: new StoppableModels(models, stop),
+      ...(hooks && { hooks: new StoppableHooks(hooks, stop) }),
+    },
   };
 }
 
-/** The ports, so that neither the renewal of a login nor a hook delays a stop. */
-export function stoppableDeps(deps: RunDeps, signal: AbortSignal): RunDeps {
-  const { hooks } = deps;
-  return {
-    ...deps,
-    models: stoppableModels(deps.models, signal),
-    ...(hooks && { hooks: stoppableHooks(hooks, signal) }),
-  };
-}
+class StoppableHooks implements HookRunner {
+  readonly #hooks: HookRunner;
+  readonly #stop: Stop;
 
-function stoppableHooks(hooks: HookRunner, signal: AbortSignal): HookRunner {
-  return {
-    has: (name) => hooks.has(name),
-    ask: (...asked) => untilStopped(() => hooks.ask(...asked), signal),
-    first: (...asked) => untilStopped(() => hooks.first(...asked), signal),
-    gate: (...asked) => untilStopped(() => hooks.gate(...asked), signal),
-    chain: (...asked) => untilStopped(() => hooks.chain(...asked), signal),
-    chainNow: (...asked) => hooks.chainNow(...asked),
-    notify: (...event) => hooks.notify(...event),
-  };
+  constructor(hooks: HookRunner, stop: Stop) {
+    this.#hooks = hooks;
+    this.#stop = stop;
+  }
+
+  has(name: HookName): boolean {
+    return this.#hooks.has(name);
+  }
+
+  ask<N extends CalledHook, T>(call: HookCall<N>, read: ReadAnswer<T>): Promise<readonly T[]> {
+    return this.#stop.wait(() => this.#hooks.ask(call, read));
+  }
+
+  first<N extends CalledHook, T>(call: HookCall<N>, accepts: ReadAnswer<T>): Promise<T | undefined> {
+    return this.#stop.wait(() => this.#hooks.first(call, accepts));
+  }
+
+  gate<N extends CalledHook, T>(call: HookCall<N>, rules: GateRules<N, T>): Promise<T | undefined> {
+    return this.#stop.wait(() => this.#hooks.gate(call, rules));
+  }
+
+  chain<N extends CalledHook>(call: HookCall<N>, next: NextEvent<N>): Promise<void> {
+    return this.#stop.wait(() => this.#hooks.chain(call, next));
+  }
+
+  chainNow<N extends CalledHook>(call: HookCall<N>, next: NextEvent<N>): void {
+    this.#hooks.chainNow(call, next);
+  }
+
+  notify<N extends CalledHook>(name: N, event: HookEvents[N], context: HookContext): void {
+    this.#hooks.notify(name, event, context);
+  }
 }
 
 /** A stopped search finds no model, which every caller handles. */
@@ -84,26 +141,51 @@ function missingWhenStopped(error: unknown): Missing {
 }
 
 /** The catalogue for work that the signal ends. */
-export function stoppableModels(models: Models, signal: AbortSignal): Models {
-  const { keys } = models;
-  return {
-    choose: () => models.choose(),
-    list: (which) => models.list(which),
-    profiles: (ref) => models.profiles(ref),
-    of: (agent) => stoppableModels(models.of(agent), signal),
-    find: (ref, profileId) => untilStopped(() => models.find(ref, profileId), signal).catch(missingWhenStopped),
-    keys: {
+export const stoppableModels = (models: Models, signal: AbortSignal): Models =>
+  new StoppableModels(models, new Stop(signal));
+
+class StoppableModels implements Models {
+  readonly #models: Models;
+  readonly #stop: Stop;
+
+  constructor(models: Models, stop: Stop) {
+    this.#models = models;
+    this.#stop = stop;
+  }
+
+  choose(): ReturnType<Models["choose"]> {
+    return this.#models.choose();
+  }
+
+  list(...asked: Parameters<Models["list"]>): ReturnType<Models["list"]> {
+    return this.#models.list(...asked);
+  }
+
+  profiles(ref: ModelRef): ReturnType<Models["profiles"]> {
+    return this.#models.profiles(ref);
+  }
+
+  of(agent: string): Models {
+    return new StoppableModels(this.#models.of(agent), this.#stop);
+  }
+
+  find(ref: ModelRef, profileId?: string): ReturnType<Models["find"]> {
+    return this.#stop.wait(() => this.#models.find(ref, profileId)).catch(missingWhenStopped);
+  }
+
+  get keys(): Models["keys"] {
+    const { keys } = this.#models;
+    return {
       ...keys,
       order: (ref, wish) =>
-        untilStopped(
+        this.#stop.wait(
           () => keys.order(ref, wish),
-          signal,
           (turns) => {
             for (const { profile, state } of turns) if (state.kind === "probe") keys.released(ref, profile.id);
           },
         ),
-    },
-  };
+    };
+  }
 }
 
 /**

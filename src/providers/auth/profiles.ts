@@ -214,11 +214,7 @@ const coolsAs = ({ id, store: { agent } }: Stored): string => (agent === undefin
 const MOST_MARKS = 64;
 const marks = new BoundedMap<string, string>(MOST_MARKS);
 
-function markOf(secret: string): string {
-  const mark = marks.get(secret) ?? hash("sha256", secret).slice(0, 12);
-  marks.set(secret, mark);
-  return mark;
-}
+const markOf = (secret: string): string => marks.of(secret, () => hash("sha256", secret).slice(0, 12));
 
 /** What identifies a login: the token that renews it. */
 function secretOf(credential: Credential): string {

@@ -1,5 +1,5 @@
 import { type Fields, isFields, isSameData } from "../../utils/fields.ts";
-import { forgetOldest } from "../../utils/forget-oldest.ts";
+import { BoundedMap } from "../../utils/bounded-map.ts";
 
 /** A part of a JSON text. An array is a list in pieces, each of which is the JSON of a list. */
 type Part = string | readonly Piece[];
@@ -66,7 +66,7 @@ function piecesOfList(list: readonly unknown[]): readonly Piece[] {
 const LONG_SYSTEM = 1000;
 const MOST_SYSTEMS = 64;
 /** The system messages sent last, by their role and text: most requests of a conversation have the same. */
-const systems = new Map<string, Map<string, Uint8Array>>();
+const systems = new Map<string, BoundedMap<string, Uint8Array>>();
 
 /** The JSON of a list of one system message; undefined where the message is another one, or short. */
 function systemPiece(message: unknown): Uint8Array | undefined {
@@ -74,12 +74,9 @@ function systemPiece(message: unknown): Uint8Array | undefined {
   const { role, content, ...more } = message;
   if ((role !== "system" && role !== "developer") || Object.keys(more).length > 0) return undefined;
   if (typeof content !== "string" || content.length < LONG_SYSTEM) return undefined;
-  const known = systems.get(role) ?? new Map<string, Uint8Array>();
+  const known = systems.get(role) ?? new BoundedMap<string, Uint8Array>(MOST_SYSTEMS);
   systems.set(role, known);
-  const found = known.get(content) ?? Buffer.from(JSON.stringify([message]));
-  known.set(content, found);
-  forgetOldest(known, MOST_SYSTEMS);
-  return found;
+  return known.of(content, () => Buffer.from(JSON.stringify([message])));
 }
 
 interface ToolList {

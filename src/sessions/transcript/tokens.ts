@@ -19,11 +19,7 @@ const MOST_PROMPTS = 64;
 const prompts = new BoundedMap<string, number>(MOST_PROMPTS);
 
 /** The same of a system prompt. */
-export function estimatePromptTokens(text: string): number {
-  const tokens = prompts.get(text) ?? estimateTextTokens(text);
-  prompts.set(text, tokens);
-  return tokens;
-}
+export const estimatePromptTokens = (text: string): number => prompts.of(text, () => estimateTextTokens(text));
 
 interface KnownTool {
   readonly name: string;

@@ -1,4 +1,4 @@
-import { setImmediate as nextIteration, setTimeout } from "node:timers/promises";
+import { setImmediate as nextIteration, setTimeout as delay } from "node:timers/promises";
 import type { DatabaseSync } from "node:sqlite";
 import { background } from "../../utils/background.ts";
 import { BUSY, isDiskFault, sqliteCode, sqliteError, Statements } from "./sqlite.ts";
@@ -12,7 +12,12 @@ interface Write {
 }
 /** When the sync of a write begins, and whether its promise waits for it. */
 type SyncOf = "awaited" | "at once" | "soon";
+/** When a write that does not wait for its sync is committed or synced at the latest: within 5 ms where nobody waits for it. */
+type Haste = "at once" | "soon" | "with others";
 type Settle = () => void;
+
+/** Milliseconds that a write for whose commit nobody waits is put off, so that it shares the commit of another one. */
+const WITH_OTHERS_MS = 5;
 
 /** Milliseconds that a write waits for another program's write lock on the journal, and milliseconds between two tries. */
 const BUSY_MS = 2000;
@@ -49,6 +54,8 @@ export class Commits {
   readonly #options: CommitOptions;
   #queue: Write[] = [];
   #scheduled: NodeJS.Immediate | undefined;
+  /** Commits the writes for which nobody waits. */
+  #putOff: NodeJS.Timeout | undefined;
   /** Pauses commits until this resolves. Never rejects. */
   #pause: Promise<void> | undefined;
   #busySince: number | undefined;
@@ -70,10 +77,11 @@ export class Commits {
 
   /**
    * As `write`, but resolves after COMMIT: the result outlives the process, and a power cut only after `synced`. The sync begins at once, so
-   * that what follows from the result is done meanwhile, or `soon`: within 5 ms, so that further writes share it.
+   * that what follows from the result is done meanwhile, or `soon`: within 5 ms, so that further writes share it. `with others`: the commit
+   * waits for that of another write, too, for 5 ms at most.
    */
-  writeAhead<T>(work: (sql: Statements) => T, sync: "at once" | "soon" = "soon"): Promise<T> {
-    return this.#enqueue(work, sync);
+  writeAhead<T>(work: (sql: Statements) => T, haste: Haste = "soon"): Promise<T> {
+    return this.#enqueue(work, haste === "at once" ? haste : "soon", haste !== "with others");
   }
 
   /** Resolves when every write that has resolved is on disk. Rejects as they would have. */
@@ -81,7 +89,7 @@ export class Commits {
     await this.#unsynced();
   }
 
-  #enqueue<T>(work: (sql: Statements) => T, sync: SyncOf): Promise<T> {
+  #enqueue<T>(work: (sql: Statements) => T, sync: SyncOf, isAwaited = true): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({
         sync,
@@ -91,7 +99,8 @@ export class Commits {
         },
         fail: (error) => reject(sqliteError(error, this.#path)),
       });
-      this.#scheduled ??= this.#flushSoon();
+      if (isAwaited) this.#scheduled ??= this.#flushSoon();
+      else this.#putOff ??= setTimeout(() => this.#flush(), WITH_OTHERS_MS);
     });
   }
 
@@ -152,7 +161,9 @@ export class Commits {
   /** Commits the waiting writes now, unless commits are paused. Never throws; the promise of each write has its result. */
   #flush(): void {
     clearImmediate(this.#scheduled);
+    clearTimeout(this.#putOff);
     this.#scheduled = undefined;
+    this.#putOff = undefined;
     if (this.#pause || this.#queue.length === 0) return;
     const batch = this.#queue;
     this.#queue = [];
@@ -188,9 +199,8 @@ export class Commits {
     const synced = this.#options.isDurable === true ? syncOf(wal, batch) : undefined;
     for (const [at, settle] of settled.entries()) if (!synced || batch[at]?.sync !== "awaited") settle();
     if (synced) background("the journal's sync", this.#settleSynced(synced, batch, settled));
-    const { pages } = wal;
-    if (wal.isLong(pages)) this.#pauseFor(wal.checkpoint().catch((error: unknown) => this.#options.onLongLog?.(error)));
-    else wal.copyPart(pages, synced);
+    if (wal.committed(synced) === "copy all")
+      this.#pauseFor(wal.checkpoint().catch((error: unknown) => this.#options.onLongLog?.(error)));
   }
 
   async #settleSynced(synced: Promise<void>, batch: readonly Write[], settled: readonly Settle[]): Promise<void> {
@@ -228,7 +238,7 @@ export class Commits {
 
   #later(batch: readonly Write[]): void {
     this.#queue = [...batch, ...this.#queue];
-    this.#pauseFor(setTimeout(LOOK_AGAIN_MS));
+    this.#pauseFor(delay(LOOK_AGAIN_MS));
   }
 
   #attempt(write: Write): Settle {

@@ -19,8 +19,7 @@ export function createTexts(commits: Commits, clock: Clock): Texts {
   const keys = new BoundedMap<string, string>(MOST_HASHED);
   return {
     async put(text) {
-      const key = keys.get(text) ?? hash("sha256", text, "buffer").toString("hex", 0, 16);
-      keys.set(text, key);
+      const key = keys.of(text, () => hash("sha256", text, "buffer").toString("hex", 0, 16));
       const now = clock.now();
       const last = touched.get(key);
       if (last !== undefined && now - last < TOUCH_MS) return key;

@@ -14,14 +14,17 @@ import type { Row, Statements } from "../journal/sqlite.ts";
 /** The period of a run's tree, which has no days. */
 const TREE = "tree";
 
-const ADD = `
+/** Adds the same figures, ?1 to ?6, to so many sums, of which the scope, the period and the name follow: one statement for each takes longer. */
+const addTo = (sums: number): string => `
   INSERT INTO spend (scope, period, name, at, calls, input, output, cache_read, cache_write, cost)
-  VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?)
+  VALUES ${Array.from({ length: sums }, (_, at) => `(?${7 + 3 * at}, ?${8 + 3 * at}, ?${9 + 3 * at}, ?1, 1, ?2, ?3, ?4, ?5, ?6)`).join(", ")}
   ON CONFLICT (scope, period, name) DO UPDATE SET calls = calls + 1, input = input + excluded.input,
     output = output + excluded.output, cache_read = cache_read + excluded.cache_read,
     cache_write = cache_write + excluded.cache_write, cost = cost + excluded.cost`;
+/** By the number of sums; a call counts in seven days' sums at most. */
+const ADD = Array.from({ length: 8 }, (_, sums) => addTo(sums));
 // The sum of a day is as old as its day, whenever it was changed last. Each change of the time would be written into an index, too.
-const ADD_TO_TREE = `${ADD}, at = excluded.at`;
+const ADD_TO_TREE = `${addTo(1)}, at = excluded.at`;
 const ADD_UNKNOWN = `
   INSERT INTO spend (scope, period, name, at, calls, unknown_tokens, unknown_cost) VALUES (?, ?, ?, ?, 1, ?, ?)
   ON CONFLICT (scope, period, name) DO UPDATE SET at = excluded.at, calls = calls + 1,
@@ -75,19 +78,15 @@ export function addSpent(
   call: CountedCall,
   { input, output, cacheRead, cacheWrite, cost }: Usage,
 ): void {
-  for (const [scope, name] of namesOf(call))
-    sql.run(
-      scope === "run" ? ADD_TO_TREE : ADD,
-      scope,
-      periodOf(scope, call.day),
-      name,
-      call.at,
-      input,
-      output,
-      cacheRead,
-      cacheWrite,
-      cost.total,
-    );
+  const figures = [call.at, input, output, cacheRead, cacheWrite, cost.total];
+  const names = namesOf(call);
+  const days = names.filter(([scope]) => scope !== "run");
+  sql.run(
+    ADD[days.length] ?? addTo(days.length),
+    ...figures,
+    ...days.flatMap(([scope, name]) => [scope, call.day, name]),
+  );
+  for (const [scope, name] of names) if (scope === "run") sql.run(ADD_TO_TREE, ...figures, scope, TREE, name);
 }
 
 /** Adds what a call of a killed process may have cost. */

@@ -3,6 +3,7 @@ import type {
   Backends,
   CommandEnd,
   ExecBackend,
+  FileBackend,
   Launcher,
   PreparedLaunch,
   RunningCommand,
@@ -41,32 +42,33 @@ const AS_THEY_ARE: Launcher = { prepare: (launch) => Promise.resolve(launch) };
 
 /** The backends that reach the gateway's own machine. */
 export function hostBackends(options: HostOptions): Backends {
-  const { settings, rights, deniedPaths, readablePaths = [] } = options;
-  const { sessionKey } = options;
+  const rules = rulesOf(options);
+  return { files: hostFiles(options, rules), exec: hostExec(options, rules) };
+}
+
+/** The files of the gateway's own machine. */
+export const hostFiles = (options: HostOptions, rules = rulesOf(options)): FileBackend =>
+  new HostFiles(new FileAccess({ ...rules, workspaceOnly: options.settings.tools.workspaceOnly }), rules.outputs.own);
+
+/** A command may start outside the workspace, but never in a directory of the gateway. */
+function rulesOf({ settings, sessionKey, rights, deniedPaths, readablePaths = [] }: HostOptions) {
   const root = outputRoot(settings.workspace);
-  const outputDir = sessionKey === undefined ? root : outputFolder(settings.workspace, sessionKey);
-  const shared = {
+  const own = sessionKey === undefined ? root : outputFolder(settings.workspace, sessionKey);
+  return {
+    workspaceOnly: false,
     denied: deniedPaths,
-    readable: [...readablePaths, outputDir],
-    outputs: { root, own: outputDir },
+    readable: [...readablePaths, own],
+    outputs: { root, own },
     ...(rights !== "owner" && { guest: rights }),
   };
-  const access = new FileAccess({ ...shared, workspaceOnly: settings.tools.workspaceOnly });
-  // A command may start outside the workspace, but never in a directory of the gateway.
-  const anywhere = new FileAccess({ ...shared, workspaceOnly: false });
+}
+
+/** Commands on the gateway's own machine. */
+export function hostExec(options: HostOptions, rules = rulesOf(options)): ExecBackend {
   const { launcher = AS_THEY_ARE, stateDir } = options;
-  const exec = hostExec(settings.exec, { access: anywhere, outputDir, launcher, stateDir });
-  return { files: new HostFiles(access, outputDir), exec };
-}
-
-interface ExecPlace {
-  readonly access: FileAccess;
-  readonly outputDir: string;
-  readonly launcher: Launcher;
-  readonly stateDir: string | undefined;
-}
-
-function hostExec(settings: ExecSettings, { access, outputDir, launcher, stateDir }: ExecPlace): ExecBackend {
+  const settings = options.settings.exec;
+  const outputDir = rules.outputs.own;
+  const access = new FileAccess(rules);
   return {
     async directory(path, workspace) {
       const cwd = await access.locate(path, workspace, "read");

@@ -1,6 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { basename, join, relative, sep } from "node:path";
 import { CONTEXT_FILES, PRIVATE_FILE } from "../../types/engine/context-files.ts";
+import { BoundedMap } from "../../utils/bounded-map.ts";
 import { unlessMissing } from "../../utils/missing.ts";
 import { isInside, realOf } from "../../utils/real-path.ts";
 import { GUARDED } from "./guarded.ts";
@@ -22,9 +23,13 @@ const BOOT_FILE = "BOOT.md";
 /** Directories that make programs run what is in them, wherever they are. */
 const HOOKS = new Set([".git", ".openclaw", ".husky", ".githooks"]);
 
+/** Workspaces whose paths are kept: each turn of a guest asks for them. */
+const MOST_WORKSPACES = 100;
+const notes = new BoundedMap<string, readonly string[]>(MOST_WORKSPACES);
+
 /** The notes in workspaces, which may have what was said in private chats. */
 export const privateNotes = (workspaces: readonly string[]): readonly string[] =>
-  workspaces.flatMap((workspace) => [join(workspace, PRIVATE_FILE), join(workspace, "memory")]);
+  workspaces.flatMap((one) => notes.of(one, () => [join(one, PRIVATE_FILE), join(one, "memory")]));
 
 /** Some file systems ignore case and how a letter is composed. */
 const plain = (path: string): string => path.normalize("NFKC").toLowerCase();

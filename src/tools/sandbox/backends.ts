@@ -1,5 +1,5 @@
 import type { Backends, CommandEnd, ExecBackend, FileBackend, RunningCommand } from "../../types/run/backend.ts";
-import { hostBackends, type HostOptions } from "../host/host.ts";
+import { hostBackends, hostExec, hostFiles, type HostOptions } from "../host/host.ts";
 import { memoryDirs } from "./bwrap.ts";
 import { isContainer } from "./container/launch.ts";
 import { folderOf, openFolder } from "./folders.ts";
@@ -28,13 +28,12 @@ export interface SandboxOptions {
 
 /** The backends of a run whose commands, and maybe file tools, are in a sandbox. */
 export function sandboxBackends({ host, place, confined }: SandboxOptions): Backends {
-  const outside = hostBackends(host);
-  if (!confined.commands && !confined.files) return outside;
+  if (!confined.commands && !confined.files) return hostBackends(host);
   const whole = placeOf(host, place);
   const inside = hostBackends(insideOptions(host, whole));
   return {
-    files: confined.files ? sandboxFiles(inside.files, whole) : outside.files,
-    exec: confined.commands ? sandboxExec(inside, whole) : outside.exec,
+    files: confined.files ? sandboxFiles(inside.files, whole) : hostFiles(host),
+    exec: confined.commands ? sandboxExec(inside, whole) : hostExec(host),
   };
 }
 

@@ -47,13 +47,8 @@ function nameOf(scope: SandboxSettings["scope"], { agentId, sessionKey }: Sandbo
 const MOST_NAMES = 1000;
 const names = new BoundedMap<string, string>(MOST_NAMES);
 
-function sessionName(owner: string, plain: () => string): string {
-  const known = names.get(owner);
-  if (known !== undefined) return known;
-  const name = `session-${plain()}-${hash("sha256", owner).slice(0, 12)}`;
-  names.set(owner, name);
-  return name;
-}
+const sessionName = (owner: string, plain: () => string): string =>
+  names.of(owner, () => `session-${plain()}-${hash("sha256", owner).slice(0, 12)}`);
 
 /** The folder's record lies beside it, where its commands cannot write. Its time of change is that of the last use. */
 const recordOf = (folder: string): string => `${folder}.json`;

@@ -92,6 +92,13 @@ export type NextEvent<N extends CalledHook> = (
 /** Reads an answer; undefined when it says nothing. When the answer throws while it is read, the hook has failed. */
 export type ReadAnswer<T> = (answer: unknown, owner: string) => T | undefined;
 
+/** How the answers of a gate are read. `next`: the event as the hooks so far left it. */
+export interface GateRules<N extends CalledHook, T> {
+  accepts(answer: unknown): T | undefined;
+  refused(reason: string): T;
+  next?(): HookEvents[N];
+}
+
 /** Calls the hooks of all plugins. No method throws or rejects: a hook that throws or takes too long is logged. */
 export interface HookRunner {
   /** Whether any plugin has the hook. Without one a call costs nothing, so events need not be made. */
@@ -104,15 +111,8 @@ export interface HookRunner {
   chain<N extends CalledHook>(call: HookCall<N>, next: NextEvent<N>): Promise<void>;
   /** The same for hooks of the kind `sync`, without a wait. A hook that answers with a promise has answered nothing. */
   chainNow<N extends CalledHook>(call: HookCall<N>, next: NextEvent<N>): void;
-  /** The same for a gate: a hook that throws or is late counts as `refused`. `next`: the event as the hooks so far left it. */
-  gate<N extends CalledHook, T>(
-    call: HookCall<N>,
-    rules: {
-      accepts(answer: unknown): T | undefined;
-      refused(reason: string): T;
-      next?(): HookEvents[N];
-    },
-  ): Promise<T | undefined>;
+  /** The same for a gate: a hook that throws or is late counts as `refused`. */
+  gate<N extends CalledHook, T>(call: HookCall<N>, rules: GateRules<N, T>): Promise<T | undefined>;
   /** Nobody waits for these hooks. */
   notify<N extends CalledHook>(name: N, event: HookEvents[N], context: HookContext): void;
 }

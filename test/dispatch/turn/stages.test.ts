@@ -15,6 +15,7 @@ it("docs/concepts/architecture.md lists the stages of a turn in their order, eac
 it("a turn says which stage is missing, and frees what it holds in the opposite order", () => {
   const slot = {
     stopping: new AbortController().signal,
+    stoppedBy: undefined,
     isReleased: false,
     at: () => undefined,
     begin: () => undefined,

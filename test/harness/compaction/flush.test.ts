@@ -41,6 +41,7 @@ async function flush(tools: readonly Tool[] = [], more: Partial<Flush> = {}, too
     deps: { models: modelsAt(fixture.model.url), approvals: NO_APPROVER, log, clock },
     settings: { softThresholdTokens: 4000 },
     signal: new AbortController().signal,
+    stoppedBy: () => "user",
     ...more,
   });
 }
@@ -122,7 +123,9 @@ describe("a memory flush", () => {
 
   it("that is stopped before it begins asks no model", async () => {
     const calls = fixture.model.calls.length;
-    expect((await flush([], { signal: AbortSignal.abort("shutdown") })).result).toMatchObject({ by: "shutdown" });
+    expect((await flush([], { signal: AbortSignal.abort(), stoppedBy: () => "shutdown" })).result).toMatchObject({
+      by: "shutdown",
+    });
     expect(fixture.model.calls).toHaveLength(calls);
   });
 

@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import { hostBackends, type HostOptions } from "../../../tools/host/host.ts";
+import { hostBackends, hostExec, type HostOptions } from "../../../tools/host/host.ts";
 import { sandboxBackends } from "../../../tools/sandbox/backends.ts";
 import { pruneFolders } from "../../../tools/sandbox/folders.ts";
 import { SandboxMachine } from "../../../tools/sandbox/machine.ts";
@@ -106,7 +106,7 @@ export function backendsOf(
     ...(canBeIn && {
       sandboxed: () => sandboxBackends({ host, confined: { ...confined, commands: true }, place }).exec,
     }),
-    ...(isOpen && { elevation: { level, backend: hostBackends(host).exec, acting } }),
+    ...(isOpen && { elevation: { level, backend: hostExec(host), acting } }),
     ...(confined.commands && { sandbox: promptText(confined) }),
   };
 }

@@ -1,23 +1,58 @@
 import { join } from "node:path";
 import { CREDENTIALS_FILE } from "../../../providers/auth/credentials.ts";
 import { EXEC_APPROVALS_FILE } from "../../../tools/exec/rules/document.ts";
+import type { GuestRules } from "../../../tools/host/access.ts";
 import type { HostOptions } from "../../../tools/host/host.ts";
+import { privateNotes } from "../../../tools/host/prompt-files.ts";
+import type { AgentSettings } from "../../../types/settings.ts";
 import { packageRoot } from "../../package-root.ts";
 import type { Live } from "../live.ts";
 
 type FilePlaces = Pick<HostOptions, "deniedPaths" | "readablePaths">;
 
-/** Paths that file tools may not touch and may read besides the workspace, made again when the config or what plugins add changes. */
+/** What guests may not change and not read, besides what nobody may. */
+type GuestPlaces = Pick<GuestRules, "prompts" | "notes">;
+
+interface Places {
+  /** Paths that file tools may not touch and may read besides the workspace. */
+  readonly ofAll: FilePlaces;
+  /** By the workspace of the guest's agent. */
+  readonly ofGuests: Map<string, GuestPlaces>;
+}
+
+/** The places of files, made again when the config or what plugins add changes. */
 export function filePlaces(live: Live) {
-  let known: { readonly of: Live["config"]; readonly revision: number; readonly places: FilePlaces } | undefined;
-  return (): FilePlaces => {
+  let known: { readonly of: Live["config"]; readonly revision: number; readonly places: Places } | undefined;
+  const current = (): Places => {
     const { config, contributions } = live;
     if (known?.of === config && known.revision === contributions.revision) return known.places;
-    const places = { deniedPaths: deniedPaths(live), readablePaths: readablePaths(live) };
+    const ofAll = { deniedPaths: deniedPaths(live), readablePaths: readablePaths(live) };
+    const places = { ofAll, ofGuests: new Map() };
     known = { of: config, revision: contributions.revision, places };
     return places;
   };
+  return {
+    ofAll: () => current().ofAll,
+    ofGuests({ workspace }: Pick<AgentSettings, "workspace">): GuestPlaces {
+      const { ofAll, ofGuests } = current();
+      const made = ofGuests.get(workspace) ?? guestPlaces(workspace, live, ofAll);
+      ofGuests.set(workspace, made);
+      return made;
+    },
+  };
 }
+
+function guestPlaces(own: string, live: Live, { readablePaths: roots = [] }: FilePlaces): GuestPlaces {
+  const workspaces = [...new Set([own, ...live.agents.map(({ workspace }) => workspace)])];
+  return {
+    prompts: { workspaces, roots, isEverywhere: addsFilesOfFolders(live) },
+    notes: privateNotes(workspaces),
+  };
+}
+
+/** Whether the bundled hook that adds context files of subfolders is enabled. */
+const addsFilesOfFolders = ({ config }: Live): boolean =>
+  config.hooks.internal.entries["bootstrap-extra-files"]?.enabled === true;
 
 /** Paths outside the workspace that the prompt refers to: received files, skills, docs. */
 export function readablePaths({ paths, config, contributions }: Live): readonly string[] {

@@ -8,10 +8,10 @@ import type { StageEnd, Turn } from "../turn.ts";
 export async function maintain(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
   const prepared = turn.get("prepared");
   const session = turn.get("session");
-  const { run, candidates, stopped } = turn.get("active");
+  const { run, candidates } = turn.get("active");
   await endAsKind(turn, ports);
   if (prepared.kind.maintenance === "full")
-    await runMaintenance({ prepared, session, run, candidates, signal: stopped }, ports);
+    await runMaintenance({ prepared, session, run, candidates, slot: turn.slot }, ports);
   return "over";
 }
 

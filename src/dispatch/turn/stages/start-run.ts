@@ -52,7 +52,8 @@ export async function startTurnRun(turn: Turn, ports: TurnPorts): Promise<StageE
       ),
     },
   );
-  turn.set({ active: { run, candidates, barrier, usedAt, stopped: announce(turn, run, ports) } });
+  announce(turn, run, ports);
+  turn.set({ active: { run, candidates, barrier, usedAt } });
   return "next";
 }
 
@@ -84,16 +85,10 @@ async function candidatesOf(
   });
 }
 
-/** Gives the run to the lane, the clients, the log and the typing signal. Returns a signal that aborts when somebody stops it. */
-function announce(turn: Turn, run: Run, ports: TurnPorts): AbortSignal {
-  const stopped = new AbortController();
-  const abort: Run["abort"] = (by) => {
-    run.abort(by);
-    stopped.abort(by);
-  };
-  turn.slot.begin({ ...run, abort });
+/** Gives the run to the lane, the clients, the log and the typing signal. */
+function announce(turn: Turn, run: Run, ports: TurnPorts): void {
+  turn.slot.begin(run);
   ports.registry.add(run.stream, turn.get("prepared").message.options?.operator === true);
   logRun(run.stream, ports.log, turn.passage.waits);
   turn.get("typing").follow(run.stream);
-  return stopped.signal;
 }

@@ -223,6 +223,50 @@ describe("a sync for which nobody waits", () => {
   });
 });
 
+describe("a write for whose commit nobody waits", () => {
+  async function putOff() {
+    const opened = await open();
+    stopTime();
+    const other = new DatabaseSync(path, { readOnly: true });
+    closing.unshift(async () => other.close());
+    const write = opened.commits.writeAhead(
+      (sql) => void sql.run("INSERT INTO kept (key, value) VALUES ('put off', 'v')"),
+      "with others",
+    );
+    expect(await isSettled(write)).toBe(false);
+    const committed = () => other.prepare("SELECT key FROM kept ORDER BY key").all().map((row) => row["key"]);
+    expect(committed()).toEqual([]);
+    return { ...opened, write, committed };
+  }
+
+  it("is committed with the next write", async () => {
+    const { disk, set, write, committed } = await putOff();
+    const next = set("next");
+    await write;
+    expect(committed()).toEqual(["next", "put off"]);
+    disk.syncs[0]?.resolve();
+    await next;
+  });
+
+  it("is committed after 5 ms without another one, and synced within 5 ms more", async () => {
+    const { disk, commits, write, committed } = await putOff();
+    vi.advanceTimersByTime(5);
+    await write;
+    expect(committed()).toEqual(["put off"]);
+    expect(disk.syncs).toHaveLength(0);
+    vi.advanceTimersByTime(5);
+    expect(disk.syncs).toHaveLength(1);
+    disk.syncs[0]?.resolve();
+    await commits.synced();
+  });
+
+  it("is there for who reads", async () => {
+    const { commits, write } = await putOff();
+    expect(await commits.readAhead((sql) => sql.all("SELECT key FROM kept"))).toHaveLength(1);
+    await write;
+  });
+});
+
 describe("writes that share a sync", () => {
   it("are settled in their order, four in one iteration of the event loop, also when the next sync ends meanwhile", async () => {
     const { disk, set } = await open();

@@ -234,7 +234,11 @@ describe("a write for whose commit nobody waits", () => {
       "with others",
     );
     expect(await isSettled(write)).toBe(false);
-    const committed = () => other.prepare("SELECT key FROM kept ORDER BY key").all().map((row) => row["key"]);
+    const committed = () =>
+      other
+        .prepare("SELECT key FROM kept ORDER BY key")
+        .all()
+        .map((row) => row["key"]);
     expect(committed()).toEqual([]);
     return { ...opened, write, committed };
   }

@@ -88,6 +88,8 @@ export async function removeUnfinished(path: string): Promise<void> {
   for (const name of left) await rm(join(dirname(path), name), { force: true });
 }
 
+/** The beginning of a probe's name, which goes on as that of an unfinished write. */
+const PROBE = ".probe";
 /** Bytes of a probe: about as many as a turn writes before its first model call. */
 const PROBE_BYTES = 256 * 1024;
 
@@ -97,12 +99,15 @@ export const diskTakesWrites = async (dir: string): Promise<boolean> => (await p
 /** Why a file of 256 KiB cannot be written, synced and removed in this directory now; undefined when it can. Never rejects. */
 export async function probeDisk(dir: string): Promise<OpenClawError | undefined> {
   try {
-    await writeAndRemove(join(dir, `.probe.${randomBytes(6).toString("hex")}.tmp`), Buffer.alloc(PROBE_BYTES));
+    await writeAndRemove(join(dir, `${PROBE}.${randomBytes(6).toString("hex")}.tmp`), Buffer.alloc(PROBE_BYTES));
     return undefined;
   } catch (error) {
     return diskError(error, dir);
   }
 }
+
+/** Removes the files of probes during which a process was killed. The caller owns the directory. */
+export const removeLeftProbes = (dir: string): Promise<void> => removeUnfinished(join(dir, PROBE));
 
 async function writeAndRemove(path: string, content: Uint8Array): Promise<void> {
   try {

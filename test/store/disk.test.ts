@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { probeDisk } from "../../src/store/disk.ts";
+import { probeDisk, removeLeftProbes } from "../../src/store/disk.ts";
 
 let dir: string;
 beforeEach(async () => {
@@ -18,6 +18,13 @@ describe("a probe of the disk", () => {
   it("finds nothing wrong with a directory that takes files, and leaves nothing in it", async () => {
     expect(await probeDisk(dir)).toBeUndefined();
     expect(await readdir(dir)).toEqual([]);
+  });
+
+  it("during which the process was killed leaves a file that the next start removes, and no other", async () => {
+    for (const name of [".probe.0123456789ab.tmp", ".probe.txt", "openclaw.json"]) await writeFile(join(dir, name), "1");
+    await removeLeftProbes(dir);
+    expect(await readdir(dir)).toEqual([".probe.txt", "openclaw.json"]);
+    await expect(removeLeftProbes(join(dir, "missing"))).resolves.toBeUndefined();
   });
 
   it("says why a directory takes no file", async () => {

@@ -2,8 +2,9 @@ import type { ChannelLink } from "../../../types/chat/channel.ts";
 import type { Clock } from "../../../types/clock.ts";
 import type { Log } from "../../../types/log.ts";
 import type { InboundMessage, Peer } from "../../../types/chat/message.ts";
+import { background } from "../../../utils/background.ts";
 import { forgetOldest } from "../../../utils/forget-oldest.ts";
-import { isDiskError, probeDisk } from "../../../store/disk.ts";
+import { isDiskError, probeDisk, removeLeftProbes } from "../../../store/disk.ts";
 import { DiskState } from "./disk-state.ts";
 
 const AGAIN_AFTER_MS = 10 * 60 * 1000;
@@ -76,8 +77,9 @@ export class DiskNotices {
   }
 }
 
-/** For the disk of this state directory. */
+/** For the disk of this state directory, from which it removes what earlier processes left of their probes. */
 export function openDiskNotices(stateDir: string, ports: Omit<DiskNoticePorts, "disk">): DiskNotices {
+  background("removal of left probes of the disk", removeLeftProbes(stateDir), ports.log);
   const disk = new DiskState({ ...ports, probe: () => probeDisk(stateDir) });
   return new DiskNotices({ ...ports, disk });
 }

@@ -49,3 +49,13 @@ it("keeps the last ended runs of clients with their texts alone, and every run t
   expect(events.map(({ type }) => type)).toEqual(["message_start", "text_delta", "message_end", "run_end"]);
   expect(events.find(({ type }) => type === "message_end")).toMatchObject({ text: "abc" });
 });
+
+it("counts the runs that have begun and not ended, also those that are in no lane", async () => {
+  const registry = new RunRegistry();
+  const [waiting, begun, ended] = [open(1), open(2), open(3)];
+  for (const log of [waiting, begun, ended]) registry.add(log);
+  begun.emit({ type: "message_start" });
+  answer(ended);
+  await until(() => registry.running().length === 2);
+  expect(registry.active).toBe(1);
+});

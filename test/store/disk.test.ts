@@ -21,7 +21,8 @@ describe("a probe of the disk", () => {
   });
 
   it("during which the process was killed leaves a file that the next start removes, and no other", async () => {
-    for (const name of [".probe.0123456789ab.tmp", ".probe.txt", "openclaw.json"]) await writeFile(join(dir, name), "1");
+    for (const name of [".probe.0123456789ab.tmp", ".probe.txt", "openclaw.json"])
+      await writeFile(join(dir, name), "1");
     await removeLeftProbes(dir);
     expect(await readdir(dir)).toEqual([".probe.txt", "openclaw.json"]);
     await expect(removeLeftProbes(join(dir, "missing"))).resolves.toBeUndefined();

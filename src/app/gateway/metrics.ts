@@ -22,7 +22,7 @@ export function metricsText(parts: Parts): string {
       "Share of time the process is busy, 0 to 1.",
       performance.eventLoopUtilization().utilization,
     ),
-    gauge("runs_active", "Runs under way.", core.dispatch.lanes.runs().length),
+    gauge("runs_active", "Runs under way.", core.dispatch.registry.active),
     gauge("messages_waiting", "Messages that wait in their session's lane.", core.dispatch.lanes.waiting),
     gauge("approvals_waiting", "Commands that wait for a person.", core.dispatch.approvals.list().length),
     gauge("disk_refuses_writes", "1 while messages wait for the disk.", channels.disk.takesWrites ? 0 : 1),

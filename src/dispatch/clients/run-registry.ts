@@ -47,6 +47,11 @@ export class RunRegistry {
     return [...this.#streams.values()].filter((stream) => !stream.ended).map((stream) => ({ stream }));
   }
 
+  /** How many runs have begun and not ended. */
+  get active(): number {
+    return this.running().filter(({ stream }) => stream.seq > 0).length;
+  }
+
   /** The log that waits for a message's run, if a client opened one. */
   logOf(row: InboxRow): RunLog | undefined {
     return row.message.options?.operator === true ? this.#streams.get(runIdOf(row)) : undefined;

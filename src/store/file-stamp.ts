@@ -12,17 +12,21 @@ export const stampOf = (path: string): Stats | undefined => statSync(path, { thr
 
 /** Which names were missing in a directory when it was last changed at that time. */
 interface Missing {
+  /** Epoch milliseconds of the first look. */
+  readonly since: number;
   readonly mtimeMs: number;
   readonly ino: number;
   readonly names: Set<string>;
 }
 
 const MOST_LOOKS = 200;
+/** Some file systems do not tell of new files by the time of their directory: after so long what was missing is looked for again. */
+const LOOK_AGAIN_MS = 10_000;
 const looks = new BoundedMap<string, Missing>(MOST_LOOKS);
 
 /**
  * The stamps of files in a directory by their names. Costs a `stat` of the directory and one of each file that is there: what was missing
- * is looked for again only after a change of the directory. Both throw as `stampOf`.
+ * is looked for again after a change of the directory, or after ten seconds. Both throw as `stampOf`.
  */
 export function stampsIn(directory: string): (name: string) => Stats | undefined {
   const missing = missingIn(directory, Date.now());
@@ -41,9 +45,10 @@ function missingIn(directory: string, now: number): Set<string> | undefined {
   if (!stamp || Math.abs(now - stamp.mtimeMs) <= STEP_MS) return undefined;
   const { mtimeMs, ino } = stamp;
   const known = looks.get(directory);
-  if (known?.mtimeMs === mtimeMs && known.ino === ino) return known.names;
+  const isSame = known?.mtimeMs === mtimeMs && known.ino === ino;
+  if (isSame && Math.abs(now - known.since) < LOOK_AGAIN_MS) return known.names;
   const names = new Set<string>();
-  looks.set(directory, { mtimeMs, ino, names });
+  looks.set(directory, { since: now, mtimeMs, ino, names });
   return names;
 }
 

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { namesIn, stampOf, stampsIn } from "../../src/store/file-stamp.ts";
 
 const LONG_AGO = new Date(Date.now() - 60_000);
@@ -71,6 +71,22 @@ test("a file that is made in the moment in which it was looked for has a stamp, 
   await writeFile(join(directory, "late"), "1");
   await utimes(directory, now, now);
   expect(sizes("late")).toEqual([1]);
+});
+
+test("a file has a stamp ten seconds later where its directory does not tell of it", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  try {
+    await utimes(directory, LONG_AGO, LONG_AGO);
+    expect(sizes("late")).toEqual([undefined]);
+    await writeFile(join(directory, "late"), "1");
+    await utimes(directory, LONG_AGO, LONG_AGO);
+    vi.advanceTimersByTime(9_999);
+    expect(sizes("late")).toEqual([undefined]);
+    vi.advanceTimersByTime(1);
+    expect(sizes("late")).toEqual([1]);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test("a link has a stamp once the file is there to which it leads", async () => {

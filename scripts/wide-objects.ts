@@ -39,7 +39,7 @@ export const WIDE: Readonly<
   SenderFacts: { booleans: 3, why: "facts that are read together" },
   Session: { fields: 17, booleans: 3, why: "a row of a format that other programs read" },
   SessionEntry: { fields: 37, booleans: 4, why: "a row of a format that other programs read" },
-  SinkState: { booleans: 5, why: "state of a parser" },
+  StripperState: { booleans: 5, why: "state of a parser" },
   State: { fields: 14, why: "state of the page" },
   StatusFlags: { booleans: 4, why: "flags of one command" },
   SystemContext: { fields: 17, why: "what the sections of the system prompt read, each a few" },

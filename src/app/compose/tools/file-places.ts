@@ -55,7 +55,7 @@ const addsFilesOfFolders = ({ config }: Live): boolean =>
   config.hooks.internal.entries["bootstrap-extra-files"]?.enabled === true;
 
 /** Paths outside the workspace that the prompt refers to: received files, skills, docs. */
-export function readablePaths({ paths, config, contributions }: Live): readonly string[] {
+function readablePaths({ paths, config, contributions }: Live): readonly string[] {
   return [
     paths.media,
     paths.skills,

@@ -8,7 +8,7 @@ import { Secret } from "../types/secret.ts";
 import type { Found, KeyedModel } from "./auth/profiles.ts";
 import { adjustedModel, buildPiModel, DEMO_PI_MODEL, infoOf } from "./build.ts";
 import { withDocuments } from "./call/documents.ts";
-import { asBytes } from "./call/request-body.ts";
+import { asBytes } from "./call/body/request-body.ts";
 import type { SeenWindows } from "./call/windows.ts";
 import { demoStream } from "./demo.ts";
 import { foreignStream } from "./foreign-stream.ts";
@@ -108,10 +108,11 @@ async function loadModule(api: string): Promise<StreamModel | undefined> {
 async function streamOf(api: string, { streamSimple }: Awaited<ReturnType<typeof loadPi>>): Promise<StreamModel> {
   const direct = loaded.get(api) ?? (await loadModule(api));
   if (!direct) return streamSimple;
-  return (model, context, options) =>
-    model.api === api
-      ? direct(model, context, withDocuments(api, asBytes(api, options)))
-      : streamSimple(model, context, options);
+  return (model, context, options = {}) => {
+    if (model.api !== api) return streamSimple(model, context, options);
+    const call = asBytes(api, { model, context, options });
+    return direct(call.model, call.context, withDocuments(api, call.options));
+  };
 }
 
 async function exchanged(

@@ -3,7 +3,7 @@ import https from "node:https";
 import { background } from "../../utils/background.ts";
 import { asError, decoded, HttpBody, reasonOf, type TrafficSink } from "./http-body.ts";
 import { plainBody, type PlainBody } from "./paced.ts";
-import { free } from "./request-body.ts";
+import { free } from "./body/request-body.ts";
 
 /** Idle connections are kept for this long, as `fetch` keeps them; shorter where the server says so. */
 const KEPT_MS = 4000;

@@ -3,8 +3,8 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { Worker } from "node:worker_threads";
 import { expect, it } from "vitest";
-import { callModel } from "../../../src/providers/call.ts";
-import { createModels } from "../../../src/providers/catalog.ts";
+import { callModel } from "../../../../src/providers/call.ts";
+import { createModels } from "../../../../src/providers/catalog.ts";
 
 interface Received {
   readonly headers: IncomingHttpHeaders;

@@ -1,23 +1,24 @@
-import { type Fields, isFields, isSameData } from "../../utils/fields.ts";
-import { BoundedMap } from "../../utils/bounded-map.ts";
+import { type Fields, isFields, isSameData } from "../../../utils/fields.ts";
+import { BoundedMap } from "../../../utils/bounded-map.ts";
 
 /** A part of a JSON text. An array is a list in pieces, each of which is the JSON of a list. */
 type Part = string | readonly Piece[];
-type Piece = string | Uint8Array;
+export type Piece = string | Uint8Array;
 
 /** Elements of a list, such as messages, that become one text. */
 const AT_ONCE = 8;
 const COMMA = ",".codePointAt(0) ?? 0;
 
-/** The JSON of an object, as `JSON.stringify` makes it, in parts. */
-export function partsOf(body: Fields): readonly Part[] {
+/** The JSON of an object, as `JSON.stringify` makes it, in parts. `before`: lists whose elements its messages have after the system's. */
+export function partsOf(body: Fields, before: readonly Piece[] = []): readonly Part[] {
   const parts: Part[] = [];
   for (const [key, value] of Object.entries(body)) {
     const text = Array.isArray(value) ? "" : JSON.stringify(value);
     // JSON has no such value.
     if (text === undefined) continue;
     parts.push(`${parts.length === 0 ? "{" : ","}${JSON.stringify(key)}:${text}`);
-    if (Array.isArray(value)) parts.push(key === "tools" ? piecesOfTools(value) : piecesOfList(value));
+    if (Array.isArray(value))
+      parts.push(key === "tools" ? piecesOfTools(value) : piecesOfList(value, key === "messages" ? before : []));
   }
   return [...parts, parts.length === 0 ? "{}" : "}"];
 }
@@ -54,13 +55,18 @@ function write(bytes: Buffer, piece: Piece, at: number): number {
   return piece.length;
 }
 
-function piecesOfList(list: readonly unknown[]): readonly Piece[] {
-  const system = systemPiece(list[0]);
-  const rest = system ? list.slice(1) : list;
-  const pieces: Piece[] = system ? [system] : [];
+function piecesOfList(list: readonly unknown[], before: readonly Piece[]): readonly Piece[] {
+  const first = list.slice(0, isSystem(list[0]) ? 1 : 0);
+  const pieces: Piece[] = first.map((message) => systemPiece(message) ?? JSON.stringify([message]));
+  const rest = list.slice(first.length);
+  pieces.push(...before);
   for (let at = 0; at < rest.length; at += AT_ONCE) pieces.push(JSON.stringify(rest.slice(at, at + AT_ONCE)));
   return pieces.length === 0 ? ["[]"] : pieces;
 }
+
+/** Whether a message of a request, in the form of the API, is the system's. */
+export const isSystem = (message: unknown): boolean =>
+  isFields(message) && (message["role"] === "system" || message["role"] === "developer");
 
 /** Shorter ones are made as fast as they are found. */
 const LONG_SYSTEM = 1000;
@@ -72,7 +78,7 @@ const systems = new Map<string, BoundedMap<string, Uint8Array>>();
 function systemPiece(message: unknown): Uint8Array | undefined {
   if (!isFields(message)) return undefined;
   const { role, content, ...more } = message;
-  if ((role !== "system" && role !== "developer") || Object.keys(more).length > 0) return undefined;
+  if (typeof role !== "string" || Object.keys(more).length > 0) return undefined;
   if (typeof content !== "string" || content.length < LONG_SYSTEM) return undefined;
   const known = systems.get(role) ?? new BoundedMap<string, Uint8Array>(MOST_SYSTEMS);
   systems.set(role, known);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { joined, partsOf } from "../../../src/providers/call/json-parts.ts";
+import { joined, partsOf } from "../../../../src/providers/call/body/json-parts.ts";
 
 /** Tools of two requests share their schemas, as those of one session do. */
 const SCHEMAS = Array.from({ length: 4 }, () => ({ type: "object", properties: {} }));

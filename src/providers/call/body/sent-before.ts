@@ -91,7 +91,7 @@ const known = new WeakMap<Message, Sent>();
  */
 export function sentBefore({ model, context: { messages, tools }, options }: Call): SentBefore | undefined {
   const sent = messages[0] && known.get(messages[0]);
-  if (!sent || sent.model !== model || !isSeparable(model, tools, options)) return undefined;
+  if (!sent || !isConvertedAlike(sent.model, model) || !isSeparable(model, tools, options)) return undefined;
   if (sent.count >= messages.length || !sent.begins(messages)) return undefined;
   const { count, lists } = sent;
   return hasOwnCalls(messages.slice(count)) ? { count, lists: [...lists], sent } : undefined;
@@ -119,6 +119,13 @@ export function noteSent(
  */
 const isSeparable = (model: PiModel, tools: PiContext["tools"], { onPayload }: PiStreamOptions): boolean =>
   model.provider !== "github-copilot" && (tools?.length ?? 0) > 0 && onPayload === undefined;
+
+/** A model whose limits have changed is another object. */
+const isConvertedAlike = (one: PiModel, other: PiModel): boolean =>
+  one === other || ALIKE.every((key) => one[key] === other[key]);
+
+/** What the SDK looks at when it converts messages. */
+const ALIKE = ["api", "provider", "id", "baseUrl", "reasoning", "input", "compat"] as const;
 
 /** The SDK changes the id of a result as it changed that of its call. */
 function hasOwnCalls(messages: readonly Message[]): boolean {

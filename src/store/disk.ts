@@ -88,7 +88,7 @@ export async function removeUnfinished(path: string): Promise<void> {
   for (const name of left) await rm(join(dirname(path), name), { force: true });
 }
 
-/** The beginning of a probe's name, which goes on as that of an unfinished write. */
+/** A probe's file is named `.probe.<12 hex digits>.tmp`. The temporary file of an unfinished write has the same form of name. */
 const PROBE = ".probe";
 /** Bytes of a probe: about as many as a turn writes before its first model call. */
 const PROBE_BYTES = 256 * 1024;

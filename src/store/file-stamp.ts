@@ -10,7 +10,7 @@ import { BoundedMap } from "../utils/bounded-map.ts";
  */
 export const stampOf = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
 
-/** Which names were missing in a directory when it was last changed at that time. */
+/** The names that were not found in a directory since its last change. */
 interface Missing {
   /** Epoch milliseconds of the first look. */
   readonly since: number;
@@ -20,7 +20,7 @@ interface Missing {
 }
 
 const MOST_LOOKS = 200;
-/** Some file systems do not tell of new files by the time of their directory: after so long what was missing is looked for again. */
+/** Milliseconds after which a missing file is looked for again: some file systems do not change a directory's time when a file is added. */
 const LOOK_AGAIN_MS = 10_000;
 const looks = new BoundedMap<string, Missing>(MOST_LOOKS);
 
@@ -39,7 +39,7 @@ export function stampsIn(directory: string): (name: string) => Stats | undefined
   };
 }
 
-/** Undefined while a further change might not be told from the last one. */
+/** Undefined when the directory was changed so recently that a further change may get the same time. */
 function missingIn(directory: string, now: number): Set<string> | undefined {
   const stamp = stampOf(directory);
   if (!stamp || Math.abs(now - stamp.mtimeMs) <= STEP_MS) return undefined;
@@ -52,7 +52,7 @@ function missingIn(directory: string, now: number): Set<string> | undefined {
   return names;
 }
 
-/** What a link leads to can appear without a change of the link's directory. */
+/** The target of a link can be created without a change of the link's directory. */
 const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
 interface List {

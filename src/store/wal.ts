@@ -11,7 +11,7 @@ const MIB = 1024 * 1024;
 const LONG_PAGES = 1000;
 /** Pages that the log may still grow by while a reader prevents that. */
 const READER_PAGES = 250;
-/** With one commit of so many the log's length is looked at, which takes as long as a short statement. */
+/** The log's length is read after every third commit, because reading it takes as long as a short statement. */
 const COMMITS_A_LOOK = 3;
 /** Pages that are copied into the database at once, and how long that should take. */
 const STEP = { least: 32, most: 192, ms: 1.5 };
@@ -64,7 +64,7 @@ export class Wal {
   readonly #tellLost: (error: OpenClawError) => void;
   #error: OpenClawError | undefined;
   #limit = LONG_PAGES;
-  /** Since the log's length was looked at. */
+  /** Commits since the log's length was read. */
   #unseenCommits = 0;
   /** Up to this page, the log was copied, or tried to be. */
   #copied = 0;
@@ -99,8 +99,9 @@ export class Wal {
   }
 
   /**
-   * To be called after each commit. Whether the log is to be copied whole: the caller then lets nothing be committed and calls `checkpoint`.
-   * Otherwise copies a part of it, where that is large enough. `synced` resolves when the commit is on the disk; without it, this syncs.
+   * The caller calls this after each commit. Returns "copy all" when the log is so long that the caller must pause commits and call
+   * `checkpoint`. Otherwise copies the next part of the log, if it is large enough. `synced` resolves when the commit is on the disk; when it is
+   * unset, this begins a sync.
    */
   committed(synced?: Promise<void>): "copy all" | undefined {
     this.#unseenCommits = (this.#unseenCommits + 1) % COMMITS_A_LOOK;

@@ -33,7 +33,7 @@ export function ackReactionOf(
 
 type AckConfig = z.output<typeof ackConfig>;
 
-/** The keys of a section, checked once for each; undefined where it has only a text. */
+/** Reads `ackReaction` in the form of an object, once for each object. Undefined when it has another shape. */
 const sectionOf = once((section: object): AckConfig | undefined => ackConfig.safeParse(section).data);
 
 function choiceOf(message: InboundMessage, { messages, account, patterns }: AckRules) {

@@ -125,7 +125,7 @@ export class Attempts {
       this.#recovery.use(chosen.place);
       const current = new AbortController();
       this.#current = current;
-      // `AbortSignal.any` would keep a list of weak references for each attempt.
+      // A listener costs less than `AbortSignal.any`, which makes weak references and registers them with the collector.
       const abort = (): void => current.abort();
       stop.signal.addEventListener("abort", abort, { once: true });
       const outcome = await this.#attempt(number, chosen, setting, current.signal).finally(() => {

@@ -26,8 +26,8 @@ export async function untilStopped<T>(
   late: (value: T) => void = () => undefined,
 ): Promise<T> {
   if (signal.aborted) throw new Stopped();
-  const stop = Promise.withResolvers<never>();
-  const onStop = () => stop.reject(new Stopped());
+  const stop = Promise.withResolvers<typeof STOPPED>();
+  const onStop = () => stop.resolve(STOPPED);
   signal.addEventListener("abort", onStop, { once: true });
   try {
     return await whicheverIsFirst(work(), stop.promise, late);
@@ -36,25 +36,30 @@ export async function untilStopped<T>(
   }
 }
 
-async function whicheverIsFirst<T>(done: Promise<T>, stopped: Promise<never>, late: (value: T) => void): Promise<T> {
-  try {
-    return await Promise.race([done, stopped]);
-  } catch (error) {
-    if (error instanceof Stopped) void done.then(late, () => undefined);
-    throw error;
-  }
+const STOPPED = Symbol("stopped");
+
+async function whicheverIsFirst<T>(
+  done: Promise<T>,
+  stopped: Promise<typeof STOPPED>,
+  late: (value: T) => void,
+): Promise<T> {
+  const first = await Promise.race([done, stopped]);
+  if (first !== STOPPED) return first;
+  void done.then(late, () => undefined);
+  throw new Stopped();
 }
 
-/** Waits with one listener of a signal, which takes less than one for each wait. For a signal of one run: what waited is kept as long as it. */
+/**
+ * Waits as `untilStopped` does, with one listener of a signal for all waits. For the signal of one run: a promise keeps each wait as long as
+ * the signal is in use.
+ */
 class Stop {
   readonly #signal: AbortSignal;
-  readonly #stopped: Promise<never>;
+  readonly #stopped: Promise<typeof STOPPED>;
 
   constructor(signal: AbortSignal) {
-    const { promise, reject } = Promise.withResolvers<never>();
-    signal.addEventListener("abort", () => reject(new Stopped()), { once: true });
-    // Nobody may be waiting.
-    promise.catch(() => undefined);
+    const { promise, resolve } = Promise.withResolvers<typeof STOPPED>();
+    signal.addEventListener("abort", () => resolve(STOPPED), { once: true });
     this.#signal = signal;
     this.#stopped = promise;
   }
@@ -66,7 +71,10 @@ class Stop {
   }
 }
 
-/** The request and the ports of a run, with calls into other modules that end when the run is stopped: neither the renewal of a login nor a hook delays that. */
+/**
+ * Wraps the request and the ports of a run: their calls into other modules reject with `Stopped` when the run is stopped. So neither the
+ * renewal of a login nor a hook delays the stop.
+ */
 export function stoppable(
   request: RunRequest,
   deps: RunDeps,

@@ -15,7 +15,7 @@ const CLIENTS: ReadonlyMap<string, { readonly request: typeof http.request; read
 interface PlainRequest {
   readonly url: URL;
   readonly method: string;
-  /** Names and values in turn: as an object, Node would check and copy them twice. */
+  /** Each name is followed by its value. Node checks and copies the headers of an object twice, and those of a list once. */
   readonly headers: readonly string[];
   readonly body: Uint8Array | null;
   readonly signal: AbortSignal | null;
@@ -34,7 +34,7 @@ interface Answer {
   text(): Promise<string>;
   json(): Promise<unknown>;
 }
-/** What they read of `Headers`, which takes ten times as long to make. */
+/** The part of `Headers` that the SDKs read. `Headers` itself takes longer to make. */
 class AnswerHeaders {
   readonly #values: ReadonlyMap<string, string>;
 
@@ -100,14 +100,14 @@ function plainRequest(input: unknown, init: RequestInit = {}): PlainRequest | un
   return { url, method, headers: asked, body: bytes, signal, sent: Promise.withResolvers() };
 }
 
-/** Undefined where it needs `fetch`. */
+/** The URL of a request; undefined when only `fetch` can send it. */
 function urlOf(input: unknown): URL | undefined {
   if (typeof input !== "string" && !(input instanceof URL)) return undefined;
   const url = new URL(input);
   return CLIENTS.has(url.protocol) && url.username === "" ? url : undefined;
 }
 
-/** Methods whose requests tell the length of their body also when there is none. */
+/** A request with one of these methods has `content-length: 0` when it has no body. */
 const WITH_BODY: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 
 const lengthOf = (body: Uint8Array | null, method: string): readonly string[] =>

@@ -12,7 +12,7 @@ interface Write {
 }
 /** When the sync of a write begins, and whether its promise waits for it. */
 type SyncOf = "awaited" | "at once" | "soon";
-/** When a write that does not wait for its sync is committed or synced at the latest: within 5 ms where nobody waits for it. */
+/** How soon a write is committed and synced when its promise does not wait for the sync. `writeAhead` explains the values. */
 type Haste = "at once" | "soon" | "with others";
 type Settle = () => void;
 
@@ -77,8 +77,8 @@ export class Commits {
 
   /**
    * As `write`, but resolves after COMMIT: the result outlives the process, and a power cut only after `synced`. The sync begins at once, so
-   * that what follows from the result is done meanwhile, or `soon`: within 5 ms, so that further writes share it. `with others`: the commit
-   * waits for that of another write, too, for 5 ms at most.
+   * that what follows from the result is done meanwhile, or `soon`: within 5 ms, so that further writes share it. `with others`: the
+   * write is committed together with the next write, or after 5 ms.
    */
   writeAhead<T>(work: (sql: Statements) => T, haste: Haste = "soon"): Promise<T> {
     return this.#enqueue(work, haste === "at once" ? haste : "soon", haste !== "with others");

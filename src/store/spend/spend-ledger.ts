@@ -19,7 +19,7 @@ export function createSpendLedger(
         if ("refusal" in decision) return { refusal: decision.refusal, account };
         return { id: putHold(sql, bootId, request, { account, hold: decision.hold }), account };
       }),
-    // Nobody waits for it, and the answer's plan is written next. A process that is killed before that leaves the hold, which counts in full.
+    // The write of the answer's plan follows, and shares its commit. If the process is killed before, the hold stays and counts in full.
     settle: (id, call) => commits.writeAhead((sql) => settleHold(sql, id, call), "with others"),
     look: (of, look) => commits.readAhead((sql) => look(accountOf(sql, of), balancesIn(sql))),
     resolveAbandoned: () => commits.write((sql) => leaveAbandoned(sql, bootId, clock.now())),

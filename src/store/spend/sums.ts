@@ -14,14 +14,14 @@ import type { Row, Statements } from "../journal/sqlite.ts";
 /** The period of a run's tree, which has no days. */
 const TREE = "tree";
 
-/** Adds the same figures, ?1 to ?6, to so many sums, of which the scope, the period and the name follow: one statement for each takes longer. */
+/** Adds the figures ?1 to ?6 to several sums in one statement. The scope, the period and the name of each sum follow. */
 const addTo = (sums: number): string => `
   INSERT INTO spend (scope, period, name, at, calls, input, output, cache_read, cache_write, cost)
   VALUES ${Array.from({ length: sums }, (_, at) => `(?${7 + 3 * at}, ?${8 + 3 * at}, ?${9 + 3 * at}, ?1, 1, ?2, ?3, ?4, ?5, ?6)`).join(", ")}
   ON CONFLICT (scope, period, name) DO UPDATE SET calls = calls + 1, input = input + excluded.input,
     output = output + excluded.output, cache_read = cache_read + excluded.cache_read,
     cache_write = cache_write + excluded.cache_write, cost = cost + excluded.cost`;
-/** By the number of sums; a call counts in seven days' sums at most. */
+/** The index is the number of sums. A call counts in at most seven sums of a day. */
 const ADD = Array.from({ length: 8 }, (_, sums) => addTo(sums));
 // The sum of a day is as old as its day, whenever it was changed last. Each change of the time would be written into an index, too.
 const ADD_TO_TREE = `${addTo(1)}, at = excluded.at`;

@@ -77,7 +77,7 @@ export class DiskNotices {
   }
 }
 
-/** For the disk of this state directory, from which it removes what earlier processes left of their probes. */
+/** Opens the notices for the disk of a state directory, and removes probe files that earlier processes left there. */
 export function openDiskNotices(stateDir: string, ports: Omit<DiskNoticePorts, "disk">): DiskNotices {
   background("removal of left probes of the disk", removeLeftProbes(stateDir), ports.log);
   const disk = new DiskState({ ...ports, probe: () => probeDisk(stateDir) });

@@ -9,7 +9,7 @@ export type Piece = string | Uint8Array;
 const AT_ONCE = 8;
 const COMMA = ",".codePointAt(0) ?? 0;
 
-/** The JSON of an object, as `JSON.stringify` makes it, in parts. `before`: lists whose elements its messages have after the system's. */
+/** The JSON of an object, as `JSON.stringify` makes it, in parts. `before`: lists of messages that go between the system message and the other messages. */
 export function partsOf(body: Fields, before: readonly Piece[] = []): readonly Part[] {
   const parts: Part[] = [];
   for (const [key, value] of Object.entries(body)) {
@@ -64,7 +64,7 @@ function piecesOfList(list: readonly unknown[], before: readonly Piece[]): reado
   return pieces.length === 0 ? ["[]"] : pieces;
 }
 
-/** Whether a message of a request, in the form of the API, is the system's. */
+/** Whether a message in the form of the API is the system message. */
 export const isSystem = (message: unknown): boolean =>
   isFields(message) && (message["role"] === "system" || message["role"] === "developer");
 

@@ -14,9 +14,9 @@ interface Call {
 }
 
 /**
- * A call with which the SDK sends a request as bytes that are made here, and not as one text that the SDK makes. One character outside of
- * Latin-1 gives the whole text two bytes a character, which doubles the memory of a long conversation and more than doubles the time. The
- * call itself where the SDK of this API takes no bytes.
+ * Changes a call of the SDK so that the request is sent as bytes, which are made here, and not as one text, which the SDK would make. One character outside of
+ * Latin-1 gives the whole text two bytes a character, which doubles the memory of a long conversation and more than doubles the time. Returns
+ * the same call when the SDK of this API takes no bytes.
  */
 export function asBytes(api: string, call: Call): Call {
   if (!TAKES_BYTES.has(api)) return call;

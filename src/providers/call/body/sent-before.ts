@@ -4,11 +4,11 @@ import { joined, type Piece } from "./json-parts.ts";
 
 type Message = PiContext["messages"][number];
 
-/** What a request begins with, because an earlier request of its conversation did. */
+/** The first messages of a request, which an earlier request of the same conversation has sent. */
 export interface SentBefore {
-  /** How many messages. */
+  /** The number of these messages. */
   readonly count: number;
-  /** The JSON of lists, whose elements are these messages in the form of the API. */
+  /** Each piece is the JSON of a list. Together the lists hold these messages in the form of the API. */
   readonly lists: readonly Piece[];
   readonly sent: Sent;
 }
@@ -19,17 +19,17 @@ interface Call {
   readonly options: PiStreamOptions;
 }
 
-/** Bytes that are kept of a conversation; a longer one is converted anew for each request. */
+/** The most bytes that are kept for a conversation. The SDK converts a longer conversation as a whole for each request. */
 const MOST_BYTES = 1024 * 1024;
-/** Lists that become one, so that a request is not made of hundreds. */
+/** The most lists of a conversation. One more, and all are joined to one list. */
 const MOST_LISTS = 16;
 
-/** The messages of a conversation that were sent last, up to a user's. */
+/** The messages that the last request of a conversation sent. The last of them is a user's. */
 class Sent {
   readonly model: PiModel;
   count = 0;
   readonly lists: Piece[] = [];
-  /** Of each message: itself, its content, and each part of that with its text. Whoever changes a message changes one of them. */
+  /** For each message: the message object, its content, and each part of the content with the part's text. A changed message differs in one of these. */
   readonly #marks: unknown[] = [];
 
   constructor(model: PiModel) {
@@ -51,7 +51,7 @@ class Sent {
     if (this.lists.length > MOST_LISTS) this.lists.splice(0, this.lists.length, joined([[...this.lists]]));
   }
 
-  /** Whether a conversation begins with these messages, as they were. */
+  /** Whether `messages` begins with these messages, and none of them has changed. */
   begins(messages: readonly Message[]): boolean {
     let at = 0;
     for (let n = 0; n < this.count; n += 1) {
@@ -62,7 +62,7 @@ class Sent {
     return true;
   }
 
-  /** Where the marks of the next message begin; -1 when this message is another one. */
+  /** The index of the next message's marks. -1 when `message` differs from the marks at `at`. */
   #after(message: Message, at: number): number {
     const { content } = message;
     if (this.#marks[at] !== message || this.#marks[at + 1] !== content) return -1;
@@ -82,12 +82,12 @@ function saidIn(part: Exclude<Message["content"], string>[number]): unknown {
   return part.type === "image" ? part.data : part.arguments;
 }
 
-/** By the first message, so that nothing is kept longer than the conversation is in memory. */
+/** The key is the first message of a conversation: the entry goes when the conversation leaves the memory. */
 const known = new WeakMap<Message, Sent>();
 
 /**
- * What the request begins with that was sent before. The SDK converts all messages for each request, although those before the last turn
- * are the same bytes each time. Undefined where the request has to be converted as a whole.
+ * Finds the first messages of a call that an earlier request has sent, so that the SDK converts only the messages after them. Undefined
+ * when the SDK has to convert all messages.
  */
 export function sentBefore({ model, context: { messages, tools }, options }: Call): SentBefore | undefined {
   const sent = messages[0] && known.get(messages[0]);
@@ -97,7 +97,7 @@ export function sentBefore({ model, context: { messages, tools }, options }: Cal
   return hasOwnCalls(messages.slice(count)) ? { count, lists: [...lists], sent } : undefined;
 }
 
-/** Keeps what is sent. `converted`: the messages after those of `before`, in the form of the API. */
+/** Keeps the messages of a call for the next request. `converted`: the messages after those of `before`, in the form of the API. */
 export function noteSent(
   { model, context: { messages, tools }, options }: Call,
   before: SentBefore | undefined,
@@ -105,7 +105,7 @@ export function noteSent(
 ): void {
   const [first] = messages;
   if (!first || messages.at(-1)?.role !== "user" || !isSeparable(model, tools, options)) return;
-  // Later requests have such a mark at another message.
+  // The next request will have this mark at another message.
   if (converted.some(hasCacheMark)) return;
   const sent = before?.sent ?? new Sent(model);
   sent.add(messages.slice(before?.count ?? 0), converted);
@@ -114,20 +114,20 @@ export function noteSent(
 }
 
 /**
- * Whether the SDK converts messages up to a user's without a look at those after them. It looks at all of them for Copilot, and for calls
- * where no tools are offered; and what changes the request may look at all of them, too.
+ * Whether the SDK converts the messages up to a user's message independently of those after it. It does not for GitHub Copilot, nor for a
+ * call without tools. An `onPayload` that changes the request may need all messages.
  */
 const isSeparable = (model: PiModel, tools: PiContext["tools"], { onPayload }: PiStreamOptions): boolean =>
   model.provider !== "github-copilot" && (tools?.length ?? 0) > 0 && onPayload === undefined;
 
-/** A model whose limits have changed is another object. */
+/** Whether the SDK converts messages for both models in the same way. A model with another context window is another object. */
 const isConvertedAlike = (one: PiModel, other: PiModel): boolean =>
   one === other || ALIKE.every((key) => one[key] === other[key]);
 
-/** What the SDK looks at when it converts messages. */
+/** The fields of a model that the SDK reads when it converts messages. */
 const ALIKE = ["api", "provider", "id", "baseUrl", "reasoning", "input", "compat"] as const;
 
-/** The SDK changes the id of a result as it changed that of its call. */
+/** Whether each tool result has its call among these messages. The SDK gives a result the id that it has given the call. */
 function hasOwnCalls(messages: readonly Message[]): boolean {
   const calls = new Set(
     messages.flatMap((one) =>

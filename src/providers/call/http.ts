@@ -3,7 +3,7 @@ import https from "node:https";
 import { background } from "../../utils/background.ts";
 import { asError, decoded, HttpBody, reasonOf, type TrafficSink } from "./http-body.ts";
 import { plainBody, type PlainBody } from "./paced.ts";
-import { free } from "./body/request-body.ts";
+import { free, piecesOf } from "./body/pieces.ts";
 
 /** Idle connections are kept for this long, as `fetch` keeps them; shorter where the server says so. */
 const KEPT_MS = 4000;
@@ -17,7 +17,9 @@ interface PlainRequest {
   readonly method: string;
   /** Each name is followed by its value. Node checks and copies the headers of an object twice, and those of a list once. */
   readonly headers: readonly string[];
-  readonly body: Uint8Array | null;
+  readonly body: unknown;
+  /** The bytes of the body. Undefined: the request has none. */
+  readonly pieces: readonly Uint8Array[] | undefined;
   readonly signal: AbortSignal | null;
   /** Resolves when the operating system has all of the body. Never rejects. */
   readonly sent: PromiseWithResolvers<void>;
@@ -94,10 +96,9 @@ function plainRequest(input: unknown, init: RequestInit = {}): PlainRequest | un
   const { method = "GET", headers, body = null, signal = null } = init;
   const url = urlOf(input);
   if (!url || !isComplete(body) || usesProxy()) return undefined;
-  // Of a text, Node makes a second one with the headers before it, and reserves three bytes for each of its characters.
-  const bytes = typeof body === "string" ? Buffer.from(body) : body;
-  const asked = [...headersFor(url, headers), ...lengthOf(bytes, method)];
-  return { url, method, headers: asked, body: bytes, signal, sent: Promise.withResolvers() };
+  const pieces = body === null ? undefined : (piecesOf(body) ?? [wholeOf(body)]);
+  const asked = [...headersFor(url, headers), ...lengthOf(pieces, method)];
+  return { url, method, headers: asked, body, pieces, signal, sent: Promise.withResolvers() };
 }
 
 /** The URL of a request; undefined when only `fetch` can send it. */
@@ -110,8 +111,13 @@ function urlOf(input: unknown): URL | undefined {
 /** A request with one of these methods has `content-length: 0` when it has no body. */
 const WITH_BODY: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 
-const lengthOf = (body: Uint8Array | null, method: string): readonly string[] =>
-  body || WITH_BODY.has(method) ? ["content-length", String(body?.length ?? 0)] : [];
+function lengthOf(pieces: readonly Uint8Array[] | undefined, method: string): readonly string[] {
+  if (!pieces && !WITH_BODY.has(method)) return [];
+  return ["content-length", String(pieces?.reduce((sum, { length }) => sum + length, 0) ?? 0)];
+}
+
+/** Of a text, Node makes a second one with the headers before it, and reserves three bytes for each of its characters. */
+const wholeOf = (body: string | Uint8Array): Uint8Array => (typeof body === "string" ? Buffer.from(body) : body);
 
 /** As Node and `fetch` would set them. Throws for names and values that no header may have. */
 function headersFor(url: URL, given: RequestInit["headers"]): readonly string[] {
@@ -127,7 +133,7 @@ const isComplete = (body: unknown): body is string | Uint8Array | null =>
   body === null || typeof body === "string" || body instanceof Uint8Array;
 
 /** With this setting of Node's `fetch` uses the proxy that the environment names. */
-function usesProxy(): boolean {
+export function usesProxy(): boolean {
   const { NODE_USE_ENV_PROXY: asked = "0", NODE_OPTIONS: options = "" } = process.env;
   return asked !== "0" || [options, ...process.execArgv].some((option) => option.includes("--use-env-proxy"));
 }
@@ -176,7 +182,7 @@ function encodingOf(status: number, headers: ReadonlyMap<string, string>): strin
 }
 
 function headersOf(request: PlainRequest, sink: TrafficSink): Promise<http.IncomingMessage> {
-  const { url, method, headers, body, signal, sent } = request;
+  const { url, method, headers, pieces = [], signal, sent } = request;
   const client = CLIENTS.get(url.protocol);
   const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>();
   if (!client) throw new TypeError(`no client for ${url.protocol}`);
@@ -212,6 +218,9 @@ function headersOf(request: PlainRequest, sink: TrafficSink): Promise<http.Incom
     socket.destroy();
     outgoing.emit("error", new Error("bad upgrade: other side closed"));
   });
-  outgoing.end(body ?? undefined, () => sent.resolve());
+  // Together, so that they become one packet where they fit into it.
+  outgoing.cork();
+  for (const piece of pieces) outgoing.write(piece);
+  outgoing.end(() => sent.resolve());
   return promise;
 }

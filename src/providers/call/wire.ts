@@ -2,7 +2,8 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe } from "node:diagnostics_channel";
 import type { Clock } from "../../types/clock.ts";
 import { reasonOf, type TrafficSink } from "./http-body.ts";
-import { sendPlain } from "./http.ts";
+import { withWholeBody } from "./body/pieces.ts";
+import { sendPlain, usesProxy } from "./http.ts";
 import { withPacedBody } from "./paced.ts";
 
 /** Enough for the last event of every provider. The whole answer is never kept. */
@@ -169,6 +170,12 @@ function listen(): void {
 }
 
 const NATIVE = globalThis.fetch;
+/** The `fetch` that sends bodies in pieces. */
+let ownFetch: typeof fetch | undefined;
+
+/** Whether the next request of this call may have a body in pieces: nothing but this module sees it. */
+export const takesPieces = (): boolean =>
+  calls.getStore()?.takesPlainBodies === true && globalThis.fetch === ownFetch && !usesProxy();
 
 /** Replaces the global `fetch`, which is all that the SDKs use. Requests outside of a call are unchanged. */
 function paceFetch(): void {
@@ -178,11 +185,12 @@ function paceFetch(): void {
   globalThis.fetch = async (input, init) => {
     const wire = calls.getStore();
     if (wire === undefined) return plain(input, init);
-    const paced = async () => withPacedBody(await plain(input, init), wire);
+    const paced = async () => withPacedBody(await plain(input, withWholeBody(init)), wire);
     return (
       (wire.takesPlainBodies && isNative ? sendPlain(input, init, { sink: wire, again: paced }) : undefined) ?? paced()
     );
   };
+  if (isNative) ownFetch = globalThis.fetch;
 }
 
 function wireOf(news: unknown): Wire | undefined {

@@ -1,67 +1,92 @@
 import { type Fields, isFields, isSameData } from "../../../utils/fields.ts";
 import { BoundedMap } from "../../../utils/bounded-map.ts";
 
-/** A part of a JSON text. An array is a list in pieces, each of which is the JSON of a list. */
-type Part = string | readonly Piece[];
-export type Piece = string | Uint8Array;
+/**
+ * A piece of a JSON text. A string is written as it is. Of a list, which is the JSON of a list that is not empty, the elements are written, with a comma
+ * before them, or with a bracket where `opens` is set. Bytes are not copied when they are long.
+ */
+export type Piece = string | Uint8Array | { readonly list: string; readonly opens?: boolean };
 
 /** Elements of a list, such as messages, that become one text. */
 const AT_ONCE = 8;
 const COMMA = ",".codePointAt(0) ?? 0;
+/** Shorter bytes are copied: one more piece takes more time. */
+const LONG_BYTES = 1024;
 
-/** The JSON of an object, as `JSON.stringify` makes it, in parts. `before`: lists of messages that go between the system message and the other messages. */
-export function partsOf(body: Fields, before: readonly Piece[] = []): readonly Part[] {
-  const parts: Part[] = [];
+/** The JSON of an object, as `JSON.stringify` makes it. `before`: messages that go between the system message and the other messages. */
+export function piecesOfJson(body: Fields, before: readonly Piece[] = []): readonly Piece[] {
+  const pieces: Piece[] = [];
   for (const [key, value] of Object.entries(body)) {
     const text = Array.isArray(value) ? "" : JSON.stringify(value);
     // JSON has no such value.
     if (text === undefined) continue;
-    parts.push(`${parts.length === 0 ? "{" : ","}${JSON.stringify(key)}:${text}`);
-    if (Array.isArray(value))
-      parts.push(key === "tools" ? piecesOfTools(value) : piecesOfList(value, key === "messages" ? before : []));
+    pieces.push(`${pieces.length === 0 ? "{" : ","}${JSON.stringify(key)}:${text}`);
+    if (!Array.isArray(value)) continue;
+    if (key === "tools") pieces.push(bytesOfTools(value));
+    else pieces.push(...piecesOfList(value, key === "messages" ? before : []));
   }
-  return [...parts, parts.length === 0 ? "{}" : "}"];
+  return [...pieces, pieces.length === 0 ? "{}" : "}"];
 }
 
-/** The parts in UTF-8, in memory of their own. */
-export function joined(parts: readonly Part[]): Buffer {
-  const bytes = Buffer.allocUnsafeSlow(parts.reduce((sum, part) => sum + sizeOf(part), 0));
+/** The pieces in UTF-8. Long bytes are the same object; `allocate` makes those of the pieces between them. */
+export function encoded(pieces: readonly Piece[], allocate: (length: number) => Buffer): readonly Uint8Array[] {
+  const all: Uint8Array[] = [];
+  let run: Piece[] = [];
+  const end = (): void => {
+    if (run.length > 0) all.push(written(run, allocate));
+    run = [];
+  };
+  for (const piece of pieces) {
+    if (piece instanceof Uint8Array && piece.length >= LONG_BYTES) {
+      end();
+      all.push(piece);
+    } else run.push(piece);
+  }
+  end();
+  return all;
+}
+
+/** The pieces in UTF-8, in memory of their own. */
+function written(pieces: readonly Piece[], allocate: (length: number) => Buffer): Uint8Array {
+  const length = pieces.reduce((sum, piece) => sum + sizeOf(piece), 0);
+  // With one byte for the last bracket of a list, in whose place the next piece is written.
+  const bytes = allocate(length + 1);
   let at = 0;
-  for (const part of parts) at = typeof part === "string" ? at + bytes.write(part, at) : writeList(bytes, part, at);
-  return bytes;
+  for (const piece of pieces) at += write(bytes, piece, at);
+  return bytes.subarray(0, length);
 }
 
-const sizeOf = (part: Part): number =>
-  typeof part === "string"
-    ? Buffer.byteLength(part)
-    : part.reduce((sum, piece) => sum + sizeOfPiece(piece), 1 - part.length);
-
-const sizeOfPiece = (piece: Piece): number => (typeof piece === "string" ? Buffer.byteLength(piece) : piece.length);
-
-/** Each piece begins where the one before it has its last bracket, and a comma takes the place of both. Returns where the list ends. */
-function writeList(bytes: Buffer, pieces: readonly Piece[], start: number): number {
-  let at = start;
-  for (const [index, piece] of pieces.entries()) {
-    const begin = index === 0 ? at : at - 1;
-    at = begin + write(bytes, piece, begin);
-    if (index > 0) bytes[begin] = COMMA;
-  }
-  return at;
+function sizeOf(piece: Piece): number {
+  if (typeof piece === "string") return Buffer.byteLength(piece);
+  return piece instanceof Uint8Array ? piece.length : Buffer.byteLength(piece.list) - 1;
 }
 
+/** Returns how many bytes the piece has. */
 function write(bytes: Buffer, piece: Piece, at: number): number {
   if (typeof piece === "string") return bytes.write(piece, at);
-  bytes.set(piece, at);
-  return piece.length;
+  if (piece instanceof Uint8Array) {
+    bytes.set(piece, at);
+    return piece.length;
+  }
+  const length = bytes.write(piece.list, at);
+  if (!piece.opens) bytes[at] = COMMA;
+  return length - 1;
 }
 
 function piecesOfList(list: readonly unknown[], before: readonly Piece[]): readonly Piece[] {
   const first = list.slice(0, isSystem(list[0]) ? 1 : 0);
-  const pieces: Piece[] = first.map((message) => systemPiece(message) ?? JSON.stringify([message]));
+  const pieces: Piece[] = first.map((message) => systemPiece(message) ?? { list: JSON.stringify([message]) });
   const rest = list.slice(first.length);
   pieces.push(...before);
-  for (let at = 0; at < rest.length; at += AT_ONCE) pieces.push(JSON.stringify(rest.slice(at, at + AT_ONCE)));
-  return pieces.length === 0 ? ["[]"] : pieces;
+  for (let at = 0; at < rest.length; at += AT_ONCE) pieces.push({ list: JSON.stringify(rest.slice(at, at + AT_ONCE)) });
+  const [opening, ...others] = pieces;
+  return opening === undefined ? ["[]"] : [...withBracket(opening), ...others, "]"];
+}
+
+/** A first piece of a list with a bracket instead of its comma. */
+function withBracket(piece: Piece): readonly Piece[] {
+  if (typeof piece === "string") return ["[", piece.slice(1)];
+  return piece instanceof Uint8Array ? ["[", piece.subarray(1)] : [{ ...piece, opens: true }];
 }
 
 /** Whether a message in the form of the API is the system message. */
@@ -74,7 +99,7 @@ const MOST_SYSTEMS = 64;
 /** The system messages sent last, by their role and text: most requests of a conversation have the same. */
 const systems = new Map<string, BoundedMap<string, Uint8Array>>();
 
-/** The JSON of a list of one system message; undefined where the message is another one, or short. */
+/** A comma and the JSON of a system message; undefined where the message is another one, or short. */
 function systemPiece(message: unknown): Uint8Array | undefined {
   if (!isFields(message)) return undefined;
   const { role, content, ...more } = message;
@@ -82,7 +107,7 @@ function systemPiece(message: unknown): Uint8Array | undefined {
   if (typeof content !== "string" || content.length < LONG_SYSTEM) return undefined;
   const known = systems.get(role) ?? new BoundedMap<string, Uint8Array>(MOST_SYSTEMS);
   systems.set(role, known);
-  return known.of(content, () => Buffer.from(JSON.stringify([message])));
+  return known.of(content, () => Buffer.from(`,${JSON.stringify(message)}`));
 }
 
 interface ToolList {
@@ -95,10 +120,10 @@ const MOST_LISTS = 16;
 let lists: readonly ToolList[] = [];
 
 /** Most of a list's tools have the same schema object each time, so that comparing takes less time than JSON. */
-function piecesOfTools(tools: readonly unknown[]): readonly Piece[] {
+function bytesOfTools(tools: readonly unknown[]): Uint8Array {
   const known = lists.find((list) => isSameData(list.tools, tools));
-  if (known && known === lists[0]) return [known.bytes];
+  if (known && known === lists[0]) return known.bytes;
   const { bytes } = known ?? { bytes: Buffer.from(JSON.stringify(tools)) };
   lists = [{ tools, bytes }, ...lists.filter((list) => list !== known)].slice(0, MOST_LISTS);
-  return [bytes];
+  return bytes;
 }

@@ -1,6 +1,8 @@
 import type { PiContext, PiModel, PiStreamOptions } from "../../pi.ts";
 import { isFields } from "../../../utils/fields.ts";
-import { isSystem, joined, partsOf } from "./json-parts.ts";
+import { takesPieces } from "../wire.ts";
+import { encoded, isSystem, piecesOfJson } from "./json-parts.ts";
+import { inPieces, ownBytes } from "./pieces.ts";
 import { noteSent, type SentBefore, sentBefore } from "./sent-before.ts";
 
 /** The APIs whose SDK sends a body of bytes as it is. */
@@ -24,7 +26,7 @@ export function asBytes(api: string, call: Call): Call {
   const { headers, onPayload } = options;
   const before = api === "openai-completions" ? sentBefore(call) : undefined;
   const made = (body: unknown): unknown => {
-    const bytes = encoded(body, before);
+    const bytes = bytesOf(body, before);
     if (api === "openai-completions" && isFields(body) && Array.isArray(body["messages"]))
       noteSent(call, before, isSystem(body["messages"][0]) ? body["messages"].slice(1) : body["messages"]);
     return bytes;
@@ -40,18 +42,9 @@ export function asBytes(api: string, call: Call): Call {
   };
 }
 
-/** The bodies that were made here. Nobody but the SDK has them, and it reads no byte of them. */
-const made = new WeakSet<Uint8Array>();
-
-/** Frees the memory of a body that was made here, once it is sent: the SDK holds it until its stream has ended. */
-export function free(body: unknown): void {
-  if (body instanceof Uint8Array && made.delete(body) && body.buffer instanceof ArrayBuffer) body.buffer.transfer(0);
-}
-
-/** The JSON of a request, in UTF-8. Of the fields, the SDK reads only `stream`. */
-function encoded(body: unknown, before: SentBefore | undefined): unknown {
+/** The JSON of a request, in UTF-8. Of the fields, the SDK reads only `stream`, and no byte. */
+function bytesOf(body: unknown, before: SentBefore | undefined): unknown {
   if (!isFields(body)) return body;
-  const bytes = joined(partsOf(body, before?.lists));
-  made.add(bytes);
-  return Object.assign(bytes, { stream: body["stream"] });
+  const pieces = encoded(piecesOfJson(body, before?.pieces), ownBytes);
+  return Object.assign(takesPieces() ? inPieces(pieces) : Buffer.concat(pieces), { stream: body["stream"] });
 }

@@ -1,6 +1,6 @@
 import type { PiContext, PiModel, PiStreamOptions } from "../../pi.ts";
 import { isFields } from "../../../utils/fields.ts";
-import { joined, type Piece } from "./json-parts.ts";
+import { encoded, type Piece } from "./json-parts.ts";
 
 type Message = PiContext["messages"][number];
 
@@ -8,8 +8,8 @@ type Message = PiContext["messages"][number];
 export interface SentBefore {
   /** The number of these messages. */
   readonly count: number;
-  /** Each piece is the JSON of a list. Together the lists hold these messages in the form of the API. */
-  readonly lists: readonly Piece[];
+  /** The JSON of these messages in the form of the API, each with a comma before it. */
+  readonly pieces: readonly Piece[];
   readonly sent: Sent;
 }
 
@@ -21,14 +21,25 @@ interface Call {
 
 /** The most bytes that are kept for a conversation. The SDK converts a longer conversation as a whole for each request. */
 const MOST_BYTES = 1024 * 1024;
-/** The most lists of a conversation. One more, and all are joined to one list. */
-const MOST_LISTS = 16;
+/**
+ * Lists that are kept as texts, for the last turns. One more, and they become one block of bytes. A block does not grow: one that grew with its
+ * conversation would leave holes in the allocator's memory that the next, longer one does not fit into.
+ */
+const MOST_TEXTS = 16;
+/** Texts that together have more characters become a block at once. */
+const MOST_TEXT_CHARS = 16 * 1024;
+/** So many blocks become a large one: a request takes time for each of its pieces. */
+const MOST_BLOCKS = 8;
 
 /** The messages that the last request of a conversation sent. The last of them is a user's. */
 class Sent {
   readonly model: PiModel;
   count = 0;
-  readonly lists: Piece[] = [];
+  /** Bytes of all lists. */
+  bytes = 0;
+  readonly #largeBlocks: Uint8Array[] = [];
+  #blocks: Uint8Array[] = [];
+  #texts: { readonly list: string }[] = [];
   /** For each message: the message object, its content, and each part of the content with the part's text. A changed message differs in one of these. */
   readonly #marks: unknown[] = [];
 
@@ -36,8 +47,8 @@ class Sent {
     this.model = model;
   }
 
-  get bytes(): number {
-    return this.lists.reduce((sum, { length }) => sum + length, 0);
+  get pieces(): readonly Piece[] {
+    return [...this.#largeBlocks, ...this.#blocks, ...this.#texts];
   }
 
   add(messages: readonly Message[], converted: readonly unknown[]): void {
@@ -47,8 +58,19 @@ class Sent {
       if (typeof message.content === "string") continue;
       for (const part of message.content) this.#marks.push(part, saidIn(part));
     }
-    if (converted.length > 0) this.lists.push(JSON.stringify(converted));
-    if (this.lists.length > MOST_LISTS) this.lists.splice(0, this.lists.length, joined([[...this.lists]]));
+    if (converted.length > 0) this.#keep(JSON.stringify(converted));
+  }
+
+  #keep(text: string): void {
+    this.#texts.push({ list: text });
+    this.bytes += Buffer.byteLength(text);
+    const chars = this.#texts.reduce((sum, { list }) => sum + list.length, 0);
+    if (this.#texts.length <= MOST_TEXTS && chars <= MOST_TEXT_CHARS) return;
+    this.#blocks.push(...encoded(this.#texts, (length) => Buffer.allocUnsafeSlow(length)));
+    this.#texts = [];
+    if (this.#blocks.length < MOST_BLOCKS) return;
+    this.#largeBlocks.push(Buffer.concat(this.#blocks));
+    this.#blocks = [];
   }
 
   /** Whether `messages` begins with these messages, and none of them has changed. */
@@ -93,8 +115,8 @@ export function sentBefore({ model, context: { messages, tools }, options }: Cal
   const sent = messages[0] && known.get(messages[0]);
   if (!sent || !isConvertedAlike(sent.model, model) || !isSeparable(model, tools, options)) return undefined;
   if (sent.count >= messages.length || !sent.begins(messages)) return undefined;
-  const { count, lists } = sent;
-  return hasOwnCalls(messages.slice(count)) ? { count, lists: [...lists], sent } : undefined;
+  const { count, pieces } = sent;
+  return hasOwnCalls(messages.slice(count)) ? { count, pieces, sent } : undefined;
 }
 
 /** Keeps the messages of a call for the next request. `converted`: the messages after those of `before`, in the form of the API. */

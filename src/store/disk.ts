@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { chmod, open, readdir, rename, rm, unlink } from "node:fs/promises";
+import { chmod, open, readdir, rename, rm, unlink, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { OpenClawError } from "../types/errors.ts";
 import { errorText } from "../utils/text/error-text.ts";
@@ -74,6 +74,21 @@ export async function writeAtomic(
     await rename(temporary, path);
     await syncDir(dirname(path));
     return true;
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw diskError(error, path);
+  }
+}
+
+/**
+ * Replaces a file in one step, mode 0600. A power cut may lose or damage it: for a file that counts only while its process runs. Throws
+ * as `writeAtomic` does.
+ */
+export async function writeUnsynced(path: string, content: string): Promise<void> {
+  const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
+  try {
+    await writeFile(temporary, content, { flag: "wx", mode: 0o600 });
+    await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true });
     throw diskError(error, path);

@@ -7,8 +7,8 @@ import { isMissing } from "../utils/missing.ts";
  * returns where the system answers ENOENT although the directory above exists, as it does below `/proc`.
  */
 export async function makeDirectory(path: string): Promise<boolean> {
-  if (await makeOne(path)) return true;
   if (await isDirectory(path)) return false;
+  if (await makeOne(path)) return true;
   const above = dirname(path);
   if (above !== path) await makeDirectory(above);
   // Another process may have made it meanwhile.
@@ -17,7 +17,7 @@ export async function makeDirectory(path: string): Promise<boolean> {
   return true;
 }
 
-/** False when it exists, or when a directory above it is missing. */
+/** False when another process has made it meanwhile, or when a directory above it is missing. */
 async function makeOne(path: string): Promise<boolean> {
   try {
     await mkdir(path, { mode: 0o700 });

@@ -2,7 +2,7 @@ import { link, open, readFile, rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { OpenClawError } from "../../types/errors.ts";
 import { errorCode, isMissing } from "../../utils/missing.ts";
-import { diskError, makePrivateDir, writeAtomic } from "../disk.ts";
+import { diskError, makePrivateDir, writeUnsynced } from "../disk.ts";
 import { processStart } from "./process-start.ts";
 
 const TRIES = 5;
@@ -45,7 +45,7 @@ export async function acquireStateLock(dir: string): Promise<StateLock> {
   }
   return {
     path,
-    note: async ({ port }) => void (await writeAtomic(path, JSON.stringify({ ...mine, port }))),
+    note: async ({ port }) => await writeUnsynced(path, JSON.stringify({ ...mine, port })),
     release: async () => {
       const held = await readFacts(path);
       if (held?.pid === mine.pid && held.startedAt === mine.startedAt) await rm(path, { force: true });
@@ -74,10 +74,13 @@ async function take(path: string, mine: LockFacts): Promise<void> {
   });
 }
 
-/** Creates the lock with its content in one step, so that no process reads a part of it. */
+/**
+ * Creates the lock with its content in one step, so that no process reads a part of it. Not synced: no process survives a power cut, so
+ * what is left of the lock after one is taken for that of a dead process.
+ */
 async function createExclusive(path: string, content: string): Promise<boolean> {
   const draft = `${path}.${process.pid}`;
-  await writeAtomic(draft, content);
+  await writeUnsynced(draft, content);
   try {
     await link(draft, path);
     return true;

@@ -41,6 +41,26 @@ test("agents are added with a workspace and bindings, and listed", async () => {
   expect((await cli()).out).toMatch(/^AGENT .*\nmain \(default\) .*\nnight-owl +Night Owl +fake\/m1/);
 });
 
+test("what a running gateway does not follow is said", async () => {
+  const lock = JSON.stringify({ pid: process.pid, startedAt: "unknown", command: "openclaw gateway", port: 1 });
+  const run = (reload: string) => {
+    const { dir, cli } = home(`{ channels: { telegram: { enabled: false } }, gateway: { reload: ${reload} } }`);
+    mkdirSync(join(dir, "state"), { recursive: true });
+    writeFileSync(join(dir, "state", "gateway.lock"), lock);
+    return cli("bind", "--bind", "telegram");
+  };
+  expect(await run("{ mode: 'off' }")).toMatchObject({
+    code: 0,
+    out: "main answers: telegram\n",
+    err: "The running gateway follows at its next start: openclaw gateway run --force\n",
+  });
+  expect(await run("{}")).toMatchObject({
+    code: 0,
+    out: "main answers: telegram\n",
+    err: expect.stringMatching(/^Whether the running gateway follows is not known: .*127\.0\.0\.1:1/),
+  });
+});
+
 test("no agent is added twice, without a name, as main, or with a model that is none", async () => {
   const { cli, config } = home();
   expect(await cli("add", "--non-interactive")).toMatchObject({ code: 2, err: expect.stringContaining("no name") });

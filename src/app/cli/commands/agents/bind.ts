@@ -8,6 +8,7 @@ import { own } from "../../../../utils/own.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { requireState, type State } from "../../state.ts";
 import { table } from "../../table.ts";
+import { untilFollowed } from "../../until-followed.ts";
 import { agentsOf, oneAgent } from "./list.ts";
 
 interface Json {
@@ -31,6 +32,7 @@ export async function agentsBind(io: Io, flags: BindFlags): Promise<number> {
   const state = await requireState(io);
   const { id } = oneAgent(agentsOf(state, io), flags.agent);
   const bound = await bindAgent(state.load, id, matches);
+  await untilFollowed(io, state);
   warnOfChannels(io, state, matches);
   if (flags.json === true) writeJson(io, { agentId: id, ...bound });
   else {
@@ -64,6 +66,7 @@ export async function agentsUnbind(io: Io, flags: UnbindFlags): Promise<number> 
   const state = await requireState(io);
   const { id } = oneAgent(agentsOf(state, io), flags.agent);
   const done = await unbindAgent(state.load, id, flags.all === true ? undefined : matches);
+  await untilFollowed(io, state);
   if (flags.json === true) writeJson(io, { agentId: id, ...done });
   else {
     if (done.removed.length + done.missing.length === 0) io.out(`${id} has no bindings.\n`);

@@ -6,6 +6,7 @@ import { addBoundAgent, matchFrom } from "../../../agents/binding-file.ts";
 import { askLine, canAsk } from "../../ask.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { requireState } from "../../state.ts";
+import { untilFollowed } from "../../until-followed.ts";
 import { warnOfChannels } from "./bind.ts";
 import { placeFrom } from "./list.ts";
 
@@ -30,6 +31,7 @@ export async function agentsAdd(io: Io, given: string | undefined, flags: AddFla
   const entry = { name, workspace, ...defined({ agentDir, model: flags.model }) };
   const bound = await addBoundAgent(state.load, id, entry, matches);
   await seedWorkspace(workspace);
+  await untilFollowed(io, state);
   warnOfChannels(io, state, matches);
   if (flags.json === true)
     writeJson(io, { agentId: id, name, workspace, ...defined({ model: flags.model }), bindings: bound });

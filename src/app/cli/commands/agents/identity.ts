@@ -6,6 +6,7 @@ import { changeAgent } from "../../../agents/agent-file.ts";
 import { identityKeys, parseIdentity, workspaceIdentity, type Identity } from "../../../agents/identity.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { requireState, type State } from "../../state.ts";
+import { untilFollowed } from "../../until-followed.ts";
 import { agentsOf, oneAgent, placeFrom } from "./list.ts";
 
 export interface IdentityFlags extends Identity {
@@ -28,6 +29,7 @@ export async function agentsSetIdentity(io: Io, flags: IdentityFlags): Promise<n
       fix: "Use --name, --theme, --emoji, --avatar, --from-identity or --identity-file.",
     });
   await changeAgent(state.load, id, identityKeys(identity));
+  await untilFollowed(io, state);
   if (flags.json === true) writeJson(io, { agentId: id, identity });
   else
     for (const [key, value] of Object.entries(identity)) io.out(`${id}: ${key} ${value === "" ? "removed" : value}\n`);

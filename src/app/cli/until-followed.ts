@@ -1,0 +1,48 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { z } from "zod";
+import { errorText } from "../../utils/text/error-text.ts";
+import { hashOf, readConfigText } from "../config/load.ts";
+import { isElsewhere } from "./address.ts";
+import { withGateway } from "./call-gateway.ts";
+import type { Io } from "./io.ts";
+import type { State } from "./state.ts";
+
+/** Milliseconds that a gateway has for a change, beyond the quiet time of the file's watcher. */
+const PATIENCE_MS = 5000;
+const LOOK_EVERY_MS = 50;
+
+const running = z.looseObject({ hash: z.string() });
+
+/**
+ * Waits until the running gateway of this state directory works with the config file as it is now, so that the next message is answered
+ * accordingly. Says so when it does not yet. Never rejects: the file is written all the same.
+ */
+export async function untilFollowed(io: Io, state: State): Promise<void> {
+  if (isElsewhere(io) || state.owner === undefined) return;
+  const { mode, debounceMs } = state.config.gateway.reload;
+  if (mode === "off" || mode === "restart")
+    return io.err("The running gateway follows at its next start: openclaw gateway run --force\n");
+  try {
+    const until = Date.now() + debounceMs + PATIENCE_MS;
+    if (!(await isFollowedBy(io, state, until)))
+      io.err("The running gateway does not follow yet: openclaw gateway status says why.\n");
+  } catch (error) {
+    io.err(`Whether the running gateway follows is not known: ${errorText(error)}\n`);
+  }
+}
+
+/** Asks until this time, in milliseconds since 1970. */
+const isFollowedBy = (io: Io, state: State, until: number): Promise<boolean> =>
+  withGateway(
+    io,
+    state,
+    async (client) => {
+      for (;;) {
+        const { hash } = await client.call("config.get", {}, running);
+        if (hash === hashOf((await readConfigText(state.load.path)) ?? "")) return true;
+        if (Date.now() > until) return false;
+        await wait(LOOK_EVERY_MS);
+      }
+    },
+    { isQuiet: true },
+  );

@@ -142,18 +142,13 @@ async function answerTo(request: PlainRequest, sink: TrafficSink, again: () => P
   sink.begin();
   const message = await headersOf(request, sink);
   const { statusCode: status = 0, statusMessage: statusText = "", rawHeaders } = message;
-  const headers = new Map<string, string>();
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2)
-    headers.set(rawHeaders[at]?.toLowerCase() ?? "", rawHeaders[at + 1] ?? "");
+  const headers = byName(rawHeaders);
   if (status >= 300 && status < 400 && headers.has("location")) {
     message.destroy();
     return again();
   }
-  // A server may answer before it has read the whole request.
-  background(
-    "freeing a sent request",
-    request.sent.promise.then(() => free(request.body)),
-  );
+  // After a refusal the SDK may send it again.
+  if (status < 300) freeWhenSent(request);
   sink.answered(status, headers, request.url.origin);
   const body = plainBody(new HttpBody(decoded(message, encodingOf(status, headers)), request.signal, sink), sink);
   const text = async (): Promise<string> => {
@@ -173,6 +168,21 @@ async function answerTo(request: PlainRequest, sink: TrafficSink, again: () => P
   };
   if (!isResponse(answer)) throw new TypeError("an answer without a status");
   return answer;
+}
+
+/** Headers by their names in lower case. Of several with one name, the last one. */
+function byName(raw: readonly string[]): ReadonlyMap<string, string> {
+  const headers = new Map<string, string>();
+  for (let at = 0; at + 1 < raw.length; at += 2) headers.set(raw[at]?.toLowerCase() ?? "", raw[at + 1] ?? "");
+  return headers;
+}
+
+/** A server may answer before it has read the whole request. */
+function freeWhenSent({ sent, body }: PlainRequest): void {
+  background(
+    "freeing a sent request",
+    sent.promise.then(() => free(body)),
+  );
 }
 
 /** An answer without a body may have the header all the same. */

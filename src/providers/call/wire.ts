@@ -169,6 +169,7 @@ function listen(): void {
   });
 }
 
+/** Also one that has replaced Node's own before this module was loaded, as with `--import`. */
 const NATIVE = globalThis.fetch;
 /** The `fetch` that sends bodies in pieces. */
 let ownFetch: typeof fetch | undefined;
@@ -180,7 +181,7 @@ export const takesPieces = (): boolean =>
 /** Replaces the global `fetch`, which is all that the SDKs use. Requests outside of a call are unchanged. */
 function paceFetch(): void {
   const plain = globalThis.fetch;
-  // Whoever has replaced it expects to see the requests.
+  // Whoever has replaced it since expects to see the requests.
   const isNative = plain === NATIVE;
   globalThis.fetch = async (input, init) => {
     const wire = calls.getStore();

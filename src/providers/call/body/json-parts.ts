@@ -95,16 +95,18 @@ export const isSystem = (message: unknown): boolean =>
 
 /** Shorter ones are made as fast as they are found. */
 const LONG_SYSTEM = 1000;
+/** Longer ones are not kept: 64 of them would take too much memory. */
+const LONGEST_SYSTEM = 128 * 1024;
 const MOST_SYSTEMS = 64;
 /** The system messages sent last, by their role and text: most requests of a conversation have the same. */
 const systems = new Map<string, BoundedMap<string, Uint8Array>>();
 
-/** A comma and the JSON of a system message; undefined where the message is another one, or short. */
+/** A comma and the JSON of a system message; undefined where the message is another one, short, or very long. */
 function systemPiece(message: unknown): Uint8Array | undefined {
   if (!isFields(message)) return undefined;
   const { role, content, ...more } = message;
   if (typeof role !== "string" || Object.keys(more).length > 0) return undefined;
-  if (typeof content !== "string" || content.length < LONG_SYSTEM) return undefined;
+  if (typeof content !== "string" || content.length < LONG_SYSTEM || content.length > LONGEST_SYSTEM) return undefined;
   const known = systems.get(role) ?? new BoundedMap<string, Uint8Array>(MOST_SYSTEMS);
   systems.set(role, known);
   return known.of(content, () => Buffer.from(`,${JSON.stringify(message)}`));

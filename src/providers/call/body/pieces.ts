@@ -1,6 +1,9 @@
 /** The pieces of each body that `inPieces` has made, until it is sent. */
 const made = new WeakMap<object, readonly Uint8Array[]>();
 
+/** Bodies that are freed. */
+const freed = new WeakSet<object>();
+
 /** Memory that one body alone uses. */
 const own = new WeakSet<ArrayBufferLike>();
 
@@ -18,9 +21,12 @@ export function inPieces(pieces: readonly Uint8Array[]): Uint8Array {
   return body;
 }
 
-/** The pieces of a body that `inPieces` has made. Undefined for any other body, and for one that is freed. */
-export const piecesOf = (body: unknown): readonly Uint8Array[] | undefined =>
-  body instanceof Uint8Array ? made.get(body) : undefined;
+/** The pieces of a body that `inPieces` has made; undefined for any other body. Throws for one that is freed, which would be sent without a byte. */
+export function piecesOf(body: unknown): readonly Uint8Array[] | undefined {
+  if (!(body instanceof Uint8Array)) return undefined;
+  if (freed.has(body)) throw new Error("the body of this request is freed: it can be sent only once");
+  return made.get(body);
+}
 
 /** The request with all bytes of its body in one piece, for a `fetch` that knows nothing of pieces. */
 export function withWholeBody(init: RequestInit | undefined): RequestInit | undefined {
@@ -28,11 +34,14 @@ export function withWholeBody(init: RequestInit | undefined): RequestInit | unde
   return pieces ? { ...init, body: Buffer.concat(pieces) } : init;
 }
 
-/** Frees the memory of a body, once it is sent: the SDK holds the body until its stream has ended. */
+/**
+ * Frees the memory of a body that is not sent again: the SDK holds the body until its stream has ended. What `inPieces` has not made
+ * stays.
+ */
 export function free(body: unknown): void {
-  if (!(body instanceof Uint8Array)) return;
-  for (const bytes of made.get(body) ?? []) {
-    if (own.delete(bytes.buffer) && bytes.buffer instanceof ArrayBuffer) bytes.buffer.transfer(0);
-  }
+  const pieces = body instanceof Uint8Array ? made.get(body) : undefined;
+  if (!(body instanceof Uint8Array) || !pieces) return;
+  for (const { buffer } of pieces) if (own.delete(buffer) && buffer instanceof ArrayBuffer) buffer.transfer(0);
   made.delete(body);
+  freed.add(body);
 }

@@ -24,9 +24,11 @@ export function asBytes(api: string, call: Call): Call {
   if (!TAKES_BYTES.has(api)) return call;
   const { model, context, options } = call;
   const { headers, onPayload } = options;
+  // Asked now, because the SDK takes its `fetch` now: until `onPayload` has answered, somebody may replace the global one.
+  const isInPieces = takesPieces();
   const before = api === "openai-completions" ? sentBefore(call) : undefined;
   const made = (body: unknown): unknown => {
-    const bytes = bytesOf(body, before);
+    const bytes = bytesOf(body, before, isInPieces);
     if (api === "openai-completions" && isFields(body) && Array.isArray(body["messages"]))
       noteSent(call, before, isSystem(body["messages"][0]) ? body["messages"].slice(1) : body["messages"]);
     return bytes;
@@ -43,8 +45,8 @@ export function asBytes(api: string, call: Call): Call {
 }
 
 /** The JSON of a request, in UTF-8. Of the fields, the SDK reads only `stream`, and no byte. */
-function bytesOf(body: unknown, before: SentBefore | undefined): unknown {
+function bytesOf(body: unknown, before: SentBefore | undefined, isInPieces: boolean): unknown {
   if (!isFields(body)) return body;
   const pieces = encoded(piecesOfJson(body, before?.pieces), ownBytes);
-  return Object.assign(takesPieces() ? inPieces(pieces) : Buffer.concat(pieces), { stream: body["stream"] });
+  return Object.assign(isInPieces ? inPieces(pieces) : Buffer.concat(pieces), { stream: body["stream"] });
 }

@@ -106,6 +106,8 @@ function saidIn(part: Exclude<Message["content"], string>[number]): unknown {
 
 /** The key is the first message of a conversation: the entry goes when the conversation leaves the memory. */
 const known = new WeakMap<Message, Sent>();
+/** The first messages of conversations that had more than `MOST_BYTES`. */
+const tooLong = new WeakSet<Message>();
 
 /**
  * Finds the first messages of a call that an earlier request has sent, so that the SDK converts only the messages after them. Undefined
@@ -126,13 +128,18 @@ export function noteSent(
   converted: readonly unknown[],
 ): void {
   const [first] = messages;
-  if (!first || messages.at(-1)?.role !== "user" || !isSeparable(model, tools, options)) return;
+  if (!first || tooLong.has(first)) return;
+  if (messages.at(-1)?.role !== "user" || !isSeparable(model, tools, options)) return;
   // The next request will have this mark at another message.
   if (converted.some(hasCacheMark)) return;
   const sent = before?.sent ?? new Sent(model);
   sent.add(messages.slice(before?.count ?? 0), converted);
-  if (sent.bytes > MOST_BYTES) known.delete(first);
-  else known.set(first, sent);
+  if (sent.bytes <= MOST_BYTES) {
+    known.set(first, sent);
+    return;
+  }
+  known.delete(first);
+  tooLong.add(first);
 }
 
 /**

@@ -5,6 +5,7 @@ import { Worker } from "node:worker_threads";
 import { expect, it } from "vitest";
 import { callModel } from "../../../../src/providers/call.ts";
 import { createModels } from "../../../../src/providers/catalog.ts";
+import { free, inPieces, ownBytes, piecesOf } from "../../../../src/providers/call/body/pieces.ts";
 
 interface Received {
   readonly headers: IncomingHttpHeaders;
@@ -112,3 +113,60 @@ it.each(APIS.flatMap((api) => [1, 8, 9, 60].map((count) => ({ api, count }))))(
     expect(headers).toMatchObject({ "content-type": "application/json", "content-length": String(body?.length) });
   },
 );
+
+/** Replaces `fetch` as a plugin may. Returns what it was asked to send, and what puts the other one back. */
+function replaceFetch() {
+  const replaced = globalThis.fetch;
+  const asked: string[] = [];
+  globalThis.fetch = async (input, init) => {
+    const { body } = init ?? {};
+    asked.push(body instanceof Uint8Array ? Buffer.from(body).toString() : "no bytes");
+    return replaced(input, body instanceof Uint8Array ? { ...init, body: new Uint8Array(body) } : init);
+  };
+  return { asked, [Symbol.dispose]: () => void (globalThis.fetch = replaced) };
+}
+
+it.each(["until the end", "until the payload is made"])(
+  "gives a fetch that replaces the global one %s the whole body",
+  async (until) => {
+    using server = await startServer();
+    const models = createModels({
+      providers: {
+        peer: {
+          baseUrl: server.baseUrl,
+          api: "openai-completions",
+          apiKey: "sk-0123456789",
+          models: [{ id: "peer-1" }],
+        },
+      },
+      env: {},
+      probeLocal: false,
+    });
+    const found = await models.find({ provider: "peer", id: "peer-1" });
+    if ("missing" in found) throw new Error(found.missing);
+    const context = { systemPrompt: "Answer well.", messages: said(9), tools: [tool] };
+    const origin = { cause: "probe" } as const;
+    // The gateway replaces it at its first call.
+    await callModel(found, context, { origin }).result();
+    const whole = server.last()?.body.toString();
+    const replaced = replaceFetch();
+    const onPayload = (): void => {
+      if (until !== "until the end") replaced[Symbol.dispose]();
+    };
+    await callModel(found, context, { origin, onPayload }).result();
+    replaced[Symbol.dispose]();
+    expect(JSON.parse(whole ?? "")).toMatchObject({ stream: true });
+    expect(server.last()?.body.toString()).toBe(whole);
+    expect(replaced.asked).toEqual([whole]);
+  },
+);
+
+it("refuses to send a body again that is freed, rather than an empty one", () => {
+  const kept = Buffer.from("kept");
+  const own = ownBytes(3);
+  const body = inPieces([kept, own]);
+  expect(piecesOf(body)).toEqual([kept, own]);
+  free(body);
+  expect([kept.length, own.length]).toEqual([4, 0]);
+  expect(() => piecesOf(body)).toThrow("only once");
+});

@@ -199,8 +199,11 @@ it("sends a conversation of many turns, and one that is too long to be kept", as
   const model = await modelOf();
   const differing: string[] = [];
   for (const [turns, more] of [
-    [40, ""],
+    // So many that their blocks become a large one.
+    [150, ""],
     [6, "x".repeat(300_000)],
+    // Texts of this length become a block at once.
+    [20, "x".repeat(17_000)],
   ] as const) {
     const messages: Message[] = [];
     for (let turn = 0; turn < turns; turn += 1) {

@@ -1,11 +1,11 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { z } from "zod";
-import { errorText } from "../../utils/text/error-text.ts";
-import { hashOf, readConfigText } from "../config/load.ts";
-import { isElsewhere } from "./address.ts";
-import { withGateway } from "./call-gateway.ts";
-import type { Io } from "./io.ts";
-import type { State } from "./state.ts";
+import { errorText } from "../../../../utils/text/error-text.ts";
+import { hashOf, readConfigText } from "../../../config/load.ts";
+import { isElsewhere } from "../../address.ts";
+import { withGateway } from "../../call-gateway.ts";
+import type { Io } from "../../io.ts";
+import type { State } from "../../state.ts";
 
 /** Milliseconds that a gateway has for a change, beyond the quiet time of the file's watcher. */
 const PATIENCE_MS = 5000;

@@ -1,5 +1,5 @@
-// node idle.mjs [SECONDS (30)]   A gateway with nothing to do, Telegram on: memory after ten seconds, then processor time and wake-ups
-// (voluntary context switches of all threads) from the twentieth second on: V8 collects all garbage once, some eight seconds after a start.
+// node idle.mjs [SECONDS (30)]   A gateway with nothing to do, Telegram on: memory after fifteen seconds, then processor time and wake-ups
+// (voluntary context switches of all threads) from the twentieth second on: V8 collects all garbage once, some eight seconds after a start and later on a slow machine.
 import process from "node:process";
 import * as L from "../lib.mjs";
 
@@ -10,9 +10,9 @@ await L.startFakes();
 try {
   const gateway = await L.startGateway();
   const { pid } = gateway.child;
-  await L.sleep(10_000);
+  await L.sleep(15_000);
   const memory = L.mem(pid);
-  await L.sleep(10_000);
+  await L.sleep(5000);
   const before = L.threads(pid);
   await L.sleep(seconds * 1000);
   const used = L.usedBetween(before, L.threads(pid));

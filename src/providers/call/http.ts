@@ -228,7 +228,7 @@ function headersOf(request: PlainRequest, sink: TrafficSink): Promise<http.Incom
     socket.destroy();
     outgoing.emit("error", new Error("bad upgrade: other side closed"));
   });
-  // Together, so that they become one packet where they fit into it.
+  // Corked, the pieces become one packet where they fit into it.
   outgoing.cork();
   for (const piece of pieces) outgoing.write(piece);
   outgoing.end(() => sent.resolve());

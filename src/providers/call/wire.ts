@@ -169,7 +169,7 @@ function listen(): void {
   });
 }
 
-/** Also one that has replaced Node's own before this module was loaded, as with `--import`. */
+/** The `fetch` that was there when this module was loaded: Node's own, or one that `--import` has put in its place. */
 const NATIVE = globalThis.fetch;
 /** The `fetch` that sends bodies in pieces. */
 let ownFetch: typeof fetch | undefined;

@@ -2,15 +2,15 @@ import { type Fields, isFields, isSameData } from "../../../utils/fields.ts";
 import { BoundedMap } from "../../../utils/bounded-map.ts";
 
 /**
- * A piece of a JSON text. A string is written as it is. Of a list, which is the JSON of a list that is not empty, the elements are written, with a comma
- * before them, or with a bracket where `opens` is set. Bytes are not copied when they are long.
+ * A piece of a JSON text. A string is written as it is. `list` is the JSON of a list that is not empty: its elements are written after a comma, or after a
+ * bracket with `opens`. Long bytes are not copied.
  */
 export type Piece = string | Uint8Array | { readonly list: string; readonly opens?: boolean };
 
 /** Elements of a list, such as messages, that become one text. */
 const AT_ONCE = 8;
 const COMMA = ",".codePointAt(0) ?? 0;
-/** Shorter bytes are copied: one more piece takes more time. */
+/** Shorter bytes are copied, because that takes less time than one more piece. */
 const LONG_BYTES = 1024;
 
 /** The JSON of an object, as `JSON.stringify` makes it. `before`: messages that go between the system message and the other messages. */
@@ -49,7 +49,7 @@ export function encoded(pieces: readonly Piece[], allocate: (length: number) => 
 /** The pieces in UTF-8, in memory of their own. */
 function written(pieces: readonly Piece[], allocate: (length: number) => Buffer): Uint8Array {
   const length = pieces.reduce((sum, piece) => sum + sizeOf(piece), 0);
-  // With one byte for the last bracket of a list, in whose place the next piece is written.
+  // The last bracket of a list takes one byte more, which the next piece overwrites.
   const bytes = allocate(length + 1);
   let at = 0;
   for (const piece of pieces) at += write(bytes, piece, at);

@@ -7,7 +7,7 @@ const freed = new WeakSet<object>();
 /** Memory that one body alone uses. */
 const own = new WeakSet<ArrayBufferLike>();
 
-/** Bytes for one body, which `free` frees. */
+/** Allocates bytes for one body. `free` frees them. */
 export function ownBytes(length: number): Buffer {
   const bytes = Buffer.allocUnsafeSlow(length);
   own.add(bytes.buffer);

@@ -24,7 +24,7 @@ export function asBytes(api: string, call: Call): Call {
   if (!TAKES_BYTES.has(api)) return call;
   const { model, context, options } = call;
   const { headers, onPayload } = options;
-  // Asked now, because the SDK takes its `fetch` now: until `onPayload` has answered, somebody may replace the global one.
+  // The SDK takes its `fetch` now. Somebody may replace the global one before `onPayload` has answered.
   const isInPieces = takesPieces();
   const before = api === "openai-completions" ? sentBefore(call) : undefined;
   const made = (body: unknown): unknown => {

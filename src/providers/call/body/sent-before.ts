@@ -22,13 +22,13 @@ interface Call {
 /** The most bytes that are kept for a conversation. The SDK converts a longer conversation as a whole for each request. */
 const MOST_BYTES = 1024 * 1024;
 /**
- * Lists that are kept as texts, for the last turns. One more, and they become one block of bytes. A block does not grow: one that grew with its
- * conversation would leave holes in the allocator's memory that the next, longer one does not fit into.
+ * The lists of the last turns are kept as texts. With one text more than this, all of them become one block of bytes. A block does not grow: one that
+ * grew with its conversation would leave holes in the allocator's memory that are too small for its next, longer version.
  */
 const MOST_TEXTS = 16;
 /** Texts that together have more characters become a block at once. */
 const MOST_TEXT_CHARS = 16 * 1024;
-/** So many blocks become a large one: a request takes time for each of its pieces. */
+/** This many blocks become a large one, because a request takes time for each of its pieces. */
 const MOST_BLOCKS = 8;
 
 /** The messages that the last request of a conversation sent. The last of them is a user's. */

@@ -31,7 +31,7 @@ export async function untilFollowed(io: Io, state: State): Promise<void> {
   }
 }
 
-/** Asks until this time, in milliseconds since 1970. */
+/** Asks until the gateway follows, or until this time in milliseconds since 1970. */
 const isFollowedBy = (io: Io, state: State, until: number): Promise<boolean> =>
   withGateway(
     io,

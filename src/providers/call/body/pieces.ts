@@ -14,7 +14,7 @@ export function ownBytes(length: number): Buffer {
   return bytes;
 }
 
-/** A body without bytes, which stands for these pieces. Only `sendPlain` sends it. */
+/** Makes an empty body for the SDK. `sendPlain` finds these pieces by it and sends them. */
 export function inPieces(pieces: readonly Uint8Array[]): Uint8Array {
   const body = new Uint8Array(0);
   made.set(body, pieces);

@@ -1,9 +1,11 @@
+import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openJournal } from "../../../src/store/journal/journal.ts";
 import type { CronJob } from "../../../src/types/cron/job.ts";
 import { run, stateDir } from "../../kit/gateway/cli.ts";
+import { fakeGateway, TOKEN } from "./fake-gateway.ts";
 
 const CONFIG = `{
   // who answers
@@ -41,20 +43,35 @@ test("agents are added with a workspace and bindings, and listed", async () => {
   expect((await cli()).out).toMatch(/^AGENT .*\nmain \(default\) .*\nnight-owl +Night Owl +fake\/m1/);
 });
 
-test("what a running gateway does not follow is said", async () => {
-  const lock = JSON.stringify({ pid: process.pid, startedAt: "unknown", command: "openclaw gateway", port: 1 });
-  const run = (reload: string) => {
-    const { dir, cli } = home(`{ channels: { telegram: { enabled: false } }, gateway: { reload: ${reload} } }`);
-    mkdirSync(join(dir, "state"), { recursive: true });
-    writeFileSync(join(dir, "state", "gateway.lock"), lock);
-    return cli("bind", "--bind", "telegram");
-  };
-  expect(await run("{ mode: 'off' }")).toMatchObject({
+/** A home whose gateway listens on this port, as its lock says. */
+function homeWithGateway(port: number, reload: string) {
+  const { dir, config } = home(`{ channels: { telegram: { enabled: false } }, gateway: { reload: ${reload} } }`);
+  mkdirSync(join(dir, "state"), { recursive: true });
+  const lock = { pid: process.pid, startedAt: "unknown", command: "openclaw gateway", port };
+  writeFileSync(join(dir, "state", "gateway.lock"), JSON.stringify(lock));
+  const env = { OPENCLAW_STATE_DIR: dir, OPENCLAW_GATEWAY_TOKEN: TOKEN };
+  return { config, bind: () => run(["agents", "bind", "--bind", "telegram"], env) };
+}
+
+test("a binding waits for the running gateway, and says where that follows at its next start", async () => {
+  let hash = (): string => "of an earlier file";
+  const gateway = await fakeGateway({ "config.get": () => ({ hash: hash() }) });
+  const { bind } = homeWithGateway(gateway.port, "{ mode: 'off', debounceMs: 0 }");
+  expect(await bind()).toMatchObject({
     code: 0,
     out: "main answers: telegram\n",
     err: "The running gateway follows at its next start: openclaw gateway run --force\n",
   });
-  expect(await run("{}")).toMatchObject({
+  expect(gateway.requests.length).toBeGreaterThan(2);
+
+  // One that was started with another mode.
+  const other = homeWithGateway(gateway.port, "{ mode: 'off' }");
+  hash = () => createHash("sha256").update(other.config()).digest("hex");
+  expect(await other.bind()).toMatchObject({ code: 0, err: "" });
+});
+
+test("a binding is made although the running gateway does not answer, which is said", async () => {
+  expect(await homeWithGateway(1, "{}").bind()).toMatchObject({
     code: 0,
     out: "main answers: telegram\n",
     err: expect.stringMatching(/^Whether the running gateway follows is not known: .*127\.0\.0\.1:1/),

@@ -9,6 +9,8 @@ import type { State } from "../../state.ts";
 
 /** Milliseconds that a gateway has for a change, beyond the quiet time of the file's watcher. */
 const PATIENCE_MS = 5000;
+/** The same where the file says that a change waits for the next start. A gateway that was started with another mode follows all the same. */
+const SHORT_PATIENCE_MS = 500;
 const LOOK_EVERY_MS = 50;
 
 const running = z.looseObject({ hash: z.string() });
@@ -20,12 +22,15 @@ const running = z.looseObject({ hash: z.string() });
 export async function untilFollowed(io: Io, state: State): Promise<void> {
   if (isElsewhere(io) || state.owner === undefined) return;
   const { mode, debounceMs } = state.config.gateway.reload;
-  if (mode === "off" || mode === "restart")
-    return io.err("The running gateway follows at its next start: openclaw gateway run --force\n");
+  const isAtStart = mode === "off" || mode === "restart";
   try {
-    const until = Date.now() + debounceMs + PATIENCE_MS;
-    if (!(await isFollowedBy(io, state, until)))
-      io.err("The running gateway does not follow yet: openclaw gateway status says why.\n");
+    const until = Date.now() + debounceMs + (isAtStart ? SHORT_PATIENCE_MS : PATIENCE_MS);
+    if (await isFollowedBy(io, state, until)) return;
+    io.err(
+      isAtStart
+        ? "The running gateway follows at its next start: openclaw gateway run --force\n"
+        : "The running gateway does not follow yet: openclaw gateway status says why.\n",
+    );
   } catch (error) {
     io.err(`Whether the running gateway follows is not known: ${errorText(error)}\n`);
   }

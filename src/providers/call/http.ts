@@ -17,6 +17,7 @@ interface PlainRequest {
   readonly method: string;
   /** Each name is followed by its value. Node checks and copies the headers of an object twice, and those of a list once. */
   readonly headers: readonly string[];
+  /** The body as the SDK gave it, for `free`. */
   readonly body: unknown;
   /** The bytes of the body. Undefined: the request has none. */
   readonly pieces: readonly Uint8Array[] | undefined;
@@ -116,7 +117,7 @@ function lengthOf(pieces: readonly Uint8Array[] | undefined, method: string): re
   return ["content-length", String(pieces?.reduce((sum, { length }) => sum + length, 0) ?? 0)];
 }
 
-/** Of a text, Node makes a second one with the headers before it, and reserves three bytes for each of its characters. */
+/** Encodes a text here, because Node would make a second text with the headers before it and reserve three bytes for each character. */
 const wholeOf = (body: string | Uint8Array): Uint8Array => (typeof body === "string" ? Buffer.from(body) : body);
 
 /** As Node and `fetch` would set them. Throws for names and values that no header may have. */

@@ -1,7 +1,7 @@
 import type { PiContext, PiModel, PiStreamOptions } from "../../pi.ts";
 import { isFields } from "../../../utils/fields.ts";
 import { takesPieces } from "../wire.ts";
-import { encoded, isSystem, piecesOfJson } from "./json-parts.ts";
+import { encoded, isSystem, piecesOfJson } from "./json-pieces.ts";
 import { inPieces, ownBytes } from "./pieces.ts";
 import { noteSent, type SentBefore, sentBefore } from "./sent-before.ts";
 

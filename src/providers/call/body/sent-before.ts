@@ -1,6 +1,6 @@
 import type { PiContext, PiModel, PiStreamOptions } from "../../pi.ts";
 import { isFields } from "../../../utils/fields.ts";
-import { encoded, type Piece } from "./json-parts.ts";
+import { encoded, type Piece } from "./json-pieces.ts";
 
 type Message = PiContext["messages"][number];
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { encoded, piecesOfJson } from "../../../../src/providers/call/body/json-parts.ts";
+import { encoded, piecesOfJson } from "../../../../src/providers/call/body/json-pieces.ts";
 
 /** Tools of two requests share their schemas, as those of one session do. */
 const SCHEMAS = Array.from({ length: 4 }, () => ({ type: "object", properties: {} }));

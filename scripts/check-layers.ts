@@ -159,14 +159,14 @@ export function wideObjectsIn(file: string, source: string, allowed: typeof WIDE
   });
 }
 
-const MAX_FILES = 20;
+const MAX_FILES = 25;
 
-/** Folders that directly contain more than 20 files, one line each. `files` are paths from the root. */
+/** Folders that directly contain more than 25 files, one line each. `files` are paths from the root. */
 export function fullFoldersIn(files: readonly string[]): string[] {
   const counts = new Map<string, number>();
   for (const file of files) counts.set(path.posix.dirname(file), (counts.get(path.posix.dirname(file)) ?? 0) + 1);
   return [...counts].flatMap(([dir, count]) =>
-    count > MAX_FILES ? [`${dir}/ has ${count} files; the limit is 20`] : [],
+    count > MAX_FILES ? [`${dir}/ has ${count} files; the limit is ${MAX_FILES}`] : [],
   );
 }
 

@@ -84,8 +84,8 @@ test("a wide object is refused whatever its name, unless the table allows it", (
 
 test("a folder with more than twenty files is refused", () => {
   const files = (count: number) => Array.from({ length: count }, (_, index) => `src/a/f${index}.ts`);
-  expect(fullFoldersIn(files(20))).toEqual([]);
-  expect(fullFoldersIn(files(21))).toEqual(["src/a/ has 21 files; the limit is 20"]);
+  expect(fullFoldersIn(files(25))).toEqual([]);
+  expect(fullFoldersIn(files(26))).toEqual(["src/a/ has 26 files; the limit is 25"]);
 });
 
 test("a tool reaches files and processes through the backends of its run alone", () => {

@@ -19,9 +19,6 @@ export interface StoredKeys {
   readonly odd: readonly string[];
 }
 
-/** Milliseconds for which a look at the file counts: a turn asks for its keys twice before its model is asked. */
-const LOOK_MS = 1;
-
 /** Its name in the directory of the keys. */
 export const CREDENTIALS_FILE = "auth-profiles.json";
 export const NO_KEYS: StoredKeys = { profiles: new Map(), order: {}, odd: [] };
@@ -36,7 +33,7 @@ type Content = z.output<typeof shape>;
 /**
  * `auth-profiles.json` of a directory in the usual shape of such files, mode 0600: of `credentials/`, or of an agent's own. The CLI and the gateway both write it. Each
  * change is made under a lock to what the file then holds, and unknown fields are kept. A reader compares the file's identity,
- * so it sees changes of other programs within a millisecond, and its own at once. A broken file is never overwritten: all methods but `path` then throw `OpenClawError`
+ * so it sees each change at once, also those of other programs. A broken file is never overwritten: all methods but `path` then throw `OpenClawError`
  * MODEL_KEY_MISSING.
  */
 export class Credentials {
@@ -45,7 +42,6 @@ export class Credentials {
   readonly #queue = new KeyedQueue();
   readonly #shared = shareCalls<StoredKeys>();
   #seen: { readonly stamp: string; readonly keys: StoredKeys } | undefined;
-  #look: { readonly at: number; readonly keys: StoredKeys } | undefined;
 
   constructor(dir: string) {
     this.#dir = dir;
@@ -58,14 +54,6 @@ export class Credentials {
   }
 
   async #read(): Promise<StoredKeys> {
-    const at = performance.now();
-    if (this.#look && at - this.#look.at < LOOK_MS) return this.#look.keys;
-    const keys = await this.#readNow();
-    this.#look = { at, keys };
-    return keys;
-  }
-
-  async #readNow(): Promise<StoredKeys> {
     const stamp = versionOf(this.path);
     if (stamp === undefined) return NO_KEYS;
     if (this.#seen?.stamp === stamp) return this.#seen.keys;
@@ -112,7 +100,6 @@ export class Credentials {
       const before = versionOf(this.path) === undefined ? { version: 1, profiles: {} } : await this.#content();
       await writeAtomic(this.path, `${JSON.stringify(edit(before), null, 2)}\n`);
       this.#seen = undefined;
-      this.#look = undefined;
     });
   }
 

@@ -34,17 +34,27 @@ interface End {
   readonly underway: CronUnderway;
 }
 
-/** The state after the end of a slot. `alert`: what applies to the job; undefined when nobody is told. */
+/**
+ * The state after the end of a slot. `job` is the job as it is now, which a person or the run itself may have changed meanwhile. `alert`:
+ * what applies to the job; undefined when nobody is told.
+ */
 export function afterRun(end: End, alert: CronAlert | undefined, retries: CronRetries): AfterRun {
   const { job, state, run } = end;
   const counted = { ...withoutOpen(state), ...resultOf(run, state) };
   const isAlert = alert !== undefined && needsAlert(counted, run, alert);
   const told = isAlert ? { ...counted, lastFailureAlertAtMs: run.ts } : counted;
-  if (end.underway.isForced === true) return { state: told, job: "stays", isAlert };
+  if (!isOwnSlot(job, end.underway)) return { state: told, job: "stays", isAlert };
   if (job.schedule.kind === "at" || job.schedule.kind === "on-exit")
     return { ...afterOnce(end, told, retries), isAlert };
   return { ...afterRepeated(run, withChoice(end, told)), isAlert };
 }
+
+/**
+ * Whether a run was begun for the schedule that its job has now. The end of one that was asked for, or whose schedule was changed
+ * meanwhile, decides nothing about the job.
+ */
+export const isOwnSlot = (job: CronJob, { isForced, scheduleRevision = job.scheduleRevision }: CronUnderway): boolean =>
+  isForced !== true && scheduleRevision === job.scheduleRevision;
 
 /** The state after a slot that was not run; failures before it still count. */
 export function afterSkip(state: CronState, run: CronRun, alert: CronAlert | undefined): Omit<AfterRun, "job"> {

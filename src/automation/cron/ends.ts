@@ -2,7 +2,7 @@ import type { CronJob } from "../../types/cron/job.ts";
 import type { CronRun, CronState, CronUnderway } from "../../types/cron/run.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import { ended, sentFor } from "../follow.ts";
-import { afterRun, afterSkip } from "./after-run.ts";
+import { afterRun, afterSkip, isOwnSlot } from "./after-run.ts";
 import { alertOf, alertText, destinationOf } from "./alerts.ts";
 import { CRON } from "./cron-message.ts";
 import type { Due } from "./due.ts";
@@ -48,10 +48,9 @@ export class CronEnds {
     if (!entry) return;
     const { log, rules, journal } = this.#ports;
     const { job } = entry;
-    const state: CronState =
-      underway.isForced === true
-        ? entry.state
-        : { ...entry.state, cursorMs: Math.max(underway.slotMs, entry.state.cursorMs) };
+    const state: CronState = isOwnSlot(job, underway)
+      ? { ...entry.state, cursorMs: Math.max(underway.slotMs, entry.state.cursorMs) }
+      : entry.state;
     const alert = alertOf(job, rules().failureAlert);
     const after = afterRun({ job, state, run, underway }, alert, rules().retry);
     await journal.cron.addRun(run, underway.eventKey, after.state);

@@ -43,7 +43,7 @@ export class CronScheduler {
       ...ports,
       start: (job) => ports.watch(job),
       fire: (job, event) => this.#fire(job, event),
-      failed: (job, why, isLast) => this.#watchFailed(job.id, why, isLast),
+      failed: (job, why, isLast) => this.#watchFailed(job, why, isLast),
     });
   }
 
@@ -81,23 +81,25 @@ export class CronScheduler {
   /** Begins a job because of what its command did. False while it cannot begin. */
   #fire({ id, schedule, scheduleRevision }: CronJob, event: string): Promise<boolean> {
     return this.#jobs.exclusive(id, async (entry) => {
+      if (entry.job.scheduleRevision !== scheduleRevision) return false;
       if (entry.state.underway || this.#isFull()) return false;
       const now = this.#ports.clock.now();
       // The end of a command begins its job once, also when the command had to be run again.
       const name = schedule.kind === "on-exit" ? "exit" : `event:${randomUUID()}`;
       const eventKey = `cron:${id}:${scheduleRevision}:${name}`;
-      await this.#begin(entry, { eventKey, slotMs: now, startedAtMs: now }, { event });
+      await this.#begin(entry, { eventKey, slotMs: now, startedAtMs: now, scheduleRevision }, { event });
       return true;
     });
   }
 
-  /** `isLast`: it is not started again. */
-  async #watchFailed(id: string, error: string, isLast: boolean): Promise<void> {
+  /** `isLast`: it is not started again. The command of a schedule that is no longer the job's decides nothing. */
+  async #watchFailed({ id, scheduleRevision }: CronJob, error: string, isLast: boolean): Promise<void> {
     await this.#jobs.exclusive(id, async (entry) => {
       const { job } = entry;
+      if (job.scheduleRevision !== scheduleRevision) return;
       const now = this.#ports.clock.now();
       const eventKey = `cron:${id}:${job.scheduleRevision}:command:${now}`;
-      const underway = { eventKey, slotMs: now, startedAtMs: now };
+      const underway = { eventKey, slotMs: now, startedAtMs: now, scheduleRevision };
       // The record of a run that is active is still to come.
       if (entry.state.underway) this.#ports.log.warn("the command of a scheduled job failed", { job: id, error });
       else await this.#ends.record(id, underway, failedRecord(job, underway, error, now));
@@ -124,6 +126,7 @@ export class CronScheduler {
         eventKey,
         slotMs: slot.slotMs,
         startedAtMs: now,
+        scheduleRevision: entry.job.scheduleRevision,
         ...(mode !== "due" && { isForced: true }),
       });
       return { eventKey };
@@ -154,7 +157,9 @@ export class CronScheduler {
       if (this.#isFull()) return this.#jobs.waits(id, undefined, "full");
       const lateMs = due.lateMs > graceOf(entry.job) ? due.lateMs : undefined;
       const { slotMs, tries } = due;
-      const underway = { eventKey: slotKey(entry.job, due), slotMs, startedAtMs: now, ...(tries > 0 && { tries }) };
+      const { scheduleRevision } = entry.job;
+      const begun = { eventKey: slotKey(entry.job, due), slotMs, startedAtMs: now, scheduleRevision };
+      const underway = { ...begun, ...(tries > 0 && { tries }) };
       this.#starting += 1;
       return this.#begin(entry, underway, { lateMs }).finally(() => (this.#starting -= 1));
     });
@@ -166,7 +171,8 @@ export class CronScheduler {
     const eventKey = slotKey(entry.job, { slotMs: fromMs, tries: 0 });
     const row = await this.#ports.journal.inbox.find(CRON, DEFAULT_ACCOUNT, eventKey);
     if (!row) return false;
-    await this.#begin(entry, { eventKey, slotMs: fromMs, startedAtMs: row.message.receivedAt });
+    const { scheduleRevision } = entry.job;
+    await this.#begin(entry, { eventKey, slotMs: fromMs, startedAtMs: row.message.receivedAt, scheduleRevision });
     return true;
   }
 

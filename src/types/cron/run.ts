@@ -12,6 +12,8 @@ export interface CronUnderway {
   readonly slotMs: number;
   /** When it began; epoch milliseconds. */
   readonly startedAtMs: number;
+  /** Of the job when it began. Unset where an older version began it. */
+  readonly scheduleRevision?: number;
   /** Somebody asked for it; it is no slot of the schedule. */
   readonly isForced?: boolean;
   /** How often the slot was tried before. */

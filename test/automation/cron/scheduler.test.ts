@@ -200,6 +200,60 @@ describe("a job that repeats", () => {
   });
 });
 
+describe("a job that is changed while its run is active", () => {
+  const later = { kind: "at", at: new Date(START + HOUR).toISOString() };
+  const schedules = { once, repeated: hourly, paced: { ...hourly, pacing: { min: "15m", max: "4h" } } };
+  const outcomes: Readonly<Record<string, Outcome>> = {
+    success: { kind: "replied" },
+    "a passing failure": { kind: "failed", why: "overloaded: try later" },
+    "a lasting failure": { kind: "failed", why: "auth: the key is not valid" },
+  };
+  const cases = Object.keys(schedules).flatMap((name) => Object.keys(outcomes).map((end) => [name, end] as const));
+
+  it.each(cases)("keeps its new time, when it is due %s and its run ends in %s", async (name, end) => {
+    world.outcome = () => undefined;
+    const id = await add({ ...schedules[name as keyof typeof schedules], deleteAfterRun: true });
+    world.clock.pass(HOUR / 2);
+    if (name !== "once") world.clock.pass(HOUR / 2);
+    await until(() => boot.desk.status().running === 1);
+    if (name === "paced") await boot.desk.nextCheck(id, 3 * HOUR);
+    const now = world.clock.now();
+    const at = new Date(now + 10 * MINUTE).toISOString();
+    expect(await boot.desk.update(id, { schedule: { ...later, at }, pacing: null })).not.toHaveProperty("problem");
+    await restart();
+    await world.end(world.begun[0]!, outcomes[end]!);
+    await until(async () => (await records()).length === 1);
+    expect((await records())[0]).toMatchObject({ jobId: id, status: end === "success" ? "ok" : "error" });
+    await until(() => boot.desk.status().running === 0);
+    expect(boot.desk.get(id)).toMatchObject({ enabled: true, state: { nextRunAtMs: now + 10 * MINUTE } });
+    world.outcome = () => ({ kind: "replied" });
+    await pass(10 * MINUTE, 2);
+    await until(() => boot.desk.get(id) === undefined);
+    expect(world.begun).toHaveLength(2);
+  });
+
+  it("runs at a new time that has just passed, before the slot that is active", async () => {
+    world.outcome = () => undefined;
+    const id = await add(once);
+    world.clock.pass(MINUTE);
+    await until(() => boot.desk.status().running === 1);
+    await boot.desk.update(id, { schedule: { kind: "at", at: new Date(START + MINUTE / 2).toISOString() } });
+    world.outcome = () => ({ kind: "replied" });
+    await world.end(world.begun[0]!, { kind: "replied" });
+    await until(() => world.begun.length === 2);
+    await until(() => boot.desk.get(id) === undefined);
+  });
+
+  it("stays as it is when a run ends that was asked for", async () => {
+    world.outcome = () => undefined;
+    const id = await add(once);
+    expect(await boot.desk.run(id, "force")).toHaveProperty("runId");
+    await world.end(world.begun[0]!, { kind: "replied" });
+    await until(async () => (await records()).length === 1);
+    expect(boot.desk.get(id)).toMatchObject({ enabled: true });
+  });
+});
+
 describe("a job whose runs choose when the next one comes", () => {
   const paced = { ...hourly, pacing: { min: "15m", max: "4h" } };
 

@@ -185,6 +185,18 @@ describe("the end of a command", () => {
     expect(texts()).toEqual(["[exit code 0]"]);
   });
 
+  it("that cannot be started decides nothing about a schedule that has replaced its own", async () => {
+    const starts: ((refusal: string) => void)[] = [];
+    world.watch = () => new Promise((resolve) => void starts.push(resolve));
+    const id = await add({ kind: "on-exit", command: "make" });
+    await until(() => starts.length === 1);
+    const updating = boot.desk.update(id, { schedule: { kind: "at", at: "1h" } });
+    starts[0]?.("it may not run");
+    await updating;
+    await settle();
+    expect([boot.desk.get(id)?.enabled, await records()]).toEqual([true, []]);
+  });
+
   it("is not waited for again while the run that it has begun goes on", async () => {
     world.outcome = () => undefined;
     await add({ kind: "on-exit", command: "make" });

@@ -10,6 +10,7 @@ import { authConfig } from "../../src/providers/config.ts";
 import type { ProfileWish } from "../../src/types/auth.ts";
 import type { ModelRef } from "../../src/types/run/model.ts";
 import { Secret } from "../../src/types/secret.ts";
+import { until } from "../kit/until.ts";
 import { silentLog, stoppedClock } from "./stage.ts";
 
 const MINUTE = 60_000;
@@ -251,6 +252,26 @@ describe("a login", () => {
     const kept = (await credentials.read()).profiles.get("own:me");
     expect(kept).toMatchObject({ type: "oauth", expires: later + 60 * MINUTE, more: { accountId: "x" } });
     expect(kept?.type === "oauth" && kept.refresh.reveal()).toBe("r2");
+  });
+
+  it.each([
+    ["removed", undefined],
+    ["replaced", login("a3", later * 2)],
+  ])("that a person has %s during its renewal stays so", async (_how, instead) => {
+    const { promise: answer, resolve } = Promise.withResolvers<void>();
+    const asked = loginServer(async () => {
+      await answer;
+      return { access: "a2", refresh: "r2", expires: later * 2 };
+    });
+    const { models, credentials, clock } = await stage({ "own:me": login("a1", later) });
+    clock.pass(60 * MINUTE);
+    const found = models.find(REF, "own:me");
+    await until(() => asked.length === 1);
+    await (instead ? credentials.put("own:me", instead) : credentials.remove("own:me"));
+    resolve();
+    expect(await found).toMatchObject(instead ? { apiKey: "Bearer a3" } : { missing: 'The login "own:me" is gone.' });
+    const kept = (await credentials.read()).profiles.get("own:me");
+    expect(kept?.type === "oauth" ? kept.access.reveal() : kept).toBe(instead && "a3");
   });
 
   it.each([

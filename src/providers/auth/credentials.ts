@@ -7,7 +7,7 @@ import { OpenClawError } from "../../types/errors.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
 import { errorCode } from "../../utils/missing.ts";
 import { shareCalls } from "../../utils/share-calls.ts";
-import { readCredential, writeCredential, type Credential } from "./credential.ts";
+import { readCredential, writeCredential, type Credential, type LoginCredential } from "./credential.ts";
 import { lockFile } from "../../store/lock/lock-file.ts";
 
 /** The content of the credentials file. */
@@ -64,10 +64,22 @@ export class Credentials {
 
   /** Adds or replaces a profile. Fields that a login does not know are kept. */
   put(id: string, credential: Credential): Promise<void> {
-    return this.#change((content) => ({
-      ...content,
-      profiles: { ...content.profiles, [id]: { ...asRecord(content.profiles[id]), ...writeCredential(credential) } },
-    }));
+    return this.#change((content) => withProfile(content, id, credential));
+  }
+
+  /**
+   * Replaces a login by its renewed form, unless a person has removed it or logged in anew since `before` was read. Resolves with the
+   * profile that the file has now; undefined when it is gone.
+   */
+  async renew(id: string, before: LoginCredential, renewed: LoginCredential): Promise<Credential | undefined> {
+    let now: Credential | undefined;
+    await this.#change((content) => {
+      const found = readCredential(content.profiles[id]);
+      const isSame = found?.type === "oauth" && found.refresh.reveal() === before.refresh.reveal();
+      now = isSame ? renewed : found;
+      return isSame ? withProfile(content, id, renewed) : content;
+    });
+    return now;
   }
 
   /** Removes a profile, also from the orders that name it. False when there is none with that id. */
@@ -153,6 +165,11 @@ function keysOf(content: Content): StoredKeys {
   }
   return { profiles, order: content.order ?? {}, odd };
 }
+
+const withProfile = (content: Content, id: string, credential: Credential): Content => ({
+  ...content,
+  profiles: { ...content.profiles, [id]: { ...asRecord(content.profiles[id]), ...writeCredential(credential) } },
+});
 
 const withoutId = (order: Readonly<Record<string, readonly string[]>>, id: string): Record<string, string[]> =>
   Object.fromEntries(Object.entries(order).map(([provider, ids]) => [provider, ids.filter((other) => other !== id)]));

@@ -45,15 +45,18 @@ export async function freshLogin(
   if (!sdk) return { missing: `Logins of "${login.provider}" cannot be renewed here.`, because: "auth" };
   return credentials.alone(id, async () => {
     const now = (await credentials.read()).profiles.get(id);
-    if (now?.type !== "oauth") return { missing: `The login "${id}" is gone.`, because: "auth" };
+    if (now?.type !== "oauth") return gone(id);
     if (isFresh(now)) return now;
     // Checked before the renewal: on a full disk the new token would be lost, and the old one would already be invalid.
     await credentials.put(id, now);
     const renewed = await renew(id, now, sdk);
-    if (!("missing" in renewed)) await credentials.put(id, renewed);
-    return renewed;
+    if ("missing" in renewed) return renewed;
+    const kept = await credentials.renew(id, now, renewed);
+    return kept?.type === "oauth" ? kept : gone(id);
   });
 }
+
+const gone = (id: string): NoKey => ({ missing: `The login "${id}" is gone.`, because: "auth" });
 
 async function renew(
   id: string,

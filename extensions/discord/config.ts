@@ -1,4 +1,4 @@
-import { about, channelId, milliseconds, readAccounts, secretField } from "openclaw/plugin-sdk";
+import { about, channelId, milliseconds, ofLogin, readAccounts, secretField } from "openclaw/plugin-sdk";
 import { z } from "zod";
 
 export const DISCORD = channelId("discord");
@@ -10,7 +10,7 @@ export const discordConfig = z.looseObject({
   enabled: z.boolean().default(true).meta(about("Enabled", "Starts the account.")),
   token: secretField
     .optional()
-    .meta(about("Bot token", "Bot token from the page Bot of the Discord developer portal.")),
+    .meta(ofLogin(about("Bot token", "Bot token from the page Bot of the Discord developer portal."))),
   applicationId: z
     .string()
     .optional()
@@ -22,7 +22,7 @@ export const discordConfig = z.looseObject({
     ),
   apiUrl: httpUrl
     .default("https://discord.com/api")
-    .meta(about("API URL", "Address of Discord's REST API, without the version.")),
+    .meta(ofLogin(about("API URL", "Address of Discord's REST API, without the version."), "server")),
   gatewayUrl: z
     .url({ protocol: /^wss?$/ })
     .optional()

@@ -1,4 +1,4 @@
-import { about, channelId, milliseconds, readAccounts } from "openclaw/plugin-sdk";
+import { about, channelId, milliseconds, ofLogin, readAccounts } from "openclaw/plugin-sdk";
 import { z } from "zod";
 
 export const SIGNAL = channelId("signal");
@@ -14,7 +14,7 @@ export const signalConfig = z.looseObject({
     .string()
     .refine(isAccount, "a phone number with its country code, such as +15551234567, or an account id of Signal")
     .optional()
-    .meta(about("Account", "The bot's number with its country code, as signal-cli knows it.", "+15551234567")),
+    .meta(ofLogin(about("Account", "The bot's number with its country code, as signal-cli knows it.", "+15551234567"))),
   accountUuid: z
     .string()
     .regex(ACCOUNT_ID)

@@ -1,4 +1,4 @@
-import { about, channelId, historyScope, milliseconds, readAccounts, secretField } from "openclaw/plugin-sdk";
+import { about, channelId, historyScope, milliseconds, ofLogin, readAccounts, secretField } from "openclaw/plugin-sdk";
 import { z } from "zod";
 
 export const SLACK = channelId("slack");
@@ -54,7 +54,7 @@ export const slackConfig = z.looseObject({
     .enum(["socket", "http"])
     .default("socket")
     .meta(about("Mode", "`socket` needs no public address; `http` receives Slack's requests at `webhookPath`.")),
-  botToken: secretField.optional().meta(about("Bot token", "Bot token; begins with `xoxb-`.")),
+  botToken: secretField.optional().meta(ofLogin(about("Bot token", "Bot token; begins with `xoxb-`."))),
   appToken: secretField
     .optional()
     .meta(about("App token", "App token for `mode: socket`; begins with `xapp-` and needs `connections:write`.")),
@@ -70,7 +70,7 @@ export const slackConfig = z.looseObject({
     .url({ protocol: /^https?$/ })
     .transform((url) => url.replace(/\/*$/, "/"))
     .default("https://slack.com/api/")
-    .meta(about("API address", "Address of Slack's Web API.")),
+    .meta(ofLogin(about("API address", "Address of Slack's Web API."), "server")),
   timeoutSeconds: z.int().min(1).max(600).default(30).meta(about("Timeout", "Most seconds of one call.")),
   socketMode: socketMode.prefault({}).meta(about("Socket", "The connection of `mode: socket`.")),
   thread: thread.prefault({}).meta(about("Threads", "Threads.")),

@@ -1,4 +1,4 @@
-import { about, channelId, milliseconds, readAccounts, secretField } from "openclaw/plugin-sdk";
+import { about, channelId, milliseconds, ofLogin, readAccounts, secretField } from "openclaw/plugin-sdk";
 import { z } from "zod";
 
 export const TELEGRAM = channelId("telegram");
@@ -36,13 +36,16 @@ const capabilitiesConfig = z.looseObject({
 /** The adapter's own keys under `channels.telegram` and its accounts; the keys that every channel has belong to the core. */
 export const telegramConfig = z.looseObject({
   enabled: z.boolean().default(true).meta(about("Enabled", "Starts the account.")),
-  botToken: secretField.optional().meta(about("Bot token", "Bot token from @BotFather.")),
-  tokenFile: z.string().optional().meta(about("Token file", "File with the bot token, used when `botToken` is unset.")),
+  botToken: secretField.optional().meta(ofLogin(about("Bot token", "Bot token from @BotFather."))),
+  tokenFile: z
+    .string()
+    .optional()
+    .meta(ofLogin(about("Token file", "File with the bot token, used when `botToken` is unset."))),
   apiRoot: z
     .url({ protocol: /^https?$/ })
     .transform((url) => url.replace(/\/+$/, ""))
     .default("https://api.telegram.org")
-    .meta(about("API root", "Address of a Bot API server.")),
+    .meta(ofLogin(about("API root", "Address of a Bot API server."), "server")),
   trustedLocalFileRoots: z
     .array(z.string().startsWith("/"))
     .default([])

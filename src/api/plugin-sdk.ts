@@ -60,7 +60,7 @@ export type { AccountId, ChannelId, MediaId } from "../types/ids.ts";
 export { OpenClawError } from "../types/errors.ts";
 export { NotNow } from "../types/not-now.ts";
 export { Secret } from "../types/secret.ts";
-export { about, milliseconds, secretField } from "../utils/config.ts";
+export { about, milliseconds, ofLogin, secretField } from "../utils/config.ts";
 export { accountInputs, historyScope, readAccounts } from "../channels/config.ts";
 export { fileNameOf } from "../channels/file-name.ts";
 export { mediaTooLarge, mediaUnavailable } from "../channels/media-errors.ts";

@@ -4,6 +4,7 @@ import type { AccountId, ChannelId } from "../types/ids.ts";
 import type { Peer } from "../types/chat/message.ts";
 import type { ChannelPorts, ConfiguredAccount } from "./ports.ts";
 import type { UnaskedPeriod } from "./connection/catch-up.ts";
+import { serverOf } from "./same-login.ts";
 import { Supervisor } from "./connection/supervisor.ts";
 import type { Lifecycle } from "./connection/account-state.ts";
 
@@ -72,7 +73,9 @@ export function startChannels(options: ChannelOptions): Channels {
   const find = (channel: ChannelId, account: AccountId): Supervisor | undefined =>
     accounts.get(keyOf(channel, account));
   const add = (account: ConfiguredAccount): void => {
-    const supervisor = new Supervisor(account, options);
+    const supervisor: Supervisor = new Supervisor(account, options, (self) =>
+      twinOf(supervisor, self.id, accounts.values()),
+    );
     accounts.set(keyOf(account.adapter.id, account.account), supervisor);
     supervisor.start();
   };
@@ -101,6 +104,20 @@ export function startChannels(options: ChannelOptions): Channels {
       await Promise.all([...accounts.values()].map((account) => account.stop()));
     },
   };
+}
+
+/** The account that is connected as the same identity of the platform, on the same server. */
+function twinOf({ account: own }: Supervisor, self: string, all: Iterable<Supervisor>): AccountId | undefined {
+  for (const { account, state } of all)
+    if (
+      account.adapter.id === own.adapter.id &&
+      account.account !== own.account &&
+      state.lifecycle === "running" &&
+      state.self?.id === self &&
+      serverOf(account.config, account.adapter.config) === serverOf(own.config, own.adapter.config)
+    )
+      return account.account;
+  return undefined;
 }
 
 const buttonsIn = (to: Peer, account: ConfiguredAccount | undefined): ButtonLimits | undefined =>

@@ -17,8 +17,9 @@ export function channelChecks(accounts: readonly ConfiguredAccount[]): readonly 
 
 /** Asks the platform who the account is. Never throws. */
 export async function checkAccount(account: ConfiguredAccount, signal: AbortSignal): Promise<CheckResult> {
-  const { adapter, config, enabled } = account;
+  const { adapter, config, enabled, stopped } = account;
   if (!enabled) return { status: "skip", message: "disabled" };
+  if (stopped) return { status: "fail", message: `is not started: ${stopped.reason}`, fix: stopped.fix };
   if (!adapter.probe) return { status: "skip", message: "this channel can only be checked by connecting" };
   try {
     return { status: "ok", message: `answers as ${await adapter.probe(config, signal)}` };

@@ -290,6 +290,13 @@ export function inputsFor(
   return ids.map((id) => inputs.find((one) => one.id === id) ?? { id, input: base });
 }
 
+/** The default account of a channel's section. */
+export function defaultAccountIn(section: Readonly<Record<string, unknown>>): string {
+  const ids = accountInputs(section).map(({ id }) => id);
+  const named = section["defaultAccount"];
+  return (typeof named === "string" ? named : undefined) ?? (ids.includes("default") ? undefined : ids[0]) ?? "default";
+}
+
 /** The accounts of a channel's section, parsed by an adapter's schema. Throws what the schema throws. */
 export const readAccounts = <C>(
   section: Readonly<Record<string, unknown>>,

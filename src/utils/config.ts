@@ -10,6 +10,16 @@ export const about = (title: string, description: string, example?: unknown): Ab
   ...(example !== undefined && { example }),
 });
 
+/**
+ * Marks a key of a channel's account that names its login: enabled accounts of a channel with equal logins are one account of the platform,
+ * which would bring each message to all of them. Of several keys the first that is set counts. `server` marks a key that says to which
+ * server the login belongs.
+ */
+export const ofLogin = (key: About, part: "login" | "server" = "login"): About & { login: string } => ({
+  ...key,
+  login: part,
+});
+
 const isSecret = z.custom<Secret>((value) => value instanceof Secret, "a secret reference");
 
 /** What users write for a secret, before it is a `Secret`. */

@@ -4,7 +4,7 @@ import { channelChecks } from "../../src/channels/checks.ts";
 import { methods } from "../../src/channels/methods.ts";
 import type { ChannelPorts, ConfiguredAccount, LibraryRequest } from "../../src/channels/ports.ts";
 import { OpenClawError } from "../../src/types/errors.ts";
-import { DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
+import { accountId, DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
 import { NotNow } from "../../src/types/not-now.ts";
 import { memoryValues } from "../kit/store/memory-values.ts";
 import { message } from "../kit/inbound.ts";
@@ -331,4 +331,23 @@ test("an adapter gets no folder or route in a process without them, and fetches 
   await expect(toy.host.folder()).rejects.toMatchObject({ code: "CHANNEL_CONFIG" });
   expect(() => toy.host.serve("/hook", async () => ({ status: 200 }))).toThrow(/web requests/);
   await expect(toy.host.fetch("http://127.0.0.1:1/x")).rejects.toMatchObject({ code: "MEDIA_UNAVAILABLE" });
+});
+
+test("an account that turns out to be the bot of another one is stopped, and the other goes on", async () => {
+  const toys = [new Toy(), new Toy(), new Toy()];
+  const ports = { receive: async () => undefined, media: { read: async () => new Uint8Array() }, log: silent };
+  const clock = new TestClock();
+  const adapters = toys.map((toy, at) => ({ ...toy.account(), account: accountId(`a${at}`) }));
+  const channels = startChannels({ ...ports, clock, values: memoryValues(), adapters });
+  open.push(channels);
+  await clock.pass(1);
+  for (const [at, toy] of toys.entries())
+    toy.host.report({ kind: "alive", self: { id: at < 2 ? "1" : "2", name: "@toy" } });
+  await clock.pass(1);
+  expect(channels.status().map(({ lifecycle, lastError }) => [lifecycle, lastError])).toEqual([
+    ["running", null],
+    ["dead", "Account a0 is connected as @toy too"],
+    ["running", null],
+  ]);
+  expect(toys.map(({ closed }) => closed)).toEqual([0, 1, 0]);
 });

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { accountConfig, accountInputs, inputsFor, type AccountConfig } from "../../channels/config.ts";
+import { accountConfig, defaultAccountIn, inputsFor, type AccountConfig } from "../../channels/config.ts";
 import { makePrivateDir } from "../../store/disk.ts";
 import type { ChannelLimits } from "../../types/chat/channel.ts";
 import type { Peer } from "../../types/chat/message.ts";
@@ -41,11 +41,8 @@ export function placeOf(from: Peer, config: Config): Peer {
 }
 
 /** The default account of a channel. */
-export function defaultAccountOf(config: Config, channel: string): string {
-  const section = own(config.channels, channel);
-  const ids = accountInputs(section ?? {}).map(({ id }) => id);
-  return section?.defaultAccount ?? (ids.includes("default") ? undefined : ids[0]) ?? "default";
-}
+export const defaultAccountOf = (config: Config, channel: string): string =>
+  defaultAccountIn(own(config.channels, channel) ?? {});
 
 export const isChannelOn = (config: Config, channel: string): boolean =>
   own(config.channels, channel)?.enabled === true;

@@ -1,4 +1,5 @@
 import { inputsFor } from "../../channels/config.ts";
+import { SAME_LOGIN_FIX, sameLogins } from "../../channels/same-login.ts";
 import type { Contributions } from "../../plugins/contributions.ts";
 import type { ConfiguredAccount } from "../../channels/ports.ts";
 import { OpenClawError } from "../../types/errors.ts";
@@ -31,13 +32,16 @@ async function accountsOf(
   if (!section || !adapter) return [];
   const listed: unknown = section["accounts"];
   const isNamed = isRecord(listed) && Object.keys(listed).length > 0;
+  const same = sameLogins(section, adapter.config);
   return inputsFor(section, adapter.accountIds?.()).flatMap(({ id, input }) => {
     const enabled = section.enabled && input["enabled"] !== false;
     const parsed = adapter.config.safeParse(input, PARSED_ONCE);
     // A disabled account may be incomplete.
     if (!parsed.success && !enabled) return [];
     const settings = parsed.success ? parsed.data : adapter.config.parse(input);
-    return [{ adapter, account: accountId(id), config: settings, enabled, isNamed }];
+    const twin = same.find((one) => one.id === id);
+    const stopped = twin && { reason: `Account ${twin.as} has the same login (${twin.key})`, fix: SAME_LOGIN_FIX };
+    return [{ adapter, account: accountId(id), config: settings, enabled, isNamed, ...(stopped && { stopped }) }];
   });
 }
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { accountConfig, accountInputs } from "../../channels/config.ts";
+import { sameLogins } from "../../channels/same-login.ts";
 import { doubtfulAccount } from "./keys/channel-doubts.ts";
 import { foreignBelow } from "./keys/channel-keys.ts";
 import { fieldKeysBelow, isFieldKey, strangersBelow } from "./keys/known-keys.ts";
@@ -209,7 +210,15 @@ function checkChannel(id: string, channel: Record<string, unknown>, schemas: Cha
       },
     ];
   }
-  return accountInputs(channel).flatMap((account) => {
+  const twins = channel["enabled"] === false ? [] : sameLogins(channel, schema);
+  const same = twins.map(({ id: account, key, as }): Graded => ({
+    severity: "warning",
+    note: {
+      path: [...at, "accounts", account],
+      message: `logs in as account ${as} does (${key}), so it is not started: each message would be answered twice; give it a bot of its own, or remove it`,
+    },
+  }));
+  const found = accountInputs(channel).flatMap((account) => {
     const isOn = channel["enabled"] !== false && account.input["enabled"] !== false;
     const place = (path: KeyPath) => [...at, ...accountPlace(channel, account.id, path)];
     return checkAccount(id, account.input, schema).map(({ severity, note }) => ({
@@ -217,6 +226,7 @@ function checkChannel(id: string, channel: Record<string, unknown>, schemas: Cha
       note: { ...note, path: place(note.path) },
     }));
   });
+  return [...same, ...found];
 }
 
 /** Where the key of an account is written: at the account or at the channel. */

@@ -96,6 +96,8 @@ export function describeSchema(schema: z.ZodType): Record<string, unknown> {
       unrepresentable: "any",
       override({ zodSchema, jsonSchema: node }) {
         if (zodSchema._zod.def.type === "custom") Object.assign(node, SECRET_SHAPE);
+        // It is for the gateway, not for editors.
+        delete node["login"];
       },
     }),
   };

@@ -12,6 +12,8 @@ import { emptyTimes, watchedLink } from "./link.ts";
 import type { LinkWatch, Times } from "./link.ts";
 import type { ChannelPorts, ConfiguredAccount } from "../ports.ts";
 import { background } from "../../utils/background.ts";
+import type { AccountId } from "../../types/ids.ts";
+import { SAME_LOGIN_FIX } from "../same-login.ts";
 
 /** Silence after which a link counts as stalled, and the interval of that check. */
 const STALLED_AFTER_MS = 5 * 60_000;
@@ -28,6 +30,7 @@ export class Supervisor {
   readonly #log: Log;
   readonly #catchUp: CatchUp;
   readonly #state: AccountState;
+  readonly #twin: (self: Identity) => AccountId | undefined;
   #trust = new LinkTrust();
   #account: ConfiguredAccount;
   #restarts = 0;
@@ -38,9 +41,11 @@ export class Supervisor {
   #ended: Promise<void> = Promise.resolve();
   #forgetTimer: () => void = () => undefined;
 
-  constructor(account: ConfiguredAccount, ports: ChannelPorts) {
+  /** `twin`: the account that is already connected as this identity of the same platform. */
+  constructor(account: ConfiguredAccount, ports: ChannelPorts, twin: (self: Identity) => AccountId | undefined) {
     this.#account = account;
     this.#ports = ports;
+    this.#twin = twin;
     this.#state = new AccountState(ports.clock, () => this.#account);
     this.#log = ports.log.with({ channel: account.adapter.id, account: account.account });
     this.#catchUp = new CatchUp({
@@ -148,6 +153,8 @@ export class Supervisor {
     if (state.kind === "dead") return this.#giveUp(state);
     if (state.kind === "trouble") return this.#onTrouble(state, state.retryInMs);
     if (state.kind === "notices") return this.#state.setNotices(state.notices);
+    const twin = state.self && this.#twin(state.self);
+    if (state.self && twin !== undefined) return this.#giveUp(sameIdentity(state.self, twin), true);
     this.#lastSign = this.#ports.clock.now();
     this.times.transport = this.#lastSign;
     this.#state.setSelf(state.self);
@@ -225,5 +232,12 @@ export class Supervisor {
     if (!isInTime) this.#log.warn("a channel did not close in time and is abandoned");
   }
 }
+
+type Identity = NonNullable<(LinkReport & { kind: "alive" })["self"]>;
+
+const sameIdentity = ({ name }: Identity, twin: AccountId): Trouble => ({
+  reason: `Account ${twin} is connected as ${name} too`,
+  fix: SAME_LOGIN_FIX,
+});
 
 const OPERATOR_MUST_ACT = new Set<string>(["CHANNEL_AUTH", "CHANNEL_CONFIG", "SECRET_MISSING"]);

@@ -11,7 +11,7 @@ import type { OutboxDeps } from "./ports.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { patientJournal } from "./patient-journal.ts";
 import { pause } from "../utils/pause.ts";
-import { Preview, type PreviewOptions } from "./preview.ts";
+import { type Answered, Preview, type PreviewOptions } from "./preview.ts";
 import { labelled, renderText } from "./render.ts";
 import { hookedBlocks, mayChangeReplies } from "./send-hooks.ts";
 import { sendRow, type SendPorts } from "./send.ts";
@@ -96,18 +96,18 @@ export class Outbox {
    * Opens a preview of a reply that is being streamed. Undefined where the platform cannot edit, or is not connected, or where
    * plugins may change the reply.
    */
-  preview(to: Peer, inboxId: number, options: PreviewOptions = {}): Preview | undefined {
+  preview(to: Peer, answered: Answered, options: PreviewOptions = {}): Preview | undefined {
     const limits = mayChangeReplies(this.#deps) ? undefined : this.#deps.links.limits(to);
     if (!limits || !this.#deps.links.link(to)?.edit) return undefined;
     return new Preview({
       ...this.#deps,
       ...options,
+      ...answered,
       rate: this.#rate,
       queue: this.#chats,
       chat: chatKey(to),
       limits,
       to,
-      inboxId,
     });
   }
 

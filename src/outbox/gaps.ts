@@ -15,9 +15,12 @@ export interface Gap {
 const PREFIX = "gap:";
 export const isGapLine = ({ replyKey }: Pick<OutboxRow, "replyKey">): boolean => replyKey.startsWith(PREFIX);
 
-/** The permanent reply key of one line. A row that failed again after an operator's retry is reported once more. */
-export const gapKey = ({ id, retriedAt }: OutboxRow): string =>
-  retriedAt === undefined ? `${PREFIX}${id}` : `${PREFIX}${id}:${retriedAt}`;
+/**
+ * The permanent reply key of one line. A row that failed again after an operator's retry is reported once more. A row's number alone
+ * would name another row in a restored journal.
+ */
+export const gapKey = ({ id, createdAt, retriedAt }: OutboxRow): string =>
+  `${PREFIX}${id}:${createdAt}${retriedAt === undefined ? "" : `:${retriedAt}`}`;
 
 /** The gaps of rows that were given up, one for each cause. */
 export function gapsOf(rows: readonly OutboxRow[]): readonly Gap[] {

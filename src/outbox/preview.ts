@@ -6,6 +6,9 @@ import type { OutboxDeps } from "./ports.ts";
 /** How one answer is shown while it is streamed. */
 export type PreviewOptions = Pick<StreamingDeps, "replyTo" | "recipient" | "isNative" | "shownBefore">;
 
+/** The message that a preview answers. */
+export type Answered = Pick<StreamingDeps, "inboxId" | "eventKey">;
+
 interface PreviewDeps extends OutboxDeps, StreamingDeps {
   readonly queue: KeyedQueue;
   readonly chat: string;

@@ -112,7 +112,7 @@ async function lookFor(row: OutboxRow, link: ChannelLink): Promise<SendResult | 
 
 /** Identifies a send; the same for every try. */
 const namesOf = (row: OutboxRow): Pick<SendOptions, "idempotencyKey" | "replyTo"> => ({
-  idempotencyKey: `${row.replyKey}#${row.part}`,
+  idempotencyKey: row.sendKey,
   ...(row.replyTo !== undefined && { replyTo: row.replyTo }),
 });
 

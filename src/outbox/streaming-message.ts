@@ -10,6 +10,8 @@ export interface StreamingDeps extends Pick<OutboxDeps, "clock" | "journal" | "l
   readonly limits: ChannelLimits;
   readonly to: Peer;
   readonly inboxId: number;
+  /** Of the message that is answered. */
+  readonly eventKey: string;
   readonly replyTo?: string | undefined;
   readonly recipient?: StreamOptions["recipient"];
   /** Whether the platform streams natively where it can. True when unset. */
@@ -159,9 +161,9 @@ export class StreamingMessage {
   #nativeOn(link: ChannelLink): NativeStream | undefined {
     if (this.#isDecided) return this.#native;
     this.#isDecided = true;
-    const { to, inboxId, replyTo, recipient } = this.#deps;
+    const { to, replyTo, recipient } = this.#deps;
     this.#native = link.stream?.(to, {
-      key: keyOf(inboxId),
+      key: this.#key,
       ...(replyTo !== undefined && { replyTo }),
       ...(recipient && { recipient }),
     });
@@ -169,13 +171,18 @@ export class StreamingMessage {
   }
 
   async #put(link: ChannelLink, part: OutboundText): Promise<SendResult | undefined> {
-    const { to, inboxId, replyTo } = this.#deps;
+    const { to, replyTo } = this.#deps;
     if (!link.edit) return undefined;
     if (this.#messageId !== undefined) return link.edit(to, this.#messageId, part);
-    const idempotencyKey = keyOf(inboxId);
+    const idempotencyKey = this.#key;
     return this.#begin(() =>
       link.send(to, part, { idempotencyKey, silent: true, ...(replyTo !== undefined && { replyTo }) }),
     );
+  }
+
+  get #key(): string {
+    const { journal, to, eventKey } = this.#deps;
+    return journal.previewKey(to, eventKey);
   }
 
   /** The journal notes the first message before the platform gets it, and forgets it when the platform did not take it. */
@@ -222,5 +229,3 @@ export class StreamingMessage {
     this.#isOver = true;
   }
 }
-
-const keyOf = (inboxId: number): string => `preview:${inboxId}`;

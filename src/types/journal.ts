@@ -130,6 +130,8 @@ export interface OutboxRow {
   /** Names the logical reply for ever: planning it again changes nothing. */
   readonly replyKey: string;
   readonly part: number;
+  /** Its name for the platform: the same for every try, and that of no other message of any journal, account or chat. */
+  readonly sendKey: string;
   readonly inboxId?: number;
   /** Of the message that it answers, once that was claimed. */
   readonly sessionKey?: SessionKey;
@@ -193,6 +195,8 @@ export interface OutboxChange {
 export interface OutboxJournal {
   /** Stores the chunks in one transaction, and with `now` begins the first. A reply planned before gives back its rows unchanged. */
   plan(reply: PlannedReply, begin?: "now"): Promise<readonly PlannedRow[]>;
+  /** The name of a preview for the platform, as `OutboxRow.sendKey` is that of a message. `eventKey`: of the message that is answered. */
+  previewKey(to: Peer, eventKey: string): string;
   /** `sending` is durable before the platform is called and counts one attempt. */
   mark(id: number, change: OutboxChange): Promise<void>;
   /** Rows that are neither sent nor failed, oldest first. */

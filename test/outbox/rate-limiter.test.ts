@@ -166,7 +166,7 @@ describe("the outbox", () => {
 
   it("lets a growing answer take no more calls than allowed, and its final go in the next free one", async () => {
     rules = { perChatPerSecond: 0.2 };
-    const preview = outbox.preview(peer("1"), 1)!;
+    const preview = outbox.preview(peer("1"), { inboxId: 1, eventKey: "e1" })!;
     await grow(preview, 7000);
     expect(platform.calls.map(({ call }) => call)).toEqual(["send", "edit"]);
     const editOf = await preview.finish(words(20));
@@ -180,7 +180,7 @@ describe("the outbox", () => {
 
   it("leaves the turns of a growing answer that fills its message to the final", async () => {
     rules = { perChatPerSecond: 0.2 };
-    const preview = outbox.preview(peer("1"), 1)!;
+    const preview = outbox.preview(peer("1"), { inboxId: 1, eventKey: "e1" })!;
     preview.update(words(2000));
     clock.pass(800);
     await until(() => platform.calls.length === 1);
@@ -192,7 +192,9 @@ describe("the outbox", () => {
 
   it("counts the growing answers of an account among its calls", async () => {
     rules = { perAccountPerSecond: 0.5 };
-    const previews = ["1", "2", "3"].map((chat, at) => outbox.preview(peer(chat), at + 1)!);
+    const previews = ["1", "2", "3"].map((chat, at) =>
+      outbox.preview(peer(chat), { inboxId: at + 1, eventKey: chat })!,
+    );
     for (let at = 0; at < 40; at += 1) {
       clock.pass(100);
       for (const preview of previews) preview.update(words(10 + at));
@@ -202,7 +204,7 @@ describe("the outbox", () => {
   });
 
   it("shows nothing of a growing answer while its platform wants no call", async () => {
-    const preview = outbox.preview(peer("1"), 1)!;
+    const preview = outbox.preview(peer("1"), { inboxId: 1, eventKey: "e1" })!;
     platform.script.push({ result: { kind: "retry", reason: "429", afterMs: 9000, rateLimited: true } });
     platform.script.push({ result: { kind: "retry", reason: "429", afterMs: 9000, rateLimited: true } });
     await outbox.deliver(reply("a", peer("2")));

@@ -84,10 +84,18 @@ async function grown(preview: { update(text: string): void }, sight: Sight, text
 describe("an answer that the platform shows as being written", () => {
   it("is a message of its own kind, which the final edits", async () => {
     const { sight, outbox } = stage(true);
-    const preview = outbox.preview(ADA, 1, { replyTo: "q1", recipient: { id: "U1", teamId: "T1" } })!;
+    const preview = outbox.preview(
+      ADA,
+      { inboxId: 1, eventKey: "e1" },
+      { replyTo: "q1", recipient: { id: "U1", teamId: "T1" } },
+    )!;
     await grown(preview, sight, words(10));
     await grown(preview, sight, words(12));
-    expect(sight.options).toEqual({ key: "preview:1", replyTo: "q1", recipient: { id: "U1", teamId: "T1" } });
+    expect(sight.options).toEqual({
+      key: journal.outbox.previewKey(ADA, "e1"),
+      replyTo: "q1",
+      recipient: { id: "U1", teamId: "T1" },
+    });
     expect(await journal.outbox.previewOf(1)).toBe("g1");
     expect(await preview.finish(words(14))).toBe("g1");
     expect(sight.told).toEqual([words(10), words(12), words(14)]);
@@ -97,7 +105,7 @@ describe("an answer that the platform shows as being written", () => {
   it("is continued by edits where it is refused", async () => {
     const { sight, outbox } = stage(true);
     await platform.send(ADA, { kind: "text", body: "", format: "plain", plain: "" }, { idempotencyKey: "x" });
-    const preview = outbox.preview(ADA, 1)!;
+    const preview = outbox.preview(ADA, { inboxId: 1, eventKey: "e1" })!;
     sight.script.push({ kind: "sent", messageId: "m1" }, { kind: "refused", reason: "expired" });
     await grown(preview, sight, words(10));
     await grown(preview, sight, words(12));
@@ -112,7 +120,7 @@ describe("an answer that the platform shows as being written", () => {
 
   it("is a message where the platform refuses from the first word", async () => {
     const { sight, outbox } = stage(true);
-    const preview = outbox.preview(ADA, 1)!;
+    const preview = outbox.preview(ADA, { inboxId: 1, eventKey: "e1" })!;
     sight.script.push({ kind: "refused", reason: "missing_scope" });
     await grown(preview, sight, words(10));
     await until(() => platform.messages.length === 1);
@@ -122,7 +130,7 @@ describe("an answer that the platform shows as being written", () => {
 
   it("is edited once it is longer than one message", async () => {
     const { sight, outbox } = stage(true, { ...LIMITS, text: 120 });
-    const preview = outbox.preview(ADA, 1)!;
+    const preview = outbox.preview(ADA, { inboxId: 1, eventKey: "e1" })!;
     sight.script.push({ kind: "sent", messageId: "m1" });
     await platform.send(ADA, { kind: "text", body: "", format: "plain", plain: "" }, { idempotencyKey: "x" });
     await grown(preview, sight, words(10));
@@ -139,7 +147,7 @@ describe("an answer that the platform shows as being written", () => {
     { kind: "retry", reason: "429", afterMs: 5000 },
   ] as const)("is not in the journal where the platform did not take it: $kind", async (result) => {
     const { sight, outbox } = stage(true);
-    const preview = outbox.preview(ADA, 1)!;
+    const preview = outbox.preview(ADA, { inboxId: 1, eventKey: "e1" })!;
     sight.script.push({ kind: "refused", reason: "missing_scope" });
     platform.script.push({ result });
     await grown(preview, sight, words(10));
@@ -148,13 +156,13 @@ describe("an answer that the platform shows as being written", () => {
     expect(await journal.outbox.previewOf(1)).toBeUndefined();
     const other = stage(true);
     other.sight.script.push({ kind: "retry", reason: "429", afterMs: 5000 });
-    await grown(other.outbox.preview(ADA, 2)!, other.sight, words(10));
+    await grown(other.outbox.preview(ADA, { inboxId: 2, eventKey: "e2" })!, other.sight, words(10));
     expect(await journal.outbox.previewOf(2)).toBeUndefined();
   });
 
   it("may be in the chat when nobody knows whether it began", async () => {
     const { sight, outbox } = stage(true);
-    const preview = outbox.preview(ADA, 1)!;
+    const preview = outbox.preview(ADA, { inboxId: 1, eventKey: "e1" })!;
     sight.script.push({ kind: "unknown", reason: "timeout" });
     await grown(preview, sight, words(10));
     clock.pass(1000);
@@ -170,7 +178,7 @@ describe("an answer that the platform shows as being written", () => {
     const breaks = vi.fn(() => Promise.reject(new Error("broken")));
     if (isNative) sight.show = breaks;
     else platform.send = breaks;
-    const preview = outbox.preview(ADA, 1, { isNative })!;
+    const preview = outbox.preview(ADA, { inboxId: 1, eventKey: "e1" }, { isNative })!;
     for (const count of [10, 12, 14]) {
       clock.pass(2000);
       preview.update(words(count));
@@ -186,7 +194,7 @@ describe("an answer that the platform shows as being written", () => {
   it("is not begun again after a crash", async () => {
     const { sight, outbox } = stage(true);
     await platform.send(ADA, { kind: "text", body: "half", format: "plain", plain: "" }, { idempotencyKey: "x" });
-    const preview = outbox.preview(ADA, 1)!;
+    const preview = outbox.preview(ADA, { inboxId: 1, eventKey: "e1" })!;
     preview.adopt("m1");
     clock.pass(1000);
     preview.update(words(10));
@@ -196,7 +204,7 @@ describe("an answer that the platform shows as being written", () => {
 
   it("is ended where no final follows", async () => {
     const { sight, outbox } = stage(true);
-    const preview = outbox.preview(ADA, 1)!;
+    const preview = outbox.preview(ADA, { inboxId: 1, eventKey: "e1" })!;
     await grown(preview, sight, words(10));
     await preview.leave();
     await until(() => sight.told.at(-1) === "end");
@@ -204,7 +212,7 @@ describe("an answer that the platform shows as being written", () => {
 
   it("is not used where the settings do not want it", async () => {
     const { sight, outbox } = stage(true);
-    const preview = outbox.preview(ADA, 1, { isNative: false })!;
+    const preview = outbox.preview(ADA, { inboxId: 1, eventKey: "e1" }, { isNative: false })!;
     clock.pass(1000);
     preview.update(words(10));
     await until(() => platform.messages.length === 1);
@@ -215,7 +223,7 @@ describe("an answer that the platform shows as being written", () => {
 describe("what a chat shows of an answer", () => {
   it("waits for more words when the model begins again", async () => {
     const { outbox } = stage(false);
-    const preview = outbox.preview(ADA, 1, { isNative: false })!;
+    const preview = outbox.preview(ADA, { inboxId: 1, eventKey: "e1" }, { isNative: false })!;
     for (const count of [20, 7, 19, 21]) {
       clock.pass(2000);
       preview.update(words(count));
@@ -225,14 +233,14 @@ describe("what a chat shows of an answer", () => {
   });
 
   it("waits for more words than an earlier boot has shown, of which the journal knows", async () => {
-    const before = stage(false).outbox.preview(ADA, 1, { isNative: false })!;
+    const before = stage(false).outbox.preview(ADA, { inboxId: 1, eventKey: "e1" }, { isNative: false })!;
     clock.pass(1000);
     before.update(words(20));
     await until(() => platform.texts[0] === words(20));
     const shownBefore = await journal.outbox.previewLengthOf(1);
     expect(shownBefore).toBeGreaterThanOrEqual(words(20).length);
 
-    const preview = stage(false).outbox.preview(ADA, 1, { shownBefore })!;
+    const preview = stage(false).outbox.preview(ADA, { inboxId: 1, eventKey: "e1" }, { shownBefore })!;
     preview.adopt("m1");
     for (const count of [7, 19, 40]) {
       clock.pass(60_000);
@@ -244,7 +252,7 @@ describe("what a chat shows of an answer", () => {
 
   it("is shown although its length could not be noted", async () => {
     const { outbox, log } = stage(false);
-    const preview = outbox.preview(ADA, 1, { isNative: false })!;
+    const preview = outbox.preview(ADA, { inboxId: 1, eventKey: "e1" }, { isNative: false })!;
     clock.pass(1000);
     preview.update(words(10));
     await until(() => platform.texts[0] === words(10));
@@ -262,7 +270,7 @@ describe("what a chat shows of an answer", () => {
 describe("a draft", () => {
   it("of an earlier boot is not made shorter while it may still be seen, and not waited for once it has gone", async () => {
     const { sight, outbox } = stage(false);
-    const preview = outbox.preview(ADA, 1, { shownBefore: words(30).length })!;
+    const preview = outbox.preview(ADA, { inboxId: 1, eventKey: "e1" }, { shownBefore: words(30).length })!;
     for (const [ms, count] of [
       [1000, 5],
       [15_000, 12],
@@ -277,7 +285,7 @@ describe("a draft", () => {
 
   it("leaves nothing in the journal, and the final is sent", async () => {
     const { sight, outbox } = stage(false);
-    const preview = outbox.preview(ADA, 1)!;
+    const preview = outbox.preview(ADA, { inboxId: 1, eventKey: "e1" })!;
     await grown(preview, sight, words(10));
     expect(preview.fading).toBe(words(10));
     expect(await preview.finish(words(14))).toBeUndefined();
@@ -290,7 +298,7 @@ describe("a draft", () => {
 
   it("is shown again before it fades, until the end", async () => {
     const { sight, outbox } = stage(false);
-    const preview = outbox.preview(ADA, 1)!;
+    const preview = outbox.preview(ADA, { inboxId: 1, eventKey: "e1" })!;
     await grown(preview, sight, words(10));
     for (const times of [1, 2]) {
       clock.pass(20_000);
@@ -307,7 +315,7 @@ describe("a draft", () => {
 
   it("that is refused becomes a message", async () => {
     const { sight, outbox } = stage(false);
-    const preview = outbox.preview(ADA, 1)!;
+    const preview = outbox.preview(ADA, { inboxId: 1, eventKey: "e1" })!;
     await grown(preview, sight, words(10));
     sight.script.push({ kind: "refused", reason: "400" });
     await grown(preview, sight, words(11));
@@ -318,7 +326,7 @@ describe("a draft", () => {
 
   it("waits the time that a 429 asks for", async () => {
     const { sight, outbox } = stage(false);
-    const preview = outbox.preview(ADA, 1)!;
+    const preview = outbox.preview(ADA, { inboxId: 1, eventKey: "e1" })!;
     sight.script.push({ kind: "retry", reason: "429", afterMs: 9000, rateLimited: true });
     await grown(preview, sight, words(10));
     clock.pass(8999);
@@ -344,7 +352,7 @@ it("whatever the platform says to what grows, at most one message is made, and t
       platform = new ChatPlatform();
       const { sight, outbox } = stage(isMessage);
       sight.script.push(...answers);
-      const preview = outbox.preview(ADA, inbox + 1)!;
+      const preview = outbox.preview(ADA, { inboxId: inbox + 1, eventKey: `e${inbox}` })!;
       for (const count of [10, 20, 30, 40]) {
         clock.pass(2000);
         preview.update(words(count));

@@ -41,12 +41,16 @@ export function openPreview(
   replyTo: string | undefined,
 ): Preview | undefined {
   const { sender, teamId } = message;
-  return outbox.preview(message.from, inboxId, {
-    replyTo,
-    recipient: { id: sender.id, ...(teamId !== undefined && { teamId }) },
-    isNative: style.nativeStreaming,
-    shownBefore: earlier.previewLength,
-  });
+  return outbox.preview(
+    message.from,
+    { inboxId, eventKey: message.eventKey },
+    {
+      replyTo,
+      recipient: { id: sender.id, ...(teamId !== undefined && { teamId }) },
+      isNative: style.nativeStreaming,
+      shownBefore: earlier.previewLength,
+    },
+  );
 }
 
 /** Ends the preview of an answer of which nothing more is sent; it is deleted when `isToGo`. Nobody waits for that. */

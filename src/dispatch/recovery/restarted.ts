@@ -8,6 +8,7 @@ import type { InboxRow, KeyValue } from "../../types/journal.ts";
 import { isForClient } from "../clients/for-client.ts";
 import type { ChatNotices } from "../notices/chat-notices.ts";
 import type { DispatchPorts } from "../ports.ts";
+import { turnIdOf } from "../turn/ids.ts";
 
 /** The messages that asked for a restart. They are kept: whoever asked must neither be told twice nor cause another one. */
 const NAME = "restart";
@@ -87,7 +88,10 @@ async function tell(
     await notices.answer(row, { text: BACK, because: "command", key: `in:${row.id}:restarted` });
     return;
   }
-  const id = createHash("sha256").update(`restarted\n${row.id}`).digest("hex").slice(0, 16);
+  const id = createHash("sha256")
+    .update(`restarted\n${turnIdOf(row)}`)
+    .digest("hex")
+    .slice(0, 16);
   await inSession(
     key,
     async (session) => {

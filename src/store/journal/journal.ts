@@ -22,6 +22,7 @@ import { createOutbox } from "./outbox.ts";
 import { createPairing } from "./pairing.ts";
 import { pruneJournal, type Keep } from "./prune.ts";
 import { createSessionTable } from "./session-table.ts";
+import { journalId } from "./send-key.ts";
 import { createSystemEvents } from "./system-events.ts";
 import type { TaskLook } from "./tasks.ts";
 import { createTexts } from "./texts.ts";
@@ -85,7 +86,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
   const { commits, lost, closeFile } = await openCommits(options);
   return {
     inbox: createInbox(commits, { bootId, clock }),
-    outbox: createOutbox(commits, clock),
+    outbox: createOutbox(commits, clock, await journalId(commits)),
     pairing: createPairing(commits, clock),
     runs: createLedger(commits),
     approvals: createApprovals(commits),

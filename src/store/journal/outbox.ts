@@ -6,6 +6,7 @@ import type { OutboundPart, ReplyButton } from "../../types/chat/reply.ts";
 import { Secret } from "../../types/secret.ts";
 import { count, countOr, given, json, jsonOr, text, textOr, word, wordOr } from "./columns.ts";
 import type { Commits } from "./commits.ts";
+import { sendKeyOf } from "./send-key.ts";
 import type { Params, Row, Statements } from "./sqlite.ts";
 
 const STATES = ["planned", "sending", "sent", "unknown", "failed"] as const;
@@ -34,8 +35,9 @@ const UNREPORTED_GAPS = `${OUTBOX_ROWS} WHERE outbox.gap IS NOT NULL AND outbox.
 const IS_PLANNED = "SELECT 1 FROM outbox WHERE reply_key = ? LIMIT 1";
 const MARK_REPORTED = "UPDATE outbox SET gap = NULL WHERE id = ?";
 const INSERT = `
-  INSERT INTO outbox (reply_key, part, inbox_id, target, body, reply_to, buttons, edit_of, created_at, is_repeat, silent, state, attempts)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  INSERT INTO outbox (reply_key, part, inbox_id, target, body, reply_to, buttons, edit_of, created_at, is_repeat, silent, state, attempts, send_key)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const EVENT_KEY = "SELECT message ->> '$.eventKey' AS event_key FROM inbox WHERE id = ?";
 // Each streamed block is a separate reply. A tool's post is not part of the answer: the model learns its outcome.
 const HAS_OTHERS = `
   EXISTS (SELECT 1 FROM outbox AS other WHERE other.reply_key = outbox.reply_key AND other.part <> outbox.part)
@@ -61,9 +63,10 @@ const NOTE_LENGTH = `
  * With `quoteAll` every part answers `replyTo`, or else only the first. The last part has the buttons, and the first text
  * replaces the preview.
  */
-export function createOutbox(commits: Commits, clock: Clock): OutboxJournal {
+export function createOutbox(commits: Commits, clock: Clock, journalId: string): OutboxJournal {
   return {
-    plan: (reply, begin) => commits.write((sql) => planReply(sql, reply, { at: clock.now(), begin })),
+    plan: (reply, begin) => commits.write((sql) => planReply(sql, reply, { at: clock.now(), begin, journalId })),
+    previewKey: (to, eventKey) => sendKeyOf(journalId, { to, source: eventKey, name: "preview" }),
     mark: (id, change) => commits.write((sql) => markRow(sql, id, change, clock.now())),
     open: () => commits.read((sql) => sql.all(OPEN).map(toOutboxRow)),
     unansweredQuestions: () => commits.read((sql) => sql.all(UNANSWERED, clock.now() - QUESTION_MS).map(toOutboxRow)),
@@ -110,17 +113,30 @@ function rowsWith(sql: Statements, messageId: string, command: string | undefine
 interface Planning {
   readonly at: number;
   readonly begin: "now" | undefined;
+  readonly journalId: string;
 }
 
 function planReply(sql: Statements, reply: PlannedReply, how: Planning): readonly PlannedRow[] {
   if (sql.one(IS_PLANNED, reply.replyKey)) return sql.all(OF_REPLY, reply.replyKey).map(toOutboxRow);
   markReported(sql, reply);
-  for (const part of reply.parts.keys()) sql.run(INSERT, ...columnsOf(reply, part, how));
+  const reason = reasonOf(sql, reply);
+  for (const part of reply.parts.keys()) {
+    const named = { to: reply.to, source: reason.source, name: `${reason.name}#${part}` };
+    sql.run(INSERT, ...columnsOf(reply, part, how), sendKeyOf(how.journalId, named));
+  }
   const rows = sql.all(OF_REPLY, reply.replyKey).map(toOutboxRow);
   return how.begin === "now" ? rows.map((row) => (row.part === 0 ? { ...row, isBegun: true } : row)) : rows;
 }
 
-/** The values of `INSERT`. */
+/** What a reply answers, and its name beside the other replies to that. */
+function reasonOf(sql: Statements, { inboxId, replyKey }: PlannedReply): { source: string; name: string } {
+  const row = inboxId === undefined ? undefined : sql.one(EVENT_KEY, inboxId);
+  const eventKey = row && textOr(row, "event_key");
+  if (eventKey === undefined) return { source: replyKey, name: "" };
+  return { source: eventKey, name: replyKey.replace(`in:${inboxId}`, "in") };
+}
+
+/** The values of `INSERT` before the last one. */
 function columnsOf(reply: PlannedReply, part: number, { at, begin }: Planning): Params {
   const { parts, buttons, replyTo, editOf } = reply;
   const isFirst = part === 0;
@@ -169,6 +185,8 @@ export function toOutboxRow(row: Row): OutboxRow {
   return {
     id: count(row, "id"),
     replyKey: text(row, "reply_key"),
+    // A row of a version without this column keeps the name under which it may have been sent.
+    sendKey: textOr(row, "send_key") ?? `${text(row, "reply_key")}#${count(row, "part")}`,
     part: count(row, "part"),
     to: json<Peer>(row, "target"),
     body: json<OutboundPart>(row, "body"),

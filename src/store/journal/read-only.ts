@@ -56,7 +56,7 @@ export async function openJournalToRead(
   return {
     runs: createLedger(commits),
     inbox: createInbox(commits, { bootId: "", clock }),
-    outbox: createOutbox(commits, clock),
+    outbox: createOutbox(commits, clock, ""),
     texts: createTexts(commits, clock),
     messages: createMessageLook(commits),
     tasks: createTaskLook(commits),

@@ -272,6 +272,9 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX cron_runs_agent ON cron_runs (agent, ts);
   CREATE INDEX inbox_tasks ON inbox (id) WHERE message ->> '$.options.kind' IN ('cron', 'subagent', 'hook');
   `,
+  `
+  ALTER TABLE outbox ADD COLUMN send_key TEXT;
+  `,
 ];
 
 /** The version that this program writes. */

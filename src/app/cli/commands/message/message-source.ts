@@ -138,6 +138,7 @@ const NOTHING: Desk["journal"] = {
   },
   outbox: {
     plan: none,
+    previewKey: () => "",
     mark: nothing,
     open: none,
     unreportedGaps: none,

@@ -27,6 +27,9 @@ const METHODS = {
 } as const;
 type Method = keyof typeof METHODS;
 
+/** The longest wait of a read for a rate limit. */
+const READ_WAIT_MS = 5000;
+
 /** Whether an address holds its own token: calls there need no other, and a refused token there is not the bot's. */
 export const hasOwnToken = (address: string): boolean => /\/(?:webhooks|interactions)\//.test(address);
 
@@ -46,10 +49,12 @@ export function openApi(config: DiscordConfig, signal: AbortSignal): Api {
   const rest = new REST({
     api: config.apiUrl,
     version: "10",
-    // The core retries sends and waits for rate limits, because it knows which sends queue up. Reads wait here.
+    // The core retries sends and waits for rate limits, because it knows which sends queue up. Reads wait here, but not for long: what
+    // needs one may have to go on without it.
     retries: 0,
     offset: 0,
-    rejectOnRateLimit: ({ method }) => method !== "GET",
+    rejectOnRateLimit: ({ method, retryAfter, timeToReset }) =>
+      method !== "GET" || Math.max(retryAfter, timeToReset) > READ_WAIT_MS,
     timeout: config.timeoutSeconds * 1000,
   }).setToken(token);
   const request = async (method: Method, fullRoute: `/${string}`, call: Call = {}): Promise<string> => {

@@ -1,28 +1,19 @@
 import type { BoundedMap, ChannelHost, Sender } from "openclaw/plugin-sdk";
 import type { Api, Self } from "./api.ts";
 import type { DiscordConfig } from "./config.ts";
+import { LeftOut } from "./failures.ts";
 import type { DirectChats } from "./direct-chats.ts";
+import type { DeferredReply } from "./inbound/interactions.ts";
 import type { Places } from "./inbound/places.ts";
 import type { Threads } from "./inbound/threads.ts";
-
-/** A command of Discord's menu, shown as "thinking…" until an answer replaces that. */
-export interface DeferredReply {
-  readonly channel: string;
-  /** The answer's path; it holds its own token. */
-  readonly route: `/webhooks/${string}`;
-  /** Epoch milliseconds. */
-  readonly until: number;
-  /** Whether Discord shows it as waiting; never rejects. */
-  readonly isOpen: Promise<boolean>;
-  /** The send that filled it; the same send may fill it again. */
-  filledBy?: string;
-}
 
 /** Messages that the account knows by their ids. */
 interface KnownMessages {
   readonly own: BoundedMap<string, true>;
   /** Authors of received messages, whom the event of a deletion does not name. */
   readonly authors: BoundedMap<string, Sender>;
+  /** Messages of which an edit was received. */
+  readonly edited: BoundedMap<string, true>;
 }
 
 /** The state and the ports of one account. */
@@ -38,13 +29,19 @@ export interface Bot {
   readonly nonces: BoundedMap<string, string>;
   readonly known: KnownMessages;
   readonly threads: Threads;
-  /** Commands of Discord's menu that wait for their answer, by the id of their interaction. */
+  /** Commands of Discord's menu that wait for their answer, by the keys of their events. */
   readonly deferred: BoundedMap<string, DeferredReply>;
   /** The bot's reactions, by message. */
   readonly reactions: BoundedMap<string, string>;
   /** Aborted when the channel stops. */
   readonly signal: AbortSignal;
 }
+
+/** The same account, of which a lookup is as if Discord had refused it. */
+export const unasking = (bot: Bot): Bot => ({
+  ...bot,
+  api: { ...bot.api, ask: async () => Promise.reject(new LeftOut("it is not asked any more")) },
+});
 
 export const selfId = (bot: Bot): string => bot.self.known?.id ?? "";
 

@@ -2,6 +2,7 @@ import { BoundedMap, readOwnNote } from "openclaw/plugin-sdk";
 import type { ChannelHost } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import type { Api } from "./api.ts";
+import { reasonOf } from "./failures.ts";
 
 const NOTE = "direct-channels";
 const MOST = 500;
@@ -47,10 +48,27 @@ export class DirectChats {
     return this.#channels.get(person);
   }
 
+  /**
+   * The right channel of the chat with a person, after Discord has refused the one that was known. Undefined when it was another that
+   * was refused, or when there is no better one. Never rejects.
+   */
+  async reopen(person: string, refused: string): Promise<string | undefined> {
+    if (this.#channels.get(person) !== refused) return undefined;
+    try {
+      const id = await this.#open(person);
+      return id === refused ? undefined : id;
+    } catch (error) {
+      this.#host.log.info("the direct chat with a person could not be opened again", { reason: reasonOf(error) });
+      return undefined;
+    }
+  }
+
   /** Opens the chat where it is not known. Throws what the API throws. */
   async channelOf(person: string): Promise<string> {
-    const known = this.#channels.get(person);
-    if (known !== undefined) return known;
+    return this.#channels.get(person) ?? this.#open(person);
+  }
+
+  async #open(person: string): Promise<string> {
     const body = { recipient_id: person };
     const { id } = await this.#api.ask<{ id: string }>("POST", "/users/@me/channels", { body });
     await this.remember(person, id);

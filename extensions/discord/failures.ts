@@ -9,6 +9,7 @@ export function outcomeOf(error: unknown): SendResult {
     const afterMs = Math.max(1, Math.ceil(error.retryAfter > 0 ? error.retryAfter : error.timeToReset));
     return { kind: "retry", reason: "Discord limits the rate of calls", afterMs, rateLimited: true };
   }
+  if (error instanceof LeftOut) return { kind: "refused", reason: error.message };
   // The operator sets the new token, and then the message goes out.
   if (isBadToken(error)) return { kind: "retry", reason: "Discord refuses the bot token", fix: TOKEN_FIX };
   if (error instanceof DiscordAPIError) {
@@ -20,6 +21,12 @@ export function outcomeOf(error: unknown): SendResult {
   }
   return thrownOutcome(error, "Discord");
 }
+
+/** A question that is not asked, because Discord has left it unanswered for too long: what is read goes on without the answer. */
+export class LeftOut extends Error {}
+
+/** Whether Discord said that an interaction already has its first response. */
+export const isAcknowledged = (error: unknown): boolean => isGone(error, 40_060);
 
 /** Whether Discord said with this code that something does not exist. */
 export const isGone = (error: unknown, code: number): boolean =>
@@ -41,6 +48,10 @@ const NO_HISTORY = [160_002, 160_009];
 export const isBadToken = (error: unknown): boolean =>
   (error instanceof DiscordAPIError && error.status === 401 && !hasOwnToken(error.url)) ||
   (error instanceof Error && error.message.startsWith("Expected token to be set"));
+
+/** Whether the adapter itself failed. Failures of Discord and of the network are other kinds of errors. */
+export const isBug = (error: unknown): boolean =>
+  error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError;
 
 /** Whether Discord answered and would answer the same another time. */
 export const isRefused = (error: unknown): boolean => outcomeOf(error).kind === "refused";

@@ -3,7 +3,7 @@ import type { APIApplication } from "discord-api-types/v10";
 import { backoff, wait } from "openclaw/plugin-sdk";
 import type { Api } from "./api.ts";
 import { outcomeOf, reasonOf } from "./failures.ts";
-import { ARGUMENTS } from "./inbound/interactions.ts";
+import { ARGUMENTS, GUILD_INSTALL, IN_BOT_DM, IN_GUILD } from "./inbound/interactions.ts";
 import type { Bot } from "./bot.ts";
 
 /** docs.discord.com/developers/interactions/application-commands */
@@ -46,6 +46,9 @@ function menuOf({ host, config }: Bot): readonly Entry[] {
       name,
       type: 1,
       description: description.slice(0, DESCRIPTION_UNITS) || name,
+      // Discord's default offers them in every chat of whoever has added the app to their account.
+      contexts: [IN_GUILD, IN_BOT_DM],
+      integration_types: [GUILD_INSTALL],
       options: [{ type: 3, name: ARGUMENTS, description: "What follows the command.", required: false }],
     }));
 }

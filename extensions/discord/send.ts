@@ -13,8 +13,8 @@ import type {
 } from "openclaw/plugin-sdk";
 import { BUTTON_LIMITS, BUTTONS_PER_ROW, ROWS } from "./button-limits.ts";
 import { isForgotten, isRefused, mayNotQuote, outcomeOf } from "./failures.ts";
-import { dropReply, removeThinking } from "./inbound/interactions.ts";
-import type { Bot, DeferredReply } from "./bot.ts";
+import type { DeferredReply } from "./inbound/interactions.ts";
+import type { Bot } from "./bot.ts";
 import { targetOf } from "./targets.ts";
 
 /** docs.discord.com/developers/resources/message#message-object-message-flags */
@@ -39,10 +39,13 @@ export async function changeAt(
   const target = await targetOf(to, bot).catch(outcomeOf);
   // Nothing was sent to a chat that could not be opened.
   if (typeof target !== "string") return target.kind === "unknown" ? { ...target, kind: "retry" } : target;
-  return change(target).catch(outcomeOf);
+  const result = await change(target).catch(outcomeOf);
+  if (result.kind !== "refused" || to.thread !== undefined) return result;
+  const right = await bot.directs.reopen(to.chat.id, target);
+  return right === undefined ? result : change(right).catch(outcomeOf);
 }
 
-/** Sends a message; it fills the deferred reply that waits in that chat. Never rejects. */
+/** Sends a message. The answer to a command of the menu takes the place of "thinking…" below that command. Never rejects. */
 export async function send(to: Peer, part: OutboundPart, options: SendOptions, bot: Bot): Promise<SendResult> {
   const files: RawFile[] = [];
   for (const item of part.kind === "media" ? filesOf(part) : []) {
@@ -60,8 +63,8 @@ async function sendOne(
   { options, bot }: { options: SendOptions; bot: Bot },
 ): Promise<SendResult> {
   return changeAt(to, bot, async (target) => {
-    const reply = await deferredReplyFor(target, options.idempotencyKey, bot);
-    const filled = reply && (await fill(reply, content, bot));
+    const reply = await deferredReplyFor(target, options, bot);
+    const filled = reply && (await fill(reply, { ...content, options }, bot));
     const message = filled ?? (await post(target, { ...content, options }, bot));
     bot.known.own.set(message.id, true);
     return { kind: "sent", messageId: message.id };
@@ -94,31 +97,36 @@ async function post(target: string, what: Content & { options: SendOptions }, bo
 /** A model may write anything as the id of the message that it answers, and Discord refuses a message with a wrong one. */
 const isSnowflake = (id: string | undefined): id is string => id !== undefined && /^\d{15,20}$/.test(id);
 
-/** The reply that waits longest in a chat. One send fills a reply, and may fill it again. */
-async function deferredReplyFor(target: string, key: string, bot: Bot): Promise<DeferredReply | undefined> {
-  const deferred = waitingIn(target, bot);
-  const reply =
-    deferred.find(({ filledBy }) => filledBy === key) ?? deferred.find(({ filledBy }) => filledBy === undefined);
-  if (!reply) return undefined;
-  reply.filledBy = key;
-  return (await reply.isOpen) ? reply : undefined;
+type Answering = Pick<SendOptions, "answers" | "idempotencyKey">;
+
+/** The reply of the command that a send answers, in the chat of that command. One send fills a reply, and may fill it again. */
+async function deferredReplyFor(
+  target: string,
+  { answers, idempotencyKey }: Answering,
+  { deferred }: Bot,
+): Promise<DeferredReply | undefined> {
+  const reply = answers === undefined ? undefined : deferred.get(answers);
+  if (reply?.channel !== target || (reply.filledBy ?? idempotencyKey) !== idempotencyKey) return undefined;
+  reply.filledBy = idempotencyKey;
+  return (await reply.open()) ? reply : undefined;
 }
 
-const waitingIn = (target: string, { deferred }: Bot): readonly DeferredReply[] =>
-  [...deferred.values()].flatMap((reply) => (reply.channel === target && reply.until >= Date.now() ? [reply] : []));
-
 /** Whether a send filled a deferred reply. */
-export const hasFilled = (target: string, key: string, bot: Bot): boolean =>
-  waitingIn(target, bot).some(({ filledBy }) => filledBy === key);
+export const hasFilled = (target: string, key: string, { deferred }: Bot): boolean =>
+  [...deferred.values()].some(({ channel, filledBy, isTooOld }) => channel === target && filledBy === key && !isTooOld);
 
 /** Undefined when Discord refuses: the reply is dropped then, and the answer becomes its own message. */
-async function fill(reply: DeferredReply, { body, files }: Content, bot: Bot): Promise<APIMessage | undefined> {
+async function fill(
+  reply: DeferredReply,
+  { body, files, options: { answers = "" } }: Content & { options: Answering },
+  bot: Bot,
+): Promise<APIMessage | undefined> {
   try {
     return await bot.api.ask<APIMessage>("PATCH", reply.route, { body, files });
   } catch (error) {
     if (!isRefused(error)) throw error;
-    if (isForgotten(error)) dropReply(reply, bot);
-    else await removeThinking(reply, bot);
+    bot.deferred.delete(answers);
+    if (!isForgotten(error)) await reply.remove();
     return undefined;
   }
 }

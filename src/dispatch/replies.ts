@@ -4,7 +4,7 @@ import type { SessionKey } from "../types/ids.ts";
 import type { InboxRow, Outcome, Refusal } from "../types/journal.ts";
 import type { RunResult } from "../types/run/run.ts";
 import type { StoredFile } from "./commands/command.ts";
-import { BROKEN } from "./chat-texts.ts";
+import { BROKEN, NOT_LET_IN } from "./chat-texts.ts";
 import { offerPairing } from "./admission/pairing.ts";
 import { ChatNotices } from "./notices/chat-notices.ts";
 import { endLog, endLogWithText } from "./notices/run-log-end.ts";
@@ -58,7 +58,7 @@ export class Replies {
   async turnAway(row: InboxRow, why: string, refused: Refusal, notice?: string): Promise<void> {
     if (notice !== undefined) await this.notices.answer(row, { text: notice, because: "error" });
     await this.#finish([row], { kind: "dropped", why }, refused);
-    leaveUnanswered([row], this.#ports);
+    if (notice === undefined) leaveUnanswered([row], this.#ports, NOT_LET_IN);
   }
 
   /** Answers a command. Without a text nothing is sent. */
@@ -99,6 +99,7 @@ export class Replies {
       { kind: "failed", why },
     );
     this.acks.end(rows);
+    leaveUnanswered(rows.slice(1), this.#ports);
   }
 
   /** Ends the log of messages that get no run, if a client watches it. */
@@ -126,6 +127,7 @@ export class Replies {
       this.notes.notice(this.notices.sessionOf(first), { text, said: message.text, runId: runIdOf(first) });
     else await this.notices.answer(first, { text, because: "error", key: staleKey(first.id) });
     await this.#finish(rows, { kind: "dropped", why });
+    leaveUnanswered(rows.slice(1), this.#ports);
   }
 
   /** Informs chats that their messages wait for the disk. Operator clients see that their run was interrupted. */

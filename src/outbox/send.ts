@@ -134,6 +134,7 @@ async function callLink(row: OutboxRow, link: ChannelLink, isLabelled: boolean):
   }
   return link.send(row.to, isLabelled ? labelled(row.body) : row.body, {
     ...namesOf(row),
+    ...(row.answers !== undefined && { answers: row.answers }),
     ...(row.buttons && { buttons: row.buttons }),
     ...(row.silent === true && { silent: true }),
   });

@@ -171,12 +171,17 @@ export class StreamingMessage {
   }
 
   async #put(link: ChannelLink, part: OutboundText): Promise<SendResult | undefined> {
-    const { to, replyTo } = this.#deps;
+    const { to, replyTo, eventKey: answers } = this.#deps;
     if (!link.edit) return undefined;
     if (this.#messageId !== undefined) return link.edit(to, this.#messageId, part);
     const idempotencyKey = this.#key;
     return this.#begin(() =>
-      link.send(to, part, { idempotencyKey, silent: true, ...(replyTo !== undefined && { replyTo }) }),
+      link.send(to, part, {
+        idempotencyKey,
+        silent: true,
+        ...(replyTo !== undefined && { replyTo }),
+        answers,
+      }),
     );
   }
 

@@ -139,6 +139,8 @@ export interface OutboxRow {
   readonly to: Peer;
   readonly body: OutboundPart;
   readonly replyTo?: string;
+  /** `eventKey` of the message that it answers; unset for what answers none. */
+  readonly answers?: string;
   readonly buttons?: readonly ReplyButton[];
   /** Comes without a sound. */
   readonly silent?: boolean;
@@ -169,6 +171,8 @@ export interface PlannedReply {
   readonly to: Peer;
   readonly parts: readonly OutboundPart[];
   readonly replyTo?: string;
+  /** `eventKey` of the message that it answers; unset for what answers none, also when a turn sent it. */
+  readonly answers?: string;
   /** Every part answers `replyTo`, not the first alone. */
   readonly quoteAll?: boolean;
   readonly buttons?: readonly ReplyButton[];

@@ -44,8 +44,8 @@ export interface ConnectionPorts {
   /** Discord began a session. Called before the event READY is received. */
   begun(session: SessionInfo): void;
   received(event: GatewayEvent): void;
-  /** Something unreadable came and is skipped. */
-  unreadable(what: string): void;
+  /** Something unreadable came and is skipped; `sequence` where it is an event. */
+  unreadable(what: string, sequence?: number): void;
   /** Discord answered a heartbeat after READY or RESUMED. */
   heartbeat(): void;
   /** Resolves when IDENTIFY may be sent; rejects when the signal aborts. */
@@ -177,7 +177,7 @@ export class Connection {
       this.#isGreeted ||= frame.payload.op === GatewayOpcodes.Hello;
       return isRepeated ? null : frame.payload;
     }
-    this.#ports.unreadable(frame.unreadable);
+    this.#ports.unreadable(frame.unreadable, frame.sequence);
     return null;
   }
 
@@ -187,7 +187,7 @@ export class Connection {
     try {
       this.#ports.received({ name: payload.t, sequence: payload.s, payload });
     } catch (error) {
-      this.#ports.unreadable(`the event ${payload.t}: ${String(error)}`);
+      this.#ports.unreadable(`the event ${payload.t}: ${String(error)}`, payload.s);
     }
   }
 

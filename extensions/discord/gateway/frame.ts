@@ -3,6 +3,7 @@ import type { GatewayReceivePayload } from "discord-api-types/v10";
 import { z } from "zod";
 
 const id = z.string().min(1);
+const snowflake = z.string().regex(/^\d{1,20}$/);
 /** The library opens a socket where nobody catches the error of a wrong address. */
 export const socketUrl = z.url({ protocol: /^wss?$/ });
 const fields = z.looseObject({});
@@ -36,16 +37,30 @@ const BY_EVENT: ReadonlyMap<unknown, z.ZodType> = new Map<string, z.ZodType>(
     // Only its name counts.
     RESUMED: z.unknown(),
     GUILD_CREATE: z.looseObject({ id }),
-    INTERACTION_CREATE: z.looseObject({ id, token: z.string(), type: z.number(), application_id: id }),
+    INTERACTION_CREATE: z.looseObject({
+      id: snowflake,
+      token: z.string(),
+      type: z.number(),
+      application_id: id,
+      data: z.looseObject({ type: z.number().optional(), component_type: z.number().optional() }).optional(),
+      channel: z.looseObject({ id, type: z.number() }).optional(),
+      user: z.looseObject({ id }).optional(),
+    }),
   }),
 );
 
-/** A frame, or what it is when it must be skipped: a short text without anything that somebody wrote. */
-export type Frame = { readonly payload: GatewayReceivePayload } | { readonly unreadable: string };
+/**
+ * A frame, or what it is when it must be skipped: a short text without anything that somebody wrote, and the number of the event if
+ * it has one.
+ */
+export type Frame =
+  | { readonly payload: GatewayReceivePayload }
+  | { readonly unreadable: string; readonly sequence: number | undefined };
 
 /** Checks a frame that the library parsed; null is what it makes of half a frame and of other text that is not JSON. */
 export function checkFrame(value: unknown): Frame {
-  return isPayload(value) ? { payload: value } : { unreadable: describe(value) };
+  if (isPayload(value)) return { payload: value };
+  return { unreadable: describe(value), sequence: dispatch.safeParse(value).data?.s };
 }
 
 function isPayload(value: unknown): value is GatewayReceivePayload {

@@ -6,7 +6,7 @@ import { selfOf } from "../api.ts";
 import type { Bot } from "../bot.ts";
 import { isBadToken, outcomeOf } from "../failures.ts";
 import type { EventQueue } from "../inbound/event-queue.ts";
-import { defer } from "../inbound/interactions.ts";
+import { respondTo } from "../inbound/interactions.ts";
 import { Connection } from "./connection.ts";
 import type { Ending, GatewayEvent } from "./connection.ts";
 import { socketUrl } from "./frame.ts";
@@ -83,6 +83,8 @@ export class Session {
   #known: Pick<SessionNote, "id" | "url" | "since"> | undefined;
   /** Number of the last event that is stored or in the queue. */
   #received = 0;
+  /** Number of an event that did not follow the one before it; it counts once the next one follows it. */
+  #leap: number | undefined;
   #notedAt = 0;
   readonly #requested = new RequestedReconnects();
   #missing = new Set<string>();
@@ -147,7 +149,10 @@ export class Session {
         session: () => this.#info(),
         begun: ({ sessionId, resumeURL, sequence }) => this.#begin(sessionId, resumeURL, sequence),
         received: (event) => this.#receive(event),
-        unreadable: (what) => host.log.warn("Discord's gateway sent something unreadable, which was skipped", { what }),
+        unreadable: (what, sequence) => {
+          host.log.warn("Discord's gateway sent something unreadable, which was skipped", { what });
+          if (sequence !== undefined) this.#follows(sequence);
+        },
         heartbeat: () => {
           if (this.#missing.size === 0) this.#alive();
         },
@@ -178,6 +183,7 @@ export class Session {
     this.#known = { id, url, since: Date.now() };
     // READY itself is received next.
     this.#received = sequence - 1;
+    this.#leap = undefined;
     this.#queue.begin(id, sequence);
   }
 
@@ -187,11 +193,27 @@ export class Session {
     if (!this.#known || event.sequence <= this.#received) return;
     if (payload.t === "READY") this.#ready(payload.d);
     this.#bot.places.learn(payload, this.#bot.self.known?.id);
-    this.#queue.push(this.#known.id, event);
-    this.#received = event.sequence;
-    if (payload.t === "INTERACTION_CREATE") defer(payload.d, this.#bot);
+    this.#follows(event.sequence);
+    this.#queue.push(this.#known.id, event, this.#received);
+    if (payload.t === "INTERACTION_CREATE") respondTo(payload.d, this.#bot);
     if (payload.t === "GUILD_CREATE" && this.#missing.delete(payload.d.id) && this.#missing.size === 0) this.#alive();
     if (payload.t === "RESUMED") this.#alive();
+  }
+
+  /**
+   * Takes the number of an event that came. A number that does not follow is not believed until the next one follows it: all smaller
+   * ones would count as known, and the account would hear nothing more.
+   */
+  #follows(sequence: number): void {
+    if (sequence <= this.#received) return;
+    if (sequence === this.#received + 1 || sequence - 1 === this.#leap) {
+      this.#received = sequence;
+      this.#leap = undefined;
+      return;
+    }
+    this.#leap = sequence;
+    const fields = { sequence, after: this.#received };
+    this.#bot.host.log.warn("an event of Discord has a number that does not follow the one before it", fields);
   }
 
   #ready({ user, guilds }: ReadyFacts): void {

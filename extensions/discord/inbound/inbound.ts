@@ -5,7 +5,7 @@ import { readInteraction } from "./interactions.ts";
 import { mediaOf } from "./media.ts";
 import { isNotice, readDeletion, readNotice } from "./news.ts";
 import type { Envelope } from "./news.ts";
-import { peerOf } from "./places.ts";
+import { DM, peerOf } from "./places.ts";
 import type { Place } from "./places.ts";
 import { askMessage } from "./threads.ts";
 import { selfId } from "../bot.ts";
@@ -14,7 +14,11 @@ import { nameOf, readable, snapshotsOf, untrustedOf, userOf } from "./text.ts";
 import type { Names } from "./text.ts";
 
 /** A message with the fields that only its event has. */
-export type EventMessage = APIMessage & { readonly guild_id?: string; readonly member?: Partial<APIGuildMember> };
+export type EventMessage = APIMessage & {
+  readonly guild_id?: string;
+  readonly channel_type?: number;
+  readonly member?: Partial<APIGuildMember>;
+};
 type EventReaction = Pick<GatewayMessageReactionAddDispatchData, "user_id" | "channel_id" | "message_id" | "emoji"> &
   Partial<Pick<GatewayMessageReactionAddDispatchData, "guild_id" | "member" | "message_author_id">>;
 
@@ -22,14 +26,42 @@ type EventReaction = Pick<GatewayMessageReactionAddDispatchData, "user_id" | "ch
 const WRITTEN = new Set([0, 19, 20, 23]);
 const REPLY = 19;
 
-/** The message in an event, or undefined when it holds nothing for an agent. Throws when Discord does not answer. */
-export async function readEvent(
+/** The chat of an event that may hold something for an agent. The events of one chat are read in their order. */
+export function chatOf({ payload }: GatewayEvent): string | undefined {
+  switch (payload.t) {
+    case "MESSAGE_CREATE":
+    case "MESSAGE_UPDATE":
+    case "MESSAGE_DELETE":
+    case "MESSAGE_DELETE_BULK":
+    case "MESSAGE_REACTION_ADD":
+    case "MESSAGE_REACTION_REMOVE":
+      return payload.d.channel_id;
+    case "INTERACTION_CREATE":
+      return payload.d.channel?.id ?? payload.d.channel_id ?? payload.d.id;
+    default:
+      return undefined;
+  }
+}
+
+/** The messages in an event; none when it holds nothing for an agent. Throws when Discord does not answer. */
+export async function readEvent(event: GatewayEvent, context: EventContext): Promise<readonly InboundMessage[]> {
+  const { payload } = event;
+  if (payload.t === "MESSAGE_DELETE_BULK") {
+    const { ids, ...where } = payload.d;
+    const deletions = await Promise.all(ids.map((id) => readDeletion({ ...where, id }, context)));
+    return deletions.flatMap((deletion) => deletion ?? []);
+  }
+  const message = await readOne(event, context);
+  return message ? [message] : [];
+}
+
+async function readOne(
   { payload, sequence }: GatewayEvent,
   context: EventContext,
 ): Promise<InboundMessage | undefined> {
   switch (payload.t) {
     case "MESSAGE_CREATE":
-      return readMessage(payload.d, context);
+      return readCreated(payload.d, context);
     case "MESSAGE_UPDATE":
       return readEdit(payload.d, context);
     case "MESSAGE_DELETE":
@@ -50,26 +82,36 @@ async function readEdit(message: EventMessage, context: EventContext): Promise<I
   if (message.edited_timestamp == null) return undefined;
   const edited = Date.parse(message.edited_timestamp);
   const read = await readMessage(message, context);
+  if (read) context.bot.known.edited.set(message.id, true);
   return read && { ...read, eventKey: `${read.eventKey}:${edited}`, isEdit: true, sentAt: edited };
 }
 
+/** A message that is brought as new. After a gap that may be later than its edit, which has all that it says. */
+export async function readCreated(message: EventMessage, context: EventContext): Promise<InboundMessage | undefined> {
+  const { known, host } = context.bot;
+  if (known.edited.get(message.id) !== true) return readMessage(message, context);
+  host.log.info("a message was left out: its edit came before it", { message: message.id });
+  return undefined;
+}
+
 /** Throws when Discord does not answer. */
-export async function readMessage(message: EventMessage, context: EventContext): Promise<InboundMessage | undefined> {
+async function readMessage(message: EventMessage, context: EventContext): Promise<InboundMessage | undefined> {
   const { bot } = context;
   if (message.author.id === selfId(bot)) return remember(message, bot);
   if (WRITTEN.has(message.type)) return readWritten(message, context);
   if (!isNotice(message)) return undefined;
-  const place = await bot.places.find(message.channel_id, message.guild_id);
+  const place = await placeOf(message, bot);
   return readNotice(message, envelopeOf(message, place, context));
 }
 
 async function readWritten(message: EventMessage, context: EventContext): Promise<InboundMessage | undefined> {
   const { bot } = context;
-  const place = await bot.places.find(message.channel_id, message.guild_id);
+  const place = await placeOf(message, bot);
   const { isNamed, names } = await mentionsIn(message, place, bot);
   const content = contentOf(message, { place, names, bot });
   if (isEmpty(content) && !isNamed) return undefined;
-  if (place.kind === "direct") await bot.directs.remember(message.author.id, message.channel_id);
+  const isWith = place.kind === "direct" ? place.personId : undefined;
+  if (isWith === message.author.id) await bot.directs.remember(isWith, place.id);
   const replyTo = await quoteOf(message, names, bot);
   const mentionsBot = place.kind === "direct" || isNamed || replyTo?.fromBot === true;
   const around = await bot.threads.contextOf(message, { place, isNamed: mentionsBot, bot });
@@ -82,6 +124,15 @@ async function readWritten(message: EventMessage, context: EventContext): Promis
     ...(replyTo && { replyTo }),
     ...contextFact({ ...around, ...(snapshotsOf(message).length > 0 && { isForwarded: true }) }),
   };
+}
+
+/** A bot hears no direct chats but its own, and the author of a message there is the other person. */
+async function placeOf(
+  { channel_id: id, guild_id: guildId, channel_type: type, author }: EventMessage,
+  { places, api }: Bot,
+): Promise<Place> {
+  if (guildId === undefined && type === DM) return { id, kind: "direct", personId: author.id };
+  return places.find({ id, ...(guildId !== undefined && { guildId }) }, api);
 }
 
 const contextFact = (context: MessageContext): Pick<InboundMessage, "context"> =>
@@ -135,7 +186,7 @@ async function mentionsIn(
   const id = selfId(bot);
   const guildId = guildOf(message, place);
   const asksRoles = guildId !== undefined && message.mention_roles.length > 0;
-  const guild = asksRoles ? await bot.places.guild(guildId, id) : undefined;
+  const guild = asksRoles ? await bot.places.guild(guildId, id, bot.api) : undefined;
   const isNamed =
     message.mentions.some((user) => user.id === id) || message.mention_roles.some((role) => guild?.own.includes(role));
   const { own: ownRoles = [], roles = new Map<string, string>() } = guild ?? {};
@@ -173,7 +224,7 @@ async function readReaction(
   const { bot, now, session } = context;
   const { user_id: person, message_id: messageId, guild_id: guildId, member, emoji } = event;
   if (person === selfId(bot) || emoji.name === null) return undefined;
-  const place = await bot.places.find(event.channel_id, guildId);
+  const place = await bot.places.find({ id: event.channel_id, ...(guildId !== undefined && { guildId }) }, bot.api);
   const toBot = event.message_author_id === selfId(bot) || bot.known.own.get(messageId) === true;
   return {
     id: messageId,

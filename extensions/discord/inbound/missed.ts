@@ -1,8 +1,10 @@
 import type { APIGuildMember, APIMessage } from "discord-api-types/v10";
 import type { InboundMessage } from "openclaw/plugin-sdk";
-import { isRefused } from "../failures.ts";
-import { readMessage } from "./inbound.ts";
-import { idAt, isLater } from "./places.ts";
+import { isBug, isRefused, reasonOf } from "../failures.ts";
+import { readCreated } from "./inbound.ts";
+import type { EventMessage } from "./inbound.ts";
+import { DM, idAt, isLater } from "./places.ts";
+import { unasking } from "../bot.ts";
 import type { Bot } from "../bot.ts";
 
 /** How much is read after a gap. */
@@ -12,6 +14,8 @@ const PAGE = 100;
 
 interface Source {
   readonly channel: string;
+  /** Of a direct chat. */
+  readonly person?: string;
   readonly guildId?: string | undefined;
 }
 
@@ -21,7 +25,7 @@ interface Source {
  */
 export async function missedSince(since: number, bot: Bot): Promise<readonly InboundMessage[]> {
   const after = idAt(since);
-  const directs = bot.directs.entries().map(([, channel]): Source => ({ channel }));
+  const directs = bot.directs.entries().map(([person, channel]): Source => ({ channel, person }));
   const recent = bot.places.since(after).filter(({ guildId }) => guildId !== undefined);
   const channels = recent.map(({ id, guildId }): Source => ({ channel: id, guildId }));
   const left = Math.max(0, directs.length - MOST_CHANNELS) + Math.max(0, channels.length - MOST_CHANNELS);
@@ -33,18 +37,34 @@ export async function missedSince(since: number, bot: Bot): Promise<readonly Inb
     for (const message of await messagesIn(source, after, bot)) {
       const member =
         source.guildId === undefined ? undefined : await memberOf(message, source.guildId, { members, bot });
-      const event = { ...message, ...(member && { member }), ...(source.guildId && { guild_id: source.guildId }) };
-      const read = await readMessage(event, { bot, session: "", now: Date.now() });
+      const place = source.guildId === undefined ? { channel_type: DM } : { guild_id: source.guildId };
+      const read = await readMissed({ ...message, ...place, ...(member && { member }) }, bot);
       if (read) found.push(read);
     }
   }
   return found.toSorted((a, b) => (isLater(a.id, b.id) ? 1 : -1));
 }
 
-async function messagesIn({ channel }: Source, after: string, bot: Bot): Promise<readonly APIMessage[]> {
+/** What Discord does not say of one message, or one that is misread, holds up none of the others. */
+async function readMissed(message: EventMessage, bot: Bot): Promise<InboundMessage | undefined> {
+  const context = { session: "", now: Date.now() };
+  try {
+    return await readCreated(message, { ...context, bot });
+  } catch (error) {
+    if (isBug(error)) {
+      bot.host.log.warn("a missed message could not be read and was skipped", { error: String(error) });
+      return undefined;
+    }
+    bot.host.log.warn("a missed message goes on without what Discord does not say", { reason: reasonOf(error) });
+    return readCreated(message, { ...context, bot: unasking(bot) });
+  }
+}
+
+async function messagesIn(source: Source, after: string, bot: Bot): Promise<readonly APIMessage[]> {
+  const { channel } = source;
   const all: APIMessage[] = [];
   for (let page = 0, from = after; page < PAGES; page++) {
-    const some = await ask(channel, from, bot);
+    const some = await ask(source, from, bot);
     const ordered = some.toSorted((a, b) => (isLater(a.id, b.id) ? 1 : -1));
     all.push(...ordered);
     from = ordered.at(-1)?.id ?? from;
@@ -54,14 +74,15 @@ async function messagesIn({ channel }: Source, after: string, bot: Bot): Promise
   return all;
 }
 
-/** Empty where the bot may no longer read. */
-async function ask(channel: string, after: string, bot: Bot): Promise<readonly APIMessage[]> {
+/** Empty where the bot may no longer read. A direct chat that was noted under a wrong channel is read under the right one. */
+async function ask({ channel, person, ...source }: Source, after: string, bot: Bot): Promise<readonly APIMessage[]> {
   try {
     const query = { after, limit: String(PAGE) };
     return await bot.api.ask<APIMessage[]>("GET", `/channels/${channel}/messages`, { query });
   } catch (error) {
     if (!isRefused(error)) throw error;
-    return [];
+    const right = person === undefined ? undefined : await bot.directs.reopen(person, channel);
+    return right === undefined ? [] : ask({ ...source, channel: right }, after, bot);
   }
 }
 

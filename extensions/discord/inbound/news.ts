@@ -40,7 +40,7 @@ export async function readDeletion(
 ): Promise<InboundMessage | undefined> {
   const sender = bot.known.authors.get(id);
   if (!sender) return undefined;
-  const place = await bot.places.find(channel, guildId);
+  const place = await bot.places.find({ id: channel, ...(guildId !== undefined && { guildId }) }, bot.api);
   const from = peerOf(place, bot.places, { account: bot.host.account, personId: sender.id });
   const envelope = { id, eventKey: `d${id}`, from, sender, receivedAt: now, ...(guildId !== undefined && { guildId }) };
   return newsFrom(envelope, { kind: "deleted", messageId: id });

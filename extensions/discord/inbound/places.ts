@@ -42,7 +42,18 @@ interface ChannelFacts {
   readonly recipients?: readonly { readonly id: string }[] | undefined;
 }
 
-const DM = 1;
+/** A channel as an event names it. */
+interface Where {
+  readonly id: string;
+  readonly guildId?: string;
+  /** What the event says of the channel. */
+  readonly facts?: Omit<ChannelFacts, "id">;
+}
+
+type Asking = Pick<Api, "ask">;
+
+/** Type of the channel of a direct chat. docs.discord.com/developers/resources/channel#channel-object-channel-types */
+export const DM = 1;
 const CATEGORY = 4;
 const FORUMS = new Set([15, 16]);
 const THREADS = new Set([10, 11, 12]);
@@ -53,11 +64,6 @@ export class Places {
   readonly #places = new BoundedMap<string, Place>(MOST_PLACES);
   readonly #forums = new Set<string>();
   readonly #guilds = new Map<string, Guild>();
-  readonly #api: Api;
-
-  constructor(api: Api) {
-    this.#api = api;
-  }
 
   /** Notes what an event says about channels, roles and the bot. */
   learn(event: GatewayDispatchPayload, selfId: string | undefined): void {
@@ -69,6 +75,9 @@ export class Places {
       case "THREAD_CREATE":
       case "THREAD_UPDATE":
         return void this.note(event.d);
+      case "CHANNEL_DELETE":
+      case "THREAD_DELETE":
+        return void this.#places.delete(event.d.id);
       case "MESSAGE_CREATE":
         return this.#latest(event.d.channel_id, event.d.id);
       default:
@@ -89,28 +98,36 @@ export class Places {
     return this.#places.get(id) !== undefined;
   }
 
-  /** The channel of an id; only its id where the bot may not see it. Throws when Discord does not answer. */
-  async find(id: string, guildId?: string): Promise<Place> {
+  /** A channel that is known as the direct chat with a person. */
+  direct(id: string): Place | undefined {
+    const place = this.#places.get(id);
+    return place?.kind === "direct" ? place : undefined;
+  }
+
+  /** The channel of an id; what the event says of it where the bot may not see it. Throws when Discord does not answer. */
+  async find({ id, guildId, facts }: Where, api: Asking): Promise<Place> {
     const known = this.#places.get(id);
     if (known) return known;
     try {
-      const channel = await this.#api.ask<APIChannel & ChannelFacts>("GET", `/channels/${id}`);
+      const channel = await api.ask<APIChannel & ChannelFacts>("GET", `/channels/${id}`);
       const { parent_id: parent } = channel;
-      if (THREADS.has(channel.type) && parent != null) await this.find(parent, guildId);
+      if (THREADS.has(channel.type) && parent != null) await this.find({ id: parent, ...given({ guildId }) }, api);
       return this.note(channel, guildId);
     } catch (error) {
       if (!isRefused(error)) throw error;
-      return { id, kind: guildId === undefined ? "direct" : "channel", ...(guildId !== undefined && { guildId }) };
+      // Not noted: the bot may see it later. Discord brings a bot no messages of other chats without a server.
+      if (facts) return this.#placeOf({ ...facts, id }, guildId);
+      return { id, kind: guildId === undefined ? "direct" : "channel", ...given({ guildId }) };
     }
   }
 
   /** The bot's roles and the names of all roles in one guild. Throws when Discord does not answer. */
-  async guild(id: string, selfId: string): Promise<Guild> {
+  async guild(id: string, selfId: string, api: Asking): Promise<Guild> {
     const known = this.#guilds.get(id);
     if (known) return known;
     try {
-      const { roles } = await this.#api.ask<APIGuild>("GET", `/guilds/${id}`);
-      const { roles: own } = await this.#api.ask<APIGuildMember>("GET", `/guilds/${id}/members/${selfId}`);
+      const { roles } = await api.ask<APIGuild>("GET", `/guilds/${id}`);
+      const { roles: own } = await api.ask<APIGuildMember>("GET", `/guilds/${id}/members/${selfId}`);
       return this.#keep(id, roles, own);
     } catch (error) {
       if (!isRefused(error)) throw error;
@@ -143,6 +160,8 @@ export class Places {
       case "GUILD_ROLE_CREATE":
       case "GUILD_ROLE_UPDATE":
         return void this.#guilds.get(event.d.guild_id)?.roles.set(event.d.role.id, event.d.role.name);
+      case "GUILD_ROLE_DELETE":
+        return void this.#guilds.get(event.d.guild_id)?.roles.delete(event.d.role_id);
       case "GUILD_MEMBER_UPDATE":
         if (event.d.user.id === selfId) this.#own(event.d.guild_id, event.d.roles);
         return;
@@ -186,6 +205,9 @@ export class Places {
     return parent != null && this.#forums.has(parent) ? "post" : "thread";
   }
 }
+
+const given = ({ guildId }: { guildId: string | undefined }): { guildId?: string } =>
+  guildId === undefined ? {} : { guildId };
 
 /** Ids of Discord count up with time. */
 export const isLater = (id: string, than: string): boolean => BigInt(id) > BigInt(than);

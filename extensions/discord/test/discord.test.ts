@@ -7,7 +7,8 @@ import { discordAccounts, discordConfig } from "../config.ts";
 import { discord } from "../index.ts";
 import { idAt } from "../inbound/places.ts";
 import { nonceOf, rowsOf } from "../send.ts";
-import { objectsIn, textIn } from "./json.ts";
+import { ADA } from "./fake-world.ts";
+import { objectsIn, textIn, type Json } from "./json.ts";
 import { discordPlatform } from "./platform.ts";
 
 afterEach(stopAll);
@@ -152,9 +153,10 @@ describe("sending", () => {
   });
 
   test("a token that is refused while the connection is open stops the account, also when a read finds out", async () => {
-    const { platform, direct, fake, host } = await begin();
+    const { fake, host, world } = await begin();
+    world.addChannel({ id: "990", type: 0, guild_id: "900", name: "new" });
     Object.assign(fake, { token: "another" });
-    platform.say(direct, "hello");
+    fake.say("990", "hello");
     await host.until(() => host.reports.some(({ kind }) => kind === "dead"));
     expect(host.reports.at(-1)).toMatchObject({ kind: "dead", fix: expect.stringMatching(/Reset Token/) });
   });
@@ -260,6 +262,8 @@ describe("the command menu", () => {
         name: "status",
         type: 1,
         description: "How the gateway is.",
+        contexts: [0, 1],
+        integration_types: [0],
         options: [{ type: 3, name: "args", description: "What follows the command.", required: false }],
       },
     ]);
@@ -295,114 +299,147 @@ describe("the command menu", () => {
     expect(fake.calls.some(({ path }) => path.startsWith("/applications"))).toBe(false);
   });
 
+  const give = async (running: Awaited<ReturnType<typeof begin>>, name: string, more: Json = {}, channel = "901") => {
+    const data = { id: "1", name, type: 1 };
+    const interaction = running.world.interaction(channel, { type: 2, data, ...more });
+    running.fake.gateway.dispatch("INTERACTION_CREATE", interaction);
+    return running.host.heard(`/${name}`);
+  };
+  const answerTo = ({ eventKey: answers }: InboundMessage, idempotencyKey = "k") => ({ idempotencyKey, answers });
+  const removals = ({ fake }: Pick<Awaited<ReturnType<typeof begin>>, "fake">) =>
+    fake.calls.filter(({ method }) => method === "DELETE");
+
   test("a command is text for the gateway, and its answer replaces the waiting one", async () => {
-    const { link, group, world, fake, host, posts, platform } = await begin();
+    const running = await begin();
+    const { link, group, world, posts, platform } = running;
     const data = { id: "1", name: "think", type: 1, options: [{ type: 3, name: "args", value: "high" }] };
-    fake.gateway.dispatch("INTERACTION_CREATE", world.interaction("901", { type: 2, data }));
-    expect(await host.heard("/think high")).toMatchObject({ event: "command", from: group, guildId: "900" });
-    expect(await link.send(group, says("thinking high"), KEY)).toMatchObject({ kind: "sent" });
+    const asked = await give(running, "think", { data });
+    expect(asked).toMatchObject({ text: "/think high", event: "command", from: group, guildId: "900" });
+    expect(await link.send(group, says("thinking high"), answerTo(asked))).toMatchObject({ kind: "sent" });
     expect(world.callbacks).toEqual([{ type: 5 }]);
     expect(posts()).toEqual([]);
-    await link.send(group, says("thinking high"), KEY);
-    await link.send(group, says("and more"), { idempotencyKey: "k2" });
+    await link.send(group, says("thinking high"), answerTo(asked));
+    await link.send(group, says("and more"), answerTo(asked, "k2"));
     expect(platform.shown(group)).toEqual(["thinking high", "and more"]);
     expect(posts()).toHaveLength(1);
   });
 
-  test("a command without an answer stops waiting, and takes no other command's answer", async () => {
-    const { link, group, world, fake, host, posts, platform } = await begin();
-    const call = (name: string) => {
-      const data = { id: "1", name, type: 1 };
-      fake.gateway.dispatch("INTERACTION_CREATE", world.interaction("901", { type: 2, data }));
-      return host.heard(`/${name}`);
-    };
-    const dropped = await call("status");
-    const answered = await call("think");
-    await link.clearPending?.(dropped);
-    const removals = () => fake.calls.filter(({ method }) => method === "DELETE").map(({ path }) => path);
-    expect(removals()).toEqual([expect.stringMatching(/^\/webhooks\/.*\/messages\/@original$/)]);
-    expect(await link.send(group, says("thinking"), KEY)).toMatchObject({ kind: "sent" });
+  test("a command is shown as waiting after a second", async () => {
+    const running = await begin();
+    const asked = await give(running, "think");
+    await expect.poll(() => running.world.below(asked.id), { timeout: 5000 }).toBe("…");
+    await running.link.send(running.group, says("done"), answerTo(asked));
+    expect(running.world.below(asked.id)).toBe("done");
+  });
+
+  test("a command that gets no answer at once tells its sender why, and shows nothing to others", async () => {
+    const running = await begin();
+    const { link, world } = running;
+    const dropped = await give(running, "status");
+    const silent = await give(running, "think");
+    await link.clearPending?.(dropped, "You may not do that here.");
+    await link.clearPending?.(silent);
+    expect(world.callbacks).toEqual(
+      ["You may not do that here.", "There is no answer to this."].map((content) => ({
+        type: 4,
+        data: { content, flags: 64 },
+      })),
+    );
+    expect(removals(running)).toEqual([]);
+    expect(running.fake.shown("901")).toEqual([]);
+  });
+
+  test("a command that turns out to have no answer stops waiting, and its sender learns why", async () => {
+    const running = await begin();
+    const { link, group, world, posts, platform } = running;
+    const dropped = await give(running, "status");
+    const answered = await give(running, "think");
+    await expect.poll(() => world.below(dropped.id), { timeout: 5000 }).toBe("…");
+    await link.clearPending?.(dropped, "You may not do that here.");
+    expect(removals(running).map(({ path }) => path)).toEqual([
+      expect.stringMatching(/^\/webhooks\/.*\/messages\/@original$/),
+    ]);
+    expect([world.below(dropped.id), world.whispers]).toEqual([undefined, ["You may not do that here."]]);
+    expect(await link.send(group, says("thinking"), answerTo(answered))).toMatchObject({ kind: "sent" });
     expect(posts()).toEqual([]);
     await link.clearPending?.(answered);
     await link.clearPending?.(dropped);
-    expect(removals()).toHaveLength(1);
-    await link.send(group, says("to somebody else"), { idempotencyKey: "k2" });
-    expect(posts()).toHaveLength(1);
-    expect(platform.shown(group)).toEqual(["thinking", "to somebody else"]);
-  });
-
-  test("two commands at once get their own answers", async () => {
-    const { link, group, world, fake, host, posts, platform } = await begin();
-    for (const name of ["status", "think"]) {
-      const data = { id: "1", name, type: 1 };
-      fake.gateway.dispatch("INTERACTION_CREATE", world.interaction("901", { type: 2, data }));
-      await host.heard(`/${name}`);
-    }
-    await link.send(group, says("fine"), KEY);
-    await link.send(group, says("thinking"), { idempotencyKey: "k2" });
-    expect(posts()).toEqual([]);
-    expect(platform.shown(group)).toEqual(["fine", "thinking"]);
+    expect(removals(running)).toHaveLength(1);
+    expect(platform.shown(group)).toEqual(["thinking"]);
   });
 
   test("an answer that comes too late is a separate message", async () => {
-    const { link, group, world, fake, host, platform } = await begin();
-    const data = { id: "1", name: "status", type: 1 };
-    fake.gateway.dispatch("INTERACTION_CREATE", world.interaction("901", { type: 2, data, token: "forgotten" }));
-    await host.heard("/status");
-    expect(await link.send(group, says("fine"), KEY)).toMatchObject({ kind: "sent" });
-    expect(platform.shown(group)).toEqual(["fine"]);
+    const running = await begin();
+    const asked = await give(running, "status", { token: "forgotten" });
+    expect(await running.link.send(running.group, says("fine"), answerTo(asked))).toMatchObject({ kind: "sent" });
+    expect(running.platform.shown(running.group)).toEqual(["fine"]);
   });
 
   test("an expired token of a command is not the bot's token, which stays valid", async () => {
-    const { link, group, world, fake, host, platform } = await begin();
-    const call = (name: string) => {
-      fake.gateway.dispatch(
-        "INTERACTION_CREATE",
-        world.interaction("901", { type: 2, data: { id: "1", name, type: 1 } }),
-      );
-      return host.heard(`/${name}`);
-    };
-    await call("status");
-    const dropped = await call("think");
+    const running = await begin();
+    const { link, group, world, fake, platform } = running;
+    const asked = await give(running, "status");
+    const dropped = await give(running, "think");
+    await expect.poll(() => world.below(dropped.id), { timeout: 5000 }).toBe("…");
     world.aheadMs = 15 * 60_000;
     await link.clearPending?.(dropped);
     expect(fake.calls.at(-1)).toMatchObject({ method: "DELETE", status: 401 });
-    expect(await link.send(group, says("fine"), KEY)).toMatchObject({ kind: "sent" });
+    expect(await link.send(group, says("fine"), answerTo(asked))).toMatchObject({ kind: "sent" });
     expect(fake.calls.at(-2)).toMatchObject({ method: "PATCH", status: 401 });
     expect(await link.send(group, says("and more"), { idempotencyKey: "k2" })).toMatchObject({ kind: "sent" });
     expect(platform.shown(group)).toEqual(["fine", "and more"]);
   });
 
   test("no call is made for a command that Discord has forgotten", async () => {
-    const { link, world, fake, host } = await begin();
-    const id = idAt(Date.now() - 15 * 60_000);
-    const data = { id: "1", name: "status", type: 1 };
-    fake.gateway.dispatch("INTERACTION_CREATE", world.interaction("901", { type: 2, data, id }));
-    await link.clearPending?.(await host.heard("/status"));
-    expect(fake.calls.filter(({ method }) => method === "DELETE")).toEqual([]);
+    const running = await begin();
+    const asked = await give(running, "status", { id: idAt(Date.now() - 15 * 60_000) });
+    await running.link.clearPending?.(asked, "no");
+    expect(running.fake.calls.filter(({ path }) => /webhooks|interactions/.test(path))).toEqual([]);
   });
 
   test("an answer that Discord refuses as a replacement is a separate message, and nothing keeps waiting", async () => {
-    const { link, group, world, fake, host, platform } = await begin();
-    const data = { id: "1", name: "status", type: 1 };
-    fake.gateway.dispatch("INTERACTION_CREATE", world.interaction("901", { type: 2, data }));
-    await host.heard("/status");
+    const running = await begin();
+    const { link, group, fake, platform } = running;
+    const asked = await give(running, "status");
     fake.fail("403", { fits: /^PATCH .webhooks/ });
-    expect(await link.send(group, says("fine"), KEY)).toMatchObject({ kind: "sent" });
+    expect(await link.send(group, says("fine"), answerTo(asked))).toMatchObject({ kind: "sent" });
     expect(platform.shown(group)).toEqual(["fine"]);
-    expect(fake.calls.filter(({ method }) => method === "DELETE")).toMatchObject([
+    expect(removals(running)).toMatchObject([
       { path: expect.stringMatching(/^\/webhooks\/.*\/messages\/@original$/), status: 204 },
     ]);
   });
 
   test("a command that could not be acknowledged is still answered", async () => {
-    const { link, group, world, fake, host, platform } = await begin();
-    fake.fail("500", { fits: /callback$/ });
-    const data = { id: "1", name: "status", type: 1 };
-    fake.gateway.dispatch("INTERACTION_CREATE", world.interaction("901", { type: 2, data }));
-    await host.heard("/status");
-    expect(await link.send(group, says("fine"), KEY)).toMatchObject({ kind: "sent" });
-    expect(platform.shown(group)).toEqual(["fine"]);
+    const running = await begin();
+    running.fake.fail("500", { fits: /callback$/ });
+    const asked = await give(running, "status");
+    expect(await running.link.send(running.group, says("fine"), answerTo(asked))).toMatchObject({ kind: "sent" });
+    expect(running.platform.shown(running.group)).toEqual(["fine"]);
+  });
+
+  test("a command that an earlier process had acknowledged is filled by its answer", async () => {
+    const running = await begin();
+    const { link, group, fake, world } = running;
+    fake.fail("lost", { fits: /callback$/ });
+    const asked = await give(running, "status");
+    await expect.poll(() => world.below(asked.id), { timeout: 5000 }).toBe("…");
+    await link.close();
+    const again = await start(running.platform, new Host(running.host));
+    // Discord brings an event again that was not stored.
+    fake.gateway.dispatch("INTERACTION_CREATE", { ...world.given(asked.id) });
+    await again.host.heard("/status");
+    expect(await again.link.send(group, says("fine"), answerTo(asked))).toMatchObject({ kind: "sent" });
+    expect([world.below(asked.id), fake.shown("901")]).toEqual(["fine", ["fine"]]);
+  });
+
+  test("two commands at once get their own answers, in whatever order these come", async () => {
+    const running = await begin();
+    const { link, group, world, posts } = running;
+    const [status, think] = [await give(running, "status"), await give(running, "think")];
+    await link.send(group, says("thinking"), answerTo(think));
+    await link.send(group, says("fine"), answerTo(status, "k2"));
+    expect(posts()).toEqual([]);
+    expect([world.below(status.id), world.below(think.id)]).toEqual(["fine", "thinking"]);
   });
 
   test("a pressed button stops spinning", async () => {
@@ -412,6 +449,125 @@ describe("the command menu", () => {
     platform.press?.(direct, sent.messageId, "/yes");
     await fake.waitFor(({ path }) => path.endsWith("/callback"));
     expect(world.callbacks).toEqual([{ type: 6 }]);
+  });
+});
+
+describe("an interaction", () => {
+  const SLASH = { id: "1", name: "btw", type: 1, options: [{ type: 3, name: "args", value: "x" }] };
+  const told = (content: RegExp) => ({ type: 4, data: { content: expect.stringMatching(content), flags: 64 } });
+  const [fromFriend, fromGroup] = [1, 3].map((type) => ({
+    channel_id: "999",
+    channel: { id: "999", type },
+    context: 2,
+    user: ADA,
+    authorizing_integration_owners: { 1: ADA.id },
+  }));
+
+  test.for([
+    ["in the direct chat of two others", { ...fromFriend, type: 2, data: SLASH }],
+    ["in a group chat", { ...fromGroup, type: 2, data: SLASH }],
+    [
+      "on a button in a group chat",
+      { ...fromGroup, type: 3, message: { id: "5" }, data: { component_type: 2, custom_id: "/yes" } },
+    ],
+    [
+      "in a server that has no bot",
+      {
+        type: 2,
+        data: SLASH,
+        guild_id: "77",
+        channel_id: "78",
+        channel: { id: "78", type: 0 },
+        context: 0,
+        authorizing_integration_owners: { 1: ADA.id },
+      },
+    ],
+    ["in a chat that is not known as the person's", { ...fromFriend, context: undefined, type: 2, data: SLASH }],
+  ] as const)("%s is refused in private, and tells nothing of where the person is", async ([, interaction]) => {
+    const running = await begin();
+    const { fake, world, host, link, direct } = running;
+    const asked = fake.say(world.direct(ADA.id), "secret question");
+    await host.heard("secret question");
+    fake.gateway.dispatch("INTERACTION_CREATE", {
+      ...world.interaction("901", {}),
+      member: undefined,
+      user: ADA,
+      guild_id: undefined,
+      ...interaction,
+    });
+    await expect.poll(() => world.callbacks).toEqual([told(/direct chat with me/)]);
+    await link.send(direct, says("SECRET"), { ...KEY, answers: `m${asked}` });
+    await link.send(direct, says("a reminder"), { idempotencyKey: "cron" });
+    expect(fake.shown(world.direct(ADA.id))).toEqual(["SECRET", "a reminder"]);
+    expect(await host.notes.get("direct-channels")).toBe(JSON.stringify([[ADA.id, world.direct(ADA.id)]]));
+    expect(host.received.map(({ text }) => text)).toEqual(["secret question"]);
+    expect(fake.calls.filter(({ path }) => path.includes("999"))).toEqual([]);
+  });
+
+  test("in the bot's own direct chat is the person's, without a question to Discord", async () => {
+    const { fake, world, host, direct, link } = await begin();
+    const channel = world.direct(ADA.id);
+    fake.gateway.dispatch("INTERACTION_CREATE", world.interaction(channel, { type: 2, data: SLASH }));
+    const { from, eventKey: answers } = await host.heard("/btw x");
+    expect(from).toEqual(direct);
+    await link.send(from, says("by the way"), { ...KEY, answers });
+    expect(fake.shown(channel)).toEqual(["by the way"]);
+    expect(fake.calls.some(({ path }) => path === "/users/@me/channels" || path === `/channels/${channel}`)).toBe(
+      false,
+    );
+  });
+
+  test.for([
+    [
+      "a command of a context menu",
+      { type: 2, data: { id: "1", name: "Report", type: 3 } },
+      told(/begin with a slash/),
+    ],
+    [
+      "a choice of a select",
+      { type: 3, message: { id: "5" }, data: { component_type: 3, custom_id: "x", values: ["1"] } },
+      told(/do not know/),
+    ],
+    ["a form", { type: 5, data: { custom_id: "x", components: [] } }, told(/do not know/)],
+    ["a question for completions", { type: 4, data: SLASH }, { type: 8, data: { choices: [] } }],
+    ["something of later versions", { type: 9, data: {} }, told(/do not know/)],
+  ] as const)("that is %s is answered at once", async ([, interaction, response]) => {
+    const { fake, world, host } = await begin();
+    fake.gateway.dispatch("INTERACTION_CREATE", world.interaction("901", interaction));
+    await expect.poll(() => world.callbacks).toEqual([response]);
+    fake.say("901", "and now?");
+    await host.heard("and now?");
+    expect(host.received).toHaveLength(1);
+  });
+});
+
+describe("a direct chat that was noted wrongly", () => {
+  test("is opened anew when Discord refuses its channel, and noted", async () => {
+    const host = new Host();
+    await host.notes.set("direct-channels", JSON.stringify([[ADA.id, "999"]]));
+    const { link, direct, fake, world } = await begin({}, host);
+    for (const words of ["one", "two"])
+      expect(await link.send(direct, says(words), { idempotencyKey: words })).toMatchObject({ kind: "sent" });
+    expect(fake.shown(world.direct(ADA.id))).toEqual(["one", "two"]);
+    expect(fake.calls.filter(({ path }) => path === "/users/@me/channels")).toHaveLength(1);
+    expect(await host.notes.get("direct-channels")).toBe(JSON.stringify([[ADA.id, world.direct(ADA.id)]]));
+  });
+
+  test("is read under its right channel after a gap", async () => {
+    const host = new Host();
+    await host.notes.set("direct-channels", JSON.stringify([[ADA.id, "999"]]));
+    const { link, fake, world, direct } = await begin({}, host);
+    fake.say(world.direct(ADA.id), "did you get this?", { unheard: true });
+    expect(await link.missedSince?.(Date.now() - 60_000)).toMatchObject([{ text: "did you get this?", from: direct }]);
+  });
+
+  test("stays as it is when the person takes no messages", async () => {
+    const { link, direct, fake, host } = await begin();
+    expect(await link.send(direct, says("one"), KEY)).toMatchObject({ kind: "sent" });
+    const noted = await host.notes.get("direct-channels");
+    fake.fail("403");
+    expect(await link.send(direct, says("two"), { idempotencyKey: "k2" })).toMatchObject({ kind: "refused" });
+    expect(await host.notes.get("direct-channels")).toBe(noted);
   });
 });
 

@@ -23,6 +23,13 @@ export interface DiscordCall {
 /** `drop`: the connection drops before anything is done; `lost`: after. `hang`: nothing is done and no answer comes. */
 export type Fault = "429" | "500" | "502" | "403" | "drop" | "lost" | "hang";
 
+/** Which calls fail: the next `count` whose `METHOD /path` fits; sends of messages unless said otherwise. A limit is for `seconds`. */
+interface Failing {
+  readonly count?: number;
+  readonly fits?: RegExp;
+  readonly seconds?: number;
+}
+
 export interface DiscordMoment {
   readonly method: string;
   readonly path: string;
@@ -44,8 +51,7 @@ export interface FakeDiscord {
   shown(channel: string): readonly string[];
   /** The first call, made or to come, that fits. Rejects after `timeoutMs` (30 s). */
   waitFor(fits: (call: DiscordCall) => boolean, timeoutMs?: number): Promise<DiscordCall>;
-  /** The next `count` calls fail whose `METHOD /path` fits; sends of messages unless said otherwise. */
-  fail(mode: Fault, how?: { readonly count?: number; readonly fits?: RegExp }): void;
+  fail(mode: Fault, how?: Failing): void;
   heal(): void;
   /** Gets every call: when it arrived, and when it had its effect, before it is answered. */
   tap(listener: (moment: DiscordMoment) => void): void;
@@ -80,7 +86,7 @@ class Fake implements FakeDiscord {
   readonly #waiting = new Set<() => void>();
   readonly #listeners: ((moment: DiscordMoment) => void)[] = [];
   readonly #sockets = new WebSocketServer({ noServer: true });
-  #faults: { mode: Fault; fits: RegExp; left: number }[] = [];
+  #faults: { mode: Fault; fits: RegExp; left: number; seconds: number }[] = [];
   #server = http.createServer();
   #port = 0;
 
@@ -118,8 +124,8 @@ class Fake implements FakeDiscord {
     }
   }
 
-  fail(mode: Fault, { count = 1, fits = SENDS }: { count?: number; fits?: RegExp } = {}): void {
-    this.#faults.push({ mode, fits, left: count });
+  fail(mode: Fault, { count = 1, fits = SENDS, seconds = 1 }: Failing = {}): void {
+    this.#faults.push({ mode, fits, left: count, seconds });
   }
 
   heal(): void {
@@ -165,9 +171,9 @@ class Fake implements FakeDiscord {
     const path = url.pathname.replace(/^\/api\/v10/, "");
     const call = { method: request.method ?? "GET", path, query: url.searchParams, ...(await readBody(request)) };
     this.#tell(call, "arrived");
-    const fault = this.#strike(`${call.method} ${path}`);
+    const { mode: fault, seconds = 0 } = this.#strike(`${call.method} ${path}`) ?? {};
     if (fault === "hang") return;
-    if (isRefusal(fault)) return this.#refuse(fault, answer);
+    if (isRefusal(fault)) return this.#refuse(fault, seconds, answer);
     const result = fault === "drop" ? undefined : this.#do(call, this.#isKnown(request, path));
     if (fault === "lost" || !result) {
       answer.destroy();
@@ -198,21 +204,21 @@ class Fake implements FakeDiscord {
     return request.headers.authorization === `Bot ${this.token}` || /^\/(?:webhooks|interactions)\//.test(path);
   }
 
-  #strike(call: string): Fault | undefined {
+  #strike(call: string): { readonly mode: Fault; readonly seconds: number } | undefined {
     const fault = this.#faults.find(({ fits, left }) => left > 0 && fits.test(call));
     if (fault) fault.left--;
-    return fault?.mode;
+    return fault;
   }
 
   /** docs.discord.com/developers/topics/rate-limits: a limit that others share comes without the headers of a bucket. */
-  #refuse(fault: Refusal, answer: ServerResponse): void {
+  #refuse(fault: Refusal, seconds: number, answer: ServerResponse): void {
     const bodies = {
-      429: { message: "The resource is being rate limited.", retry_after: 1, global: false },
+      429: { message: "The resource is being rate limited.", retry_after: seconds, global: false },
       500: { message: "500: Internal Server Error", code: 0 },
       502: { message: "502: Bad Gateway", code: 0 },
       403: { message: "Missing Permissions", code: 50_013 },
     };
-    const headers = fault === "429" ? { "retry-after": "1", "x-ratelimit-scope": "shared" } : {};
+    const headers = fault === "429" ? { "retry-after": String(seconds), "x-ratelimit-scope": "shared" } : {};
     answer.writeHead(Number(fault), { "content-type": "application/json", ...headers });
     answer.end(JSON.stringify(bodies[fault]));
   }

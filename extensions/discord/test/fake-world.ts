@@ -10,6 +10,17 @@ const MEMBER = { nick: "Ada of Crew", roles: ["950"], joined_at: "2026-01-01T00:
 const EPOCH = 1_420_070_400_000;
 /** docs.discord.com/developers/interactions/receiving-and-responding: how long a token is good for. */
 const INTERACTION_MS = 15 * 60_000;
+
+interface Interaction {
+  readonly channel: string;
+  readonly until: number;
+  /** Type of the first response; 0 once it was removed. */
+  response?: number;
+  message?: Json;
+}
+
+const tokenOf = (interactionId: string): string => `interaction-${interactionId}`;
+
 /** A guild with a channel, a thread, a forum and a post, and people in it. Shapes: docs.discord.com/developers/resources */
 export class FakeWorld {
   url = "";
@@ -45,7 +56,10 @@ export class FakeWorld {
   readonly #channels = new Map<string, Json>();
   readonly #messages = new Map<string, Json[]>();
   readonly #nonces = new Map<string, Json>();
-  readonly #interactions = new Map<string, { channel: string; until: number; message?: Json }>();
+  readonly #interactions = new Map<string, Interaction>();
+  readonly #given = new Map<string, Json>();
+  /** What only whoever caused an interaction sees. */
+  readonly whispers: string[] = [];
   /** Milliseconds by which Discord's clock is ahead of its clients' clocks. */
   aheadMs = 0;
   #last = 0n;
@@ -156,12 +170,13 @@ export class FakeWorld {
   /** Somebody presses a button or calls a command of the menu. */
   interaction(channel: string, more: Json): Json {
     const id = this.nextId();
-    const token = `interaction-${id}`;
+    const token = tokenOf(id);
     this.#interactions.set(token, { channel, until: Date.now() + INTERACTION_MS });
     const place = this.#channels.get(channel);
-    const around = { locale: "en-US", app_permissions: "442368", entitlements: [], authorizing_integration_owners: {} };
+    const owners = { authorizing_integration_owners: { 0: "900" }, context: this.isDirect(channel) ? 1 : 0 };
+    const around = { locale: "en-US", app_permissions: "442368", entitlements: [], ...owners };
     const who = this.isDirect(channel) ? { user: ADA } : { guild_id: "900", member: { ...MEMBER, user: ADA } };
-    return {
+    const interaction = {
       id,
       application_id: this.applicationId,
       token,
@@ -172,6 +187,13 @@ export class FakeWorld {
       ...who,
       ...more,
     };
+    this.#given.set(String(interaction.id), interaction);
+    return interaction;
+  }
+
+  /** The event of an interaction. */
+  given(interactionId: string): Json {
+    return this.#given.get(interactionId) ?? {};
   }
 
   rest(call: RestCall): RestResult {
@@ -192,10 +214,9 @@ export class FakeWorld {
       case "guilds":
         return this.#inGuild(call, parts);
       case "interactions":
-        this.callbacks.push(call.body);
-        return { status: 204 };
+        return this.#callBack(call.body, String(parts[2]));
       case "webhooks":
-        return this.#fill(call, String(parts[2]));
+        return this.#fill(call, String(parts[2]), parts[3] === "messages");
       default:
         return refusal(404, 0, "404: Not Found");
     }
@@ -283,13 +304,35 @@ export class FakeWorld {
     return ok(message);
   }
 
-  /** The answer to a command; docs.discord.com/developers/interactions/receiving-and-responding */
-  #fill({ method, body, files }: RestCall, token: string): RestResult {
+  /** What people see below a command of the menu: `…` while it waits, its answer, or nothing. */
+  below(interactionId: string): string | undefined {
+    const interaction = this.#interactions.get(tokenOf(interactionId));
+    if (interaction?.message) return textIn(interaction.message, "content");
+    return interaction?.response === 5 ? "…" : undefined;
+  }
+
+  /** The first response. docs.discord.com/developers/interactions/receiving-and-responding */
+  #callBack(body: Json, token: string): RestResult {
     const interaction = this.#interactions.get(token);
-    if (!interaction) return refusal(404, 10_015, "Unknown Webhook");
+    if (!interaction) return refusal(404, 10_062, "Unknown interaction");
+    if (interaction.response !== undefined) return refusal(400, 40_060, "Interaction has already been acknowledged.");
+    interaction.response = Number(body["type"]);
+    this.callbacks.push(body);
+    if (interaction.response === 4) this.whispers.push(textIn(objectIn(body, "data"), "content"));
+    return { status: 204 };
+  }
+
+  /** The answer to a command, and further messages. docs.discord.com/developers/interactions/receiving-and-responding */
+  #fill({ method, body, files }: RestCall, token: string, isFirst: boolean): RestResult {
+    const interaction = this.#interactions.get(token);
+    if (interaction?.response === undefined) return refusal(404, 10_015, "Unknown Webhook");
     if (interaction.until < Date.now() + this.aheadMs) return refusal(401, 50_027, "Invalid Webhook Token");
+    if (!isFirst) {
+      this.whispers.push(textIn(body, "content"));
+      return ok({ id: this.nextId(), type: 0 });
+    }
     if (method === "DELETE") {
-      this.#interactions.delete(token);
+      interaction.response = 0;
       return { status: 204 };
     }
     if (interaction.message) Object.assign(interaction.message, body);

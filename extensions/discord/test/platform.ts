@@ -52,7 +52,7 @@ function speak(fake: FakeDiscord, to: Peer, text: string, how: { naming?: boolea
 /** What people do in addition to writing. */
 function people(
   fake: FakeDiscord,
-): Pick<Platform, "change" | "react" | "news" | "press" | "attach" | "sayAsBot" | "redeliver" | "sayUnheard"> {
+): Pick<Platform, "change" | "react" | "news" | "menu" | "press" | "attach" | "sayAsBot" | "redeliver" | "sayUnheard"> {
   const { world, gateway } = fake;
   let last: Json = {};
   return {
@@ -69,6 +69,15 @@ function people(
         gateway.dispatch("MESSAGE_REACTION_ADD", { ...facts, message_author_id: world.self.id, burst: false, type: 0 });
     },
     news: newsOf(fake),
+    menu: {
+      give(to, name) {
+        const data = { id: "1", name, type: 1 };
+        const interaction = world.interaction(channelOf(fake, to), { type: 2, data });
+        gateway.dispatch("INTERACTION_CREATE", interaction);
+        return String(interaction["id"]);
+      },
+      below: (id) => world.below(id),
+    },
     press(to, messageId, command) {
       const channel = channelOf(fake, to);
       const message = world.find(channel, messageId);

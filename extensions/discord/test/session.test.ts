@@ -313,14 +313,150 @@ describe("a session", () => {
     expect(greetings(fake.gateway.said)).toEqual([2, 6]);
   });
 
-  test("an event that needs an answer of Discord waits for it, and keeps its place", async () => {
-    const { platform, fake, host } = await begin();
-    fake.fail("500", { fits: /^GET \/channels\/8\d+$/ });
-    platform.say(platform.direct, "first");
-    platform.say(platform.group, "second");
-    await host.heard("second");
-    expect(host.received.map(({ text }) => text)).toEqual(["first", "second"]);
-    expect(troubles(host)).toHaveLength(1);
+  describe("with a channel of which Discord says nothing", () => {
+    const LOOKUP = /^GET \/channels\/990$/;
+
+    async function beginWithChannel(how: Parameters<FakeDiscord["fail"]>) {
+      const running = await begin();
+      running.world.addChannel({ id: "990", type: 0, guild_id: "900", name: "new", last_message_id: null });
+      await running.host.until(() => running.host.reports.some(({ kind }) => kind === "alive"));
+      running.fake.fail(...how);
+      return running;
+    }
+    const texts = (host: Host) => host.received.map(({ text }) => text);
+
+    test("its messages wait alone, in their order; nothing else does, and the account is in no trouble", async () => {
+      const { platform, fake, host, world, gateway } = await beginWithChannel(["500", { count: 1000, fits: LOOKUP }]);
+      for (const text of ["first", "second"]) fake.say("990", text);
+      platform.say(platform.direct, "to you");
+      platform.say(platform.group, "to all");
+      const data = { id: "1", name: "status", type: 1 };
+      gateway.dispatch("INTERACTION_CREATE", world.interaction("901", { type: 2, data }));
+      await host.heard("/status");
+      expect(texts(host).toSorted()).toEqual(["/status", "to all", "to you"]);
+      fake.heal();
+      await host.heard("second");
+      expect(texts(host).slice(-2)).toEqual(["first", "second"]);
+      expect(host.received.at(-1)).toMatchObject({ from: { chat: { id: "990", title: "#new" } } });
+      expect(troubles(host)).toEqual([]);
+    });
+
+    test("its messages come again after a restart, and the others are not lost", async () => {
+      const { platform, fake, host, link } = await beginWithChannel(["500", { count: 1000, fits: LOOKUP }]);
+      fake.say("990", "first");
+      platform.say(platform.direct, "to you");
+      await host.heard("to you");
+      await link.close();
+      fake.heal();
+      const { host: next } = await start(platform, new Host(host));
+      await next.heard("first");
+      const [again] = next.received.filter(({ text }) => text === "to you");
+      expect(again?.eventKey).toBe(host.received[0]?.eventKey);
+    });
+
+    test("its messages go on without a name when Discord says to wait for long", async () => {
+      const { fake, host } = await beginWithChannel(["429", { count: 1000, fits: LOOKUP, seconds: 3600 }]);
+      for (const text of ["first", "second"]) fake.say("990", text);
+      await host.heard("second");
+      expect(host.received).toMatchObject(
+        ["first", "second"].map((text) => ({ text, from: { chat: { kind: "group", id: "990" } }, guildId: "900" })),
+      );
+      expect(host.lines.join("\n")).toContain("goes on without what Discord does not say");
+      expect(troubles(host)).toEqual([]);
+    });
+
+    test("a quote and a thread's beginning that are not to be had are left out", async () => {
+      const { fake, host, world } = await beginWithChannel([
+        "429",
+        { count: 1000, fits: /^GET \/(?:guilds|channels\/\d+\/messages)/, seconds: 3600 },
+      ]);
+      const asked = world.write("903", "the question", {});
+      fake.say("903", "and the answer", { replyTo: String(asked["id"]), more: { referenced_message: undefined } });
+      expect(await host.heard("and the answer")).toMatchObject({
+        from: { thread: "903" },
+        replyTo: { id: asked["id"] },
+      });
+    });
+  });
+
+  test("what was missed is read although Discord does not say what a message quotes", async () => {
+    const { platform, fake, world, link, host } = await begin();
+    platform.say(platform.direct, "hello");
+    await host.heard("hello");
+    const channel = world.direct(ADA.id);
+    const more = { referenced_message: undefined };
+    fake.say(channel, "like that?", { unheard: true, replyTo: "700", more: { type: 19, ...more } });
+    fake.say(channel, "anyone?", { unheard: true });
+    fake.fail("500", { count: 1000, fits: /^GET \/channels\/\d+\/messages\/700$/ });
+    const missed = (await link.missedSince?.(Date.now() - 60_000)) ?? [];
+    expect(missed.map(({ text }) => text)).toEqual(expect.arrayContaining(["like that?", "anyone?"]));
+  });
+
+  test("one number far ahead makes the account deaf to nothing", async () => {
+    const { platform, gateway, host } = await begin();
+    platform.say(platform.direct, "before");
+    await host.heard("before");
+    gateway.say('{"op":0,"t":"TYPING_START","s":100000,"d":{}}');
+    platform.say(platform.direct, "after");
+    await host.heard("after");
+    expect(host.lines.join("\n")).toContain("a number that does not follow");
+    gateway.drop();
+    await host.until(() => greetings(gateway.said).includes(6));
+    platform.say(platform.direct, "resumed");
+    await host.heard("resumed");
+    expect(
+      Number(
+        objectIn(
+          gateway.said.find(({ op }) => op === 6),
+          "d",
+        )["seq"],
+      ),
+    ).toBeLessThan(1000);
+  });
+
+  test("a gap in the numbers is believed once the next one follows", async () => {
+    const { platform, gateway, host, world } = await begin();
+    const frame = (s: number, text: string) =>
+      gateway.say(JSON.stringify({ op: 0, t: "MESSAGE_CREATE", s, d: world.told(world.write("901", text, {})) }));
+    frame(1000, "one");
+    frame(1001, "two");
+    await host.heard("two");
+    expect(host.received.map(({ text }) => text)).toEqual(["one", "two"]);
+    gateway.drop();
+    await host.until(() => greetings(gateway.said).includes(6));
+    expect(
+      objectIn(
+        gateway.said.find(({ op }) => op === 6),
+        "d",
+      )["seq"],
+    ).toBe(1001);
+    expect(platform.shown(platform.group)).toEqual([]);
+  });
+
+  test("many deletions at once are reported one by one", async () => {
+    const { fake, gateway, host } = await begin();
+    const ids = ["one", "two", "three"].map((text) => fake.say("901", text));
+    await host.heard("three");
+    gateway.dispatch("MESSAGE_DELETE_BULK", { ids: [...ids.slice(1), "55"], channel_id: "901", guild_id: "900" });
+    await host.until(() => host.received.length === 5);
+    expect(host.received.slice(3)).toMatchObject(
+      ids.slice(1).map((id) => ({ eventKey: `d${id}`, event: "news", news: { kind: "deleted", messageId: id } })),
+    );
+  });
+
+  test("a message that comes after its own edit is not taken a second time", async () => {
+    const { platform, gateway, host, world } = await begin();
+    const message = world.write(world.direct(ADA.id), "old words", {});
+    const created = { ...world.told(message) };
+    Object.assign(message, { content: "new words", edited_timestamp: new Date().toISOString() });
+    gateway.dispatch("MESSAGE_UPDATE", world.told(message));
+    gateway.dispatch("MESSAGE_CREATE", created);
+    platform.say(platform.direct, "next");
+    await host.heard("next");
+    expect(host.received.map(({ text, isEdit }) => [text, isEdit === true])).toEqual([
+      ["new words", true],
+      ["next", false],
+    ]);
   });
 });
 

@@ -1,5 +1,5 @@
 import type { InboxRow } from "../../types/journal.ts";
-import { pairingText } from "../chat-texts.ts";
+import { PAIRING_WAITS, pairingText } from "../chat-texts.ts";
 import type { ChatNotices } from "../notices/chat-notices.ts";
 import type { DispatchPorts } from "../ports.ts";
 import { leaveUnanswered } from "../signals/unanswered.ts";
@@ -19,7 +19,8 @@ export async function offerPairing(row: InboxRow, ports: PairingPorts): Promise<
     ...(sender.name !== undefined && { name: sender.name }),
   });
   if (asked.kind === "new") ports.onPairing?.(asked.request);
-  if (isReplyDue(asked, row)) {
+  const isDue = isReplyDue(asked, row);
+  if (isDue) {
     const text = pairingText(asked.request.code, from.channel);
     await ports.notices.answer(row, { text, because: "pairing" });
   }
@@ -33,7 +34,7 @@ export async function offerPairing(row: InboxRow, ports: PairingPorts): Promise<
     state: asked.kind,
   });
   await ports.journal.inbox.finish([row.id], { kind: "dropped", why: `pairing (${asked.kind})` }, "pair");
-  if (asked.kind !== "new") leaveUnanswered([row], ports);
+  if (!isDue) leaveUnanswered([row], ports, PAIRING_WAITS);
 }
 
 type Asked = Awaited<ReturnType<DispatchPorts["journal"]["pairing"]["request"]>>;

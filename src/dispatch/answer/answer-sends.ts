@@ -55,6 +55,7 @@ export class AnswerSends {
       {
         replyKey: `in:${inboxId}${this.#series}:${name}`,
         inboxId,
+        answers: message.eventKey,
         to: message.from,
         blocks,
         isRepeat: isKnown || mayRepeat,

@@ -28,6 +28,7 @@ export class ChatNotices {
     const reply = {
       replyKey: key ?? `in:${row.id}:${because}`,
       inboxId: row.id,
+      answers: row.message.eventKey,
       to: row.message.options?.deliverTo ?? row.message.from,
       blocks: file ? [notice, { kind: "media" as const, media: file }] : [notice],
     };

@@ -8,6 +8,7 @@ import { saidIn } from "../directives/said.ts";
 import { joiningTurn } from "./body.ts";
 import { leave } from "./stages/claim.ts";
 import { loadRows } from "./stages/load-rows.ts";
+import { leaveUnanswered } from "../signals/unanswered.ts";
 import { finishSteered } from "./stages/earlier-end.ts";
 import type { TurnPorts } from "./ports.ts";
 
@@ -35,6 +36,7 @@ export async function steer(run: Run, key: SessionKey, queued: QueuedTurn, ports
   // It is part of the running turn now: no failure from here on may make it its own turn.
   await finishSteered(row, ports);
   ports.replies.acks.end([row]);
+  leaveUnanswered([row], ports);
   ports.replies.endLog(queued.log, { kind: "replied", stop: "stop" });
   return true;
 }

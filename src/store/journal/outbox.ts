@@ -35,8 +35,8 @@ const UNREPORTED_GAPS = `${OUTBOX_ROWS} WHERE outbox.gap IS NOT NULL AND outbox.
 const IS_PLANNED = "SELECT 1 FROM outbox WHERE reply_key = ? LIMIT 1";
 const MARK_REPORTED = "UPDATE outbox SET gap = NULL WHERE id = ?";
 const INSERT = `
-  INSERT INTO outbox (reply_key, part, inbox_id, target, body, reply_to, buttons, edit_of, created_at, is_repeat, silent, state, attempts, send_key)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  INSERT INTO outbox (reply_key, part, inbox_id, target, body, reply_to, buttons, edit_of, created_at, is_repeat, silent, state, attempts, answers, send_key)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const EVENT_KEY = "SELECT message ->> '$.eventKey' AS event_key FROM inbox WHERE id = ?";
 // Each streamed block is a separate reply. A tool's post is not part of the answer: the model learns its outcome.
 const HAS_OTHERS = `
@@ -157,6 +157,7 @@ function columnsOf(reply: PlannedReply, part: number, { at, begin }: Planning): 
     Number(reply.silent === true),
     isBegun ? "sending" : "planned",
     Number(isBegun),
+    reply.answers ?? null,
   ];
 }
 
@@ -198,6 +199,7 @@ export function toOutboxRow(row: Row): OutboxRow {
     ...given({
       inboxId: countOr(row, "inbox_id"),
       replyTo: textOr(row, "reply_to"),
+      answers: textOr(row, "answers"),
       buttons: jsonOr<readonly ReplyButton[]>(row, "buttons"),
       messageId: textOr(row, "message_id"),
       editOf: textOr(row, "edit_of"),

@@ -275,6 +275,9 @@ export const MIGRATIONS: readonly string[] = [
   `
   ALTER TABLE outbox ADD COLUMN send_key TEXT;
   `,
+  `
+  ALTER TABLE outbox ADD COLUMN answers TEXT;
+  `,
 ];
 
 /** The version that this program writes. */

@@ -60,8 +60,13 @@ export interface ButtonLimits {
 }
 
 export interface SendOptions {
-  /** Platform id of the message that this one answers. */
+  /** Platform id of the message that this one quotes. */
   readonly replyTo?: string;
+  /**
+   * `eventKey` of the message that this one answers, or begins to answer. Unset for everything else that the bot sends to the chat.
+   * What a platform shows as waiting for an answer may only be filled by a send with its key.
+   */
+  readonly answers?: string;
   /** The same for every retry; adapters pass it on when the platform takes one. */
   readonly idempotencyKey: string;
   readonly buttons?: readonly ReplyButton[];
@@ -187,8 +192,11 @@ export interface ChannelLink extends MessageChanges {
   find?(to: Peer, part: OutboundPart, options: Pick<SendOptions, "idempotencyKey" | "replyTo">): Promise<SendResult>;
   /** How people write commands, when the platform's app does not send messages that begin with a slash. */
   commandForm?(to: Peer): CommandForm;
-  /** A menu command or a pressed button gets no answer: removes the platform's sign that it is waiting for one. */
-  clearPending?(message: InboundMessage): Promise<void>;
+  /**
+   * A menu command or a pressed button gets no answer: removes the platform's sign that it is waiting for one. `reason` is a sentence for
+   * the sender, to be shown to nobody else; a platform without such messages shows nothing.
+   */
+  clearPending?(message: InboundMessage, reason?: string): Promise<void>;
   /**
    * Fetches a file from the platform. Throws `OpenClawError` `MEDIA_UNAVAILABLE` or `MEDIA_TOO_LARGE` when a retry is useless. After
    * any other error the gateway retries, after `NotNow` not before the time that it names.

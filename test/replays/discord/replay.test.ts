@@ -38,8 +38,7 @@ async function replayed({ rest, events }: Replay): Promise<InboundMessage[]> {
   for (const payload of events) {
     bot.places.learn(payload, self.id);
     const event = { name: payload.t, sequence: payload.s, payload };
-    const message = await readEvent(event, { bot, session: "s", now: 0 });
-    if (message) messages.push(message);
+    messages.push(...(await readEvent(event, { bot, session: "s", now: 0 })));
   }
   return messages;
 }

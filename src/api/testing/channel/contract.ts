@@ -4,6 +4,7 @@ import type { InboundMessage } from "../../../types/chat/message.ts";
 import { inboundFeatures, outboundFeatures } from "./features.ts";
 import { gating } from "./gating.ts";
 import { streaming } from "./streaming.ts";
+import { waiting } from "./waiting.ts";
 import { Host } from "./host.ts";
 import { mediaFeatures } from "./media.ts";
 import type { AnyPlatform } from "./platform.ts";
@@ -288,5 +289,6 @@ const SUITES = [
   outboundFeatures,
   gating,
   streaming,
+  waiting,
   mediaFeatures,
 ];

@@ -11,6 +11,13 @@ interface PeopleActs {
   readonly news?: readonly (() => ChatNews)[];
   /** Somebody presses a button under a message. */
   press?(to: Peer, messageId: string, command: string): void;
+  /** The platform's menu of commands, where people see below a command that it waits for its answer. */
+  readonly menu?: {
+    /** Somebody gives a command without its slash; gives back the platform's id of it. */
+    give(to: Peer, name: string): string;
+    /** What people see below a command: `…` while it waits, then its answer; undefined when nothing is there. */
+    below(id: string): string | undefined;
+  };
   /** Somebody sends a file; gives back the message's id. */
   attach?(to: Peer, text: string, file: PlatformFile): string;
   /** Somebody answers a message that is a file. */

@@ -34,6 +34,7 @@ async function wasAnsweredWith(head: InboxRow, { rows, log }: QueuedTurn, ports:
   const ids = rows.map(({ id }) => id);
   await retryWhileDiskFull("outcome", () => ports.journal.inbox.finish(ids, { kind: "merged", into: head.id }), ports);
   ports.replies.acks.end(rows);
+  leaveUnanswered(rows, ports);
   return true;
 }
 
@@ -78,14 +79,15 @@ async function finishRows(
   ended(rows, outcome, ports);
 }
 
-/** Ends what a chat was shown while its messages had no outcome. */
+/** Ends what a chat was shown while its messages had no outcome. An answer belongs to the first message of its turn. */
 export function ended(
   rows: readonly InboxRow[],
   outcome: Outcome,
   ports: Pick<TurnPorts, "link" | "log" | "replies">,
 ): void {
   ports.replies.acks.end(rows);
-  if (outcome.kind === "silent" || outcome.kind === "aborted") leaveUnanswered(rows, ports);
+  const isUnanswered = outcome.kind === "silent" || outcome.kind === "aborted";
+  leaveUnanswered(isUnanswered ? rows : rows.slice(1), ports);
 }
 
 /** Ends a message that is now part of a running turn. Never rejects: as its own turn it would be answered twice. */

@@ -59,5 +59,6 @@ async function send(row: InboxRow, { bytes, mime, name }: Speech, turn: Turn, po
   const stored = await ports.media.put(bytes, { mime, name });
   const to = row.message.options?.deliverTo ?? row.message.from;
   const blocks = [mediaBlock(stored, { name, asVoice: true })];
-  await ports.outbox.deliver({ replyKey: `in:${row.id}:voice`, inboxId: row.id, to, blocks }, { session: turn.key });
+  const answered = { inboxId: row.id, answers: row.message.eventKey };
+  await ports.outbox.deliver({ replyKey: `in:${row.id}:voice`, ...answered, to, blocks }, { session: turn.key });
 }

@@ -23,7 +23,7 @@ export async function connect(config: SlackConfig, host: ChannelHost): Promise<C
     async send(to, part, options) {
       const send = part.kind === "text" ? sendText(account, to, part, options) : sendFiles(account, to, part, options);
       const result = await send;
-      if (result.kind === "sent") background("end of typing", account.typing.clear(to));
+      if (result.kind === "sent") background("end of typing", account.typing.clear(to, options.answers));
       return result;
     },
     ...messageChanges(account),

@@ -161,10 +161,11 @@ export class StreamingMessage {
   #nativeOn(link: ChannelLink): NativeStream | undefined {
     if (this.#isDecided) return this.#native;
     this.#isDecided = true;
-    const { to, replyTo, recipient } = this.#deps;
+    const { to, replyTo, eventKey: answers, recipient } = this.#deps;
     this.#native = link.stream?.(to, {
       key: this.#key,
       ...(replyTo !== undefined && { replyTo }),
+      answers,
       ...(recipient && { recipient }),
     });
     return this.#native;

@@ -84,6 +84,7 @@ async function readMessage(
   context: ReadContext,
 ): Promise<InboundMessage | undefined> {
   const thread = threadOf(message);
+  context.outsideCommands.heardFrom(channel);
   if (isOwn(message, context.self)) {
     // Slack may deliver people's answers before it answers the call that sent this message.
     context.threads.noteOwnMessage(channel, message.ts, thread);

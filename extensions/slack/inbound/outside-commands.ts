@@ -7,10 +7,12 @@ import type { SlackConfig } from "../config.ts";
 import type { SlackCommand } from "./events.ts";
 import { reasonOf, errorCodeOf } from "../transport/failures.ts";
 import { isSlackUrl } from "./media.ts";
+import { isDirect } from "./place.ts";
 
 /** The time for all requests about one command: Slack wants it acknowledged within three seconds, and it must be stored as well. */
 const WAIT_MS = 1200;
 const MAX_ENTRIES = 100;
+const MAX_CHATS = 1000;
 /** Slack's errors for a chat that the bot is not in: a channel, or the direct chat of two others. */
 const OUTSIDE = new Set(["channel_not_found", "not_in_channel"]);
 
@@ -26,6 +28,8 @@ export class OutsideCommands {
   readonly #channelIds: ChannelIds;
   /** The commands whose senders were informed. Slack may deliver a command again. */
   readonly #informed = new BoundedMap<string, true>(MAX_ENTRIES);
+  /** Direct chats of which an event came: they are the bot's. */
+  readonly #own = new BoundedMap<string, true>(MAX_CHATS);
 
   constructor(slack: Slack, channelIds: ChannelIds, { config, log }: { config: SlackConfig; log: ChannelLog }) {
     this.#slack = slack;
@@ -36,23 +40,35 @@ export class OutsideCommands {
 
   /**
    * The direct chat for the answer to a command from a chat that the bot is not in. Its sender is informed. Undefined when the bot
-   * is in the chat, and when Slack does not answer in time. Never rejects.
+   * is in the chat, and when Slack does not say of a channel in time; a direct chat may be that of two others, so the answer is for
+   * the sender then. Never rejects.
    */
   async directChatFor(command: SlackCommand): Promise<string | undefined> {
+    const { channel_id: channel, user_id: user } = command;
+    if (this.#own.has(channel)) return undefined;
     const until = Date.now() + WAIT_MS;
-    if ((await withTimeout(this.#isOutside(command.channel_id), WAIT_MS)) !== true) return undefined;
-    const directChat = await withTimeout(this.#open(command.user_id), until - Date.now());
+    const isOutside = await withTimeout(this.#isOutside(channel), WAIT_MS);
+    if (isOutside === undefined) return isDirect(channel) ? user : undefined;
+    if (!isOutside) return undefined;
+    const directChat = await withTimeout(this.#open(user), until - Date.now());
     if (!this.#informed.has(command.trigger_id))
       background("answer to a command", this.#inform(command, directChat === undefined ? INVITE : ANSWERED_DIRECTLY));
     return directChat;
   }
 
-  async #isOutside(channel: string): Promise<boolean> {
+  /** Notes a chat of which an event came: Slack tells a bot of no direct chats but its own. */
+  heardFrom(channel: string): void {
+    if (isDirect(channel)) this.#own.set(channel, true);
+  }
+
+  /** Undefined when Slack does not say. */
+  async #isOutside(channel: string): Promise<boolean | undefined> {
     try {
       const answer = await this.#slack.calls.conversations.info({ channel });
       return answer.channel?.is_member === false && answer.channel.is_im !== true;
     } catch (error) {
-      return OUTSIDE.has(errorCodeOf(error) ?? "");
+      const word = errorCodeOf(error);
+      return word === undefined ? undefined : OUTSIDE.has(word);
     }
   }
 

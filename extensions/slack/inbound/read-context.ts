@@ -12,7 +12,7 @@ export interface ReadContext {
   readonly self: Self;
   readonly config: SlackConfig;
   readonly people: Pick<People, "user" | "channel" | "sender">;
-  readonly outsideCommands: Pick<OutsideCommands, "directChatFor">;
+  readonly outsideCommands: Pick<OutsideCommands, "directChatFor" | "heardFrom">;
   readonly mentions: Pick<Mentions, "withFiles" | "hasLateFiles">;
   readonly threads: Pick<
     Threads,

@@ -14,17 +14,18 @@ const KEEP_ALIVE_MS = 20_000;
 export function startNativeStream(
   account: Account,
   to: Peer,
-  { replyTo, recipient }: StreamOptions,
+  { replyTo, answers, recipient }: StreamOptions,
 ): NativeStream | undefined {
   const thread = threadFor(to, replyTo);
   const isForSomebody = to.chat.kind === "direct" || recipient?.teamId !== undefined;
   if (thread === undefined || !isForSomebody || !account.streams.mayStart(to.chat.id)) return undefined;
-  return new SlackStream(account, { to, thread, recipient });
+  return new SlackStream(account, { to, thread, answers, recipient });
 }
 
 interface StreamTarget {
   readonly to: Peer;
   readonly thread: string;
+  readonly answers: string | undefined;
   readonly recipient: StreamOptions["recipient"];
 }
 
@@ -66,7 +67,7 @@ class SlackStream implements NativeStream {
 
   async #begin(part: OutboundText, text: string): Promise<SendResult> {
     const { slack, streams, channelIds } = this.#account;
-    const { to, thread, recipient } = this.#target;
+    const { to, thread, answers, recipient } = this.#target;
     try {
       const channel = await channelIds.of(to);
       const { ts } = await slack.calls.chat.startStream({
@@ -79,7 +80,7 @@ class SlackStream implements NativeStream {
       if (ts === undefined) return { kind: "unknown", reason: "Slack's answer names no message" };
       this.#at = { channel, ts };
       this.#account.threads()?.noteOwnMessage(channel, ts, thread);
-      background("end of typing", this.#account.typing.clear(to));
+      background("end of typing", this.#account.typing.clear(to, answers));
       return this.#shown(this.#at, part, text);
     } catch (error) {
       const outcome = outcomeOf(error);

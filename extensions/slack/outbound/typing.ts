@@ -45,10 +45,18 @@ export class Typing {
     }
   }
 
-  /** Removes the reaction. Called when the answer, or its beginning, is sent. Never rejects. */
-  async clear(to: Peer): Promise<void> {
-    // Slack itself removes the status.
+  /**
+   * Called when something is sent. Removes the reaction of the message that it answers, or begins to answer, by the key of the
+   * message's event. Never rejects.
+   */
+  async clear(to: Peer, answers: string | undefined): Promise<void> {
+    // Slack itself removes the status, whatever is sent.
     this.#withStatus.delete(keyOf(to));
+    const at = this.#marked.get(keyOf(to));
+    if (at && answers !== undefined && isOf(answers, at)) await this.#remove(to);
+  }
+
+  async #remove(to: Peer): Promise<void> {
     const at = this.#marked.get(keyOf(to));
     const name = this.#emoji();
     if (!at || name === undefined) return;
@@ -67,7 +75,8 @@ export class Typing {
   /** Removes what is still shown when the turn has ended: nothing need have been sent. Never rejects. */
   async end(to: Peer): Promise<void> {
     const hasStatus = this.#withStatus.has(keyOf(to));
-    await this.clear(to);
+    this.#withStatus.delete(keyOf(to));
+    await this.#remove(to);
     if (!hasStatus || to.thread === undefined) return;
     try {
       await this.#status(to, { channel: await this.#account.channelIds.of(to), thread: to.thread }, "");
@@ -106,6 +115,10 @@ export class Typing {
 }
 
 const STATUS = "is typing…";
+
+/** Whether an event is one of this message: keys of events begin with a letter, the chat and the message. */
+const isOf = (eventKey: string, { channel, ts }: MessageRef): boolean =>
+  eventKey.slice(eventKey.indexOf(":") + 1).startsWith(`${channel}:${ts}`);
 
 const refKey = ({ channel, ts }: MessageRef): string => `${channel} ${ts}`;
 const keyOf = (peer: Peer): string => `${peer.chat.id} ${peer.thread ?? ""}`;

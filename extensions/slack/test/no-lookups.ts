@@ -15,6 +15,6 @@ const threads: ReadContext["threads"] = {
 /** A view for which Slack is asked nothing. */
 export const NO_LOOKUPS: Pick<ReadContext, "threads" | "mentions" | "outsideCommands"> = {
   threads,
-  outsideCommands: { directChatFor: async () => undefined },
+  outsideCommands: { directChatFor: async () => undefined, heardFrom: () => undefined },
   mentions: { withFiles: async (mention) => mention, hasLateFiles: async () => false },
 };

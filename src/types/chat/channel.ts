@@ -96,8 +96,10 @@ export type SendResult =
 export interface StreamOptions {
   /** The same after a restart. */
   readonly key: string;
-  /** Platform id of the message that is answered. */
+  /** Platform id of the message that is quoted. */
   readonly replyTo?: string;
+  /** `eventKey` of the message that is answered. */
+  readonly answers?: string;
   /** The sender who is answered, with the id of the team if the message had one. */
   readonly recipient?: { readonly id: string; readonly teamId?: string };
 }

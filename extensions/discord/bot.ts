@@ -3,7 +3,7 @@ import type { Api, Self } from "./api.ts";
 import type { DiscordConfig } from "./config.ts";
 import { LeftOut } from "./failures.ts";
 import type { DirectChats } from "./direct-chats.ts";
-import type { DeferredReply } from "./inbound/interactions.ts";
+import type { DeferredReply } from "./inbound/deferred-reply.ts";
 import type { Places } from "./inbound/places.ts";
 import type { Threads } from "./inbound/threads.ts";
 

@@ -13,7 +13,7 @@ import type {
 } from "openclaw/plugin-sdk";
 import { BUTTON_LIMITS, BUTTONS_PER_ROW, ROWS } from "./button-limits.ts";
 import { isForgotten, isRefused, mayNotQuote, outcomeOf } from "./failures.ts";
-import type { DeferredReply } from "./inbound/interactions.ts";
+import type { DeferredReply } from "./inbound/deferred-reply.ts";
 import type { Bot } from "./bot.ts";
 import { targetOf } from "./targets.ts";
 

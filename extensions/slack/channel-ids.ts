@@ -4,6 +4,12 @@ import type { Slack } from "./transport/api.ts";
 
 const MAX_ENTRIES = 500;
 
+/** Ids of direct chats begin with D (docs.slack.dev/reference/objects/conversation-object). */
+export const isDirect = (channel: string): boolean => channel.startsWith("D");
+
+/** A person's id stands for the direct chat with them. */
+export const isPerson = (id: string): boolean => /^[UW]/.test(id);
+
 /**
  * The ids of chats. The id of a person (`U…`) means the direct chat with them, which is opened when it is first needed. A name such as
  * `#general` is known once a message was sent to it.
@@ -18,7 +24,7 @@ export class ChannelIds {
 
   /** Throws what the Web API client throws. */
   async of({ chat }: Peer): Promise<string> {
-    return /^[UW]/.test(chat.id) ? this.ofPerson(chat.id) : (this.#opened.get(chat.id) ?? chat.id);
+    return isPerson(chat.id) ? this.ofPerson(chat.id) : (this.#opened.get(chat.id) ?? chat.id);
   }
 
   /** Notes the id that Slack gave for the name of a chat. */

@@ -124,8 +124,16 @@ export type OutboxState = "planned" | "sending" | "sent" | "unknown" | "failed";
 /** Why a chat may miss a chunk. `late`: too old when it could be sent. `unknown`: it may be there. `refused`: other parts were taken. */
 export type GapCause = "late" | "unknown" | "refused";
 
+/** What a reply belongs to in its chat. */
+interface Answering {
+  /** The platform's id of the message that it quotes. */
+  readonly replyTo?: string;
+  /** `eventKey` of the message that it answers; unset for what answers none, also when a turn sent it. */
+  readonly answers?: string;
+}
+
 /** One chunk of one logical reply. */
-export interface OutboxRow {
+export interface OutboxRow extends Answering {
   readonly id: number;
   /** Names the logical reply for ever: planning it again changes nothing. */
   readonly replyKey: string;
@@ -138,9 +146,6 @@ export interface OutboxRow {
   readonly runId?: RunId;
   readonly to: Peer;
   readonly body: OutboundPart;
-  readonly replyTo?: string;
-  /** `eventKey` of the message that it answers; unset for what answers none. */
-  readonly answers?: string;
   readonly buttons?: readonly ReplyButton[];
   /** Comes without a sound. */
   readonly silent?: boolean;
@@ -165,14 +170,11 @@ export interface PlannedRow extends OutboxRow {
   readonly isBegun?: true;
 }
 
-export interface PlannedReply {
+export interface PlannedReply extends Answering {
   readonly replyKey: string;
   readonly inboxId?: number;
   readonly to: Peer;
   readonly parts: readonly OutboundPart[];
-  readonly replyTo?: string;
-  /** `eventKey` of the message that it answers; unset for what answers none, also when a turn sent it. */
-  readonly answers?: string;
   /** Every part answers `replyTo`, not the first alone. */
   readonly quoteAll?: boolean;
   readonly buttons?: readonly ReplyButton[];

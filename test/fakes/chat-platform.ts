@@ -15,6 +15,8 @@ export interface ShownMessage {
 export class ChatPlatform implements ChannelLink {
   readonly messages: ShownMessage[] = [];
   readonly calls: { call: "send" | "edit"; text: string; key?: string; silent?: boolean }[] = [];
+  /** What each send is an answer to, by the key of its event. */
+  readonly answered: (readonly [text: string, eventKey: string | undefined])[] = [];
   typed = 0;
   /** How often the end of "typing…" was asked for. */
   typingEnds = 0;
@@ -33,6 +35,7 @@ export class ChatPlatform implements ChannelLink {
     part: OutboundPart,
     options: {
       replyTo?: string;
+      answers?: string;
       idempotencyKey: string;
       buttons?: readonly { command: string }[];
       silent?: boolean;
@@ -40,6 +43,7 @@ export class ChatPlatform implements ChannelLink {
   ): Promise<SendResult> {
     const { idempotencyKey: key, silent } = options;
     this.calls.push({ call: "send", text: textOf(part), key, ...(silent !== undefined && { silent }) });
+    this.answered.push([textOf(part), options.answers]);
     await this.gate;
     const next = this.script.shift();
     if (next && next.lands !== true) return next.result;

@@ -59,20 +59,25 @@ test("a private answer stays in the private chat, although its reader gives a co
   expect(fake.calls.filter(({ path }) => path.includes("999"))).toEqual([]);
 });
 
-test("in a server, a command and a question at the same time get their own answers", async () => {
+test("in a server, commands and a question at the same time get their own answers", async () => {
   const { fake, model, command } = await begin();
   const working = Promise.withResolvers<void>();
   model.answer(({ said }) =>
-    said.includes("question") ? { text: "the answer", until: working.promise } : { text: "by the way" },
+    said.includes("question") ? { text: "the answer", until: working.promise } : { text: "sunny" },
   );
   fake.say("901", "a question");
   await vi.waitFor(() => expect(model.calls).toHaveLength(1), PATIENCE);
+  const weather = command("901", "weather");
+  await vi.waitFor(() => expect(fake.world.below(weather)).toBe("…"), PATIENCE);
   const asked = command("901", "whoami");
   await vi.waitFor(() => expect(fake.world.below(asked)).toContain(ADA.id), PATIENCE);
   working.resolve();
-  await vi.waitFor(() => expect(fake.shown("901")).toContain("the answer"), PATIENCE);
+  await vi.waitFor(() => expect(fake.world.below(weather)).toBe("sunny"), PATIENCE);
   expect(fake.world.below(asked)).toContain(ADA.id);
-  expect(fake.shown("901")).toHaveLength(2);
+  expect(fake.shown("901")).toHaveLength(3);
+  expect(fake.calls.filter(({ path }) => path === "/channels/901/messages")).toMatchObject([
+    { body: { content: "the answer" } },
+  ]);
 });
 
 test("a command of somebody who is not let in gets a private reason, and others see nothing of it", async () => {

@@ -2,12 +2,12 @@ import { background, BoundedMap } from "openclaw/plugin-sdk";
 import type { ChannelLog } from "openclaw/plugin-sdk";
 import type { Slack } from "../transport/api.ts";
 import { withTimeout } from "../cache.ts";
+import { isDirect } from "../channel-ids.ts";
 import type { ChannelIds } from "../channel-ids.ts";
 import type { SlackConfig } from "../config.ts";
 import type { SlackCommand } from "./events.ts";
 import { reasonOf, errorCodeOf } from "../transport/failures.ts";
 import { isSlackUrl } from "./media.ts";
-import { isDirect } from "./place.ts";
 
 /** The time for all requests about one command: Slack wants it acknowledged within three seconds, and it must be stored as well. */
 const WAIT_MS = 1200;
@@ -67,8 +67,7 @@ export class OutsideCommands {
       const answer = await this.#slack.calls.conversations.info({ channel });
       return answer.channel?.is_member === false && answer.channel.is_im !== true;
     } catch (error) {
-      const word = errorCodeOf(error);
-      return word === undefined ? undefined : OUTSIDE.has(word);
+      return OUTSIDE.has(errorCodeOf(error) ?? "") || undefined;
     }
   }
 

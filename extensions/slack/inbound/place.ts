@@ -1,12 +1,7 @@
 import type { Peer } from "openclaw/plugin-sdk";
+import { isDirect, isPerson } from "../channel-ids.ts";
 import { SLACK } from "../config.ts";
 import type { ReadContext } from "./read-context.ts";
-
-/** Ids of direct chats begin with D (docs.slack.dev/reference/objects/conversation-object). */
-export const isDirect = (channel: string): boolean => channel.startsWith("D");
-
-/** A person's id stands for the direct chat with them. */
-const isPerson = (id: string): boolean => /^[UW]/.test(id);
 
 /** Where an answer to an event goes. */
 export async function peerOf(channel: string, thread: string | undefined, context: ReadContext): Promise<Peer> {

@@ -64,6 +64,19 @@ test("a sender who cannot get a direct message is asked to invite the bot; a res
   expect(JSON.stringify([host.received, host.lines])).not.toMatch(/-secret|-gone/);
 });
 
+test("of a direct chat that Slack says nothing of, the answer is for the sender; of the bot's own, Slack is not asked", async () => {
+  const { host, fake, link, direct } = await begin();
+  fake.fail("conversations.info", "internal_error", 100);
+  fake.command(FOREIGN, "from elsewhere");
+  const asked = await host.heard("from elsewhere");
+  expect(asked.from.chat).toEqual({ kind: "direct", id: "U1001" });
+  expect(await link.chatId?.(asked.from)).toBe(direct.chat.id);
+  fake.say(direct.chat.id, "hello");
+  await host.heard("hello");
+  fake.command(direct.chat.id, "from here");
+  expect((await host.heard("from here")).from).toEqual(direct);
+});
+
 test.each([
   ["nothing at all", Infinity],
   ["slowly that the bot is not there", 1000],

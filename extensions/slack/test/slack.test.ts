@@ -414,7 +414,12 @@ describe("outgoing messages", () => {
     await link.typing?.(direct, id);
     await link.typing?.(direct, id);
     expect(platform.reactions?.(direct, id)).toEqual(["⏳"]);
-    await link.send(direct, mrkdwn("done"), KEY);
+    await link.send(direct, mrkdwn("a reminder"), { idempotencyKey: "cron" });
+    await link.send(direct, mrkdwn("to another"), { idempotencyKey: "k2", answers: "m:D1:1.1" });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(platform.reactions?.(direct, id)).toEqual(["⏳"]);
+    const { eventKey: answers } = await host.heard("work");
+    await link.send(direct, mrkdwn("done"), { ...KEY, answers });
     while (platform.reactions?.(direct, id).length !== 0) await new Promise((resolve) => setImmediate(resolve));
   });
 

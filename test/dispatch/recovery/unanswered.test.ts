@@ -3,12 +3,16 @@ import type { ChannelLink } from "../../../src/types/chat/channel.ts";
 import type { InboundMessage } from "../../../src/types/chat/message.ts";
 import { peer } from "../../kit/inbound.ts";
 import { untilIdle } from "../../kit/idle.ts";
+import { makeTool } from "../../kit/tools.ts";
+import { textResult } from "../../../src/tools/define.ts";
 import { until } from "../../kit/until.ts";
 import { type Boot, type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
 
 let fixture: DispatchFixture;
 let boot: Boot;
 let told: string[];
+/** What the senders of those commands are told. */
+let reasons: (string | undefined)[];
 
 const hear = (clearPending: NonNullable<ChannelLink["clearPending"]>) =>
   Object.assign(fixture.platform, { clearPending });
@@ -16,7 +20,11 @@ const hear = (clearPending: NonNullable<ChannelLink["clearPending"]>) =>
 beforeEach(async () => {
   fixture = await openDispatchFixture();
   told = [];
-  hear(async ({ text }) => void told.push(text));
+  reasons = [];
+  hear(async ({ text }, reason) => {
+    told.push(text);
+    reasons.push(reason);
+  });
   boot = await fixture.boot();
 });
 afterEach(() => fixture.close());
@@ -35,6 +43,7 @@ it("tells the adapter of commands and buttons that are not let in, and of nothin
   await ask("/drop it", { event: "button" });
   await ask("drop", {});
   expect(told).toEqual(["/drop", "/heard", "/drop it"]);
+  expect(new Set(reasons)).toEqual(new Set(["I take no commands from you here."]));
 });
 
 it("says nothing of what is answered", async () => {
@@ -53,6 +62,53 @@ it("reports a stranger's command once the stranger has the pairing code", async 
   await ask("/first", { event: "command" });
   await ask("/second", { event: "command" });
   expect(told).toEqual(["/second"]);
+  expect(reasons).toEqual([expect.stringContaining("let you in first")]);
+});
+
+it("says nothing of a command whose refusal is its answer", async () => {
+  fixture.gate = async () => ({ kind: "drop", why: "not allowed", notice: "Not here." });
+  await ask("/status", { event: "command" });
+  expect(told).toEqual([]);
+  expect(fixture.platform.texts).toEqual(["Not here."]);
+});
+
+it("reports the commands that another message's turn has taken in: their answer is that one's", async () => {
+  fixture.rules = { queueMode: () => "collect" };
+  const gate = Promise.withResolvers<void>();
+  fixture.model.answer(() => ({ text: "ok", until: gate.promise }));
+  const first = await boot.tell("first", "1");
+  await until(() => fixture.model.calls.length === 1, "the first call");
+  const rows = [await boot.tell("second", "1"), await boot.tell("/unknown", "1", { event: "command" })];
+  await untilIdle();
+  gate.resolve();
+  await boot.outcome(first);
+  expect(await Promise.all(rows.map((row) => boot.outcome(row)))).toMatchObject([
+    { kind: "replied" },
+    { kind: "merged" },
+  ]);
+  await until(() => told.length > 0, "the report");
+  expect([told, reasons]).toEqual([["/unknown"], [undefined]]);
+});
+
+it("reports a command that joins a running turn", async () => {
+  fixture.rules = { queueMode: () => "steer" };
+  const gate = Promise.withResolvers<void>();
+  let isLooking = false;
+  fixture.tools.push(
+    makeTool("look", async () => {
+      isLooking = true;
+      await gate.promise;
+      return textResult("seen");
+    }),
+  );
+  fixture.model.answer((_, number) => (number === 1 ? { tool: "look", args: {} } : { text: "ok" }));
+  const first = await boot.tell("first", "1");
+  await until(() => isLooking);
+  const second = await boot.tell("/unknown", "1", { event: "command" });
+  await untilIdle();
+  gate.resolve();
+  expect([await boot.outcome(first), await boot.outcome(second)]).toEqual([{ kind: "replied" }, { kind: "steered" }]);
+  expect([told, reasons]).toEqual([["/unknown"], [undefined]]);
 });
 
 it("reports a command that the model answers with silence", async () => {

@@ -1,0 +1,115 @@
+import type { APIInteraction } from "discord-api-types/v10";
+import { background } from "openclaw/plugin-sdk";
+import type { ChannelHost } from "openclaw/plugin-sdk";
+import type { Api } from "../api.ts";
+import { isAcknowledged, reasonOf } from "../failures.ts";
+import { timeOf } from "./places.ts";
+
+/** Discord forgets an interaction after fifteen minutes. */
+const GOOD_FOR_MS = 14 * 60_000;
+/** Discord waits three seconds for the first word. A refusal within this time comes instead of "thinking…". */
+const HOLD_MS = 1000;
+const NOTHING = "There is no answer to this.";
+
+type Answerable = Pick<APIInteraction, "id" | "token" | "application_id">;
+
+interface Ports {
+  readonly api: Api;
+  readonly host: ChannelHost;
+}
+
+/** The first response to an interaction. docs.discord.com/developers/interactions/receiving-and-responding */
+export interface Response {
+  readonly type: number;
+  readonly data?: unknown;
+}
+
+const MESSAGE = 4;
+const THINKING: Response = { type: 5 };
+/** Only whoever caused the interaction sees the message. */
+const EPHEMERAL = 1 << 6;
+
+/** A message for whoever caused the interaction alone. */
+export const privately = (content: string): Response => ({ type: MESSAGE, data: { content, flags: EPHEMERAL } });
+
+/** True when Discord has taken it, now or before. Never rejects. */
+export async function respond({ id, token }: Answerable, body: Response, { api, host }: Ports): Promise<boolean> {
+  try {
+    await api.act("POST", `/interactions/${id}/${token}/callback`, { body });
+    return true;
+  } catch (error) {
+    if (isAcknowledged(error)) return true;
+    host.log.info("an interaction was not acknowledged", { reason: reasonOf(error) });
+    return false;
+  }
+}
+
+/** A command of Discord's menu that waits for its answer. Only a send that names the command may fill it. */
+export class DeferredReply {
+  readonly channel: string;
+  /** The answer's path; it holds its own token. */
+  readonly route: `/webhooks/${string}`;
+  /** The send that filled it; the same send may fill it again. */
+  filledBy: string | undefined;
+  readonly #interaction: Answerable;
+  readonly #bot: Ports;
+  readonly #until: number;
+  readonly #timer: NodeJS.Timeout;
+  /** The first response: whether Discord shows the command as waiting. */
+  #isShown: Promise<boolean> | undefined;
+
+  constructor(interaction: Answerable, channel: string, bot: Ports) {
+    this.channel = channel;
+    this.#interaction = interaction;
+    this.#bot = bot;
+    this.#until = timeOf(interaction.id) + GOOD_FOR_MS;
+    this.route = `/webhooks/${interaction.application_id}/${interaction.token}/messages/@original`;
+    this.#timer = setTimeout(() => background("sign of a command", this.open()), HOLD_MS);
+  }
+
+  get isTooOld(): boolean {
+    return this.#until < Date.now();
+  }
+
+  /** Shows the command as waiting, unless it had its response. True when an answer can be put in there. Never rejects. */
+  async open(): Promise<boolean> {
+    clearTimeout(this.#timer);
+    this.#isShown ??= respond(this.#interaction, THINKING, this.#bot);
+    return !this.isTooOld && (await this.#isShown);
+  }
+
+  /** Ends it without an answer. The reason is for whoever gave the command alone. Never rejects. */
+  async end(reason: string | undefined): Promise<void> {
+    clearTimeout(this.#timer);
+    if (this.isTooOld) return;
+    if (this.#isShown === undefined) {
+      const said = respond(this.#interaction, privately(reason ?? NOTHING), this.#bot);
+      this.#isShown = said.then(() => false);
+      await said;
+      return;
+    }
+    if (!(await this.#isShown)) return;
+    await this.remove();
+    if (reason !== undefined) await this.#tell(reason);
+  }
+
+  /** Removes "thinking…". Never rejects. */
+  async remove(): Promise<void> {
+    try {
+      await this.#bot.api.act("DELETE", this.route);
+    } catch (error) {
+      this.#bot.host.log.info("a command is still shown as waiting", { reason: reasonOf(error) });
+    }
+  }
+
+  /** A further message of the interaction, which may be private where the first was not. */
+  async #tell(content: string): Promise<void> {
+    const { application_id: application, token } = this.#interaction;
+    const body = { content, flags: EPHEMERAL };
+    try {
+      await this.#bot.api.act("POST", `/webhooks/${application}/${token}`, { body });
+    } catch (error) {
+      this.#bot.host.log.info("the sender of a command was not told why it has no answer", { reason: reasonOf(error) });
+    }
+  }
+}

@@ -94,6 +94,7 @@ describe("an answer that the platform shows as being written", () => {
     expect(sight.options).toEqual({
       key: journal.outbox.previewKey(ADA, "e1"),
       replyTo: "q1",
+      answers: "e1",
       recipient: { id: "U1", teamId: "T1" },
     });
     expect(await journal.outbox.previewOf(1)).toBe("g1");

@@ -1,5 +1,6 @@
 import type { BoundedMap, ChannelHost, Peer } from "openclaw/plugin-sdk";
 import type { SignalConfig } from "./config.ts";
+import type { EventStream } from "./inbound/event-stream.ts";
 import type { Notices } from "./inbound/notices.ts";
 import type { Person } from "./people.ts";
 import type { Daemon } from "./rpc.ts";
@@ -19,6 +20,8 @@ export interface Account {
   readonly notices: Notices;
   /** Resolves when signal-cli answers; starts the gateway's own. Throws `Trouble` or `OpenClawError`. */
   ready(): Promise<void>;
+  /** The latest answer to a request for events. */
+  stream: EventStream | undefined;
   /** The account's own identity, once known. */
   self: Person | undefined;
 }

@@ -81,11 +81,22 @@ function refusal(account: string, reason: string): Error {
   return new NotNow(`Signal could not be asked about ${account}: ${reason}`);
 }
 
+/** The first version whose events have ids. */
+const LEAST = [0, 14] as const;
+
+function named(version: string): string {
+  const [, major, minor] = /(\d+)\.(\d+)/.exec(version) ?? [];
+  const isOld = Number(major) === LEAST[0] && Number(minor) < LEAST[1];
+  return isOld
+    ? `${version}, which is too old: it loses a message that arrives while the gateway is killed. Update to ${LEAST.join(".")}`
+    : version;
+}
+
 /** The version that signal-cli prints. Throws `OpenClawError` when it cannot be run. */
 async function versionOf(config: SignalConfig, signal: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(config.cliPath, ["--version"], { signal, timeout: config.startupTimeoutMs }, (error, stdout) => {
-      if (!error) return resolve(stdout.trim());
+      if (!error) return resolve(named(stdout.trim()));
       const fix = "Install signal-cli and Java, or set channels.signal.cliPath.";
       reject(badConfig(`${config.cliPath} cannot be run.`, fix, error));
     });

@@ -3,10 +3,10 @@ import type { ChannelHost, ChannelLink } from "openclaw/plugin-sdk";
 import { isOwn } from "./config.ts";
 import type { SignalConfig } from "./config.ts";
 import { download } from "./inbound/download.ts";
+import { drain } from "./inbound/drain.ts";
 import { Trouble, troubleReport } from "./failures.ts";
 import { Notices } from "./inbound/notices.ts";
-import { startedDaemon } from "./started-daemon.ts";
-import type { StartedDaemon } from "./started-daemon.ts";
+import { StartedDaemon } from "./started-daemon.ts";
 import { identify, receive } from "./inbound/receive.ts";
 import type { Account } from "./account.ts";
 import { openDaemon, UNREACHED_FIX, DEFAULT_URL } from "./rpc.ts";
@@ -17,7 +17,13 @@ import { sendFile } from "./outbound/upload.ts";
 export async function connect(config: SignalConfig, host: ChannelHost): Promise<ChannelLink> {
   const end = new AbortController();
   const signal = AbortSignal.any([host.signal, end.signal]);
-  const own = isOwn(config) ? startedDaemon(config, host, signal) : undefined;
+  const own = isOwn(config)
+    ? new StartedDaemon(config, host, {
+        signal,
+        check: async (until) => account.daemon.check(until),
+        drain: async (terms) => drain(account, terms),
+      })
+    : undefined;
   const account = openAccount(config, host, { own, signal });
   try {
     await account.ready();
@@ -36,7 +42,8 @@ export async function connect(config: SignalConfig, host: ChannelHost): Promise<
     async close() {
       end.abort();
       await receiving;
-      await own?.close();
+      if (own) await own.close();
+      else account.stream?.close();
     },
   };
 }
@@ -61,7 +68,8 @@ function openAccount(
     names: new BoundedMap(2000),
     texts: new BoundedMap(500),
     notices: new Notices(host),
-    ready: async () => own?.ready(() => daemon.check(signal)),
+    ready: async () => own?.ready(),
+    stream: undefined,
     self: undefined,
   };
   return account;

@@ -151,6 +151,12 @@ export const challenge = (token: string, account: string): Remedy => ({
     `signal-cli -a ${account} submitRateLimitChallenge --challenge ${token} --captcha <the link behind "Open Signal">`,
 });
 
+/** Its events have no ids, so it cannot be asked for one that was on its way. */
+export const tooOld: Remedy = {
+  problem: "this signal-cli does not number its events: a message that arrives while the gateway is killed is lost",
+  fix: "Update signal-cli to 0.14 or newer.",
+};
+
 export const unknownAccount = (message: string): OpenClawError =>
   new OpenClawError("CHANNEL_AUTH", {
     message,

@@ -1,4 +1,4 @@
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { createServer } from "node:net";
 import { once } from "node:events";
@@ -6,16 +6,9 @@ import { createInterface } from "node:readline";
 import { wait } from "openclaw/plugin-sdk";
 import type { ChannelHost } from "openclaw/plugin-sdk";
 import type { SignalConfig } from "./config.ts";
+import type { Drained, DrainTerms } from "./inbound/drain.ts";
+import { endProcess, NotedProcess, signalGroup } from "./noted-process.ts";
 import { badConfig, isUnknownAccount, Trouble, unknownAccount } from "./failures.ts";
-
-/** A signal-cli that the gateway starts, and restarts after it ended. */
-export interface StartedDaemon {
-  /** The URL at which it listens; it may change with each start. */
-  readonly base: string;
-  /** Starts it unless it is running, and waits until it answers. Throws `Trouble`, or `OpenClawError` when the settings cannot work. */
-  ready(check: () => Promise<void>): Promise<void>;
-  close(): Promise<void>;
-}
 
 interface Child {
   readonly process: ChildProcess;
@@ -25,59 +18,218 @@ interface Child {
   /** Why it ended; undefined while it is running. */
   end: string | undefined;
   missing: boolean;
+  hasAnswered: boolean;
+  /** How often in a row it was waited for and did not answer. */
+  silences: number;
+}
+
+/** What the account does for its signal-cli. */
+interface Care {
+  /** Aborted when the account closes. */
+  readonly signal: AbortSignal;
+  /** Throws when signal-cli does not answer before the signal aborts. */
+  check(signal: AbortSignal): Promise<void>;
+  /** Stores what the signal-cli at `base` holds, and has it end. */
+  drain(terms: DrainTerms): Promise<Drained>;
 }
 
 const POLL_MS = 250;
-const TERM_MS = 3000;
-/** Key of the host's note with the process id. */
-const PID_NOTE = "daemonPid";
+/** A closing account may take five seconds in all. */
+const DRAIN_MS = 1500;
+const TERM_MS = 2000;
+/** For a signal-cli that an earlier gateway left. */
+const TAKE_OVER_MS = 30_000;
 const MAX_LINE = 500;
+/** A start may take up to so many times `startupTimeoutMs`, after starts that took too long. */
+const MOST_SILENCES = 8;
 
-/** Throws `OpenClawError` when the account is not set. */
-export function startedDaemon(config: SignalConfig, host: ChannelHost, signal: AbortSignal): StartedDaemon {
-  const account = config.account;
-  if (account === undefined) {
-    throw badConfig("channels.signal has no account.", "Set channels.signal.account to its phone number.");
+/** A signal-cli that the gateway starts, and restarts after it ended or while it does not answer. */
+export class StartedDaemon {
+  readonly #config: SignalConfig;
+  readonly #host: ChannelHost;
+  readonly #care: Care;
+  readonly #account: string;
+  readonly #noted: NotedProcess;
+  #address: string;
+  #child: Child | undefined;
+  /** How many signal-clis in a row were ended because they did not answer. */
+  #hangs = 0;
+
+  /** Throws `OpenClawError` when the account is not set. */
+  constructor(config: SignalConfig, host: ChannelHost, care: Care) {
+    if (config.account === undefined) {
+      throw badConfig("channels.signal has no account.", "Set channels.signal.account to its phone number.");
+    }
+    this.#account = config.account;
+    this.#config = config;
+    this.#host = host;
+    this.#care = care;
+    this.#noted = new NotedProcess(host.notes);
+    this.#address = addressOf(config, 0);
   }
-  const at = config.httpUrl === undefined ? undefined : new URL(config.httpUrl);
-  const hostname = at?.hostname ?? config.httpHost;
-  let port = Number(at?.port) || config.httpPort;
-  let child: Child | undefined;
-  return {
-    get base() {
-      return `http://${hostname}:${port ?? 0}`;
-    },
-    async ready(check) {
-      if (child?.end !== undefined) child = undefined;
-      if (!child) {
-        await endOrphan(account, host);
-        port = (Number(at?.port) || config.httpPort) ?? (await freePort(hostname));
-        if (signal.aborted) throw new Trouble("signal-cli was not started: the channel is stopping");
-        child = start(config, { account, address: `${hostname}:${port}`, host });
-        await host.notes.set(PID_NOTE, String(child.process.pid ?? ""));
-      }
-      await waitForAnswer(child, check, { config, account, signal });
-    },
-    async close() {
-      if (child) await end(child);
-      await host.notes.set(PID_NOTE, "");
-    },
-  };
+
+  /** The URL at which it listens; it may change with each start. */
+  get base(): string {
+    return `http://${this.#address}`;
+  }
+
+  /**
+   * Starts it unless it is running, after one of an earlier gateway was read and ended. Waits until it answers. Throws `Trouble`, or
+   * `OpenClawError` when the settings cannot work.
+   */
+  async ready(): Promise<void> {
+    if (this.#child?.end !== undefined) this.#child = undefined;
+    if (!this.#child) {
+      await this.#takeOver();
+      this.#child = await this.#start();
+    }
+    await this.#untilAnswered(this.#child);
+  }
+
+  /** Ends it when everything that it holds is stored. Else leaves it to the next start. */
+  async close(): Promise<void> {
+    const child = this.#child;
+    this.#child = undefined;
+    // A process that an earlier gateway left, and that could not be read yet, stays noted.
+    if (!child) return;
+    if (child.end === undefined && this.#mayHold(child) && !(await this.#drainAtClose(child))) return;
+    await end(child);
+    await this.#noted.forget();
+  }
+
+  /** With `receiveMode: "manual"`, nothing arrives before the first listener. */
+  #mayHold(child: Child): boolean {
+    return child.hasAnswered || this.#config.receiveMode === "on-start";
+  }
+
+  async #drainAtClose(child: Child): Promise<boolean> {
+    const never = new AbortController().signal;
+    const { left, stored } = await this.#care.drain({ ms: DRAIN_MS, signal: never, end: () => end(child) });
+    if (left === "nothing") {
+      this.#host.log.info("signal-cli ended, and everything that it held is stored", { stored });
+      return true;
+    }
+    if (child.end !== undefined) return true;
+    child.process.unref();
+    this.#host.log.warn("signal-cli was left running: it may hold messages, which the next start reads", {
+      pid: child.process.pid,
+      stored,
+      why: left === "unstored" ? "the journal did not take them" : "signal-cli did not give them in time",
+    });
+    return false;
+  }
+
+  /** Reads and ends the signal-cli of an earlier gateway. It would block the account, and its messages are only in its memory. */
+  async #takeOver(): Promise<void> {
+    const { log } = this.#host;
+    const found = await this.#noted.find(this.#account);
+    if (!found) return;
+    const { pid } = found;
+    this.#address = found.address;
+    log.warn("an earlier gateway left a signal-cli behind: it is read, then ended", { pid });
+    const { signal } = this.#care;
+    const terms = { ms: TAKE_OVER_MS, signal, end: async () => endProcess(found, TERM_MS) };
+    const hasAnswered = await this.#answers(this.#config.startupTimeoutMs);
+    if (signal.aborted) throw new Trouble("signal-cli was not started: the channel is stopping");
+    const { left, stored } = hasAnswered ? await this.#care.drain(terms) : { left: "unread", stored: 0 };
+    if (left === "unstored" || signal.aborted) {
+      throw new Trouble("messages that an earlier signal-cli holds could not be stored yet");
+    }
+    if (left === "unread") {
+      log.warn("a signal-cli of an earlier gateway does not answer and is ended: messages that it held are lost", { pid });
+      await endProcess(found, TERM_MS);
+    } else {
+      log.info("the earlier signal-cli ended, and everything that it held is stored", { pid, stored });
+    }
+    await this.#noted.forget();
+  }
+
+  async #start(): Promise<Child> {
+    const config = this.#config;
+    this.#address = addressOf(config, await freePort(config));
+    const started = argumentsOf(config, this.#account, this.#address);
+    // A gateway that is killed right after the start leaves a process that the next one finds by its arguments.
+    await this.#noted.note(started);
+    if (this.#care.signal.aborted) throw new Trouble("signal-cli was not started: the channel is stopping");
+    const child = start(config, started, this.#host);
+    await this.#noted.note(started, child.process.pid);
+    return child;
+  }
+
+  async #untilAnswered(child: Child): Promise<void> {
+    const { startupTimeoutMs } = this.#config;
+    const hasAnswered = await this.#answers(startupTimeoutMs, child);
+    if (child.end !== undefined) throw await whyEnded(child, this.#config, this.#account);
+    if (this.#care.signal.aborted) throw new Trouble("the channel is stopping");
+    if (hasAnswered) {
+      child.hasAnswered = true;
+      child.silences = 0;
+      this.#hangs = 0;
+      return;
+    }
+    child.silences += 1;
+    const seconds = Math.round(startupTimeoutMs / 1000);
+    if (child.silences >= this.#patience(child)) await this.#endHung(child);
+    const fix = "The log has what signal-cli wrote. On a slow machine, raise channels.signal.startupTimeoutMs.";
+    throw new Trouble(`signal-cli does not answer (${seconds} s)`, { fix });
+  }
+
+  /** A signal-cli that has never answered may be starting on a slow machine: each one gets twice the time of the one before. */
+  #patience(child: Child): number {
+    return child.hasAnswered ? 1 : Math.min(2 ** this.#hangs, MOST_SILENCES);
+  }
+
+  async #endHung(child: Child): Promise<void> {
+    this.#hangs += 1;
+    const pid = child.process.pid;
+    const lost = this.#mayHold(child) ? "messages that it held are lost" : "it held no messages";
+    this.#host.log.warn("signal-cli does not answer and is restarted", { pid, lost });
+    await end(child);
+  }
+
+  /** Asks until it answers; false when it did not within `ms`, the account closes, or the process has ended. */
+  async #answers(ms: number, child?: Child): Promise<boolean> {
+    const { signal, check } = this.#care;
+    const until = Date.now() + ms;
+    // The second look is for a machine that slept during the first one.
+    for (let looks = 0; looks < 2 || Date.now() <= until; looks += 1) {
+      if (signal.aborted || child?.end !== undefined) return false;
+      const hasAnswered = await check(AbortSignal.any([AbortSignal.timeout(ms / 2), signal])).then(
+        () => true,
+        () => false,
+      );
+      if (hasAnswered) return true;
+      await wait(POLL_MS, signal);
+    }
+    return false;
+  }
 }
 
-function start(config: SignalConfig, place: { account: string; address: string; host: ChannelHost }): Child {
-  const { account, address, host } = place;
-  const options = [
-    "--http",
-    address,
-    "--no-receive-stdout",
-    "--receive-mode",
-    config.receiveMode,
+const addressOf = ({ httpUrl, httpHost, httpPort }: SignalConfig, freePort: number): string => {
+  const at = httpUrl === undefined ? undefined : new URL(httpUrl);
+  return `${at?.hostname ?? httpHost}:${Number(at?.port) || (httpPort ?? freePort)}`;
+};
+
+function argumentsOf(config: SignalConfig, account: string, address: string): readonly string[] {
+  return [
+    ...["-a", account, "daemon", "--http", address, "--no-receive-stdout", "--receive-mode", config.receiveMode],
     ...(config.ignoreAttachments ? ["--ignore-attachments"] : []),
     ...(config.ignoreStories ? ["--ignore-stories"] : []),
   ];
-  const process = spawn(config.cliPath, ["-a", account, "daemon", ...options], { stdio: ["ignore", "ignore", "pipe"] });
-  const child: Child = { process, ended: once(process, "close"), lastLine: "", end: undefined, missing: false };
+}
+
+function start(config: SignalConfig, started: readonly string[], host: ChannelHost): Child {
+  // In a group of its own, so that a signal to the gateway's group, as by Ctrl-C, does not end it before it was read.
+  const process = spawn(config.cliPath, started, { stdio: ["ignore", "ignore", "pipe"], detached: true });
+  const child: Child = {
+    process,
+    ended: once(process, "close"),
+    lastLine: "",
+    end: undefined,
+    missing: false,
+    hasAnswered: false,
+    silences: 0,
+  };
   // The events below record why it ended; this promise only signals that it did.
   child.ended.catch(() => undefined);
   process.on("error", (error) => {
@@ -96,33 +248,12 @@ function start(config: SignalConfig, place: { account: string; address: string; 
   return child;
 }
 
-async function waitForAnswer(
-  child: Child,
-  check: () => Promise<void>,
-  { config, account, signal }: { config: SignalConfig; account: string; signal: AbortSignal },
-): Promise<void> {
-  const until = Date.now() + config.startupTimeoutMs;
-  for (;;) {
-    if (child.end !== undefined) throw await whyEnded(child, config, account);
-    const hasAnswered = await check().then(
-      () => true,
-      () => false,
-    );
-    if (hasAnswered) return;
-    if (signal.aborted || Date.now() > until) {
-      const fix = "The log has what signal-cli wrote. On a slow machine, raise channels.signal.startupTimeoutMs.";
-      throw new Trouble(`signal-cli does not answer (${Math.round(config.startupTimeoutMs / 1000)} s)`, { fix });
-    }
-    await wait(POLL_MS, signal);
-  }
-}
-
 async function whyEnded(child: Child, config: SignalConfig, account: string): Promise<Error> {
   if (child.missing) {
-    return badConfig(
-      `${config.cliPath} cannot be started.`,
-      "Install signal-cli, or set channels.signal.cliPath to it, or channels.signal.httpUrl to a running one.",
-    );
+    const fix =
+      "Install signal-cli, or set channels.signal.cliPath to it, or channels.signal.httpUrl to a running one. " +
+      "The gateway tries again by itself.";
+    return new Trouble(`${config.cliPath} cannot be started`, { fix });
   }
   // Its last output may not have been read yet. The reason for a failed start is in `child.end` already.
   await child.ended.catch(() => undefined);
@@ -133,18 +264,21 @@ async function whyEnded(child: Child, config: SignalConfig, account: string): Pr
   return new Trouble([child.end, child.lastLine].filter(Boolean).join(": "), { fix });
 }
 
+/** Resolves when it has ended. */
 async function end(child: Child): Promise<void> {
-  if (child.end !== undefined) return;
-  child.process.kill("SIGTERM");
-  const hard = setTimeout(() => child.process.kill("SIGKILL"), TERM_MS);
+  const { pid } = child.process;
+  if (child.end !== undefined || pid === undefined) return;
+  signalGroup(pid, "SIGTERM");
+  const hard = setTimeout(() => signalGroup(pid, "SIGKILL"), TERM_MS);
   // A failure is in `child.end`, from its "error" event.
   await child.ended.catch(() => undefined);
   clearTimeout(hard);
 }
 
-async function freePort(hostname: string): Promise<number> {
+async function freePort({ httpHost, httpPort }: SignalConfig): Promise<number> {
+  if (httpPort !== undefined) return httpPort;
   const server = createServer();
-  server.listen(0, hostname);
+  server.listen(0, httpHost);
   await once(server, "listening");
   const address = server.address();
   const closed = once(server, "close");
@@ -152,34 +286,4 @@ async function freePort(hostname: string): Promise<number> {
   await closed;
   if (typeof address !== "object" || address === null) throw new Trouble("no port is free");
   return address.port;
-}
-
-/** Ends the signal-cli of a gateway that was killed: it would block the account. */
-async function endOrphan(account: string, host: ChannelHost): Promise<void> {
-  const pid = Number(await host.notes.get(PID_NOTE));
-  if (!Number.isInteger(pid) || pid <= 1) return;
-  const command = await commandOf(pid);
-  // The pid may belong to another program by now.
-  if (!command.includes(account) || !command.includes(" daemon ")) return;
-  host.log.warn("ended a signal-cli that an earlier gateway left behind", { pid });
-  kill(pid, "SIGTERM");
-  for (let tries = 0; tries * POLL_MS < TERM_MS; tries += 1) {
-    await wait(POLL_MS, host.signal);
-    if ((await commandOf(pid)) === "") return;
-  }
-  kill(pid, "SIGKILL");
-}
-
-const commandOf = async (pid: number): Promise<string> =>
-  new Promise((resolve) => {
-    execFile("ps", ["-o", "args=", "-p", String(pid)], (error, stdout) => resolve(error ? "" : stdout.trim()));
-  });
-
-function kill(pid: number, name: "SIGTERM" | "SIGKILL"): void {
-  try {
-    process.kill(pid, name);
-  } catch (error) {
-    // The process may have ended already.
-    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
-  }
 }

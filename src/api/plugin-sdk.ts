@@ -105,6 +105,7 @@ export type { RefusedCall } from "../channels/connection/outcome.ts";
 export { RequestedReconnects } from "../channels/connection/requested-reconnects.ts";
 export { backoff } from "../utils/backoff.ts";
 export { wait } from "../utils/pause.ts";
+export { processStart } from "../store/lock/process-start.ts";
 export { readOwnNote } from "../channels/own-notes.ts";
 export { background } from "../utils/background.ts";
 export { BoundedMap } from "../utils/bounded-map.ts";

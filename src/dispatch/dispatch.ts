@@ -73,6 +73,13 @@ export class Dispatch {
     await stored;
   }
 
+  /** Stores events that the next boot decides. Resolves when they are durable; rejects when they could not be stored. */
+  async keep(messages: readonly InboundMessage[]): Promise<void> {
+    const { inbox } = this.#ports.journal;
+    await inbox.acceptAhead(messages);
+    await inbox.synced();
+  }
+
   #admitSoon(row: InboxRow): void {
     this.admit(row).catch((error: unknown) => this.#ports.log.error("admission failed", { error }));
   }

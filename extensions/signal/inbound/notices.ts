@@ -1,16 +1,18 @@
 import type { ChannelHost } from "openclaw/plugin-sdk";
-import { challenge, limited, missed, nameOf, untrusted } from "../failures.ts";
+import { challenge, limited, missed, nameOf, tooOld, untrusted } from "../failures.ts";
 import type { RecipientResult, Remedy, SendReport } from "../failures.ts";
 
 /** A longer list would not be read. */
 const MOST = 20;
-/** The key of the only problem that belongs to the account and not to a recipient. */
+/** The key of the problem that Signal limits the whole account. */
 const CAPTCHA = "captcha";
+/** The key of the problem that signal-cli is too old. */
+const VERSION = "version";
 
-/** The problems that keep messages from recipients. Each change is reported to the host. */
+/** The problems that keep messages from recipients or may lose received ones. Each change is reported to the host. */
 export class Notices {
   readonly #host: Pick<ChannelHost, "report" | "log">;
-  /** By recipient. */
+  /** By recipient, or one of the keys above. */
   readonly #open = new Map<string, Remedy>();
 
   constructor(host: Pick<ChannelHost, "report" | "log">) {
@@ -32,6 +34,12 @@ export class Notices {
     const remedy = untrusted(who, account);
     this.#change([], [[who, remedy]]);
     return remedy;
+  }
+
+  /** Records whether signal-cli numbers its events, so that it can be asked for them again. */
+  events({ haveIds }: { readonly haveIds: boolean }): void {
+    if (haveIds) this.#change([VERSION], []);
+    else this.#change([], [[VERSION, tooOld]]);
   }
 
   #change(solved: readonly string[], found: readonly (readonly [string, Remedy])[]): void {

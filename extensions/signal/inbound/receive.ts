@@ -10,7 +10,7 @@ import { type Account, textKey } from "../account.ts";
 import { readReceived } from "./schema.ts";
 import type { Envelope, Received } from "./schema.ts";
 import { findSelf, withUuid } from "../self.ts";
-import { EventReader } from "./sse.ts";
+import { EventStream, silence } from "./event-stream.ts";
 import type { StreamItem } from "./sse.ts";
 import { withWholeText } from "./whole-text.ts";
 
@@ -19,7 +19,10 @@ const CURSOR = "lastEvent";
 /** signal-cli does not know this id and so sends all events that it still has; known messages are recognised by their key. */
 const BEGINNING = "0";
 
-/** Listens until the signal aborts or a person must act; reports each failure. Never rejects. */
+/**
+ * Listens until the signal aborts or a person must act; reports each failure. Never rejects. The stream that was open when the signal
+ * aborted stays in `account.stream`.
+ */
 export async function receive(account: Account): Promise<void> {
   let failures = 0;
   while (!account.signal.aborted) {
@@ -48,27 +51,36 @@ export async function identify(account: Account): Promise<void> {
   account.self = await withUuid(self, account);
 }
 
-/** Reads one stream of events. Always ends by throwing. */
-async function listen(account: Account, onSign: () => void): Promise<never> {
-  const end = new AbortController();
-  const signal = AbortSignal.any([account.signal, end.signal]);
+/** Reads one stream of events until the signal aborts, or until messages were stored that the host had refused. Throws when the stream ends or breaks. */
+async function listen(account: Account, onSign: () => void): Promise<void> {
+  const { config, daemon, signal } = account;
+  await daemon.check(signal);
+  const stream = await openStream(account, { ms: config.stallThresholdMs, signal });
   try {
-    await account.daemon.check(account.signal);
-    const cursor = await account.host.notes.get(CURSOR);
-    const body = await inTime(account.daemon.events(cursor ?? BEGINNING, signal), account.config.stallThresholdMs);
     alive(account);
-    const pieces = body.pipeThrough(new TextDecoderStream()).getReader();
-    const events = new EventReader();
-    for (;;) {
-      const { done, value } = await inTime(pieces.read(), account.config.stallThresholdMs);
-      if (done) throw new Trouble("signal-cli ended the stream of events");
+    while (!stream.isClosed) {
+      const heard = await stream.next(config.stallThresholdMs, signal);
+      if (heard.kind === "stopped") return;
+      if (heard.kind === "silent") throw silence(config.stallThresholdMs);
+      if (heard.kind === "ended") throw new Trouble("signal-cli ended the stream of events");
       onSign();
       alive(account);
-      await take(account, events.push(value));
+      await take(account, stream, { items: heard.items, until: signal });
     }
-  } finally {
-    end.abort();
+  } catch (error) {
+    stream.close();
+    throw error;
   }
+}
+
+/** Asks for the events after the last stored one; the stream becomes `account.stream`. Throws like `EventStream.open`. */
+export async function openStream(
+  account: Account,
+  limits: { readonly ms: number; readonly signal: AbortSignal },
+): Promise<EventStream> {
+  const cursor = await account.host.notes.get(CURSOR);
+  account.stream = await EventStream.open(account.daemon, cursor ?? BEGINNING, limits);
+  return account.stream;
 }
 
 function alive({ host, self }: Account): void {
@@ -76,44 +88,51 @@ function alive({ host, self }: Account): void {
   host.report({ kind: "alive", ...(id !== undefined && { self: { id, name: self?.number ?? id } }) });
 }
 
-/** Waits for work at most `ms`. Throws `Trouble` after that time or when the connection breaks; passes `OpenClawError` on. */
-async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Trouble(`signal-cli was silent for ${Math.round(ms / 1000)} s`)), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } catch (error) {
-    if (error instanceof Trouble || error instanceof OpenClawError) throw error;
-    throw new Trouble("the stream of events broke", { cause: error });
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** Passes events to the host, then notes the last one: signal-cli is not asked for them again. */
-async function take(account: Account, items: readonly StreamItem[]): Promise<void> {
+/**
+ * Passes events to the host, then notes the last one: signal-cli is not asked for them again. Gives the number of messages; undefined
+ * when they were not stored before the signal aborted: the stream gives the events again.
+ */
+export async function take(
+  account: Account,
+  stream: EventStream,
+  { items, until }: { readonly items: readonly StreamItem[]; readonly until: AbortSignal },
+): Promise<number | undefined> {
   const events = items.filter((item) => item.kind !== "comment");
   const last = events.at(-1);
-  if (!last) return;
+  if (!last) return 0;
   const read = await Promise.all(events.map((event) => readItem(account, event)));
   const messages = read.flat();
-  if (messages.length > 0) await store(account, messages);
-  if (account.signal.aborted) return;
+  const isStored = messages.length === 0 || (await store(account, stream, { messages, until }));
+  if (!isStored) {
+    stream.putBack(events);
+    return undefined;
+  }
   if (last.id !== undefined) await account.host.notes.set(CURSOR, last.id);
+  account.notices.events({ haveIds: last.id !== undefined });
   if (account.config.sendReadReceipts) confirmRead(account, messages);
+  return messages.length;
 }
 
-/** Offers messages to the host until it stores them or the signal aborts. */
-async function store({ host, signal }: Account, messages: readonly InboundMessage[]): Promise<void> {
-  for (let failures = 0; !signal.aborted; failures += 1) {
+/**
+ * Offers messages to the host until it stores them; false when the signal aborted before. A refused message closes the stream: a
+ * signal-cli without listeners lets Signal keep what comes (`receiveMode: "manual"`), and has room for 1,000 events only.
+ */
+async function store(
+  { host }: Account,
+  stream: EventStream,
+  { messages, until }: { readonly messages: readonly InboundMessage[]; readonly until: AbortSignal },
+): Promise<boolean> {
+  for (let failures = 0; ; failures += 1) {
     try {
-      return await host.receive(messages);
+      await host.receive(messages);
+      return true;
     } catch (error) {
+      if (stream.hasIds) stream.close();
+      if (until.aborted) return false;
       const retryInMs = backoff(failures);
       host.report({ kind: "trouble", reason: `messages could not be stored: ${reasonOf(error)}`, retryInMs });
-      await wait(retryInMs, signal);
+      await wait(retryInMs, until);
+      if (until.aborted) return false;
     }
   }
 }

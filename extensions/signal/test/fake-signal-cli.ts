@@ -2,13 +2,20 @@
  * `link` shows an address and is linked at once; with LINK=refused the phone says no.
  * A program that takes signal-cli's arguments (man page signal-cli(1)) and serves the fake: `-a ACCOUNT daemon --http
  * HOST:PORT …`. `-a ACCOUNT listDevices` waits with SIGNAL_LOCK=held and
- * fails with SIGNAL_DEVICES=network. It says hello with its process id whenever somebody connects anew. Accounts that end in 0000 are unknown.
+ * fails with SIGNAL_DEVICES=network. Accounts that end in 0000 are unknown. The daemon says hello with its process id; with SIGNAL_SERVER
+ * it receives from a `SignalServer` instead. While the file that SIGNAL_HANGS names exists, it starts and never listens. With
+ * SIGNAL_VERSION=old its events have no ids.
  */
-import { SELF, startFakeSignal } from "./fake-signal.ts";
+import { existsSync } from "node:fs";
+import { startFakeSignal, SELF } from "./fake-signal.ts";
+import type { FakeSignal } from "./fake-signal.ts";
+import { receiver } from "./signal-server.ts";
+
+const isOld = process.env["SIGNAL_VERSION"] === "old";
 
 const [flag, account = ""] = process.argv.slice(2);
 if (flag === "--version") {
-  process.stdout.write("signal-cli 0.13.18\n");
+  process.stdout.write(`signal-cli ${isOld ? "0.13.18" : "0.14.1"}\n`);
 } else if (flag === "link") {
   process.stdout.write("sgnl://linkdevice?uuid=X&pub_key=X\n");
   if (process.env["LINK"] === "refused") process.stderr.write("Link request error: Connection closed!\n");
@@ -25,9 +32,21 @@ if (flag === "--version") {
   const isBroken = process.env["SIGNAL_DEVICES"] === "network";
   process.stderr.write(isBroken ? "Failed to get linked devices: Connection refused\n" : "");
   process.exitCode = isBroken ? 3 : 0;
+} else if (existsSync(process.env["SIGNAL_HANGS"] ?? "")) {
+  setInterval(() => undefined, 60_000);
 } else {
   const address = process.argv[process.argv.indexOf("--http") + 1] ?? "";
-  const fake = await startFakeSignal({ port: Number(address.split(":").at(-1)) });
+  const server = process.env["SIGNAL_SERVER"];
+  const receiving = server === undefined ? undefined : receiver(Number(server), () => (envelope) => fake.emit(envelope));
+  const fake: FakeSignal = await startFakeSignal({
+    port: Number(address.split(":").at(-1)),
+    keepAliveMs: 1000,
+    withoutIds: isOld,
+    ...(receiving && { receiving }),
+  });
   process.stderr.write(`INFO  HttpServerHandler - Started HTTP server on ${address}\n`);
-  fake.say(`hello from ${process.pid} with ${process.argv.slice(2).join(" ")}`, {}, { account: SELF.number });
+  process.once("SIGTERM", () => void fake.end().then(() => process.exit(143)));
+  if (server === undefined) {
+    fake.say(`hello from ${process.pid} with ${process.argv.slice(2).join(" ")}`, {}, { account: SELF.number });
+  } else if (process.argv.includes("on-start")) receiving?.(true);
 }

@@ -1,5 +1,6 @@
 /**
- * A `signal-cli daemon --http` with Signal behind it, but for its memory: it keeps all events, not the last 1,000.
+ * A `signal-cli daemon --http`. As the real one, it keeps the last 1,000 events in its memory, and only there; with `receiving` it
+ * receives while somebody listens, and notices that a listener has gone only as it writes the next sign of life.
  * Addresses, codes and the buffer of events: man page signal-cli-jsonrpc(5) and
  * `org.asamk.signal.http.{HttpServerHandler,SseEventBuffer}`; error codes and results:
  * `jsonrpc.SignalJsonRpcCommandHandler`, `json.JsonSendMessageResult`, `util.SendMessageResultUtils`; shapes of events:
@@ -28,7 +29,12 @@ export interface FakeOptions {
   /** Versions before event ids deliver each event once. */
   readonly withoutIds?: boolean;
   readonly keepAliveMs?: number;
+  /** Called when the first listener comes and when the last one is known to be gone, as `--receive-mode manual` receives. */
+  readonly receiving?: (isReceiving: boolean) => void;
 }
+
+/** `SseEventBuffer.MAX_EVENTS`. */
+const MOST_EVENTS = 1000;
 
 /** Starts one on a free port. It outlives the gateways that talk to it. */
 export async function startFakeSignal(options: FakeOptions = {}): Promise<FakeSignal> {
@@ -46,6 +52,8 @@ export class FakeSignal extends SignalAccount {
   readonly #open = new Set<ServerResponse>();
   readonly #faults: { readonly method: string; readonly fault: Fault }[] = [];
   readonly #prefix = `${Date.now()}-`;
+  #sequence = 0;
+  #handlers = 0;
   #acknowledged = 0;
   #delivered = 0;
   #drops = 0;
@@ -69,8 +77,9 @@ export class FakeSignal extends SignalAccount {
   /** An event arrives from Signal. */
   emit(envelope: Params, more: Params = {}): void {
     const data = JSON.stringify({ account: SELF.number, envelope, ...more });
-    const event = { sequence: this.#events.length + 1, data };
+    const event = { sequence: ++this.#sequence, data };
     this.#events.push(event);
+    if (this.#events.length > MOST_EVENTS) this.#events.shift();
     for (const stream of this.#open) this.#write(stream, event);
   }
 
@@ -104,7 +113,7 @@ export class FakeSignal extends SignalAccount {
 
   /** Events that a new listener gets again. */
   get unacknowledged(): number {
-    return this.#events.length - this.#acknowledged;
+    return this.#sequence - this.#acknowledged;
   }
 
   get listeners(): number {
@@ -138,6 +147,17 @@ export class FakeSignal extends SignalAccount {
 
   shown(chat: string): readonly string[] {
     return this.messages.filter((one) => one.chat === chat && !one.deleted && one.text !== "").map((one) => one.text);
+  }
+
+  /** Ends as at a SIGTERM: the streams end, and nothing is received any more. */
+  async end(): Promise<void> {
+    this.#options.receiving?.(false);
+    const closed = [...this.#open].map(async (stream) => {
+      stream.end();
+      await once(stream, "close");
+    });
+    this.#server.close();
+    await Promise.race([Promise.all(closed), new Promise((late) => setTimeout(late, 2000))]);
   }
 
   async close(): Promise<void> {
@@ -177,13 +197,21 @@ export class FakeSignal extends SignalAccount {
     this.listened.push({ after, query });
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(":\n");
-    const keepAlive = setInterval(() => response.write(":\n"), this.#options.keepAliveMs ?? 15_000);
-    response.on("close", () => {
+    this.#count(1);
+    const keepAlive = setInterval(() => {
+      if (!response.destroyed && !response.writableEnded) return void response.write(":\n");
       clearInterval(keepAlive);
-      this.#open.delete(response);
-    });
+      this.#count(-1);
+    }, this.#options.keepAliveMs ?? 15_000).unref();
+    response.on("close", () => this.#open.delete(response));
     for (const event of this.#missed(after)) this.#write(response, event);
     this.#open.add(response);
+  }
+
+  #count(change: 1 | -1): void {
+    const before = this.#handlers;
+    this.#handlers += change;
+    if (before === 0 || this.#handlers === 0) this.#options.receiving?.(this.#handlers > 0);
   }
 
   /** The first events for a new listener. An unknown id means all that are kept. */

@@ -1,6 +1,4 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { chmod, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
@@ -10,16 +8,14 @@ import { mediaId } from "../../../src/types/ids.ts";
 import { signal } from "../index.ts";
 import { SELF, startFakeSignal } from "./fake-signal.ts";
 import { DIRECT, signalPlatform } from "./platform.ts";
+import { isAlive, writeFakeProgram } from "./signal-server.ts";
 
 let folder = "";
 let cliPath = "";
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "signal-cli-"));
-  cliPath = path.join(folder, "signal-cli");
-  const program = path.join(import.meta.dirname, "fake-signal-cli.ts");
-  await writeFile(cliPath, `#!/bin/sh\nexec "${process.execPath}" --no-warnings "${program}" "$@"\n`);
-  await chmod(cliPath, 0o700);
+  cliPath = await writeFakeProgram(folder);
 });
 afterEach(stopAll);
 afterAll(() => rm(folder, { recursive: true }));
@@ -30,13 +26,6 @@ async function begin(more: Record<string, unknown> = {}, host = new Host()) {
 }
 const pidsIn = (host: Host): readonly number[] =>
   host.received.map(({ text }) => Number(/^hello from (\d+)/.exec(text)?.[1]));
-const isAlive = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-};
 
 function openLoginHost() {
   const steps: LoginStep[] = [];
@@ -83,30 +72,11 @@ describe("a signal-cli of our own", () => {
     expect(await readdir(await host.folder())).toEqual([]);
   });
 
-  test("one of an earlier gateway is ended first; another program with its pid is not", async () => {
-    const orphan = spawn(cliPath, ["-a", SELF.number, "daemon", "--http", "127.0.0.1:0"], { stdio: "ignore" });
-    const ended = once(orphan, "exit");
-    const host = new Host();
-    await host.notes.set("daemonPid", String(orphan.pid));
-    await begin({}, host);
-    await ended;
-    expect(host.lines.join("\n")).toContain("left behind");
-    await stopAll();
-
-    const stranger = spawn("sleep", ["60"], { stdio: "ignore" });
-    const next = new Host();
-    await next.notes.set("daemonPid", String(stranger.pid));
-    await begin({}, next);
-    expect(isAlive(stranger.pid ?? 0)).toBe(true);
-    stranger.kill();
-  });
-
   test.each([
-    { what: "no program", config: { cliPath: "/nowhere/signal-cli" }, code: "CHANNEL_CONFIG" },
-    { what: "an unknown account", config: { account: "+15550000000" }, code: "CHANNEL_AUTH" },
-    { what: "no account", config: { account: undefined }, code: "CHANNEL_CONFIG" },
-  ])("$what is reported at once", async ({ config, code }) => {
-    const parsed = signal.config.parse({ account: SELF.number, cliPath, ...config });
+    { what: "an unknown account", account: "+15550000000", code: "CHANNEL_AUTH" },
+    { what: "no account", account: undefined, code: "CHANNEL_CONFIG" },
+  ])("$what is reported at once", async ({ account, code }) => {
+    const parsed = signal.config.parse({ account, cliPath });
     await expect(signal.connect(parsed, new Host())).rejects.toMatchObject({ code });
   });
 
@@ -163,9 +133,12 @@ describe("a signal-cli of our own", () => {
   test("doctor reports its version", async () => {
     const parsed = signal.config.parse({ account: SELF.number, cliPath });
     const ask = async () => signal.probe?.(parsed, AbortSignal.timeout(5000));
-    expect(await ask()).toBe(`${SELF.number}, signal-cli 0.13.18`);
+    expect(await ask()).toBe(`${SELF.number}, signal-cli 0.14.1`);
+    vi.stubEnv("SIGNAL_VERSION", "old");
+    expect(await ask()).toContain("signal-cli 0.13.18, which is too old");
+    vi.unstubAllEnvs();
     vi.stubEnv("SIGNAL_LOCK", "held");
-    expect(await ask()).toBe(`${SELF.number}, signal-cli 0.13.18`);
+    expect(await ask()).toBe(`${SELF.number}, signal-cli 0.14.1`);
     vi.unstubAllEnvs();
     vi.stubEnv("SIGNAL_DEVICES", "network");
     await expect(ask()).rejects.toMatchObject({

@@ -215,12 +215,27 @@ describe("nothing is lost", () => {
     const { fake, host, link, platform } = await begin({}, { withoutIds: true });
     fake.say("one");
     await host.heard("one");
+    const tooOld = { problem: expect.stringContaining("does not number its events"), fix: expect.stringContaining("0.14") };
+    await expect.poll(() => host.reports).toContainEqual({ kind: "notices", notices: [tooOld] });
+    expect(host.lines.join("\n")).toContain("does not number its events");
     await link.close();
     await expect.poll(() => fake.listeners).toBe(0);
     fake.say("two");
     const { host: next } = await start(platform, new Host());
     await next.heard("two");
     expect(texts(next)).toEqual(["two"]);
+  });
+
+  test("while the host stores nothing, nobody listens; what came meanwhile follows", async () => {
+    const { fake, host } = await begin();
+    host.refuse = Number.POSITIVE_INFINITY;
+    fake.say("one");
+    await host.until(() => host.offered > 0);
+    await expect.poll(() => fake.listeners).toBe(0);
+    fake.say("two");
+    host.refuse = 0;
+    await host.heard("two");
+    expect(texts(host)).toEqual(["one", "two"]);
   });
 
   test("read receipts follow the journal", async () => {

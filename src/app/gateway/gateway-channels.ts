@@ -153,12 +153,17 @@ export class GatewayChannels {
   #refusing = false;
   readonly #opened = Promise.withResolvers<void>();
 
+  #isClosing = false;
+
+  /** No run is left when this is called: what an adapter hands over as it closes is stored and answered after the next boot. */
   async close(): Promise<void> {
+    this.#isClosing = true;
     await this.#channels?.close();
   }
 
   /** Rejects during a stop, so that the platform keeps the messages. Those of clients are kept here and answered after the next boot. */
   async #receive(core: Core, messages: readonly InboundMessage[]): Promise<void> {
+    if (this.#isClosing) return core.dispatch.keep(messages);
     await this.#opened.promise;
     const isClients = messages.every(({ options }) => options?.operator === true);
     if (this.#refusing && !isClients) throw new Error("the gateway is stopping");

@@ -1,0 +1,118 @@
+import { backoff, OpenClawError, wait } from "openclaw/plugin-sdk";
+import type { Account } from "../account.ts";
+import { Trouble } from "../failures.ts";
+import type { EventStream } from "./event-stream.ts";
+import { identify, openStream, take } from "./receive.ts";
+
+export interface DrainTerms {
+  /** How long signal-cli is read before it must end. */
+  readonly ms: number;
+  /** Aborted to give up. */
+  readonly signal: AbortSignal;
+  /** Has signal-cli end; called once, when everything that it has sent is stored. Resolves when it has ended. */
+  end(): Promise<void>;
+}
+
+/**
+ * What signal-cli still holds after it was drained: `nothing`, and it has ended; or events that the journal did not take (`unstored`)
+ * or that could not be read (`unread`), and it is running.
+ */
+export interface Drained {
+  readonly left: "nothing" | "unstored" | "unread";
+  /** The number of messages that were stored meanwhile. */
+  readonly stored: number;
+}
+
+/** A signal-cli that sends nothing for this time has sent everything that it held. */
+const QUIET_MS = 250;
+/** How long the journal may take, when time is up, for what has already come. */
+const LAST_STORE_MS = 1000;
+/** How long a request for events may stay without the beginning of an answer. */
+const OPEN_MS = 5000;
+/** Longer than signal-cli may take to end. */
+const UNTIL_END_MS = 60_000;
+
+/**
+ * Stores what signal-cli holds, has it end, and stores what it says until then: its events are only in its memory, and Signal has its
+ * acknowledgement for them. Continues with `account.stream` where that is open. Never rejects.
+ */
+export async function drain(account: Account, { ms, signal, end }: DrainTerms): Promise<Drained> {
+  const rest = await readRest(account, AbortSignal.any([AbortSignal.timeout(ms), signal]), signal);
+  const { stream } = account;
+  if (rest.left !== "nothing" || !stream) {
+    stream?.close();
+    return rest;
+  }
+  const ended = new AbortController();
+  const ending = end().then(() => ended.abort());
+  const last = await readToEnd(account, stream, ended.signal);
+  stream.close();
+  await ending;
+  return { left: "nothing", stored: rest.stored + last };
+}
+
+/** Reads until signal-cli sends nothing more. Where messages come without a pause, until time is up and all that has come is stored. */
+async function readRest(account: Account, late: AbortSignal, stop: AbortSignal): Promise<Drained> {
+  let left: Drained["left"] = "unread";
+  let stored = 0;
+  for (let failures = 0; !late.aborted; ) {
+    try {
+      const stream = await currentStream(account, late);
+      const taken = await takeNext(account, stream, { quietMs: QUIET_MS, until: late });
+      stored += taken.stored;
+      if (taken.kind === "quiet") return { left: "nothing", stored };
+      if (taken.kind !== "over") left = taken.kind === "stored" ? "nothing" : "unstored";
+    } catch (error) {
+      if (error instanceof OpenClawError) break;
+      await wait(backoff(failures++), late);
+    }
+  }
+  if (left !== "nothing" || !account.stream?.hasItems) return { left, stored };
+  if (stop.aborted) return { left: "unread", stored };
+  const until = AbortSignal.timeout(LAST_STORE_MS);
+  const last = await takeNext(account, account.stream, { quietMs: 0, until });
+  return { left: last.kind === "unstored" ? "unstored" : "nothing", stored: stored + last.stored };
+}
+
+/** Before the account is known, nobody can say whom a message mentions. */
+async function currentStream(account: Account, signal: AbortSignal): Promise<EventStream> {
+  await identify(account);
+  const open = account.stream;
+  return open && !open.isOver ? open : openStream(account, { ms: OPEN_MS, signal });
+}
+
+/** Stores what a signal-cli that is ending still sends. Gives the number of messages. */
+async function readToEnd(account: Account, stream: EventStream, ended: AbortSignal): Promise<number> {
+  for (let stored = 0; ; ) {
+    const taken = await takeNext(account, stream, { quietMs: UNTIL_END_MS, until: ended });
+    stored += taken.stored;
+    if (taken.kind === "unstored") account.host.log.warn("the last messages before signal-cli ended could not be stored");
+    if (taken.kind !== "stored") return stored;
+  }
+}
+
+interface Taken {
+  /** `over`: the stream has ended, or time is up. */
+  readonly kind: "stored" | "unstored" | "quiet" | "over";
+  /** The number of messages. */
+  readonly stored: number;
+}
+
+/** Stores what a stream has sent. */
+async function takeNext(
+  account: Account,
+  stream: EventStream,
+  { quietMs, until }: { readonly quietMs: number; readonly until: AbortSignal },
+): Promise<Taken> {
+  try {
+    const heard = await stream.next(quietMs, until);
+    if (heard.kind === "silent") return { kind: "quiet", stored: 0 };
+    if (heard.kind !== "items") return { kind: "over", stored: 0 };
+    const stored = await take(account, stream, { items: heard.items, until });
+    return { kind: stored === undefined ? "unstored" : "stored", stored: stored ?? 0 };
+  } catch (error) {
+    if (error instanceof Trouble) return { kind: "over", stored: 0 };
+    account.host.log.warn("events of signal-cli could not be noted", { error: String(error) });
+    return { kind: "unstored", stored: 0 };
+  }
+}

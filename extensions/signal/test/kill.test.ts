@@ -1,0 +1,131 @@
+import { execFileSync, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Orders } from "./child.ts";
+import { SignalServer, writeFakeProgram } from "./signal-server.ts";
+
+let server: SignalServer;
+let folder = "";
+let orders: Omit<Orders, "die">;
+const children: ChildProcess[] = [];
+
+beforeEach(async () => {
+  server = await SignalServer.start();
+  folder = await mkdtemp(path.join(tmpdir(), "signal-kill-"));
+  const cliPath = await writeFakeProgram(folder);
+  orders = { cliPath, folder, journal: path.join(folder, "journal"), notes: path.join(folder, "notes") };
+});
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+  for (const pid of signalClis()) process.kill(pid, "SIGKILL");
+  await server.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** The process ids of the fake signal-clis that receive from this test's server. */
+function signalClis(): readonly number[] {
+  const port = server.env["SIGNAL_SERVER"] ?? "";
+  const lines = execFileSync("ps", ["eww", "-A", "-o", "pid=,args="], { encoding: "utf8", maxBuffer: 1e8 }).split("\n");
+  return lines
+    .filter((line) => line.includes("fake-signal-cli.ts") && line.includes(`SIGNAL_SERVER=${port} `))
+    .map((line) => Number.parseInt(line, 10));
+}
+
+function start(die: Orders["die"] = "never"): ChildProcess {
+  const args = ["--conditions=source", "--no-warnings", path.join(import.meta.dirname, "child.ts")];
+  const child = spawn(process.execPath, [...args, JSON.stringify({ ...orders, die })], {
+    stdio: ["ignore", "pipe", "ignore"],
+    env: { ...process.env, ...server.env },
+  });
+  children.push(child);
+  return child;
+}
+
+const isUp = async (child: ChildProcess): Promise<void> => {
+  if (child.stdout) await once(child.stdout, "data");
+};
+
+const journal = async (): Promise<ReadonlySet<string>> =>
+  new Set((await readFile(orders.journal, "utf8").catch(() => "")).split("\n").filter(Boolean));
+
+/** Starts once more, stops in order, and expects that these messages are stored and no signal-cli is left. */
+async function endsWith(texts: readonly string[]): Promise<void> {
+  const last = start();
+  await isUp(last);
+  server.say("the last");
+  await expect.poll(journal).toContain("the last");
+  last.kill("SIGTERM");
+  expect(await once(last, "exit")).toEqual([0, null]);
+  expect(await journal()).toEqual(new Set([...texts, "the last"]));
+  expect(signalClis()).toEqual([]);
+}
+
+const burst = (count: number, name = "message"): readonly string[] =>
+  Array.from({ length: count }, (_, at) => `${name} ${at}`);
+const say = (texts: readonly string[]): void => texts.forEach((text) => server.say(text));
+
+test.each([
+  { at: "message", what: "message 0" },
+  { at: "stored", what: "message 0" },
+  { at: "note", what: "lastEvent" },
+  { at: "noted", what: "lastEvent" },
+  { at: "note", what: '"pid"' },
+  { at: "noted", what: '"pid"' },
+] as const)("killed at $at of $what, with messages on their way", async (die) => {
+  say(burst(20));
+  await once(start(die), "exit");
+  await endsWith(burst(20));
+});
+
+test("killed again and again during a burst", async () => {
+  const texts = burst(150);
+  for (const [at, text] of texts.entries()) {
+    if (at % 30 !== 29) {
+      server.say(text);
+      continue;
+    }
+    const gateway = start({ at: at % 60 === 29 ? "message" : "stored", what: text });
+    server.say(text);
+    await once(gateway, "exit");
+  }
+  await endsWith(texts);
+});
+
+test("killed while it reads what a killed one left", async () => {
+  say(burst(20));
+  await once(start({ at: "message", what: "message 0" }), "exit");
+  await once(start({ at: "stored", what: "message 0" }), "exit");
+  await once(start({ at: "note", what: "daemon " }), "exit");
+  await endsWith(burst(20));
+});
+
+test("frozen, then killed: what signal-cli took meanwhile is not lost", async () => {
+  const gateway = start();
+  await isUp(gateway);
+  gateway.kill("SIGSTOP");
+  say(burst(3));
+  await server.acknowledged(3);
+  gateway.kill("SIGKILL");
+  await once(gateway, "exit");
+  await endsWith(burst(3));
+});
+
+test("stopped during a burst, and killed as it stops", async () => {
+  const first = start();
+  await isUp(first);
+  say(burst(150));
+  await server.acknowledged(10);
+  first.kill("SIGTERM");
+  await once(first, "exit");
+  const second = start({ at: "stored", what: "second 100" });
+  await isUp(second);
+  say(burst(150, "second"));
+  await server.acknowledged(160);
+  second.kill("SIGTERM");
+  await once(second, "exit");
+  await endsWith([...burst(150), ...burst(150, "second")]);
+});

@@ -97,7 +97,9 @@ async function found(running: Running | undefined, noted?: string): Promise<Foun
 /** The process with these words in its command; the one with the id, if it is known. */
 async function runningWith(words: string, pid: number | undefined): Promise<Running | undefined> {
   const all = (await fromProc(pid)) ?? (await fromPs());
-  return all.find(([one, command]) => (pid === undefined || one === pid) && `${command} `.includes(`${words.trimEnd()} `));
+  return all.find(
+    ([one, command]) => (pid === undefined || one === pid) && `${command} `.includes(`${words.trimEnd()} `),
+  );
 }
 
 /** Undefined where the system has no procfs. */

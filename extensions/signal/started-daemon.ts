@@ -136,7 +136,9 @@ export class StartedDaemon {
       throw new Trouble("messages that an earlier signal-cli holds could not be stored yet");
     }
     if (left === "unread") {
-      log.warn("a signal-cli of an earlier gateway does not answer and is ended: messages that it held are lost", { pid });
+      log.warn("a signal-cli of an earlier gateway does not answer and is ended: messages that it held are lost", {
+        pid,
+      });
       await endProcess(found, TERM_MS);
     } else {
       log.info("the earlier signal-cli ended, and everything that it held is stored", { pid, stored });
@@ -212,7 +214,14 @@ const addressOf = ({ httpUrl, httpHost, httpPort }: SignalConfig, freePort: numb
 
 function argumentsOf(config: SignalConfig, account: string, address: string): readonly string[] {
   return [
-    ...["-a", account, "daemon", "--http", address, "--no-receive-stdout", "--receive-mode", config.receiveMode],
+    "-a",
+    account,
+    "daemon",
+    "--http",
+    address,
+    "--no-receive-stdout",
+    "--receive-mode",
+    config.receiveMode,
     ...(config.ignoreAttachments ? ["--ignore-attachments"] : []),
     ...(config.ignoreStories ? ["--ignore-stories"] : []),
   ];

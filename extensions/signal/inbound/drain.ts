@@ -2,7 +2,7 @@ import { backoff, OpenClawError, wait } from "openclaw/plugin-sdk";
 import type { Account } from "../account.ts";
 import { Trouble } from "../failures.ts";
 import type { EventStream } from "./event-stream.ts";
-import { identify, openStream, take } from "./receive.ts";
+import { identify, requestEvents, take } from "./receive.ts";
 
 export interface DrainTerms {
   /** How long signal-cli is read before it must end. */
@@ -55,7 +55,7 @@ export async function drain(account: Account, { ms, signal, end }: DrainTerms): 
 async function readRest(account: Account, late: AbortSignal, stop: AbortSignal): Promise<Drained> {
   let left: Drained["left"] = "unread";
   let stored = 0;
-  for (let failures = 0; !late.aborted; ) {
+  for (let failures = 0; !late.aborted;) {
     try {
       const stream = await currentStream(account, late);
       const taken = await takeNext(account, stream, { quietMs: QUIET_MS, until: late });
@@ -78,15 +78,16 @@ async function readRest(account: Account, late: AbortSignal, stop: AbortSignal):
 async function currentStream(account: Account, signal: AbortSignal): Promise<EventStream> {
   await identify(account);
   const open = account.stream;
-  return open && !open.isOver ? open : openStream(account, { ms: OPEN_MS, signal });
+  return open && !open.isOver ? open : requestEvents(account, { ms: OPEN_MS, signal });
 }
 
 /** Stores what a signal-cli that is ending still sends. Gives the number of messages. */
 async function readToEnd(account: Account, stream: EventStream, ended: AbortSignal): Promise<number> {
-  for (let stored = 0; ; ) {
+  for (let stored = 0; ;) {
     const taken = await takeNext(account, stream, { quietMs: UNTIL_END_MS, until: ended });
     stored += taken.stored;
-    if (taken.kind === "unstored") account.host.log.warn("the last messages before signal-cli ended could not be stored");
+    if (taken.kind === "unstored")
+      account.host.log.warn("the last messages before signal-cli ended could not be stored");
     if (taken.kind !== "stored") return stored;
   }
 }

@@ -55,7 +55,7 @@ export async function identify(account: Account): Promise<void> {
 async function listen(account: Account, onSign: () => void): Promise<void> {
   const { config, daemon, signal } = account;
   await daemon.check(signal);
-  const stream = await openStream(account, { ms: config.stallThresholdMs, signal });
+  const stream = await requestEvents(account, { ms: config.stallThresholdMs, signal });
   try {
     alive(account);
     while (!stream.isClosed) {
@@ -74,7 +74,7 @@ async function listen(account: Account, onSign: () => void): Promise<void> {
 }
 
 /** Asks for the events after the last stored one; the stream becomes `account.stream`. Throws like `EventStream.open`. */
-export async function openStream(
+export async function requestEvents(
   account: Account,
   limits: { readonly ms: number; readonly signal: AbortSignal },
 ): Promise<EventStream> {

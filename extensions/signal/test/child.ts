@@ -17,7 +17,8 @@ export interface Orders {
 const orders = JSON.parse(process.argv[2] ?? "{}") as Orders;
 
 function dieAt(at: string, what: string): void {
-  if (orders.die !== "never" && orders.die.at === at && what.includes(orders.die.what)) process.kill(process.pid, "SIGKILL");
+  if (orders.die !== "never" && orders.die.at === at && what.includes(orders.die.what))
+    process.kill(process.pid, "SIGKILL");
 }
 
 async function receive(messages: readonly InboundMessage[]): Promise<void> {

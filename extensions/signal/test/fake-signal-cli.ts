@@ -37,7 +37,8 @@ if (flag === "--version") {
 } else {
   const address = process.argv[process.argv.indexOf("--http") + 1] ?? "";
   const server = process.env["SIGNAL_SERVER"];
-  const receiving = server === undefined ? undefined : receiver(Number(server), () => (envelope) => fake.emit(envelope));
+  const receiving =
+    server === undefined ? undefined : receiver(Number(server), () => (envelope) => fake.emit(envelope));
   const fake: FakeSignal = await startFakeSignal({
     port: Number(address.split(":").at(-1)),
     keepAliveMs: 1000,

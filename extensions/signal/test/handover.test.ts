@@ -17,7 +17,6 @@ let folder = "";
 let cliPath = "";
 let server: SignalServer;
 const links: ChannelLink[] = [];
-const pids = new Set<number>();
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "signal-cli-"));
@@ -29,8 +28,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   for (const link of links.splice(0)) await link.close();
-  for (const pid of pids) if (isAlive(pid)) process.kill(pid, "SIGKILL");
-  pids.clear();
   vi.unstubAllEnvs();
   await server.close();
 });
@@ -49,7 +46,6 @@ const messages = (count: number): string[] => Array.from({ length: count }, (_, 
 
 async function pidOf(host: Host): Promise<number> {
   const { pid } = JSON.parse((await host.notes.get("daemon")) ?? "{}") as { pid: number };
-  pids.add(pid);
   return pid;
 }
 
@@ -122,7 +118,11 @@ describe("a signal-cli that ends has handed over what it held", () => {
     server.say("held");
     await server.acknowledged(1);
     host.stop();
-    const { pid: _pid, start: _start, ...before } = JSON.parse((await host.notes.get("daemon")) ?? "") as object & {
+    const {
+      pid: _pid,
+      start: _start,
+      ...before
+    } = JSON.parse((await host.notes.get("daemon")) ?? "") as object & {
       pid: number;
       start: string;
     };
@@ -136,7 +136,6 @@ describe("a signal-cli that ends has handed over what it held", () => {
   test("when an older gateway noted only its process id", async () => {
     const port = await freePort();
     const orphan = spawn(cliPath, ["-a", SELF.number, "daemon", "--http", `127.0.0.1:${port}`], { stdio: "ignore" });
-    pids.add(orphan.pid ?? 0);
     const ended = once(orphan, "exit");
     server.say("held");
     const host = new Host();
@@ -187,7 +186,6 @@ describe("another program", () => {
   test.each(["with other arguments", "that began later"])("%s is not touched", async (how) => {
     const stranger = spawn("sleep", ["60"], { stdio: "ignore" });
     const pid = stranger.pid ?? 0;
-    pids.add(pid);
     const host = new Host();
     const start = how === "that began later" ? "an earlier time" : await processStart(pid);
     const noted = how === "that began later" ? "60" : `-a ${SELF.number} daemon --http 127.0.0.1:1`;
@@ -195,6 +193,7 @@ describe("another program", () => {
     await connect(host);
     expect(isAlive(pid)).toBe(true);
     expect(log(host)).not.toContain("left a signal-cli behind");
+    stranger.kill();
   });
 });
 
@@ -212,7 +211,6 @@ describe("a signal-cli that does not answer", () => {
     expect(isAlive(pid)).toBe(false);
     server.say("after that");
     await host.heard("after that");
-    await pidOf(host);
   });
 
   test("at its start is restarted, and given more time each time", async () => {

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -21,19 +21,9 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   for (const child of children.splice(0)) child.kill("SIGKILL");
-  for (const pid of signalClis()) process.kill(pid, "SIGKILL");
   await server.close();
   await rm(folder, { recursive: true, force: true });
 });
-
-/** The process ids of the fake signal-clis that receive from this test's server. */
-function signalClis(): readonly number[] {
-  const port = server.env["SIGNAL_SERVER"] ?? "";
-  const lines = execFileSync("ps", ["eww", "-A", "-o", "pid=,args="], { encoding: "utf8", maxBuffer: 1e8 }).split("\n");
-  return lines
-    .filter((line) => line.includes("fake-signal-cli.ts") && line.includes(`SIGNAL_SERVER=${port} `))
-    .map((line) => Number.parseInt(line, 10));
-}
 
 function start(die: Orders["die"] = "never"): ChildProcess {
   const args = ["--conditions=source", "--no-warnings", path.join(import.meta.dirname, "child.ts")];
@@ -53,7 +43,7 @@ const journal = async (): Promise<ReadonlySet<string>> =>
   new Set((await readFile(orders.journal, "utf8").catch(() => "")).split("\n").filter(Boolean));
 
 /** Starts once more, stops in order, and expects that these messages are stored and no signal-cli is left. */
-async function endsWith(texts: readonly string[]): Promise<void> {
+async function expectInTheEnd(texts: readonly string[]): Promise<void> {
   const last = start();
   await isUp(last);
   server.say("the last");
@@ -61,7 +51,7 @@ async function endsWith(texts: readonly string[]): Promise<void> {
   last.kill("SIGTERM");
   expect(await once(last, "exit")).toEqual([0, null]);
   expect(await journal()).toEqual(new Set([...texts, "the last"]));
-  expect(signalClis()).toEqual([]);
+  expect(server.signalClis).toEqual([]);
 }
 
 const burst = (count: number, name = "message"): readonly string[] =>
@@ -78,7 +68,7 @@ test.each([
 ] as const)("killed at $at of $what, with messages on their way", async (die) => {
   say(burst(20));
   await once(start(die), "exit");
-  await endsWith(burst(20));
+  await expectInTheEnd(burst(20));
 });
 
 test("killed again and again during a burst", async () => {
@@ -92,7 +82,7 @@ test("killed again and again during a burst", async () => {
     server.say(text);
     await once(gateway, "exit");
   }
-  await endsWith(texts);
+  await expectInTheEnd(texts);
 });
 
 test("killed while it reads what a killed one left", async () => {
@@ -100,7 +90,7 @@ test("killed while it reads what a killed one left", async () => {
   await once(start({ at: "message", what: "message 0" }), "exit");
   await once(start({ at: "stored", what: "message 0" }), "exit");
   await once(start({ at: "note", what: "daemon " }), "exit");
-  await endsWith(burst(20));
+  await expectInTheEnd(burst(20));
 });
 
 test("frozen, then killed: what signal-cli took meanwhile is not lost", async () => {
@@ -111,7 +101,7 @@ test("frozen, then killed: what signal-cli took meanwhile is not lost", async ()
   await server.acknowledged(3);
   gateway.kill("SIGKILL");
   await once(gateway, "exit");
-  await endsWith(burst(3));
+  await expectInTheEnd(burst(3));
 });
 
 test("stopped during a burst, and killed as it stops", async () => {
@@ -127,5 +117,5 @@ test("stopped during a burst, and killed as it stops", async () => {
   await server.acknowledged(160);
   second.kill("SIGTERM");
   await once(second, "exit");
-  await endsWith([...burst(150), ...burst(150, "second")]);
+  await expectInTheEnd([...burst(150), ...burst(150, "second")]);
 });

@@ -215,7 +215,10 @@ describe("nothing is lost", () => {
     const { fake, host, link, platform } = await begin({}, { withoutIds: true });
     fake.say("one");
     await host.heard("one");
-    const tooOld = { problem: expect.stringContaining("does not number its events"), fix: expect.stringContaining("0.14") };
+    const tooOld = {
+      problem: expect.stringContaining("does not number its events"),
+      fix: expect.stringContaining("0.14"),
+    };
     await expect.poll(() => host.reports).toContainEqual({ kind: "notices", notices: [tooOld] });
     expect(host.lines.join("\n")).toContain("does not number its events");
     await link.close();

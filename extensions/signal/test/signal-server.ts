@@ -14,6 +14,7 @@ export class SignalServer {
   readonly #server = createServer((socket) => this.#serve(socket));
   readonly #queue: { readonly number: number; readonly envelope: Params }[] = [];
   readonly #open = new Set<Socket>();
+  readonly #pids = new Set<number>();
   #number = 0;
   #changed: () => void = () => undefined;
 
@@ -34,6 +35,11 @@ export class SignalServer {
     return this.#queue.length;
   }
 
+  /** The process ids of the signal-clis that have received from it and are running. */
+  get signalClis(): readonly number[] {
+    return [...this.#pids].filter(isAlive);
+  }
+
   /** Ada writes. */
   say(text: string): void {
     const timestamp = Date.now() + this.#number;
@@ -52,7 +58,9 @@ export class SignalServer {
     }
   }
 
+  /** Ends the signal-clis too, which outlive a killed gateway. */
   async close(): Promise<void> {
+    for (const pid of this.signalClis) process.kill(pid, "SIGKILL");
     const closed = once(this.#server, "close");
     this.#server.close();
     for (const socket of this.#open) socket.destroy();
@@ -65,6 +73,8 @@ export class SignalServer {
     socket.on("error", () => socket.destroy());
     for (const message of this.#queue) socket.write(`${JSON.stringify(message)}\n`);
     createInterface({ input: socket }).on("line", (line) => {
+      const pid = /^pid (\d+)$/.exec(line)?.[1];
+      if (pid !== undefined) return void this.#pids.add(Number(pid));
       const at = this.#queue.findIndex(({ number }) => number === Number(line));
       if (at !== -1) this.#queue.splice(at, 1);
       this.#changed();
@@ -82,6 +92,7 @@ export function receiver(port: number, emit: () => FakeSignal["emit"]): (isRecei
     const opened = connect(port, "127.0.0.1");
     socket = opened;
     opened.on("error", () => opened.destroy());
+    opened.write(`pid ${process.pid}\n`);
     createInterface({ input: opened }).on("line", (line) => {
       const { number, envelope } = JSON.parse(line) as { number: number; envelope: Params };
       emit()(envelope);

@@ -9,8 +9,10 @@ import type { AccountContext } from "../account-context.ts";
 
 const PAGE = 200;
 const PAGES = 5;
-/** A thread that began within this time before the gap may have new answers. */
+/** A thread that began within this time before the gap is found by its first message, which names its latest answer. */
 const LOOKBACK_SECONDS = 24 * 60 * 60;
+/** Older threads that are asked about: each takes a call, of which Slack allows about 50 in a minute. */
+const OLDER_THREADS = 100;
 const TRIES = 5;
 const LONGEST_WAIT_MS = 60_000;
 
@@ -23,9 +25,15 @@ export async function missedSince(
   context: ReadContext,
   since: number,
 ): Promise<readonly InboundMessage[]> {
-  const found: { readonly channel: string; readonly message: SlackMessage }[] = [];
-  for (const channel of await listChats(account)) {
+  const chats = await listChats(account);
+  const found: Found[] = [];
+  for (const channel of chats) {
     for (const message of await newMessages(account, channel, since / 1000)) found.push({ channel, message });
+  }
+  const known = new Set(found.map(({ channel, message }) => `${channel} ${message.ts}`));
+  for (const answer of await olderAnswers(account, context, { chats, since: since / 1000 })) {
+    // An answer may be shown in the channel too.
+    if (!known.has(`${answer.channel} ${answer.message.ts}`)) found.push(answer);
   }
   const messages: InboundMessage[] = [];
   for (const { channel, message } of found.toSorted((a, b) => Number(a.message.ts) - Number(b.message.ts))) {
@@ -33,6 +41,38 @@ export async function missedSince(
     if (read) messages.push(read);
   }
   return messages;
+}
+
+interface Found {
+  readonly channel: string;
+  readonly message: SlackMessage;
+}
+
+/**
+ * The new messages in threads of the bot that began before the messages that `newMessages` looks at. Of very many threads only those
+ * are asked about in which the bot wrote last.
+ */
+async function olderAnswers(
+  account: AccountContext,
+  context: ReadContext,
+  { chats, since }: { readonly chats: readonly string[]; readonly since: number },
+): Promise<readonly Found[]> {
+  const own = await context.threads.own();
+  const older = own.filter(({ channel, ts }) => chats.includes(channel) && Number(ts) <= since - LOOKBACK_SECONDS);
+  const left = older.length - OLDER_THREADS;
+  if (left > 0) {
+    account.host.log.warn("missed messages are requested of a part of the bot's older threads only", {
+      requested: OLDER_THREADS,
+      left,
+    });
+  }
+  const found: Found[] = [];
+  for (const thread of older.slice(0, OLDER_THREADS)) {
+    const { channel, ts } = thread;
+    const answers = await unlessRefused(account, `${channel} ${ts}`, repliesOf(account, thread, since), []);
+    found.push(...answers.map((message) => ({ channel, message })));
+  }
+  return found;
 }
 
 const TYPES = ["im", "mpim", "private_channel", "public_channel"];

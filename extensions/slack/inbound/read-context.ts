@@ -21,6 +21,7 @@ export interface ReadContext {
     | "claimsHistory"
     | "hasBot"
     | "join"
+    | "own"
     | "noteOwnMessage"
     | "threadOfOwn"
     | "claimsChannelHistory"

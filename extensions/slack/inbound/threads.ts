@@ -17,6 +17,9 @@ const PAGES = 5;
 /** Maximum number of answers that are kept of a thread, which is the most that an agent is ever shown. */
 const KEPT = 200;
 
+/** Of so many threads in which the bot wrote last, the order among them is not noted. */
+const RECENT = 20;
+
 /** Names one version of a message: each edit is another version. */
 type Version = Pick<SlackMessage, "ts" | "edited">;
 
@@ -120,17 +123,26 @@ export class Threads {
     return found && threadOf({ ts, thread_ts: found.thread_ts });
   }
 
-  /** Notes that the bot takes part in a thread, so that a later start need not ask Slack. */
+  /** Notes that the bot wrote in a thread: a later start need not ask Slack for that, and requests what it missed there. */
   join(channel: string, ts: string): void {
     const key = keyOf(channel, ts);
-    if (this.#joined.has(key)) return;
+    const recent = [...this.#joined.keys()].slice(-RECENT);
+    if (recent.includes(key)) return;
     this.#joined.set(key, true);
     background("note of a thread", this.#note(key));
   }
 
+  /** The threads in which the bot wrote, those in which it wrote last first. May throw what the notes throw. */
+  async own(): Promise<readonly { readonly channel: string; readonly ts: string }[]> {
+    return (await this.#noted.all()).toReversed().map((key) => {
+      const [channel = "", ts = ""] = key.split(" ");
+      return { channel, ts };
+    });
+  }
+
   async #note(key: string): Promise<void> {
     try {
-      if (!(await this.#noted.all()).includes(key)) await this.#noted.add(key);
+      await this.#noted.add(key);
     } catch (error) {
       this.#log.warn("a thread of the bot could not be noted", { error: String(error) });
     }

@@ -24,11 +24,12 @@ export class PersistentList<Item> {
     return text === undefined ? [] : (z.array(item).safeParse(parse(text)).data ?? []);
   }
 
-  /** Resolves when the item is durable. Concurrent calls run one after the other, so that neither overwrites the other. */
+  /** Adds the item as the newest; one that is there moves. Resolves when it is durable. Concurrent calls run one after the other, so that neither overwrites the other. */
   async add(item: Item): Promise<void> {
     const turn = this.#turn.then(async () => {
       const { notes, name, most } = this.#terms;
-      await notes.set(name, JSON.stringify([...(await this.all()), item].slice(-most)));
+      const others = (await this.all()).filter((other) => JSON.stringify(other) !== JSON.stringify(item));
+      await notes.set(name, JSON.stringify([...others, item].slice(-most)));
     });
     // Only the caller of this `add` gets its failure.
     this.#turn = turn.catch(() => undefined);

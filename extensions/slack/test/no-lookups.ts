@@ -8,6 +8,7 @@ const threads: ReadContext["threads"] = {
   join: () => undefined,
   noteOwnMessage: () => undefined,
   threadOfOwn: async () => undefined,
+  own: async () => [],
   claimsChannelHistory: () => false,
   before: async () => [],
 };

@@ -288,6 +288,44 @@ describe("incoming messages", () => {
     ]);
   });
 
+  test("missed messages in the bot's threads are found however old the thread is, also after a restart", async () => {
+    const platform = await slackPlatform();
+    const { fake, topic } = platform;
+    const first = await start(platform);
+    await first.link.send(topic, mrkdwn("my view"), KEY);
+    fake.say("C9", "delivered", { thread_ts: TOPIC });
+    await first.host.heard("delivered");
+    await expect.poll(() => first.host.notes.get("threads")).toContain(TOPIC);
+    await first.link.close();
+    fake.say("C9", "and then?", { thread_ts: TOPIC }, true);
+    fake.say("C9", "to all", { thread_ts: TOPIC, subtype: "thread_broadcast" }, true);
+    const { link } = await start(platform, new Host(first.host));
+    const missed = (await link.missedSince?.(Date.now() - 60_000)) ?? [];
+    expect(missed.filter(({ from }) => from.thread === TOPIC).map(({ text }) => text)).toEqual([
+      "delivered",
+      "and then?",
+      "to all",
+    ]);
+    // The gateway knows it by this key.
+    expect(missed.find(({ text }) => text === "delivered")?.eventKey).toBe(first.host.received.at(-1)?.eventKey);
+  });
+
+  test("of very many old threads, those in which the bot wrote last are asked, and the log says how many were not", async () => {
+    const platform = await slackPlatform();
+    const { fake, topic } = platform;
+    const first = await start(platform);
+    const threads = Array.from({ length: 130 }, (_, at) => `1600000000.${String(at).padStart(6, "0")}`);
+    for (const [at, ts] of [...threads, "1600000000.000000"].entries()) {
+      await first.link.send({ ...topic, thread: ts }, mrkdwn(`view ${at}`), { idempotencyKey: `k${at}` });
+    }
+    await expect.poll(async () => (await first.host.notes.get("threads"))?.endsWith('1600000000.000000"]')).toBe(true);
+    fake.calls.length = 0;
+    await first.link.missedSince?.(Date.now() - 60_000);
+    const asked = fake.calls.filter(({ method }) => method === "conversations.replies").map(({ body }) => body["ts"]);
+    expect(asked).toEqual([threads[0], ...threads.toReversed().slice(0, 99)]);
+    expect(first.host.lines.join("\n")).toContain('older threads only {"requested":100,"left":30}');
+  });
+
   test("a chat or a type of chats that Slack refuses to show does not affect the others and is logged once", async () => {
     const { fake, link, host } = await begin();
     fake.say("D1", "alone", {}, true);

@@ -209,7 +209,10 @@ export interface ChannelLink extends MessageChanges {
    * and after each trouble; known messages are recognised by their `eventKey`. May throw: the gateway asks again later.
    */
   missedSince?(since: number): Promise<readonly InboundMessage[]>;
-  /** Resolves when the link receives nothing any more. */
+  /**
+   * Resolves when the link receives nothing any more, within five seconds. Until then `ChannelHost.receive` still stores: a link hands over
+   * here what the platform believes to be delivered.
+   */
   close(): Promise<void>;
 }
 
@@ -261,7 +264,7 @@ export interface ChannelHost {
   readonly account: AccountId;
   /**
    * Stores events. Resolves when they are durable: only then may the adapter acknowledge them to the platform. Rejects when they could
-   * not be stored (disk full): the adapter does not acknowledge, waits and offers them again.
+   * not be stored (disk full, or the gateway is stopping): the adapter does not acknowledge, waits and offers them again.
    */
   receive(messages: readonly InboundMessage[]): Promise<void>;
   /** Reports a sign of life, or a problem. Health is the time since the last `alive`. */

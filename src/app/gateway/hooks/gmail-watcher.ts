@@ -93,13 +93,14 @@ export class GmailWatcher {
       log.info("mail watcher started", { account });
       const end = await this.#run(serve, signal);
       if (signal.aborted) return;
-      if (IN_USE.test(end.output)) {
-        const fix = "End the other watcher, or set hooks.gmail.serve.port to another port.";
-        return log.error("mail is not watched: the watcher's port is taken", { output: end.output, fix });
-      }
       failures = clock.now() - begunAt > STEADY_MS ? 0 : failures + 1;
       const waitMs = backoff(failures, RESTART);
-      log.warn("mail watcher ended", { ...end, again: `in ${Math.round(waitMs / 1000)} s` });
+      const again = `in ${Math.round(waitMs / 1000)} s`;
+      if (IN_USE.test(end.output)) {
+        // The watcher that a killed gateway left may hold it, and ends by itself at some time.
+        const fix = "End the other watcher, or set hooks.gmail.serve.port to another port.";
+        log.error("mail is not watched: the watcher's port is taken", { output: end.output, fix, again });
+      } else log.warn("mail watcher ended", { ...end, again });
       await pause(waitMs, { clock, signal });
     }
   }

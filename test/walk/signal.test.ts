@@ -65,7 +65,7 @@ test("a gateway that freezes and is killed: what signal-cli took meanwhile is an
   await second.logged("the earlier signal-cli ended, and everything that it held is stored");
   await expectStored(home, burst(3));
   expect(await second.kill("SIGTERM")).toBe(0);
-  expect(server.signalClis).toEqual([]);
+  expect(await server.signalClis()).toEqual([]);
 });
 
 test("a change of the channel's config while messages arrive: each is in the journal", async ({ world }) => {

@@ -42,18 +42,19 @@ const isUp = async (child: ChildProcess): Promise<void> => {
 const journal = async (): Promise<ReadonlySet<string>> =>
   new Set((await readFile(orders.journal, "utf8").catch(() => "")).split("\n").filter(Boolean));
 
-/** Starts once more, stops in order, and expects that these messages are stored and no signal-cli is left. */
-async function expectInTheEnd(texts: readonly string[]): Promise<void> {
+/** What the journal has after one more start, one more message and a stop in order, which leaves no signal-cli. */
+async function inTheEnd(): Promise<ReadonlySet<string>> {
   const last = start();
   await isUp(last);
   server.say("the last");
   await expect.poll(journal).toContain("the last");
   last.kill("SIGTERM");
   expect(await once(last, "exit")).toEqual([0, null]);
-  expect(await journal()).toEqual(new Set([...texts, "the last"]));
-  expect(server.signalClis).toEqual([]);
+  expect(await server.signalClis()).toEqual([]);
+  return journal();
 }
 
+const all = (texts: readonly string[]): ReadonlySet<string> => new Set([...texts, "the last"]);
 const burst = (count: number, name = "message"): readonly string[] =>
   Array.from({ length: count }, (_, at) => `${name} ${at}`);
 const say = (texts: readonly string[]): void => texts.forEach((text) => server.say(text));
@@ -68,7 +69,7 @@ test.each([
 ] as const)("killed at $at of $what, with messages on their way", async (die) => {
   say(burst(20));
   await once(start(die), "exit");
-  await expectInTheEnd(burst(20));
+  expect(await inTheEnd()).toEqual(all(burst(20)));
 });
 
 test("killed again and again during a burst", async () => {
@@ -82,7 +83,7 @@ test("killed again and again during a burst", async () => {
     server.say(text);
     await once(gateway, "exit");
   }
-  await expectInTheEnd(texts);
+  expect(await inTheEnd()).toEqual(all(texts));
 });
 
 test("killed while it reads what a killed one left", async () => {
@@ -90,7 +91,7 @@ test("killed while it reads what a killed one left", async () => {
   await once(start({ at: "message", what: "message 0" }), "exit");
   await once(start({ at: "stored", what: "message 0" }), "exit");
   await once(start({ at: "note", what: "daemon " }), "exit");
-  await expectInTheEnd(burst(20));
+  expect(await inTheEnd()).toEqual(all(burst(20)));
 });
 
 test("frozen, then killed: what signal-cli took meanwhile is not lost", async () => {
@@ -101,7 +102,7 @@ test("frozen, then killed: what signal-cli took meanwhile is not lost", async ()
   await server.acknowledged(3);
   gateway.kill("SIGKILL");
   await once(gateway, "exit");
-  await expectInTheEnd(burst(3));
+  expect(await inTheEnd()).toEqual(all(burst(3)));
 });
 
 test("stopped during a burst, and killed as it stops", async () => {
@@ -117,5 +118,5 @@ test("stopped during a burst, and killed as it stops", async () => {
   await server.acknowledged(160);
   second.kill("SIGTERM");
   await once(second, "exit");
-  await expectInTheEnd([...burst(150), ...burst(150, "second")]);
+  expect(await inTheEnd()).toEqual(all([...burst(150), ...burst(150, "second")]));
 });

@@ -5,6 +5,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { connect } from "node:net";
 import path from "node:path";
 import { createInterface } from "node:readline";
+import { processStart } from "openclaw/plugin-sdk";
 import { sender } from "./fake-signal.ts";
 import type { FakeSignal } from "./fake-signal.ts";
 import type { Params } from "./signal-account.ts";
@@ -36,8 +37,10 @@ export class SignalServer {
   }
 
   /** The process ids of the signal-clis that have received from it and are running. */
-  get signalClis(): readonly number[] {
-    return [...this.#pids].filter(isAlive);
+  async signalClis(): Promise<readonly number[]> {
+    // A process that has ended stays in the list of the system until its parent, which may be anybody, asks for its exit code.
+    const running = await Promise.all([...this.#pids].map(async (pid) => ((await processStart(pid)) ? pid : [])));
+    return running.flat();
   }
 
   /** Ada writes. */
@@ -60,7 +63,7 @@ export class SignalServer {
 
   /** Ends the signal-clis too, which outlive a killed gateway. */
   async close(): Promise<void> {
-    for (const pid of this.signalClis) process.kill(pid, "SIGKILL");
+    for (const pid of await this.signalClis()) process.kill(pid, "SIGKILL");
     const closed = once(this.#server, "close");
     this.#server.close();
     for (const socket of this.#open) socket.destroy();

@@ -140,6 +140,7 @@ test("a port that is taken is reported, and tried again: what holds it may end",
   await vi.waitUntil(() => clock.waits.some((ms) => ms >= 5000 && ms <= 10_000));
   clock.pass(10_000);
   await vi.waitUntil(() => served() === 2, 20_000);
+  expect(log.lines).not.toContain("warn mail watcher ended");
 });
 
 test("a change of the config ends the old watcher and begins the new one", async () => {

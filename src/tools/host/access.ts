@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { AccessMode } from "../../types/run/backend.ts";
 import { holdsFile, isOwnOutput, type FileIdentity } from "./closed.ts";
+import { hiddenFromGuests, hiddenNamesIn, whyHidden } from "./guest-files.ts";
 import { ChangedMeanwhile, openAt, OpenFolder, whereIs } from "./open.ts";
 import { shapesPrompts, type PromptFiles } from "./prompt-files.ts";
 import { existingAbove, isInside, realOf } from "../../utils/real-path.ts";
@@ -170,8 +171,13 @@ export class FileAccess {
   /** Returns a test for paths under a located directory, which is false for paths that are closed to tools. */
   async openPaths(): Promise<(path: string) => boolean> {
     const denied = [...SYSTEM, ...(await Promise.all(this.#closed().map(realOf)))];
-    const [isForeign, isForeignOutput] = await Promise.all([this.#foreignFiles(), this.#foreignOutputs()]);
-    return (path) => !denied.some((root) => isInside(path, root)) && !isForeign(path) && !isForeignOutput(path);
+    const [isForeign, isForeignOutput, isHidden] = await Promise.all([
+      this.#foreignFiles(),
+      this.#foreignOutputs(),
+      hiddenNamesIn(this.#rules.guest?.prompts.workspaces ?? []),
+    ]);
+    const tests = [isForeign, isForeignOutput, isHidden];
+    return (path) => !denied.some((root) => isInside(path, root)) && !tests.some((test) => test(path));
   }
 
   /** Returns a test for received files of conversations other than the guest's. */
@@ -191,7 +197,7 @@ export class FileAccess {
     return (real) => isInside(real, root) && !isInside(real, own);
   }
 
-  async #checkGuest(real: string, { path, mode }: Access): Promise<void> {
+  async #checkGuest(real: string, { path, mode, workspace }: Access): Promise<void> {
     const { guest } = this.#rules;
     if (!guest) return;
     if (mode === "write" && (await shapesPrompts(real, guest.prompts))) {
@@ -201,7 +207,9 @@ export class FileAccess {
       );
     }
     if (await isInsideAny(real, guest.notes))
-      throw new Error(`${path} may have notes of private chats: only an owner's turn may read it.`);
+      throw new Error(`${path} ${whyHidden("notes")}.`);
+    const hidden = await hiddenFromGuests(real, [workspace, ...guest.prompts.workspaces]);
+    if (hidden !== undefined) throw new Error(`${path} ${whyHidden(hidden)}.`);
     const isForeign = await this.#foreignFiles();
     if (isForeign(real)) throw new Error(`${path} is not a file of this conversation.`);
   }

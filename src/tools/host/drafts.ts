@@ -12,6 +12,9 @@ const MOST_SEARCHED = 10_000;
 /** A new name for the file that `replace` writes and then renames to the file that is meant. */
 export const draftName = (): string => `.openclaw-${randomUUID()}.tmp`;
 
+/** Whether a file is such a draft, by its name. Pure. */
+export const isDraft = (name: string): boolean => DRAFT.test(name.toLowerCase());
+
 /**
  * Removes the drafts that a process left in the directory because it was killed during a write: regular files of this user
  * with the name of a draft that are older than ten minutes. A draft that cannot be removed stays for the next write, because
@@ -21,7 +24,7 @@ export async function removeLeftDrafts(folder: OpenFolder): Promise<void> {
   try {
     let searched = 0;
     for await (const { name } of await opendir(folder.base, { bufferSize: 256 })) {
-      if (DRAFT.test(name) && (await isLeftOver(folder.at(name)))) await rm(folder.at(name), { force: true });
+      if (isDraft(name) && (await isLeftOver(folder.at(name)))) await rm(folder.at(name), { force: true });
       searched += 1;
       if (searched === MOST_SEARCHED) break;
     }

@@ -4,6 +4,7 @@ import { CONTEXT_FILES, PRIVATE_FILE } from "../../types/engine/context-files.ts
 import { BoundedMap } from "../../utils/bounded-map.ts";
 import { unlessMissing } from "../../utils/missing.ts";
 import { isInside, realOf } from "../../utils/real-path.ts";
+import { plain } from "./guest-files.ts";
 import { GUARDED } from "./guarded.ts";
 
 /** Files that affect other people's turns: texts of the system prompt, and files that an owner's programs run by themselves. */
@@ -31,8 +32,6 @@ const notes = new BoundedMap<string, readonly string[]>(MOST_WORKSPACES);
 export const privateNotes = (workspaces: readonly string[]): readonly string[] =>
   workspaces.flatMap((one) => notes.of(one, () => [join(one, PRIVATE_FILE), join(one, "memory")]));
 
-/** Some file systems ignore case and how a letter is composed. */
-const plain = (path: string): string => path.normalize("NFKC").toLowerCase();
 const holds = (root: string, path: string): boolean => isInside(plain(path), plain(root));
 
 /** True when writing `real`, a path without symbolic links, would affect other people's turns. */

@@ -185,7 +185,10 @@ function noteFor({ settings, rights, workspace }: SandboxPlace): string {
   const { network } = settings.bwrap;
   const places = {
     none: "They begin in a folder of their own (pwd shows its path); the agent's workspace is not there.",
-    ro: `They can read the workspace (${workspace}), and write only in the folder $${FOLDER_VARIABLE}.`,
+    ro:
+      rights === "owner"
+        ? `They can read the workspace (${workspace}), and write only in the folder $${FOLDER_VARIABLE}.`
+        : `They can read a copy of the workspace (${workspace}), as it is when the command starts and without private notes, repositories and archives, and write only in the folder $${FOLDER_VARIABLE}.`,
     rw: `They can read and write the workspace (${workspace}).`,
   };
   return [

@@ -109,12 +109,12 @@ export const memoryDirs = (home: string): readonly string[] => [
   ...new Set(["/dev/shm", "/tmp", "/var/tmp", "/run", home]),
 ];
 
-function mountArgs({ path, as }: Mount): readonly string[] {
+function mountArgs({ path, from = path, as }: Mount): readonly string[] {
   switch (as) {
     case "ro":
-      return ["--ro-bind", path, path];
+      return ["--ro-bind", from, path];
     case "rw":
-      return ["--bind", path, path];
+      return ["--bind", from, path];
     case "frame":
       return ["--tmpfs", path];
     case "empty":

@@ -14,7 +14,8 @@ import type { Facts, Probe, SandboxMachine } from "./machine.ts";
 import type { Warn } from "./watch.ts";
 import { seatbeltLaunch } from "./seatbelt.ts";
 import { background } from "../../utils/background.ts";
-import { realOf } from "../../utils/real-path.ts";
+import { isInside, realOf } from "../../utils/real-path.ts";
+import type { GuestCopy } from "./guest-copy.ts";
 import { viewOf, type View } from "./view.ts";
 import type { OpenView } from "./open-views.ts";
 
@@ -48,15 +49,15 @@ export function sandboxLauncher(place: SandboxPlace): Launcher {
     async prepare(launch) {
       const probe = await place.machine.probe(place.settings);
       if (!probe.ok) throw new Error(`The command was not run. ${unusableText(probe)}`);
-      const { view, close } = await lookUp(place);
+      const { view, close, note: ofCopy } = await lookUp(place);
       try {
         const { ended, ...inner } = await inside({ launch: withFolder(launch, place), view, place }, probe.facts);
         return {
           ...inner,
           async ended(end) {
-            const note = await ended?.(end);
+            const notes = [ofCopy, await ended?.(end)].filter((note) => note !== undefined);
             close();
-            return note;
+            return notes.length === 0 ? undefined : notes.join(" ");
           },
         };
       } catch (error) {
@@ -112,24 +113,43 @@ function inContainer({ launch, view, place }: Starting, facts: EngineFacts): Pre
   };
 }
 
-async function lookUp(place: SandboxPlace): Promise<OpenView> {
+async function lookUp(place: SandboxPlace): Promise<OpenView & Pick<GuestCopy, "note">> {
   const { settings, owner, workspace, rights, readable, hidden, home, machine } = place;
   await checkSettings(settings, { home, hidden });
-  const access = commandAccess(settings, rights);
   await openFolder(settings, owner, Date.now());
   const { ro } = readBinds(settings.bwrap.binds);
   const visible = workspaceInside(place);
-  const shown = [...readable, ...(await received(rights)), ...ro, ...(access === "ro" ? [workspace] : [])];
-  return machine.views.open((isSteady) =>
+  const isSeen = commandAccess(settings, rights) === "ro";
+  const copy = isSeen && rights !== "owner" ? await copyFor(rights, place) : undefined;
+  const outside = copy ? await outsideOf(copy.workspace, readable) : readable;
+  const shown = [...outside, ...(await received(rights)), ...ro, ...(isSeen && rights === "owner" ? [workspace] : [])];
+  const opened = await machine.views.open((isSteady) =>
     viewOf({
       writable: writableIn(place),
       readable: shown,
       hidden,
+      copy,
       outputs: { root: outputRoot(visible), own: outputFolder(visible, owner.sessionKey) },
       home,
       isSteady,
     }),
   );
+  return { ...opened, ...(copy?.note !== undefined && { note: copy.note }) };
+}
+
+/** What a guest's command sees of the workspace. */
+async function copyFor(
+  { notes, prompts, received: { dir } }: GuestRules,
+  { machine, workspace, hidden, settings }: SandboxPlace,
+): Promise<GuestCopy | undefined> {
+  const closed = [...hidden, dir, settings.workspaceRoot];
+  return machine.copies.of({ workspace, workspaces: [workspace, ...prompts.workspaces], notes, closed });
+}
+
+/** A directory of skills in the workspace is in the copy. */
+async function outsideOf(workspace: string, paths: readonly string[]): Promise<readonly string[]> {
+  const real = await Promise.all(paths.map(realOf));
+  return paths.filter((_, index) => !isInside(real[index] ?? "", workspace));
 }
 
 /** The directories that commands may write. Pure. */

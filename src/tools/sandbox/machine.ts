@@ -9,6 +9,7 @@ import { Containers } from "./container/containers.ts";
 import { tryEngine } from "./container/engine.ts";
 import { isContainer, type EngineFacts } from "./container/launch.ts";
 import { seccompProfile } from "./container/profile.ts";
+import { GuestCopies } from "./guest-copy.ts";
 import { OpenViews } from "./open-views.ts";
 import { findProgram, runBriefly, whyBwrapFails, type Unusable } from "./probe.ts";
 import { SANDBOX_EXEC, seatbeltLaunch } from "./seatbelt.ts";
@@ -65,10 +66,13 @@ export class SandboxMachine {
   /** What the commands that run here see. */
   readonly views = new OpenViews();
   readonly containers: Containers;
+  /** Of workspaces, for guests. */
+  readonly copies: GuestCopies;
 
   constructor(place: Place) {
     this.#place = place;
     this.containers = new Containers(place);
+    this.copies = new GuestCopies(join(place.dir, "guest-copies"));
   }
 
   /** Never rejects. */

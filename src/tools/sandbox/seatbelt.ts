@@ -1,5 +1,7 @@
+import { join, relative } from "node:path";
 import type { Launch } from "../../types/run/backend.ts";
 import type { BwrapSettings } from "../../types/sandbox.ts";
+import { isInside } from "../../utils/real-path.ts";
 import { withoutGateway } from "./bwrap.ts";
 import { limited } from "./limits.ts";
 import type { Mount, View } from "./view.ts";
@@ -95,18 +97,24 @@ export function seatbeltLaunch(
   const base = [BASE, TERMINAL, ...(settings.network === "host" ? [NETWORK] : [])].join("\n");
   return {
     argv: [program, ...profile.options(base), "--", ...limited(launch.argv, settings)],
-    cwd: launch.cwd,
+    cwd: whereIs(launch.cwd, view),
     env: { ...withoutGateway(launch.env), HOME: own, TMPDIR: own },
   };
 }
 
-function addMount(profile: Profile, { path, as }: Mount): void {
+/** Nothing can be shown at another path: a command that has a copy of the workspace starts in the copy. */
+function whereIs(path: string, { mounts }: View): string {
+  const moved = mounts.find((one) => one.from !== undefined && isInside(path, one.path));
+  return moved?.from === undefined ? path : join(moved.from, relative(moved.path, path));
+}
+
+function addMount(profile: Profile, { path, from = path, as }: Mount): void {
   switch (as) {
     case "rw":
-      return profile.rule("allow", "file-read* file-write*", [path]);
+      return profile.rule("allow", "file-read* file-write*", [from]);
     case "ro":
-      profile.rule("allow", "file-read*", [path]);
-      return profile.rule("deny", "file-write*", [path]);
+      profile.rule("allow", "file-read*", [from]);
+      return profile.rule("deny", "file-write*", [from]);
     case "empty":
     case "frame":
     case "blank":

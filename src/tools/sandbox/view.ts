@@ -5,11 +5,14 @@ import { errorCode, unlessMissing } from "../../utils/missing.ts";
 import { readRegular } from "../../utils/read-regular.ts";
 import { isInside, realOf } from "../../utils/real-path.ts";
 import { GUARDED } from "../host/guarded.ts";
+import type { GuestCopy } from "./guest-copy.ts";
 
-/** One path of the machine that a sandbox has, at the same place. */
+/** One path of the machine that a sandbox has. */
 export interface Mount {
   /** Absolute, without symbolic links. */
   readonly path: string;
+  /** Where what is seen there lies; at the same path when unset. */
+  readonly from?: string;
   /** `empty` and `blank` hide a directory or a file; `frame` hides a directory but for what is mounted in it. */
   readonly as: "ro" | "rw" | "empty" | "blank" | "frame";
 }
@@ -32,6 +35,8 @@ export interface ViewOptions {
   readonly readable: readonly string[];
   /** The gateway's own files, which stay hidden wherever they lie. */
   readonly hidden: readonly string[];
+  /** What is seen in the place of the workspace, which nothing else shows. */
+  readonly copy?: GuestCopy | undefined;
   /** Long results of all sessions, which are hidden, but for those of the session itself. */
   readonly outputs?: { readonly root: string; readonly own: string };
   readonly home: string;
@@ -44,25 +49,40 @@ const OWN_FOLDERS = [".openclaw", "skills", "memory"];
 
 /** Looks up what there is. Rejects with a text for the model when a directory cannot be given to a sandbox. */
 export async function viewOf(options: ViewOptions): Promise<View> {
-  const { writable, readable, hidden, outputs, home, isSteady = () => true } = options;
+  const { writable, readable, hidden, copy, outputs, home, isSteady = () => true } = options;
   const open = await Promise.all(writable.map((path) => realDirectory(path, home)));
   const found = (await Promise.all(readable.map(existing))).filter((one) => one !== undefined);
   const seen = found.filter((one) => mayShow(one, open, isSteady)).map(({ real }) => real);
-  for (const path of seen) refuseHome(path, await realOf(home));
+  for (const path of copy ? [...seen, copy.workspace] : seen) refuseHome(path, await realOf(home));
   const guarded = (await Promise.all(open.map((root) => guardedIn(root, isSteady)))).flat();
   const closed = (await Promise.all(hidden.map(cover))).filter((mount) => mount !== undefined);
   const shown = [...open, ...seen];
-  const results = (await outputsIn(outputs)).filter(({ path }) => shown.some((root) => isInside(path, root)));
+  const seenCopy: readonly Mount[] = copy ? [{ path: copy.workspace, from: copy.tree, as: "ro" }] : [];
+  const results = (await outputsIn(outputs)).filter(({ path }) =>
+    [...shown, ...seenCopy.map((one) => one.path)].some((root) => isInside(path, root)),
+  );
   const mounts: readonly Mount[] = [
     ...seen.map((path): Mount => ({ path, as: "ro" })),
+    ...seenCopy,
     ...open.map((path): Mount => ({ path, as: "rw" })),
     ...guarded,
     ...results,
-    ...closed.filter(({ path }) => shown.some((root) => isInside(path, root))),
+    ...closed.filter(({ path }) => isShown(path, shown, copy)),
   ];
+  if (copy) for (const { path } of mounts.filter((one) => isInCopy(one.path, copy, shown))) await copy.place(path);
   const named = writable.map((at, index) => ({ at, to: open[index] ?? at }));
   return { mounts: parentsFirst(mounts), links: named.filter(({ at, to }) => at !== to) };
 }
+
+/** The directory of the workspace in which a path is not the copy's, as what a bind shows, is longer than the workspace's own path. */
+const isInCopy = (path: string, { workspace }: GuestCopy, shown: readonly string[]): boolean =>
+  path !== workspace &&
+  isInside(path, workspace) &&
+  !shown.some((root) => root !== path && root.length > workspace.length && isInside(path, root));
+
+/** What is hidden and lies in the copy is not in it. */
+const isShown = (path: string, shown: readonly string[], copy: GuestCopy | undefined): boolean =>
+  shown.some((root) => isInside(path, root)) && !(copy && isInCopy(path, copy, shown));
 
 /** A path in a directory is longer than that directory's. Of two mounts at one path the later one counts. */
 const parentsFirst = (mounts: readonly Mount[]): readonly Mount[] =>

@@ -134,6 +134,7 @@ export function openSandboxes({ agents, paths }: Pick<Live, "agents" | "paths">,
   const machine = new SandboxMachine({ env: process.env, dir: paths.stateSub });
   const tried = loadOnce(() => {
     const all = probeSandboxes(agents, machine);
+    background("removal of copies of workspaces", machine.copies.clear());
     background(
       "removal of containers",
       all.then(() => removeContainers(agents, machine, log)),

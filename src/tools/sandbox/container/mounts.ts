@@ -21,12 +21,12 @@ export const mountArgs = ({ mounts, links }: View, engine: Engine): readonly str
   ),
 ];
 
-function argsOf({ path, as }: Mount, target: string, engine: Engine): readonly string[] {
+function argsOf({ path, from = path, as }: Mount, target: string, engine: Engine): readonly string[] {
   switch (as) {
     case "ro":
-      return mount("type=bind", `source=${path}`, `target=${target}`, "readonly");
+      return mount("type=bind", `source=${from}`, `target=${target}`, "readonly");
     case "rw":
-      return mount("type=bind", `source=${path}`, `target=${target}`);
+      return mount("type=bind", `source=${from}`, `target=${target}`);
     case "empty":
     case "frame":
       return mount("type=tmpfs", `target=${target}`, "ro", ...bare[engine]);

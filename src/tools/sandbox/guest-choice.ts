@@ -1,0 +1,204 @@
+import type { BigIntStats } from "node:fs";
+import { lstat, readdir } from "node:fs/promises";
+import { join, relative, sep } from "node:path";
+import { errorCode, unlessMissing } from "../../utils/missing.ts";
+import { isInside, realOf } from "../../utils/real-path.ts";
+import { hiddenByName, isRepository } from "../host/guest-files.ts";
+
+/** What a guest's command may see of a workspace is chosen by this. */
+export interface Choosing {
+  /** Without links. */
+  readonly workspace: string;
+  /** Workspaces of all agents: one may lie in another. */
+  readonly workspaces: readonly string[];
+  /** Files and directories with notes of private chats. */
+  readonly notes: readonly string[];
+  /** What else no guest sees, with all that is in it: the gateway's own files, and files of other conversations. */
+  readonly closed: readonly string[];
+}
+
+/** A file, link or directory of a workspace that guests may see. */
+export interface Chosen {
+  /** From the workspace on. */
+  readonly path: string;
+  readonly kind: "directory" | "file" | "link";
+  readonly facts: BigIntStats;
+}
+
+export interface Choice {
+  /** A directory before what is in it. */
+  readonly chosen: readonly Chosen[];
+  /** What guests could see if the workspace were smaller; of a directory, only its own path. */
+  readonly tooMuch: readonly string[];
+}
+
+/** Most entries of a choice, and most bytes of its files. */
+export const MOST_ENTRIES = 20_000;
+export const MOST_MB = 512;
+const AT_ONCE = 32;
+/** Looked at after everything else: large, and the same as what a registry has. */
+const LAST = new Set(["node_modules"]);
+
+/** Chooses what is in the workspace now. */
+export async function choose(choosing: Choosing): Promise<Choice> {
+  const { workspace, workspaces, notes, closed } = choosing;
+  const [roots, shut] = await Promise.all([
+    Promise.all(workspaces.map(realOf)),
+    Promise.all([...notes, ...closed].map(realOf)),
+  ]);
+  const chooser = new Chooser(workspace, {
+    roots: [...new Set([workspace, ...roots.filter((root) => isInside(root, workspace))])],
+    closed: new Set(shut),
+  });
+  await chooser.walk();
+  return chooser.choice([...notes, ...closed]);
+}
+
+interface Seen {
+  readonly name: string;
+  readonly path: string;
+  readonly kind: Chosen["kind"];
+  readonly facts: BigIntStats;
+}
+
+class Chooser {
+  readonly #workspace: string;
+  readonly #roots: readonly string[];
+  readonly #closed: ReadonlySet<string>;
+  readonly #chosen: Chosen[] = [];
+  readonly #tooMuch: string[] = [];
+  /** Absolute paths of notes that were found under other names. */
+  readonly #notes: string[] = [];
+  #bytesLeft = BigInt(MOST_MB) * 1_048_576n;
+
+  constructor(
+    workspace: string,
+    { roots, closed }: { readonly roots: readonly string[]; readonly closed: ReadonlySet<string> },
+  ) {
+    this.#workspace = workspace;
+    this.#roots = roots;
+    this.#closed = closed;
+  }
+
+  /** Directories near the top come first, in the order of their names. */
+  async walk(): Promise<void> {
+    const later: Chosen[] = [];
+    let level: readonly (Chosen | undefined)[] = [undefined];
+    while (level.length > 0) {
+      const next: Chosen[] = [];
+      for (let at = 0; at < level.length; at += AT_ONCE) {
+        const some = level.slice(at, at + AT_ONCE);
+        const found = await Promise.all(some.map((dir) => this.#entries(dir?.path ?? "")));
+        found.forEach((entries, index) => this.#take(some[index], entries, { next, later }));
+      }
+      level = next.length > 0 ? next : later.splice(0);
+    }
+  }
+
+  /** Without files that are, under a second name, what no guest sees. `closed` are paths. */
+  async choice(closed: readonly string[]): Promise<Choice> {
+    const hasNames = ({ kind, facts }: Chosen): boolean => kind === "file" && facts.nlink > 1n;
+    if (!this.#chosen.some(hasNames)) return { chosen: this.#chosen, tooMuch: this.#tooMuch };
+    const known = await identitiesIn([...closed, ...this.#notes]);
+    const chosen = this.#chosen.filter((one) => !hasNames(one) || !known.has(identityOf(one.facts)));
+    return { chosen, tooMuch: this.#tooMuch };
+  }
+
+  #take(
+    dir: Chosen | undefined,
+    entries: readonly Seen[] | undefined,
+    { next, later }: { readonly next: Chosen[]; readonly later: Chosen[] },
+  ): void {
+    // A repository, or nobody may read it.
+    if (entries === undefined) return;
+    if (dir) this.#add(dir);
+    for (const { name, ...entry } of entries) {
+      if (entry.kind === "directory") (LAST.has(name) ? later : next).push(entry);
+      else this.#add(entry);
+    }
+  }
+
+  #add(entry: Chosen): void {
+    const size = entry.kind === "file" ? entry.facts.size : 0n;
+    if (this.#chosen.length >= MOST_ENTRIES || size > this.#bytesLeft) {
+      this.#tooMuch.push(entry.path);
+      return;
+    }
+    this.#bytesLeft -= size;
+    this.#chosen.push(entry);
+  }
+
+  /** What guests may see in a directory. Undefined when it holds a repository, or cannot be read. */
+  async #entries(dir: string): Promise<readonly Seen[] | undefined> {
+    if (this.#chosen.length >= MOST_ENTRIES) return [];
+    const names = await namesIn(join(this.#workspace, dir));
+    if (names === undefined) return undefined;
+    const all = new Set(names);
+    if (isRepository((name) => all.has(name))) return undefined;
+    const open = names.filter((name) => this.#isOpen(join(this.#workspace, dir, name))).toSorted();
+    if (open.length > MOST_ENTRIES) this.#tooMuch.push(dir);
+    const seen: Seen[] = [];
+    for (let at = 0; at < open.length && at < MOST_ENTRIES; at += AT_ONCE)
+      seen.push(...(await Promise.all(open.slice(at, at + AT_ONCE).map((name) => this.#look(dir, name)))).flat());
+    return seen;
+  }
+
+  #isOpen(path: string): boolean {
+    if (this.#closed.has(path)) return false;
+    for (const root of this.#roots) {
+      if (path === root || !isInside(path, root)) continue;
+      const hidden = hiddenByName(relative(root, path).split(sep));
+      if (hidden === "notes") this.#notes.push(path);
+      if (hidden !== undefined) return false;
+    }
+    return true;
+  }
+
+  /** An empty list for what is no file, link or directory, and for what is gone. */
+  async #look(dir: string, name: string): Promise<readonly Seen[]> {
+    const path = join(dir, name);
+    const facts = await lstat(join(this.#workspace, path), { bigint: true }).catch(() => undefined);
+    const kind = facts && kindOf(facts);
+    return kind ? [{ name, path, kind, facts }] : [];
+  }
+}
+
+function kindOf(facts: BigIntStats): Chosen["kind"] | undefined {
+  if (facts.isDirectory()) return "directory";
+  if (facts.isSymbolicLink()) return "link";
+  // Opening a named pipe waits, and a socket leads out of the sandbox.
+  return facts.isFile() ? "file" : undefined;
+}
+
+async function namesIn(path: string): Promise<readonly string[] | undefined> {
+  try {
+    return await readdir(path);
+  } catch (error) {
+    const code = errorCode(error);
+    // It was removed meanwhile, is something else now, or belongs to another user.
+    if (code === "ENOENT" || code === "ENOTDIR" || code === "EACCES" || code === "EPERM") return undefined;
+    throw error;
+  }
+}
+
+/** Identifies a file whatever its name. */
+export const identityOf = ({ dev, ino }: Pick<BigIntStats, "dev" | "ino">): string => `${dev}:${ino}`;
+
+/** The files at these paths, and below them. Does not follow links. */
+export async function identitiesIn(paths: readonly string[]): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  let level = [...paths];
+  while (level.length > 0) {
+    const some = level.slice(0, AT_ONCE);
+    const inside = await Promise.all(
+      some.map(async (path) => {
+        const facts = await unlessMissing(lstat(path, { bigint: true })).catch(() => undefined);
+        if (facts?.isDirectory() === true) return ((await namesIn(path)) ?? []).map((name) => join(path, name));
+        if (facts) found.add(identityOf(facts));
+        return [];
+      }),
+    );
+    level = [...level.slice(AT_ONCE), ...inside.flat()];
+  }
+  return found;
+}

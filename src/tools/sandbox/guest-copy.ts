@@ -1,0 +1,196 @@
+import { hash } from "node:crypto";
+import { constants, type BigIntStats } from "node:fs";
+import { copyFile, lstat, mkdir, readlink, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { errorCode, unlessMissing } from "../../utils/missing.ts";
+import { realOf } from "../../utils/real-path.ts";
+import { outputRoot } from "../host/output-folders.ts";
+import { listedName } from "../shown-path.ts";
+import { choose, identitiesIn, identityOf, MOST_ENTRIES, MOST_MB, type Choosing, type Chosen } from "./guest-choice.ts";
+
+/** What a guest's command has in the place of a workspace. */
+export interface GuestCopy {
+  /** The workspace, without links. */
+  readonly workspace: string;
+  /** Where its copy lies. */
+  readonly tree: string;
+  /** What is not in the copy although guests may see it, as a sentence. */
+  readonly note?: string;
+  /** Makes an empty place in the copy for what is mounted at a path of the workspace. */
+  place(path: string): Promise<void>;
+}
+
+const COPIES_AT_ONCE = 8;
+const MOST_NAMED = 5;
+/** A file that was changed this shortly before it was copied may have been changed once more within a tick of the file system's clock. */
+const TICK_NS = 50_000_000n;
+
+/**
+ * Copies of workspaces for the commands of guests. A mask over a file ends when a program renames another file to its name, and what does
+ * not exist yet cannot have one; so such a command has no directory of the workspace, but a copy of what was chosen. Each command brings
+ * the copy up to date before it starts: what has changed is copied anew, and what guests may no longer see is removed. A command that
+ * still runs sees these changes too.
+ */
+export class GuestCopies {
+  readonly #dir: string;
+  readonly #copies = new Map<string, WorkspaceCopy>();
+  #cleared: Promise<void> | undefined;
+
+  /** Copies lie in `dir`, which is one of the gateway's own. */
+  constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  /** Removes what an earlier process left. Only the first call does. */
+  clear(): Promise<void> {
+    this.#cleared ??= rm(this.#dir, { recursive: true, force: true });
+    return this.#cleared;
+  }
+
+  /** Brings the copy of a workspace up to date, one command after the other. Undefined where there is no such directory. */
+  async of(choosing: Choosing): Promise<GuestCopy | undefined> {
+    await this.clear();
+    const workspace = await realOf(choosing.workspace);
+    if ((await unlessMissing(lstat(workspace)))?.isDirectory() !== true) return undefined;
+    const dir = join(this.#dir, hash("sha256", workspace).slice(0, 16));
+    const copy = this.#copies.get(workspace) ?? new WorkspaceCopy(workspace, dir);
+    this.#copies.set(workspace, copy);
+    // The directory of the copies may itself lie in the workspace.
+    return copy.update({ ...choosing, workspace, closed: [...choosing.closed, this.#dir, outputRoot(workspace)] });
+  }
+}
+
+interface Copied {
+  readonly kind: Chosen["kind"];
+  /** Of which file, as it was when; empty when it has to be copied anew. */
+  readonly version: string;
+}
+
+class WorkspaceCopy {
+  readonly #workspace: string;
+  readonly #tree: string;
+  readonly #drafts: string;
+  readonly #copied = new Map<string, Copied>();
+  /** Where something is mounted, and the directories above. */
+  readonly #places = new Set<string>();
+  #last: Promise<unknown> = Promise.resolve();
+  #draft = 0;
+
+  constructor(workspace: string, dir: string) {
+    this.#workspace = workspace;
+    this.#tree = join(dir, "tree");
+    this.#drafts = join(dir, "drafts");
+  }
+
+  update(choosing: Choosing): Promise<GuestCopy> {
+    const updated = this.#last.then(() => this.#update(choosing));
+    this.#last = updated.catch(() => undefined);
+    return updated;
+  }
+
+  async #update(choosing: Choosing): Promise<GuestCopy> {
+    for (const dir of [this.#tree, this.#drafts]) await mkdir(dir, { recursive: true, mode: 0o700 });
+    const { chosen, tooMuch } = await choose(choosing);
+    await this.#removeAllBut(chosen);
+    await this.#makeDirectories(chosen);
+    const failed = await this.#copyAll(chosen, choosing.notes);
+    const note = noteOf(tooMuch, failed);
+    return {
+      workspace: this.#workspace,
+      tree: this.#tree,
+      ...(note !== undefined && { note }),
+      place: (path) => this.#place(relative(this.#workspace, path)),
+    };
+  }
+
+  async #removeAllBut(chosen: readonly Chosen[]): Promise<void> {
+    const kinds = new Map(chosen.map(({ path, kind }) => [path, kind]));
+    for (const [path, { kind }] of this.#copied) if (kinds.get(path) !== kind) await this.#remove(path);
+  }
+
+  async #remove(path: string): Promise<void> {
+    this.#copied.delete(path);
+    if (!this.#places.has(path)) await rm(join(this.#tree, path), { recursive: true, force: true });
+  }
+
+  async #makeDirectories(chosen: readonly Chosen[]): Promise<void> {
+    for (const { path, kind, facts } of chosen) {
+      if (kind !== "directory" || this.#copied.has(path)) continue;
+      await mkdir(join(this.#tree, path), { recursive: true, mode: Number(facts.mode & 0o777n) | 0o700 });
+      this.#copied.set(path, { kind, version: "" });
+    }
+  }
+
+  /** Copies what has changed. Resolves with the paths of what cannot be copied. */
+  async #copyAll(chosen: readonly Chosen[], notes: readonly string[]): Promise<readonly string[]> {
+    const changed = chosen.filter(
+      ({ path, kind, facts }) => kind !== "directory" && this.#copied.get(path)?.version !== versionOf(facts),
+    );
+    const failed: string[] = [];
+    for (let at = 0; at < changed.length; at += COPIES_AT_ONCE) {
+      const some = changed.slice(at, at + COPIES_AT_ONCE);
+      const results = await Promise.all(some.map((one) => this.#copy(one)));
+      failed.push(...some.filter((_, index) => results[index] === false).map(({ path }) => path));
+    }
+    if (changed.length > 0) await this.#removeNotes(changed, notes);
+    return failed;
+  }
+
+  /** A program that writes a note renames a file to it, which had another name when it was chosen. */
+  async #removeNotes(changed: readonly Chosen[], notes: readonly string[]): Promise<void> {
+    const known = await identitiesIn(notes);
+    for (const { path, facts } of changed) if (known.has(identityOf(facts))) await this.#remove(path);
+  }
+
+  /** False when it cannot be copied. What is no longer the file that was chosen is left out; the next command looks again. */
+  async #copy({ path, kind, facts }: Chosen): Promise<boolean> {
+    const from = join(this.#workspace, path);
+    this.#draft += 1;
+    const draft = join(this.#drafts, String(this.#draft));
+    try {
+      if (kind === "link") await symlink(await readlink(from), draft);
+      else await copyFile(from, draft, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
+      const [now, made] = await Promise.all([lstat(from, { bigint: true }), lstat(draft, { bigint: true })]);
+      if (identityOf(now) !== identityOf(facts) || now.nlink > facts.nlink) return await this.#leave(path, true);
+      if (kind === "file") await utimes(draft, facts.atime, facts.mtime);
+      await rename(draft, join(this.#tree, path));
+      this.#copied.set(path, { kind, version: made.ctimeNs - now.ctimeNs > TICK_NS ? versionOf(facts) : "" });
+      return true;
+    } catch (error) {
+      // Otherwise the user may not read it, or the disk is full.
+      return this.#leave(path, errorCode(error) === "ENOENT");
+    } finally {
+      await rm(draft, { force: true });
+    }
+  }
+
+  async #leave(path: string, isGone: boolean): Promise<boolean> {
+    await this.#remove(path);
+    return isGone;
+  }
+
+  async #place(path: string): Promise<void> {
+    const place = join(this.#tree, path);
+    const isDirectory = (await lstat(join(this.#workspace, path))).isDirectory();
+    for (let one = path; one !== "."; one = dirname(one)) this.#places.add(one);
+    await mkdir(isDirectory ? place : dirname(place), { recursive: true, mode: 0o700 });
+    if (!isDirectory) await writeFile(place, "", { flag: "a" });
+  }
+}
+
+/** Changes with the file's content and its mode, and when another file is at its path. */
+const versionOf = ({ dev, ino, size, mode, ctimeNs }: BigIntStats): string => [dev, ino, size, mode, ctimeNs].join(":");
+
+function noteOf(tooMuch: readonly string[], failed: readonly string[]): string | undefined {
+  const named = (paths: readonly string[]): string => {
+    const more = paths.length > MOST_NAMED ? `, and ${paths.length - MOST_NAMED} more` : "";
+    return `${paths.slice(0, MOST_NAMED).map(listedName).join(", ")}${more}`;
+  };
+  const texts = [
+    tooMuch.length === 0
+      ? ""
+      : `The command saw only a part of the workspace, ${MOST_ENTRIES} entries and ${MOST_MB} MB at most. Not there: ${named(tooMuch)}.`,
+    failed.length === 0 ? "" : `Files of the workspace that could not be copied for the command: ${named(failed)}.`,
+  ].filter((text) => text !== "");
+  return texts.length === 0 ? undefined : texts.join(" ");
+}

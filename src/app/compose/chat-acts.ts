@@ -1,5 +1,6 @@
 import type { AccountConfig } from "../../channels/config.ts";
 import { channelIn } from "../../channels/target.ts";
+import type { AttachPorts } from "../../dispatch/media/attach.ts";
 import type { Outbox } from "../../outbox/deliver.ts";
 import type { Links } from "../../outbox/ports.ts";
 import { renderText } from "../../outbox/render.ts";
@@ -38,9 +39,7 @@ export function chatTools(sources: Sources): readonly ToolContribution[] {
   const { accounts } = sources.around;
   if (!accounts) return [];
   const forOwners = chatActs(sources, accounts, () => []);
-  const forGuests = chatActs(sources, accounts, () =>
-    privateNotes(sources.live.agents.map(({ workspace }) => workspace)),
-  );
+  const forGuests = chatActs(sources, accounts, () => sources.live.agents.map(({ workspace }) => workspace));
   return [
     {
       name: MESSAGE_TOOL,
@@ -55,7 +54,7 @@ export function chatTools(sources: Sources): readonly ToolContribution[] {
 function chatActs(
   { live, around, media, outbox, sent, clock }: Sources,
   status: OutgoingParts["channels"]["status"],
-  notes: () => readonly string[],
+  guestOf: () => readonly string[],
 ): ChatActs {
   const { links } = around;
   const parts: OutgoingParts = {
@@ -67,7 +66,7 @@ function chatActs(
       ports: {
         clock,
         get closedPaths() {
-          return [...deniedPaths(live), ...notes()];
+          return [...deniedPaths(live), ...privateNotes(guestOf())];
         },
       },
     },
@@ -77,7 +76,7 @@ function chatActs(
     can: (to, act) => isOn(accountOf(live.config, to), ACTS[act].groups) && hasMethod(links.link(to), ACTS[act].method),
     actions: (to) => allowedActions(accountOf(live.config, to), links.link(to)?.actions),
     buttons: (to) => links.buttons?.(to),
-    send: (post, signal) => send(post, parts, signal),
+    send: (post, signal) => send({ ...post, guestOf: guestOf() }, parts, signal),
     isOwn: async (to, messageId) => (await sent.chatsOf(to, messageId)).some(({ chat }) => chat.id === to.chat.id),
     react: (to, messageId, emoji) => through(links.link(to), (link) => link.react?.(to, messageId, emoji)),
     edit: (to, messageId, markdown) => edit(to, messageId, { markdown, links }),
@@ -149,7 +148,7 @@ function channelOf({ to = "", channel }: TargetInput, home: Peer, { channels }: 
 
 const inThread = (home: Peer, thread: string | undefined): Peer => (thread === undefined ? home : { ...home, thread });
 
-async function send(post: ChatPost, parts: OutgoingParts, signal: AbortSignal) {
+async function send(post: ChatPost & Pick<AttachPorts, "guestOf">, parts: OutgoingParts, signal: AbortSignal) {
   const { key, inboxId, to, replyTo, buttons, form, silent } = post;
   const asVoice = form?.as === "voice";
   const made = await blocksOf({ ...post, asVoice, message: sentText(post.message ?? "") }, to, parts);

@@ -1,5 +1,5 @@
 import { channelIn, parseTarget } from "../../channels/target.ts";
-import { attach, mediaBlock } from "../../dispatch/media/attach.ts";
+import { attach, type AttachPorts, mediaBlock } from "../../dispatch/media/attach.ts";
 import { pause as pauseFor } from "../../utils/pause.ts";
 import type { Outbox, Reply } from "../../outbox/deliver.ts";
 import type { ChannelLimits } from "../../types/chat/channel.ts";
@@ -24,7 +24,7 @@ export interface OutgoingParts {
   readonly core: {
     readonly media: MediaStore;
     readonly outbox: Pick<Outbox, "deliver">;
-    readonly ports: { readonly clock: Clock; readonly closedPaths?: readonly string[] };
+    readonly ports: { readonly clock: Clock } & Pick<AttachPorts, "closedPaths">;
   };
 }
 
@@ -73,16 +73,24 @@ export function peerOf(
 
 /** The message as blocks; files are fetched and stored. Throws `MethodError` when a file cannot be fetched. */
 export async function blocksOf(
-  outgoing: Omit<Outgoing, "to">,
+  outgoing: Omit<Outgoing, "to"> & Pick<AttachPorts, "guestOf">,
   to: Peer,
   parts: OutgoingParts,
 ): Promise<readonly ReplyBlock[]> {
-  const { message = "", media, asVoice = false, hosts, workspace = parts.live.defaultAgent.workspace } = outgoing;
+  const {
+    message = "",
+    media,
+    asVoice = false,
+    hosts,
+    guestOf,
+    workspace = parts.live.defaultAgent.workspace,
+  } = outgoing;
   const limits = parts.channels.limits(to);
   const mostBytes = limits?.media ?? 0;
   const files: ReplyBlock[] = [];
   for (const file of outgoing.files ?? []) files.push(await keep(file, asVoice, parts.core));
-  for (const ref of media) files.push(await fetchOne(ref, { asVoice, mostBytes, workspace, hosts }, parts.core));
+  for (const ref of media)
+    files.push(await fetchOne(ref, { asVoice, mostBytes, workspace, hosts, guestOf }, parts.core));
   const text: readonly ReplyBlock[] = message.trim() === "" ? [] : [{ kind: "text", markdown: message }];
   if (text.length + files.length === 0) throw refused("there is nothing to send: give a message or a file");
   return [...text, ...files];
@@ -90,7 +98,11 @@ export async function blocksOf(
 
 async function fetchOne(
   ref: string,
-  how: { asVoice: boolean; mostBytes: number; workspace: string; hosts: readonly string[] | undefined },
+  how: Pick<AttachPorts, "guestOf" | "workspace"> & {
+    asVoice: boolean;
+    mostBytes: number;
+    hosts: readonly string[] | undefined;
+  },
   core: OutgoingParts["core"],
 ): Promise<ReplyBlock> {
   if (/^https?:\/\//i.test(ref)) {

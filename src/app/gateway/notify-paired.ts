@@ -14,7 +14,7 @@ export async function notifyPaired(paired: Paired, parts: Parts): Promise<Notifi
   try {
     const outgoing = { to: senderId, channel, accountId: account, message: PAIRED_TEXT, media: [], files: [] };
     const to = peerOf(outgoing, parts);
-    const blocks = await blocksOf(outgoing, to, parts);
+    const blocks = await blocksOf({ ...outgoing, guestOf: [] }, to, parts);
     // A stranger who is approved twice at once is informed once.
     const replyKey = `paired:${channel}:${account}:${senderId}:${paired.code ?? Math.floor(parts.core.ports.clock.now() / 60_000)}`;
     const rows = await deliverAndWait({ replyKey, to, blocks }, WAIT_MS, parts);

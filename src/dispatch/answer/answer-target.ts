@@ -45,6 +45,8 @@ export interface AnswerPorts {
   readonly outbox: Outbox;
   readonly media: MediaStore;
   readonly closedPaths?: readonly string[] | undefined;
+  /** As for `attach`. */
+  readonly guestOf: readonly string[];
   /** Is told of each file of the answer that is not attached. */
   refused?(refusal: RefusedAttachment): void;
   readonly clock: Clock;

@@ -292,8 +292,8 @@ class Answering implements WaitingBlocks {
 
   #attached(parsed: { media: readonly string[]; audioAsVoice: boolean }): Promise<readonly ReplyBlock[]> {
     const { agent, style, session: sessionKey } = this.#target;
-    const { media, closedPaths, refused } = this.#ports;
-    const more = { sessionKey, mostBytes: style.mostMediaBytes, ...(refused && { refused }) };
+    const { media, closedPaths, guestOf, refused } = this.#ports;
+    const more = { guestOf, sessionKey, mostBytes: style.mostMediaBytes, ...(refused && { refused }) };
     return attach(parsed.media, parsed.audioAsVoice, { media, closedPaths, workspace: agent.workspace, ...more });
   }
 }

@@ -41,6 +41,8 @@ async function appendFiles(
   const blocks = await attach(refs, audioAsVoice, {
     media: store,
     closedPaths,
+    // The page is the operator's.
+    guestOf: [],
     workspace,
     refused,
     sessionKey: session.key,

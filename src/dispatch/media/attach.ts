@@ -1,6 +1,7 @@
 import { lstat, realpath } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { holdsFile, isOwnOutput } from "../../tools/host/closed.ts";
+import { hiddenFromGuests, whyHidden } from "../../tools/host/guest-files.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 import { outputFolder, outputRoot } from "../../tools/host/output-folders.ts";
 import type { SessionKey } from "../../types/ids.ts";
@@ -28,6 +29,8 @@ export interface AttachPorts {
   readonly sessionKey?: SessionKey | undefined;
   /** The gateway's own files and directories, which are never sent, wherever the workspace is. */
   readonly closedPaths?: readonly string[] | undefined;
+  /** Workspaces of which a guest's turn sends only what guests may read. None for an owner's turn. */
+  readonly guestOf: readonly string[];
   /** Bytes of one file; never above 50 MB. */
   readonly mostBytes?: number | undefined;
   /** Is told of each file that is not attached. */
@@ -84,7 +87,7 @@ async function attachOne(ref: string, asVoice: boolean, ports: AttachPorts): Pro
 }
 
 async function readBelow(
-  { workspace, closedPaths = [], mostBytes, sessionKey }: AttachPorts,
+  { workspace, closedPaths = [], guestOf, mostBytes, sessionKey }: AttachPorts,
   path: string,
 ): Promise<Uint8Array> {
   const root = await realpath(workspace);
@@ -98,6 +101,8 @@ async function readBelow(
   const closed = await Promise.all(closedPaths.map((one) => realpath(one).catch(() => one)));
   if (closed.some((one) => isInside(file, one)) || (await isClosedElsewhere(file, closed)))
     throw new Error("it belongs to the gateway itself");
+  const hidden = await hiddenFromGuests(file, guestOf);
+  if (hidden !== undefined) throw new Error(`it ${whyHidden(hidden)}`);
   return readRegular(file, Math.min(MOST_BYTES, mostBytes ?? MOST_BYTES));
 }
 

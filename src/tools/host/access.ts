@@ -206,8 +206,7 @@ export class FileAccess {
           "(commands.ownerAllowFrom names owners).",
       );
     }
-    if (await isInsideAny(real, guest.notes))
-      throw new Error(`${path} ${whyHidden("notes")}.`);
+    if (await isInsideAny(real, guest.notes)) throw new Error(`${path} ${whyHidden("notes")}.`);
     const hidden = await hiddenFromGuests(real, [workspace, ...guest.prompts.workspaces]);
     if (hidden !== undefined) throw new Error(`${path} ${whyHidden(hidden)}.`);
     const isForeign = await this.#foreignFiles();

@@ -11,7 +11,19 @@ export type Hidden = "notes" | "repository" | "archive";
 export const plain = (path: string): string => path.normalize("NFKC").toLowerCase();
 
 /** Directories with earlier versions of what lies beside them. `.git` may also be a file that names another place. */
-const REPOSITORIES = new Set([".git", ".hg", ".svn", ".jj", ".bzr", ".pijul", ".sl", "_darcs", "cvs", ".fslckout", "_fossil_"]);
+const REPOSITORIES = new Set([
+  ".git",
+  ".hg",
+  ".svn",
+  ".jj",
+  ".bzr",
+  ".pijul",
+  ".sl",
+  "_darcs",
+  "cvs",
+  ".fslckout",
+  "_fossil_",
+]);
 
 /** Words in the names of copies that editors, people and programs for synchronisation make. */
 const COPY = String.raw`(?:bak|backup|old|orig|original|copy|conflict\w*|prev|previous|saved?|te?mp|sw[a-z]|rej)`;
@@ -21,7 +33,9 @@ const NOTE_FILES = [
   // With anything around it: `.MEMORY.md.swp`, `#MEMORY.md#`, `%home%x%MEMORY.md`, `MEMORY.md.orig`.
   /(?:^|[^a-z0-9])memory\.(?:md|markdown)/,
   // With signs, digits or a word before the ending: `MEMORY (1).md`, `MEMORY~20260101-120000.md`, `MEMORY copy.md`.
-  new RegExp(String.raw`(?:^|[^a-z0-9])memory(?:[^a-z]*|[^a-z](?:.*[^a-z])?${COPY_OF_TEXT}(?:[^a-z].*)?)\.(?:md|markdown)`),
+  new RegExp(
+    String.raw`(?:^|[^a-z0-9])memory(?:[^a-z]*|[^a-z](?:.*[^a-z])?${COPY_OF_TEXT}(?:[^a-z].*)?)\.(?:md|markdown)`,
+  ),
   // A note of a day whose folder is written with other signs, as editors do: `!home!x!memory!2026-01-01.md~`.
   /(?:^|[^a-z])memory[^a-z0-9]+\d{4}-\d\d-\d\d/,
 ];
@@ -90,7 +104,9 @@ async function isInRepository(root: string, steps: readonly string[]): Promise<b
 export async function hiddenNamesIn(workspaces: readonly string[]): Promise<(real: string) => boolean> {
   const roots = await Promise.all(workspaces.map(realOf));
   return (real) =>
-    roots.some((root) => isInside(real, root) && real !== root && hiddenByName(relative(root, real).split(sep)) !== undefined);
+    roots.some(
+      (root) => isInside(real, root) && real !== root && hiddenByName(relative(root, real).split(sep)) !== undefined,
+    );
 }
 
 const WHY: Readonly<Record<Hidden, string>> = {

@@ -56,7 +56,7 @@ async function send(params: z.output<typeof sendParams>, parts: Parts) {
   const to = peerOf(outgoing, parts);
   const silent = params.silent === true ? { silent: parts.channels.limits(to)?.silent === true } : {};
   const about = { runId: idempotencyKey, ...describe(to), ...silent };
-  const blocks = await blocksOf(outgoing, to, parts);
+  const blocks = await blocksOf({ ...outgoing, guestOf: [] }, to, parts);
   if (params.dryRun === true) return { ...about, state: "dry-run", blocks: blocks.length };
   const replyKey = `send:${idempotencyKey}`;
   const replyTo = params.replyToId === undefined ? {} : { replyTo: params.replyToId };

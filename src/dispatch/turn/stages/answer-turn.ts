@@ -45,12 +45,14 @@ async function follow(
   refused: (refusal: RefusedAttachment) => void,
 ): Promise<Outcome | "unfinished"> {
   const { run, barrier } = turn.get("active");
-  const { kind, message: received, agent, rows } = turn.get("prepared");
+  const { kind, message: received, acting, agent, rows } = turn.get("prepared");
   const message = addressed(received);
   const filter = kind.filter?.(received, turn.get("session").entry, ports.clock.now());
   if (!message) return clientOutcome(await endOf(run), filter);
   const { outbox, media, closedPaths, clock, journal } = ports;
   const inboxId = rows[0]?.id ?? 0;
+  // A guest's answer brings no notes of private chats.
+  const guestOf = hasOwnerRights(acting.principal) ? [] : [agent.workspace];
   const earlier = await earlierAnswer(rows[0], journal.outbox);
   const style = ports.settings().chat(message.from);
   return answer(
@@ -70,19 +72,14 @@ async function follow(
     {
       outbox,
       media,
-      closedPaths: [...(closedPaths ?? []), ...notesFrom(turn)],
+      closedPaths: [...(closedPaths ?? []), ...privateNotes(guestOf)],
+      guestOf,
       refused,
       clock,
       plannedRows: () => journal.outbox.of(inboxId),
       textPlanned: (callId) => barrier.release(callId),
     },
   );
-}
-
-/** Notes of private chats, which a guest's answer never brings. */
-function notesFrom(turn: Turn): readonly string[] {
-  const { acting, agent } = turn.get("prepared");
-  return hasOwnerRights(acting.principal) ? [] : privateNotes([agent.workspace]);
 }
 
 /** A provider's own words may name its account and its paths, so they are for an owner alone, or for who asked to see how the agent works. */

@@ -1,5 +1,7 @@
 import { mkdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
+import { Processes } from "../../src/tools/process/processes.ts";
+import { systemClock } from "../../src/types/clock.ts";
 import { SandboxMachine } from "../../src/tools/sandbox/machine.ts";
 import { openTools } from "../../src/app/compose/agent-tools.ts";
 import { openAllowances } from "../../src/app/compose/approvals/allowances.ts";
@@ -53,7 +55,8 @@ export interface Place {
 
 export const GROUP = { ...peer("-200"), chat: { kind: "group" as const, id: "-200", title: "Team" } };
 
-export async function openPlace(agent: Partial<AgentSettings> = {}): Promise<Place> {
+/** Where `env` is set, commands are in the sandboxes that work in it, and may go on in the background. */
+export async function openPlace(agent: Partial<AgentSettings> = {}, env?: NodeJS.ProcessEnv): Promise<Place> {
   const fixture = await openDispatchFixture();
   const state = join(fixture.dir, "state");
   const workspace = join(await realpath(fixture.dir), "workspace");
@@ -67,6 +70,9 @@ export async function openPlace(agent: Partial<AgentSettings> = {}): Promise<Pla
   const exec = { security: "allowlist", ask: "on-miss", timeoutMs: 20_000, safeBins: [], pathPrepend: [] } as const;
   const tools = { global: { key: "tools" }, workspaceOnly: true };
   fixture.rules = { agent: { workspace, exec, tools, messageTool: live.defaultAgent.messageTool!, ...agent } };
+  const machine = new SandboxMachine({ env: env ?? {}, dir: paths.stateSub });
+  if (agent.sandbox && env) await machine.probe(agent.sandbox);
+  const processes = env && new Processes({ clock: systemClock, exited: () => undefined });
   fixture.allTools = ({ journal, ...parts }) => {
     const { approvals, received } = journal;
     const allowances = openAllowances(live, { approvals, clock: parts.clock, log: fixture.log });
@@ -79,7 +85,8 @@ export async function openPlace(agent: Partial<AgentSettings> = {}): Promise<Pla
         allowances: { rules: allowances.rules },
         fileOrigins: openFileOrigins(live, { sessions: { peek: () => undefined }, received, log: recordLog() }),
         log: recordLog(),
-        machine: new SandboxMachine({ env: {}, dir: state }),
+        machine,
+        processes,
       },
       chatTools({ ...parts, sent: journal.outbox, live, around: { links, accounts } }),
     );

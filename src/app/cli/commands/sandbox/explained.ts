@@ -50,7 +50,8 @@ export function mountsOf(of: Of, { workspace, folder }: Places) {
   const seenBy = (rights: "owner" | "guest"): readonly string[] => {
     const access = commandAccess(sandbox, rights);
     if (access === "rw") return [`${workspace} (read, write)`, ...binds];
-    return [...(access === "ro" ? [`${workspace} (read)`] : []), `${folder} (read, write)`, ...binds];
+    const shown = rights === "guest" ? "read; a copy without notes, repositories and archives" : "read";
+    return [...(access === "ro" ? [`${workspace} (${shown})`] : []), `${folder} (read, write)`, ...binds];
   };
   return { owner: seenBy("owner"), guest: seenBy("guest") };
 }

@@ -1,6 +1,7 @@
-import { constants } from "node:fs";
-import { lstat, mkdir, open, readlink, realpath, type FileHandle } from "node:fs/promises";
+import { constants, createWriteStream } from "node:fs";
+import { copyFile, lstat, mkdir, open, readlink, realpath, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { errorCode } from "../../utils/missing.ts";
 import { READ_NO_FOLLOW } from "../../utils/read-regular.ts";
 
@@ -35,6 +36,17 @@ export async function whereIs(file: FileHandle, path: string): Promise<string> {
   const [real, there, opened] = await Promise.all([realpath(path), lstat(path), file.stat()]);
   if (there.ino !== opened.ino || there.dev !== opened.dev) throw new ChangedMeanwhile();
   return real;
+}
+
+/** Copies an open file, whatever is at its path by now, to a path where nothing is. */
+export async function copyTo(file: FileHandle, path: string): Promise<void> {
+  const source = `${OWN_DESCRIPTORS}/${file.fd}`;
+  if (process.platform === "linux") return copyFile(source, path, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
+  const { mode } = await file.stat();
+  await pipeline(
+    file.createReadStream({ autoClose: false, start: 0 }),
+    createWriteStream(path, { flags: "wx", mode: mode & 0o777 }),
+  );
 }
 
 /** A directory that stays the same even if another is put in its place. Without Linux's /proc it is known only by its path. */

@@ -4,6 +4,7 @@ import { join, relative, sep } from "node:path";
 import { errorCode, unlessMissing } from "../../utils/missing.ts";
 import { isInside, realOf } from "../../utils/real-path.ts";
 import { hiddenByName, isRepository } from "../host/guest-files.ts";
+import { ChangedMeanwhile, OpenFolder } from "../host/open.ts";
 
 /** What a guest's command may see of a workspace is chosen by this. */
 export interface Choosing {
@@ -131,15 +132,30 @@ class Chooser {
   /** What guests may see in a directory. Undefined when it holds a repository, or cannot be read. */
   async #entries(dir: string): Promise<readonly Seen[] | undefined> {
     if (this.#chosen.length >= MOST_ENTRIES) return [];
-    const names = await namesIn(join(this.#workspace, dir));
-    if (names === undefined) return undefined;
-    const all = new Set(names);
-    if (isRepository((name) => all.has(name))) return undefined;
-    const open = names.filter((name) => this.#isOpen(join(this.#workspace, dir, name))).toSorted();
-    if (open.length > MOST_ENTRIES) this.#tooMuch.push(dir);
+    const path = join(this.#workspace, dir);
+    const folder = await opened(path);
+    try {
+      // A program may put a link in its place, which would lead out of the workspace.
+      const names = folder?.path === path ? await readdir(folder.base) : undefined;
+      if (!folder || !names) return undefined;
+      const all = new Set(names);
+      if (isRepository((name) => all.has(name))) return undefined;
+      return await this.#look(
+        folder,
+        names.filter((name) => this.#isOpen(join(path, name))),
+      );
+    } finally {
+      await folder?.close();
+    }
+  }
+
+  async #look(folder: OpenFolder, names: readonly string[]): Promise<readonly Seen[]> {
+    const dir = relative(this.#workspace, folder.path);
+    if (names.length > MOST_ENTRIES) this.#tooMuch.push(dir);
+    const some = names.toSorted().slice(0, MOST_ENTRIES);
     const seen: Seen[] = [];
-    for (let at = 0; at < open.length && at < MOST_ENTRIES; at += AT_ONCE)
-      seen.push(...(await Promise.all(open.slice(at, at + AT_ONCE).map((name) => this.#look(dir, name)))).flat());
+    for (let at = 0; at < some.length; at += AT_ONCE)
+      seen.push(...(await Promise.all(some.slice(at, at + AT_ONCE).map((name) => lookAt(folder, name, dir)))).flat());
     return seen;
   }
 
@@ -153,14 +169,13 @@ class Chooser {
     }
     return true;
   }
+}
 
-  /** An empty list for what is no file, link or directory, and for what is gone. */
-  async #look(dir: string, name: string): Promise<readonly Seen[]> {
-    const path = join(dir, name);
-    const facts = await lstat(join(this.#workspace, path), { bigint: true }).catch(() => undefined);
-    const kind = facts && kindOf(facts);
-    return kind ? [{ name, path, kind, facts }] : [];
-  }
+/** An empty list for what is no file, link or directory, and for what is gone. */
+async function lookAt(folder: OpenFolder, name: string, dir: string): Promise<readonly Seen[]> {
+  const facts = await lstat(folder.at(name), { bigint: true }).catch(() => undefined);
+  const kind = facts && kindOf(facts);
+  return kind ? [{ name, path: join(dir, name), kind, facts }] : [];
 }
 
 function kindOf(facts: BigIntStats): Chosen["kind"] | undefined {
@@ -170,13 +185,14 @@ function kindOf(facts: BigIntStats): Chosen["kind"] | undefined {
   return facts.isFile() ? "file" : undefined;
 }
 
-async function namesIn(path: string): Promise<readonly string[] | undefined> {
+async function opened(path: string): Promise<OpenFolder | undefined> {
   try {
-    return await readdir(path);
+    return await OpenFolder.open(path);
   } catch (error) {
     const code = errorCode(error);
     // It was removed meanwhile, is something else now, or belongs to another user.
-    if (code === "ENOENT" || code === "ENOTDIR" || code === "EACCES" || code === "EPERM") return undefined;
+    if (error instanceof ChangedMeanwhile || code === "ENOENT" || code === "ENOTDIR") return undefined;
+    if (code === "EACCES" || code === "EPERM") return undefined;
     throw error;
   }
 }
@@ -193,7 +209,7 @@ export async function identitiesIn(paths: readonly string[]): Promise<ReadonlySe
     const inside = await Promise.all(
       some.map(async (path) => {
         const facts = await unlessMissing(lstat(path, { bigint: true })).catch(() => undefined);
-        if (facts?.isDirectory() === true) return ((await namesIn(path)) ?? []).map((name) => join(path, name));
+        if (facts?.isDirectory() === true) return (await readdir(path).catch(() => [])).map((name) => join(path, name));
         if (facts) found.add(identityOf(facts));
         return [];
       }),

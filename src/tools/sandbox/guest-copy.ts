@@ -1,9 +1,10 @@
 import { hash } from "node:crypto";
-import { constants, type BigIntStats } from "node:fs";
-import { copyFile, lstat, mkdir, readlink, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
-import { dirname, join, relative } from "node:path";
+import type { BigIntStats } from "node:fs";
+import { lstat, mkdir, readlink, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { basename, dirname, join, relative } from "node:path";
 import { errorCode, unlessMissing } from "../../utils/missing.ts";
 import { realOf } from "../../utils/real-path.ts";
+import { ChangedMeanwhile, copyTo, openAt, OpenFolder, whereIs } from "../host/open.ts";
 import { outputRoot } from "../host/output-folders.ts";
 import { listedName } from "../shown-path.ts";
 import { choose, identitiesIn, identityOf, MOST_ENTRIES, MOST_MB, type Choosing, type Chosen } from "./guest-choice.ts";
@@ -22,6 +23,7 @@ export interface GuestCopy {
 
 const COPIES_AT_ONCE = 8;
 const MOST_NAMED = 5;
+const MOST_TRIES = 3;
 /** A file that was changed this shortly before it was copied may have been changed once more within a tick of the file system's clock. */
 const TICK_NS = 50_000_000n;
 
@@ -66,6 +68,8 @@ interface Copied {
   readonly version: string;
 }
 
+type Result = "copied" | "changed" | "failed";
+
 class WorkspaceCopy {
   readonly #workspace: string;
   readonly #tree: string;
@@ -90,11 +94,16 @@ class WorkspaceCopy {
 
   async #update(choosing: Choosing): Promise<GuestCopy> {
     for (const dir of [this.#tree, this.#drafts]) await mkdir(dir, { recursive: true, mode: 0o700 });
-    const { chosen, tooMuch } = await choose(choosing);
-    await this.#removeAllBut(chosen);
-    await this.#makeDirectories(chosen);
-    const failed = await this.#copyAll(chosen, choosing.notes);
-    const note = noteOf(tooMuch, failed);
+    let note: string | undefined;
+    // Programs replace files atomically, some of them often.
+    for (let tries = 0, isComplete = false; tries < MOST_TRIES && !isComplete; tries += 1) {
+      const { chosen, tooMuch } = await choose(choosing);
+      await this.#removeAllBut(chosen);
+      await this.#makeDirectories(chosen);
+      const { changed, failed } = await this.#copyAll(chosen, choosing.notes);
+      note = noteOf(tooMuch, failed);
+      isComplete = changed.length === 0;
+    }
     return {
       workspace: this.#workspace,
       tree: this.#tree,
@@ -121,52 +130,48 @@ class WorkspaceCopy {
     }
   }
 
-  /** Copies what has changed. Resolves with the paths of what cannot be copied. */
-  async #copyAll(chosen: readonly Chosen[], notes: readonly string[]): Promise<readonly string[]> {
-    const changed = chosen.filter(
+  /** Copies what is new. Resolves with the paths of what was changed meanwhile, and of what cannot be copied. */
+  async #copyAll(
+    chosen: readonly Chosen[],
+    notes: readonly string[],
+  ): Promise<Readonly<Record<Exclude<Result, "copied">, readonly string[]>>> {
+    const fresh = chosen.filter(
       ({ path, kind, facts }) => kind !== "directory" && this.#copied.get(path)?.version !== versionOf(facts),
     );
-    const failed: string[] = [];
-    for (let at = 0; at < changed.length; at += COPIES_AT_ONCE) {
-      const some = changed.slice(at, at + COPIES_AT_ONCE);
-      const results = await Promise.all(some.map((one) => this.#copy(one)));
-      failed.push(...some.filter((_, index) => results[index] === false).map(({ path }) => path));
+    const paths: Record<Result, string[]> = { copied: [], changed: [], failed: [] };
+    for (let at = 0; at < fresh.length; at += COPIES_AT_ONCE) {
+      const some = fresh.slice(at, at + COPIES_AT_ONCE);
+      await Promise.all(some.map(async (one) => paths[await this.#copy(one)].push(one.path)));
     }
-    if (changed.length > 0) await this.#removeNotes(changed, notes);
-    return failed;
+    if (fresh.length > 0) await this.#removeNotes(fresh, notes);
+    return paths;
   }
 
   /** A program that writes a note renames a file to it, which had another name when it was chosen. */
-  async #removeNotes(changed: readonly Chosen[], notes: readonly string[]): Promise<void> {
+  async #removeNotes(fresh: readonly Chosen[], notes: readonly string[]): Promise<void> {
     const known = await identitiesIn(notes);
-    for (const { path, facts } of changed) if (known.has(identityOf(facts))) await this.#remove(path);
+    for (const { path, facts } of fresh) if (known.has(identityOf(facts))) await this.#remove(path);
   }
 
-  /** False when it cannot be copied. What is no longer the file that was chosen is left out; the next command looks again. */
-  async #copy({ path, kind, facts }: Chosen): Promise<boolean> {
-    const from = join(this.#workspace, path);
+  /** What is no longer the file that was chosen, or cannot be copied, is left out. */
+  async #copy(one: Chosen): Promise<Result> {
     this.#draft += 1;
     const draft = join(this.#drafts, String(this.#draft));
     try {
-      if (kind === "link") await symlink(await readlink(from), draft);
-      else await copyFile(from, draft, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
-      const [now, made] = await Promise.all([lstat(from, { bigint: true }), lstat(draft, { bigint: true })]);
-      if (identityOf(now) !== identityOf(facts) || now.nlink > facts.nlink) return await this.#leave(path, true);
-      if (kind === "file") await utimes(draft, facts.atime, facts.mtime);
-      await rename(draft, join(this.#tree, path));
-      this.#copied.set(path, { kind, version: made.ctimeNs - now.ctimeNs > TICK_NS ? versionOf(facts) : "" });
-      return true;
+      const from = join(this.#workspace, one.path);
+      const isTheSame = await (one.kind === "link" ? copyLink : copyRegular)(from, draft, one.facts);
+      if (!isTheSame) throw new ChangedMeanwhile();
+      const { ctimeNs } = await lstat(draft, { bigint: true });
+      await rename(draft, join(this.#tree, one.path));
+      const isSettled = ctimeNs - one.facts.ctimeNs > TICK_NS;
+      this.#copied.set(one.path, { kind: one.kind, version: isSettled ? versionOf(one.facts) : "" });
+      return "copied";
     } catch (error) {
-      // Otherwise the user may not read it, or the disk is full.
-      return this.#leave(path, errorCode(error) === "ENOENT");
-    } finally {
       await rm(draft, { force: true });
+      await this.#remove(one.path);
+      // Otherwise the user may not read it, or the disk is full.
+      return error instanceof ChangedMeanwhile || errorCode(error) === "ENOENT" ? "changed" : "failed";
     }
-  }
-
-  async #leave(path: string, isGone: boolean): Promise<boolean> {
-    await this.#remove(path);
-    return isGone;
   }
 
   async #place(path: string): Promise<void> {
@@ -175,6 +180,32 @@ class WorkspaceCopy {
     for (let one = path; one !== "."; one = dirname(one)) this.#places.add(one);
     await mkdir(isDirectory ? place : dirname(place), { recursive: true, mode: 0o700 });
     if (!isDirectory) await writeFile(place, "", { flag: "a" });
+  }
+}
+
+/** Copies a file; false when another one is at its path, or the path leads through a link by now. */
+async function copyRegular(from: string, draft: string, facts: BigIntStats): Promise<boolean> {
+  const file = await openAt(from);
+  try {
+    const found = await file.stat({ bigint: true });
+    if (identityOf(found) !== identityOf(facts) || found.nlink > facts.nlink) return false;
+    if ((await whereIs(file, from)) !== from) return false;
+    await copyTo(file, draft);
+    await utimes(draft, facts.atime, facts.mtime);
+    return true;
+  } finally {
+    await file.close();
+  }
+}
+
+async function copyLink(from: string, draft: string): Promise<boolean> {
+  const folder = await OpenFolder.open(dirname(from));
+  try {
+    if (folder.path !== dirname(from)) return false;
+    await symlink(await readlink(folder.at(basename(from))), draft);
+    return true;
+  } finally {
+    await folder.close();
   }
 }
 

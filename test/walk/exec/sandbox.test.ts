@@ -1,4 +1,5 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, onTestFinished, vi } from "vitest";
@@ -11,16 +12,17 @@ const OWNED = { commands: { ownerAllowFrom: ["1001"] } };
 const sandboxed = (sandbox: object) => ({ ...OWNED, agents: { defaults: { sandbox } } });
 const BOB = { from: { id: 2002, first_name: "Bob" } };
 
-/** Runs the command of each message. */
+/** Makes the call of each message. */
 function obey(world: World): void {
   world.model.answer((call) => {
-    const args = /RUN (\{.*\})/.exec(call.said)?.[1];
+    const [, tool = "", args] = /CALL (\w+) (\{.*\})/.exec(call.said) ?? [];
     return args === undefined || call.isAfterTool
       ? { text: `told: ${call.toolText}` }
-      : { tool: "exec", args: JSON.parse(args) as Record<string, unknown> };
+      : { tool, args: JSON.parse(args) as Record<string, unknown> };
   });
 }
-const run = (command: string, more: object = {}) => `RUN ${JSON.stringify({ command, ...more })}`;
+const calls = (tool: string, args: object) => `CALL ${tool} ${JSON.stringify(args)}`;
+const run = (command: string, more: object = {}) => calls("exec", { command, ...more });
 
 describe("a sandbox that the config demands and that does not work", () => {
   test("runs nothing, and every place says so with what mends it", async ({ world, expect }) => {
@@ -73,6 +75,41 @@ describe.skipIf(whyNoBwrap !== undefined)(
       expect(existsSync(proof)).toBe(false);
       expect((await home.run(["status"])).stdout).toMatch(/Sandbox +main: auto, works/);
       await vi.waitUntil(() => world.model.open === 0, PATIENCE);
+    });
+
+    test("shows nobody the owner's notes, neither in the history of the workspace nor to a command that waits for them", async ({
+      world,
+      expect,
+    }) => {
+      obey(world);
+      const { home } = await world.start(sandboxed({ mode: "auto" }));
+      const workspace = join(home.stateDir, "workspace");
+      mkdirSync(join(workspace, "memory"), { recursive: true });
+      writeFileSync(join(workspace, "memory/2026-05-05.md"), "an old SECRET");
+      writeFileSync(join(workspace, "plan.md"), "an ordinary plan");
+      const git = (...args: readonly string[]) =>
+        execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.org", ...args], { cwd: workspace });
+      git("init", "-q");
+      git("add", "-f", "memory", "plan.md");
+      git("commit", "-qm", "one");
+      const show = "git -c safe.directory='*' show HEAD:memory/2026-05-05.md";
+      world.telegram.say(run(`cat plan.md memory/*; ${show}; git --git-dir=.git log; echo looked`), BOB);
+      const looked = await world.told(/told: .*looked/s, 2002);
+      expect(looked.text).toContain("an ordinary plan");
+      world.telegram.say(run("read go; cat MEMORY.md memory/* plan.md; echo waited", { background: true }), BOB);
+      const { text } = await world.told(/told: .*Still running in the background/s, 2002);
+      const sessionId = /session (\S+),/.exec(text)?.[1];
+      world.telegram.say(calls("write", { path: "MEMORY.md", content: "a new SECRET" }));
+      await world.told(/told: Wrote/, 1001);
+      expect(readFileSync(join(workspace, "MEMORY.md"), "utf8")).toBe("a new SECRET");
+      world.telegram.say(calls("process", { action: "write", sessionId, data: "go\n" }), BOB);
+      await vi.waitUntil(() => world.telegram.shown(2002).length > 2, PATIENCE);
+      world.telegram.say(calls("process", { action: "poll", sessionId, timeout: 20 }), BOB);
+      const waited = await world.told(/told: .*waited/s, 2002);
+      expect(waited.text).toContain("an ordinary plan");
+      world.telegram.say(calls("read", { path: "memory/2026-05-05.md" }));
+      await world.told(/told: .*an old SECRET/s, 1001);
+      expect(world.telegram.shown(2002).join()).not.toContain("SECRET");
     });
 
     test("is in it also when the message waits for the gateway's start, and the trial of the sandbox takes long", async ({

@@ -39,7 +39,7 @@ export async function whereIs(file: FileHandle, path: string): Promise<string> {
 }
 
 /** Copies an open file, whatever is at its path by now, to a path where nothing is. */
-export async function copyTo(file: FileHandle, path: string): Promise<void> {
+export async function copyOpen(file: FileHandle, path: string): Promise<void> {
   const source = `${OWN_DESCRIPTORS}/${file.fd}`;
   if (process.platform === "linux") return copyFile(source, path, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
   const { mode } = await file.stat();

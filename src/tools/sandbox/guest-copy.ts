@@ -4,7 +4,7 @@ import { lstat, mkdir, readlink, rename, rm, symlink, utimes, writeFile } from "
 import { basename, dirname, join, relative } from "node:path";
 import { errorCode, unlessMissing } from "../../utils/missing.ts";
 import { realOf } from "../../utils/real-path.ts";
-import { ChangedMeanwhile, copyTo, openAt, OpenFolder, whereIs } from "../host/open.ts";
+import { ChangedMeanwhile, copyOpen, openAt, OpenFolder } from "../host/open.ts";
 import { outputRoot } from "../host/output-folders.ts";
 import { listedName } from "../shown-path.ts";
 import { choose, identitiesIn, identityOf, MOST_ENTRIES, MOST_MB, type Choosing, type Chosen } from "./guest-choice.ts";
@@ -23,7 +23,7 @@ export interface GuestCopy {
 
 const COPIES_AT_ONCE = 8;
 const MOST_NAMED = 5;
-const MOST_TRIES = 3;
+const MOST_TRIES = 10;
 /** A file that was changed this shortly before it was copied may have been changed once more within a tick of the file system's clock. */
 const TICK_NS = 50_000_000n;
 
@@ -68,8 +68,6 @@ interface Copied {
   readonly version: string;
 }
 
-type Result = "copied" | "changed" | "failed";
-
 class WorkspaceCopy {
   readonly #workspace: string;
   readonly #tree: string;
@@ -94,16 +92,11 @@ class WorkspaceCopy {
 
   async #update(choosing: Choosing): Promise<GuestCopy> {
     for (const dir of [this.#tree, this.#drafts]) await mkdir(dir, { recursive: true, mode: 0o700 });
-    let note: string | undefined;
-    // Programs replace files atomically, some of them often.
-    for (let tries = 0, isComplete = false; tries < MOST_TRIES && !isComplete; tries += 1) {
-      const { chosen, tooMuch } = await choose(choosing);
-      await this.#removeAllBut(chosen);
-      await this.#makeDirectories(chosen);
-      const { changed, failed } = await this.#copyAll(chosen, choosing.notes);
-      note = noteOf(tooMuch, failed);
-      isComplete = changed.length === 0;
-    }
+    const { chosen, tooMuch } = await choose(choosing);
+    await this.#removeAllBut(chosen);
+    await this.#makeDirectories(chosen);
+    const failed = await this.#copyAll(chosen, choosing);
+    const note = noteOf(tooMuch, failed);
     return {
       workspace: this.#workspace,
       tree: this.#tree,
@@ -130,47 +123,52 @@ class WorkspaceCopy {
     }
   }
 
-  /** Copies what is new. Resolves with the paths of what was changed meanwhile, and of what cannot be copied. */
-  async #copyAll(
-    chosen: readonly Chosen[],
-    notes: readonly string[],
-  ): Promise<Readonly<Record<Exclude<Result, "copied">, readonly string[]>>> {
+  /** Copies what is new. Resolves with the paths of what cannot be copied. */
+  async #copyAll(chosen: readonly Chosen[], { notes, closed }: Choosing): Promise<readonly string[]> {
     const fresh = chosen.filter(
       ({ path, kind, facts }) => kind !== "directory" && this.#copied.get(path)?.version !== versionOf(facts),
     );
-    const paths: Record<Result, string[]> = { copied: [], changed: [], failed: [] };
+    const failed: string[] = [];
+    const files = new Map<string, string>();
     for (let at = 0; at < fresh.length; at += COPIES_AT_ONCE) {
       const some = fresh.slice(at, at + COPIES_AT_ONCE);
-      await Promise.all(some.map(async (one) => paths[await this.#copy(one)].push(one.path)));
+      const ends = await Promise.all(some.map((one) => this.#copy(one, [...notes, ...closed])));
+      ends.forEach((end, index) => {
+        const path = some[index]?.path ?? "";
+        if (end === "failed") failed.push(path);
+        else if (end !== "gone") files.set(path, identityOf(end));
+      });
     }
-    if (fresh.length > 0) await this.#removeNotes(fresh, notes);
-    return paths;
+    if (files.size > 0) await this.#removeNotes(files, notes);
+    return failed;
   }
 
   /** A program that writes a note renames a file to it, which had another name when it was chosen. */
-  async #removeNotes(fresh: readonly Chosen[], notes: readonly string[]): Promise<void> {
+  async #removeNotes(files: ReadonlyMap<string, string>, notes: readonly string[]): Promise<void> {
     const known = await identitiesIn(notes);
-    for (const { path, facts } of fresh) if (known.has(identityOf(facts))) await this.#remove(path);
+    for (const [path, identity] of files) if (known.has(identity)) await this.#remove(path);
   }
 
-  /** What is no longer the file that was chosen, or cannot be copied, is left out. */
-  async #copy(one: Chosen): Promise<Result> {
-    this.#draft += 1;
-    const draft = join(this.#drafts, String(this.#draft));
-    try {
-      const from = join(this.#workspace, one.path);
-      const isTheSame = await (one.kind === "link" ? copyLink : copyRegular)(from, draft, one.facts);
-      if (!isTheSame) throw new ChangedMeanwhile();
-      const { ctimeNs } = await lstat(draft, { bigint: true });
-      await rename(draft, join(this.#tree, one.path));
-      const isSettled = ctimeNs - one.facts.ctimeNs > TICK_NS;
-      this.#copied.set(one.path, { kind: one.kind, version: isSettled ? versionOf(one.facts) : "" });
-      return "copied";
-    } catch (error) {
-      await rm(draft, { force: true });
-      await this.#remove(one.path);
-      // Otherwise the user may not read it, or the disk is full.
-      return error instanceof ChangedMeanwhile || errorCode(error) === "ENOENT" ? "changed" : "failed";
+  /** Resolves with the file that was copied. What cannot be copied is removed. */
+  async #copy(one: Chosen, closed: readonly string[]): Promise<BigIntStats | "gone" | "failed"> {
+    for (let tries = 1; ; tries += 1) {
+      this.#draft += 1;
+      const draft = join(this.#drafts, String(this.#draft));
+      try {
+        const facts = await copyTo(draft, one, { workspace: this.#workspace, closed });
+        const { ctimeNs } = await lstat(draft, { bigint: true });
+        await rename(draft, join(this.#tree, one.path));
+        const isSettled = ctimeNs - facts.ctimeNs > TICK_NS;
+        this.#copied.set(one.path, { kind: one.kind, version: isSettled ? versionOf(facts) : "" });
+        return facts;
+      } catch (error) {
+        await rm(draft, { force: true });
+        // Programs replace files atomically, some of them often.
+        if (error instanceof ChangedMeanwhile && tries < MOST_TRIES) continue;
+        await this.#remove(one.path);
+        // Otherwise the user may not read it, or the disk is full.
+        return errorCode(error) === "ENOENT" ? "gone" : "failed";
+      }
     }
   }
 
@@ -183,29 +181,42 @@ class WorkspaceCopy {
   }
 }
 
-/** Copies a file; false when another one is at its path, or the path leads through a link by now. */
-async function copyRegular(from: string, draft: string, facts: BigIntStats): Promise<boolean> {
-  const file = await openAt(from);
+interface From {
+  readonly workspace: string;
+  readonly closed: readonly string[];
+}
+
+/** Copies what is at the path now. Rejects with `ChangedMeanwhile` when it is something else by then, or the path leads through a link. */
+async function copyTo(draft: string, { path, kind, facts }: Chosen, { workspace, closed }: From): Promise<BigIntStats> {
+  const from = join(workspace, path);
+  const folder = await OpenFolder.open(dirname(from));
   try {
-    const found = await file.stat({ bigint: true });
-    if (identityOf(found) !== identityOf(facts) || found.nlink > facts.nlink) return false;
-    if ((await whereIs(file, from)) !== from) return false;
-    await copyTo(file, draft);
-    await utimes(draft, facts.atime, facts.mtime);
-    return true;
+    if (folder.path !== dirname(from)) throw new ChangedMeanwhile();
+    if (kind === "file") return await copyFileTo(draft, folder.at(basename(from)), { facts, closed });
+    await symlink(await readlink(folder.at(basename(from))), draft);
+    return facts;
   } finally {
-    await file.close();
+    await folder.close();
   }
 }
 
-async function copyLink(from: string, draft: string): Promise<boolean> {
-  const folder = await OpenFolder.open(dirname(from));
+async function copyFileTo(
+  draft: string,
+  path: string,
+  { facts, closed }: Pick<Chosen, "facts"> & Pick<From, "closed">,
+): Promise<BigIntStats> {
+  const file = await openAt(path);
   try {
-    if (folder.path !== dirname(from)) return false;
-    await symlink(await readlink(folder.at(basename(from))), draft);
-    return true;
+    const found = await file.stat({ bigint: true });
+    const isChosen = identityOf(found) === identityOf(facts) && found.nlink <= facts.nlink;
+    // A program has put another file in its place, which may be a note under a second name.
+    if (!found.isFile() || (!isChosen && (found.nlink > 1n || (await identitiesIn(closed)).has(identityOf(found)))))
+      throw new ChangedMeanwhile();
+    await copyOpen(file, draft);
+    await utimes(draft, found.atime, found.mtime);
+    return found;
   } finally {
-    await folder.close();
+    await file.close();
   }
 }
 

@@ -55,8 +55,8 @@ export async function viewOf(options: ViewOptions): Promise<View> {
   const seen = found.filter((one) => mayShow(one, open, isSteady)).map(({ real }) => real);
   for (const path of copy ? [...seen, copy.workspace] : seen) refuseHome(path, await realOf(home));
   const guarded = (await Promise.all(open.map((root) => guardedIn(root, isSteady)))).flat();
-  const closed = (await Promise.all(hidden.map(cover))).filter((mount) => mount !== undefined);
   const shown = [...open, ...seen];
+  const closed = (await Promise.all(hidden.map((path) => cover(path, shown)))).filter((mount) => mount !== undefined);
   const seenCopy: readonly Mount[] = copy ? [{ path: copy.workspace, from: copy.tree, as: "ro" }] : [];
   const results = (await outputsIn(outputs)).filter(({ path }) =>
     [...shown, ...seenCopy.map((one) => one.path)].some((root) => isInside(path, root)),
@@ -86,7 +86,7 @@ const isShown = (path: string, shown: readonly string[], copy: GuestCopy | undef
 
 /** A path in a directory is longer than that directory's. Of two mounts at one path the later one counts. */
 const parentsFirst = (mounts: readonly Mount[]): readonly Mount[] =>
-  mounts.toSorted((a, b) => a.path.length - b.path.length);
+  [...new Map(mounts.map((mount) => [mount.path, mount])).values()].toSorted((a, b) => a.path.length - b.path.length);
 
 async function realDirectory(path: string, home: string): Promise<string> {
   const real = await realOf(path);
@@ -117,10 +117,18 @@ function mayShow({ named, real }: Existing, open: readonly string[], isSteady: I
   return root === undefined || (isInside(real, root) && isSteady(real));
 }
 
-async function cover(path: string): Promise<Mount | undefined> {
+/**
+ * A file is hidden with its directory, unless that is shown for its own sake: a mask over a file ends when a program renames another one
+ * to its name, and a file that does not exist yet can have none.
+ */
+async function cover(path: string, shown: readonly string[]): Promise<Mount | undefined> {
   const real = await realOf(path);
   const found = await unlessMissing(stat(real));
-  return found && { path: real, as: found.isDirectory() ? "empty" : "blank" };
+  if (found?.isDirectory() === true) return { path: real, as: "empty" };
+  const above = dirname(real);
+  const isBelow = shown.some((root) => isInside(above, root)) && !shown.includes(above);
+  if (isBelow && (await unlessMissing(stat(above)))?.isDirectory() === true) return { path: above, as: "frame" };
+  return found && { path: real, as: "blank" };
 }
 
 /** A folder that another session makes meanwhile is hidden too, so the one of all sessions has to be there. */

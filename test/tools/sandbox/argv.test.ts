@@ -27,6 +27,8 @@ const VIEW: View = {
   ],
   links: [{ at: "/named", to: "/w" }],
 };
+/** As a guest has it. */
+const COPY: View = { mounts: [{ path: "/w", from: "/s/copies/1/tree", as: "ro" }], links: [] };
 const FACTS: BwrapFacts = {
   program: "/usr/bin/bwrap",
   canSize: true,
@@ -52,6 +54,12 @@ describe("a command for bwrap", () => {
     expect(line()).toContain("--tmpfs /w/state --remount-ro /w/state --ro-bind /dev/null /w/key");
     expect(line()).toContain("--symlink /w /named --remount-ro / --chdir /w --");
     expect(line()).not.toMatch(/bind \/ \/|\/etc\/shadow| \/root /);
+  });
+
+  it("sees a copy at the path of what it is a copy of", () => {
+    const { argv } = bwrapLaunch(LAUNCH, COPY, FACTS, settings({}).bwrap);
+    expect(argv.join(" ")).toContain("--ro-bind /s/copies/1/tree /w --remount-ro /");
+    expect(argv.join(" ")).not.toContain("/w /w");
   });
 
   it("ends with the command as it was given, in the same environment without the gateway's directories", () => {
@@ -272,6 +280,13 @@ describe("a command for sandbox-exec", () => {
     const { argv } = seatbeltLaunch(LAUNCH, view, { program: "/x", own: "/t" }, settings({}).bwrap);
     expect(argv[2]).not.toContain("allow default");
     expect(argv.some((arg) => arg.endsWith(`=${path}`))).toBe(true);
+  });
+
+  it("starts in a copy, and may not read what it is a copy of", () => {
+    const launch = { ...LAUNCH, cwd: "/w/sub" };
+    const { argv, cwd } = seatbeltLaunch(launch, COPY, { program: "/x", own: "/t" }, settings({}).bwrap);
+    expect(cwd).toBe("/s/copies/1/tree/sub");
+    expect(argv.filter((arg) => arg.startsWith("-DP")).map((arg) => arg.replace(/.*=/, ""))).not.toContain("/w");
   });
 
   it("has the limits, a home directory of its own, and ends with the command as it was given", () => {

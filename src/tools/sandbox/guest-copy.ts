@@ -123,24 +123,39 @@ class WorkspaceCopy {
     }
   }
 
-  /** Copies what is new. Resolves with the paths of what cannot be copied. */
+  /** Copies what is new, one directory after the other. Resolves with the paths of what cannot be copied. */
   async #copyAll(chosen: readonly Chosen[], { notes, closed }: Choosing): Promise<readonly string[]> {
     const fresh = chosen.filter(
       ({ path, kind, facts }) => kind !== "directory" && this.#copied.get(path)?.version !== versionOf(facts),
     );
+    if (fresh.length === 0) return [];
+    const begun = await this.#now();
     const failed: string[] = [];
     const files = new Map<string, string>();
-    for (let at = 0; at < fresh.length; at += COPIES_AT_ONCE) {
-      const some = fresh.slice(at, at + COPIES_AT_ONCE);
-      const ends = await Promise.all(some.map((one) => this.#copy(one, [...notes, ...closed])));
-      ends.forEach((end, index) => {
-        const path = some[index]?.path ?? "";
-        if (end === "failed") failed.push(path);
-        else if (end !== "gone") files.set(path, identityOf(end));
-      });
+    for (const [dir, all] of Map.groupBy(fresh, ({ path }) => dirname(path))) {
+      const folder = await OpenFolder.open(join(this.#workspace, dir)).catch(() => undefined);
+      for (let at = 0; at < all.length; at += COPIES_AT_ONCE) {
+        const some = all.slice(at, at + COPIES_AT_ONCE);
+        const ends = await Promise.all(
+          some.map((one) => this.#copy(one, { folder, closed: [...notes, ...closed], begun })),
+        );
+        ends.forEach((end, index) => {
+          const path = some[index]?.path ?? "";
+          if (end === "failed") failed.push(path);
+          else if (end !== "gone") files.set(path, identityOf(end));
+        });
+      }
+      await folder?.close();
     }
-    if (files.size > 0) await this.#removeNotes(files, notes);
+    await this.#removeNotes(files, notes);
     return failed;
+  }
+
+  /** By the clock of the file system. */
+  async #now(): Promise<bigint> {
+    const file = join(this.#drafts, "now");
+    await writeFile(file, "now");
+    return (await lstat(file, { bigint: true })).ctimeNs;
   }
 
   /** A program that writes a note renames a file to it, which had another name when it was chosen. */
@@ -150,15 +165,16 @@ class WorkspaceCopy {
   }
 
   /** Resolves with the file that was copied. What cannot be copied is removed. */
-  async #copy(one: Chosen, closed: readonly string[]): Promise<BigIntStats | "gone" | "failed"> {
-    for (let tries = 1; ; tries += 1) {
+  async #copy(one: Chosen, { folder, closed, begun }: From): Promise<BigIntStats | "gone" | "failed"> {
+    // A program may have put a link in the place of its directory, which would lead out of the workspace.
+    const isThere = folder?.path === join(this.#workspace, dirname(one.path));
+    for (let tries = 1; folder && isThere; tries += 1) {
       this.#draft += 1;
       const draft = join(this.#drafts, String(this.#draft));
       try {
-        const facts = await copyTo(draft, one, { workspace: this.#workspace, closed });
-        const { ctimeNs } = await lstat(draft, { bigint: true });
+        const facts = await copyTo(draft, folder.at(basename(one.path)), { ...one, closed });
         await rename(draft, join(this.#tree, one.path));
-        const isSettled = ctimeNs - facts.ctimeNs > TICK_NS;
+        const isSettled = begun - facts.ctimeNs > TICK_NS;
         this.#copied.set(one.path, { kind: one.kind, version: isSettled ? versionOf(facts) : "" });
         return facts;
       } catch (error) {
@@ -170,6 +186,8 @@ class WorkspaceCopy {
         return errorCode(error) === "ENOENT" ? "gone" : "failed";
       }
     }
+    await this.#remove(one.path);
+    return "gone";
   }
 
   async #place(path: string): Promise<void> {
@@ -182,29 +200,24 @@ class WorkspaceCopy {
 }
 
 interface From {
-  readonly workspace: string;
+  /** The directory that is at its path now; undefined when there is none. */
+  readonly folder: OpenFolder | undefined;
+  /** Files and directories of which no guest sees anything. */
   readonly closed: readonly string[];
+  /** When the copying began, in nanoseconds of the file system. */
+  readonly begun: bigint;
 }
 
-/** Copies what is at the path now. Rejects with `ChangedMeanwhile` when it is something else by then, or the path leads through a link. */
-async function copyTo(draft: string, { path, kind, facts }: Chosen, { workspace, closed }: From): Promise<BigIntStats> {
-  const from = join(workspace, path);
-  const folder = await OpenFolder.open(dirname(from));
-  try {
-    if (folder.path !== dirname(from)) throw new ChangedMeanwhile();
-    if (kind === "file") return await copyFileTo(draft, folder.at(basename(from)), { facts, closed });
-    await symlink(await readlink(folder.at(basename(from))), draft);
-    return facts;
-  } finally {
-    await folder.close();
-  }
-}
-
-async function copyFileTo(
+/** Copies what is at the path now. Rejects with `ChangedMeanwhile` when it may be something that was not chosen. */
+async function copyTo(
   draft: string,
   path: string,
-  { facts, closed }: Pick<Chosen, "facts"> & Pick<From, "closed">,
+  { kind, facts, closed }: Pick<Chosen, "kind" | "facts"> & Pick<From, "closed">,
 ): Promise<BigIntStats> {
+  if (kind === "link") {
+    await symlink(await readlink(path), draft);
+    return facts;
+  }
   const file = await openAt(path);
   try {
     const found = await file.stat({ bigint: true });

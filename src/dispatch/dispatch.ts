@@ -66,9 +66,10 @@ export class Dispatch {
     const { inbox } = this.#ports.journal;
     const accepted = await inbox.acceptAhead(messages);
     const stored = inbox.synced();
-    for (const { row, isNew } of accepted) {
-      if (isNew) this.#admitSoon(row);
-      else this.#logSeen(row);
+    for (const { row, isNew, faults } of accepted) {
+      if (faults) this.#logFaults(row, faults);
+      if (!isNew) this.#logSeen(row);
+      else if (!row.outcome) this.#admitSoon(row);
     }
     await stored;
   }
@@ -290,7 +291,16 @@ export class Dispatch {
     return message.options?.sessionKey ?? this.#ports.settings().keyFor(message);
   }
 
+  /** An adapter offered a message whose fields have wrong types. */
+  #logFaults({ id, message: { from, eventKey }, outcome }: InboxRow, faults: readonly string[]): void {
+    const became = outcome ? "set aside: openclaw inbox show" : "accepted without them";
+    const { channel, account } = from;
+    const fields = { channel, account, inbox: id, event: eventKey, faults: faults.slice(0, 3).join("; "), became };
+    this.#ports.log.warn("a message of a wrong shape", fields);
+  }
+
   #logSeen(row: InboxRow): void {
+    if (row.message.unreadable) return;
     const session = row.sessionKey ?? this.#keyOf(row.message);
     const fields = { run: row.runId, session, inbox: row.id, event: row.message.eventKey };
     this.#ports.log.info("dropped", { ...fields, why: "seen before" });

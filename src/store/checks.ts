@@ -93,13 +93,28 @@ function inboxResults(counts: JournalCounts, now: number): readonly CheckResult[
     message: `${openInbox} wait or are being answered${age}.`,
     ...(isLate && { fix: "Is the gateway running? See them: openclaw inbox list; then inbox retry or inbox drop." }),
   };
-  if (staleLastDay === 0) return [open];
+  return [open, ...staleResults(staleLastDay), ...unreadableResults(counts)];
+}
+
+function unreadableResults({ unreadableLastWeek }: JournalCounts): readonly CheckResult[] {
+  if (unreadableLastWeek === 0) return [];
+  return [
+    {
+      status: "warn",
+      message: `${unreadableLastWeek} of the last week had a wrong shape and could not be answered.`,
+      fix: "See them: openclaw inbox list --all. After an update of the channel, to answer one: openclaw inbox retry <id>.",
+    },
+  ];
+}
+
+function staleResults(staleLastDay: number): readonly CheckResult[] {
+  if (staleLastDay === 0) return [];
   const stale: CheckResult = {
     status: "warn",
     message: `${staleLastDay} of the last day came during an outage and were too old to be answered; their chats were informed.`,
     fix: "See them: openclaw inbox list --all. To answer one all the same: openclaw inbox retry <id>.",
   };
-  return [open, stale];
+  return [stale];
 }
 
 function outboxResults({ openOutbox, unknownOutbox, failedOutboxLastDay }: JournalCounts): readonly CheckResult[] {

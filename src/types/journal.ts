@@ -63,6 +63,8 @@ export interface Claim {
 
 /** An event that was stored, now or before. */
 export interface AcceptedRow {
+  /** The fields that were of a wrong type. The row has the message without them; one that cannot be read at all has ended as dropped. */
+  readonly faults?: readonly string[];
   readonly row: InboxRow;
   readonly isNew: boolean;
 }

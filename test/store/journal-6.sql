@@ -91,7 +91,7 @@ INSERT INTO inbox (id, message, state, session_key, run_id, turn_id, attempts, c
 INSERT INTO seen (channel, account, event_key, inbox_id, at, times, last_at) VALUES ('telegram', 'default', 'e1', 1, 1750000000000, 1, NULL);
 INSERT INTO seen (channel, account, event_key, inbox_id, at, times, last_at) VALUES ('telegram', 'default', 'e2', 2, 1750000000000, 1, NULL);
 INSERT INTO seen (channel, account, event_key, inbox_id, at, times, last_at) VALUES ('telegram', 'default', 'e3', 3, 1750000000000, 1, NULL);
-INSERT INTO outbox (id, reply_key, part, inbox_id, target, body, reply_to, buttons, state, attempts, message_id, edit_of, error, created_at, sent_at, retried_at, was_unknown, is_repeat, silent, gap) VALUES (1, 'k1', 0, 1, '{"channel":"telegram","account":"default","chat":{"id":"7","kind":"direct"}}', '{"text":"hi"}', NULL, NULL, 'planned', 0, NULL, NULL, NULL, 1750000000000, NULL, NULL, 0, 0, 0, NULL);
+INSERT INTO outbox (id, reply_key, part, inbox_id, target, body, reply_to, buttons, state, attempts, message_id, edit_of, error, created_at, sent_at, retried_at, was_unknown, is_repeat, silent, gap) VALUES (1, 'k1', 0, 1, '{"channel":"telegram","account":"default","chat":{"id":"7","kind":"direct"}}', '{"kind":"text","body":"hi","format":"plain","plain":"hi"}', NULL, NULL, 'planned', 0, NULL, NULL, NULL, 1750000000000, NULL, NULL, 0, 0, 0, NULL);
 INSERT INTO allowed (agent, command, at) VALUES ('main', 'ls', 1750000000000);
 INSERT INTO kept (key, value) VALUES ('adopted', 'yes');
 INSERT INTO texts (key, text, at) VALUES ('55a9a503848244c61c337f04abb3b2fc', 'a system prompt', 1750000000000);

@@ -326,7 +326,7 @@ it("keeps everything of a journal that the version before wrote", async () => {
   expect((await journal.inbox.open()).map(({ message: { text } }) => text)).toEqual(["what's up"]);
   const first = await journal.inbox.find("telegram", "default", "e1");
   expect(first).toMatchObject({ sessionKey: "agent:main:main", turnId: "t1", outcome: { kind: "replied" } });
-  expect(await journal.outbox.open()).toMatchObject([{ replyKey: "k1", inboxId: first?.id, body: { text: "hi" } }]);
+  expect(await journal.outbox.open()).toMatchObject([{ replyKey: "k1", inboxId: first?.id, body: { body: "hi" } }]);
   expect(await journal.values.get("adopted")).toBe("yes");
   expect(await journal.approvals.allowance("main", "ls")).toEqual({});
   expect(await journal.texts.get("55a9a503848244c61c337f04abb3b2fc")).toBe("a system prompt");

@@ -41,11 +41,19 @@ export async function retryInbox({ journal, gateway }: Desk, id: number): Promis
   const again = await journal.messages.runAgain(id);
   if (!again) throw new Error(`row ${id} is done and cannot be run again`);
   if (again.kind === "standing") throw runAlready(id, again.copy);
+  if (again.row.outcome) throw stillUnreadable(id, again.row.outcome);
   const how = gateway ? BEGUN[await gateway.run(again.row)] : later;
   for (const other of again.others) await gateway?.run(other);
   const rows = again.others.map((other) => other.id).join(", ");
   const more = rows === "" ? "" : ` What was part of its turn comes along: row ${rows}.`;
   return { id: again.row.id, did: `Message ${id} is run again as row ${again.row.id}: it ${how}.${more}` };
+}
+
+function stillUnreadable(id: number, outcome: Outcome): OpenClawError {
+  return new OpenClawError("USAGE", {
+    message: `Message ${id} is not run again: ${describeOutcome(outcome)}.`,
+    fix: "Its channel has offered it in a shape that this version cannot read. Try again after an update.",
+  });
 }
 
 function runAlready(id: number, { id: copy, outcome }: InboxRow): OpenClawError {

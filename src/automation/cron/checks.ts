@@ -5,6 +5,7 @@ import type { StoredCron } from "../../types/cron/table.ts";
 import { isFields } from "../../utils/fields.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import type { CronConfig } from "./config.ts";
+import { readStored } from "./jobs.ts";
 import { readJobsFile } from "./reading/jobs-file.ts";
 
 interface Places {
@@ -20,12 +21,21 @@ export const checks = (places: Places): readonly Check[] => [
 ];
 
 async function check({ stateDir, journal, config }: Places): Promise<readonly CheckResult[]> {
-  const jobs = await readCronJobs(journal);
+  const rows = await readCronJobs(journal);
+  const read = rows.map((row) => ({ id: row.id, ...readStored(row) }));
+  const jobs = read.flatMap((one) => ("job" in one ? [one] : []));
   const path = config.store ?? join(stateDir, "cron", "jobs.json");
-  const found = [...switchedOff(jobs, config), ...failing(jobs), ...(await notTakenOver(jobs, path))];
+  const odd = read.flatMap((one): CheckResult[] => ("why" in one ? [unreadable(one)] : []));
+  const found = [...odd, ...switchedOff(jobs, config), ...failing(jobs), ...(await notTakenOver(jobs, path))];
   if (found.length > 0) return found;
   return [jobs.length === 0 ? { status: "skip", message: "none" } : { status: "ok", message: `${jobs.length}` }];
 }
+
+const unreadable = ({ id, why }: { readonly id: string; readonly why: string }): CheckResult => ({
+  status: "fail",
+  message: `The scheduled job ${id} does not run: ${why}.`,
+  fix: `Add it again, then remove this one: openclaw cron rm ${id}.`,
+});
 
 function switchedOff(jobs: readonly StoredCron[], { enabled }: Places["config"]): readonly CheckResult[] {
   const on = jobs.filter(({ job }) => job.enabled).length;

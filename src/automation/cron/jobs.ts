@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { CronJob, CronWish } from "../../types/cron/job.ts";
 import type { CronState } from "../../types/cron/run.ts";
-import type { CronTable, StoredCron } from "../../types/cron/table.ts";
+import type { CronTable, StoredCron, StoredRow } from "../../types/cron/table.ts";
 import type { Clock } from "../../types/clock.ts";
-import { isSameData } from "../../utils/fields.ts";
+import { type Fields, isFields, isSameData } from "../../utils/fields.ts";
+import { errorText } from "../../utils/text/error-text.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
 import { slotTimes, type SlotTimes } from "./times.ts";
 
@@ -16,6 +17,11 @@ export interface CronEntry extends StoredCron {
   readonly runsAtMs: number | undefined;
 }
 
+export interface UnreadableJob {
+  readonly id: string;
+  readonly why: string;
+}
+
 /** A job that was waiting for another one to end. */
 const FULL = Number.POSITIVE_INFINITY;
 
@@ -24,6 +30,7 @@ export class CronJobs {
   readonly #table: CronTable;
   readonly #clock: Clock;
   readonly #entries = new Map<string, CronEntry>();
+  readonly #unreadable: UnreadableJob[] = [];
   readonly #queue = new KeyedQueue();
 
   private constructor(table: CronTable, clock: Clock) {
@@ -33,8 +40,17 @@ export class CronJobs {
 
   static async open(table: CronTable, clock: Clock): Promise<CronJobs> {
     const jobs = new CronJobs(table, clock);
-    for (const stored of await table.all()) jobs.#keep(stored);
+    for (const stored of await table.all()) {
+      const read = readStored(stored);
+      if ("job" in read) jobs.#keep(read);
+      else jobs.#unreadable.push({ id: stored.id, why: read.why });
+    }
     return jobs;
+  }
+
+  /** Jobs of the journal that do not run: their rows have a wrong shape. They stay until they are removed. */
+  get unreadable(): readonly UnreadableJob[] {
+    return this.#unreadable;
   }
 
   all(): Iterable<CronEntry> {
@@ -135,6 +151,38 @@ export class CronJobs {
     return entry;
   }
 }
+
+/**
+ * A job of the journal, or why it cannot be run. The types of the row are not believed: one odd row must not keep the others from
+ * running.
+ */
+export function readStored({ id, job, state }: StoredRow): StoredCron | { readonly why: string } {
+  if (!isJob(job) || job.id !== id) return { why: "its id, name, sessionTarget, schedule or payload is missing" };
+  if (!isState(state)) return { why: "its state has another shape" };
+  try {
+    nextTimes({ job, state }, slotTimes(job.schedule, id));
+    return { job, state };
+  } catch (error) {
+    return { why: `its schedule cannot be read: ${errorText(error)}` };
+  }
+}
+
+function isJob(value: unknown): value is CronJob {
+  if (!isFields(value)) return false;
+  const { id, name, sessionTarget, enabled, schedule, payload } = value;
+  const hasTexts = [id, name, sessionTarget].every((one) => typeof one === "string");
+  return hasTexts && typeof enabled === "boolean" && isFields(schedule) && isFields(payload) && isPayload(payload);
+}
+
+const isState = (value: unknown): value is CronState =>
+  isFields(value) &&
+  typeof value["cursorMs"] === "number" &&
+  (value["underway"] === undefined || isFields(value["underway"]));
+
+const isPayload = ({ kind, message, text, argv }: Fields): boolean =>
+  (kind === "agentTurn" && typeof message === "string") ||
+  (kind === "systemEvent" && typeof text === "string") ||
+  (kind === "command" && Array.isArray(argv));
 
 /** Slots that pass while the job rests after failures are looked at, too, so that they are written down as skipped. */
 function nextTimes({ job, state }: StoredCron, times: SlotTimes): Pick<CronEntry, "nextMs" | "runsAtMs"> {

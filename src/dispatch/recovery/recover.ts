@@ -1,3 +1,6 @@
+import { isDiskError } from "../../store/disk.ts";
+import { unreadableOutcome } from "../../store/journal/inbox/rows.ts";
+import { errorText } from "../../utils/text/error-text.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import { commandOf } from "../commands/run-command.ts";
@@ -23,16 +26,56 @@ export async function recover(
   limits = DEFAULT_LIMITS,
 ): Promise<number> {
   const rows = known ?? (await ports.journal.inbox.open());
+  const apart = (group: readonly InboxRow[], work: () => Promise<void>) => orLeave(group, work, dispatch, ports);
   const left: InboxRow[] = [];
   for (const row of rows) {
-    const kept = await withoutSteered(row, ports);
-    if (kept) left.push(kept);
+    await apart([row], async () => {
+      const kept = await takenUp(row, ports);
+      if (kept) left.push(kept);
+    });
   }
-  const { fresh, stale } = await partByAge(groupByTurn(left), ports, limits);
+  const judged: (readonly InboxRow[])[] = [];
+  // A row about which nothing can be decided would keep all others from being decided.
+  for (const group of groupByTurn(left))
+    await apart(group, async () => {
+      for (const { sessionKey, message } of group) if (sessionKey === undefined) await ports.gate(message);
+      judged.push(group);
+    });
+  const { fresh, stale } = await partByAge(judged, ports, limits);
   await leaveStale(stale.flat(), dispatch.replies, ports);
-  for (const group of begunFirst(fresh)) await resume(group, dispatch, ports);
+  for (const group of begunFirst(fresh)) await apart(group, async () => resume(group, dispatch, ports));
   if (rows.length > 0) ports.log.info("messages resumed", { count: rows.length - stale.flat().length });
   return rows.length;
+}
+
+/** Does the work of one turn. Where it fails, that turn alone ends as failed; its sender is told, if that is possible. */
+async function orLeave(
+  group: readonly InboxRow[],
+  work: () => Promise<void>,
+  dispatch: Dispatch,
+  ports: RecoveryPorts,
+): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (isDiskError(error)) throw error;
+    const ids = group.map(({ id }) => id);
+    ports.log.error("message not taken up", { inbox: ids.join(", "), error });
+    const why = `not taken up after a restart: ${errorText(error)}`;
+    await dispatch.replies
+      .refuse(group, undefined)
+      .catch(() => ports.journal.inbox.finish(ids, { kind: "failed", why }));
+  }
+}
+
+/** Undefined for a row that has ended: one that cannot be read, or that joined a run. */
+async function takenUp(row: InboxRow, ports: RecoveryPorts): Promise<InboxRow | undefined> {
+  const outcome = unreadableOutcome(row.message);
+  if (!outcome) return withoutSteered(row, ports);
+  await ports.journal.inbox.finish([row.id], outcome);
+  const { why } = row.message.unreadable ?? {};
+  ports.log.warn("a message of a wrong shape is set aside", { inbox: row.id, why });
+  return undefined;
 }
 
 /** A turn that an earlier process began is half done in its transcript, so no other turn may come before it. */

@@ -32,7 +32,13 @@ const BACK = "The gateway is back.";
 
 async function askedBy(values: KeyValue): Promise<readonly Noted[]> {
   const text = await values.get(NAME);
-  return text === undefined ? [] : notes.parse(JSON.parse(text));
+  if (text === undefined) return [];
+  try {
+    return notes.parse(JSON.parse(text));
+  } catch {
+    // Nobody can be told any more; the next restart is noted anew.
+    return [];
+  }
 }
 
 /** Whether the gateway has ended, or ends, because of this message. */

@@ -1,8 +1,8 @@
-import type { CronJob } from "../../types/cron/job.ts";
-import type { CronRun, CronRunFilter, CronState } from "../../types/cron/run.ts";
-import type { CronTable, StoredCron } from "../../types/cron/table.ts";
+import type { CronRun, CronRunFilter } from "../../types/cron/run.ts";
+import type { CronTable, StoredRow } from "../../types/cron/table.ts";
 import { maskedJson } from "../../utils/secrets/mask-strings.ts";
-import { agentTerm, count, json, text } from "../journal/columns.ts";
+import { isFields } from "../../utils/fields.ts";
+import { agentTerm, anyJson, count, text } from "../journal/columns.ts";
 import type { Commits } from "../journal/commits.ts";
 import type { Params, Row, Statements } from "../journal/sqlite.ts";
 
@@ -25,7 +25,7 @@ const PRUNE_MANY = `
 
 export function createCronTable(commits: Commits): CronTable {
   return {
-    all: () => commits.read((sql) => sql.all("SELECT job, state FROM cron_jobs ORDER BY rowid").map(toStored)),
+    all: () => commits.read((sql) => sql.all("SELECT id, job, state FROM cron_jobs ORDER BY rowid").map(toStored)),
     put: (job, state) => commits.write((sql) => void sql.run(PUT, job.id, JSON.stringify(job), JSON.stringify(state))),
     putState: (id, state) => commits.write((sql) => void sql.run(PUT_STATE, JSON.stringify(state), id)),
     remove: (id) => commits.write((sql) => sql.run("DELETE FROM cron_jobs WHERE id = ?", id).changes > 0),
@@ -61,8 +61,17 @@ function readRuns(sql: Statements, filter: CronRunFilter): { runs: readonly Cron
     filter.offset,
   );
   const total = count(sql.one(`SELECT count(*) AS total FROM cron_runs ${where}`, ...values), "total");
-  return { runs: rows.map((row) => json<CronRun>(row, "record")), total };
+  return { runs: rows.flatMap(runIn), total };
 }
+
+/** A record that cannot be read is left out. */
+function runIn(row: Row): readonly CronRun[] {
+  const record = anyJson(row, "record");
+  return isRun(record) ? [record] : [];
+}
+
+const isRun = (value: unknown): value is CronRun =>
+  isFields(value) && typeof value["jobId"] === "string" && typeof value["ts"] === "number";
 
 function whereOf(filter: CronRunFilter): { readonly where: string; readonly values: Params } {
   const terms: readonly (readonly [string, Params] | undefined)[] = [
@@ -83,7 +92,8 @@ function anyOf(column: string, words: readonly string[] | undefined): readonly [
   return [`${column} IN (${words.map(() => "?").join(", ")})`, words];
 }
 
-export const toStored = (row: Row): StoredCron => ({
-  job: json<CronJob>(row, "job"),
-  state: json<CronState>(row, "state"),
+export const toStored = (row: Row): StoredRow => ({
+  id: text(row, "id"),
+  job: anyJson(row, "job"),
+  state: anyJson(row, "state"),
 });

@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import type { StoredCron } from "../../types/cron/table.ts";
+import type { StoredRow } from "../../types/cron/table.ts";
 import { fileSize } from "../files.ts";
 import { sqliteError } from "../journal/sqlite.ts";
 import { toStored } from "./cron-table.ts";
@@ -10,13 +10,13 @@ const IS_THERE = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'c
  * Reads the scheduled jobs of a journal on disk. None when there is no journal, or when an older version wrote it. Throws
  * `OpenClawError` when it cannot be read.
  */
-export async function readCronJobs(path: string): Promise<readonly StoredCron[]> {
+export async function readCronJobs(path: string): Promise<readonly StoredRow[]> {
   if ((await fileSize(path)) === undefined) return [];
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(path, { readOnly: true, timeout: 2000 });
     if (!db.prepare(IS_THERE).get()) return [];
-    return db.prepare("SELECT job, state FROM cron_jobs ORDER BY rowid").all().map(toStored);
+    return db.prepare("SELECT id, job, state FROM cron_jobs ORDER BY rowid").all().map(toStored);
   } catch (error) {
     throw sqliteError(error, path);
   } finally {

@@ -42,6 +42,17 @@ export function json<T>(row: Row, column: string): T {
   return value;
 }
 
+/** A column with JSON of which the reader believes nothing: undefined when it is empty, and the text when it is no JSON. */
+export function anyJson(row: Row, column: string): unknown {
+  const value = textOr(row, column);
+  if (value === undefined) return undefined;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}
+
 export function jsonOr<T>(row: Row, column: string): T | undefined {
   return textOr(row, column) === undefined ? undefined : json<T>(row, column);
 }

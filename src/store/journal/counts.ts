@@ -12,6 +12,8 @@ export interface JournalCounts {
   readonly oldestUnclaimedAt?: number;
   /** Messages of the last day that were too old to be answered after an outage. */
   readonly staleLastDay: number;
+  /** Messages of the last week whose shape was wrong. */
+  readonly unreadableLastWeek: number;
   /** Chunks that are neither sent nor failed. */
   readonly openOutbox: number;
   readonly oldestOutboxAt?: number;
@@ -27,6 +29,9 @@ export interface JournalCounts {
  */
 export const STALE = "stale: ";
 
+/** The start of `why` in the outcome of a message of a wrong shape. The journal's index `inbox_unreadable` contains the same text. */
+export const UNREADABLE = "unreadable: ";
+
 /** The `why` of a row that an operator ended. */
 export const BY_OPERATOR = "by the operator";
 
@@ -37,6 +42,9 @@ const INBOX = `
 const STALE_ROWS = `
   SELECT count(*) AS n FROM inbox
   WHERE state = 'done' AND done_at >= ? AND instr(outcome, '"why":"${STALE}') > 0`;
+const UNREADABLE_ROWS = `
+  SELECT count(*) AS n FROM inbox
+  WHERE state = 'done' AND done_at >= ? AND instr(outcome, '"why":"${UNREADABLE}') > 0`;
 const OUTBOX = `
   SELECT count(*) AS n, sum(state = 'unknown') AS unknown, min(created_at) AS at FROM outbox
   WHERE state IN ('planned', 'sending', 'unknown')`;
@@ -58,6 +66,7 @@ export function readCounts(sql: Pick<Statements, "one">, now: number): JournalCo
     unclaimedInbox: count(unclaimed, "n"),
     ...(oldestUnclaimedAt !== undefined && { oldestUnclaimedAt }),
     staleLastDay: count(sql.one(STALE_ROWS, since), "n"),
+    unreadableLastWeek: count(sql.one(UNREADABLE_ROWS, now - 7 * DAY_MS), "n"),
     openOutbox: count(outbox, "n"),
     ...(oldestOutboxAt !== undefined && { oldestOutboxAt }),
     unknownOutbox: count(outbox, "unknown"),

@@ -1,7 +1,8 @@
 import type { InboxRow } from "../../types/journal.ts";
 import type { Peer } from "../../types/chat/message.ts";
-import { count, json } from "./columns.ts";
+import { anyJson, count } from "./columns.ts";
 import type { Commits } from "./commits.ts";
+import { readPeer } from "./inbox/read-message.ts";
 import { toInboxRow } from "./inbox/rows.ts";
 
 /** No reader shows more lines. */
@@ -21,12 +22,18 @@ export function readHeard(
   placeOf: (from: Peer) => Peer,
 ): Promise<readonly InboxRow[]> {
   return commits.read((sql) => {
-    const rows = sql.all(HEARD, since).map(toInboxRow).toReversed();
+    const rows = sql
+      .all(HEARD, since)
+      .map(toInboxRow)
+      .filter(({ message }) => !message.unreadable)
+      .toReversed();
     const [first] = rows;
     if (!first) return [];
     const used = new Map<string, number>();
     for (const row of sql.all(TOLD, first.id)) {
-      const place = nameOf(placeOf(json<Peer>(row, "origin")));
+      const from = readPeer(anyJson(row, "origin"));
+      if (!from) continue;
+      const place = nameOf(placeOf(from));
       used.set(place, Math.max(used.get(place) ?? 0, count(row, "last")));
     }
     return rows.filter(({ id, message }) => id > (used.get(nameOf(placeOf(message.from))) ?? 0));

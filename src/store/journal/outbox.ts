@@ -1,10 +1,12 @@
 import type { Clock } from "../../types/clock.ts";
-import { runId, sessionKey } from "../../types/ids.ts";
+import { accountId, channelId, runId, sessionKey } from "../../types/ids.ts";
 import type { OutboxChange, OutboxJournal, OutboxRow, PlannedReply, PlannedRow } from "../../types/journal.ts";
 import type { Peer } from "../../types/chat/message.ts";
 import type { OutboundPart, ReplyButton } from "../../types/chat/reply.ts";
 import { Secret } from "../../types/secret.ts";
-import { count, countOr, given, json, jsonOr, text, textOr, word, wordOr } from "./columns.ts";
+import { isFields } from "../../utils/fields.ts";
+import { anyJson, count, countOr, given, text, textOr, word, wordOr } from "./columns.ts";
+import { readPeer } from "./inbox/read-message.ts";
 import type { Commits } from "./commits.ts";
 import { sendKeyOf } from "./send-key.ts";
 import type { Params, Row, Statements } from "./sqlite.ts";
@@ -68,7 +70,7 @@ export function createOutbox(commits: Commits, clock: Clock, journalId: string):
     plan: (reply, begin) => commits.write((sql) => planReply(sql, reply, { at: clock.now(), begin, journalId })),
     previewKey: (to, eventKey) => sendKeyOf(journalId, { to, source: eventKey, name: "preview" }),
     mark: (id, change) => commits.write((sql) => markRow(sql, id, change, clock.now())),
-    open: () => commits.read((sql) => sql.all(OPEN).map(toOutboxRow)),
+    open: () => commits.write((sql) => openRows(sql, clock.now())),
     unansweredQuestions: () => commits.read((sql) => sql.all(UNANSWERED, clock.now() - QUESTION_MS).map(toOutboxRow)),
     unreportedGaps: () => commits.read((sql) => sql.all(UNREPORTED_GAPS).map(toOutboxRow)),
     of: (inboxId) => commits.read((sql) => sql.all(OF_INBOX, inboxId).map(toOutboxRow)),
@@ -76,7 +78,7 @@ export function createOutbox(commits: Commits, clock: Clock, journalId: string):
     chatsOf: (of, messageId, command) =>
       commits.read((sql) =>
         rowsWith(sql, messageId, command)
-          .map((row) => json<Peer>(row, "target"))
+          .flatMap((row) => readPeer(anyJson(row, "target")) ?? [])
           .filter(({ channel, account }) => channel === of.channel && account === of.account),
       ),
     notePreview: (inboxId, to, messageId) =>
@@ -106,7 +108,7 @@ export function createOutbox(commits: Commits, clock: Clock, journalId: string):
 
 function rowsWith(sql: Statements, messageId: string, command: string | undefined): readonly Row[] {
   if (command === undefined) return sql.all(BY_MESSAGE, messageId);
-  const hasIt = (row: Row) => json<readonly ReplyButton[]>(row, "buttons").some((one) => one.command === command);
+  const hasIt = (row: Row) => buttonsIn(row)?.some((one) => one.command === command) === true;
   return sql.all(WITH_BUTTONS, messageId).filter(hasIt);
 }
 
@@ -180,6 +182,48 @@ function markRow(sql: Statements, id: number, change: OutboxChange, at: number):
   );
 }
 
+/** A row that nobody can read is given up, so that it keeps no other one from being sent. */
+function openRows(sql: Statements, now: number): readonly OutboxRow[] {
+  return sql.all(OPEN).flatMap((row) => {
+    if (partIn(row) && readPeer(anyJson(row, "target"))) return [toOutboxRow(row)];
+    markRow(
+      sql,
+      count(row, "id"),
+      { state: "failed", error: "the journal's row cannot be read", isGivenUp: true },
+      now,
+    );
+    return [];
+  });
+}
+
+const NOWHERE: Peer = {
+  channel: channelId("unknown"),
+  account: accountId("unknown"),
+  chat: { kind: "direct", id: "unknown" },
+};
+const NOTHING: OutboundPart = { kind: "text", body: "", format: "plain", plain: "" };
+
+function partIn(row: Row): OutboundPart | undefined {
+  const part = anyJson(row, "body");
+  return isPart(part) ? part : undefined;
+}
+
+function isPart(value: unknown): value is OutboundPart {
+  if (!isFields(value)) return false;
+  const { kind, body, plain, media, more = [] } = value;
+  if (kind === "text") return typeof body === "string" && typeof plain === "string";
+  return kind === "media" && isFields(media) && isFields(media["source"]) && Array.isArray(more);
+}
+
+function buttonsIn(row: Row): readonly ReplyButton[] | undefined {
+  const list = anyJson(row, "buttons");
+  return Array.isArray(list) ? list.filter(isButton) : undefined;
+}
+
+const isButton = (value: unknown): value is ReplyButton =>
+  isFields(value) && typeof value["label"] === "string" && typeof value["command"] === "string";
+
+/** Never throws for what a row contains. */
 export function toOutboxRow(row: Row): OutboxRow {
   const key = textOr(row, "session_key");
   const run = textOr(row, "run_id");
@@ -189,8 +233,8 @@ export function toOutboxRow(row: Row): OutboxRow {
     // A row of a version without this column keeps the name under which it may have been sent.
     sendKey: textOr(row, "send_key") ?? `${text(row, "reply_key")}#${count(row, "part")}`,
     part: count(row, "part"),
-    to: json<Peer>(row, "target"),
-    body: json<OutboundPart>(row, "body"),
+    to: readPeer(anyJson(row, "target")) ?? NOWHERE,
+    body: partIn(row) ?? NOTHING,
     state: word(row, "state", STATES),
     attempts: count(row, "attempts"),
     createdAt: count(row, "created_at"),
@@ -200,7 +244,7 @@ export function toOutboxRow(row: Row): OutboxRow {
       inboxId: countOr(row, "inbox_id"),
       replyTo: textOr(row, "reply_to"),
       answers: textOr(row, "answers"),
-      buttons: jsonOr<readonly ReplyButton[]>(row, "buttons"),
+      buttons: buttonsIn(row),
       messageId: textOr(row, "message_id"),
       editOf: textOr(row, "edit_of"),
       error: textOr(row, "error"),

@@ -274,6 +274,7 @@ export const MIGRATIONS: readonly string[] = [
   `,
   `
   ALTER TABLE outbox ADD COLUMN send_key TEXT;
+  CREATE INDEX inbox_unreadable ON inbox (done_at) WHERE state = 'done' AND instr(outcome, '"why":"unreadable: ') > 0;
   `,
   `
   ALTER TABLE outbox ADD COLUMN answers TEXT;

@@ -1,7 +1,8 @@
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { AccountRequest, SpendAccount } from "../../types/spend/ledger.ts";
 import { defined } from "../../utils/defined.ts";
-import { json, textOr } from "../journal/columns.ts";
+import { anyJson, textOr } from "../journal/columns.ts";
+import { readMessage } from "../journal/inbox/read-message.ts";
 import type { Row, Statements } from "../journal/sqlite.ts";
 
 // Several messages can be one turn; the first decides whose it is.
@@ -34,7 +35,7 @@ const rootsIn = (row: Row): Roots =>
 function fromMessage(sql: Statements, runId: string | undefined, session: string | undefined): Roots {
   const row = runId === undefined ? undefined : sql.one(MESSAGE, runId);
   if (!row) return {};
-  const message = json<InboundMessage>(row, "message");
+  const { message } = readMessage(anyJson(row, "message"), 0);
   const { subagent, broughtBy, cron } = message.options ?? {};
   const parent = subagent?.parent;
   const isBelow = parent !== undefined && parent !== session;

@@ -120,6 +120,17 @@ export interface InboundMessage {
   readonly sentAt?: number;
   /** What a web, RPC or CLI client requests in addition to the text. */
   readonly options?: MessageOptions;
+  /**
+   * Set by the journal when what decides about the message was missing or of a wrong type. The other fields are placeholders then, and
+   * nobody answers it.
+   */
+  readonly unreadable?: UnreadableMessage;
+}
+
+interface UnreadableMessage {
+  readonly why: string;
+  /** As it was offered; unset when that was too large to be kept. */
+  readonly raw?: unknown;
 }
 
 /** What the kinds of turns need to know that no person asked for. */

@@ -6,9 +6,16 @@ export interface StoredCron {
   readonly state: CronState;
 }
 
+/** A job as the journal has it. Nothing is known about the types of its parts. */
+export interface StoredRow {
+  readonly id: string;
+  readonly job: unknown;
+  readonly state: unknown;
+}
+
 /** The jobs of the journal. Each write is durable when it resolves, and rejects with `OpenClawError` DISK_FULL or DISK_WRITE. */
 export interface CronTable {
-  all(): Promise<readonly StoredCron[]>;
+  all(): Promise<readonly StoredRow[]>;
   put(job: CronJob, state: CronState): Promise<void>;
   /** Nothing happens when the job was removed. */
   putState(id: string, state: CronState): Promise<void>;

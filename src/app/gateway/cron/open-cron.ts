@@ -33,6 +33,8 @@ export async function openCron(
     publish: (payload) => events.publish({ event: "cron", payload, scope: "operator.read" }),
   };
   const jobs = await CronJobs.open(core.journal.cron, ports.clock);
+  for (const { id, why } of jobs.unreadable)
+    log.warn("a scheduled job cannot be read and does not run", { job: id, why });
   const scheduler = new CronScheduler(jobs, ports);
   const desk = new CronDesk(jobs, scheduler, ports);
   return {

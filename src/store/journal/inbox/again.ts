@@ -1,6 +1,7 @@
 import type { InboxRow } from "../../../types/journal.ts";
 import type { InboundMessage, MessageOptions } from "../../../types/chat/message.ts";
 import { count } from "../columns.ts";
+import { readMessage } from "./read-message.ts";
 import { putMessage, toInboxRow } from "./rows.ts";
 import type { Statements } from "../sqlite.ts";
 
@@ -46,7 +47,10 @@ export function runAgain(sql: Statements, id: number, now: number): Again | unde
 }
 
 /** The copy is a separate event with its own turn, run and replies. */
-function copyOf(sql: Statements, { id, message }: InboxRow, now: number): InboxRow {
+function copyOf(sql: Statements, row: InboxRow, now: number): InboxRow {
+  const { id } = row;
+  // A newer version of the gateway may be able to read it.
+  const { message } = readMessage(row.message.unreadable?.raw ?? row.message, now);
   const earlier = count(sql.one("SELECT count(*) AS n FROM inbox WHERE again_of = ?", id), "n");
   const mark = `#again-${id}-${earlier + 1}`;
   const isOperator = message.options?.operator === true;

@@ -2,7 +2,8 @@ import type { Clock } from "../../../types/clock.ts";
 import type { InboxRow, Outcome, Refusal, Withdrawn } from "../../../types/journal.ts";
 import type { InboundMessage } from "../../../types/chat/message.ts";
 import { maskedJson } from "../../../utils/secrets/mask-strings.ts";
-import { json, textOr } from "../columns.ts";
+import { anyJson, textOr } from "../columns.ts";
+import { readMessage } from "./read-message.ts";
 import type { Row, Statements } from "../sqlite.ts";
 import { acceptOne, sessionList } from "./rows.ts";
 
@@ -67,7 +68,7 @@ export class RowEnds {
 
   /** The end of stopped work is not announced, but sessions above it no longer wait for it. */
   #follow(row: Row, { kind }: Outcome): void {
-    const next = json<InboundMessage>(row, "message").options?.whenEnded;
+    const next = readMessage(anyJson(row, "message"), this.#at).message.options?.whenEnded;
     if (kind !== "aborted") this.#accept(next, textOr(row, "works_in"));
     else if (textOr(row, "reports_to") !== "") this.#accept(next?.options?.whenEnded, next?.options?.sessionKey);
   }

@@ -1,7 +1,11 @@
 import { runId, sessionKey } from "../../../types/ids.ts";
-import type { InboxRow, Outcome } from "../../../types/journal.ts";
+import type { AcceptedRow, InboxRow, Outcome } from "../../../types/journal.ts";
 import type { InboundMessage } from "../../../types/chat/message.ts";
-import { agentIn, count, countOr, given, json, jsonOr, textOr, word, wordOr } from "../columns.ts";
+import { isFields } from "../../../utils/fields.ts";
+import { maskedJson } from "../../../utils/secrets/mask-strings.ts";
+import { agentIn, anyJson, count, countOr, given, textOr, word, wordOr } from "../columns.ts";
+import { UNREADABLE } from "../counts.ts";
+import { readMessage } from "./read-message.ts";
 import type { Row, Statements } from "../sqlite.ts";
 
 const STATES = ["accepted", "claimed", "done"] as const;
@@ -13,14 +17,17 @@ const SEEN_AGAIN = `
 const REMEMBER = "INSERT INTO seen (channel, account, event_key, inbox_id, at) VALUES (?, ?, ?, ?, ?)";
 const SEEN = "SELECT inbox_id FROM seen WHERE channel = ? AND account = ? AND event_key = ?";
 const ROW = "SELECT * FROM inbox WHERE id = ?";
+const SET_ASIDE = "UPDATE inbox SET state = 'done', outcome = ?, done_at = ? WHERE id = ?";
 
-/** Stores an event, unless it is known. */
-export function acceptOne(sql: Statements, message: InboundMessage, at: number): { row: InboxRow; isNew: boolean } {
+/** Stores an event, unless it is known. The journal does not believe the types of what an adapter offers. */
+export function acceptOne(sql: Statements, offered: unknown, at: number): AcceptedRow {
+  const { message, faults } = readMessage(offered, at);
+  const more = faults.length === 0 ? {} : { faults };
   const { channel, account } = message.from;
   const seen = sql.one(SEEN, channel, account, message.eventKey);
-  if (!seen) return { row: putMessage(sql, message, at), isNew: true };
+  if (!seen) return { row: putMessage(sql, message, at), isNew: true, ...more };
   sql.run(SEEN_AGAIN, at, channel, account, message.eventKey);
-  return { row: knownRow(sql, count(seen, "inbox_id"), message), isNew: false };
+  return { row: knownRow(sql, count(seen, "inbox_id"), message), isNew: false, ...more };
 }
 
 /** The row of an event by its dedupe key. */
@@ -30,14 +37,22 @@ export function findRow(sql: Statements, channel: string, account: string, event
   return row && toInboxRow(row);
 }
 
-/** A new row and its dedupe key. `againOf`: the row whose message is answered again. */
+/** A new row and its dedupe key; a message that cannot be read has ended with it. `againOf`: the row whose message is answered again. */
 export function putMessage(sql: Statements, message: InboundMessage, at: number, againOf?: number): InboxRow {
   const { channel, account } = message.from;
   const { id } = sql.run(INSERT, JSON.stringify(message), at, againOf ?? null, ...sessionsOf(message));
   sql.run(REMEMBER, channel, account, message.eventKey, id, at);
   const again = againOf === undefined ? {} : { againOf };
-  return { id, message, state: "accepted", attempts: 0, acceptedAt: at, ...again };
+  const row = { id, message, attempts: 0, acceptedAt: at, ...again };
+  const outcome = unreadableOutcome(message);
+  if (!outcome) return { ...row, state: "accepted" };
+  sql.run(SET_ASIDE, maskedJson(outcome), at, id);
+  return { ...row, state: "done", outcome, doneAt: at };
 }
+
+/** How a message ends that cannot be read; undefined for every other one. */
+export const unreadableOutcome = ({ unreadable }: InboundMessage): Outcome | undefined =>
+  unreadable && { kind: "dropped", why: `${UNREADABLE}${unreadable.why}` };
 
 /**
  * The sessions that are told of its end, one after the other, and the one in which it is worked on. The former are empty where nobody
@@ -63,14 +78,15 @@ function knownRow(sql: Statements, id: number, message: InboundMessage): InboxRo
   return row ? toInboxRow(row) : { id, message, state: "done", attempts: 0 };
 }
 
+/** Never throws for what a row contains: one that nobody can read must not keep others from being read. */
 export function toInboxRow(row: Row): InboxRow {
   const key = textOr(row, "session_key");
   const run = textOr(row, "run_id");
-  const outcome = jsonOr<Outcome>(row, "outcome");
-  const starts = jsonOr<readonly number[]>(row, "starts");
+  const outcome = outcomeIn(row);
+  const starts = numbersIn(row, "starts");
   return {
     id: count(row, "id"),
-    message: json<InboundMessage>(row, "message"),
+    message: readMessage(anyJson(row, "message"), count(row, "accepted_at")).message,
     state: word(row, "state", STATES),
     attempts: count(row, "attempts"),
     ...(key === undefined ? {} : { sessionKey: sessionKey(key) }),
@@ -87,4 +103,17 @@ export function toInboxRow(row: Row): InboxRow {
       refused: wordOr(row, "refused", REFUSALS),
     }),
   };
+}
+
+function outcomeIn(row: Row): Outcome | undefined {
+  if (textOr(row, "outcome") === undefined) return undefined;
+  const outcome = anyJson(row, "outcome");
+  return isOutcome(outcome) ? outcome : { kind: "failed", why: `${UNREADABLE}its outcome` };
+}
+
+const isOutcome = (value: unknown): value is Outcome => isFields(value) && typeof value["kind"] === "string";
+
+function numbersIn(row: Row, column: string): readonly number[] | undefined {
+  const list = anyJson(row, column);
+  return Array.isArray(list) && list.every((item) => typeof item === "number") ? list : undefined;
 }

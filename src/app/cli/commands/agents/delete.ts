@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { OpenClawError } from "../../../../types/errors.ts";
 import type { AgentSettings } from "../../../../types/settings.ts";
+import { isFields } from "../../../../utils/fields.ts";
 import { exists } from "../../../../utils/exists.ts";
 import { removeAgent } from "../../../agents/agent-file.ts";
 import { trashAgent, type Trashed } from "../../../agents/trash.ts";
@@ -79,8 +80,8 @@ async function remove(
 async function removeJobs(path: string, id: string): Promise<number> {
   if (!(await exists(path))) return 0;
   return withJournal(path, async ({ cron }) => {
-    const jobs = (await cron.all()).filter(({ job }) => job.agentId === id);
-    for (const { job } of jobs) await cron.remove(job.id);
+    const jobs = (await cron.all()).filter(({ job }) => isFields(job) && job["agentId"] === id);
+    for (const job of jobs) await cron.remove(job.id);
     return jobs.length;
   });
 }

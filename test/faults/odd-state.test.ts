@@ -2,14 +2,14 @@ import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { startFakeModel } from "../fakes/model.ts";
 import { startFakeTelegram } from "../fakes/telegram.ts";
 import { isUp, makeHome, walkConfig, type Home } from "../kit/gateway/process.ts";
 import { until } from "../kit/until.ts";
 
-/** Values that no writer of the column writes. Where a row has JSON, SQLite refuses a text that is none in some columns. */
-const ODD = ["5", "null", "[]", "{}", '"text"', '{"a":{"b":[null]}}', "{ torn"];
+/** No column has such a value. It is JSON, because SQLite's indexes refuse anything else in some columns. */
+const ODD = "{}";
 
 let telegram: Awaited<ReturnType<typeof startFakeTelegram>>;
 let model: Awaited<ReturnType<typeof startFakeModel>>;
@@ -62,13 +62,13 @@ function columnsOf(path: string): readonly string[] {
 }
 
 /** False where SQLite itself refuses the value. */
-function spoil(path: string, place: string, value: string): boolean {
+function spoil(path: string, place: string): boolean {
   const [table = "", ...rest] = place.split(" ");
   const name = rest.join(" ");
   const db = new DatabaseSync(path);
   try {
-    if (table === "kept") db.prepare("UPDATE kept SET value = ? WHERE key = ?").run(value, name);
-    else db.prepare(`UPDATE OR IGNORE ${table} SET ${name} = ? WHERE ${name} IS NOT NULL`).run(value);
+    if (table === "kept") db.prepare("UPDATE kept SET value = ? WHERE key = ?").run(ODD, name);
+    else db.prepare(`UPDATE OR IGNORE ${table} SET ${name} = ? WHERE ${name} IS NOT NULL`).run(ODD);
     return true;
   } catch {
     return false;
@@ -77,47 +77,33 @@ function spoil(path: string, place: string, value: string): boolean {
   }
 }
 
-let words = 0;
+test("a gateway starts and answers over a journal of which any one column has values of a wrong shape", async () => {
+  const places = columnsOf(journalIn(used));
+  expect(places.length).toBeGreaterThan(40);
+  const failed: string[] = [];
+  for (const [at, place] of places.entries()) {
+    await rm(home.stateDir, { recursive: true });
+    await cp(used, home.stateDir, { recursive: true });
+    if (!spoil(journalIn(home.stateDir), place)) continue;
+    const why = await lives(`Kword${at}`);
+    if (why !== undefined) failed.push(`${place}: ${why}`);
+  }
+  expect(failed).toEqual([]);
+  for (const command of [["inbox", "list", "--all"], ["outbox", "list", "--all"], ["cron", "list"], ["doctor"]])
+    expect((await home.run(command)).stderr).not.toContain("OPENCLAW_DEBUG");
+}, 900_000);
 
-describe("a gateway over a journal of which one column has values of a wrong shape", () => {
-  test("starts, answers who writes now, and its doctor and lists work", async () => {
-    const places = columnsOf(journalIn(used));
-    expect(places.length).toBeGreaterThan(40);
-    const failed: string[] = [];
-    for (const place of places) {
-      for (const value of ODD) {
-        await rm(home.stateDir, { recursive: true });
-        await cp(used, home.stateDir, { recursive: true });
-        if (!spoil(journalIn(home.stateDir), place, value)) continue;
-        const why = await lives();
-        if (why !== undefined) failed.push(`${place} = ${value}: ${why}`);
-        if (why !== undefined) console.log(failed.at(-1));
-      }
-    }
-    expect(failed).toEqual([]);
-  }, 3_600_000);
-});
-
-/** Undefined when all is well. */
-async function lives(): Promise<string | undefined> {
-  words += 1;
-  const word = `Kword${words}`;
+/** Undefined when it starts and answers. */
+async function lives(word: string): Promise<string | undefined> {
   try {
     const gateway = await home.start();
-    try {
-      await gateway.logged(isUp("telegram"));
-      telegram.say(word, { from: { id: 2, first_name: "Bob" } });
-      await expect.poll(() => telegram.shown(2).join("\n"), { timeout: 15_000, interval: 20 }).toContain(word);
-      for (const args of [["inbox", "list", "--all"], ["doctor"]]) {
-        const { stderr, stdout } = await home.run(args);
-        if (/Cannot read|is not a function|expected \w+, received|OPENCLAW_DEBUG/.test(stderr + stdout))
-          return `${args[0]}: ${stderr}${stdout}`.slice(0, 400);
-      }
-    } finally {
-      await gateway.kill("SIGKILL");
-    }
+    await gateway.logged(isUp("telegram"));
+    telegram.say(word, { from: { id: 2, first_name: "Bob" } });
+    await until(() => telegram.shown(2).join().includes(word));
+    await gateway.kill("SIGKILL");
     return undefined;
   } catch (error) {
+    await home.latest?.kill("SIGKILL");
     return String(error).slice(0, 600);
   }
 }

@@ -107,3 +107,41 @@ test("a channel of which Discord says nothing holds up no other, and the account
   fake.heal();
   await vi.waitFor(() => expect(fake.shown("990")).toEqual(["re: one"]), PATIENCE);
 });
+
+test("events of odd shapes keep no message from being answered, and the gateway starts again over what they left", async () => {
+  const { fake, model, home, direct } = await begin();
+  const gateway = home.latest!;
+  model.answer(({ said }) => ({ text: `answer to ${/K\w+$/.exec(said)?.[0]}` }));
+  const dispatch = (text: string, author: unknown, more: Record<string, unknown> = {}) => {
+    const id = fake.say(direct, text, { from: ADA, unheard: true });
+    const told = fake.world.told(fake.world.messages(direct).find((message) => message["id"] === id)!);
+    fake.gateway.dispatch("MESSAGE_CREATE", { ...told, author: { ...ADA, id: author }, ...more });
+  };
+  dispatch("Knumber", Number(ADA.id));
+  dispatch("Kobject", { id: ADA.id });
+  dispatch("Khuge", 1e308);
+  dispatch("Klist", [ADA.id], { content: ["Klist"] });
+  dispatch("Kname", ADA.id, { attachments: [{ id: "5", filename: null, url: "http://127.0.0.1:1/x", size: 1 }] });
+  fake.say(direct, "Kplain");
+  await vi.waitFor(() => expect(fake.shown(direct).join()).toContain("answer to Kplain"), PATIENCE);
+  expect(fake.shown(direct).join()).toContain("answer to Knumber");
+  const told = await gateway.logged("a message of a wrong shape");
+  expect(told).toMatchObject({ channel: "discord", level: "warn" });
+  await gateway.kill("SIGKILL");
+  await home.start();
+  fake.say(direct, "Kafter");
+  await vi.waitFor(() => expect(fake.shown(direct).join()).toContain("answer to Kafter"), PATIENCE);
+  const list = await home.run(["inbox", "list", "--all", "--json"]);
+  expect(list.code).toBe(0);
+  const { rows } = JSON.parse(list.stdout) as { rows: { id: number; outcome?: { kind: string; why?: string } }[] };
+  const odd = rows.filter(({ outcome }) => outcome?.why?.startsWith("unreadable: ") === true);
+  expect(odd.length).toBeGreaterThan(0);
+  expect(rows.every(({ outcome }) => outcome !== undefined)).toBe(true);
+  const doctor = await home.run(["doctor"]);
+  expect(doctor.stdout).toContain(`${odd.length} of the last week had a wrong shape`);
+  const retried = await home.run(["inbox", "retry", String(odd[0]!.id)]);
+  expect(retried).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("in a shape that this version cannot read"),
+  });
+});

@@ -22,7 +22,7 @@ export const WIDE: Readonly<
   GroupPolicy: { booleans: 3, why: "facts that are read together" },
   HeartbeatSettings: { fields: 15, booleans: 5, why: "settings in the form of the config" },
   HookEvents: { fields: 14, why: "one payload for each hook that is called" },
-  InboundMessage: { fields: 19, why: "the parts of a platform event" },
+  InboundMessage: { fields: 20, why: "the parts of a platform event" },
   InboxRow: { fields: 15, why: "a row or a port of the journal" },
   Io: { booleans: 4, why: "the properties of a terminal" },
   InlineDirectives: { booleans: 4, why: "a published contract of plugins" },

@@ -126,9 +126,31 @@ describe("a message that an adapter offers", () => {
   it("is read whatever it is, and what was read once is read again as the same", () => {
     const anything = fc.anything({ withBigInt: true, withDate: true, withMap: true, withNullPrototype: true });
     const paths = fc.constantFrom(
-      ...["id", "eventKey", "from", "from.chat", "from.chat.id", "from.thread", "sender", "sender.id", "sender.isBot"],
-      ...["text", "media", "media.0", "media.0.source", "replyTo", "event", "isEdit", "reaction", "news", "context"],
-      ...["context.threadHistory", "untrusted", "options", "receivedAt", "sentAt", "unreadable"],
+      "id",
+      "eventKey",
+      "from",
+      "from.chat",
+      "from.chat.id",
+      "from.thread",
+      "sender",
+      "sender.id",
+      "sender.isBot",
+      "text",
+      "media",
+      "media.0",
+      "media.0.source",
+      "replyTo",
+      "event",
+      "isEdit",
+      "reaction",
+      "news",
+      "context",
+      "context.threadHistory",
+      "untrusted",
+      "options",
+      "receivedAt",
+      "sentAt",
+      "unreadable",
     );
     const mutated = fc.tuple(paths, anything).map(([path, value]) => having(path, value));
     fc.assert(

@@ -13,7 +13,6 @@ export interface ReadMessage {
 
 /** UTF-16 units of JSON that are kept of a message that cannot be read. */
 const MOST_RAW = 64 * 1024;
-/** Each round can find faults that the one before had hidden. */
 const MOST_ROUNDS = 20;
 
 const text = z.string();
@@ -103,8 +102,13 @@ export function readMessage(given: unknown, now: number): ReadMessage {
   const data = plainData(given);
   const before = isFields(data) ? data["unreadable"] : undefined;
   if (isFields(before)) return { message: placeholder(data, before, now), faults: [] };
+  return isFields(data) ? mendedMessage(data, now) : unreadable(data, ["it is no object"], now);
+}
+
+/** Mends in rounds, because each can find faults that the one before had hidden. */
+function mendedMessage(given: Fields, now: number): ReadMessage {
   const faults: string[] = [];
-  let mended: Fields | undefined = isFields(data) ? data : undefined;
+  let mended: Fields | undefined = given;
   for (let round = 0; mended && round < MOST_ROUNDS; round += 1) {
     const { success, error } = shape.safeParse(mended);
     if (success && isMessage(mended)) return { message: mended, faults };
@@ -112,8 +116,12 @@ export function readMessage(given: unknown, now: number): ReadMessage {
     for (const { path, message } of issues) faults.push(`${path.join(".") || "message"}: ${message}`);
     mended = mend(mended, issues, now);
   }
-  const why = faults.length === 0 ? "it is no object" : faults.slice(0, 3).join("; ");
-  return { message: placeholder(data, { why, raw: data }, now), faults: [why] };
+  return unreadable(given, faults, now);
+}
+
+function unreadable(raw: unknown, faults: readonly string[], now: number): ReadMessage {
+  const why = faults.slice(0, 3).join("; ");
+  return { message: placeholder(raw, { why, raw }, now), faults: [why] };
 }
 
 /** A chat as the journal has it; undefined when that is none. */

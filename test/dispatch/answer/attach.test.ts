@@ -50,6 +50,22 @@ describe("what an answer names as media", () => {
     expect(await attach(["."], false, ports)).toMatchObject([{ kind: "notice" }]);
   });
 
+  it("never is what a guest may not read, and is for an owner", async () => {
+    const { workspace } = ports;
+    const names = ["MEMORY.md~", "sub/memory/2026-05-05.md", "kept.zip", ".git/HEAD", "store/packed-refs"];
+    for (const name of [...names, "store/objects/x", "store/HEAD", "plan.md"]) {
+      await mkdir(join(workspace, name, ".."), { recursive: true });
+      await writeFile(join(workspace, name), "of the owner");
+    }
+    const kindsFor = async (guestOf: readonly string[]) =>
+      (await Promise.all(names.map((name) => attach([name], false, { ...ports, guestOf }))))
+        .flat()
+        .map(({ kind }) => kind);
+    expect(new Set(await kindsFor([]))).toEqual(new Set(["media"]));
+    expect(new Set(await kindsFor([workspace]))).toEqual(new Set(["notice"]));
+    expect(await attach(["plan.md"], false, { ...ports, guestOf: [workspace] })).toMatchObject([{ kind: "media" }]);
+  });
+
   it("floods no chat: what is missing is one notice, and each name counts once, up to a limit", async () => {
     const missing = Array.from({ length: 5 }, (_, at) => `x${at}.txt`);
     const [notice, ...others] = await attach(missing, false, ports);

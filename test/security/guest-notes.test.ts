@@ -177,6 +177,7 @@ const MEANS: readonly Means[] = ["exec", "exec in the background that waits", "r
 
 describe.skipIf(bwrap.why !== undefined)(`the owner's notes (${bwrap.why ?? "bubblewrap works"})`, () => {
   let place: Place;
+  let stateDir: string;
   /** What reached the model of whom, by what means, for each trick. */
   const said = new Map<string, readonly string[]>();
   const background = new Map<string, string>();
@@ -197,7 +198,8 @@ describe.skipIf(bwrap.why !== undefined)(`the owner's notes (${bwrap.why ?? "bub
   };
 
   beforeAll(async () => {
-    const sandbox = sandboxSettings({ mode: "auto" }, {}, { home: "/nonexistent", stateDir: "/nonexistent" });
+    stateDir = mkdtempSync(join(tmpdir(), "notes-state-"));
+    const sandbox = sandboxSettings({ mode: "auto" }, {}, { home: stateDir, stateDir });
     place = await openPlace({ sandbox }, bwrap.env);
     const { workspace } = place;
     const ground = new Ground(workspace, place.live.paths.configPath);
@@ -225,7 +227,10 @@ describe.skipIf(bwrap.why !== undefined)(`the owner's notes (${bwrap.why ?? "bub
       said.set(`${name} grep`, found);
     }
   });
-  afterAll(() => place?.close());
+  afterAll(async () => {
+    await place?.close();
+    rmSync(stateDir, { recursive: true, force: true });
+  });
 
   it("are where the tricks say, for whoever sees the workspace", () => {
     const TMPDIR = mkdtempSync(join(tmpdir(), "tricks-"));

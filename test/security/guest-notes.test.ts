@@ -168,6 +168,8 @@ const TRICKS: readonly Trick[] = [
 ];
 
 const lookOf = ({ look, path }: Trick): string => look ?? `cat '${path}'`;
+/** The setup makes all calls of all tricks. */
+const SETUP_MS = 240_000;
 const MARK = "=====";
 const ALL = TRICKS.map((trick) => `echo '${MARK}'; (${lookOf(trick)})`).join("\n");
 const partsOf = (said: string): readonly string[] => said.split(`${MARK}\n`).slice(1);
@@ -226,7 +228,7 @@ describe.skipIf(bwrap.why !== undefined)(`the owner's notes (${bwrap.why ?? "bub
       said.set(`${name} read`, read);
       said.set(`${name} grep`, found);
     }
-  });
+  }, SETUP_MS);
   afterAll(async () => {
     await place?.close();
     rmSync(stateDir, { recursive: true, force: true });

@@ -14,6 +14,7 @@ import { hasTwin, HELPERS, Twin } from "./twin.ts";
  * - a session is never resumed: RESUME gets no answer
  * - REST takes any token, knows no direct chats, and does not look at nonces
  * - a deferred command has no message until its answer is put in
+ * - a message for one person is in the channel, with its flag
  */
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -299,18 +300,18 @@ describe.skipIf(!hasTwin)("the third party's menu", () => {
     });
     const response = () => twin.digital.channel(twin.crew).getInteractionResponse(id);
     await expect.poll(response).toMatchObject({ acknowledged: true, type: 5 });
-    expect(await link.send(crew, says("all well"), KEY)).toMatchObject({ kind: "sent" });
+    expect(await link.send(crew, says("all well"), { ...KEY, answers: `i${id}` })).toMatchObject({ kind: "sent" });
     expect(await twin.own()).toMatchObject([{ content: "all well", webhook_id: twin.botId }]);
     expect(await link.send(crew, says("and more"), { idempotencyKey: "more" })).toMatchObject({ kind: "sent" });
     const [, second] = await twin.own();
     expect(second).not.toHaveProperty("webhook_id");
   });
 
-  test("a command without an answer harms nothing", async () => {
+  test("a command without an answer has a sentence for its sender alone", async () => {
     const { twin, host, link } = await beginAndJoin();
     await run(twin);
     await link.clearPending?.(await host.heard("/status now"));
-    expect(await twin.shown()).toEqual([]);
+    expect(await twin.own()).toMatchObject([{ content: "There is no answer to this.", flags: 64 }]);
   });
 
   test("a pressed button sends its command, and is acknowledged", async () => {

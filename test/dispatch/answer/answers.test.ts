@@ -39,6 +39,15 @@ describe("what is sent to a chat names the message that it answers", () => {
     for (const [, answers] of fixture.platform.answered) expect(answers).toBe(key);
   });
 
+  it("when a preview shows it", async () => {
+    fixture.rules = { chat: () => ({ replyToMode: "off", streaming: "partial" }) };
+    const shown = until(() => fixture.platform.answered.length === 1, "the preview");
+    fixture.model.answer(() => ({ text: LONG.repeat(3), until: shown }));
+    const key = await ask("a question");
+    expect(fixture.platform.calls.map(({ call }) => call)).toEqual(["send", "edit"]);
+    expect(fixture.platform.answered).toEqual([[expect.stringContaining("A first sentence"), key]]);
+  });
+
   it("when no model can answer", async () => {
     fixture.model.answer(() => ({ status: 401, message: "no" }));
     const key = await ask("a question");

@@ -7,6 +7,7 @@ const ID = "memory-core";
 /** Registers the memory of notes. It is on unless `plugins.slots.memory` names another plugin or `none`. */
 export const contributor: Contributor = {
   id: ID,
+  memory: "only",
   register(registry) {
     let toolsOf: ((stateDir: string, reserve?: Reserve) => MemoryTools) | undefined;
     let memory: MemoryTools | undefined;
@@ -16,8 +17,8 @@ export const contributor: Contributor = {
         toolsOf = (await import("./tools.ts")).memoryTools;
         return (await import("./config.ts")).settings;
       },
-      apply(_value, { memorySlot, stateDir, reserve }) {
-        memory = memorySlot === ID ? (memory ?? toolsOf?.(stateDir, reserve)) : undefined;
+      apply(_value, { stateDir, reserve }) {
+        memory ??= toolsOf?.(stateDir, reserve);
       },
     });
     const contribution = (name: keyof MemoryTools): ToolContribution => ({

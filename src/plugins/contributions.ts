@@ -22,7 +22,7 @@ import type { TurnKind } from "../types/run/turn-kind.ts";
 import type { WebSearchContribution } from "../types/plugin/web-search.ts";
 import { own } from "../utils/own.ts";
 import { HookTable, type AddedHook } from "./hook-table.ts";
-import { NamedValues } from "./named-values.ts";
+import { NamedValues, type Precedence } from "./named-values.ts";
 
 /** The kinds of contributions of which a gateway has some of its own, with reserved names. */
 type ReservedKind = "commands" | "methods" | "engines";
@@ -32,22 +32,36 @@ type ReservedKind = "commands" | "methods" | "engines";
  * and go while the gateway runs, so whoever uses contributions reads them when it needs them.
  */
 export class Contributions {
+  /** `plugins.slots.memory`; undefined before a config was applied. */
+  #memory: string | undefined;
+  readonly #memoryKinds = new Map<string, NonNullable<Contributor["memory"]>>();
+  /** Contributors that are removed once those that replace them are there. */
+  readonly #leaving = new Set<string>();
+  /** Why contributors could add nothing, by their ids. */
+  readonly #failures = new Map<string, string>();
+  readonly #replacements = new Set<Promise<void>>();
+  readonly #precedence: Precedence = {
+    rankOf: (owner) => this.#rankOf(owner),
+    mayShare: (owner, taken) =>
+      this.#leaving.has(taken) || (this.#memoryKinds.has(owner) && this.#memoryKinds.has(taken)),
+  };
   readonly #tables = {
-    channels: new NamedValues<ChannelContribution>("channel"),
-    turnKinds: new NamedValues<TurnKind>("turn kind"),
-    tools: new NamedValues<ToolContribution>("tool"),
-    commands: new NamedValues<CommandContribution>("command"),
-    methods: new NamedValues<Method>("method"),
-    httpRoutes: new NamedValues<HttpRouteContribution>("HTTP route"),
-    cliCommands: new NamedValues<CliContribution>("command of the command line"),
-    configs: new NamedValues<ConfigContribution>("config"),
-    checks: new NamedValues<CheckContribution>("check"),
-    engines: new NamedValues<ContextEngineFactory>("context engine"),
-    memories: new NamedValues<MemoryContribution>("memory"),
-    memorySupplements: new NamedValues<MemoryContribution>("memory supplement"),
-    providers: new NamedValues<ModelProviderContribution>("model provider"),
-    webSearches: new NamedValues<WebSearchContribution>("provider of web searches"),
-    skills: new NamedValues<string>("skill folder"),
+    channels: new NamedValues<ChannelContribution>("channel", this.#precedence),
+    turnKinds: new NamedValues<TurnKind>("turn kind", this.#precedence),
+    tools: new NamedValues<ToolContribution>("tool", this.#precedence),
+    commands: new NamedValues<CommandContribution>("command", this.#precedence),
+    methods: new NamedValues<Method>("method", this.#precedence),
+    httpRoutes: new NamedValues<HttpRouteContribution>("HTTP route", this.#precedence),
+    cliCommands: new NamedValues<CliContribution>("command of the command line", this.#precedence),
+    // The settings of a memory that is out of use are checked all the same.
+    configs: new NamedValues<ConfigContribution>("config", { ...this.#precedence, rankOf: () => "usual" }),
+    checks: new NamedValues<CheckContribution>("check", this.#precedence),
+    engines: new NamedValues<ContextEngineFactory>("context engine", this.#precedence),
+    memories: new NamedValues<MemoryContribution>("memory", this.#precedence),
+    memorySupplements: new NamedValues<MemoryContribution>("memory supplement", this.#precedence),
+    providers: new NamedValues<ModelProviderContribution>("model provider", this.#precedence),
+    webSearches: new NamedValues<WebSearchContribution>("provider of web searches", this.#precedence),
+    skills: new NamedValues<string>("skill folder", this.#precedence),
   };
   readonly #hooks = new HookTable();
   #revision = 0;
@@ -80,6 +94,7 @@ export class Contributions {
     this.remove(contributor.id);
     const registration = {};
     this.#open.set(contributor.id, registration);
+    if (contributor.memory !== undefined) this.#memoryKinds.set(contributor.id, contributor.memory);
     try {
       const registered: unknown = contributor.register(this.#registryOf(contributor.id, registration));
       if (registered instanceof Promise) throw asynchronous(contributor.id, registered);
@@ -98,9 +113,49 @@ export class Contributions {
   /** Removes everything that a contributor has added. */
   remove(contributor: string): void {
     this.#open.delete(contributor);
+    this.#memoryKinds.delete(contributor);
+    this.#leaving.delete(contributor);
+    this.#failures.delete(contributor);
     for (const table of Object.values(this.#tables)) table.removeOf(contributor);
     this.#hooks.removeOf(contributor);
     this.#revision++;
+  }
+
+  /** Until it is removed, others may add names that this contributor has: they count from its removal on. */
+  willRemove(contributor: string): void {
+    this.#leaving.add(contributor);
+  }
+
+  /** Remembers why a contributor is not there, as half a sentence, until it is added again. */
+  noteFailure(contributor: string, why: string): void {
+    this.#failures.set(contributor, why);
+  }
+
+  failureOf(contributor: string): string | undefined {
+    return this.#failures.get(contributor);
+  }
+
+  /** While `work` lasts, a contributor is being replaced: what begins then waits with `settled`. Rejects as `work` does. */
+  async replacing<T>(work: () => Promise<T>): Promise<T> {
+    const end = Promise.withResolvers<void>();
+    this.#replacements.add(end.promise);
+    try {
+      return await work();
+    } finally {
+      this.#replacements.delete(end.promise);
+      end.resolve();
+    }
+  }
+
+  /** Resolves when no contributor is being replaced. Never rejects. */
+  async settled(): Promise<void> {
+    while (this.#replacements.size > 0) await Promise.all(this.#replacements);
+  }
+
+  #rankOf(contributor: string): ReturnType<Precedence["rankOf"]> {
+    if (this.#memory === undefined) return "usual";
+    if (this.#memory === contributor) return "first";
+    return this.#memoryKinds.get(contributor) === "only" ? "none" : "usual";
   }
 
   /** Keeps the gateway's own names from being added. Throws when a contributor has added one already. */
@@ -155,7 +210,12 @@ export class Contributions {
 
   /** An alias takes a name too. */
   #addCommand(owner: string, command: CommandContribution): void {
-    const taken = new Set(this.#tables.commands.list.flatMap(({ name, aliases }) => [name, ...(aliases ?? [])]));
+    const taken = new Set(
+      this.#tables.commands.list.flatMap(({ name, aliases = [] }) => {
+        const other = this.#tables.commands.ownerOf(name);
+        return other !== undefined && this.#precedence.mayShare(owner, other) ? [] : [name, ...aliases];
+      }),
+    );
     for (const name of [command.name, ...(command.aliases ?? [])]) {
       this.#free("commands", callable("command", name));
       if (taken.has(name))
@@ -183,6 +243,11 @@ export class Contributions {
 
   get tools(): readonly ToolContribution[] {
     return this.#tables.tools.list;
+  }
+
+  /** Of all contributors, also those that a slot puts out of use: a list of tools may name them. */
+  get toolNames(): readonly string[] {
+    return this.#tables.tools.names;
   }
 
   get commands(): readonly CommandContribution[] {
@@ -219,14 +284,26 @@ export class Contributions {
   }
 
   /**
-   * Gives each contributor its part of the config, checked; without an entry the defaults of its schema. `configSchemas` has
-   * loaded the schemas. Throws a `ZodError`.
+   * Checks each contributor's part of the config; without an entry it is the defaults of its schema. `configSchemas` has loaded
+   * the schemas. Throws a `ZodError`. The result gives each its part, and the slot of the memory what it names.
    */
-  applyConfig(entries: PluginEntries, place: ContributorPlace): void {
-    for (const [id, { apply }] of this.#tables.configs.entries()) {
+  prepareConfig(entries: PluginEntries, place: ContributorPlace): () => void {
+    const checked = this.#tables.configs.entries().map(([id, { apply }]) => {
       const given = own(entries, id)?.config;
-      apply?.(this.#schemas.get(id)?.parse(given === undefined ? {} : given), place);
-    }
+      const value: unknown = this.#schemas.get(id)?.parse(given === undefined ? {} : given);
+      return () => apply?.(value, place);
+    });
+    return () => {
+      for (const apply of checked) apply();
+      if (this.#memory === place.memorySlot) return;
+      this.#memory = place.memorySlot;
+      for (const table of Object.values(this.#tables)) table.refresh();
+      this.#revision++;
+    };
+  }
+
+  applyConfig(entries: PluginEntries, place: ContributorPlace): void {
+    this.prepareConfig(entries, place)();
   }
 
   get checks(): readonly CheckContribution[] {

@@ -9,6 +9,8 @@ export interface AddedHook {
   readonly options: HookOptions;
 }
 
+const isCalled = ({ options }: AddedHook): boolean => options.isCalled?.() ?? true;
+
 const NONE: readonly AddedHook[] = [];
 
 /** The hooks of all contributors by name: those with the higher priority first, then in the order of their registration. */
@@ -30,11 +32,14 @@ export class HookTable {
     }
   }
 
+  /** Those that are called now. */
   of(name: HookName): readonly AddedHook[] {
-    return this.#rows.get(name) ?? NONE;
+    const rows = this.#rows.get(name) ?? NONE;
+    return rows.every(isCalled) ? rows : rows.filter(isCalled);
   }
 
   namesOf(owner: string): readonly HookName[] {
-    return [...this.#rows].flatMap(([name, rows]) => (rows.some((hook) => hook.owner === owner) ? [name] : []));
+    const isOwn = (hook: AddedHook) => hook.owner === owner && isCalled(hook);
+    return [...this.#rows].flatMap(([name, rows]) => (rows.some(isOwn) ? [name] : []));
   }
 }

@@ -15,14 +15,42 @@ const appearances = new WeakMap<ToolContribution, Map<string, Appearance>>();
 /** The `appearance` of a tool that every run has, and that looks the same in each. */
 export const sameInEachRun = (): string => "";
 
-/** The first contribution of each name. The runs of one config have the same list. */
-export const distinct = once((contributions: readonly ToolContribution[]) => {
-  const byName = new Map<string, ToolContribution>();
-  for (const contribution of contributions) {
-    if (!byName.has(contribution.name)) byName.set(contribution.name, contribution);
+interface Distinct {
+  readonly byName: ReadonlyMap<string, ToolContribution>;
+  readonly all: readonly ToolContribution[];
+}
+
+/** The contributions by their names, in their order. The runs of one config have the same list. */
+const grouped = once((contributions: readonly ToolContribution[]) => {
+  const groups = Map.groupBy(contributions, ({ name }) => name);
+  const byName = new Map([...groups].flatMap(([name, [first]]) => (first ? [[name, first] as const] : [])));
+  const shared = [...groups.values()].filter((group) => group.length > 1);
+  return { first: { byName, all: [...byName.values()] } satisfies Distinct, shared };
+});
+
+/**
+ * One contribution of each name: the first that makes a tool for this run. One of the gateway that its settings turn off so gives its
+ * name to a plugin's.
+ */
+export function distinct(contributions: readonly ToolContribution[], scene: ToolScene): Distinct {
+  const { first, shared } = grouped(contributions);
+  if (shared.length === 0) return first;
+  const byName = new Map(first.byName);
+  for (const group of shared) {
+    const found = group.find((contribution) => hasTool(contribution, scene));
+    if (found) byName.set(found.name, found);
   }
   return { byName, all: [...byName.values()] };
-});
+}
+
+/** One that fails has the name: the run reports it when it makes the tool. */
+function hasTool(contribution: ToolContribution, scene: ToolScene): boolean {
+  try {
+    return lazyToolFor(contribution, scene) !== undefined;
+  } catch {
+    return true;
+  }
+}
 
 /** The contribution's tool for one run; undefined when the run has no use for it. Throws what the contribution throws. */
 export function lazyToolFor(contribution: ToolContribution, scene: ToolScene): Tool | undefined {

@@ -85,7 +85,7 @@ const isNamedModel = ({ provider, id }: Pick<ModelRef, "provider" | "id">, model
   models.length === 0 || models.some((name) => [`${provider}/${id}`, `${provider}/*`, id, "*"].includes(name.trim()));
 
 /**
- * The tools of one run that the agent's policy allows. Of several contributions with one name the first counts. Reports to
+ * The tools of one run that the agent's policy allows. Of several contributions with one name the first counts that makes a tool. Reports to
  * `broken` and leaves out what a contribution could not make, or made under another name: the policy did not allow that one.
  */
 export function toolsFor(
@@ -93,7 +93,7 @@ export function toolsFor(
   scene: ToolScene,
   broken: (tool: string, error: unknown) => void,
 ): ToolSet {
-  const { byName, all } = distinct(contributions);
+  const { byName, all } = distinct(contributions, scene);
   const subject = subjectOf(scene);
   const stages = stagesFor(scene.agent.tools, subject);
   const allowed = all.filter((contribution) => isToolAllowed(contribution, stages));

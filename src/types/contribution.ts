@@ -19,6 +19,11 @@ import type { TurnKind } from "./run/turn-kind.ts";
 /** Something that adds to the gateway: a bundled extension or an installed plugin. Both register by the same calls. */
 export interface Contributor {
   readonly id: string;
+  /**
+   * Set for a memory: it shares names such as `memory_search` with other memories, and has them while `plugins.slots.memory` names
+   * it. `only`: it is nothing else, so that nothing of it counts while the slot names another one.
+   */
+  readonly memory?: "only" | "also";
   /** Called once, before the gateway uses anything that it adds. It must load nothing large: each part is loaded when it is needed. */
   register(registry: ContributionRegistry): void;
 }

@@ -20,6 +20,7 @@ const found = (id: string): FoundPlugin => ({
   package: { entries: ["index.js"], dependencies: [], installScripts: [] },
   root: `/plugins/${id}`,
   origin: "global",
+  engines: [],
 });
 
 const loaded = (entries: Readonly<Record<string, object>>) => ({

@@ -192,7 +192,9 @@ export function hostileEngineContract(): void {
     it.each(Object.keys(MANNERS))("whose factory %s cannot be used, and that is said in time", async (name) => {
       const on = engineFixture(engineWith("compact", hang, { owns: true, letGo: () => undefined }));
       const act = MANNERS[name]?.act;
-      const opened = on.open({ engines: { get: () => Promise.resolve(() => act?.() as ContextEngine) } });
+      const opened = on.open({
+        engines: { get: () => Promise.resolve(() => act?.() as ContextEngine), whyMissing: () => undefined },
+      });
       const failure = opened.catch((error: unknown) => error);
       expect(await on.clock.until(failure)).toBeLessThanOrEqual(TIMEOUTS.bootstrap);
       expect(await failure).toMatchObject({ code: "ENGINE_UNUSABLE" });

@@ -18,7 +18,7 @@ afterEach(() => fixture.close());
 const opener = (engine: ContextEngine) =>
   openerAt(fixture, {
     id: engine.info.id,
-    engines: { get: () => Promise.resolve(() => engine) },
+    engines: { get: () => Promise.resolve(() => engine), whyMissing: () => undefined },
     more: (host) => ({
       background,
       // The fixture's clock runs a hundred times as fast, and the first call loads the SDK.

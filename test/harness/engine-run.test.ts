@@ -31,7 +31,10 @@ afterEach(async () => {
 const opener = (engine: ContextEngine, turnKey: string, more: Partial<EngineOptions> = {}) =>
   openerAt(fixture, {
     id: engine.info.id,
-    engines: { get: (id) => (id === engine.info.id ? Promise.resolve(() => engine) : undefined) },
+    engines: {
+      get: (id) => (id === engine.info.id ? Promise.resolve(() => engine) : undefined),
+      whyMissing: () => undefined,
+    },
     turnKey,
     more: () => ({ background, ...more }),
   });
@@ -429,7 +432,7 @@ describe("an engine that cannot be loaded", () => {
 
   it("fails it the same when its factory breaks", async () => {
     const engine = new RecordingEngine();
-    const engines = { get: () => Promise.reject(new Error("no such module")) };
+    const engines = { get: () => Promise.reject(new Error("no such module")), whyMissing: () => undefined };
     const told = await ask(engine, "hello", "turn-1", { engineOptions: { engines } });
     expect(told.result).toMatchObject({ kind: "failed", failure: { kind: "engine" } });
     expect(JSON.stringify(told.result)).toContain("no such module");

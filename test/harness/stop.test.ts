@@ -36,7 +36,7 @@ const engine = (id: string): ContextEngine => ({
 const opener = (factory: () => Promise<ContextEngine>) =>
   openerAt(fixture, {
     id: "late",
-    engines: { get: () => Promise.resolve(factory) },
+    engines: { get: () => Promise.resolve(factory), whyMissing: () => undefined },
     more: ({ signal }) => ({ signal }),
   });
 
@@ -144,7 +144,7 @@ describe("an engine that comes later than its time", () => {
     const clock = manualClock();
     const openEngine = openerAt(fixture, {
       id: "late",
-      engines: { get: () => Promise.resolve(ask) },
+      engines: { get: () => Promise.resolve(ask), whyMissing: () => undefined },
       more: ({ signal }) => ({ signal, clock }),
     });
     const run = fixture.start({ openEngine, candidates: [MODEL] });

@@ -113,7 +113,10 @@ export function engineFixture(engine: ContextEngine, { hasFile = true } = {}): E
   const builtIn: EngineCompaction[] = [];
   const options: EngineOptions = {
     id: engine.info.id,
-    engines: { get: (id) => (id === engine.info.id ? Promise.resolve(() => engine) : undefined) },
+    engines: {
+      get: (id) => (id === engine.info.id ? Promise.resolve(() => engine) : undefined),
+      whyMissing: () => undefined,
+    },
     session: { sessionId, sessionKey: `webchat:default:${sessionId}`, sessionFile, agentId: "main", workspace: dir },
     turn: { key: "entry-1" },
     services: {

@@ -16,6 +16,7 @@ beforeEach(() => {
     workspaceDirs: [join(dir, "workspace")],
     globalDir: join(dir, "extensions"),
     installedIds: new Set(),
+    engines: {},
     bundledIds: new Set(["telegram"]),
   };
 });

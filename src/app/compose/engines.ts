@@ -7,7 +7,7 @@ import { LEGACY } from "../../history/engines/open-engine.ts";
 import { EngineCooldowns } from "../../history/engines/engine-cooldowns.ts";
 import { engineSettings } from "../../history/engines/settings.ts";
 import { openEngineTurn } from "../../history/engines/turn/turn.ts";
-import type { Contributions } from "../../plugins/contributions.ts";
+import { engineAbsence } from "../../plugins/found/absence.ts";
 import { shownConfig } from "../config/shown.ts";
 import { readCompletion } from "../../plugins/api/runtime/llm.ts";
 import { setPluginHost } from "../../plugins/host-slot.ts";
@@ -21,7 +21,7 @@ import type { Session, Sessions } from "../../types/session.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
 import { own } from "../../utils/own.ts";
 import { allowedModels, requireSameAgent } from "./allowed-models.ts";
-import type { Live } from "./live.ts";
+import { sceneOf, type Live } from "./live.ts";
 import type { EngineSpawns } from "../../automation/spawn/ports.ts";
 import { engineSpawns } from "./subagents/engine-spawns.ts";
 
@@ -63,15 +63,14 @@ export class Engines {
 
   /** Opens the selected engine for a run; undefined for the built-in one. */
   openerFor(ask: EngineFor): RunRequest["openEngine"] {
-    const settings = engineSettings(this.#parts.live.config.plugins);
-    if (settings.id === LEGACY) return undefined;
-    return (host) => this.#open(ask, host, settings);
+    const { id } = engineSettings(this.#parts.live.config.plugins);
+    return id === LEGACY ? undefined : (host) => this.#open(ask, host);
   }
 
   /** What the selected engine does about subagents. */
   get spawns(): EngineSpawns {
     const { live, clock, log } = this.#parts;
-    const engines = contributedEngines(live.contributions);
+    const engines = enginesIn(live);
     return engineSpawns({ live, clock, log, engines, config: () => shownConfig(live.config) });
   }
 
@@ -85,9 +84,12 @@ export class Engines {
   async #open(
     { session, agent, candidates, turnKey, isHeartbeat, events }: EngineFor,
     host: EngineHost,
-    { id, timeouts }: ReturnType<typeof engineSettings>,
   ): Promise<EngineTurn> {
     const { live, sessions, clock, log } = this.#parts;
+    // Its plugin may just be replaced by the same one with other settings.
+    await live.contributions.settled();
+    // The slot as it is now: the engine that it named before may be gone.
+    const { id, timeouts } = engineSettings(live.config.plugins);
     const modelCalls = this.#modelCalls({ session, agent, candidates }, host, id);
     let isHeld = true;
     // A copy without secrets: an engine may keep it and change it. Its plugin has its own settings.
@@ -108,7 +110,7 @@ export class Engines {
         signal: host.signal,
       },
       {
-        engines: contributedEngines(live.contributions),
+        engines: enginesIn(live),
         services: {
           complete: modelCalls,
           compact: (job) => host.compact(job),
@@ -154,12 +156,13 @@ export class Engines {
   }
 }
 
-/** The engines that contributors have added. */
-export const contributedEngines = (contributions: Contributions): ContextEngines => ({
+/** The engines that contributors have added, and what is known of the plugins of those that are not there. */
+export const enginesIn = (live: Pick<Live, "contributions" | "loaded">): ContextEngines => ({
   get(id) {
-    const factory = contributions.contextEngine(id);
+    const factory = live.contributions.contextEngine(id);
     return factory && Promise.resolve(factory);
   },
+  whyMissing: (id) => engineAbsence(sceneOf(live), id),
 });
 
 /** The turn, with a callback at its end. */

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { Credentials } from "../../providers/auth/credentials.ts";
 import { openCooldowns } from "../../providers/auth/cooldowns-file.ts";
 import { ownCredentialsOf } from "../../providers/auth/own-credentials.ts";
-import { providerAbsence } from "../../plugins/found/provider-absence.ts";
+import { providerAbsence } from "../../plugins/found/absence.ts";
 import { Reservations } from "../../providers/call/reservations.ts";
 import { SeenWindows } from "../../providers/call/windows.ts";
 import { createModels, type Models } from "../../providers/catalog.ts";
@@ -11,7 +11,7 @@ import type { Log } from "../../types/log.ts";
 import type { ModelRef } from "../../types/run/model.ts";
 import type { SpendLedger } from "../../types/spend/ledger.ts";
 import { openBudgets, type OpenBudgets } from "../../providers/budget/budgets.ts";
-import type { Live } from "./live.ts";
+import { sceneOf, type Live } from "./live.ts";
 
 export interface LiveModels extends Models {
   readonly budgets: OpenBudgets;
@@ -93,7 +93,7 @@ export async function openLiveModels(live: Live, { log, clock, ledger }: ModelPo
           { ...options, cooldowns, clock, log, windows, meter: reservations },
           {
             contributed: modelProviders,
-            absenceOf: (provider) => providerAbsence(live.loaded.plugins, config.plugins, provider),
+            absenceOf: (provider) => providerAbsence(sceneOf(live), provider),
           },
         ),
       };

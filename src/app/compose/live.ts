@@ -1,3 +1,4 @@
+import type { Scene } from "../../plugins/found/absence.ts";
 import type { Contributions } from "../../plugins/contributions.ts";
 import { UNMETERED, type ModelMeter } from "../../types/run/model-meter.ts";
 import type { AgentSettings } from "../../types/settings.ts";
@@ -7,6 +8,13 @@ import type { Config } from "../config/schema.ts";
 import { bundledContributions } from "../contributions/extensions.ts";
 import { resolveAgents } from "../config/settings.ts";
 
+/** Where it shows why something of a plugin is not there. */
+export const sceneOf = ({ loaded, contributions }: Pick<Live, "loaded" | "contributions">): Scene => ({
+  found: loaded.plugins,
+  config: loaded.config.plugins,
+  contributions,
+});
+
 /** The current config, with what is derived from it once per change. A run keeps the settings that it began with. */
 export class Live {
   readonly paths: StatePaths;
@@ -14,6 +22,7 @@ export class Live {
   readonly contributions: Contributions;
   readonly #home: string;
   #loaded: LoadedConfig;
+  #coming: LoadedConfig | undefined;
   #agents: readonly AgentSettings[];
   /** Problems of the file while the current config stays in use, and keys that need a restart. */
   problems: readonly { readonly message: string; readonly fix: string }[] = [];
@@ -28,11 +37,16 @@ export class Live {
     this.#home = home;
     this.#loaded = loaded;
     this.#agents = this.#resolve(loaded);
-    this.#apply(loaded);
+    this.#prepare(loaded)();
   }
 
   get loaded(): LoadedConfig {
     return this.#loaded;
+  }
+
+  /** The config that plugins are loaded for: between `prepare` and its end the next one, else the current one. */
+  get coming(): LoadedConfig {
+    return this.#coming ?? this.#loaded;
   }
 
   get config(): Config {
@@ -50,17 +64,33 @@ export class Live {
     return first;
   }
 
-  /** Throws, and keeps the current config, when a contributor does not accept its part of the new one. */
-  replace(loaded: LoadedConfig): void {
-    this.#apply(loaded);
-    this.#agents = this.#resolve(loaded);
-    this.#loaded = loaded;
+  /**
+   * Checks the next config, for which plugins can then be loaded. Throws, and keeps the current one, when a contributor does not accept
+   * its part. `take` puts it into force in one step; `end` has to be called in any case.
+   */
+  prepare(loaded: LoadedConfig): { take(): void; end(): void } {
+    const apply = this.#prepare(loaded);
+    const agents = this.#resolve(loaded);
+    this.#coming = loaded;
+    const take = () => {
+      apply();
+      this.#agents = agents;
+      this.#loaded = loaded;
+    };
+    return { take, end: () => void (this.#coming = undefined) };
   }
 
-  #apply({ config: { plugins } }: LoadedConfig): void {
+  /** The same in one step, where nothing has to be loaded for it. */
+  replace(loaded: LoadedConfig): void {
+    const { take, end } = this.prepare(loaded);
+    take();
+    end();
+  }
+
+  #prepare({ config: { plugins } }: LoadedConfig): () => void {
     const { reserve } = this;
     const place = { stateDir: this.paths.stateDir, memorySlot: plugins.slots.memory, reserve };
-    this.contributions.applyConfig(plugins.entries, place);
+    return this.contributions.prepareConfig(plugins.entries, place);
   }
 
   #resolve({ config, variables, stops }: LoadedConfig): readonly AgentSettings[] {

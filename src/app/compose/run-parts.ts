@@ -99,6 +99,7 @@ export function openRunParts(sources: Sources): RunPartsOfAll {
       async toolsReady(signal) {
         await sandboxes.tried();
         await mcp.ready(signal);
+        await contributions.settled();
       },
       diskTakesWrites: () => diskTakesWrites(live.paths.stateDir),
       engineFor: (ask) => engines.openerFor(ask),

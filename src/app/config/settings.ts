@@ -84,7 +84,7 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
     timeoutMs: defaults.timeoutSeconds * 1000,
     idleTimeoutMs: defaults.llm.idleTimeoutSeconds * 1000,
     ...(contextTokens !== undefined && { contextTokens }),
-    compaction: compactionOf(defaults, entry.contextLimits),
+    compaction: compactionOf(config, entry.contextLimits),
     ...(toolResultMaxChars !== undefined && { toolResultMaxChars }),
     ...pruningOf(defaults.contextPruning),
     ...mediaOf(defaults),
@@ -138,7 +138,11 @@ function identityOf({ identity, name }: Entry): Pick<AgentSettings, "identityNam
   return identityName === undefined ? {} : { identityName };
 }
 
-function compactionOf({ compaction, contextLimits }: Defaults, own: Entry["contextLimits"]): CompactionSettings {
+/** Another memory than that of notes: what it keeps, it keeps by itself. */
+const hasOtherMemory = ({ plugins }: Config): boolean => !["memory-core", "none"].includes(plugins.slots.memory);
+
+function compactionOf(config: Config, own: Entry["contextLimits"]): CompactionSettings {
+  const { compaction, contextLimits } = config.agents.defaults;
   const { reserveTokens, reserveTokensFloor, keepRecentTokens, model, timeoutSeconds } = compaction;
   const { customInstructions, memoryFlush, notifyUser, postCompactionSections } = compaction;
   const { enabled, ...flush } = memoryFlush;
@@ -151,7 +155,7 @@ function compactionOf({ compaction, contextLimits }: Defaults, own: Entry["conte
     ...(compaction.mode === "default" && { inOneCall: true }),
     ...(customInstructions !== undefined && { instructions: customInstructions }),
     ...(identifiers !== undefined && { identifiers }),
-    ...(enabled && { memoryFlush: flush }),
+    ...(enabled && !hasOtherMemory(config) && { memoryFlush: flush }),
     notifyUser,
     sections: postCompactionSections,
     sectionsMaxChars: own?.postCompactionMaxChars ?? contextLimits.postCompactionMaxChars,

@@ -18,7 +18,7 @@ export const bundledContributions = (): Contributions => new Contributions(BUNDL
 export const contributedSchemas = async (contributions: Contributions) => ({
   channelSchemas: async (named: readonly string[]) => channelSchemas(contributions, named),
   pluginSchemas: await contributions.configSchemas(),
-  toolNames: contributions.tools.map(({ name }) => name),
+  toolNames: contributions.toolNames,
 });
 
 async function channelSchemas({ channels }: Contributions, named: readonly string[]): Promise<ChannelSchemas> {

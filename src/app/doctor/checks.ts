@@ -14,15 +14,14 @@ import { appChecks } from "./app-checks.ts";
 import { enginesOf } from "./engine-check.ts";
 import { modelChecks, ownDirsOf } from "./model-check.ts";
 import { loadOptionsFor } from "../plugins/load-options.ts";
-import { LoadedPlugins } from "../plugins/loaded-plugins.ts";
-import type { LoadedPlugin } from "../plugins/loaded-problems.ts";
+import { LoadedPlugins, type AskPlugins } from "../plugins/loaded-plugins.ts";
 import { pluginChecks } from "./plugins-check.ts";
 
 interface Scene {
   readonly contributions: Contributions;
   readonly env: NodeJS.ProcessEnv;
   /** The plugins of the running gateway; undefined when none runs. */
-  readonly ask: () => Promise<readonly LoadedPlugin[] | undefined>;
+  readonly ask: AskPlugins;
 }
 
 /**

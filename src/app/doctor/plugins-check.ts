@@ -11,7 +11,7 @@ import { checkPlugins, type PluginProblem } from "../plugins/check-plugins.ts";
 import { findPlugins } from "../plugins/found.ts";
 import { hookFoldersCheck } from "./hook-folders-check.ts";
 import type { LoadedPlugins } from "../plugins/loaded-plugins.ts";
-import { loadedProblems } from "../plugins/loaded-problems.ts";
+import { loadedProblems, type PluginView } from "../plugins/loaded-problems.ts";
 
 /** Milliseconds to read the files of all plugins and to load those that are on. */
 export const PLUGINS_MS = 60_000;
@@ -40,7 +40,10 @@ function pluginsCheck(paths: StatePaths, env: Env, plugins: LoadedPlugins): Chec
         config: config.plugins,
         store: pluginStore(paths, packageRoot, env),
       });
-      const problems = withLoaded(stored, loadedProblems((await plugins.view()).records));
+      const problems = withLoaded(
+        stored,
+        loadedProblems(ofOthers(await plugins.view(), config.plugins.slots.contextEngine)),
+      );
       const on = found.plugins.filter((plugin) => activationOf(plugin, config.plugins).isOn).length;
       return problems.length > 0
         ? problems.map(resultOf)
@@ -48,6 +51,14 @@ function pluginsCheck(paths: StatePaths, env: Env, plugins: LoadedPlugins): Chec
     },
   };
 }
+
+/** Without the selected engine and the calls of its plugin, which have a check of their own. */
+const ofOthers = ({ records, faults }: PluginView, engine: string): Pick<PluginView, "records" | "faults"> => ({
+  records: records.map((record) =>
+    record.added?.["engines"]?.includes(engine) ? { ...record, cost: undefined } : record,
+  ),
+  faults: faults.filter(({ kind }) => kind !== "engine"),
+});
 
 /** Both, sorted by id. A plugin that cannot be loaded is reported once: what its files show says more. */
 export function withLoaded(

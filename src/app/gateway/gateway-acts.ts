@@ -8,6 +8,7 @@ import { writeConfigValues } from "../config/edit/write.ts";
 import { schemaKeys, schemaKeysBelow } from "../config/keys/schema-keys.ts";
 import { isRecord, readPath, valueAt, type KeyPath } from "../config/problem.ts";
 import { shownConfig } from "../config/shown.ts";
+import { requireSlots } from "../plugins/select.ts";
 import { loadOptionsFor } from "../plugins/load-options.ts";
 import type { Live } from "../compose/live.ts";
 
@@ -19,6 +20,7 @@ export function gatewayActs(live: Live, ports: () => DispatchPorts): GatewayActs
     edits: async (text, { whole }) => editsIn(text, whole, live),
     async write(edits, baseHash) {
       const done = await explained(async () => {
+        await requireSlots(live, edits);
         await writeConfigValues(await loadOptionsFor(live.contributions, live.paths), edits, baseHash);
         return {};
       });

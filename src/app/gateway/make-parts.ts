@@ -34,8 +34,8 @@ export async function makeParts(
 const withHooks = (plugins: OpenPlugins, hooks: OpenHookFolders): Omit<Parts["plugins"], "started"> => ({
   ...plugins,
   hooks,
-  async follow() {
-    await plugins.follow();
+  async follow(next) {
+    await plugins.follow(next);
     await hooks.follow();
   },
   async close() {

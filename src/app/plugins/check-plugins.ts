@@ -56,9 +56,9 @@ function brokenOnes({ broken }: FoundPlugins, { config }: Setting): readonly Plu
 function missingOnes(found: FoundPlugins, { config }: Setting): readonly PluginProblem[] {
   const known = new Set([...found.plugins.map(({ manifest }) => manifest.id), ...found.broken.map(({ id }) => id)]);
   const records = Object.entries(found.records).filter(([id]) => !known.has(id));
-  const { contextEngine, memory } = config.slots;
-  const named = [...Object.keys(config.entries), contextEngine, memory ?? "none"].filter(
-    (id) => isWanted(config, id) && !known.has(id) && !own(found.records, id),
+  // Whether what a slot names is there shows only when the plugins are loaded: an engine may have any id.
+  const named = Object.keys(config.entries).filter(
+    (id) => own(config.entries, id)?.enabled === true && !BUILT_IN.has(id) && !known.has(id) && !own(found.records, id),
   );
   return [
     ...records.map(([id, { spec }]) => ({
@@ -67,7 +67,7 @@ function missingOnes(found: FoundPlugins, { config }: Setting): readonly PluginP
       message: "It has an install record, and its folder is missing.",
       fix: `Run \`openclaw plugins update ${id}\` to fetch it from ${spec ?? "its source"} again, or uninstall it.`,
     })),
-    ...[...new Set(named)].map((id) => ({
+    ...named.map((id) => ({
       severity: "fail" as const,
       id,
       message: "The config enables it, and it is not installed.",

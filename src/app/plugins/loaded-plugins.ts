@@ -4,8 +4,9 @@ import { Live } from "../compose/live.ts";
 import type { ModelProviderContribution } from "../../types/contribution.ts";
 import type { WebSearchContribution } from "../../types/plugin/web-search.ts";
 import type { Contributions } from "../../plugins/contributions.ts";
+import { faultsOf } from "./faults.ts";
 import { loadForCommand, type CommandPlugins } from "./load-for-command.ts";
-import type { LoadedPlugin } from "./loaded-problems.ts";
+import type { PluginView } from "./loaded-problems.ts";
 
 interface Surroundings {
   readonly paths: StatePaths;
@@ -14,14 +15,11 @@ interface Surroundings {
   /** What extensions add; plugins that this process loads add to it. */
   readonly contributions: Contributions;
   /** The plugins of the running gateway; undefined when none runs. */
-  readonly ask: () => Promise<readonly LoadedPlugin[] | undefined>;
+  readonly ask: AskPlugins;
 }
 
-export interface PluginView {
-  readonly records: readonly LoadedPlugin[];
-  /** Whether a gateway runs and has answered; else this process has loaded the plugins, as the gateway would. */
-  readonly isGateway: boolean;
-}
+/** Asks the running gateway for its plugins; undefined when none runs. */
+export type AskPlugins = () => Promise<Omit<PluginView, "isGateway"> | undefined>;
 
 /** The plugins that the config turns on: as the running gateway has them, else loaded into this process when first asked for. */
 export class LoadedPlugins {
@@ -70,9 +68,9 @@ export class LoadedPlugins {
   }
 
   async #look(): Promise<PluginView> {
-    const records = await this.#ask();
-    if (records) return { records, isGateway: true };
+    const told = await this.#ask();
+    if (told) return { ...told, isGateway: true };
     this.#here = await loadForCommand(this.live, this.live.loaded.plugins.plugins);
-    return { records: this.#here.records, isGateway: false };
+    return { records: this.#here.records, faults: await faultsOf(this.live), isGateway: false };
   }
 }

@@ -1,3 +1,4 @@
+import type { Fault } from "./faults.ts";
 import type { PluginProblem } from "./check-plugins.ts";
 
 /** What a loaded plugin asked for and did not get; see `PluginRecord`. */
@@ -24,9 +25,39 @@ export interface LoadedPlugin extends UnmetParts {
     | undefined;
 }
 
-/** Problems that only the plugin's code shows: it cannot be loaded, or asks for what this gateway does not have. */
-export const loadedProblems = (records: readonly LoadedPlugin[]): readonly PluginProblem[] =>
-  records.flatMap((record) => [...failed(record), ...unmet(record)]);
+export interface PluginView {
+  readonly records: readonly LoadedPlugin[];
+  /** What the config names of plugins and does not work. */
+  readonly faults: readonly Fault[];
+  /** Whether a gateway runs and has answered; else this process has loaded the plugins, as the gateway would. */
+  readonly isGateway: boolean;
+}
+
+/**
+ * Problems that only the plugin's code shows: it cannot be loaded, what the config names of it does not work, its calls fail, or it
+ * asks for what this gateway does not have.
+ */
+export function loadedProblems({ records, faults }: Pick<PluginView, "records" | "faults">): readonly PluginProblem[] {
+  const notLoaded = new Set(records.flatMap(({ id, state }) => (state === "failed" ? [id] : [])));
+  return [
+    ...records.flatMap((record) => [...failed(record), ...failing(record), ...unmet(record)]),
+    // Of a plugin that is not loaded nothing works.
+    ...faults.filter(({ plugin }) => plugin === undefined || !notLoaded.has(plugin)).map(problemOf),
+  ];
+}
+
+const problemOf = ({ kind, name, plugin = name, message, fix }: Fault): PluginProblem => ({
+  severity: kind === "tool" ? "warn" : "fail",
+  id: plugin,
+  message,
+  fix,
+});
+
+function failing({ id, cost }: LoadedPlugin): readonly PluginProblem[] {
+  if (cost?.lastError === undefined) return [];
+  const message = `${cost.failed} of the ${cost.calls} calls of its code failed. The latest: ${cost.lastError}`;
+  return [{ severity: "warn", id, message, fix: "The log of the gateway has them: openclaw logs" }];
+}
 
 function failed({ id, state, why, fix }: LoadedPlugin): readonly PluginProblem[] {
   if (state !== "failed") return [];

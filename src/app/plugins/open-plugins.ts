@@ -4,6 +4,7 @@ import { Plugins } from "../../plugins/host/plugins.ts";
 import { TrialGuard } from "../../plugins/trial/guard.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
 import type { Log } from "../../types/log.ts";
+import type { LoadedConfig } from "../config/load.ts";
 import type { Live } from "../compose/live.ts";
 import { packageRoot } from "../package-root.ts";
 import { PluginVariables } from "./plugin-variables.ts";
@@ -23,8 +24,11 @@ interface Surroundings {
 /** The plugins of a process. `close` unloads all of them. */
 export interface OpenPlugins {
   readonly plugins: Plugins;
-  /** Loads and unloads what the current config says. */
-  follow(): Promise<void>;
+  /**
+   * Loads what `next` says, else the current config, and unloads the rest. `next` is in force from when all that it names is there, in
+   * one step. Rejects, and keeps the current config, when a contributor does not accept `next`.
+   */
+  follow(next?: LoadedConfig): Promise<void>;
   /** Ends the services; what was registered stays, since runs may still be ending. */
   stopping(): Promise<void>;
   close(): Promise<void>;
@@ -48,13 +52,20 @@ export async function openPlugins({ live, following, ...lent }: Surroundings): P
   const ends: (() => void)[] = [];
   const queue = new KeyedQueue();
   // One at a time: a change of the config may come while a plugin is tried again.
-  const follow = () => queue.run("follow", followNow);
-  const followNow = async () => {
-    // Without a plugin, nothing of this process is looked at.
-    if (live.loaded.plugins.plugins.length > 0 && ends.length === 0)
-      ends.push(resolveSdk(sdkUrls()), await plugins.observe());
-    variables.follow(live.loaded);
-    await plugins.apply(live.loaded.plugins);
+  const follow = (next?: LoadedConfig) => queue.run("follow", () => followNow(next));
+  const followNow = async (next?: LoadedConfig) => {
+    const change = next && live.prepare(next);
+    try {
+      const { coming } = live;
+      // Without a plugin, nothing of this process is looked at.
+      if (coming.plugins.plugins.length > 0 && ends.length === 0)
+        ends.push(resolveSdk(sdkUrls()), await plugins.observe());
+      variables.follow(coming, live.loaded);
+      await plugins.apply(coming.plugins, change?.take);
+      variables.follow(coming);
+    } finally {
+      change?.end();
+    }
   };
   await follow();
   return {

@@ -1,6 +1,7 @@
 import { dirname, join, resolve } from "node:path";
 import { discoverPlugins, type Discovered } from "../../plugins/found/discover.ts";
 import { parseRecords, readRecords } from "../../plugins/install/records.ts";
+import { triedEngines } from "../../plugins/trial/trials.ts";
 import { recordsFile } from "../../plugins/install/store.ts";
 import type { InstallRecords } from "../../types/plugin/install-record.ts";
 import { isFields } from "../../utils/fields.ts";
@@ -19,6 +20,7 @@ export const discoverIn =
       globalDir: paths.extensions,
       installedIds: new Set(Object.keys(await recordsIn(input, paths).catch(() => ({})))),
       bundledIds: BUNDLED_IDS,
+      engines: await triedEngines(paths),
     });
 
 /** `plugins.load.paths` of a config as absolute paths; relative ones begin at its file. */

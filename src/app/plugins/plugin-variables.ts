@@ -74,14 +74,11 @@ export class PluginVariables {
     this.#lent = new LentVariables("plugin", log, env);
   }
 
-  /** Sets the variables of the plugins that the config turns on, and removes those that it no longer names. */
-  follow({ plugins, config }: Pick<LoadedConfig, "plugins" | "config">): void {
-    const on = plugins.plugins.filter((found) => activationOf(found, config.plugins).isOn);
-    const borrowers = on.map(({ manifest: { id } }) => {
-      const env = own(config.plugins.entries, id)?.env ?? {};
-      return { id, key: `plugins.entries.${id}.env`, env };
-    });
-    this.#lent.lend(borrowers);
+  /** Sets the variables of the plugins that the config turns on, and of those that only `before` does; removes all others. */
+  follow(now: Turning, before: Turning = now): void {
+    const on = borrowersIn(now);
+    const ids = new Set(on.map(({ id }) => id));
+    this.#lent.lend([...on, ...borrowersIn(before).filter(({ id }) => !ids.has(id))]);
   }
 
   /** Removes all that were set. One that somebody has changed since stays. */
@@ -89,3 +86,15 @@ export class PluginVariables {
     this.#lent.close();
   }
 }
+
+/** What says which plugins are on. */
+type Turning = Pick<LoadedConfig, "plugins" | "config">;
+
+const borrowersIn = ({ plugins, config }: Turning): readonly Borrower[] =>
+  plugins.plugins
+    .filter((found) => activationOf(found, config.plugins).isOn)
+    .map(({ manifest: { id } }) => ({
+      id,
+      key: `plugins.entries.${id}.env`,
+      env: own(config.plugins.entries, id)?.env ?? {},
+    }));

@@ -74,9 +74,9 @@ type ReadingPorts = Omit<PluginPorts, "complete" | "events" | "media" | "channel
 const readingPorts = (live: Live, log: Log): ReadingPorts => ({
   stateDir: live.paths.stateDir,
   workspace: () => live.defaultAgent.workspace,
-  shownConfig: (plugin) => shownForPlugin(live.config, plugin),
-  pluginsConfig: () => live.config.plugins,
-  settingsOf: (plugin) => settingsFor(live.config, plugin),
+  shownConfig: (plugin) => shownForPlugin(live.coming.config, plugin),
+  pluginsConfig: () => live.coming.config.plugins,
+  settingsOf: (plugin) => settingsFor(live.coming.config, plugin),
   sessions: sessionFiles(live),
   clock: systemClock,
   log,

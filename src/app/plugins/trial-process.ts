@@ -4,21 +4,28 @@ import { Contributions } from "../../plugins/contributions.ts";
 import { Plugins } from "../../plugins/host/plugins.ts";
 import { resolveSdk } from "../../plugins/load/sdk-resolution.ts";
 import type { PluginPorts } from "../../plugins/ports.ts";
-import type { TrialMessage } from "../../plugins/trial/run-trials.ts";
+import type { TrialMessage, TrialReport } from "../../plugins/trial/run-trials.ts";
 import { systemClock } from "../../types/clock.ts";
+import { OpenClawError } from "../../types/errors.ts";
+import type { ContextEngines } from "../../types/engine/context-engine.ts";
 import type { Log } from "../../types/log.ts";
+import { defined } from "../../utils/defined.ts";
+import { errorText } from "../../utils/text/error-text.ts";
 import { noChannelPorts } from "./channel-ports.ts";
 import { noSubagentPorts } from "./subagent-ports.ts";
 import { mediaPorts, noEventPorts } from "./local-ports.ts";
+import { isMemory } from "../../plugins/found/absence.ts";
 import { openMediaStore } from "../../store/media.ts";
 import { sdkUrls } from "./sdk-urls.ts";
 import type { TrialJob } from "./trial-program.ts";
 
 // The process in which plugins are tried: it loads each as the gateway would, only to look at it, and says how far it came.
-// What fails here without ending the process is not reported: the gateway finds it itself.
+// Whether a plugin and its engines can be used is looked at only where a command asks for it: the gateway finds that out itself.
 
-/** A plugin whose code awaits something does not keep the process busy: nothing more can be found out about it here. */
+/** A plugin whose code awaits something does not keep the process busy: the gateway need not know more. */
 const WAITING_MS = 2000;
+/** How often a process that waits for a plugin says so. */
+const SIGN_MS = 1000;
 /** Milliseconds after the registration, in which timers that it has set go off. */
 const AFTER_MS = 20;
 
@@ -44,16 +51,84 @@ function endAfter(ms: number): void {
 }
 
 async function tryAll(job: TrialJob): Promise<void> {
-  const plugins = new Plugins(new Contributions([]), portsOf(job), { mode: "discovery" });
+  const contributions = job.engineMs === undefined ? new Contributions([]) : await withExtensions();
+  const plugins = new Plugins(contributions, portsOf(job), { mode: job.engineMs === undefined ? "discovery" : "full" });
   resolveSdk(sdkUrls());
   for (const found of job.plugins) {
     const { id } = found.manifest;
     await tell({ kind: "begin", id });
-    await Promise.race([plugins.apply({ plugins: [found], broken: [] }), sleep(WAITING_MS)]);
+    const loading = plugins.apply({ plugins: [found], broken: [] });
+    const report =
+      job.engineMs === undefined
+        ? await Promise.race([loading, sleep(WAITING_MS)]).then(() => ({ engines: enginesOf(contributions, id) }))
+        : await saying(
+            id,
+            loading.then(() => look(id, { plugins, contributions, job, engineMs: job.engineMs ?? 0 })),
+          );
     await sleep(AFTER_MS);
-    await tell({ kind: "done", id });
+    await tell({ kind: "done", id, report });
   }
 }
+
+const enginesOf = (contributions: Contributions, id: string): string[] => [
+  ...(contributions.namesOf(id)["engines"] ?? []),
+];
+
+/** The names that extensions have are taken. */
+async function withExtensions(): Promise<Contributions> {
+  const { bundledContributions } = await import("../contributions/extensions.ts");
+  return bundledContributions();
+}
+
+/** Says again and again that the process waits: one that is kept busy says nothing. */
+async function saying<T>(id: string, work: Promise<T>): Promise<T> {
+  const timer = setInterval(() => void tell({ kind: "waiting", id }).catch(nothing), SIGN_MS);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+interface Look {
+  readonly plugins: Plugins;
+  readonly contributions: Contributions;
+  readonly job: TrialJob;
+  readonly engineMs: number;
+}
+
+/** Whether the plugin is loaded, and whether its engines can be opened. */
+async function look(id: string, { plugins, contributions, job, engineMs }: Look): Promise<TrialReport> {
+  const { openEngine } = await import("../../history/engines/open-engine.ts");
+  const {
+    state,
+    why = "no reason is known",
+    fix,
+  } = plugins.records.find((one) => one.id === id) ?? { state: "failed" };
+  if (state !== "loaded") return { engines: [], problem: { why, ...defined({ fix }) } };
+  const engines = enginesOf(contributions, id);
+  const context = { config: job.shown[id], agentDir: job.workspace, workspaceDir: job.workspace };
+  const factories: ContextEngines = {
+    get: async (name) =>
+      contributions.contextEngine(name) ?? Promise.reject(new Error("it is not registered any more")),
+    whyMissing: () => undefined,
+  };
+  const unusable: NonNullable<TrialReport["unusable"]> = [];
+  for (const engine of engines) {
+    try {
+      const opened = await openEngine(engine, { engines: factories, context, clock: systemClock, ms: engineMs });
+      await Promise.race([opened.dispose?.(), sleep(WAITING_MS)]);
+    } catch (error) {
+      unusable.push({ id: engine, ...problemOf(error) });
+    }
+  }
+  return { engines, unusable, isMemory: isMemory(contributions.namesOf(id)) };
+}
+
+const problemOf = (error: unknown): { why: string; fix: string } =>
+  error instanceof OpenClawError
+    ? { why: error.message, fix: error.fix }
+    : { why: `The engine failed: ${errorText(error)}.`, fix: "Mend or update its plugin." };
 
 /** Resolves when it is sent: the code that runs next may never let go. */
 const tell = (message: TrialMessage): Promise<void> =>

@@ -33,7 +33,7 @@ export interface Opening {
  */
 export async function openEngine(id: string, opening: Opening): Promise<ContextEngine> {
   const found = opening.engines.get(id);
-  if (!found) throw missing(id);
+  if (!found) throw missing(id, opening.engines.whyMissing(id));
   const made = await bounded(async (end) => {
     const engine = await make(found, opening.context);
     if (end.aborted) await release(engine, opening);
@@ -91,16 +91,17 @@ export function unmetBy(requirement: HostRequirement | undefined): string | unde
   return requirement?.unsupportedMessage ?? `it requires what this gateway does not have: ${unmet.join(", ")}`;
 }
 
-function missing(id: string): OpenClawError {
+function missing(id: string, why: string | undefined): OpenClawError {
+  const act = why === undefined ? "Install and enable" : "Mend or update";
   return new OpenClawError("ENGINE_MISSING", {
-    message: `The context engine "${id}" is not there.`,
-    fix: `Install and enable its plugin, or set plugins.slots.contextEngine to "${LEGACY}".`,
+    message: `The context engine "${id}" is not there${why === undefined ? "" : `: ${why}`}.`,
+    fix: `${act} its plugin, or set plugins.slots.contextEngine to "${LEGACY}".`,
   });
 }
 
 function unusable(id: string, why: string): OpenClawError {
   return new OpenClawError("ENGINE_UNUSABLE", {
-    message: `The context engine "${id}" cannot be used: ${why}.`,
+    message: `The context engine "${id}" cannot be used: ${why.replace(/[.\s]+$/, "")}.`,
     fix: `Update or mend its plugin, or set plugins.slots.contextEngine to "${LEGACY}".`,
   });
 }

@@ -12,7 +12,7 @@ import { ModelCalls } from "./runtime/model-calls.ts";
 import type { PluginEntry } from "../config.ts";
 import { ConnectedAccounts } from "./registrations/channel/accounts.ts";
 import type { RunningCode } from "../host/running-code.ts";
-import type { PluginWatch } from "../host/watch.ts";
+import type { CallLimit, PluginWatch } from "../host/watch.ts";
 import type { PluginPorts } from "../ports.ts";
 
 /** Milliseconds for each of the things that a plugin does at its end. */
@@ -56,12 +56,17 @@ export class PluginScope {
   readonly refusedParts = new Set<string>();
   /** Hooks that it registered and this gateway never calls. */
   readonly neverCalled = new Set<string>();
-  /** Hooks that are not called because the plugin may not read conversations. */
+  /** Listeners that are not called because the plugin may not read conversations. */
   readonly refusedHooks = new Set<string>();
+  /** Hooks that are called only while the plugin may. */
+  readonly readingHooks = new Set<string>();
+  /** Context engines that it registered. */
+  readonly engines = new Set<string>();
   readonly #registry: ContributionRegistry;
   readonly #watch: PluginWatch;
   readonly #code: RunningCode;
   readonly #ends: (() => unknown)[] = [];
+  readonly #users = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
   readonly #asked = new AsyncLocalStorage<Asked | undefined>();
 
@@ -101,17 +106,17 @@ export class PluginScope {
   }
 
   /** Calls the plugin's code. `what` names the call in reports. */
-  call<T>(what: string, run: () => T): T {
-    return this.#watch.call(this.#code, what, run);
+  call<T>(what: string, run: () => T, limit?: CallLimit): T {
+    return this.#watch.call(this.#code, what, run, limit);
   }
 
   /** The same in a turn, a command or a hook of a conversation: a subagent that the code asks for works for it. */
-  callFor<T>(requester: SubagentRequester | undefined, what: string, run: () => T): T {
+  callFor<T>(requester: SubagentRequester | undefined, what: string, run: () => T, limit?: CallLimit): T {
     const asked: Asked = { requester, hasEnded: false };
     const end = () => void (asked.hasEnded = true);
     let result: T | undefined;
     try {
-      result = this.#asked.run(asked, () => this.call(what, run));
+      result = this.#asked.run(asked, () => this.call(what, run, limit));
       return result;
     } finally {
       if (result instanceof Promise) result.then(end, end);
@@ -132,6 +137,25 @@ export class PluginScope {
   /** Runs code of the gateway that the plugin has called: what it does later is not the plugin's. */
   outside<T>(run: () => T): T {
     return this.#watch.outside(() => this.#asked.run(undefined, run));
+  }
+
+  /** A run begins to use an engine of the plugin. The returned function says, once or more often, that it no longer does. */
+  use(): () => void {
+    const user = Promise.withResolvers<void>();
+    this.#users.add(user.promise);
+    return () => {
+      this.#users.delete(user.promise);
+      user.resolve();
+    };
+  }
+
+  get isInUse(): boolean {
+    return this.#users.size > 0;
+  }
+
+  /** Resolves when no run uses an engine of the plugin. */
+  async unused(): Promise<void> {
+    while (this.isInUse) await Promise.all(this.#users);
   }
 
   onEnd(end: () => unknown): void {

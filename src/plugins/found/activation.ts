@@ -49,5 +49,6 @@ function otherMemory({ manifest }: FoundPlugin, { slots }: PluginsConfig): Activ
   return off(`plugins.slots.memory is ${slots.memory}`);
 }
 
-const isInSlot = ({ manifest }: FoundPlugin, { slots }: PluginsConfig): boolean =>
-  slots.contextEngine === manifest.id || slots.memory === manifest.id;
+/** The slot of the engine has an engine's id. Before its code was tried, a plugin is taken to have an engine with its own. */
+const isInSlot = ({ manifest: { id }, engines }: FoundPlugin, { slots }: PluginsConfig): boolean =>
+  slots.memory === id || slots.contextEngine === id || engines.includes(slots.contextEngine);

@@ -1,6 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { BrokenPlugin, FoundPlugin, PluginOrigin } from "../../types/plugin/manifest.ts";
+import { own } from "../../utils/own.ts";
 import { readPlugin, type ReadPlugin } from "../manifest/read-plugin.ts";
 
 /** Where plugins are looked for; all paths are absolute. */
@@ -15,6 +16,8 @@ export interface PluginPlaces {
   readonly installedIds: ReadonlySet<string>;
   /** Ids of the bundled extensions, which no plugin can replace. */
   readonly bundledIds: ReadonlySet<string>;
+  /** The context engines that plugins registered when they were last tried, by the plugins' ids. */
+  readonly engines: Readonly<Record<string, readonly string[]>>;
 }
 
 export interface Discovered {
@@ -33,7 +36,7 @@ export async function discoverPlugins(places: PluginPlaces): Promise<Discovered>
     const { id } = plugin.manifest;
     const first = byId.get(id);
     if (places.bundledIds.has(id)) broken.push(hidden(plugin, "a bundled extension has this id"));
-    else if (!first) byId.set(id, plugin);
+    else if (!first) byId.set(id, { ...plugin, engines: own(places.engines, id) ?? [] });
     else if (first.root !== plugin.root)
       broken.push(hidden(plugin, `${first.root} has the same id and priority over it`));
   }

@@ -1,7 +1,14 @@
 import { own } from "../../utils/own.ts";
 import type { PluginsConfig } from "../config.ts";
 
+interface Plugin {
+  readonly id: string;
+  /** Context engines that it registers. */
+  readonly engines: readonly string[];
+}
+
 /** Whether the operator lets a plugin's hooks read conversations. Whoever selects it for a slot has given it the conversations. */
-export function hasConversations(id: string, { entries, slots }: PluginsConfig): boolean {
-  return own(entries, id)?.hooks.allowConversationAccess === true || slots.contextEngine === id || slots.memory === id;
+export function hasConversations({ id, engines }: Plugin, { entries, slots }: PluginsConfig): boolean {
+  if (own(entries, id)?.hooks.allowConversationAccess === true) return true;
+  return slots.memory === id || engines.includes(slots.contextEngine);
 }

@@ -16,26 +16,31 @@ interface Around {
 
 /** Calls `gateway_start` of a plugin and starts its services, each within a time limit. Never rejects. */
 export async function startPlugin(scope: PluginScope, around: Around): Promise<void> {
-  await callOwn(scope, "gateway_start", around);
+  await callOwn(scope, ownHooks(scope, "gateway_start", around), around);
   for (const service of scope.services)
     await bounded(scope, around, { what: `service ${service.id} start`, work: service.start() });
 }
 
-/** The same for its end, the latest service first. */
-export async function stopPlugin(scope: PluginScope, around: Around): Promise<void> {
-  await callOwn(scope, "gateway_stop", around);
-  for (const service of scope.services.toReversed())
-    await bounded(scope, around, { what: `service ${service.id} stop`, work: service.stop() });
+/** The same for its end, the latest service first. The hooks are those that it has now: they may be removed before the end. */
+export function stopperOf(scope: PluginScope, around: Around): () => Promise<void> {
+  const hooks = ownHooks(scope, "gateway_stop", around);
+  return async () => {
+    await callOwn(scope, hooks, around);
+    for (const service of scope.services.toReversed())
+      await bounded(scope, around, { what: `service ${service.id} stop`, work: service.stop() });
+  };
 }
 
 /** The plugin's own hooks of the gateway's life: others are not affected when one plugin comes or goes. */
-async function callOwn(scope: PluginScope, name: "gateway_start" | "gateway_stop", around: Around): Promise<void> {
-  const hooks = around.contributions.hooksOf(name).filter(({ owner }) => owner === scope.id);
+const ownHooks = (scope: PluginScope, name: "gateway_start" | "gateway_stop", { contributions }: Around) =>
+  contributions.hooksOf(name).filter(({ owner }) => owner === scope.id);
+
+async function callOwn(scope: PluginScope, hooks: readonly AddedHook[], around: Around): Promise<void> {
   const call = async (hook: AddedHook) => void (await hook.handler({}, {}));
   for (const hook of hooks) {
     // Whatever the plugin asks for: the other plugins, and the end of the gateway, wait for it.
     const ms = Math.min(hook.options.timeoutMs ?? LIFE_HOOK_MS, SERVICE_MS);
-    await bounded(scope, around, { what: `hook ${name}`, work: call(hook), ms });
+    await bounded(scope, around, { what: `hook ${hook.name}`, work: call(hook), ms });
   }
 }
 

@@ -5,15 +5,17 @@ import type { Contributor } from "../../types/contribution.ts";
 import type { Log } from "../../types/log.ts";
 import { defined } from "../../utils/defined.ts";
 import { errorText } from "../../utils/text/error-text.ts";
+import { background } from "../../utils/background.ts";
 import { within } from "../../utils/within.ts";
 import { createPluginApi } from "../api/plugin-api.ts";
+import { mayReadConversations, warnOfSilentHooks } from "../api/registrations/hooks.ts";
 import { PluginScope, type SessionAction } from "../api/scope.ts";
 import type { Contributions } from "../contributions.ts";
 import { activationOf } from "../found/activation.ts";
 import type { Discovered } from "../found/discover.ts";
 import { importEntry } from "../load/import-entry.ts";
 import type { PluginPorts } from "../ports.ts";
-import { startPlugin, stopPlugin } from "./life.ts";
+import { startPlugin, stopperOf } from "./life.ts";
 import { factsOf, refusedSettings, type PluginProblem, type PluginRecord } from "./record.ts";
 import { noteMissing, USUAL_WAY, type LoadWay } from "./load-way.ts";
 import { createObservers, observeProcess } from "./observe.ts";
@@ -32,6 +34,12 @@ interface Loaded {
   readonly loadMs: number;
   /** Its entry of the config when it was registered. */
   readonly settings: Readonly<Record<string, unknown>>;
+}
+
+/** A plugin whose contributions are removed, and what ends its hooks and services. */
+interface Leaving {
+  readonly scope: PluginScope;
+  stop(): Promise<void>;
 }
 
 interface Failed extends PluginProblem {
@@ -56,6 +64,8 @@ export class Plugins {
   /** When the code of a folder was first run, by the folder: Node runs a module once. */
   readonly #codeSince = new Map<string, number>();
   readonly #loaded = new Map<string, Loaded>();
+  /** Plugins that are out of the config while runs still use their engines. `now` ends them at once. */
+  readonly #endings = new Map<string, { now(): Promise<void> }>();
   #failed: readonly Failed[] = [];
   #broken: readonly BrokenPlugin[] = [];
   #isRunning = false;
@@ -73,30 +83,52 @@ export class Plugins {
   }
 
   /**
-   * Unloads what the config no longer wants, and loads what it wants and is not loaded. A plugin that fails is reported and
-   * left out. Never rejects. One call at a time.
+   * Loads what the coming config wants and is not loaded, then calls `take`, which puts that config into force, and in the same step
+   * removes what the config no longer wants. A plugin that fails is reported and left out. Never rejects, unless `take` does. One
+   * call at a time.
    */
-  async apply({ plugins, broken }: Discovered): Promise<void> {
+  async apply({ plugins, broken }: Discovered, take: () => void = () => undefined): Promise<void> {
     const config = this.#ports.pluginsConfig();
     const decided = plugins.map((found) => ({ found, activation: activationOf(found, config) }));
     const wanted = decided.flatMap(({ found, activation }) => (activation.isOn ? [found] : []));
-    const roots = new Map(wanted.map(({ manifest, root }) => [manifest.id, root]));
-    for (const { found, settings } of this.#loaded.values()) {
-      const { id } = found.manifest;
-      const isSame = roots.get(id) === found.root && isDeepStrictEqual(settings, this.#ports.settingsOf(id));
-      if (!isSame) await this.unload(id);
-    }
-    this.#broken = broken;
+    const missing = wanted.filter((found) => !this.#isLoaded(found));
+    const runnable = missing.filter((found) => this.#refusedSettings(found) === undefined);
+    const ids = new Set(wanted.map(({ manifest }) => manifest.id));
+    const unwanted = [...this.#loaded.keys()].filter((id) => !ids.has(id));
+    for (const id of unwanted) this.#contributions.willRemove(id);
+    const leftOut = await this.#way.guard.leftOut(runnable);
     this.#failed = decided.flatMap(({ found, activation }) =>
       activation.isOn ? [] : [{ found, why: activation.reason, state: activation.isProblem ? "failed" : "off" }],
     );
+    this.#broken = broken;
     for (const problem of this.#failed) if (problem.state === "failed") this.#report(problem);
     for (const { id, why, root } of broken)
       this.#log.warn("plugin cannot be loaded", { plugin: id, why, folder: root });
-    const missing = wanted.filter(({ manifest }) => !this.#loaded.has(manifest.id));
-    const runnable = missing.filter((found) => this.#refusedSettings(found) === undefined);
-    const leftOut = await this.#way.guard.leftOut(runnable);
-    for (const found of missing) await this.#load(found, leftOut.get(found.manifest.id));
+    for (const found of missing) await this.#replace(found, leftOut.get(found.manifest.id));
+    take();
+    const leaving = unwanted.flatMap((id) => this.#remove(id) ?? []);
+    for (const one of leaving) await this.#endUnused(one);
+  }
+
+  /** With the folder and the settings that it is to have now. */
+  #isLoaded({ manifest: { id }, root }: FoundPlugin): boolean {
+    const loaded = this.#loaded.get(id);
+    return loaded?.found.root === root && isDeepStrictEqual(loaded.settings, this.#ports.settingsOf(id));
+  }
+
+  /**
+   * Loads a plugin in the place of what is loaded of it. Its code may be the same, whose end must not come after its new begin; what
+   * begins meanwhile waits.
+   */
+  async #replace(found: FoundPlugin, leftOut: PluginProblem | undefined): Promise<void> {
+    const { id } = found.manifest;
+    await this.#endings.get(id)?.now();
+    const before = this.#loaded.get(id);
+    if (!before) return this.#load(found, leftOut);
+    await this.#contributions.replacing(async () => {
+      await this.unload(id);
+      await this.#load(found, leftOut);
+    });
   }
 
   /** Watches what plugins' code does in this process between calls, until the returned function is called. Never rejects. */
@@ -114,15 +146,11 @@ export class Plugins {
   async stop(): Promise<void> {
     if (!this.#isRunning) return;
     this.#isRunning = false;
-    for (const { scope } of this.#loaded.values()) await this.#stop(scope);
+    for (const { scope } of this.#loaded.values()) await stopperOf(scope, this.#around)();
   }
 
   #start(scope: PluginScope): Promise<void> {
     return this.#way.guard.during(scope.plugin, () => startPlugin(scope, this.#around));
-  }
-
-  #stop(scope: PluginScope): Promise<void> {
-    return stopPlugin(scope, this.#around);
   }
 
   get #around() {
@@ -131,18 +159,50 @@ export class Plugins {
 
   /** Removes everything that the plugin added, and ends its services. Never rejects. */
   async unload(id: string): Promise<void> {
+    const leaving = this.#remove(id);
+    if (leaving) await this.#end(leaving);
+  }
+
+  /** Takes out at once what the plugin added. What is under way still works. */
+  #remove(id: string): Leaving | undefined {
     const loaded = this.#loaded.get(id);
-    if (!loaded) return;
+    if (!loaded) return undefined;
     this.#loaded.delete(id);
-    if (this.#isRunning) await this.#stop(loaded.scope);
+    const { scope } = loaded;
+    const stop = this.#isRunning ? stopperOf(scope, this.#around) : async () => undefined;
     this.#contributions.remove(id);
-    await loaded.scope.end();
+    return { scope, stop };
+  }
+
+  /** Ends what is left of a plugin when no run uses its engine any more; the caller waits only where none does now. */
+  async #endUnused(leaving: Leaving): Promise<void> {
+    const { scope } = leaving;
+    if (!scope.isInUse) return this.#end(leaving);
+    const early = Promise.withResolvers<void>();
+    const ending = Promise.race([scope.unused(), early.promise]).then(() => this.#end(leaving));
+    this.#endings.set(scope.id, {
+      now() {
+        early.resolve();
+        return ending;
+      },
+    });
+    background(
+      "end of a plugin",
+      ending.finally(() => this.#endings.delete(scope.id)),
+    );
+  }
+
+  async #end({ scope, stop }: Leaving): Promise<void> {
+    const { id } = scope;
+    await stop();
+    await scope.end();
     this.#endCode(id);
     this.#watch.forget(id);
     this.#log.info("plugin unloaded", { plugin: id });
   }
 
   async close(): Promise<void> {
+    for (const ending of this.#endings.values()) await ending.now();
     for (const id of [...this.#loaded.keys()].toReversed()) await this.unload(id);
   }
 
@@ -165,6 +225,8 @@ export class Plugins {
 
   #recordOf({ found, scope, loadMs }: Loaded): PluginRecord {
     const cost = this.#watch.costOf(scope.id);
+    const silent = mayReadConversations(scope) ? [] : scope.readingHooks;
+    const refusedHooks = [...new Set([...silent, ...scope.refusedHooks])];
     return {
       ...factsOf(found),
       state: "loaded",
@@ -175,7 +237,7 @@ export class Plugins {
       ...(scope.notServed.size > 0 && { notServed: [...scope.notServed] }),
       ...(scope.neverCalled.size > 0 && { neverCalled: [...scope.neverCalled] }),
       ...(scope.refusedParts.size > 0 && { refusedParts: [...scope.refusedParts] }),
-      ...(scope.refusedHooks.size > 0 && { refusedHooks: [...scope.refusedHooks] }),
+      ...(refusedHooks.length > 0 && { refusedHooks }),
       ...(cost && { cost }),
     };
   }
@@ -186,6 +248,7 @@ export class Plugins {
     await this.#removeFailed(found.manifest.id);
     const failed = { found, ...problem, state: "failed" as const };
     this.#failed = [...this.#failed, failed];
+    this.#contributions.noteFailure(found.manifest.id, problem.why);
     this.#report(failed);
   }
 
@@ -253,8 +316,10 @@ export class Plugins {
   async #register(found: FoundPlugin, { definition, entry, code }: Runnable, elapsed: () => number): Promise<void> {
     const { id } = found.manifest;
     let returned: unknown;
+    const { kinds } = found.manifest;
     const contributor: Contributor = {
       id,
+      ...(kinds.includes("memory") && { memory: kinds.length === 1 ? "only" : "also" }),
       register: (registry) => {
         const scope = new PluginScope(found, { code, registry, ports: this.#ports, watch: this.#watch });
         const api = createPluginApi(scope, { definition, entry, mode: this.#way.mode });
@@ -268,6 +333,8 @@ export class Plugins {
       found.manifest.skills.map((folder) => join(found.root, folder)),
     );
     await returned;
+    const scope = this.#loaded.get(id)?.scope;
+    if (scope) warnOfSilentHooks(scope);
   }
 
   #report({ found, code, why, fix }: Failed): void {

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { Clock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
 import { forgetOldest } from "../../utils/forget-oldest.ts";
 import { errorText } from "../../utils/text/error-text.ts";
@@ -16,6 +17,13 @@ interface Block {
   readonly ms: number;
   /** When it ended, epoch milliseconds. */
   readonly at: number;
+}
+
+/** How long the gateway waits for a call. `late`: called when it has waited in vain. */
+export interface CallLimit {
+  readonly ms: number;
+  readonly clock: Pick<Clock, "after">;
+  late(): void;
 }
 
 /** How a plugin has behaved since it was loaded. */
@@ -76,14 +84,14 @@ export class PluginWatch {
     return this.#context.run(undefined, run);
   }
 
-  /** Runs a call of a plugin. Throws, or rejects, as the call does. */
-  call<T>(code: RunningCode, what: string, run: () => T): T {
+  /** Runs a call of a plugin. Throws, or rejects, as the call does. One that is pending after its limit has failed. */
+  call<T>(code: RunningCode, what: string, run: () => T, limit?: CallLimit): T {
     const cost = this.#costOf(code.id);
     cost.calls++;
     const begun = this.#now();
     try {
       const result = this.inside(code, run);
-      if (result instanceof Promise) result.catch((error: unknown) => noteFailure(cost, what, error));
+      if (result instanceof Promise) noteEnd(result, limit, (error) => noteFailure(cost, what, error));
       return result;
     } catch (error) {
       noteFailure(cost, what, error);
@@ -161,6 +169,31 @@ export class PluginWatch {
     this.#costs.set(plugin, fresh);
     return fresh;
   }
+}
+
+/** Tells once how a call failed: that it was late, or what it rejected with before that. */
+function noteEnd(result: Promise<unknown>, limit: CallLimit | undefined, failed: (error: unknown) => void): void {
+  let isOver = false;
+  const once = (tell: () => void) => () => {
+    if (!isOver) tell();
+    isOver = true;
+  };
+  const late = (given: CallLimit) => {
+    failed(new Error(`no answer within ${given.ms} ms`));
+    given.late();
+  };
+  const cancel = limit?.clock.after(
+    limit.ms,
+    once(() => late(limit)),
+  );
+  const end = (tell: () => void) => {
+    cancel?.();
+    once(tell)();
+  };
+  result.then(
+    () => end(() => undefined),
+    (error: unknown) => end(() => failed(error)),
+  );
 }
 
 function noteFailure(cost: Mutable, what: string, error: unknown): void {

@@ -14,7 +14,12 @@ export interface ConfigSwitch {
   readonly lines: readonly string[];
 }
 
-type Plugin = Pick<PluginManifest, "id" | "kinds">;
+type Plugin = Pick<PluginManifest, "id">;
+
+/** A plugin with the context engines that it is known to register, whose ids need not be its own. */
+export interface SlotOwner extends Plugin {
+  readonly engines: readonly string[];
+}
 
 /** The slots of which only one plugin can be active, with the plugin kind and the built-in choice. */
 const SLOTS = [
@@ -22,28 +27,45 @@ const SLOTS = [
   { slot: "memory", kind: "memory", builtIn: "memory-core" },
 ] as const;
 
-/** Enables a plugin and gives it the slots of its kinds. */
-export function switchOn(config: PluginsConfig, { id, kinds }: Plugin): ConfigSwitch {
-  const slots = SLOTS.filter(({ slot, kind }) => kinds.includes(kind) && config.slots[slot] !== id);
+export type Slot = (typeof SLOTS)[number]["slot"];
+
+export const SLOT_NAMES: readonly Slot[] = SLOTS.map(({ slot }) => slot);
+
+/** What slots name. */
+export type SlotValues = Readonly<Partial<Record<Slot, string>>>;
+
+/** The slots of a plugin's kinds. */
+export const slotsOf = ({ kinds }: Pick<PluginManifest, "kinds">): readonly Slot[] =>
+  SLOTS.flatMap(({ slot, kind }) => (kinds.includes(kind) ? [slot] : []));
+
+/** Enables a plugin, and has the slots name what is given. */
+export function switchOn(config: PluginsConfig, { id }: Plugin, values: SlotValues): ConfigSwitch {
+  const slots = SLOTS.flatMap(({ slot }) => {
+    const value = values[slot];
+    return value === undefined || value === config.slots[slot] ? [] : [{ slot, value }];
+  });
   const isUnlisted = config.allow.length > 0 && !config.allow.includes(id);
   const isOn = own(config.entries, id)?.enabled === true;
   return {
     edits: [
       { path: ["plugins", "entries", id, "enabled"], value: true },
       ...(isUnlisted ? [{ path: ["plugins", "allow", config.allow.length], value: id }] : []),
-      ...slots.map(({ slot }) => ({ path: ["plugins", "slots", slot], value: id })),
+      ...slots.map(({ slot, value }) => ({ path: ["plugins", "slots", slot], value })),
     ],
     lines: [
       ...(isOn ? [] : [`Set plugins.entries.${id}.enabled to true.`]),
       ...(isUnlisted ? [`Added "${id}" to plugins.allow.`] : []),
-      ...slots.map(({ slot }) => `Exclusive slot "${slot}" switched from "${config.slots[slot]}" to "${id}".`),
+      ...slots.map(
+        ({ slot, value }) => `Exclusive slot "${slot}" switched from "${config.slots[slot]}" to "${value}".`,
+      ),
     ],
   };
 }
 
-/** Disables a plugin and resets the slots that name it. Its settings stay. */
-export function switchOff(config: PluginsConfig, id: string): ConfigSwitch {
-  const slots = slotReset(config, id);
+/** Disables a plugin and resets the slots that name it or its engines. Its settings stay. */
+export function switchOff(config: PluginsConfig, plugin: SlotOwner): ConfigSwitch {
+  const { id } = plugin;
+  const slots = slotReset(config, plugin);
   const isOff = own(config.entries, id)?.enabled === false;
   return {
     edits: [{ path: ["plugins", "entries", id, "enabled"], value: false }, ...slots.edits],
@@ -52,8 +74,9 @@ export function switchOff(config: PluginsConfig, id: string): ConfigSwitch {
 }
 
 /** Forgets a plugin: its settings, its slots, its place in lists of the config. An entry that disables it stays. */
-export function forgetPlugin(config: PluginsConfig, id: string, linked: readonly number[]): ConfigSwitch {
-  const slots = slotReset(config, id);
+export function forgetPlugin(config: PluginsConfig, plugin: SlotOwner, linked: readonly number[]): ConfigSwitch {
+  const { id } = plugin;
+  const slots = slotReset(config, plugin);
   // An empty list would allow every plugin.
   const others = config.allow.some((name) => name !== id);
   const allowed = config.allow.flatMap((name, index) => (name === id && others ? [index] : []));
@@ -73,13 +96,30 @@ export function forgetPlugin(config: PluginsConfig, id: string, linked: readonly
   };
 }
 
-function slotReset(config: PluginsConfig, id: string): ConfigSwitch {
-  const slots = SLOTS.filter(({ slot }) => config.slots[slot] === id);
+function slotReset(config: PluginsConfig, plugin: SlotOwner): ConfigSwitch {
+  const slots = SLOTS.filter(({ slot }) => isIn(config, slot, plugin));
   return {
     edits: slots.map(({ slot }) => ({ path: ["plugins", "slots", slot], value: undefined })),
-    lines: slots.map(({ slot, builtIn }) => `Exclusive slot "${slot}" switched from "${id}" to "${builtIn}".`),
+    lines: slots.map(
+      ({ slot, builtIn }) => `Exclusive slot "${slot}" switched from "${config.slots[slot]}" to "${builtIn}".`,
+    ),
   };
 }
+
+/** Has the slots that are given name again what they do in this config. */
+export const slotsBefore = (config: PluginsConfig, values: SlotValues): readonly ConfigEdit[] =>
+  SLOTS.filter(({ slot }) => values[slot] !== undefined).map(({ slot, builtIn }) => ({
+    path: ["plugins", "slots", slot],
+    value: config.slots[slot] === builtIn ? undefined : config.slots[slot],
+  }));
+
+/** A plugin whose code was never run is taken to have an engine with its own id. */
+const isIn = ({ slots }: PluginsConfig, slot: Slot, { id, engines }: SlotOwner): boolean =>
+  slots[slot] === id || (slot === "contextEngine" && engines.includes(slots[slot]));
+
+/** Whether a slot names the plugin, or an engine of it. */
+export const isSelected = (config: PluginsConfig, plugin: SlotOwner): boolean =>
+  SLOTS.some(({ slot }) => isIn(config, slot, plugin));
 
 /** From the last item on, so that no index changes before it is used. */
 const itemsOut = (path: readonly string[], indexes: readonly number[]): readonly ConfigEdit[] =>

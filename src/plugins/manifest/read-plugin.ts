@@ -42,6 +42,7 @@ export async function readPlugin(folder: string, origin: PluginOrigin): Promise<
     package: { ...parsed.value, entries: entries.value },
     root,
     origin,
+    engines: [],
   };
   return { kind: "found", plugin };
 }

@@ -134,7 +134,11 @@ export class TrialGuard implements LoadGuard {
     const { tryOut } = this.#around;
     const known = plugins.length === 0 ? {} : { ...(await readTrials(this.#around)), ...this.#unwritten };
     const stamped = await Promise.all(plugins.map(async (plugin) => ({ plugin, stamp: await stampOf(plugin) })));
-    const isKnown = ({ plugin, stamp }: (typeof stamped)[number]) => own(known, plugin.manifest.id)?.stamp === stamp;
+    const isKnown = ({ plugin, stamp }: (typeof stamped)[number]) => {
+      const trial = own(known, plugin.manifest.id);
+      // An earlier version did not look for engines.
+      return trial?.stamp === stamp && (trial.outcome !== "passed" || trial.engines !== undefined);
+    };
     const fresh = stamped.filter((one) => !isKnown(one));
     const results = await tryOut(fresh.map(({ plugin }) => plugin));
     const made = fresh.flatMap(({ plugin, stamp }) => {
@@ -152,6 +156,11 @@ export class TrialGuard implements LoadGuard {
 
 const oneLine = (text: string): string => Secret.mask(shorten(text.replaceAll(/\s+/g, " ").trim(), MOST_CHARS));
 
-function trialOf({ manifest, package: pack }: FoundPlugin, stamp: string, { outcome, detail }: TrialResult): Trial {
-  return { outcome, stamp, version: pack.version ?? manifest.version, detail, at: new Date().toISOString() };
+/** What is remembered of a trial. */
+export function trialOf({ manifest, package: pack }: FoundPlugin, stamp: string, result: TrialResult): Trial {
+  const { outcome, detail, report } = result;
+  const version = pack.version ?? manifest.version;
+  // What could not look for engines is not tried again for that.
+  const engines = outcome === "passed" ? (report?.engines ?? []) : undefined;
+  return { outcome, stamp, version, detail, engines, at: new Date().toISOString() };
 }

@@ -17,12 +17,32 @@ interface Named {
 export interface TrialResult {
   readonly outcome: Exclude<Outcome, "killed" | "ended">;
   readonly detail?: string;
+  /** Of code that let the process live. */
+  readonly report?: TrialReport;
 }
 
-/** Milliseconds for the start of the program, and for the code of one plugin. */
+const problem = z.object({ why: z.string(), fix: z.string().optional() });
+
+const report = z.object({
+  /** The context engines that it registered. */
+  engines: z.array(z.string()),
+  /** Whether it registered anything of a memory: the memory itself, tools, or hooks. */
+  isMemory: z.boolean().optional(),
+  /** Why it is not loaded; looked at only where this is asked for, as the rest. */
+  problem: problem.optional(),
+  /** Engines of it that cannot be used. */
+  unusable: z.array(z.object({ id: z.string(), why: z.string(), fix: z.string() })).optional(),
+});
+
+/** What a trial found out about a plugin that was loaded in it. */
+export type TrialReport = z.output<typeof report>;
+
+/** Milliseconds for the start of the program, and for the code of one plugin while it keeps the process busy. */
 export interface TrialLimits {
   readonly startMs: number;
   readonly pluginMs: number;
+  /** For the code of one plugin that lets the process wait; none when unset. */
+  readonly waitingMs?: number;
 }
 
 const TRIAL_LIMITS: TrialLimits = { startMs: 30_000, pluginMs: 10_000 };
@@ -31,10 +51,11 @@ const END_MS = 1000;
 /** Programs at one time. */
 const AT_ONCE = 2;
 
-/** What the program says: that it begins with a plugin, and that it is done with it. */
+/** What the program says: that it begins with a plugin, that the plugin lets it wait, and that it is done with it. */
 const message = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("begin"), id: z.string() }),
-  z.object({ kind: z.literal("done"), id: z.string() }),
+  z.object({ kind: z.literal("waiting"), id: z.string() }),
+  z.object({ kind: z.literal("done"), id: z.string(), report: report.optional() }),
 ]);
 export type TrialMessage = z.output<typeof message>;
 
@@ -70,7 +91,7 @@ function runProgram<Plugin extends Named>(
   limits: TrialLimits,
 ): Promise<ReadonlyMap<string, TrialResult>> {
   const child = spawn(file, args, { env, stdio: ["ignore", "ignore", "ignore", "ipc"] });
-  const lifeMs = limits.startMs + limits.pluginMs * plugins.length;
+  const lifeMs = limits.startMs + (limits.pluginMs + (limits.waitingMs ?? 0)) * plugins.length;
   const results = follow(child, plugins.length, limits);
   // A program that is gone already has ended, and `follow` says how.
   child.send({ ...job(plugins), lifeMs }, () => undefined);
@@ -92,9 +113,9 @@ function follow(child: ChildProcess, count: number, limits: TrialLimits): Promis
     timer = setTimeout(kill, ms);
   };
   child.on("message", (given) => {
-    const { kind, id } = message.parse(given);
-    current = kind === "begin" ? id : undefined;
-    if (kind === "done") results.set(id, { outcome: "passed" });
+    const said = message.parse(given);
+    current = said.kind === "done" ? undefined : said.id;
+    if (said.kind === "done") results.set(said.id, { outcome: "passed", ...(said.report && { report: said.report }) });
     restart(results.size === count ? END_MS : limits.pluginMs);
   });
   child.on("error", (error) => {

@@ -23,6 +23,8 @@ export interface Trial {
   readonly version?: string | undefined;
   /** How it crashed, such as `exit code 1`; for `ended` what it threw at last. */
   readonly detail?: string | undefined;
+  /** Context engines that it registered; unset where the trial did not look for them. */
+  readonly engines?: readonly string[] | undefined;
   /** ISO 8601. */
   readonly at: string;
 }
@@ -34,6 +36,7 @@ const trialShape = z.object({
   stamp: z.string(),
   version: z.string().optional(),
   detail: z.string().optional(),
+  engines: z.array(z.string()).optional(),
   at: z.string(),
 });
 
@@ -63,6 +66,12 @@ function fieldsIn(content: string | undefined): Readonly<Record<string, unknown>
     // It is only remembered work.
     return {};
   }
+}
+
+/** The context engines that plugins registered when they were last tried, by the plugins' ids. */
+export async function triedEngines(state: State): Promise<Readonly<Record<string, readonly string[]>>> {
+  const trials = Object.entries(await readTrials(state));
+  return Object.fromEntries(trials.flatMap(([id, { engines }]) => (engines ? [[id, engines] as const] : [])));
 }
 
 /** Remembers these trials beside the others. Throws `DISK_WRITE` and `DISK_FULL`. */

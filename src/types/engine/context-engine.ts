@@ -285,4 +285,6 @@ export type ContextEngineFactory = (context: ContextEngineFactoryContext) => Con
 /** The registered engines. A promise that rejects: the engine is registered but could not be loaded. */
 export interface ContextEngines {
   get(id: string): Promise<ContextEngineFactory> | undefined;
+  /** Why there is no such engine, as half a sentence; undefined when nothing is known of it. */
+  whyMissing(id: string): string | undefined;
 }

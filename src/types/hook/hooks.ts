@@ -57,6 +57,8 @@ export interface HookOptions {
   readonly priority?: number;
   /** Milliseconds; by the kind of hook when unset. */
   readonly timeoutMs?: number;
+  /** Whether it is called now, asked each time; always when unset. Must not throw. */
+  isCalled?(): boolean;
   /** What the log calls an event; the name of the hook when unset. Must not throw. */
   shownAs?(event: unknown): string | undefined;
 }

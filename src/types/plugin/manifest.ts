@@ -57,6 +57,8 @@ export interface FoundPlugin {
   /** Absolute path of its folder, without links. */
   readonly root: string;
   readonly origin: PluginOrigin;
+  /** Context engines that it registered when its code was last tried. Their ids need not be its own. */
+  readonly engines: readonly string[];
 }
 
 /** A folder that should hold a plugin, and why it does not. */

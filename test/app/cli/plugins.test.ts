@@ -373,14 +373,18 @@ describe("doctor", () => {
     );
   });
 
+  /** A config that somebody wrote: the linked plugin is in the slot, whatever its code does. */
+  const selected = (code: string) => {
+    makePlugin(source, { files: { "dist/index.js": code } });
+    const paths = JSON.stringify([source]);
+    writeConfig(`{ plugins: { load: { paths: ${paths} }, slots: { contextEngine: "toy" } } }`);
+  };
+
   const engine = async (info: string) => {
-    const code = `import { existsSync } from "node:fs";
-      export default (api) => api.registerContextEngine("toy", ({ workspaceDir }) => {
+    selected(`export default (api) => api.registerContextEngine("toy", ({ workspaceDir }) => {
         if (process.env.OPENCLAW_STATE_DIR !== ${JSON.stringify(state)} || !workspaceDir) throw new Error("no place");
         return { info: ${info}, ingest() {}, assemble() {}, compact() {} };
-      });`;
-    makePlugin(source, { files: { "dist/index.js": code } });
-    await plugins("install", source, "--force");
+      });`);
     return (await run(["doctor", "--only", "context-engine"], env)).out;
   };
 
@@ -389,7 +393,7 @@ describe("doctor", () => {
       "ok    Context engine  legacy: the built-in engine is active.",
     );
     expect(await engine(`{ id: "toy", name: "Toy" }`)).toContain(
-      `ok    Context engine  Toy (toy) can be opened, of the plugin toy in ${extensions("toy")}.`,
+      `ok    Context engine  toy 1.0.0 can be opened, of the plugin toy in ${source}.`,
     );
     const doctor = async () => (await run(["doctor", "--only", "context-engine"], env)).out;
     expect(await doctor()).toContain("The engine does not say where its store is.");
@@ -405,12 +409,11 @@ describe("doctor", () => {
   });
 
   test("`openclaw doctor` names a plugin that does not load in both of its lines", async () => {
-    makePlugin(source, { files: { "dist/index.js": "export default () => { throw new Error('no licence'); };" } });
-    await plugins("install", source, "--yes");
+    selected("export default () => { throw new Error('no licence'); };");
     const { code, out } = await run(["doctor", "--only", "context-engine,plugins"], env);
     expect([code, out]).toEqual([
       1,
-      expect.stringMatching(/toy is selected, and its plugin is not loaded: its register failed: no licence/),
+      expect.stringMatching(/"toy" is not there: its plugin toy is not loaded: its register failed: no licence/),
     ]);
     expect(out).toContain("FAIL  Plugins         toy: It is not loaded: its register failed: no licence.");
   });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { askForRest } from "../../../src/harness/failover/continuation.ts";
-import { contributedEngines } from "../../../src/app/compose/engines.ts";
+import { enginesIn } from "../../../src/app/compose/engines.ts";
+import { loadConfig } from "../../../src/app/config/load.ts";
 import { Contributions } from "../../../src/plugins/contributions.ts";
 import { delegateCompactionToRuntime } from "../../../src/api/core.ts";
 import { EngineCooldowns } from "../../../src/history/engines/engine-cooldowns.ts";
@@ -666,7 +667,10 @@ describe("the engine of the slot", () => {
       code: "ENGINE_MISSING",
       fix: expect.stringContaining("plugins.slots.contextEngine"),
     });
-    const engines = (made: unknown) => ({ get: () => Promise.resolve(() => made as ContextEngine) });
+    const engines = (made: unknown) => ({
+      get: () => Promise.resolve(() => made as ContextEngine),
+      whyMissing: () => undefined,
+    });
     const wrong = [
       undefined,
       { ...small(), info: { id: "other", name: "Other" } },
@@ -676,7 +680,9 @@ describe("the engine of the slot", () => {
     ];
     for (const made of wrong)
       await expect(on.open({ engines: engines(made) })).rejects.toMatchObject({ code: "ENGINE_UNUSABLE" });
-    await expect(on.open({ engines: { get: () => Promise.reject(new Error("not built")) } })).rejects.toMatchObject({
+    await expect(
+      on.open({ engines: { get: () => Promise.reject(new Error("not built")), whyMissing: () => undefined } }),
+    ).rejects.toMatchObject({
       message: expect.stringContaining("not built"),
     });
   });
@@ -704,7 +710,8 @@ describe("the engine of the slot", () => {
     const added = new Contributions([
       { id: "small-plugin", register: (registry) => registry.addContextEngine("small", () => small()) },
     ]);
-    const engines = contributedEngines(added);
+    const loaded = await loadConfig({ path: "/nonexistent/openclaw.json", env: {} });
+    const engines = enginesIn({ contributions: added, loaded });
     const on = engineFixture(small());
     expect((await on.open({ engines })).id).toBe("small");
     added.remove("small-plugin");

@@ -32,13 +32,20 @@ export interface PluginShape {
 /** The files of a context engine that could be loaded. */
 export function pluginFiles(shape: PluginShape = {}): Readonly<Record<string, string>> {
   const { id = "toy", version = "1.0.0", manifest, files } = shape;
+  const kind = manifest && "kind" in manifest ? manifest["kind"] : "context-engine";
+  const codes = { "context-engine": engineCode(id), memory: "api.registerMemoryCapability({});" };
+  const register = kind === "context-engine" || kind === "memory" ? codes[kind] : "";
   return {
     "openclaw.plugin.json": JSON.stringify({ id, kind: "context-engine", configSchema: {}, ...manifest }),
     "package.json": JSON.stringify({ ...packageOf(shape), ...shape.package }),
-    "dist/index.js": `export default { id: "${id}", version: "${version}", register() {} };\n`,
+    "dist/index.js": `export default { id: "${id}", version: "${version}", register(api) { ${register} } };\n`,
     ...files,
   };
 }
+
+/** Code that registers a context engine that can be opened. */
+export const engineCode = (id: string, info = id): string =>
+  `api.registerContextEngine("${id}", () => ({ info: { id: "${info}", name: "Toy" }, ingest() {}, assemble() {}, compact() {} }));`;
 
 export const packageOf = ({ id = "toy", version = "1.0.0" }: PluginShape) => ({
   name: id,

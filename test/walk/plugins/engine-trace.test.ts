@@ -375,9 +375,9 @@ async function surroundings(world: World, { home, gateway }: Started): Promise<v
     source: join(home.stateDir, "extensions", "recorder", "index.js"),
     version: plain.stringMatching(/^2026\./),
   };
-  // The first one is the trial of new code, in a process of its own.
+  // The first one is the trial before the engine is selected, in a process of its own, where it is opened as a run does.
   plain(named(all(), "register").map(({ params }) => params)).toEqual([
-    { ...registration, registrationMode: "discovery", runtimeMode: "discovery", readOnly: true },
+    { ...registration, registrationMode: "full", runtimeMode: "full", readOnly: false },
     { ...registration, registrationMode: "full", runtimeMode: "full", readOnly: false },
   ]);
   plain(named(all(), "gateway_start")).toHaveLength(1);

@@ -51,7 +51,7 @@ test("an installation of the code that the gateway runs asks for no restart, one
     });
   const install = async (word: string) =>
     (await home.run(["plugins", "install", codeOf(word), "--force", "--yes"])).stdout;
-  expect(await install("one")).toContain("The running gateway follows this change by itself.");
+  expect(await install("one")).toContain("The running gateway has loaded toy.");
   await gateway.logged("plugin loaded");
   expect(await install("one")).toContain("The running gateway has this code already.");
   expect(await install("two")).toContain("Restart the gateway");

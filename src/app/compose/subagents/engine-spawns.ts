@@ -5,6 +5,7 @@ import { engineSettings } from "../../../history/engines/settings.ts";
 import type { Clock } from "../../../types/clock.ts";
 import type { ContextEngine, ContextEngines } from "../../../types/engine/context-engine.ts";
 import type { Log } from "../../../types/log.ts";
+import { background } from "../../../utils/background.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
 import type { Live } from "../live.ts";
 
@@ -26,6 +27,8 @@ export function engineSpawns({ live, clock, log, engines, config }: Sources): En
     const context = { config: config(), agentDir: workspace, workspaceDir: workspace };
     const engine = await openEngine(id, { engines, context, clock, ms: timeouts.bootstrap, log });
     const done = await bounded(() => method(engine), { clock, ms: timeouts.bootstrap });
+    const released = bounded(() => engine.dispose?.(), { clock, ms: timeouts.dispose });
+    background("end of an engine", released);
     if (done.kind === "ok") return done.value;
     throw new Error(`the context engine "${id}" failed: ${done.kind === "aborted" ? "aborted" : done.why}`);
   };

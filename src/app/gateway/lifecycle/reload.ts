@@ -65,9 +65,8 @@ async function apply(parts: Parts, event: ConfigEvent, started: Config): Promise
   if (mode === "restart") return;
   const stopped = channelsThatDiffer(event.loaded.config.channels, live.loaded.stops, event.loaded.stops);
   const known = new Set(live.agents.map(({ workspace }) => workspace));
-  live.replace(event.loaded);
+  const replaced = await followPlugins(parts, event.loaded);
   await seedNew(live.agents, known, log);
-  const replaced = await followPlugins(parts);
   applyLevels(parts, event.changed);
   for (const warning of event.loaded.warnings) log.warn(warning.text);
   log.info("config applied", { keys: event.changed.filter((key) => !waiting.includes(key)).join(" ") });
@@ -83,10 +82,16 @@ async function seedNew(agents: Parts["live"]["agents"], known: ReadonlySet<strin
   }
 }
 
-/** Loads and unloads plugins as the current config says. Gives the ids of the channels that came, went or were replaced. */
-export async function followPlugins({ live, plugins }: Pick<Parts, "live" | "plugins">): Promise<readonly string[]> {
+/**
+ * Puts `next` into force with the plugins that it names; without it, loads and unloads plugins as the current config says. Gives the
+ * ids of the channels that came, went or were replaced.
+ */
+export async function followPlugins(
+  { live, plugins }: Pick<Parts, "live" | "plugins">,
+  next?: LoadedConfig,
+): Promise<readonly string[]> {
   const before = live.contributions.channels;
-  await plugins.follow();
+  await plugins.follow(next);
   return differing(before, live.contributions.channels);
 }
 

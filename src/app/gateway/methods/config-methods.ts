@@ -5,6 +5,7 @@ import { patchLeaves } from "../../config/edit/patch.ts";
 import { isRecord } from "../../config/problem.ts";
 import { shownConfig } from "../../config/shown.ts";
 import { writeConfigValues } from "../../config/edit/write.ts";
+import { requireSlots } from "../../plugins/select.ts";
 import { loadOptionsFor } from "../../plugins/load-options.ts";
 import type { Parts } from "../parts.ts";
 
@@ -58,6 +59,7 @@ async function applyPatch(parts: Parts, patch: Record<string, unknown>) {
   const options = await loadOptionsFor(parts.live.contributions, parts.live.paths);
   const edits = patchLeaves(parts.live.config, patch);
   try {
+    await requireSlots(parts.live, edits);
     await writeConfigValues(options, edits);
   } catch (error) {
     if (error instanceof OpenClawError) throw new MethodError("INVALID_REQUEST", withFix(error));

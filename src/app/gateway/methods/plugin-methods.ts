@@ -3,6 +3,7 @@ import { shownHook } from "../../../plugins/internal-hooks/shown-hook.ts";
 import type { HookRunner } from "../../../types/hook/hooks.ts";
 import { isFields } from "../../../utils/fields.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
+import { faultsOf } from "../../plugins/faults.ts";
 import { followPlugins } from "../lifecycle/reload.ts";
 import type { Parts } from "../parts.ts";
 
@@ -60,8 +61,12 @@ export function pluginMethods(parts: Parts): readonly Method[] {
     defineMethod({
       name: "plugins.list",
       scope: "operator.read",
-      params: z.looseObject({}),
-      run: async () => ({ plugins: plugins.records }),
+      params: z.looseObject({ check: z.boolean().optional() }),
+      // The check opens the selected engine, as each run does.
+      run: async ({ check }) => ({
+        plugins: plugins.records,
+        ...(check === true && { faults: await faultsOf(parts.live) }),
+      }),
     }),
     defineMethod({
       name: "plugins.judgeInstall",

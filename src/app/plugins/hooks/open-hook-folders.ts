@@ -54,7 +54,8 @@ export function openHookFolders({ live, core, log }: Surroundings): OpenHookFold
     mayListen(plugin, hook) {
       const { readsConversations, changesPrompts } = factsOf(hook);
       const { plugins } = live.config;
-      if (readsConversations === true && !hasConversations(plugin, plugins)) return false;
+      const engines = live.contributions.namesOf(plugin)["engines"] ?? [];
+      if (readsConversations === true && !hasConversations({ id: plugin, engines }, plugins)) return false;
       return changesPrompts !== true || own(plugins.entries, plugin)?.hooks.allowPromptInjection !== false;
     },
     agentOf: (key) => agentOf(sessionKey(key), live.defaultAgent.id),

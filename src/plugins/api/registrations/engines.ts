@@ -1,5 +1,7 @@
 import type { ContextEngine, ContextEngineFactory } from "../../../types/engine/context-engine.ts";
 import { isFields } from "../../../utils/fields.ts";
+import type { PluginsConfig } from "../../config.ts";
+import type { CallLimit } from "../../host/watch.ts";
 import { withModelCalls } from "../runtime/llm.ts";
 import { functionOf, nameIn } from "../foreign.ts";
 import { conversationOf, keyIn, type PluginScope } from "../scope.ts";
@@ -9,28 +11,85 @@ export function registerContextEngine(scope: PluginScope, id: unknown, factory: 
   const name = nameIn({ id }, "id", "registerContextEngine");
   const make = functionOf(factory, "registerContextEngine");
   const open: ContextEngineFactory = async (context) => {
-    const engine: unknown = await scope.call(`engine ${name} factory`, () => make(context));
-    // The opener checks what it was given, and says what is wrong with it.
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- foreign code: checked by the opener
-    return (isFields(engine) ? measured(scope, name, engine) : engine) as ContextEngine;
+    // The plugin is not ended while a run has an engine of it.
+    const unused = scope.use();
+    try {
+      const limit = limitOf(scope, "bootstrap", unused);
+      const engine: unknown = await scope.call(`engine ${name} factory`, () => make(context), limit);
+      // The opener checks what it was given, and says what is wrong with it.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- foreign code: checked by the opener
+      if (isFields(engine)) return measured(scope, name, { engine, unused }) as ContextEngine;
+      unused();
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same
+      return engine as ContextEngine;
+    } catch (error) {
+      unused();
+      throw error;
+    }
   };
   scope.registry.addContextEngine(name, open);
+  scope.engines.add(name);
 }
 
-/** The engine with the time of its calls counted. Everything else of it is its own, `this` included. */
-function measured(scope: PluginScope, name: string, engine: object): object {
+interface Used {
+  readonly engine: object;
+  /** Called when the run has released the engine. */
+  unused(): void;
+}
+
+/** The engine with its calls counted, and a `dispose` in any case. Everything else of it is its own, `this` included. */
+function measured(scope: PluginScope, name: string, { engine, unused }: Used): object {
   return new Proxy(engine, {
     get(target, key) {
       const value: unknown = Reflect.get(target, key, target);
-      if (typeof value !== "function" || typeof key !== "string") return value;
-      return (...args: readonly unknown[]): unknown =>
-        scope.callFor(conversationOf(keyIn(args[0])), `engine ${name} ${key}`, () =>
-          Reflect.apply(
-            value,
-            target,
-            args.map((arg) => withModelCalls(scope, arg)),
-          ),
+      if (typeof key !== "string") return value;
+      const call = (args: readonly unknown[], method: (...given: readonly unknown[]) => unknown): unknown =>
+        scope.callFor(
+          conversationOf(keyIn(args[0])),
+          `engine ${name} ${key}`,
+          () =>
+            Reflect.apply(
+              method,
+              target,
+              args.map((arg) => withModelCalls(scope, arg)),
+            ),
+          limitOf(scope, LIMITS[key] ?? "bootstrap"),
         );
+      if (key === "dispose")
+        return async () => disposed(() => (isFunction(value) ? call([], value) : undefined), unused);
+      return isFunction(value) ? (...args: readonly unknown[]) => call(args, value) : value;
     },
   });
+}
+
+type AnyFunction = (...given: readonly unknown[]) => unknown;
+
+const isFunction = (value: unknown): value is AnyFunction => typeof value === "function";
+
+/** What an engine does in its `dispose` is waited for elsewhere: the run has no more use for it. */
+function disposed(dispose: () => unknown, unused: () => void): unknown {
+  try {
+    return dispose();
+  } finally {
+    unused();
+  }
+}
+
+type Limits = PluginsConfig["contextEngineTimeoutSeconds"];
+
+/** The limits of methods by their names; `bootstrap` for all others. */
+const LIMITS: Readonly<Record<string, keyof Limits>> = {
+  assemble: "assemble",
+  ingest: "afterTurn",
+  ingestBatch: "afterTurn",
+  afterTurn: "afterTurn",
+  compact: "compact",
+  maintain: "maintain",
+  dispose: "dispose",
+};
+
+/** The run goes on without a call that takes longer, so that the call counts as failed. */
+function limitOf(scope: PluginScope, limit: keyof Limits, late: () => void = () => undefined): CallLimit {
+  const { clock, pluginsConfig } = scope.ports;
+  return { ms: pluginsConfig().contextEngineTimeoutSeconds[limit] * 1000, clock, late };
 }

@@ -25,14 +25,17 @@ interface Listener extends Pick<HookOptions, "shownAs"> {
   readonly call: HookHandler;
 }
 
-/** Adds the handler of a hook that is called. Where the plugin may not read conversations, that is noted and it stays silent. */
+/** Adds the handler of a hook that is called; one that reads conversations only while the plugin may. */
 export function listen(scope: PluginScope, { hook, ...listener }: Listener, options: unknown): void {
-  if (factsOf(hook).readsConversations === true && !mayReadConversations(scope)) {
-    refuseReading(scope, hook);
-    return;
-  }
   const { call, ...more } = listener;
-  add(scope, hook, call, { ...optionsOf(scope, hook, objectOf(options, "the options of on")), ...more });
+  const chosen = { ...optionsOf(scope, hook, objectOf(options, "the options of on")), ...more };
+  add(scope, hook, call, factsOf(hook).readsConversations === true ? reading(scope, hook, chosen) : chosen);
+}
+
+/** A slot can give and take the right at any time, and the plugin may register its engine after its hooks. */
+function reading(scope: PluginScope, hook: HookName, options: HookOptions): HookOptions {
+  scope.readingHooks.add(hook);
+  return { ...options, isCalled: () => mayReadConversations(scope) };
 }
 
 /** Messages and resets wait for hooks: only the operator may let them wait longer. */
@@ -49,11 +52,20 @@ function optionsOf(scope: PluginScope, hook: HookName, given: Fields): HookOptio
 
 /** Whoever selected a plugin as the context engine or the memory has given it the conversations. */
 export const mayReadConversations = (scope: PluginScope): boolean =>
-  hasConversations(scope.id, scope.ports.pluginsConfig());
+  hasConversations({ id: scope.id, engines: [...scope.engines, ...scope.plugin.engines] }, scope.ports.pluginsConfig());
 
 /** Notes that a hook, or a listener, is not called. */
 export function refuseReading(scope: PluginScope, hook: string): void {
   scope.refusedHooks.add(hook);
+  warnOfReading(scope, hook);
+}
+
+/** The hooks of a plugin that is loaded which are not called now, each of them logged. */
+export function warnOfSilentHooks(scope: PluginScope): void {
+  if (!mayReadConversations(scope)) for (const hook of scope.readingHooks) warnOfReading(scope, hook);
+}
+
+function warnOfReading(scope: PluginScope, hook: string): void {
   scope.log.warn("a hook of a plugin is not called: it would read conversations", {
     hook,
     fix: `Allow it with: openclaw config set plugins.entries.${scope.id}.hooks.allowConversationAccess true`,
@@ -68,16 +80,13 @@ export function registerTrustedToolPolicy(scope: PluginScope, policy: unknown): 
   const given = objectOf(policy, "registerTrustedToolPolicy");
   const id = nameIn(given, "id", "registerTrustedToolPolicy");
   const evaluate = methodIn(given, "evaluate", `the tool policy "${id}"`);
-  if (!mayReadConversations(scope)) {
-    refuseReading(scope, "before_tool_call");
-    return;
-  }
   const judge = async (...args: readonly unknown[]): Promise<unknown> => {
     const answer = await evaluate(...args);
     const isRefused = isFields(answer) && answer["allow"] === false;
     return isRefused ? { block: true, blockReason: textIn(answer, "reason") ?? `the tool policy "${id}"` } : answer;
   };
-  add(scope, "before_tool_call", judge, { ...optionsOf(scope, "before_tool_call", {}), priority: Infinity });
+  const options = { ...optionsOf(scope, "before_tool_call", {}), priority: Infinity };
+  add(scope, "before_tool_call", judge, reading(scope, "before_tool_call", options));
 }
 
 function add(scope: PluginScope, name: HookName, call: HookHandler, options: HookOptions): void {

@@ -8,7 +8,7 @@ import { own } from "../../../../utils/own.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { requireState, type State } from "../../state.ts";
 import { table } from "../../table.ts";
-import { untilFollowed } from "./until-followed.ts";
+import { untilFollowed } from "../../until-followed.ts";
 import { agentsOf, oneAgent } from "./list.ts";
 
 interface Json {

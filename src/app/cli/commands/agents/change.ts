@@ -6,7 +6,7 @@ import { addBoundAgent, matchFrom } from "../../../agents/binding-file.ts";
 import { askLine, canAsk } from "../../ask.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { requireState } from "../../state.ts";
-import { untilFollowed } from "./until-followed.ts";
+import { untilFollowed } from "../../until-followed.ts";
 import { warnOfChannels } from "./bind.ts";
 import { placeFrom } from "./list.ts";
 

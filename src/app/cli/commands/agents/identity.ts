@@ -6,7 +6,7 @@ import { changeAgent } from "../../../agents/agent-file.ts";
 import { identityKeys, parseIdentity, workspaceIdentity, type Identity } from "../../../agents/identity.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { requireState, type State } from "../../state.ts";
-import { untilFollowed } from "./until-followed.ts";
+import { untilFollowed } from "../../until-followed.ts";
 import { agentsOf, oneAgent, placeFrom } from "./list.ts";
 
 export interface IdentityFlags extends Identity {

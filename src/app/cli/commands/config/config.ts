@@ -1,10 +1,13 @@
 import { mkdir } from "node:fs/promises";
+import { homedir } from "node:os";
 import { dirname } from "node:path";
 import JSON5 from "json5";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { errorText } from "../../../../utils/text/error-text.ts";
 import { parseConfigValue } from "../../../config/edit/edit.ts";
 import { loadConfig, readConfigText, type LoadOptions } from "../../../config/load.ts";
+import { Live } from "../../../compose/live.ts";
+import { requireSelectable, slotsIn } from "../../../plugins/select.ts";
 import { nearest } from "../../../config/keys/nearest.ts";
 import { parseConfigText } from "../../../config/parse.ts";
 import { readPath, showPath, valueAt, type KeyPath } from "../../../config/problem.ts";
@@ -46,12 +49,28 @@ function missing(config: unknown, path: KeyPath): OpenClawError {
   });
 }
 
-/** Changes one value. Throws what `writeConfigValue` throws, and `USAGE` with `strict` on text that is no JSON5. */
+/**
+ * Changes one value. Throws what `writeConfigValue` throws, `USAGE` with `strict` on text that is no JSON5, and what
+ * `requireSelectable` throws where a slot would name what cannot be in it.
+ */
 export async function configSet(io: Io, given: { key: string; value: string }, strict: boolean): Promise<number> {
   const path = readPath(given.key);
-  const file = await setInFile(io, path, strict ? strictValue(given.value) : parseConfigValue(given.value));
+  const value = strict ? strictValue(given.value) : parseConfigValue(given.value);
+  await requireFit(io, path, value);
+  const file = await setInFile(io, path, value);
   io.out(`Set ${showPath(path)} in ${file}.\n`);
   return 0;
+}
+
+async function requireFit(io: Io, path: KeyPath, value: unknown): Promise<void> {
+  const slots = slotsIn([{ path, value }]);
+  if (slots.length === 0) return;
+  const { paths, load } = await loadOptions(io);
+  // In a broken config nothing can be tried, and this value may mend it.
+  const loaded = await loadConfig(load).catch(() => undefined);
+  if (!loaded) return;
+  const live = new Live(paths, io.env["HOME"] ?? homedir(), loaded, io.contributions);
+  for (const [slot, id] of slots) await requireSelectable(live, slot, { id });
 }
 
 /** Changes one value of the file and creates a missing file; returns the path of the file. */

@@ -5,7 +5,7 @@ import { own } from "../../../../utils/own.ts";
 import { writeConfigValues } from "../../../config/edit/write.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { cleanText } from "../../terminal-text.ts";
-import { FOLLOWS } from "../plugins/plugin-state.ts";
+import { FOLLOWS } from "../../ask-plugins.ts";
 import { requireHook, requireHookState, type HookState } from "./hook-state.ts";
 
 interface Json {

@@ -7,6 +7,9 @@ import { resolveAgents } from "../../../config/settings.ts";
 import type { Io } from "../../io.ts";
 import { requireState } from "../../state.ts";
 
+/** The memory whose index these commands show. */
+const OWN = "memory-core";
+
 export interface MemoryFlags {
   readonly agent?: string;
   readonly json?: boolean;
@@ -29,6 +32,9 @@ export async function openFor(io: Io, { agent: id }: MemoryFlags): Promise<OpenM
       fix: `The agents are: ${agents.map((one) => one.id).join(", ")}.`,
     });
   }
+  const { memory: slot } = config.plugins.slots;
+  if (slot !== OWN)
+    io.err(`plugins.slots.memory is ${slot}, so that no agent searches this index, which is that of ${OWN}.\n`);
   const memory = new Memory(paths.stateDir);
   return { memory, agent, place: memory.placeOf(agent) };
 }

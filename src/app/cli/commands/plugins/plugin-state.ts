@@ -2,11 +2,15 @@ import { homedir } from "node:os";
 import { activationOf, type Activation } from "../../../../plugins/found/activation.ts";
 import { pluginStore, type PluginStore } from "../../../../plugins/install/store.ts";
 import type { FoundPlugin } from "../../../../types/plugin/manifest.ts";
-import type { LeftOut } from "../../../../plugins/trial/trials.ts";
+import { triedEngines, type LeftOut } from "../../../../plugins/trial/trials.ts";
+import { own } from "../../../../utils/own.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
+import { Live } from "../../../compose/live.ts";
+import { loadConfig } from "../../../config/load.ts";
 import { nearest } from "../../../config/keys/nearest.ts";
 import { packageRoot } from "../../../package-root.ts";
 import { findPlugins, type FoundPlugins } from "../../../plugins/found.ts";
+import { askPlugins } from "../../ask-plugins.ts";
 import type { Io } from "../../io.ts";
 import { readState, type State } from "../../state.ts";
 
@@ -36,8 +40,21 @@ export async function requirePluginState(io: Io): Promise<PluginState> {
   return read;
 }
 
-/** Printed when a gateway runs: it follows the config, and keeps code that it has loaded. */
-export const FOLLOWS = "The running gateway follows this change by itself.";
+/** The plugins and the config in this process, which has loaded no plugin. */
+export async function liveOf({ state, where }: PluginState): Promise<Live> {
+  return new Live(state.paths, where.home, await loadConfig(state.load), state.contributions);
+}
+
+/** The context engines that a plugin registers, as far as a trial or the running gateway knows. The plugin may be broken, or gone. */
+export async function enginesOf(io: Io, { state }: PluginState, id: string): Promise<readonly string[]> {
+  const tried = own(await triedEngines(state.paths), id);
+  if (tried) return tried;
+  // A gateway that cannot be asked is no reason to keep a plugin.
+  const told = await askPlugins(io).catch(() => undefined);
+  return told?.records.find((one) => one.id === id)?.added?.["engines"] ?? [];
+}
+
+/** Printed when a gateway runs, which keeps code that it has loaded. */
 export const RESTART = "Restart the gateway to load the new version.";
 
 /** Whether a plugin is loaded, as `plugins list` shows it. */
@@ -78,9 +95,9 @@ export function rowsOf({ state, found }: PluginState): readonly PluginRow[] {
 }
 
 function rowOf(plugin: FoundPlugin, { config }: State, leftOut: LeftOut | undefined): PluginRow {
-  const { manifest, package: own, origin, root } = plugin;
+  const { manifest, package: pack, origin, root } = plugin;
   const activation = activationOf(plugin, config.plugins);
-  const version = own.version ?? manifest.version;
+  const version = pack.version ?? manifest.version;
   return {
     id: manifest.id,
     ...(manifest.name !== undefined && { name: manifest.name }),

@@ -34,7 +34,7 @@ async function problemsInUse(
   const loaded = await loadConfig(load);
   const plugins = new LoadedPlugins({ paths, home, loaded, contributions, ask: () => askPlugins(io) });
   try {
-    return loadedProblems((await plugins.view()).records);
+    return loadedProblems(await plugins.view());
   } finally {
     await plugins.close();
   }

@@ -1,5 +1,6 @@
 import { linkSource, parseSource, type PluginSource } from "../../../../plugins/install/source.ts";
 import { runScripts, stagePlugin, type Staged } from "../../../../plugins/install/stage.ts";
+import { isSelected } from "../../../../plugins/install/switches.ts";
 import { putRecord } from "../../../../plugins/install/records.ts";
 import { commitDraft, repairStore, settleDraft, withStoreLock } from "../../../../plugins/install/swap.ts";
 import type { PluginStore } from "../../../../plugins/install/store.ts";
@@ -7,12 +8,13 @@ import { forgetTrial } from "../../../../plugins/trial/trials.ts";
 import type { InstallRecord } from "../../../../types/plugin/install-record.ts";
 import { own } from "../../../../utils/own.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
+import { slotValuesOf } from "../../../plugins/select.ts";
 import { BUNDLED_IDS } from "../../../contributions/extensions.ts";
 import type { Io } from "../../io.ts";
 import { hasConsent, showFacts, type ConsentFlags } from "./consent.ts";
 import { requireAllowed } from "./judge-install.ts";
 import { enableInstalled, installedAs } from "./enable-installed.ts";
-import { requirePluginState, type PluginState } from "./plugin-state.ts";
+import { liveOf, requirePluginState, type PluginState } from "./plugin-state.ts";
 import { Steps } from "./steps.ts";
 
 export type InstallFlags = ConsentFlags & SourceFlags & FieldFlags & { readonly json?: boolean };
@@ -37,8 +39,7 @@ export async function pluginsInstall(io: Io, text: string, flags: InstallFlags):
     return 1;
   }
   await forgetTrial(plugins.state.paths, installed.facts.id);
-  await enableInstalled(io, plugins, { staged: installed, flags });
-  return 0;
+  return enableInstalled(io, plugins, { staged: installed, flags });
 }
 
 function explainFieldFlags(io: Io, flags: FieldFlags): void {
@@ -66,6 +67,7 @@ async function installLocked(io: Io, plugins: PluginState, { source, flags }: Jo
     showFacts(io, staged.facts);
     await requireAllowed(io, plugins, staged, "install");
     if (!(await hasConsent(io, flags, `Install ${staged.facts.id}?`))) return undefined;
+    await requireUsable(plugins, staged);
     await place(store, staged, flags);
     return staged;
   } finally {
@@ -89,6 +91,20 @@ export async function stageShown(
   } finally {
     steps.stop();
   }
+}
+
+/** Throws `PLUGIN_INVALID` where a plugin that a slot names would be replaced by one that cannot be used. */
+export async function requireUsable(plugins: PluginState, { plugin }: Staged): Promise<void> {
+  const { found, state } = plugins;
+  const { id } = plugin.manifest;
+  const there = found.plugins.find(({ manifest }) => manifest.id === id);
+  if (!there || !isSelected(state.config.plugins, { id, engines: there.engines })) return;
+  const chosen = await slotValuesOf(plugin, await liveOf(plugins));
+  if (!("why" in chosen)) return;
+  throw new OpenClawError("PLUGIN_INVALID", {
+    message: `${id} is selected, and stays as it is, because what would replace it cannot be used: ${chosen.why}.`,
+    fix: `Correct that, or run \`openclaw plugins disable ${id}\` first.`,
+  });
 }
 
 /** Puts a staged plugin into place with its record. */

@@ -1,9 +1,12 @@
+import { activationOf } from "../../../../plugins/found/activation.ts";
+import { isSelected } from "../../../../plugins/install/switches.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
-import type { LoadedPlugin } from "../../../plugins/loaded-problems.ts";
+import { defined } from "../../../../utils/defined.ts";
+import { selectable, verdictOn } from "../../../plugins/select.ts";
 import { askPlugins } from "../../ask-plugins.ts";
 import { dim, table } from "../../table.ts";
 import { writeJson, type Io } from "../../io.ts";
-import { readPluginState, rowsOf, type PluginRow } from "./plugin-state.ts";
+import { liveOf, readPluginState, rowsOf, type PluginRow, type PluginState } from "./plugin-state.ts";
 
 export interface ListFlags {
   readonly json?: boolean;
@@ -11,12 +14,16 @@ export interface ListFlags {
   readonly verbose?: boolean;
 }
 
-/** Lists the plugins that were found, and why one is not loaded. Their code does not run here; a running gateway knows what it did. */
+/**
+ * Lists the plugins that were found, and why one does not work. A running gateway knows that; without one, only the plugins that slots
+ * name are tried.
+ */
 export async function pluginsList(io: Io, flags: ListFlags): Promise<number> {
   const plugins = await readPluginState(io);
   const running = await askRunning(io);
+  const problems = running ? problemsIn(running) : await problemsOfSlots(plugins);
   const rows = rowsOf(plugins)
-    .map((row) => asLoaded(row, running))
+    .map((row) => asUsed(row, problems))
     .filter(({ state }) => flags.enabled !== true || state === "enabled");
   const { problem } = plugins.state;
   if (problem) io.err(`The config has a problem, so the default settings are shown: ${problem.message}\n`);
@@ -33,8 +40,10 @@ export async function pluginsList(io: Io, flags: ListFlags): Promise<number> {
   return 0;
 }
 
-/** Undefined when no gateway can be asked: then only the files say how the plugins are. */
-async function askRunning(io: Io): Promise<readonly LoadedPlugin[] | undefined> {
+type Told = Awaited<ReturnType<typeof askPlugins>>;
+
+/** Undefined when no gateway can be asked. */
+async function askRunning(io: Io): Promise<Told> {
   try {
     return await askPlugins(io);
   } catch (error) {
@@ -44,11 +53,50 @@ async function askRunning(io: Io): Promise<readonly LoadedPlugin[] | undefined> 
   }
 }
 
-/** A plugin that is enabled, and that the running gateway could not load, is broken. */
-function asLoaded(row: PluginRow, running: readonly LoadedPlugin[] = []): PluginRow {
-  const there = running.find(({ id, root }) => id === row.id && root === row.root);
-  if (row.state !== "enabled" || there?.state !== "failed" || there.why === undefined) return row;
-  return { ...row, state: "broken", reason: there.why, ...(there.fix !== undefined && { fix: there.fix }) };
+/** Why a plugin does not work. */
+interface RowProblem {
+  readonly id: string;
+  /** Unset: wherever it is. */
+  readonly root?: string | undefined;
+  readonly why: string;
+  readonly fix?: string | undefined;
+}
+
+function problemsIn({ records, faults }: NonNullable<Told>): readonly RowProblem[] {
+  const failed = records.flatMap(({ id, root, state, why, fix }) =>
+    state === "failed" && why !== undefined ? [{ id, root, why, fix }] : [],
+  );
+  const faulty = faults.flatMap(({ kind, plugin, message, fix }) =>
+    plugin === undefined || kind === "tool" ? [] : [{ id: plugin, why: message.replace(/\.$/, ""), fix }],
+  );
+  return [...failed, ...faulty];
+}
+
+/** Of the plugins that slots name, which are tried. */
+async function problemsOfSlots(plugins: PluginState): Promise<readonly RowProblem[]> {
+  const { found, state } = plugins;
+  const { slots } = state.config.plugins;
+  const on = found.plugins.filter(
+    (plugin) => activationOf(plugin, state.config.plugins).isOn && !found.leftOut.has(plugin.manifest.id),
+  );
+  const selected = on.filter(({ manifest: { id }, engines }) => isSelected(state.config.plugins, { id, engines }));
+  if (state.problem || selected.length === 0) return [];
+  const live = await liveOf(plugins);
+  const problems: RowProblem[] = [];
+  for (const plugin of selected) {
+    const { id } = plugin.manifest;
+    const slot = slots.memory === id ? "memory" : "contextEngine";
+    const fit = selectable(slot, await verdictOn(plugin, live), slots[slot]);
+    if ("why" in fit) problems.push({ id, ...fit });
+  }
+  return problems;
+}
+
+/** A plugin that is enabled and does not work is broken. */
+function asUsed(row: PluginRow, problems: readonly RowProblem[]): PluginRow {
+  const found = problems.find(({ id, root = row.root }) => id === row.id && root === row.root);
+  if (row.state !== "enabled" || !found) return row;
+  return { ...row, state: "broken", reason: found.why, ...defined({ fix: found.fix }) };
 }
 
 const HEADS = ["ID", "VERSION", "ORIGIN", "STATE", "REASON"];

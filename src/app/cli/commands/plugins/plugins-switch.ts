@@ -1,17 +1,28 @@
 import { activationOf } from "../../../../plugins/found/activation.ts";
-import { keptOffBy, switchOff, switchOn, type ConfigSwitch } from "../../../../plugins/install/switches.ts";
+import {
+  keptOffBy,
+  slotsOf,
+  switchOff,
+  switchOn,
+  type ConfigSwitch,
+  type SlotValues,
+} from "../../../../plugins/install/switches.ts";
 import { forgetTrial } from "../../../../plugins/trial/trials.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
+import { defined } from "../../../../utils/defined.ts";
 import { own } from "../../../../utils/own.ts";
 import { writeConfigValues } from "../../../config/edit/write.ts";
-import { loadNow } from "../../ask-plugins.ts";
+import { FOLLOWS, loadNow, takenUp, type TakenUp } from "../../ask-plugins.ts";
 import { writeJson, type Io } from "../../io.ts";
+import type { State } from "../../state.ts";
+import { cleanText } from "../../terminal-text.ts";
+import { chooseSlots, notSelected, putBack, type Problem } from "./choose-slots.ts";
 import {
+  enginesOf,
   noPlugin,
   readPluginState,
   requirePlugin,
   requirePluginState,
-  FOLLOWS,
   type PluginState,
 } from "./plugin-state.ts";
 
@@ -34,8 +45,20 @@ export async function pluginsEnable(io: Io, name: string, flags: Json): Promise<
   const off = keptOffBy(config.plugins, id);
   if (off !== undefined) io.err(`${off}\n`);
   const wasLeftOut = await forgetTrial(plugins.state.paths, id);
-  if (wasLeftOut && !plugins.state.owner) io.err(`${id} is tried again at the next start of the gateway.\n`);
-  return change(io, plugins, { id, change: switchOn(config.plugins, plugin.manifest), did: "Enabled", flags });
+  const hasSlot = slotsOf(plugin.manifest).length > 0;
+  if (wasLeftOut && !hasSlot && !plugins.state.owner)
+    io.err(`${id} is tried again at the next start of the gateway.\n`);
+  const { values, problem, isOff } = await chooseSlots(plugins, plugin);
+  if (problem && isOff) return refuse(io, { id, problem, flags });
+  const turned = switchOn(config.plugins, { id }, values);
+  return change(io, plugins, { id, change: turned, did: "Enabled", flags, values, ...(problem && { problem }) });
+}
+
+/** The config stays as it is. */
+function refuse(io: Io, { id, problem, flags }: { id: string; problem: Problem; flags: Json }): number {
+  if (flags.json === true) writeJson(io, { id, enabled: false, changes: [], problem });
+  io.err(`${cleanText(notSelected(id, problem))}\n`);
+  return 1;
 }
 
 /** Disables a plugin in the config and resets its slots. It may be broken, or gone. Throws `NOT_FOUND`. */
@@ -44,27 +67,53 @@ export async function pluginsDisable(io: Io, id: string, flags: Json): Promise<n
   const { found, state } = plugins;
   const isKnown = [...found.plugins.map(({ manifest }) => manifest), ...found.broken].some((one) => one.id === id);
   if (!isKnown && !own(state.config.plugins.entries, id)) throw noPlugin(plugins, id);
-  return change(io, plugins, { id, change: switchOff(state.config.plugins, id), did: "Disabled", flags });
+  const owner = { id, engines: await enginesOf(io, plugins, id) };
+  return change(io, plugins, {
+    id,
+    change: switchOff(state.config.plugins, owner),
+    did: "Disabled",
+    flags,
+    values: {},
+  });
 }
 
 interface Switched {
   readonly id: string;
   readonly change: ConfigSwitch;
-  readonly did: string;
+  readonly did: "Enabled" | "Disabled";
   readonly flags: Json;
+  /** What slots name now. */
+  readonly values: SlotValues;
+  readonly problem?: Problem;
 }
 
-async function change(io: Io, { state }: PluginState, { id, change: { edits, lines }, did, flags }: Switched) {
+async function change(io: Io, plugins: PluginState, { id, did, flags, values, ...given }: Switched): Promise<number> {
+  const { state } = plugins;
+  const { edits, lines } = given.change;
   await writeConfigValues(state.load, edits);
-  // Where the config says nothing new, the gateway would not look again at a plugin that it could not load.
-  const isAsked = did === "Enabled" && lines.length === 0;
-  const gateway = state.owner && (isAsked ? await loadNow(io, state, id) : FOLLOWS);
-  if (flags.json === true) {
-    writeJson(io, { id, enabled: did === "Enabled", changes: lines, ...(gateway !== undefined && { gateway }) });
-    return 0;
+  const taken = await toldOf(io, state, { id, isOn: did === "Enabled", isNew: lines.length > 0 });
+  const problem = given.problem ?? (taken && (await putBack(plugins, { id, values, taken })));
+  const gateway = problem ? undefined : taken?.says;
+  const isOn = did === "Enabled" && (problem === undefined || given.problem !== undefined);
+  if (flags.json === true) writeJson(io, { id, enabled: isOn, changes: lines, ...defined({ gateway, problem }) });
+  else {
+    for (const line of lines) io.out(`${line}\n`);
+    if (did === "Disabled" || isOn) io.out(`${did} plugin: ${id}\n`);
+    if (gateway !== undefined) io.out(`${gateway}\n`);
   }
-  for (const line of lines) io.out(`${line}\n`);
-  io.out(`${did} plugin: ${id}\n`);
-  if (gateway !== undefined) io.out(`${gateway}\n`);
-  return 0;
+  if (!problem) return 0;
+  io.err(`${cleanText(notSelected(id, problem))}\n`);
+  return 1;
+}
+
+/** What the running gateway says; undefined when none runs. */
+async function toldOf(
+  io: Io,
+  state: State,
+  { id, isOn, isNew }: { id: string; isOn: boolean; isNew: boolean },
+): Promise<TakenUp | undefined> {
+  if (!state.owner) return undefined;
+  if (!isOn) return { says: FOLLOWS };
+  // Where the config says nothing new, the gateway would not look again at a plugin that it could not load.
+  return isNew ? takenUp(io, state, id) : { says: await loadNow(io, state, id) };
 }

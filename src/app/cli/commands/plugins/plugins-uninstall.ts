@@ -1,14 +1,16 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { removeInstalled, repairStore, withStoreLock } from "../../../../plugins/install/swap.ts";
-import { forgetPlugin, isConfigured, type ConfigSwitch } from "../../../../plugins/install/switches.ts";
+import { forgetPlugin, isConfigured, type ConfigSwitch, type SlotOwner } from "../../../../plugins/install/switches.ts";
 import { forgetTrial } from "../../../../plugins/trial/trials.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { own } from "../../../../utils/own.ts";
 import { writeConfigValues } from "../../../config/edit/write.ts";
 import { canAsk, confirmed } from "../../ask.ts";
 import { writeJson, type Io } from "../../io.ts";
-import { noPlugin, readPluginState, FOLLOWS, type PluginState } from "./plugin-state.ts";
+import { FOLLOWS } from "../../ask-plugins.ts";
+import { untilFollowed } from "../../until-followed.ts";
+import { enginesOf, noPlugin, readPluginState, type PluginState } from "./plugin-state.ts";
 
 export type UninstallFlags = Keep & Sure & { readonly json?: boolean };
 
@@ -25,7 +27,7 @@ interface Sure {
 /** Removes a plugin: folder, record, settings and slots. 1 when a person says no. Throws `NOT_FOUND`. */
 export async function pluginsUninstall(io: Io, id: string, flags: UninstallFlags): Promise<number> {
   const plugins = await readPluginState(io);
-  const plan = planOf(plugins, id, flags);
+  const plan = planOf(plugins, { id, engines: await enginesOf(io, plugins, id) }, flags);
   if (flags.dryRun === true) {
     report(io, plan, flags);
     return 0;
@@ -36,6 +38,8 @@ export async function pluginsUninstall(io: Io, id: string, flags: UninstallFlags
   }
   const { store, state } = plugins;
   await writeConfigValues(state.load, plan.change.edits);
+  // What the gateway still uses must not lose its files.
+  if (plan.change.edits.length > 0) await untilFollowed(io, state);
   await withStoreLock(store, async () => {
     for (const line of await repairStore(store)) io.err(`${line}\n`);
     await removeInstalled(store, id, plan.folder === undefined);
@@ -53,7 +57,8 @@ interface Plan {
   readonly change: ConfigSwitch;
 }
 
-function planOf(plugins: PluginState, id: string, flags: Keep): Plan {
+function planOf(plugins: PluginState, owner: SlotOwner, flags: Keep): Plan {
+  const { id } = owner;
   const { found, store, state } = plugins;
   const folder = join(store.extensions, id);
   const there = found.plugins.find(({ manifest }) => manifest.id === id);
@@ -69,17 +74,18 @@ function planOf(plugins: PluginState, id: string, flags: Keep): Plan {
   return {
     id,
     ...(isInstalled && flags.keepFiles !== true && { folder }),
-    change: flags.keepConfig === true ? { edits: [], lines: [] } : configChange(plugins, id),
+    change: flags.keepConfig === true ? { edits: [], lines: [] } : configChange(plugins, owner),
   };
 }
 
-function configChange({ found, state }: PluginState, id: string): ConfigSwitch {
+function configChange({ found, state }: PluginState, owner: SlotOwner): ConfigSwitch {
+  const { id } = owner;
   const linked = found.plugins.filter(({ manifest, origin }) => manifest.id === id && origin === "config");
   const spec = own(found.records, id)?.spec;
   const indexes = found.loadPaths.flatMap((path, index) =>
     linked.some(({ root }) => root === path) || path === spec ? [index] : [],
   );
-  const change = forgetPlugin(state.config.plugins, id, indexes);
+  const change = forgetPlugin(state.config.plugins, owner, indexes);
   return { ...change, edits: [...change.edits, { path: ["plugins", "installs", id], value: undefined }] };
 }
 

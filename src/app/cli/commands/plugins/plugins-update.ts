@@ -14,7 +14,7 @@ import { writeJson, type Io } from "../../io.ts";
 import { hasConsent, showFacts, showNews, type ConsentFlags } from "./consent.ts";
 import { requireAllowed } from "./judge-install.ts";
 import { noPlugin, readPluginState, RESTART, type PluginState } from "./plugin-state.ts";
-import { place, stageShown } from "./plugins-install.ts";
+import { place, requireUsable, stageShown } from "./plugins-install.ts";
 
 export type UpdateFlags = ConsentFlags & Choice & { readonly json?: boolean; readonly allowScripts?: boolean };
 
@@ -130,6 +130,7 @@ async function replace(io: Io, plugins: PluginState, { id, flags, source, record
     );
     await requireAllowed(io, plugins, staged, "update");
     if (!(await hasConsent(io, flags, `Update ${id}?`))) return { id, outcome: "refused" };
+    await requireUsable(plugins, staged);
     await place(plugins.store, staged, flags);
     return { id, outcome: "updated", ...after };
   } finally {

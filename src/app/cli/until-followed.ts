@@ -1,11 +1,11 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { z } from "zod";
-import { errorText } from "../../../../utils/text/error-text.ts";
-import { hashOf, readConfigText } from "../../../config/load.ts";
-import { isElsewhere } from "../../address.ts";
-import { withGateway } from "../../call-gateway.ts";
-import type { Io } from "../../io.ts";
-import type { State } from "../../state.ts";
+import { errorText } from "../../utils/text/error-text.ts";
+import { hashOf, readConfigText } from "../config/load.ts";
+import { isElsewhere } from "./address.ts";
+import { withGateway } from "./call-gateway.ts";
+import type { Io } from "./io.ts";
+import type { State } from "./state.ts";
 
 /** Milliseconds that a gateway has for a change, beyond the quiet time of the file's watcher. */
 const PATIENCE_MS = 5000;
@@ -21,13 +21,10 @@ const running = z.looseObject({ hash: z.string() });
  */
 export async function untilFollowed(io: Io, state: State): Promise<void> {
   if (isElsewhere(io) || state.owner === undefined) return;
-  const { mode, debounceMs } = state.config.gateway.reload;
-  const isAtStart = mode === "off" || mode === "restart";
   try {
-    const until = Date.now() + debounceMs + (isAtStart ? SHORT_PATIENCE_MS : PATIENCE_MS);
-    if (await isFollowedBy(io, state, until)) return;
+    if (await isFollowed(io, state)) return;
     io.err(
-      isAtStart
+      isAtStart(state)
         ? "The running gateway follows at its next start: openclaw gateway run --force\n"
         : "The running gateway does not follow yet: openclaw gateway status says why.\n",
     );
@@ -35,6 +32,14 @@ export async function untilFollowed(io: Io, state: State): Promise<void> {
     io.err(`Whether the running gateway follows is not known: ${errorText(error)}\n`);
   }
 }
+
+/** Whether the running gateway works with the config file as it is now, after some patience. Throws as `withGateway` does. */
+export function isFollowed(io: Io, state: State, patienceMs = PATIENCE_MS): Promise<boolean> {
+  const { debounceMs } = state.config.gateway.reload;
+  return isFollowedBy(io, state, Date.now() + debounceMs + (isAtStart(state) ? SHORT_PATIENCE_MS : patienceMs));
+}
+
+const isAtStart = ({ config }: State): boolean => ["off", "restart"].includes(config.gateway.reload.mode);
 
 /** Asks until the gateway follows, or until this time in milliseconds since 1970. */
 const isFollowedBy = (io: Io, state: State, until: number): Promise<boolean> =>

@@ -1,4 +1,4 @@
-import { readdir, stat } from "node:fs/promises";
+import { type FileHandle, readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { setMode } from "../store/disk.ts";
 import type { Check, CheckResult } from "../types/check.ts";
@@ -105,7 +105,7 @@ async function problemOf(path: string): Promise<CheckResult | undefined> {
         fix: "The next message repairs it; nothing to do.",
       };
     }
-    return await damageOf(path, new BranchWalk(file, { end: size }), header !== undefined);
+    return await damageOf(file, path, header !== undefined);
   } finally {
     await file.close();
   }
@@ -113,16 +113,52 @@ async function problemOf(path: string): Promise<CheckResult | undefined> {
 
 /** Bytes at the end of each file that are read. */
 const MOST_BYTES = 1024 * 1024;
+const BLOCK_BYTES = 64 * 1024;
+const NEWLINE = 10;
 
-async function damageOf(path: string, walk: BranchWalk, hasHeader: boolean): Promise<CheckResult | undefined> {
+async function damageOf(file: FileHandle, path: string, hasHeader: boolean): Promise<CheckResult | undefined> {
+  const walk = new BranchWalk(file, { end: (await file.stat()).size });
   while (walk.bytesRead <= MOST_BYTES) if (!(await walk.next())) break;
-  const places = walk.damage.size + (hasHeader ? 0 : 1);
-  if (places === 0) return undefined;
+  const unread = [...walk.damage].filter((place) => typeof place === "string" || !walk.odd.has(place));
+  const places = unread.length + (hasHeader ? 0 : 1);
+  const odd = walk.odd.size > 0 ? [await oddText(file, [...walk.odd])] : [];
+  if (places === 0 && odd.length === 0) return undefined;
+  if (places === 0) return { status: "warn", message: `${path} is in order, but ${odd.join("")}`, fix: ODD_FIX };
+  const count = `${path} has ${places} ${places === 1 ? "place" : "places"} that cannot be read; the rest is used.`;
   return {
     status: "warn",
-    message: `${path} has ${places} ${places === 1 ? "place" : "places"} that cannot be read; the rest is used.`,
+    message: [count, ...odd.map((one) => `Also ${one}`)].join(" "),
     fix: "Nothing is deleted. Restore the file from a backup while the gateway is stopped, or begin anew with /new.",
   };
+}
+
+const ODD_FIX = "Nothing to do: each reader mends or leaves out such values, and the file stays as it is.";
+/** The most lines that a message names. */
+const MOST_NAMED = 10;
+
+/** Which lines have such values, so that whoever wants to can look at them. */
+async function oddText(file: FileHandle, offsets: readonly number[]): Promise<string> {
+  const lines = await linesAt(file, offsets);
+  const named = lines.slice(0, MOST_NAMED).join(", ");
+  const more = lines.length > MOST_NAMED ? ` and ${lines.length - MOST_NAMED} more` : "";
+  return `values of a wrong type are in ${lines.length === 1 ? "line" : "lines"} ${named}${more}.`;
+}
+
+/** The numbers of the lines that begin at these bytes, the first line being 1. */
+async function linesAt(file: FileHandle, offsets: readonly number[]): Promise<readonly number[]> {
+  const wanted = new Set(offsets);
+  const end = Math.max(...offsets);
+  const found = wanted.has(0) ? [1] : [];
+  let line = 1;
+  for (let start = 0; start < end; start += BLOCK_BYTES) {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(BLOCK_BYTES), 0, BLOCK_BYTES, start);
+    const block = buffer.subarray(0, bytesRead);
+    for (let at = block.indexOf(NEWLINE); at >= 0; at = block.indexOf(NEWLINE, at + 1)) {
+      line += 1;
+      if (wanted.has(start + at + 1)) found.push(line);
+    }
+  }
+  return found;
 }
 
 async function checkModes(dir: string): Promise<readonly CheckResult[]> {

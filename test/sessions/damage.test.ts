@@ -8,6 +8,10 @@ import { checks } from "../../src/sessions/checks.ts";
 import { readHistory } from "../../src/sessions/transcript/history.ts";
 import { readBackTo } from "../../src/sessions/transcript/read-back.ts";
 import type { Transcript } from "../../src/sessions/transcript/transcript.ts";
+import { applyPasses } from "../../src/history/passes.ts";
+import { policyFor } from "../../src/providers/quirks.ts";
+import type { ChatMessage } from "../../src/types/run/model.ts";
+import { emptyUsage } from "../../src/types/run/usage.ts";
 import type { TranscriptEntry } from "../../src/types/session.ts";
 import { openStateDir, type StateDir } from "../kit/store/state-dir.ts";
 import { ALL, answer, openFile, say, texts } from "../kit/store/transcript-file.ts";
@@ -49,6 +53,16 @@ async function sample() {
   const whole = await readFile(path);
   const branch = [0, 1, 3, 4, 6, 7].flatMap((turn) => [`q${turn}`, `a${turn}`]);
   return { whole, branch, lines: whole.toString().trimEnd().split("\n") };
+}
+
+/** What doctor says of the transcript. */
+async function doctor(): Promise<readonly string[] | undefined> {
+  await writeFile(
+    join(dir, "sessions.json"),
+    JSON.stringify({ "web:main": { sessionId: "s1", updatedAt: 1, sessionFile: path } }),
+  );
+  const check = checks({ dir, journal: join(dir, "none.sqlite") }).find(({ id }) => id === "sessions.transcripts");
+  return (await check?.run(new AbortController().signal))?.map(({ status, message }) => `${status} ${message}`);
 }
 
 const isSubsequence = (some: readonly string[], all: readonly string[]): boolean => {
@@ -142,14 +156,6 @@ describe("a transcript with one damaged line", () => {
 
   it("says so in the log and in doctor, and a whole one does not", async () => {
     const { lines } = await sample();
-    const doctor = async () => {
-      await writeFile(
-        join(dir, "sessions.json"),
-        JSON.stringify({ "web:main": { sessionId: "s1", updatedAt: 1, sessionFile: path } }),
-      );
-      const check = checks({ dir, journal: join(dir, "none.sqlite") }).find(({ id }) => id === "sessions.transcripts");
-      return (await check?.run(new AbortController().signal))?.map(({ status, message }) => `${status} ${message}`);
-    };
     expect(await doctor()).toEqual(["ok 1 of 1 transcripts looked at, all readable."]);
     await writeFile(path, `${lines.map((line, at) => (at === 6 ? "{torn" : line)).join("\n")}\n`);
     expect(await doctor()).toEqual([expect.stringMatching(/^warn .*cannot be read; the rest is used/)]);
@@ -220,6 +226,99 @@ describe("a transcript that another program wrote", () => {
     expect(texts(await transcript.window(ALL))).toEqual(["look", "I looked.", "found", "more", "and now?", "the end"]);
     expect(transcript.damagedPlaces).toBe(2);
     expect(log.lines).toHaveLength(1);
+  });
+});
+
+describe("a transcript with values of another type", () => {
+  const entry = (id: string, parentId: string | null, message: object) => ({ type: "message", id, parentId, message });
+  const result = (id: string, parentId: string, more: object) =>
+    entry(id, parentId, { role: "toolResult", toolName: "read", content: [], isError: false, timestamp: 3, ...more });
+  const call = (more: object) => ({ type: "toolCall", name: "read", arguments: {}, ...more });
+  const open3 = async (...entries: readonly object[]) => {
+    const header = { type: "session", version: 3, id: "s1", timestamp: "2026-01-01T00:00:00.000Z", cwd: "/tmp" };
+    await writeFile(path, [header, ...entries].map((line) => `${JSON.stringify(line)}\n`).join(""));
+    return (await (await open()).window(ALL)).messages.map(({ message }) => message);
+  };
+
+  it("is read with the right ones, and doctor names its lines without calling it broken", async () => {
+    const messages = await open3(
+      entry("a", null, {
+        role: "user",
+        content: [
+          { type: "text", text: 5 },
+          { type: "image", data: null },
+        ],
+        timestamp: 1,
+      }),
+      entry("b", "a", {
+        role: "assistant",
+        content: [call({ id: 7, arguments: null })],
+        usage: 3,
+        timestamp: "no time",
+      }),
+      result("c", "b", { toolCallId: 7, isError: null }),
+      entry("d", "c", { role: "assistant", content: [{ type: "text", text: "fine" }], timestamp: 2 }),
+    );
+    expect(messages).toMatchObject([
+      {
+        content: [
+          { type: "text", text: "5" },
+          { type: "text", text: "[image: its data is missing]" },
+        ],
+      },
+      { content: [call({ id: "7" })], usage: emptyUsage(), stopReason: "toolUse", timestamp: 0 },
+      { toolCallId: "7", isError: false },
+      { content: [{ type: "text", text: "fine" }] },
+    ]);
+    expect(await doctor()).toEqual([
+      `warn web:main: ${path} is in order, but values of a wrong type are in lines 2, 3, 4.`,
+    ]);
+  });
+
+  it("says both where a line is torn too", async () => {
+    await open3(entry("a", null, { role: "user", content: [{ type: "text", text: 5 }], timestamp: 1 }));
+    appendFileSync(path, '{torn\n{"type":"label","id":"z","parentId":"a","targetId":"a"}\n');
+    expect(await doctor()).toEqual([
+      expect.stringMatching(
+        /1 place that cannot be read; the rest is used. Also values of a wrong type are in line 2.$/,
+      ),
+    ]);
+  });
+
+  const policy = policyFor({ api: "anthropic-messages", provider: "anthropic", id: "claude", input: ["text"] });
+  it.each([
+    ["both", undefined, undefined],
+    ["the call", undefined, "call_9"],
+    ["the result", "call_9", undefined],
+    ["the call, which has an object,", {}, null],
+  ])("keeps a call and its result together where %s has no id", async (_, id, toolCallId) => {
+    const messages = await open3(
+      entry("a", null, { role: "user", content: "look", timestamp: 1 }),
+      entry("b", "a", {
+        role: "assistant",
+        content: [call({ id: "other", name: "exec" }), call({ id })],
+        timestamp: 2,
+      }),
+      result("c", "b", { toolCallId: "other", toolName: "exec", content: [{ type: "text", text: "1" }] }),
+      result("d", "c", { toolCallId, content: [{ type: "text", text: "2" }] }),
+    );
+    const [, answered, ...results] = applyPasses(messages, policy);
+    const ids = answered?.role === "assistant" ? answered.content.map((part) => "id" in part && part.id) : [];
+    expect(new Set(ids).size).toBe(2);
+    expect(results).toMatchObject([
+      { toolCallId: ids[0], content: [{ text: "1" }] },
+      { toolCallId: ids[1], content: [{ text: "2" }] },
+    ]);
+  });
+
+  it("is appended as it will be read", async () => {
+    const transcript = await open();
+    const odd: object = { role: "assistant", content: [call({ id: null, arguments: "{}" }), null], timestamp: 2 };
+    const message: ChatMessage = JSON.parse(JSON.stringify(odd));
+    await transcript.append({ type: "message", message }, { durable: true });
+    const inMemory = (await transcript.window(ALL)).messages;
+    await transcript.close();
+    expect((await (await open()).window(ALL)).messages).toEqual(inMemory);
   });
 });
 

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { AssistantMessage, ChatMessage, ToolCallContent, ToolResultMessage } from "../../types/run/model.ts";
+import { UNNAMED } from "../../sessions/transcript/read-message.ts";
 import { mapSame, withContent } from "../parts.ts";
 import type { CallIdStyle, TranscriptPolicy } from "../../providers/quirks.ts";
 import { isOwn } from "./thinking.ts";
@@ -42,13 +43,15 @@ function safeUpTo(longest: number): IdRule["make"] {
 /** Gives every call an id that the provider accepts and that no other call has, and its result the same id. */
 export function mapCallIds(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
   const rename = renaming(RULES[policy.callIds]);
-  /** New ids of the latest calls with an id, in their order, until they have a result. */
-  const open = new Map<string, string[]>();
+  const open: OpenCalls = new Map();
   return mapSame(messages, (message) => {
     if (message.role === "assistant") return mapCalls(message, open, (call) => newId(call, message, policy, rename));
     return message.role === "toolResult" ? mapResult(message, open) : message;
   });
 }
+
+/** The latest calls with an id, in their order, under their new ids, until they have a result. */
+type OpenCalls = Map<string, { readonly id: string; readonly name: string }[]>;
 
 type Rename = (id: string) => string;
 
@@ -68,25 +71,35 @@ function renaming(rule: IdRule): Rename {
 
 function mapCalls(
   message: AssistantMessage,
-  open: Map<string, string[]>,
+  open: OpenCalls,
   idFor: (call: ToolCallContent) => string,
 ): AssistantMessage {
   if (!message.content.some((part) => part.type === "toolCall")) return message;
-  const fresh = new Map<string, string[]>();
+  const fresh: OpenCalls = new Map();
   const content = mapSame(message.content, (part) => {
     if (part.type !== "toolCall") return part;
     const id = idFor(part);
-    fresh.set(part.id, [...(fresh.get(part.id) ?? []), id]);
+    fresh.set(part.id, [...(fresh.get(part.id) ?? []), { id, name: part.name }]);
     return id === part.id ? part : { ...part, id };
   });
-  for (const [id, names] of fresh) open.set(id, names);
+  for (const [id, calls] of fresh) open.set(id, calls);
   return withContent(message, content);
 }
 
 /** A result without an open call gets an id that no call has, so that the pairing pass removes it. */
-function mapResult(message: ToolResultMessage, open: Map<string, string[]>): ToolResultMessage {
-  const toolCallId = open.get(message.toolCallId)?.shift() ?? "";
+function mapResult(message: ToolResultMessage, open: OpenCalls): ToolResultMessage {
+  const call = open.get(message.toolCallId)?.shift() ?? takeUnnamed(message, open);
+  const toolCallId = call?.id ?? "";
   return toolCallId === message.toolCallId ? message : { ...message, toolCallId };
+}
+
+/** Where only the call or only the result has lost its id, the tool's name says which belong together. */
+function takeUnnamed({ toolCallId, toolName }: ToolResultMessage, open: OpenCalls) {
+  for (const [id, calls] of open) {
+    const at = calls.findIndex(({ name }) => name === toolName);
+    if (at >= 0 && (id === UNNAMED || toolCallId === UNNAMED)) return calls.splice(at, 1)[0];
+  }
+  return undefined;
 }
 
 /** OpenAI's Responses API writes `<call id>|<item id>`. The item's part is valid only for the model that made it. */

@@ -1,7 +1,9 @@
 import type { ChatMessage, ToolCallContent } from "../../types/run/model.ts";
+import { readArguments } from "../../sessions/transcript/read-message.ts";
+import { isFields } from "../../utils/fields.ts";
 import { mapSame, withContent } from "../parts.ts";
 
-/** Gives every call a name that providers accept, and an object of arguments. */
+/** Gives every call a name and arguments that providers accept. */
 export function mendCalls(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return mapSame(messages, (message) => {
     if (message.role !== "assistant") return message;
@@ -23,24 +25,9 @@ function mended(call: ToolCallContent): ToolCallContent {
 
 function mend(call: ToolCallContent): ToolCallContent {
   const name = safeName(call.name);
-  const given = wellFormed(asObject(call.arguments));
+  const given = wellFormed(readArguments(call.arguments));
   return name === call.name && given === call.arguments ? call : { ...call, name, arguments: given };
 }
-
-function asObject(given: unknown): Record<string, unknown> {
-  if (isRecord(given)) return given;
-  if (typeof given !== "string") return {};
-  try {
-    const parsed: unknown = JSON.parse(given);
-    return isRecord(parsed) ? parsed : {};
-  } catch {
-    // A part of an object is not valid as arguments.
-    return {};
-  }
-}
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Providers refuse JSON with half a surrogate pair. */
 function wellFormed(given: Record<string, unknown>): Record<string, unknown> {
@@ -49,7 +36,7 @@ function wellFormed(given: Record<string, unknown>): Record<string, unknown> {
   const whole: unknown = JSON.parse(json, (_key, value: unknown) =>
     typeof value === "string" ? value.toWellFormed() : value,
   );
-  return isRecord(whole) && JSON.stringify(whole) !== json ? whole : given;
+  return isFields(whole) && JSON.stringify(whole) !== json ? { ...whole } : given;
 }
 
 /** Gemini requires a letter or an underscore at the start. */

@@ -27,6 +27,8 @@ export class BranchWalk {
   sawMessage = false;
   /** What could not be read: the bytes of lines, the ids of entries. */
   readonly damage = new Set<number | string>();
+  /** The bytes of lines in which some values have a wrong type. What such a line says may be read all the same. */
+  readonly odd = new Set<number>();
   readonly #file: FileHandle;
   #reader: BackReader;
   #wanted: string | null | undefined;
@@ -102,8 +104,9 @@ export class BranchWalk {
       if (ready) return ready;
       const raw = await this.#reader.previous();
       if (!raw) return undefined;
-      const { entries, isDamaged } = readLine(raw);
-      if (isDamaged) this.damage.add(raw.offset);
+      const { entries, isWhole, isOdd } = readLine(raw);
+      if (!isWhole) this.damage.add(raw.offset);
+      if (isOdd) this.odd.add(raw.offset);
       if (entries.some(({ link }) => link.entry?.type === "message")) this.sawMessage = true;
       this.#ahead.push(...entries);
     }

@@ -1,7 +1,7 @@
 import type { ChatMessage } from "../../types/run/model.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
 import { type Fields, isFields } from "../../utils/fields.ts";
-import { readMessage } from "./read-message.ts";
+import { Mending, readMessage, readSeenPart } from "./read-message.ts";
 
 /** The version that this program writes and the highest that it reads. */
 export const TRANSCRIPT_VERSION = 3;
@@ -28,23 +28,22 @@ export interface WrittenLink extends Omit<Link, "parentId"> {
   readonly parentId: string | null | undefined;
 }
 
+/** How well an entry could be read. */
+export interface Reading {
+  /** Some of its values have a wrong type: they are mended, or left out. */
+  readonly isOdd: boolean;
+  /** False where a part of what it says is left out, or all of it. */
+  readonly isWhole: boolean;
+}
+
 /**
- * `entry`: `isWhole` is false where its message, or a part of it, cannot be read. `bad`: no JSON object; `link` is what can
- * still be made out of its place in the tree. `foreign`: an object that is no entry.
+ * `entry`: `link.entry` is missing where nothing of it can be read. `bad`: no JSON object; `link` is what can still be made out of its
+ * place in the tree. `foreign`: an object that is no entry.
  */
 export type Line =
-  | { readonly kind: "entry"; readonly link: WrittenLink; readonly isWhole: boolean }
+  | ({ readonly kind: "entry"; readonly link: WrittenLink } & Reading)
   | { readonly kind: "bad"; readonly link: WrittenLink | undefined }
   | { readonly kind: "foreign" };
-
-const METADATA = new Set([
-  "model_change",
-  "thinking_level_change",
-  "branch_summary",
-  "custom",
-  "label",
-  "session_info",
-]);
 
 /** Undefined when the text is no JSON object. */
 export function parseFields(text: string): Fields | undefined {
@@ -81,8 +80,8 @@ export function parseLine(text: string, offset: number): Line {
     return { kind: "foreign" };
   const id = typeof fields["id"] === "string" ? fields["id"] : `line-${offset}`;
   const parent = typeof parentId === "string" || parentId === null ? parentId : undefined;
-  const { entry, isWhole } = readEntry({ ...fields, id, parentId: parent ?? null });
-  return { kind: "entry", link: { id, parentId: parent, ...(entry && { entry }) }, isWhole };
+  const { entry, ...reading } = readEntry({ ...fields, id, parentId: parent ?? null });
+  return { kind: "entry", link: { id, parentId: parent, ...(entry && { entry }) }, ...reading };
 }
 
 const ID = /"id"\s*:\s*"([^"\\]{1,100})"/;
@@ -96,39 +95,91 @@ function placeIn(text: string): WrittenLink | undefined {
   return { id, parentId: none === undefined ? parent : null };
 }
 
-interface ReadEntry {
+interface ReadEntry extends Reading {
   readonly entry?: TranscriptEntry;
-  readonly isWhole: boolean;
 }
 
-function readEntry(fields: Fields): ReadEntry {
-  if (fields["type"] !== "message") return isEntry(fields) ? { entry: fields, isWhole: true } : unread(fields);
-  const lifted = fromHook(fields);
-  if (lifted) return isEntry(lifted) ? { entry: lifted, isWhole: true } : { isWhole: false };
-  const read = readMessage(fields["message"]);
-  if (!read) return { isWhole: false };
-  const entry: unknown = read.message === fields["message"] ? fields : { ...fields, message: read.message };
-  return isEntry(entry) ? { entry, isWhole: read.isWhole } : { isWhole: false };
+/** The door through which stored entries become typed ones: see `readMessage`. */
+function readEntry(given: Fields | TranscriptEntry): ReadEntry {
+  const mending = new Mending();
+  const timed = mending.fields({ ...given }, { timestamp: isoTime });
+  const fields = fromHook(timed) ?? timed;
+  const read = fields["type"] === "message" ? withMessage(fields, mending) : withBody(fields, mending);
+  const { isOdd, isWhole } = mending;
+  if (read && isEntry(read)) return { entry: read, isOdd, isWhole };
+  return { isOdd: isKnown(fields["type"]), isWhole: !SAYING.has(fields["type"]) };
 }
 
-/** Entries of other programs are skipped. An own entry with a missing field is damaged. */
-const unread = ({ type }: Fields): ReadEntry => ({ isWhole: type !== "compaction" && type !== "custom_message" });
+/** The entry as it is read again once it is written: what is in memory and what is in the file say the same. */
+export const asRead = (entry: TranscriptEntry): TranscriptEntry => readEntry(entry).entry ?? entry;
+
+const EPOCH = new Date(0).toISOString();
+
+/** Other programs may write milliseconds. */
+function isoTime(value: unknown): string {
+  if (typeof value === "string") return value;
+  const time = new Date(typeof value === "number" ? value : 0);
+  return Number.isNaN(time.getTime()) ? EPOCH : time.toISOString();
+}
+
+function withMessage(fields: Fields, mending: Mending): Fields | undefined {
+  const given = fields["message"];
+  const read = readMessage(given, Date.parse(String(fields["timestamp"])) || 0);
+  if (!read) return undefined;
+  mending.isOdd ||= read.isOdd;
+  mending.isWhole &&= read.isWhole;
+  return read.message === given ? fields : { ...fields, message: read.message };
+}
 
 /** An older form of `custom_message`. */
-function fromHook({ message, id, parentId, timestamp }: Fields): Fields | undefined {
-  if (!isFields(message) || (message["role"] !== "custom" && message["role"] !== "hookMessage")) return undefined;
+function fromHook({ message, id, parentId, timestamp, type }: Fields): Fields | undefined {
+  if (type !== "message" || !isFields(message)) return undefined;
+  if (message["role"] !== "custom" && message["role"] !== "hookMessage") return undefined;
   return { display: false, customType: "custom", ...message, type: "custom_message", id, parentId, timestamp };
 }
 
-function isEntry(value: unknown): value is TranscriptEntry {
-  if (!isFields(value) || typeof value["type"] !== "string") return false;
-  const { type, content } = value;
-  if (type === "message") return isFields(value["message"]);
-  if (type === "compaction")
-    return typeof value["summary"] === "string" && typeof value["firstKeptEntryId"] === "string";
-  if (type === "custom_message") return typeof content === "string" || Array.isArray(content);
-  return METADATA.has(type);
+/** The texts without which an entry of this type says nothing, and those that it may have. */
+const TEXTS: Readonly<Record<string, { readonly needed: readonly string[]; readonly other: readonly string[] }>> = {
+  compaction: { needed: ["summary", "firstKeptEntryId"], other: [] },
+  branch_summary: { needed: ["summary"], other: ["fromId"] },
+  model_change: { needed: ["provider", "modelId"], other: [] },
+  thinking_level_change: { needed: ["thinkingLevel"], other: [] },
+  custom: { needed: ["customType"], other: [] },
+  label: { needed: ["targetId"], other: ["label"] },
+  session_info: { needed: [], other: ["name"] },
+  custom_message: { needed: [], other: [] },
+};
+
+/** The types of entries that say something to the model or to people. */
+const SAYING: ReadonlySet<unknown> = new Set(["message", "compaction", "custom_message", "branch_summary"]);
+
+/** Entries of other programs are skipped. An own entry that cannot be read is odd. */
+const isKnown = (type: unknown): boolean =>
+  type === "message" || (typeof type === "string" && Object.hasOwn(TEXTS, type));
+
+function withBody(fields: Fields, mending: Mending): Fields | undefined {
+  const { type } = fields;
+  const texts = typeof type === "string" && Object.hasOwn(TEXTS, type) ? TEXTS[type] : undefined;
+  if (!texts || texts.needed.some((name) => typeof fields[name] !== "string")) return undefined;
+  const textOrNone = (value: unknown) => (typeof value === "string" ? value : undefined);
+  const typed = mending.fields(fields, Object.fromEntries(texts.other.map((name) => [name, textOrNone])));
+  if (type === "compaction") return mending.fields(typed, { tokensBefore: figure });
+  return type === "custom_message" ? withContent(typed, mending) : typed;
 }
+
+const figure = (value: unknown): number => (typeof value === "number" && Number.isFinite(value) ? value : 0);
+
+function withContent(fields: Fields, mending: Mending): Fields | undefined {
+  const { content } = fields;
+  if (typeof content !== "string" && !Array.isArray(content)) return undefined;
+  return mending.fields(fields, {
+    content: (given) => (Array.isArray(given) ? mending.parts(given, readSeenPart) : given),
+    customType: (given) => (typeof given === "string" ? given : "custom"),
+    display: (given) => given === true,
+  });
+}
+
+const isEntry = (value: Fields): value is Fields & TranscriptEntry => typeof value["type"] === "string";
 
 /** Custom messages of this type are the host's own: the model reads them, a context engine never does. */
 export const RUNTIME_CONTEXT = "openclaw.runtime-context";

@@ -1,5 +1,5 @@
 import type { RawLine } from "./back-reader.ts";
-import { parseLine, type WrittenLink } from "./entries.ts";
+import { parseLine, type Reading, type WrittenLink } from "./entries.ts";
 
 /** An entry and its position in the file. */
 export interface Placed {
@@ -11,11 +11,9 @@ export interface Placed {
 }
 
 /** The content of a transcript's line. */
-export interface ReadLine {
+export interface ReadLine extends Reading {
   /** Oldest first. Several when the newline between them is missing, none for a line that is no entry. */
   readonly entries: readonly Placed[];
-  /** A part of it cannot be read. */
-  readonly isDamaged: boolean;
   /** It is no JSON object. */
   readonly isTorn: boolean;
 }
@@ -24,12 +22,15 @@ export interface ReadLine {
 export function readLine(raw: RawLine): ReadLine {
   const { text, offset, end } = raw;
   const line = parseLine(text, offset);
-  if (line.kind === "foreign") return { entries: [], isDamaged: false, isTorn: false };
-  if (line.kind === "entry")
-    return { entries: [{ link: line.link, offset, end }], isDamaged: !line.isWhole, isTorn: false };
+  if (line.kind === "foreign") return { entries: [], isTorn: false, isOdd: false, isWhole: true };
+  if (line.kind === "entry") {
+    const { link, isOdd, isWhole } = line;
+    return { entries: [{ link, offset, end }], isTorn: false, isOdd, isWhole };
+  }
+  const torn = { isTorn: true, isOdd: false, isWhole: false };
   const pieces = piecesOf(raw);
-  if (pieces.length > 0) return { entries: pieces, isDamaged: true, isTorn: true };
-  return { entries: line.link ? [{ link: line.link, offset, end }] : [], isDamaged: true, isTorn: true };
+  if (pieces.length > 0) return { entries: pieces, ...torn };
+  return { entries: line.link ? [{ link: line.link, offset, end }] : [], ...torn };
 }
 
 /** Where the next entry of a line may begin. */

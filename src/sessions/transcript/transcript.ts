@@ -3,7 +3,7 @@ import type { EntryBody, SessionWindow, TranscriptEntry } from "../../types/sess
 import { newEntryId } from "./archive.ts";
 import { Branch } from "./branch.ts";
 import { BranchWalk } from "./branch-walk.ts";
-import { type Header, TRANSCRIPT_VERSION } from "./entries.ts";
+import { asRead, type Header, TRANSCRIPT_VERSION } from "./entries.ts";
 import { LineFile } from "./line-file.ts";
 import { prepareTranscript } from "./prepare.ts";
 
@@ -111,7 +111,7 @@ export class Transcript {
   /** Takes its place in the order of calls; resolves when written, with `durable` when synced. Rejects with DISK_FULL or DISK_WRITE. */
   async append(body: EntryBody, { id = newEntryId(), durable = false }: AppendOptions = {}): Promise<string> {
     const timestamp = new Date(this.#options.now()).toISOString();
-    const entry: TranscriptEntry = { id, parentId: this.#leafId, timestamp, ...body };
+    const entry = asRead({ id, parentId: this.#leafId, timestamp, ...body });
     const { offset, done } = this.#file.append(JSON.stringify(entry), durable);
     this.#branch.append({ id, parentId: this.#leafId, entry }, offset);
     this.#leafId = id;

@@ -6,7 +6,15 @@ import { Secret } from "../types/secret.ts";
 import { errorText } from "../utils/text/error-text.ts";
 import { endingOf, isWindowFull, reasonIn } from "./call/ending.ts";
 import { factsOf, type CallFacts } from "./call/facts.ts";
-import { dropImpossibleUsage, emptyMessage, Growth, rawArgumentsIn, soFar, withTornMarked } from "./call/message.ts";
+import {
+  emptyMessage,
+  Growth,
+  rawArgumentsIn,
+  soFar,
+  typedMessage,
+  withTextDelta,
+  withTornMarked,
+} from "./call/message.ts";
 import { addedByThinking, outputFor, tokensOf } from "./call/output.ts";
 import { refusalOn, webPageOn, reportedText } from "./call/refusal.ts";
 import { withTopP } from "./call/sampling.ts";
@@ -150,14 +158,15 @@ class Call {
     });
   }
 
-  #take(event: AssistantMessageEvent): void {
+  #take(given: AssistantMessageEvent): void {
     if (this.#isEnded) return;
+    const event = withTextDelta(given);
     this.#lastEventAt = this.#clock.now();
     if (event.type === "done") return this.#judge(event.message);
     if (event.type === "error") return this.#failWith(event.error);
     const tooLarge = this.#size.take(event);
     if (tooLarge !== undefined) return this.#fail(tooLarge);
-    this.#growth.take(event, this.#rawArguments(event));
+    this.#growth.take(event, { raw: this.#rawArguments(event), isOdd: event !== given });
     this.#partial = event.partial;
     if (event.type === "text_delta" || event.type === "thinking_delta") return this.#hold(event);
     this.#release();
@@ -185,10 +194,11 @@ class Call {
   /** Imitations of the Responses API send a call in one piece, whose text the SDK does not hand on. */
   #rawArguments(event: AssistantMessageEvent): string | undefined {
     if (event.type !== "toolcall_end" || !event.partial.api.endsWith("responses")) return undefined;
-    return rawArgumentsIn(this.#wire.tail(), event.toolCall.id);
+    return rawArgumentsIn(this.#wire.tail(), String(event.toolCall.id));
   }
 
-  #judge(message: AssistantMessage): void {
+  #judge(given: AssistantMessage): void {
+    const message = typedMessage(given, this.#growth);
     const ending = endingOf(message, { tail: this.#wire.tail(), isOpen: this.#growth.isOpen });
     this.#partial = message;
     const isHalf = ending === "whole" && message.stopReason === "stop" && !this.#growth.areWhole(message);
@@ -272,14 +282,13 @@ class Call {
   }
 
   #failed(stopReason: "error" | "aborted", text: string): AssistantMessage {
-    const message = soFar(this.#partial ?? emptyMessage(this.#handle.pi), this.#growth);
-    return { ...message, stopReason, errorMessage: Secret.mask(text) };
+    const partial = typedMessage(this.#partial ?? emptyMessage(this.#handle.pi), this.#growth);
+    return { ...soFar(partial, this.#growth), stopReason, errorMessage: Secret.mask(text) };
   }
 
   #end(event: Extract<AssistantMessageEvent, { type: "done" | "error" }>): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    dropImpossibleUsage(event.type === "done" ? event.message : event.error);
     this.#release();
     this.#forgetTimer();
     this.#options.signal?.removeEventListener("abort", this.#abort);

@@ -50,7 +50,7 @@ export function pausing(desk: ApprovalDesk, deadline: Deadline): ApprovalDesk {
 }
 
 const TORN_TEXT =
-  "This call was not run: its arguments were cut off before they were complete, or are not valid JSON. " +
+  "This call was not run: its arguments were cut off before they were complete, or are no JSON object. " +
   "Call the tool again with complete arguments; write long content in several smaller calls.";
 
 /** The SDK calls this before it validates a call's arguments, without a time limit, and takes an error as the call's result. */

@@ -1,7 +1,10 @@
 import type { AssistantMessageEvent } from "@mariozechner/pi-ai";
 import { z } from "zod";
-import type { AssistantMessage } from "../../types/run/model.ts";
+import { randomUUID } from "node:crypto";
+import { readArguments, readMessage } from "../../sessions/transcript/read-message.ts";
+import type { AssistantMessage, ToolCallContent } from "../../types/run/model.ts";
 import { emptyUsage, isPossible } from "../../types/run/usage.ts";
+import { isFields } from "../../utils/fields.ts";
 import { isCompleteJson, type PiModel } from "../pi.ts";
 
 /** An answer without content. */
@@ -20,7 +23,73 @@ export function emptyMessage(model: PiModel): AssistantMessage {
 
 /** Figures that no call can have count as none, so that its cost is an estimate. */
 export function dropImpossibleUsage(message: AssistantMessage): void {
-  if (!isPossible(message.usage)) message.usage = emptyUsage();
+  const { usage } = message;
+  if (!isFields(usage) || !isFields(usage.cost) || !isPossible(usage)) message.usage = emptyUsage();
+}
+
+/** The event with a text as its delta: an SDK passes on whatever stands there. Parts of a text, as some servers send them, are joined. */
+export function withTextDelta(event: AssistantMessageEvent): AssistantMessageEvent {
+  if (!("delta" in event) || typeof event.delta === "string") return event;
+  const given: unknown = event.delta;
+  const isCall = event.type === "toolcall_delta" && typeof given === "object" && given !== null;
+  return { ...event, delta: isCall ? JSON.stringify(given) : saidIn(given) };
+}
+
+function saidIn(given: unknown): string {
+  if (typeof given === "string") return given;
+  if (typeof given === "number" || typeof given === "boolean") return String(given);
+  if (Array.isArray(given)) return given.map(saidIn).join("");
+  return isFields(given) && typeof given["text"] === "string" ? given["text"] : "";
+}
+
+/**
+ * The message with all of its values of their types, whatever the model's server sent: it is stored, and its calls are made. A call
+ * without an id gets one. Arguments that are no object are marked as torn, unless there are none.
+ */
+export function typedMessage(message: AssistantMessage, growth: Growth): AssistantMessage {
+  dropImpossibleUsage(message);
+  const content = message.content.map((block, at) => typedBlock(block, at, growth));
+  const read = readMessage(
+    content.every((block, at) => block === message.content[at]) ? message : { ...message, content },
+  );
+  return read?.message.role === "assistant" ? read.message : { ...message, content: [] };
+}
+
+type Block = AssistantMessage["content"][number];
+
+/** Events name the places of blocks, so a block of which nothing can be made stays, without a text. */
+function typedBlock(block: Block, at: number, growth: Growth): Block {
+  const given: unknown = block;
+  const said = growth.oddText(at);
+  if (!isFields(given)) return { type: "text", text: "" };
+  if (block.type === "toolCall") return typedCall(block, said);
+  const name = block.type === "thinking" ? "thinking" : "text";
+  if (block.type === name && said === undefined && typeof given[name] === "string") return block;
+  const text = said ?? saidIn(given[name]);
+  return block.type === "thinking" ? { ...block, thinking: text } : { type: "text", text };
+}
+
+function typedCall(call: ToolCallContent, said: string | undefined): ToolCallContent {
+  const given: unknown = said === undefined ? call.arguments : jsonIn(said);
+  const id = idOf(call.id);
+  const name = wordOf(call.name) || "unknown";
+  if (given === call.arguments && isFields(given) && id === call.id && name === call.name) return call;
+  const isNone = given === null || given === undefined || given === "";
+  const isObject = isFields(given) || isObjectJson(given);
+  return { ...call, id, name, arguments: { ...readArguments(given), ...(!isNone && !isObject && { [TORN]: true }) } };
+}
+
+const wordOf = (given: unknown): string =>
+  typeof given === "string" || typeof given === "number" ? String(given) : "";
+
+const isObjectJson = (given: unknown): boolean => typeof given === "string" && isFields(jsonIn(given));
+
+/** The SDK joins the two ids of the Responses API, of which each may be missing. */
+function idOf(given: unknown): string {
+  const [call = "", ...item] = wordOf(given)
+    .split("|")
+    .filter((id) => id !== "undefined" && id !== "null");
+  return [call.trim() === "" ? `call_${randomUUID().replaceAll("-", "")}` : call, ...item].join("|");
 }
 
 /** Fields that the SDK adds to a block while it grows. */
@@ -40,16 +109,29 @@ export function soFar(message: AssistantMessage, growth: Growth): AssistantMessa
 export class Growth {
   /** The last block has begun and not ended. */
   isOpen = false;
+  /** The texts of the blocks, and the arguments of calls. */
   readonly #texts = new Map<number, string>();
+  /** Blocks that have got a delta which was no text. */
+  readonly #odd = new Set<number>();
 
-  /** `raw`: the arguments of the call that this event ends, if they were seen on the network. */
-  take(event: AssistantMessageEvent, raw?: string): void {
+  /** `raw`: the arguments of the call that this event ends, if they were seen on the network. `isOdd`: see `withTextDelta`. */
+  take(
+    event: AssistantMessageEvent,
+    { raw, isOdd }: { readonly raw?: string | undefined; readonly isOdd: boolean },
+  ): void {
     if (/_(start|delta)$/.test(event.type)) this.isOpen = true;
     if (event.type.endsWith("_end")) this.isOpen = false;
-    if (event.type === "toolcall_delta") this.#add(event.contentIndex, event.delta);
+    if ("delta" in event) this.#add(event.contentIndex, event.delta);
+    if ("delta" in event && isOdd) this.#odd.add(event.contentIndex);
     // Some servers send the arguments in one piece.
-    if (event.type === "toolcall_end" && !this.#texts.get(event.contentIndex) && hasEntries(event.toolCall.arguments))
-      this.#add(event.contentIndex, raw ?? JSON.stringify(event.toolCall.arguments));
+    if (event.type !== "toolcall_end" || this.#texts.get(event.contentIndex)) return;
+    const args: unknown = isFields(event.toolCall) ? event.toolCall.arguments : undefined;
+    if (isFields(args) && Object.keys(args).length > 0) this.#add(event.contentIndex, raw ?? JSON.stringify(args));
+  }
+
+  /** What the deltas of a block say where one of them was no text, so that the SDK has joined something else. */
+  oddText(contentIndex: number): string | undefined {
+    return this.#odd.has(contentIndex) ? (this.#texts.get(contentIndex) ?? "") : undefined;
   }
 
   /** Whether the call at this index has complete arguments. A call without any is incomplete. */
@@ -71,8 +153,6 @@ export class Growth {
     this.#texts.set(contentIndex, (this.#texts.get(contentIndex) ?? "") + text);
   }
 }
-
-const hasEntries = (value: object): boolean => Object.keys(value).length > 0;
 
 /** A symbol, so that the mark gets into no transcript and no request. */
 const TORN = Symbol("arguments that are not complete");

@@ -1,4 +1,5 @@
 import { random } from "../../faults/random.ts";
+import { mutate, written } from "../odd-values.ts";
 import { png } from "../pictures.ts";
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
@@ -103,51 +104,6 @@ export function richTranscript(sessionId: string, { api, provider, id: model }: 
   return [{ type: "session", version: 3, id: sessionId, timestamp: AT, cwd: "/tmp" }, ...entries];
 }
 
-/** What a field may become; `undefined` is a field that is missing. The last one is what a large number of a file becomes. */
-const VALUES: readonly (() => unknown)[] = [
-  () => undefined,
-  () => null,
-  () => 5,
-  () => [],
-  () => [null],
-  () => ({}),
-  () => ({ type: "text" }),
-  () => true,
-  () => "",
-  () => "x".repeat(50_000),
-  () => Number.POSITIVE_INFINITY,
-  () => -1e300,
-];
-
-/** Every field of an entry at any depth, as the way to it. */
-function waysIn(value: unknown, way: readonly (string | number)[] = []): readonly (readonly (string | number)[])[] {
-  if (typeof value !== "object" || value === null) return way.length === 0 ? [] : [way];
-  const inner = Object.entries(value).flatMap(([name, one]) =>
-    waysIn(one, [...way, Array.isArray(value) ? Number(name) : name]),
-  );
-  return way.length === 0 ? inner : [way, ...inner];
-}
-
-function changed(value: unknown, way: readonly (string | number)[], to: unknown): unknown {
-  const [name, ...rest] = way;
-  if (name === undefined) return to;
-  if (Array.isArray(value)) return value.map((one: unknown, at) => (at === name ? changed(one, rest, to) : one));
-  return Object.fromEntries(
-    Object.entries(value ?? {}).flatMap(([key, one]) => {
-      if (key !== String(name)) return [[key, one]];
-      const next = changed(one, rest, to);
-      return next === undefined ? [] : [[key, next]];
-    }),
-  );
-}
-
-/** An infinite number is written as the figure that is read as one. */
-const written = (entry: unknown): string =>
-  JSON.stringify(entry, (_name, value: unknown) => (value === Number.POSITIVE_INFINITY ? "\u0000" : value)).replaceAll(
-    String.raw`"\u0000"`,
-    "1e999",
-  );
-
 export interface OddTranscript {
   /** The way to what was changed, and how, for whoever reads a failure. */
   readonly name: string;
@@ -165,19 +121,9 @@ export function* oddTranscripts(
 ): Generator<OddTranscript> {
   const below = random(seed);
   const whole = richTranscript(sessionId, author);
-  // The header says which version the file has: that is another matter.
-  const ways = whole.flatMap((entry, at) => (at === 0 ? [] : waysIn(entry).map((way) => ({ at, way }))));
   for (let number = 0; number < count; number += 1) {
-    const entries: unknown[] = [...whole];
-    const names: string[] = [];
-    let line = 0;
-    for (let times = below(4) === 0 ? 2 : 1; times > 0; times -= 1) {
-      const { at, way } = ways[below(ways.length)] ?? { at: 1, way: ["type"] };
-      const to = VALUES[below(VALUES.length)]?.();
-      entries[at] = changed(entries[at], way, to);
-      names.push(`${at}.${way.join(".")} = ${to === undefined ? "missing" : written(to).slice(0, 40)}`);
-      line = at + 1;
-    }
-    yield { name: `#${number} ${names.join(", ")}`, file: entries.map((one) => `${written(one)}\n`).join(""), line };
+    // The header says which version the file has: that is another matter.
+    const { name, values, at } = mutate(below, whole, 1);
+    yield { name: `#${number} ${name}`, file: values.map((one) => `${written(one)}\n`).join(""), line: at + 1 };
   }
 }

@@ -16,6 +16,7 @@ const FAILURE_TEXT: Readonly<Record<FailureKind, string>> = {
   context_overflow: "This conversation no longer fits the model. Start a fresh one with /new.",
   output_limit: "The model cannot write answers as long as requested.",
   thinking_unsupported: "The model refuses this thinking level. Choose another with /think.",
+  thinking_refused: "The model could not read this conversation. Start a fresh one with /new.",
   image_size: "The image is too large for the model. Please send a smaller one.",
   image_broken: "The model cannot read the image. Please send it as another file, such as a new PNG or JPEG.",
   role_ordering: "The model could not read this conversation. Start a fresh one with /new.",

@@ -71,8 +71,8 @@ export function withCuts(
 }
 
 function policyOf(record: PromptRecord, model: ModelRef): TranscriptPolicy {
-  const { api, input, images, earlierImages, strict, earlierTurns } = record;
-  return { ...policyFor({ ...model, api, input }), images, earlierImages, strict, earlierTurns };
+  const { api, input, images, earlierImages, strict, earlierTurns, refusedThinking } = record;
+  return { ...policyFor({ ...model, api, input }), images, earlierImages, strict, earlierTurns, refusedThinking };
 }
 
 /** Passes copy the messages that they change, with all fields. */

@@ -17,7 +17,7 @@ import {
 } from "./call/message.ts";
 import { addedByThinking, outputFor, tokensOf } from "./call/output.ts";
 import { refusalOn, webPageOn, reportedText } from "./call/refusal.ts";
-import { withTopP } from "./call/sampling.ts";
+import { withPayload } from "./call/payload.ts";
 import { Size } from "./call/size.ts";
 import { CallSpending } from "./call/spending.ts";
 import { Wire } from "./call/wire.ts";
@@ -144,9 +144,10 @@ class Call {
       ...options
     } = this.#options;
     const { pi, apiKey, openStream } = this.#handle;
-    return openStream(pi, context, {
+    const payload = withPayload(pi, context, topP);
+    return openStream(pi, payload.context, {
       ...options,
-      ...withTopP(pi.api, topP),
+      ...payload.options,
       ...(this.#maxOutput !== undefined && { maxTokens: this.#maxOutput }),
       // How a stream ends can only be read from plain bytes.
       headers: { "accept-encoding": "identity", ...options.headers },

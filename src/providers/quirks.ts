@@ -48,6 +48,8 @@ export interface TranscriptPolicy {
   readonly promptCache: boolean;
   /** Calls and results are accepted only in a request that offers tools. */
   readonly toolBlocksNeedTools: boolean;
+  /** The provider refuses what the model signed in answers that are no later than this, in milliseconds. */
+  readonly refusedThinking?: number | undefined;
   /** Calls and their results are sent as text. */
   readonly plainTools?: boolean | undefined;
   /** Only what every provider accepts: text and images in turns that alternate. */
@@ -68,7 +70,9 @@ export interface Quirk {
   readonly id: string;
   readonly why: string;
   when(model: QuirkModel): boolean;
-  readonly transcript: Partial<Omit<TranscriptPolicy, "model" | "images" | "earlierTurns" | "plainTools" | "strict">>;
+  readonly transcript: Partial<
+    Omit<TranscriptPolicy, "model" | "images" | "earlierTurns" | "plainTools" | "strict" | "refusedThinking">
+  >;
 }
 
 const speaks =

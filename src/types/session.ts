@@ -181,6 +181,8 @@ export interface SessionWindow {
   readonly summary?: string;
   readonly estimatedTokens: number;
   readonly older: boolean;
+  /** Until when the thinking in a model's answers is refused by its provider, in milliseconds, by the model's name. */
+  readonly refusedThinking?: Readonly<Record<string, number>>;
 }
 
 export interface SessionRow {

@@ -1,6 +1,8 @@
 import { parentPort } from "node:worker_threads";
 import { type Api, type Context, type Model, type SimpleStreamOptions, streamSimple } from "@mariozechner/pi-ai";
 
+import { withPayload } from "../../src/providers/call/payload.ts";
+
 /** One request to be made. */
 export interface Order {
   readonly model: Model<Api>;
@@ -15,10 +17,11 @@ const CAPTURED = "captured";
 
 async function capture({ model, context, options }: Order): Promise<Captured> {
   let request: unknown;
-  const stream = streamSimple(model, context, {
+  const payload = withPayload(model, context, undefined);
+  const stream = streamSimple(model, payload.context, {
     ...options,
-    onPayload: (payload) => {
-      request = payload;
+    onPayload: async (body, of) => {
+      request = (await payload.options.onPayload?.(body, of)) ?? body;
       throw new Error(CAPTURED);
     },
   });

@@ -171,11 +171,14 @@ const TEXTS: Readonly<Record<Exclude<FailureKind, Ours>, readonly (readonly [pro
     ["OpenAI", "400 Unsupported value: 'reasoning_effort' does not support 'minimal' with this model."],
     ["OpenAI", "400 Unrecognized request argument supplied: reasoning_effort"],
     ["Ollama", '400 "llama3.2:latest" does not support thinking'],
+    ["Anthropic", '400 {"error":{"message":"`max_tokens` must be greater than `thinking.budget_tokens`."}}'],
+  ],
+  thinking_refused: [
+    ["Anthropic", "400 messages.1.content.0: Invalid `signature` in `thinking` block"],
     [
       "Anthropic",
       '400 {"error":{"message":"messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`. When `thinking` is enabled, a final `assistant` message must start with a thinking block"}}',
     ],
-    ["Anthropic", '400 {"error":{"message":"`max_tokens` must be greater than `thinking.budget_tokens`."}}'],
   ],
   model_missing: [
     ["OpenAI", "404 The model `gpt-9` does not exist or you do not have access to it."],

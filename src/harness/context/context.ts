@@ -1,12 +1,13 @@
 import { assemble, type Assembled } from "../../history/assemble.ts";
 import { applyFit, fitFor, requestTokens, WHOLE } from "../../history/fit.ts";
 import { isWhole } from "../../history/parts.ts";
+import { canThink } from "../../history/can-think.ts";
 import { applyPasses } from "../../history/passes.ts";
 import { RESULT_SHARE } from "../../history/truncate-results.ts";
 import type { ModelHandle } from "../../providers/catalog.ts";
 import { policyFor, policyWithTools, type TranscriptPolicy } from "../../providers/quirks.ts";
 import type { EngineAnswer } from "../../types/engine/engine-turn.ts";
-import type { ChatMessage, ModelRef } from "../../types/run/model.ts";
+import { type ChatMessage, modelName, type ModelRef } from "../../types/run/model.ts";
 import type { Failure, Fit, PromptRecord } from "../../types/run/run.ts";
 import type { SessionWindow } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
@@ -29,7 +30,7 @@ export class ModelContext {
   readonly #plan: Attempt;
   readonly #request: RunRequest;
   readonly #run: ContextPorts;
-  readonly #policy: TranscriptPolicy;
+  #policy: TranscriptPolicy;
   #window: SessionWindow | undefined;
   #said: () => readonly ChatMessage[] = () => [];
   #record: PromptRecord | undefined;
@@ -95,6 +96,8 @@ export class ModelContext {
     const read = async () => {
       const window = await this.#request.conversation.window(this.#budget());
       this.#window = window;
+      const { provider, id } = this.#plan.handle.info;
+      this.#policy = { ...this.#policy, refusedThinking: window.refusedThinking?.[modelName({ provider, id })] };
       this.#view = new EngineView(window, this.#viewParts());
       return { window, view: this.#view };
     };
@@ -167,10 +170,14 @@ export class ModelContext {
   #noteSent(messages: readonly ChatMessage[]): void {
     const { provider, id } = this.#plan.handle.info;
     const fixed = this.#fixed;
+    const { thinking, maxOutput } = this.#plan;
     this.#sent = {
-      model: `${provider}/${id}`,
+      model: modelName({ provider, id }),
       systemPrompt: this.systemPrompt,
       messages,
+      thinking: canThink(messages, this.#policy) ? thinking : "off",
+      maxOutput,
+      refusedThinking: this.#policy.refusedThinking,
       // Only a refusal asks for it.
       get tokens() {
         return fixed + requestTokens(messages);

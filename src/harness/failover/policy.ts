@@ -6,6 +6,7 @@ export type Remedy =
   | "wait"
   | "wait_for_load"
   | "lower_thinking"
+  | "drop_thinking"
   | "compact"
   | "truncate_results"
   | "shrink_window"
@@ -41,6 +42,7 @@ export const POLICY: Readonly<Record<FailureKind, readonly Row[]>> = {
   context_overflow: [["compact", 3], ["truncate_results", 1], ["shrink_window", 5], NEXT_MODEL],
   output_limit: [["lower_output", 2], NEXT_MODEL],
   thinking_unsupported: [["lower_thinking", 5], NEXT_MODEL],
+  thinking_refused: [["drop_thinking", 2], NEXT_MODEL],
   image_size: [["drop_images", 1], NEXT_MODEL],
   image_broken: [["drop_images", 2], NEXT_MODEL],
   role_ordering: [["strict_history", 1], NEXT_MODEL],
@@ -62,12 +64,50 @@ const PER_MODEL: ReadonlySet<Remedy> = new Set([
   "wait_for_load",
   "rotate_profile",
   "lower_thinking",
+  "drop_thinking",
   "strict_history",
   "drop_images",
   "truncate_results",
   "shrink_window",
   "lower_output",
 ]);
+
+/**
+ * The kinds by which a provider judges the request itself: the same request would be refused again. None of them is sent twice, and no
+ * remedy that leaves the request as it is applies to them. The others depend on the key, the time or the server.
+ */
+export const isOfRequest = (kind: FailureKind): boolean => OF_REQUEST[kind];
+
+const OF_REQUEST: Readonly<Record<FailureKind, boolean>> = {
+  auth: false,
+  billing: false,
+  budget: false,
+  rate_limit: false,
+  overloaded: false,
+  loading: false,
+  timeout: false,
+  context_overflow: true,
+  output_limit: true,
+  thinking_unsupported: true,
+  thinking_refused: true,
+  image_size: true,
+  image_broken: true,
+  role_ordering: true,
+  call_ordering: true,
+  format: true,
+  refusal: true,
+  cut_off: false,
+  network: false,
+  compaction_failure: true,
+  tool_loop: false,
+  engine: false,
+  blocked: false,
+  model_missing: true,
+  unknown: false,
+};
+
+/** Remedies after which the same model gets the same request. */
+const REPEATS: ReadonlySet<Remedy> = new Set(["ask_owner", "wait", "wait_for_load", "rotate_profile"]);
 
 /** What one run has tried so far. Plain data. */
 export interface PolicyState {
@@ -88,6 +128,8 @@ export interface Chances {
   readonly backoffMs?: number | undefined;
   /** Whether a cut would shorten results of tools; assumed when unset. */
   readonly hasLargeResults?: boolean;
+  /** Whether the refused request asked the model to think; assumed when unset. */
+  readonly thinks?: boolean;
   /** The present turn has images itself; without them the answer would miss the question. */
   readonly imagesAsked?: boolean;
 }
@@ -135,9 +177,11 @@ interface Case {
 }
 
 function applies(remedy: Remedy, { state, failure, chances }: Case): boolean {
+  if (isOfRequest(failure.kind) && REPEATS.has(remedy)) return false;
   if (remedy === "fallback_model") return state.candidate + 1 < chances.candidates;
   if (remedy === "rotate_profile") return state.profile + 1 < chances.profiles;
   if (remedy === "drop_images") return mayDrop(failure, state, chances);
+  if (remedy === "lower_thinking") return chances.thinks !== false;
   if (remedy === "truncate_results") return chances.hasLargeResults !== false;
   if (remedy === "wait") return (failure.retryAfterMs ?? 0) <= LONGEST_WAIT_MS;
   return true;

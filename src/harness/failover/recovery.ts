@@ -1,5 +1,6 @@
 import { truncateResults } from "../../history/truncate-results.ts";
 import type { ModelHandle } from "../../providers/catalog.ts";
+import { REFUSED_THINKING, type RefusedThinking } from "../../sessions/transcript/entries.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { ThinkLevel } from "../../types/run/model.ts";
 import type { Failure } from "../../types/run/run.ts";
@@ -172,10 +173,28 @@ export class Recovery {
     if (step.remedy === "lower_output") this.#maxOutput = failure.maxOutputTokens;
     this.#state = step.state;
     if (step.remedy === "shrink_window") this.#shrink();
+    if (step.remedy === "drop_thinking") await this.#leaveThinkingOut();
     if (step.remedy === "compact") return this.#compactOrElse(failure, continues);
     if (step.remedy === "ask_owner") return this.#askOrElse(failure, continues);
     await pause(step.waitMs, this.#parts);
     return undefined;
+  }
+
+  /**
+   * Notes in the transcript, for later turns too, that the model's thinking up to now is refused: its signatures are of another key, or
+   * are too old. Where the same happens once more, the model's later thinking is refused as well.
+   */
+  async #leaveThinkingOut(): Promise<void> {
+    const sent = this.#sent;
+    const answers = sent?.messages.filter((message) => message.role === "assistant") ?? [];
+    if (!sent || answers.length === 0) return;
+    const newest = Math.max(...answers.map(({ timestamp }) => timestamp));
+    const until = sent.refusedThinking === undefined ? newest : Number.MAX_SAFE_INTEGER;
+    const data: RefusedThinking = { model: sent.model, until };
+    await this.#parts.request.conversation.append(
+      { type: "custom", customType: REFUSED_THINKING, data },
+      { durable: true },
+    );
   }
 
   async #next(failure: Failure): Promise<Retry | undefined> {
@@ -184,6 +203,7 @@ export class Recovery {
       ...chances,
       imagesAsked: this.#imagesAsked,
       hasLargeResults: this.#hasLargeResults,
+      thinks: this.#sent?.thinking !== "off",
     });
     if (step.kind === "give_up") return undefined;
     if (step.remedy !== "lower_thinking") return step;

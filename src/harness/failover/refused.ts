@@ -1,34 +1,31 @@
 import { createHash } from "node:crypto";
-import type { ChatMessage } from "../../types/run/model.ts";
-import type { Failure, FailureKind } from "../../types/run/run.ts";
+import type { ChatMessage, ThinkLevel } from "../../types/run/model.ts";
+import type { Failure } from "../../types/run/run.ts";
+import { isOfRequest } from "./policy.ts";
 
 /** A request as one call of a model sends it. */
 export interface SentRequest {
   readonly model: string;
   readonly systemPrompt: string;
   readonly messages: readonly ChatMessage[];
+  /** How much the model is asked to think. */
+  readonly thinking: ThinkLevel;
+  /** Tokens that the answer may have; as many as the model can write when undefined. */
+  readonly maxOutput: number | undefined;
+  /** See `TranscriptPolicy`. */
+  readonly refusedThinking: number | undefined;
   /** Estimated, with the system prompt and the tools. */
   readonly tokens: number;
   /** Tokens of the window that it was made for. */
   readonly window: number;
 }
 
-/** Refusals of the request itself: the same request would be refused again. */
-const LASTING: ReadonlySet<FailureKind> = new Set([
-  "context_overflow",
-  "format",
-  "role_ordering",
-  "call_ordering",
-  "image_size",
-  "image_broken",
-]);
-
 /** The requests of a run that a provider refused for their content. None of them is sent twice. */
 export class RefusedRequests {
   readonly #failures = new Map<string, Failure>();
 
   note(sent: SentRequest, failure: Failure): void {
-    if (LASTING.has(failure.kind)) this.#failures.set(nameOf(sent), failure);
+    if (isOfRequest(failure.kind)) this.#failures.set(nameOf(sent), failure);
   }
 
   /** Why this request was refused; undefined when it was not. */
@@ -37,9 +34,9 @@ export class RefusedRequests {
   }
 }
 
-function nameOf({ model, systemPrompt, messages }: SentRequest): string {
+function nameOf({ model, systemPrompt, messages, thinking, maxOutput }: SentRequest): string {
   return createHash("sha256")
-    .update(JSON.stringify([model, systemPrompt, messages]))
+    .update(JSON.stringify([model, systemPrompt, messages, thinking, maxOutput]))
     .digest("base64");
 }
 

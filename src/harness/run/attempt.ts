@@ -41,16 +41,17 @@ const ABORT_GRACE_MS = 900;
 const IDLE_MS = 120_000;
 
 /** One pass through the model-and-tool loop. Failures are outcomes; throws only when the transcript cannot be written. */
-export async function attempt(plan: Attempt, asked: RunRequest, run: RunParts): Promise<AttemptOutcome> {
-  const request = asked.toolsOn ? { ...asked, tools: asked.toolsOn(plan.handle.info) } : asked;
+export async function attempt(given: Attempt, asked: RunRequest, run: RunParts): Promise<AttemptOutcome> {
+  const request = asked.toolsOn ? { ...asked, tools: asked.toolsOn(given.handle.info) } : asked;
+  // As they are sent: two wishes may become the same request.
+  const plan = { ...given, thinking: await thinkingOf(given), maxOutput: mostAnswered(given, request) };
   const context = new ModelContext(plan, request, run.context);
   const opening = await context.open();
-  const thinking = await thinkingOf(plan);
-  announce(plan, request, { run, opening, thinking });
+  announce(plan, request, { run, opening });
   const facts: { last: CallFacts } = { last: {} };
   const loops = new LoopWatch(run.guard, request.tools);
   const hooks = run.setting.hooks && new ModelHooks(run.setting.hooks, plan, request);
-  const agent = await makeAgent(plan, request, { run, context, opening, thinking, facts, loops, hooks });
+  const agent = await makeAgent(plan, request, { run, context, opening, facts, loops, hooks });
   context.follow(() => agent.state.messages.filter(isChat));
   const { log, steering } = run;
   const { handle } = plan;
@@ -95,10 +96,10 @@ async function thinkingOf({ handle, thinking }: Attempt): Promise<ThinkLevel> {
 interface Begin {
   readonly run: RunParts;
   readonly opening: Opening;
-  readonly thinking: ThinkLevel;
 }
 
-function announce(plan: Attempt, request: RunRequest, { run, opening, thinking }: Begin): void {
+function announce(plan: Attempt, request: RunRequest, { run, opening }: Begin): void {
+  const { thinking } = plan;
   const { info, profile } = plan.handle;
   run.log.emit({
     type: "attempt_start",
@@ -120,7 +121,7 @@ interface Making extends Begin {
 }
 
 async function makeAgent(plan: Attempt, request: RunRequest, making: Making): Promise<Agent> {
-  const { run, context, opening, thinking, facts, loops, hooks } = making;
+  const { run, context, opening, facts, loops, hooks } = making;
   const { Agent } = await loadAgentSdk();
   const { handle } = plan;
   const setting = { ...run.setting, mostChars: resultCharsOf(handle.info, request.settings) };
@@ -128,7 +129,7 @@ async function makeAgent(plan: Attempt, request: RunRequest, making: Making): Pr
     initialState: {
       systemPrompt: opening.systemPrompt,
       model: handle.pi,
-      thinkingLevel: thinking,
+      thinkingLevel: plan.thinking,
       tools: request.tools.map((tool) => toAgentTool(tool, setting)),
       messages: opening.messages,
     },
@@ -161,13 +162,16 @@ async function makeAgent(plan: Attempt, request: RunRequest, making: Making): Pr
 
 /** The configured parameters of the model's answers. */
 function answerOptions({ handle, maxOutput }: Attempt, { settings }: RunRequest) {
-  const { temperature, topP, maxTokens } = paramsFor(settings, handle.info);
-  const most = mostOutput(maxTokens, handle.info.maxTokens, maxOutput);
+  const { temperature, topP } = paramsFor(settings, handle.info);
   return {
     ...(temperature !== undefined && { temperature }),
     ...(topP !== undefined && { topP }),
-    ...(most !== undefined && { maxTokens: most }),
+    ...(maxOutput !== undefined && { maxTokens: maxOutput }),
   };
+}
+
+function mostAnswered({ handle, maxOutput }: Attempt, { settings }: RunRequest): number | undefined {
+  return mostOutput(paramsFor(settings, handle.info).maxTokens, handle.info.maxTokens, maxOutput);
 }
 
 /** An engine may add other text before the system prompt at each call; the same object when it does not. */

@@ -14,6 +14,7 @@ import type { ToolSetting } from "../tools/tools.ts";
 export interface Attempt {
   readonly number: number;
   readonly handle: ModelHandle;
+  /** The requested level; once the attempt has begun, the model's nearest one. */
   readonly thinking: ThinkLevel;
   /** Which images the model is shown: those of the whole conversation, or only those of the present turn. */
   readonly images: "all" | "of_turn" | "none";

@@ -2,9 +2,10 @@ import type { AssistantMessage, ChatMessage, ThinkingContent } from "../../types
 import { type AnswerPart, filterSame, hasField, isBlank, mapSame, withContent } from "../parts.ts";
 import type { TranscriptPolicy } from "../../providers/quirks.ts";
 
-/** Whether the model that is asked wrote this answer. */
-export function isOwn(message: AssistantMessage, { model }: TranscriptPolicy): boolean {
-  return message.model === model.id && message.provider === model.provider && message.api === model.api;
+/** Whether the model that is asked wrote this answer, and its provider still accepts what it signed in it. */
+export function isOwn(message: AssistantMessage, { model, refusedThinking }: TranscriptPolicy): boolean {
+  const isBySame = message.model === model.id && message.provider === model.provider && message.api === model.api;
+  return isBySame && (refusedThinking === undefined || message.timestamp > refusedThinking);
 }
 
 /** For models that accept no thinking, and for a request that must contain nothing that a provider could refuse. */
@@ -53,7 +54,8 @@ function isTaken(part: ThinkingContent, { ownThinking, model }: TranscriptPolicy
   if (ownThinking === "item") return true;
   // Only Anthropic's own API accepts hidden thoughts.
   if ("redacted" in part && part.redacted === true) return model.api === "anthropic-messages" && !isBlank(signature);
-  if (isBlank(part.thinking)) return false;
+  // Anthropic gives some thoughts as a signature alone, and a tool loop has to begin with its own thought.
+  if (isBlank(part.thinking)) return model.api === "anthropic-messages" && !isBlank(signature);
   // The SDK sends it unchanged.
   if (ownThinking === "field") return part.thinking.isWellFormed() && (signature === "" || FIELDS.includes(signature));
   return ownThinking !== "signed" || !isBlank(signature);

@@ -23,7 +23,6 @@ const FIGURES: readonly RegExp[] = [
   /(?:valid )?range of max_tokens (?:is|should be) \[\d+, ?(?<most>\d+)\]/i,
   /max_(?:completion_|output_)?tokens`? must be less than or equal to `?(?<most>\d+)/i,
   /maximum tokens you requested exceeds the model limit of (?<most>\d+)/i,
-  /fewer max_tokens\. You requested up to (?<output>\d+) tokens, but can only afford (?<most>\d+)/i,
   // Input and answer together.
   /too large: (?<output>\d+)\. This model's maximum context length is (?<limit>\d+) tokens and your request has (?<input>\d+) input/i,
   /maximum context length is (?<limit>\d+) tokens\. However, you requested (?:about )?(?<total>\d+) tokens \((?<input>\d+) (?:in the messages|of text input)[^)]{0,40}?(?<output>\d+) in the (?:completion|output)/i,

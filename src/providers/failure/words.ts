@@ -3,6 +3,19 @@ import type { FailureKind } from "../../types/run/run.ts";
 /** For texts that mean a fault of the request only if the provider's status says the same. */
 const OF_THE_REQUEST = [400, 415, 422];
 
+/** The setting of a request, also as a part of its name; neither the name of a model nor what a model is called that thinks. */
+const SETTING = String.raw`(?:(?<![\w/-])(?:reasoning|thinking)(?!-)|(?:enable|disable)_thinking|thinking_?(?:budget|level|config)|reasoning_effort)(?! models?\b)`;
+/** Up to the end of a sentence; the dots in names count as no end. */
+const REST = String.raw`(?:[^.]|\.(?=\S)){0,120}?`;
+const THINKING_WORDS = new RegExp(
+  [
+    `${SETTING}${REST}(?:not support|unsupported|unrecogni[sz]ed|invalid|must be|out of range)`,
+    `(?:unsupported|unrecogni[sz]ed|unknown|does not support|not support|invalid|not permitted)${REST}${SETTING}`,
+    "budget_tokens",
+  ].join("|"),
+  "i",
+);
+
 /**
  * The texts of providers when a call fails: the kind, the pattern, who sends it, and the status it needs. The first match
  * counts, so narrow patterns come before wide ones.
@@ -18,7 +31,7 @@ export const FAILURE_WORDS: readonly (readonly [FailureKind, RegExp, string, (re
   ],
   [
     "billing",
-    /(doesn't|does not) have any credits|used all available credits|run out of credits|key limit exceeded|specified api usage limits|monthly spending limit|arrearage|account is in good standing|no resource package|insufficient_user_quota|prepayment credits are depleted|余额不足|budget has been exceeded|exceeded budget|budget_exceeded/i,
+    /(doesn't|does not) have any credits|requires more credits|used all available credits|run out of credits|key limit exceeded|specified api usage limits|monthly spending limit|arrearage|account is in good standing|no resource package|insufficient_user_quota|prepayment credits are depleted|余额不足|budget has been exceeded|exceeded budget|budget_exceeded/i,
     "xAI with 403 and 429, OpenRouter with 403, Anthropic with 400, Alibaba, z.ai, Google, LiteLLM with 400 and 429",
   ],
   [
@@ -35,6 +48,11 @@ export const FAILURE_WORDS: readonly (readonly [FailureKind, RegExp, string, (re
     "role_ordering",
     /does not support successive user or assistant|role '\w+' must (precede|follow)/i,
     "DeepSeek, Anthropic",
+  ],
+  [
+    "thinking_refused",
+    /invalid `?signature`? in `?(redacted_)?thinking|thinking`? (or `?redacted_thinking`? )?blocks?\b.{0,80}cannot be modified|each thinking block must contain|must start with a thinking block|(corrupted|invalid) thought.?signature|thought.?signature is (not valid|invalid)|invalid_encrypted_content|encrypted content .{0,120}could not be|reasoning_content['"`]?.{0,40} (is unsupported|(is )?not (supported|permitted|allowed))/is,
+    "Anthropic, Bedrock, Google, OpenAI; DeepSeek, Groq and Cerebras, which take no thoughts back",
   ],
   [
     "image_broken",
@@ -109,11 +127,7 @@ export const FAILURE_WORDS: readonly (readonly [FailureKind, RegExp, string, (re
     /incorrect role information|roles? (must|should) (alternate|be alternating)|must alternate between|requests (alternate between|end with a user)|unexpected role .{1,20} after|expected last role|(first|last) message must (use|have|be)|conversation must (start|end) with a user/i,
     "Anthropic, Google, Mistral, Bedrock, Perplexity, vLLM",
   ],
-  [
-    "thinking_unsupported",
-    /(thinking|reasoning)[^.]*(not support|unsupported|invalid|must be|must start)|(unsupported|unrecognized|does not support|invalid).*(reasoning|thinking)|budget_tokens/i,
-    "all",
-  ],
+  ["thinking_unsupported", THINKING_WORDS, "all"],
   [
     "auth",
     /unauthori[sz]ed|unauthenticated|api.?key.{0,12}(not (valid|found)|invalid|expired|missing)|(invalid|incorrect|no|missing) api.?key|invalid.{0,20}\b(auth|access|bearer|x-api)|invalid_grant|authentication|access.?denied|(expired|security|oauth) ?token|token (has )?(expired|been (revoked|invalidated))|load credentials|organization has been disabled/i,

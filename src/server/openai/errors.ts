@@ -34,6 +34,7 @@ const STATUS: Readonly<Record<FailureKind, number>> = {
   context_overflow: 400,
   output_limit: 502,
   thinking_unsupported: 502,
+  thinking_refused: 502,
   image_size: 400,
   image_broken: 400,
   role_ordering: 502,

@@ -1,6 +1,6 @@
 import type { SessionWindow, TranscriptEntry } from "../../types/session.ts";
 import { BranchNode, type MessageNode } from "./branch-node.ts";
-import type { Link } from "./entries.ts";
+import { type Link, refusedThinkingIn } from "./entries.ts";
 import { CHARS_PER_TOKEN, estimateTextTokens } from "./tokens.ts";
 
 interface Compaction {
@@ -31,6 +31,8 @@ export class Branch {
   /** Entries that were read from the file, newest first, and not added yet. */
   #staged: BranchNode[] = [];
   #compaction: Compaction | undefined;
+  /** By model. A branch that is cut keeps them: they are about answers before the cut, or about none. */
+  #refusedThinking: Readonly<Record<string, number>> | undefined;
   /** Tokens of all items, with those that were not added yet. */
   #loaded = 0;
   #turns = 0;
@@ -76,6 +78,7 @@ export class Branch {
     this.#staged.push(node);
     this.#wanted = link.parentId;
     this.#count(node, 1);
+    this.#noteRefused(link);
     if (link.entry?.type === "compaction") this.#compaction ??= toCompaction(link.entry);
     if (link.id === this.#compaction?.firstKept || link.parentId === null) this.#isComplete = true;
   }
@@ -106,6 +109,7 @@ export class Branch {
     this.#nodes.push(node);
     this.#ids.add(node.entryId);
     this.#count(node, 1);
+    this.#noteRefused(link);
     if (node.hasMessage()) {
       this.#items.push(node);
       this.#total += node.tokens;
@@ -154,6 +158,7 @@ export class Branch {
       estimatedTokens: this.#total + (this.#compaction?.tokens ?? 0),
       older: this.#start > 0 || !this.#isComplete,
       ...(summary === undefined ? {} : { summary }),
+      ...(this.#refusedThinking && { refusedThinking: this.#refusedThinking }),
     };
   }
 
@@ -253,6 +258,13 @@ export class Branch {
     this.#items.pop();
     if (this.#items.length < this.#start) this.#start = this.#items.length;
     else this.#total -= node.tokens;
+  }
+
+  #noteRefused({ entry }: Link): void {
+    const refused = entry && refusedThinkingIn(entry);
+    if (!refused) return;
+    const until = Math.max(refused.until, this.#refusedThinking?.[refused.model] ?? 0);
+    this.#refusedThinking = { ...this.#refusedThinking, [refused.model]: until };
   }
 
   #count(node: BranchNode, sign: 1 | -1): void {

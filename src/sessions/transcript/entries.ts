@@ -181,6 +181,23 @@ function withContent(fields: Fields, mending: Mending): Fields | undefined {
 
 const isEntry = (value: Fields): value is Fields & TranscriptEntry => typeof value["type"] === "string";
 
+/** Custom entries of this type say that a provider refuses the thinking of a model in this conversation. */
+export const REFUSED_THINKING = "openclaw.refused-thinking";
+
+export interface RefusedThinking {
+  /** Its name, as in `modelName`. */
+  readonly model: string;
+  /** The time of the latest answer whose thinking is refused, in milliseconds. */
+  readonly until: number;
+}
+
+/** What such an entry says; undefined for every other one. */
+export function refusedThinkingIn(entry: TranscriptEntry): RefusedThinking | undefined {
+  if (entry.type !== "custom" || entry.customType !== REFUSED_THINKING || !isFields(entry.data)) return undefined;
+  const { model, until } = entry.data;
+  return typeof model === "string" && typeof until === "number" ? { model, until } : undefined;
+}
+
 /** Custom messages of this type are the host's own: the model reads them, a context engine never does. */
 export const RUNTIME_CONTEXT = "openclaw.runtime-context";
 

@@ -18,6 +18,7 @@ export const FAILURE_KINDS = [
   "context_overflow",
   "output_limit",
   "thinking_unsupported",
+  "thinking_refused",
   "image_size",
   "image_broken",
   "role_ordering",
@@ -188,6 +189,8 @@ export interface PromptRecord {
   /** False: images of earlier turns were left out. */
   readonly earlierImages?: boolean | undefined;
   readonly strict: boolean;
+  /** Thinking of the model that is no later was left out, because its provider had refused it. */
+  readonly refusedThinking?: number;
   /** How the messages were cut; they were not when absent. */
   readonly fit?: Fit;
   readonly earlierTurns?: number;

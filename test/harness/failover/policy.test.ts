@@ -2,7 +2,15 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FRESH, next, POLICY, type PolicyState, movedTo, type Step } from "../../../src/harness/failover/policy.ts";
+import {
+  FRESH,
+  isOfRequest,
+  next,
+  POLICY,
+  type PolicyState,
+  movedTo,
+  type Step,
+} from "../../../src/harness/failover/policy.ts";
 import { FAILURE_KINDS, type Failure } from "../../../src/types/run/run.ts";
 
 const failure: fc.Arbitrary<Failure> = fc.record({
@@ -54,6 +62,37 @@ describe("the failure policy", () => {
     expect(taken.at(-1)).toEqual({ kind: "give_up" });
     const used = new Set(taken.flatMap((step) => (step.kind === "retry" ? [step.remedy] : [])));
     expect([...used]).toEqual(POLICY[kind].map(([remedy]) => remedy));
+  });
+
+  it.each(FAILURE_KINDS.filter(isOfRequest))("sends nothing unchanged to the same model after %s", (kind) => {
+    // What a remedy changes in the request that the same model gets; a request is the count of each change.
+    const request = ({ used, candidate }: PolicyState) =>
+      JSON.stringify([
+        candidate,
+        { ...used, fallback_model: 0, rotate_profile: 0, wait: 0, wait_for_load: 0, ask_owner: 0 },
+      ]);
+    const taken = steps(() => ({ kind, message: "no" }), 3, 300, 3);
+    const sent = [FRESH, ...taken.flatMap((step) => (step.kind === "retry" ? [step.state] : []))].map(request);
+    expect(new Set(sent).size).toBe(sent.length);
+  });
+
+  it("does not wait or change the key for a refused request, whatever the row of its kind says", () => {
+    const repeats = new Set(["wait", "wait_for_load", "rotate_profile", "ask_owner"]);
+    const ofRequest = FAILURE_KINDS.filter(isOfRequest);
+    expect(ofRequest.flatMap((kind) => POLICY[kind].filter(([remedy]) => repeats.has(remedy)))).toEqual([]);
+    expect(ofRequest).toEqual(
+      expect.arrayContaining(["format", "thinking_unsupported", "thinking_refused", "output_limit"]),
+    );
+    for (const kind of ["network", "overloaded", "rate_limit", "unknown"] as const)
+      expect(isOfRequest(kind)).toBe(false);
+  });
+
+  it("lowers no thinking that was not asked for", () => {
+    const failed: Failure = { kind: "thinking_unsupported", message: "no" };
+    expect(next(FRESH, failed, { candidates: 1, profiles: 1, thinks: false })).toEqual({ kind: "give_up" });
+    expect(next(FRESH, failed, { candidates: 1, profiles: 1, thinks: true })).toMatchObject({
+      remedy: "lower_thinking",
+    });
   });
 
   it("shows another model the whole history again, and compacts it no oftener for that", () => {

@@ -60,12 +60,13 @@ describe("a model that corrects itself", () => {
   it.each(APIS)("%s: thinks less until it is allowed", async (api) => {
     const { ask, sent, faults } = scene(api);
     const refuse = CASES.find(({ name }) => name === "400 for thinking")?.reply(api);
-    scenes.fixture.model.answer((_, number) => (number < 3 && refuse ? refuse : { text: "without a thought" }));
+    // GPT-5 cannot do without any thinking: there is one lower level.
+    const levels = api === "openai-responses" ? 1 : 2;
+    scenes.fixture.model.answer((_, number) => (number <= levels && refuse ? refuse : { text: "without a thought" }));
     const events = await ask("please", "turn-1");
     expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
-    expect(remediesOf(events)).toEqual(["lower_thinking", "lower_thinking"]);
-    const [first, , last] = sent.map(({ request }) => JSON.stringify(request));
-    expect(first).not.toBe(last);
+    expect(remediesOf(events)).toEqual(Array.from({ length: levels }, () => "lower_thinking"));
+    expect(new Set(sent.map(({ request }) => JSON.stringify(request))).size).toBe(levels + 1);
     expect(faults()).toEqual([]);
   });
 

@@ -82,10 +82,11 @@ const listened = (handle: ModelHandle, sent: Sent[]): ModelHandle => ({
   openStream: (model, context, options) =>
     handle.openStream(model, context, {
       ...options,
-      onPayload: (payload) => {
-        const request: unknown = JSON.parse(JSON.stringify(payload));
+      onPayload: async (payload, of) => {
+        const made = (await options?.onPayload?.(payload, of)) ?? payload;
+        const request: unknown = JSON.parse(JSON.stringify(made));
         if (isObject(request)) sent.push({ api: model.api, model: model.id, request });
-        return undefined;
+        return made;
       },
     }),
 });

@@ -141,8 +141,7 @@ const OPENROUTER = of("OpenRouter", CHAT, [
   },
   {
     status: 402,
-    kind: "output_limit",
-    figures: { maxOutputTokens: 2666 },
+    kind: "billing",
     body: {
       error: {
         message:
@@ -606,8 +605,7 @@ export const HOSTS: readonly RefusalCase[] = [
         code: 402,
       },
     },
-    kind: "output_limit",
-    figures: { maxOutputTokens: 5333 },
+    kind: "billing",
     source: "https://github.com/can1357/oh-my-pi/issues/9569",
   },
   {

@@ -1,7 +1,7 @@
 import { policyFor, type TranscriptPolicy } from "../providers/quirks.ts";
-import { messageOf } from "../sessions/transcript/entries.ts";
+import { messageOf, refusedThinkingIn } from "../sessions/transcript/entries.ts";
 import { estimateAll, estimateTextTokens } from "../sessions/transcript/tokens.ts";
-import type { ChatMessage, ModelRef } from "../types/run/model.ts";
+import { type ChatMessage, modelName, type ModelRef } from "../types/run/model.ts";
 import type { PromptRecord } from "../types/run/run.ts";
 import type { SessionWindow, TranscriptEntry } from "../types/session.ts";
 import type { PruneRules } from "../types/settings.ts";
@@ -45,7 +45,8 @@ export function replay(
   const fits = (summary: string | undefined) => sums.includes(record.estimatedTokens - tokensOf(summary));
   const inForce = record.hasSummary ? summaries(path, entries) : [];
   const summary = inForce.find(fits) ?? inForce.at(-1);
-  const policy = policyOf(record, model);
+  const recorded = policyOf(record, model);
+  const policy = { ...recorded, model: { ...recorded.model, refusedThinking: refusedIn(path, entries, model) } };
   const window: SessionWindow = {
     messages: rows,
     estimatedTokens: shown,
@@ -71,8 +72,8 @@ export function withCuts(
 }
 
 function policyOf(record: PromptRecord, model: ModelRef): TranscriptPolicy {
-  const { api, input, images, earlierImages, strict, earlierTurns, refusedThinking } = record;
-  return { ...policyFor({ ...model, api, input }), images, earlierImages, strict, earlierTurns, refusedThinking };
+  const { api, input, images, earlierImages, strict, earlierTurns } = record;
+  return { ...policyFor({ ...model, api, input }), images, earlierImages, strict, earlierTurns };
 }
 
 /** Passes copy the messages that they change, with all fields. */
@@ -133,14 +134,31 @@ function windowRows(path: readonly TranscriptEntry[], firstId: string | undefine
  * last message and the request, as after an overflow.
  */
 function summaries(path: readonly TranscriptEntry[], entries: readonly TranscriptEntry[]): readonly string[] {
-  const before = path.findLast((entry): entry is Compaction => entry.type === "compaction");
-  const behind = new Set(path.slice(-1).map((entry) => entry.id));
-  const after = entries.filter((entry): entry is Compaction => {
-    if (entry.parentId === null || !behind.has(entry.parentId) || messageOf(entry)) return false;
-    behind.add(entry.id);
-    return entry.type === "compaction";
-  });
+  const isCompaction = (entry: TranscriptEntry): entry is Compaction => entry.type === "compaction";
+  const before = path.findLast(isCompaction);
+  const after = behind(path, entries).filter(isCompaction);
   return [...after, ...(before ? [before] : [])].map((entry) => entry.summary);
+}
+
+/** The entries between the last one of the path and the next message: what was written before the request was made. */
+function behind(path: readonly TranscriptEntry[], entries: readonly TranscriptEntry[]): readonly TranscriptEntry[] {
+  const known = new Set(path.slice(-1).map((entry) => entry.id));
+  return entries.filter((entry) => {
+    if (entry.parentId === null || !known.has(entry.parentId) || messageOf(entry)) return false;
+    known.add(entry.id);
+    return true;
+  });
+}
+
+/** Until when the model's thinking was refused; undefined where it was not. */
+function refusedIn(
+  path: readonly TranscriptEntry[],
+  entries: readonly TranscriptEntry[],
+  model: ModelRef,
+): number | undefined {
+  const refusals = [...path, ...behind(path, entries)].flatMap((entry) => refusedThinkingIn(entry) ?? []);
+  const own = refusals.flatMap((one) => (one.model === modelName(model) ? [one.until] : []));
+  return own.length === 0 ? undefined : Math.max(...own);
 }
 
 const tokensOf = (summary: string | undefined): number => (summary === undefined ? 0 : estimateTextTokens(summary));

@@ -19,10 +19,18 @@ export interface ImageLimits {
   readonly types?: readonly string[];
 }
 
+interface AskedModel {
+  readonly api: string;
+  readonly provider: string;
+  readonly id: string;
+  /** Its provider refuses what it signed in answers that are no later than this, in milliseconds. */
+  readonly refusedThinking?: number | undefined;
+}
+
 /** What the next model accepts, so that a transcript becomes a valid request for it. */
 export interface TranscriptPolicy {
   /** The model that is asked. Only its own messages keep their signatures. */
-  readonly model: { readonly api: string; readonly provider: string; readonly id: string };
+  readonly model: AskedModel;
   readonly images: boolean;
   /** False: images of earlier turns are left out. */
   readonly earlierImages?: boolean | undefined;
@@ -48,8 +56,6 @@ export interface TranscriptPolicy {
   readonly promptCache: boolean;
   /** Calls and results are accepted only in a request that offers tools. */
   readonly toolBlocksNeedTools: boolean;
-  /** The provider refuses what the model signed in answers that are no later than this, in milliseconds. */
-  readonly refusedThinking?: number | undefined;
   /** Calls and their results are sent as text. */
   readonly plainTools?: boolean | undefined;
   /** Only what every provider accepts: text and images in turns that alternate. */
@@ -70,9 +76,7 @@ export interface Quirk {
   readonly id: string;
   readonly why: string;
   when(model: QuirkModel): boolean;
-  readonly transcript: Partial<
-    Omit<TranscriptPolicy, "model" | "images" | "earlierTurns" | "plainTools" | "strict" | "refusedThinking">
-  >;
+  readonly transcript: Partial<Omit<TranscriptPolicy, "model" | "images" | "earlierTurns" | "plainTools" | "strict">>;
 }
 
 const speaks =

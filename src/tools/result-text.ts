@@ -1,5 +1,6 @@
 import type { ImageContent, TextContent } from "../types/run/model.ts";
 import type { ToolContext, ToolResult } from "../types/run/tool.ts";
+import { Mending, readSeenPart } from "../types/run/read-message.ts";
 import type { FileBackend } from "../types/run/backend.ts";
 import { isFields } from "../utils/fields.ts";
 import { errorText } from "../utils/text/error-text.ts";
@@ -8,8 +9,18 @@ import { headBytes, MAX_BYTES } from "./cap.ts";
 
 type Content = TextContent | ImageContent;
 
-/** Whether a tool returned a part of a result. A plugin's tool may return anything. */
-export function isContent(value: unknown): value is Content {
+/**
+ * The content that a tool returned, with all its values of their types: a plugin's tool may return anything. Undefined when nothing of
+ * it can be shown.
+ */
+export function contentIn(given: unknown): readonly Content[] | undefined {
+  if (typeof given === "string") return [{ type: "text", text: given }];
+  if (!Array.isArray(given)) return undefined;
+  const parts = new Mending().parts(given, readSeenPart).filter(isContent);
+  return parts.length === 0 && given.length > 0 ? undefined : parts;
+}
+
+function isContent(value: unknown): value is Content {
   if (!isFields(value)) return false;
   const { type } = value;
   return type === "text" ? typeof value["text"] === "string" : type === "image" && typeof value["data"] === "string";
@@ -56,13 +67,14 @@ export async function keepingLong(
   { mostChars: most }: Pick<ToolContext, "mostChars">,
 ): Promise<ToolResult> {
   if (most === undefined || !isFields(result) || !Array.isArray(result.content)) return result;
-  if (!result.content.every(isContent)) return result;
-  const texts = result.content.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  const content = contentIn(result.content);
+  if (!content) return result;
+  const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : []));
   if (texts.reduce((sum, text) => sum + text.length, 0) <= most) return result;
   const { rest, ...more } = await placeOf(texts.join("\n"), files);
   const note: Note = (left) => `\n[…${left} characters left out; ${rest}…]\n`;
   const details = isFields(result.details) ? result.details : {};
-  return { ...result, content: [...shortened(result.content, most, note)], details: { ...details, ...more } };
+  return { ...result, content: [...shortened(content, most, note)], details: { ...details, ...more } };
 }
 
 /** Where the whole text is, for the model, or why it could not be kept: a full disk costs its middle, not the call. */

@@ -6,7 +6,7 @@ import { isFields } from "../utils/fields.ts";
 import { shorten } from "../utils/text/shorten.ts";
 import { errorResult } from "./define.ts";
 import { boundedDetails } from "./result-details.ts";
-import { capped, isContent, shortened } from "./result-text.ts";
+import { capped, contentIn, shortened } from "./result-text.ts";
 
 /** Milliseconds after an abort in which a tool may still return its result. */
 const GRACE_MS = 500;
@@ -25,14 +25,13 @@ function message(error: unknown): string {
   return error instanceof Error && error.message !== "" ? error.message : String(error);
 }
 
-// A plugin's tool may return anything; an invalid result must not end the run.
+// A plugin's tool may return anything; an invalid result must not end the run, and one bad part must not cost the others.
 function checkedResult(tool: Tool, result: unknown, mostChars: number | undefined): ToolResult {
-  if (!isFields(result) || !Array.isArray(result["content"]) || !result["content"].every(isContent)) {
-    return errorResult(`The tool ${tool.name} returned no usable result.`);
-  }
+  const content = isFields(result) ? contentIn(result["content"]) : undefined;
+  if (!isFields(result) || !content) return errorResult(`The tool ${tool.name} returned no usable result.`);
   const { details } = result;
   return {
-    content: capped(shortened(result["content"], mostChars), mostChars),
+    content: capped(shortened(content, mostChars), mostChars),
     ...(result["isError"] === true ? { isError: true } : {}),
     ...(isFields(details) ? { details: boundedDetails(details) } : {}),
     ...(result["endsTurn"] === true ? { endsTurn: true } : {}),

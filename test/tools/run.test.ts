@@ -54,7 +54,45 @@ it("turns a throw into an error result", async () => {
   expect(result).toEqual({ content: [{ type: "text", text: "no such thing" }], isError: true });
 });
 
-it.each([undefined, null, "text", {}, { content: "x" }, { content: [{ type: "text" }] }])(
+it.each<readonly [content: unknown, shown: unknown]>([
+  ["x", [{ type: "text", text: "x" }]],
+  [
+    ["x", null, { type: "text", text: 5 }],
+    [
+      { type: "text", text: "x" },
+      { type: "text", text: "5" },
+    ],
+  ],
+  [
+    [{ type: "text" }, { type: "image", data: null }, { type: "text", text: "kept" }],
+    [
+      { type: "text", text: "[image: its data is missing]" },
+      { type: "text", text: "kept" },
+    ],
+  ],
+  [
+    [{ type: "image", data: "AAAA", mimeType: 7 }],
+    [{ type: "image", data: "AAAA", mimeType: "application/octet-stream" }],
+  ],
+  [
+    [
+      { type: "sound", url: 1 },
+      { type: null, text: "typeless" },
+    ],
+    [
+      { type: "text", text: "[a part that cannot be shown]" },
+      { type: "text", text: "typeless" },
+    ],
+  ],
+])("mends the parts of a result that is %j", async (content, shown) => {
+  const foreign = Object.assign(
+    tool(async () => ({ content: [] })),
+    { run: async () => ({ content, isError: "no", details: [1] }) },
+  );
+  expect(await runTool(foreign, { count: 1 }, context)).toEqual({ content: shown });
+});
+
+it.each([undefined, null, "text", {}, { content: 5 }, { content: [{ type: "text" }] }])(
   "survives a result that is %j",
   async (given) => {
     // As a tool of a plugin in JavaScript would return it.

@@ -97,7 +97,8 @@ export class ModelContext {
       const window = await this.#request.conversation.window(this.#budget());
       this.#window = window;
       const { provider, id } = this.#plan.handle.info;
-      this.#policy = { ...this.#policy, refusedThinking: window.refusedThinking?.[modelName({ provider, id })] };
+      const refusedThinking = window.refusedThinking?.[modelName({ provider, id })];
+      this.#policy = { ...this.#policy, model: { ...this.#policy.model, refusedThinking } };
       this.#view = new EngineView(window, this.#viewParts());
       return { window, view: this.#view };
     };
@@ -177,7 +178,7 @@ export class ModelContext {
       messages,
       thinking: canThink(messages, this.#policy) ? thinking : "off",
       maxOutput,
-      refusedThinking: this.#policy.refusedThinking,
+      refusedThinking: this.#policy.model.refusedThinking,
       // Only a refusal asks for it.
       get tokens() {
         return fixed + requestTokens(messages);

@@ -126,10 +126,8 @@ export interface Chances {
   readonly rotations?: number | undefined;
   /** Milliseconds before the next try after this kind of failure, where the config says so. */
   readonly backoffMs?: number | undefined;
-  /** Whether a cut would shorten results of tools; assumed when unset. */
-  readonly hasLargeResults?: boolean;
-  /** Whether the refused request asked the model to think; assumed when unset. */
-  readonly thinks?: boolean;
+  /** Remedies that would change nothing in the refused request; none when unset. */
+  readonly useless?: ReadonlySet<Remedy>;
   /** The present turn has images itself; without them the answer would miss the question. */
   readonly imagesAsked?: boolean;
 }
@@ -177,12 +175,10 @@ interface Case {
 }
 
 function applies(remedy: Remedy, { state, failure, chances }: Case): boolean {
-  if (isOfRequest(failure.kind) && REPEATS.has(remedy)) return false;
+  if (isOfRequest(failure.kind) && (REPEATS.has(remedy) || chances.useless?.has(remedy) === true)) return false;
   if (remedy === "fallback_model") return state.candidate + 1 < chances.candidates;
   if (remedy === "rotate_profile") return state.profile + 1 < chances.profiles;
   if (remedy === "drop_images") return mayDrop(failure, state, chances);
-  if (remedy === "lower_thinking") return chances.thinks !== false;
-  if (remedy === "truncate_results") return chances.hasLargeResults !== false;
   if (remedy === "wait") return (failure.retryAfterMs ?? 0) <= LONGEST_WAIT_MS;
   return true;
 }

@@ -12,7 +12,7 @@ import { failedBecause } from "../compaction/compaction-failure.ts";
 import { askForRest, isContinued } from "./continuation.ts";
 import type { ModelSelector } from "./model-selector.ts";
 import type { RunLog } from "../log/log.ts";
-import { FRESH, next, type PolicyState, progressed, type Step, without, movedTo } from "./policy.ts";
+import { FRESH, next, type PolicyState, type Remedy, progressed, type Step, without, movedTo } from "./policy.ts";
 import type { Attempt } from "../run/plan.ts";
 import { limitShownBy, RefusedRequests, type SentRequest } from "./refused.ts";
 import type { RunRequest } from "../request.ts";
@@ -81,12 +81,16 @@ export class Recovery {
     return dropped === 1 && this.#imagesAsked ? "of_turn" : "none";
   }
 
-  /** Whether a cut would shorten results of tools. */
-  get #hasLargeResults(): boolean {
+  /** The remedies that would change nothing in the last request. */
+  get #useless(): ReadonlySet<Remedy> {
+    const useless = new Set<Remedy>();
     const sent = this.#sent;
-    if (!sent) return true;
+    if (!sent) return useless;
     const windowTokens = Math.min(this.#window ?? Infinity, sent.window);
-    return truncateResults(sent.messages, { windowTokens }) !== sent.messages;
+    if (truncateResults(sent.messages, { windowTokens }) === sent.messages) useless.add("truncate_results");
+    if (sent.messages.every(({ role }) => role !== "assistant")) useless.add("drop_thinking");
+    if (sent.thinking === "off") useless.add("lower_thinking");
+    return useless;
   }
 
   get #imagesAsked(): boolean {
@@ -202,8 +206,7 @@ export class Recovery {
     const step = next(this.#state, failure, {
       ...chances,
       imagesAsked: this.#imagesAsked,
-      hasLargeResults: this.#hasLargeResults,
-      thinks: this.#sent?.thinking !== "off",
+      useless: this.#useless,
     });
     if (step.kind === "give_up") return undefined;
     if (step.remedy !== "lower_thinking") return step;

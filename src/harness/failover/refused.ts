@@ -12,7 +12,7 @@ export interface SentRequest {
   readonly thinking: ThinkLevel;
   /** Tokens that the answer may have; as many as the model can write when undefined. */
   readonly maxOutput: number | undefined;
-  /** See `TranscriptPolicy`. */
+  /** Of the policy's model. */
   readonly refusedThinking: number | undefined;
   /** Estimated, with the system prompt and the tools. */
   readonly tokens: number;

@@ -45,7 +45,6 @@ export async function promptRecord(shown: Shown, texts: Texts): Promise<PromptRe
     images: policy.images,
     ...(policy.earlierImages === false && { earlierImages: false }),
     strict: policy.strict === true,
-    ...(policy.refusedThinking !== undefined && { refusedThinking: policy.refusedThinking }),
     ...(settings.dmHistoryLimit !== undefined && { earlierTurns: settings.dmHistoryLimit }),
     cuts: {},
     ...(answer && { engineMessages: await keepMessages(opening.messages, texts) }),

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { AssistantMessage, ChatMessage, ToolCallContent, ToolResultMessage } from "../../types/run/model.ts";
-import { UNNAMED } from "../../sessions/transcript/read-message.ts";
+import { UNNAMED } from "../../types/run/read-message.ts";
 import { mapSame, withContent } from "../parts.ts";
 import type { CallIdStyle, TranscriptPolicy } from "../../providers/quirks.ts";
 import { isOwn } from "./thinking.ts";

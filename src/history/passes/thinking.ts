@@ -3,9 +3,9 @@ import { type AnswerPart, filterSame, hasField, isBlank, mapSame, withContent } 
 import type { TranscriptPolicy } from "../../providers/quirks.ts";
 
 /** Whether the model that is asked wrote this answer, and its provider still accepts what it signed in it. */
-export function isOwn(message: AssistantMessage, { model, refusedThinking }: TranscriptPolicy): boolean {
+export function isOwn(message: AssistantMessage, { model }: TranscriptPolicy): boolean {
   const isBySame = message.model === model.id && message.provider === model.provider && message.api === model.api;
-  return isBySame && (refusedThinking === undefined || message.timestamp > refusedThinking);
+  return isBySame && (model.refusedThinking === undefined || message.timestamp > model.refusedThinking);
 }
 
 /** For models that accept no thinking, and for a request that must contain nothing that a provider could refuse. */

@@ -21,7 +21,7 @@ const detailsOf = (server: string) => ({
 /** What a server answered to a call, as the model gets it: text between the markers of untrusted content, and images. */
 export function callResult(server: string, answer: unknown): ToolResult {
   const { content, structuredContent, isError } = isFields(answer) ? answer : {};
-  const parts = Array.isArray(content) ? content.filter(isFields) : [];
+  const parts = (Array.isArray(content) ? content : [content]).map(asPart).filter(isFields);
   const images = parts.flatMap(imageOf);
   const told = parts.flatMap((part) => textOf(part, imageOf(part).length > 0));
   const texts = told.length === 0 && structuredContent !== undefined ? [JSON.stringify(structuredContent)] : told;
@@ -36,6 +36,9 @@ export function callResult(server: string, answer: unknown): ToolResult {
     ...(isError === true && { isError: true }),
   };
 }
+
+/** Some servers write a text where the protocol has a part. */
+const asPart = (given: unknown): unknown => (typeof given === "string" ? { type: "text", text: given } : given);
 
 /** The contents of a resource, as the model gets them. */
 export function resourceResult(server: string, answer: unknown): ToolResult {
@@ -79,7 +82,7 @@ const word = (value: unknown, otherwise = ""): string => (typeof value === "stri
 
 function textOf(part: Fields, isShown: boolean): readonly string[] {
   const { type, text, data, mimeType, resource, uri, name } = part;
-  if (type === "text") return typeof text === "string" ? [text] : [];
+  if (type === "text") return typeof text === "string" || typeof text === "number" ? [String(text)] : [];
   if (type === "resource_link") return [`[resource ${word(name)} ${word(uri)}]`];
   if (type === "resource") return isFields(resource) ? resourceText(resource, isShown) : [];
   if (isShown || typeof data !== "string") return [];

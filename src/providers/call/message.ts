@@ -1,7 +1,7 @@
 import type { AssistantMessageEvent } from "@mariozechner/pi-ai";
 import { z } from "zod";
 import { randomUUID } from "node:crypto";
-import { readArguments, readMessage } from "../../sessions/transcript/read-message.ts";
+import { readArguments, readMessage } from "../../types/run/read-message.ts";
 import type { AssistantMessage, ToolCallContent } from "../../types/run/model.ts";
 import { emptyUsage, isPossible } from "../../types/run/usage.ts";
 import { isFields } from "../../utils/fields.ts";
@@ -22,7 +22,7 @@ export function emptyMessage(model: PiModel): AssistantMessage {
 }
 
 /** Figures that no call can have count as none, so that its cost is an estimate. */
-export function dropImpossibleUsage(message: AssistantMessage): void {
+function dropImpossibleUsage(message: AssistantMessage): void {
   const { usage } = message;
   if (!isFields(usage) || !isFields(usage.cost) || !isPossible(usage)) message.usage = emptyUsage();
 }

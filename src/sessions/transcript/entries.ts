@@ -1,7 +1,7 @@
 import type { ChatMessage } from "../../types/run/model.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
 import { type Fields, isFields } from "../../utils/fields.ts";
-import { Mending, readMessage, readSeenPart } from "./read-message.ts";
+import { Mending, readMessage, readSeenPart } from "../../types/run/read-message.ts";
 
 /** The version that this program writes and the highest that it reads. */
 export const TRANSCRIPT_VERSION = 3;

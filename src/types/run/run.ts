@@ -189,8 +189,6 @@ export interface PromptRecord {
   /** False: images of earlier turns were left out. */
   readonly earlierImages?: boolean | undefined;
   readonly strict: boolean;
-  /** Thinking of the model that is no later was left out, because its provider had refused it. */
-  readonly refusedThinking?: number;
   /** How the messages were cut; they were not when absent. */
   readonly fit?: Fit;
   readonly earlierTurns?: number;

@@ -87,10 +87,11 @@ describe("the failure policy", () => {
       expect(isOfRequest(kind)).toBe(false);
   });
 
-  it("lowers no thinking that was not asked for", () => {
+  it("takes no remedy that would change nothing", () => {
     const failed: Failure = { kind: "thinking_unsupported", message: "no" };
-    expect(next(FRESH, failed, { candidates: 1, profiles: 1, thinks: false })).toEqual({ kind: "give_up" });
-    expect(next(FRESH, failed, { candidates: 1, profiles: 1, thinks: true })).toMatchObject({
+    const useless = new Set(["lower_thinking" as const]);
+    expect(next(FRESH, failed, { candidates: 1, profiles: 1, useless })).toEqual({ kind: "give_up" });
+    expect(next(FRESH, failed, { candidates: 1, profiles: 1 })).toMatchObject({
       remedy: "lower_thinking",
     });
   });

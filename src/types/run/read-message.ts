@@ -1,5 +1,5 @@
-import type { ChatMessage } from "../../types/run/model.ts";
-import { emptyUsage } from "../../types/run/usage.ts";
+import type { ChatMessage } from "./model.ts";
+import { emptyUsage } from "./usage.ts";
 import { type Fields, isFields } from "../../utils/fields.ts";
 
 /** A message whose fields all have their types. */

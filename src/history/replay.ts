@@ -1,4 +1,4 @@
-import { policyFor, type TranscriptPolicy } from "../providers/quirks.ts";
+import { policyFor, policyWithTools, type TranscriptPolicy } from "../providers/quirks.ts";
 import { messageOf, refusedThinkingIn } from "../sessions/transcript/entries.ts";
 import { estimateAll, estimateTextTokens } from "../sessions/transcript/tokens.ts";
 import { type ChatMessage, modelName, type ModelRef } from "../types/run/model.ts";
@@ -73,7 +73,8 @@ export function withCuts(
 
 function policyOf(record: PromptRecord, model: ModelRef): TranscriptPolicy {
   const { api, input, images, earlierImages, strict, earlierTurns } = record;
-  return { ...policyFor({ ...model, api, input }), images, earlierImages, strict, earlierTurns };
+  const policy = policyWithTools(policyFor({ ...model, api, input }), record.tools.length);
+  return { ...policy, images, earlierImages, strict, earlierTurns };
 }
 
 /** Passes copy the messages that they change, with all fields. */

@@ -52,7 +52,7 @@ function recordOf({ messages, summary, estimatedTokens }: SessionWindow, model: 
     images: true,
     strict: false,
     cuts: {},
-    tools: [],
+    tools: ["read"],
     messages: messages.length,
     estimatedTokens,
   };

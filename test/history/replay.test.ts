@@ -68,7 +68,7 @@ async function ask(
     strict,
     ...(earlierTurns !== undefined && { earlierTurns }),
     cuts: pruned.pruned.cuts,
-    tools: [],
+    tools: ["read"],
     messages: made.messages.length,
     estimatedTokens: made.estimatedTokens,
   };

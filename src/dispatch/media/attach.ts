@@ -1,7 +1,7 @@
 import { lstat, realpath } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { holdsFile, isOwnOutput } from "../../tools/host/closed.ts";
-import { hiddenFromGuests, whyHidden } from "../../tools/host/guest-files.ts";
+import { hiddenFromGuests, isHiddenElsewhere, whyHidden } from "../../tools/host/guest-files.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 import { outputFolder, outputRoot } from "../../tools/host/output-folders.ts";
 import type { SessionKey } from "../../types/ids.ts";
@@ -99,20 +99,23 @@ async function readBelow(
   if (isInside(file, await realOf(outputRoot(root))) && (own === undefined || !isInside(file, own)))
     throw new Error("it is not a file of this conversation");
   const closed = await Promise.all(closedPaths.map((one) => realpath(one).catch(() => one)));
-  if (closed.some((one) => isInside(file, one)) || (await isClosedElsewhere(file, closed)))
+  if (closed.some((one) => isInside(file, one)) || (await isClosedElsewhere(file, { closed, guestOf })))
     throw new Error("it belongs to the gateway itself");
   const hidden = await hiddenFromGuests(file, guestOf);
   if (hidden !== undefined) throw new Error(`it ${whyHidden(hidden)}`);
   return readRegular(file, Math.min(MOST_BYTES, mostBytes ?? MOST_BYTES));
 }
 
-/** Whether a file is one of the gateway's own under a second name (hard link), or what the gateway prints to. */
-async function isClosedElsewhere(file: string, closed: readonly string[]): Promise<boolean> {
+/** Whether a file is one of the gateway's own, or what a guest may not have, under a second name (hard link), or what the gateway prints to. */
+async function isClosedElsewhere(
+  file: string,
+  { closed, guestOf }: { readonly closed: readonly string[]; readonly guestOf: readonly string[] },
+): Promise<boolean> {
   const facts = await lstat(file);
   if (await isOwnOutput(facts)) return true;
   if (facts.nlink === 1) return false;
   for (const one of closed) if (await holdsFile(one, facts)) return true;
-  return false;
+  return isHiddenElsewhere(facts, guestOf);
 }
 
 /** A stored file as a block of a reply. */

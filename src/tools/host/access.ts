@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { AccessMode } from "../../types/run/backend.ts";
 import { holdsFile, isOwnOutput, type FileIdentity } from "./closed.ts";
-import { hiddenFromGuests, hiddenNamesIn, whyHidden } from "./guest-files.ts";
+import { hiddenFromGuests, hiddenNamesIn, isHiddenElsewhere, whyHidden } from "./guest-files.ts";
 import { ChangedMeanwhile, openAt, OpenFolder, whereIs } from "./open.ts";
 import { shapesPrompts, type PromptFiles } from "./prompt-files.ts";
 import { existingAbove, isInside, realOf } from "../../utils/real-path.ts";
@@ -100,7 +100,7 @@ export class FileAccess {
       const found = await file.stat();
       mustBeFile(found, path);
       await this.#check(await whereIs(file, real), { path, workspace, mode: "read" });
-      if (await this.#isClosed(found)) throw new Error(belongs(path));
+      if (await this.#isClosed(found, workspace)) throw new Error(belongs(path));
       return file;
     } catch (error) {
       await file.close();
@@ -252,13 +252,14 @@ export class FileAccess {
   }
 
   /** Whether a file is closed to tools under another name, which only a file with several names can be. */
-  async #isClosed(found: FileIdentity & { readonly nlink: number }): Promise<boolean> {
+  async #isClosed(found: FileIdentity & { readonly nlink: number }, workspace: string): Promise<boolean> {
     if (await isOwnOutput(found)) return true;
     if (found.nlink < 2) return false;
     for (const root of this.#closed()) {
       if (await holdsFile(root, found)) return true;
     }
-    return false;
+    const { guest } = this.#rules;
+    return guest !== undefined && isHiddenElsewhere(found, [workspace, ...guest.prompts.workspaces]);
   }
 }
 

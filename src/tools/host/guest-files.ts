@@ -1,7 +1,8 @@
-import { lstat } from "node:fs/promises";
+import { lstat, readdir } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { unlessMissing } from "../../utils/missing.ts";
 import { isInside, realOf } from "../../utils/real-path.ts";
+import { holdsFile, type FileIdentity } from "./closed.ts";
 import { isDraft } from "./drafts.ts";
 
 /** Why a guest's turn does not see an entry of a workspace. */
@@ -21,14 +22,15 @@ const REPOSITORIES = new Set([
   ".sl",
   "_darcs",
   "cvs",
+  "sccs",
   ".fslckout",
   "_fossil_",
 ]);
 
 /** Words in the names of copies that editors, people and programs for synchronisation make. */
-const COPY = String.raw`(?:bak|backup|old|orig|original|copy|conflict\w*|prev|previous|saved?|te?mp|sw[a-z]|rej)`;
+const COPY = String.raw`(?:bak|backup|old|orig|original|copy|kopie|conflict\w*|prev|previous|saved?|te?mp|sw[a-z]|rej|v\d+)`;
 /** More of them, in the name of a text. */
-const COPY_OF_TEXT = String.raw`(?:${COPY}|base|draft|kopie|local|merge\w*|ours|remote|sync|theirs)`;
+const COPY_OF_TEXT = String.raw`(?:${COPY}|base|draft|local|merge\w*|ours|remote|sync|theirs)`;
 const NOTE_FILES = [
   // With anything around it: `.MEMORY.md.swp`, `#MEMORY.md#`, `%home%x%MEMORY.md`, `MEMORY.md.orig`.
   /(?:^|[^a-z0-9])memory\.(?:md|markdown)/,
@@ -38,14 +40,22 @@ const NOTE_FILES = [
   ),
   // A note of a day whose folder is written with other signs, as editors do: `!home!x!memory!2026-01-01.md~`.
   /(?:^|[^a-z])memory[^a-z0-9]+\d{4}-\d\d-\d\d/,
+  // Any note of the folder, when the whole path is written so.
+  /[%!]memory[%!]/,
 ];
 /** `MEMORY.bak`, and the folder of the notes with its copies: `memory~`, `memory-old`, `memory.2026`. */
 const COPIED = new RegExp(String.raw`^[^a-z0-9]*memory[^a-z](?:.*[^a-z])?${COPY}(?:[^a-z]|$)`);
+/** The same words first: `old-memory`, `Copy of memory`. */
+const COPIED_FOLDER = new RegExp(String.raw`(?:^|[^a-z])${COPY}(?:[^a-z]|[^a-z](?:of|von|de)[^a-z])memory[^a-z]*$`);
 const NOTE_FOLDER = /^[^a-z0-9]*memory[^a-z]*$/;
+const NAMES_OF_NOTES = [...NOTE_FILES, COPIED, COPIED_FOLDER];
 /** Texts, also with what editors add to their names. */
 const TEXT = /\.(?:md|markdown|txt)(?:[^a-z0-9]|$)/;
-const ARCHIVE =
-  /\.(?:tar|cpio)(?:\.[a-z0-9]+)?$|\.(?:zip|7z|rar|tgz|tbz2?|txz|tzst|tlz|bundle|pack|iso|img|dmg|squashfs|sqsh|wim|fossil)$/;
+/** Also one that was kept under a name around it, or as a part: `x.zip~`, `x.tar.gz.bak`, `x.7z.001`, `x.difftar.gz`. */
+const ARCHIVE = new RegExp(
+  String.raw`\.(?:(?:diff)?tar|cpio|pax|zip|7z|rar|tgz|tbz2?|tb2|taz|txz|tzst|tlz|cab|lzh|lha|arj|xar|shar|bundle|pack|iso|img|dmg|qcow2|vmdk|vdi|vhdx?|squashfs|sqsh|wim|fossil)` +
+    String.raw`(?:$|~|[._ -](?:gz|bz2|xz|zst|lz4?|lzma|br|z|part\w*|\(?\d+|a[a-z]|${COPY})(?:[^a-z]|$))|\.(?:tar|cpio)\.[a-z0-9]+$`,
+);
 
 /**
  * Why guests do not see what lies at a path below a workspace, by its names alone: `steps` are the parts of the path from the workspace
@@ -53,7 +63,8 @@ const ARCHIVE =
  */
 export function hiddenByName(steps: readonly string[]): Hidden | undefined {
   const names = steps.map(plain);
-  if (names.some((name) => REPOSITORIES.has(name))) return "repository";
+  // RCS keeps the versions of a file beside it.
+  if (names.some((name) => REPOSITORIES.has(name) || name.endsWith(",v"))) return "repository";
   if (steps.some(isDraft)) return "notes";
   // A skill brings files of its own, which may be about memory, and archives.
   if (names[0] === "skills" && names.length > 2) return undefined;
@@ -62,21 +73,36 @@ export function hiddenByName(steps: readonly string[]): Hidden | undefined {
 }
 
 function isNote(names: readonly string[]): boolean {
-  if (names.some((name) => NOTE_FILES.some((pattern) => pattern.test(name)) || COPIED.test(name))) return true;
+  if (names.some((name) => NAMES_OF_NOTES.some((pattern) => pattern.test(name)))) return true;
   const folder = names.findIndex((name) => NOTE_FOLDER.test(name));
   if (folder === -1) return false;
   // Below the top, a folder of this name may be a program's; the texts in it are those of a copied or nested workspace.
   return folder === 0 || names.slice(folder + 1).some((name) => TEXT.test(name));
 }
 
-/** Whether a directory with these entries holds a repository's objects, whatever its own name is. */
-export function isRepository(has: (name: string) => boolean): boolean {
-  if (has("objects") && (has("refs") || has("HEAD") || has("packed-refs"))) return true;
-  return (has("HEAD") && has("commondir")) || (has("pack") && has("info"));
-}
+/**
+ * Entries by which a directory is known to hold earlier versions, whatever its own name is: all of a row, of which each names one that has
+ * to be there.
+ */
+const SIGNS: readonly (readonly (readonly string[])[])[] = [
+  // Git's directory, the one of a working tree, and its objects alone.
+  [["objects"], ["refs", "HEAD", "packed-refs", "reftable"]],
+  [["HEAD"], ["commondir"]],
+  [["pack"], ["info"]],
+  // Mercurial; Subversion's directory and its server's; Bazaar; Darcs.
+  [["store"], ["requires"]],
+  [["wc.db"], ["pristine"]],
+  [["db"], ["format"], ["locks"]],
+  [["repository"], ["branch-format"]],
+  [["hashed_inventory", "inventory"], ["patches"]],
+];
+
+/** Whether a directory with these entries holds a repository's earlier versions, whatever its own name is. */
+export const isRepository = (has: (name: string) => boolean): boolean =>
+  SIGNS.some((row) => row.every((names) => names.some(has)));
 
 /** The names that `isRepository` asks for. */
-const MARKS = ["objects", "refs", "HEAD", "packed-refs", "commondir", "pack", "info"];
+const MARKS = [...new Set(SIGNS.flat(2))];
 
 /** Why a guest's turn may not have the file or directory at `real`, a path without links, in any of these workspaces. */
 export async function hiddenFromGuests(real: string, workspaces: readonly string[]): Promise<Hidden | undefined> {
@@ -96,6 +122,39 @@ async function isInRepository(root: string, steps: readonly string[]): Promise<b
     const dir = join(root, ...steps.slice(0, count));
     const found = await Promise.all(MARKS.map((name) => unlessMissing(lstat(join(dir, name))).catch(() => undefined)));
     if (isRepository((name) => found[MARKS.indexOf(name)] !== undefined)) return true;
+  }
+  return false;
+}
+
+/** Directories of a workspace in which second names are looked for. */
+const MOST_SEARCHED = 20_000;
+
+/**
+ * Whether a file is, under a second name, what guests may not have in these workspaces. Where a workspace is too large to say so, it may
+ * be. For files with several names only: it looks through the workspaces.
+ */
+export async function isHiddenElsewhere(file: FileIdentity, workspaces: readonly string[]): Promise<boolean> {
+  const roots = await Promise.all(workspaces.map(realOf));
+  const isHidden = async (path: string): Promise<boolean> =>
+    roots.some(
+      (root) => isInside(path, root) && path !== root && hiddenByName(relative(root, path).split(sep)) !== undefined,
+    ) && holdsFile(path, file);
+  const level = [...new Set(roots)];
+  for (let at = 0; at < level.length; at += 1) {
+    if (at === MOST_SEARCHED) return true;
+    const dir = level[at] ?? "";
+    // Nobody with our rights can have linked a file of a directory that we cannot list.
+    const entries = await readdir(dir, { withFileTypes: true }).catch(() => []);
+    const names = new Set(entries.map(({ name }) => name));
+    if (isRepository((name) => names.has(name))) {
+      if (await holdsFile(dir, file)) return true;
+      continue;
+    }
+    for (const entry of entries) {
+      const path = join(dir, entry.name);
+      if (await isHidden(path)) return true;
+      if (entry.isDirectory()) level.push(path);
+    }
   }
   return false;
 }

@@ -68,8 +68,8 @@ class Chooser {
   readonly #closed: ReadonlySet<string>;
   readonly #chosen: Chosen[] = [];
   readonly #tooMuch: string[] = [];
-  /** Absolute paths of notes that were found under other names. */
-  readonly #notes: string[] = [];
+  /** Absolute paths of what was found that no guest sees. */
+  readonly #hidden: string[] = [];
   #bytesLeft = BigInt(MOST_MB) * 1_048_576n;
 
   constructor(
@@ -100,7 +100,7 @@ class Chooser {
   async choice(closed: readonly string[]): Promise<Choice> {
     const hasNames = ({ kind, facts }: Chosen): boolean => kind === "file" && facts.nlink > 1n;
     if (!this.#chosen.some(hasNames)) return { chosen: this.#chosen, tooMuch: this.#tooMuch };
-    const known = await identitiesIn([...closed, ...this.#notes]);
+    const known = await identitiesIn([...closed, ...this.#hidden]);
     const chosen = this.#chosen.filter((one) => !hasNames(one) || !known.has(identityOf(one.facts)));
     return { chosen, tooMuch: this.#tooMuch };
   }
@@ -139,7 +139,10 @@ class Chooser {
       const names = folder?.path === path ? await readdir(folder.base) : undefined;
       if (!folder || !names) return undefined;
       const all = new Set(names);
-      if (isRepository((name) => all.has(name))) return undefined;
+      if (isRepository((name) => all.has(name))) {
+        this.#hidden.push(path);
+        return undefined;
+      }
       return await this.#look(
         folder,
         names.filter((name) => this.#isOpen(join(path, name))),
@@ -163,9 +166,9 @@ class Chooser {
     if (this.#closed.has(path)) return false;
     for (const root of this.#roots) {
       if (path === root || !isInside(path, root)) continue;
-      const hidden = hiddenByName(relative(root, path).split(sep));
-      if (hidden === "notes") this.#notes.push(path);
-      if (hidden !== undefined) return false;
+      if (hiddenByName(relative(root, path).split(sep)) === undefined) continue;
+      this.#hidden.push(path);
+      return false;
     }
     return true;
   }

@@ -1,6 +1,6 @@
 import { link, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { attach } from "../../../src/dispatch/media/attach.ts";
 import { openMediaStore } from "../../../src/store/media.ts";
@@ -64,6 +64,19 @@ describe("what an answer names as media", () => {
     expect(new Set(await kindsFor([]))).toEqual(new Set(["media"]));
     expect(new Set(await kindsFor([workspace]))).toEqual(new Set(["notice"]));
     expect(await attach(["plan.md"], false, { ...ports, guestOf: [workspace] })).toMatchObject([{ kind: "media" }]);
+  });
+
+  it("is for a guest no second name of what guests may not read", async () => {
+    for (const path of ["sub/memory/a.md", "MEMORY.md.bak", "kept.zip", ".git/objects/ab/cd", "plan.md"]) {
+      await mkdir(dirname(join(ports.workspace, path)), { recursive: true });
+      await writeFile(join(ports.workspace, path), path);
+      await link(join(ports.workspace, path), join(ports.workspace, `${basename(path)}.txt`));
+    }
+    const refs = ["a.md.txt", "MEMORY.md.bak.txt", "kept.zip.txt", "cd.txt"];
+    const guest = { ...ports, guestOf: [ports.workspace] };
+    for (const ref of refs) expect(await attach([ref], false, guest), ref).toMatchObject([{ kind: "notice" }]);
+    expect(await attach(["plan.md.txt"], false, guest)).toMatchObject([{ kind: "media" }]);
+    for (const ref of refs) expect(await attach([ref], false, ports), ref).toMatchObject([{ kind: "media" }]);
   });
 
   it("floods no chat: what is missing is one notice, and each name counts once, up to a limit", async () => {

@@ -1,5 +1,6 @@
 import {
   existsSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -18,6 +19,67 @@ import { viewOf } from "../../../src/tools/sandbox/view.ts";
 import type { SandboxConfig } from "../../../src/tools/sandbox/config.ts";
 import type { CommandEnd } from "../../../src/types/run/backend.ts";
 import { openGround, SECRET, whyNoBwrap, type Ground } from "./fixture.ts";
+
+type Plant = (workspace: string) => void;
+const placed =
+  (...paths: readonly string[]): Plant =>
+  () => {
+    for (const path of paths) put(path, SECRET);
+  };
+/** The first path gets a second name. */
+const linked =
+  (from: string, to: string, ...more: readonly string[]): Plant =>
+  (workspace) => {
+    for (const path of [from, ...more]) put(path, SECRET);
+    linkSync(join(workspace, from), join(workspace, to));
+  };
+const named = (...paths: readonly string[]) => [paths, placed(...paths)] as const;
+
+/** What it is, the paths with the text, and how they come to be. */
+const HIDDEN_PLACES: readonly (readonly [string, readonly string[], Plant])[] = [
+  ["second name of a note's copy", ["second.txt"], linked("MEMORY.md.bak", "second.txt")],
+  ["second name of a note in a nested folder", ["second.txt"], linked("sub/memory/a.md", "second.txt")],
+  ["second name of an archive", ["second.bin"], linked("kept.tar", "second.bin")],
+  ["second name of a repository's file", ["second.bin"], linked(".git/objects/ab/cd", "second.bin")],
+  [
+    "second name of a file of a repository with another name",
+    ["second.bin"],
+    linked("kept/objects/ab/cd", "second.bin", "kept/HEAD"),
+  ],
+  [
+    "copy of a repository of Mercurial, Subversion, Bazaar or Darcs with another name",
+    ["hg/store/data/m.i", "svn/pristine/aa", "server/db/revs/1", "bzr/repository/packs/x", "darcs/patches/x"],
+    placed(
+      ...[
+        "hg/store/data/m.i",
+        "hg/requires",
+        "svn/pristine/aa",
+        "svn/wc.db",
+        "bzr/repository/packs/x",
+        "bzr/branch-format",
+      ],
+      ...["server/db/revs/1", "server/format", "server/locks/x", "darcs/patches/x", "darcs/hashed_inventory"],
+    ),
+  ],
+  ["file with its versions", ...named("RCS/2026-05-05.md,v", "plan.md,v")],
+  ["archive with a name around it", ...named("a.tar.gz.bak", "a.zip~", "a.zip (1)", "a.tar-old", "a.rar.old")],
+  ["part of an archive", ...named("a.7z.001", "a.tar.gz.part", "a.tar.gz.1", "a.tar.gz.aa", "a.difftar.gz")],
+  ["archive of another kind", ...named("a.pax", "a.cab", "a.xar", "a.qcow2", "a.vmdk", "a.tb2")],
+  [
+    "note whose path is written as a name",
+    ...named(".undo/%root%ws%memory%projects.md", "!root!ws!memory!projects.md~", "#!ws!memory!projects.md#"),
+  ],
+  [
+    "copy of the notes' folder with words around its name",
+    ...named(
+      "old-memory/a.md",
+      "Copy of memory/a.md",
+      "memory - Kopie/a.md",
+      "backup/backup_memory/a.md",
+      "memory-v2/a.md",
+    ),
+  ],
+];
 
 let ground: Ground;
 beforeEach(() => {
@@ -134,6 +196,35 @@ describe.skipIf(whyNoBwrap !== undefined)(
       await changes;
       expect(new Set(told).size).toBeLessThanOrEqual(2);
       for (const one of told) expect(one).toMatch(/^[0-9a-f]{64} /);
+    });
+
+    it.each(HIDDEN_PLACES)("has no %s, which the tools for files do not open either", async (_, paths, plant) => {
+      put("MEMORY.md", SECRET);
+      put("plan.md", SECRET);
+      plant(ground.workspace);
+      const { files } = backends();
+      const told = await says(paths.map((path) => `cat '${path}' 2> /dev/null`).join("; ") + "; cat plan.md");
+      expect(told).toBe(SECRET);
+      for (const path of paths)
+        await expect(files.open(path, ground.workspace), path).rejects.toThrow(/only an owner's|belongs/);
+      await (await files.open("plan.md", ground.workspace)).close();
+    });
+
+    it("has files with names that are like those of notes and archives", async () => {
+      const paths = [
+        "src/old-memory.ts",
+        "src/shared-memory/heap.ts",
+        "notes.zip.md",
+        "main.bundle.ts",
+        "x.pack.js",
+        "patches/a.ts",
+      ];
+      for (const path of [...paths, "patches/inventory.md"]) put(path, "x");
+      linkSync(join(ground.workspace, "src/old-memory.ts"), join(ground.workspace, "second.ts"));
+      expect(await says(["second.ts", ...paths].map((path) => `cat ${path}`).join(";"))).toBe(
+        "x".repeat(paths.length + 1),
+      );
+      await (await backends().files.open("second.ts", ground.workspace)).close();
     });
 
     it("leaves nothing of an earlier process, and nothing of what is gone", async () => {

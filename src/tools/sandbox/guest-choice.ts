@@ -36,6 +36,8 @@ export interface Choice {
 /** Most entries of a choice, and most bytes of its files. */
 export const MOST_ENTRIES = 20_000;
 export const MOST_MB = 512;
+/** Bytes of the longest path in a workspace that is copied: the copy's own directory comes before it, and no system takes more than 4096. */
+const MOST_PATH = 3000;
 const AT_ONCE = 32;
 /** Looked at after everything else: large, and the same as what a registry has. */
 const LAST = new Set(["node_modules"]);
@@ -114,7 +116,8 @@ class Chooser {
     if (entries === undefined) return;
     if (dir) this.#add(dir);
     for (const { name, ...entry } of entries) {
-      if (entry.kind === "directory") (LAST.has(name) ? later : next).push(entry);
+      if (Buffer.byteLength(entry.path) > MOST_PATH) this.#tooMuch.push(entry.path);
+      else if (entry.kind === "directory") (LAST.has(name) ? later : next).push(entry);
       else this.#add(entry);
     }
   }

@@ -131,3 +131,52 @@ it("several contributors add to the memory's section, after the one memory", () 
   contributions.remove("wiki");
   expect(lines()).toEqual(["Ask the memory.", "The notes too."]);
 });
+
+/** With a tool of each name, whose group says whose it is. */
+const having = (id: string, names: readonly string[], memory?: Contributor["memory"]): Contributor => ({
+  id,
+  ...(memory && { memory }),
+  register: (registry) => {
+    for (const name of names) registry.addTool({ name, groups: [id], forRun: () => undefined });
+  },
+});
+
+const ownersOf = (added: Contributions) => added.tools.map(({ name, groups = [] }) => `${name}: ${groups.join(" ")}`);
+
+it("memories share names, and the slot decides which one has them, in either order", () => {
+  const [core, other] = [having("core", ["memory_search"], "only"), having("other", ["memory_search", "add"], "also")];
+  for (const contributors of [
+    [core, other],
+    [other, core],
+  ]) {
+    const added = new Contributions(contributors);
+    const select = (memorySlot: string) => added.applyConfig({}, { stateDir: "/state", memorySlot });
+    select("core");
+    expect(ownersOf(added).toSorted()).toEqual(["add: other", "memory_search: core"]);
+    select("other");
+    expect(ownersOf(added).toSorted()).toEqual(["add: other", "memory_search: other"]);
+    expect(added.namesOf("core")).toEqual({});
+    // A list of tools may name it all the same.
+    expect(added.toolNames.toSorted()).toEqual(["add", "memory_search"]);
+    expect(() => added.add(having("third", ["memory_search"]))).toThrow("has added already");
+    added.remove("other");
+    expect(ownersOf(added)).toEqual([]);
+    select("core");
+    expect(ownersOf(added)).toEqual(["memory_search: core"]);
+  }
+});
+
+it("a memory takes no name from a contributor that is none", () => {
+  const added = new Contributions([having("weather", ["forecast"])]);
+  expect(() => added.add(having("other", ["forecast"], "also"))).toThrow("weather has added already");
+});
+
+it("who is to be removed keeps its names until then, and gives them to who has added them meanwhile", () => {
+  const added = new Contributions([having("old", ["note"])]);
+  expect(() => added.add(having("new", ["note"]))).toThrow("old has added already");
+  added.willRemove("old");
+  added.add(having("new", ["note"]));
+  expect(ownersOf(added)).toEqual(["note: old"]);
+  added.remove("old");
+  expect(ownersOf(added)).toEqual(["note: new"]);
+});

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { testPorts } from "../../src/api/testing/plugin-ports.ts";
 import { Contributions } from "../../src/plugins/contributions.ts";
 import { HeapWatch } from "../../src/plugins/host/heap-watch.ts";
@@ -12,6 +12,7 @@ import { PluginTimers } from "../../src/plugins/host/timers.ts";
 import { PluginWatch } from "../../src/plugins/host/watch.ts";
 import { readPlugin } from "../../src/plugins/manifest/read-plugin.ts";
 import { writePlugin, type PluginFiles } from "../kit/gateway/plugins.ts";
+import { manualClock } from "../kit/clock.ts";
 import { recordLog } from "../kit/log.ts";
 import { until } from "../kit/until.ts";
 
@@ -183,4 +184,21 @@ test("work of an unloaded plugin may end, and a chain of timeouts does not go on
   const after = steps.length;
   await new Promise((resolve) => setTimeout(resolve, 30));
   expect(steps).toHaveLength(after);
+});
+
+test("a call that is pending after its limit has failed, and counts once", async () => {
+  const watch = new PluginWatch(recordLog());
+  const code = new RunningCode("busy", "/busy");
+  const clock = manualClock();
+  const late = vi.fn();
+  const { promise, reject } = Promise.withResolvers<void>();
+  watch.call(code, "engine assemble", () => promise, { ms: 1000, clock, late }).catch(() => undefined);
+  await watch.call(code, "engine ingest", async () => undefined, { ms: 1000, clock, late });
+  expect(watch.costOf("busy")).toMatchObject({ calls: 2, failed: 0 });
+  clock.pass(1000);
+  expect(watch.costOf("busy")).toMatchObject({ failed: 1, lastError: "engine assemble: no answer within 1000 ms" });
+  reject(new Error("after all"));
+  await promise.catch(() => undefined);
+  expect(watch.costOf("busy")).toMatchObject({ calls: 2, failed: 1 });
+  expect(late).toHaveBeenCalledTimes(1);
 });

@@ -130,3 +130,27 @@ it("leaves out what a contribution cannot make, or makes under the name of anoth
     expect.stringContaining("harmless: Error: it made a"),
   ]);
 });
+
+it("gives the name of a tool that is off to the next contribution that has it, and not that of one that is denied", () => {
+  const scene = (deny: readonly string[]) => ({
+    ...sandbox(),
+    agent: {
+      ...agentSettings("/sandbox", { tools: { global: { key: "tools", deny: [...deny] } } }),
+      id: agentId("main"),
+    },
+    acting: { principal: OPERATOR, sessionKey: sessionKey("s1") },
+  });
+  const read = backendTools(noRules)[0]?.forRun(scene([]));
+  const made = (label: string): ToolContribution => ({
+    name: "web_search",
+    groups: [label],
+    forRun: () => read && { ...read, name: "web_search", label },
+  });
+  const off: ToolContribution = { name: "web_search", groups: ["gateway"], forRun: () => undefined };
+  const labels = (tools: readonly ToolContribution[], deny: readonly string[] = []) =>
+    toolsFor(tools, scene(deny), unexpected).tools.map(({ label }) => label);
+  expect(labels([off, made("plugin")])).toEqual(["plugin"]);
+  expect(labels([made("gateway"), made("plugin")])).toEqual(["gateway"]);
+  expect(labels([made("gateway"), made("plugin")], ["gateway"])).toEqual([]);
+  expect(labels([off, made("plugin")], ["web_search"])).toEqual([]);
+});

@@ -146,6 +146,9 @@ describe("agent settings", () => {
       sectionsMaxChars: 9,
     });
     expect(compaction({ memoryFlush: { enabled: false } })).not.toHaveProperty("memoryFlush");
+    const [agent] = agentsOf({ plugins: { slots: { memory: "recall" } } });
+    expect(agent?.compaction).not.toHaveProperty("memoryFlush");
+    expect(agentsOf({ plugins: { slots: { memory: "none" } } })[0]?.compaction).toHaveProperty("memoryFlush");
   });
 
   it("refuse one id for two", () => {

@@ -150,9 +150,9 @@ function keptOff(
 
 const enabling = (id: string): string => `Run: openclaw plugins enable ${id}`;
 
-/** Tries a plugin. */
-export async function verdictOn(plugin: FoundPlugin, live: Live): Promise<Verdict> {
-  const [verdict] = await judgePlugins([plugin], live);
+/** Tries a plugin. `isDraft`: in a place where it will not stay. */
+export async function verdictOn(plugin: FoundPlugin, live: Live, isDraft = false): Promise<Verdict> {
+  const [verdict] = await judgePlugins([plugin], live, !isDraft);
   return verdict ?? { plugin, engines: [], isMemory: false, unusable: [], problem: { why: "it could not be tried" } };
 }
 
@@ -160,10 +160,11 @@ export async function verdictOn(plugin: FoundPlugin, live: Live): Promise<Verdic
 export async function slotValuesOf(
   plugin: FoundPlugin,
   live: Live,
+  isDraft = false,
 ): Promise<Exclude<Selectable, { id: string }> | { readonly values: SlotValues }> {
   const slots = slotsOf(plugin.manifest);
   if (slots.length === 0) return { values: {} };
-  const verdict = await verdictOn(plugin, live);
+  const verdict = await verdictOn(plugin, live, isDraft);
   let values: SlotValues = {};
   for (const slot of slots) {
     const found = selectable(slot, verdict);

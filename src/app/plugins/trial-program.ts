@@ -42,9 +42,13 @@ const LIMITS = { startMs: 30_000, pluginMs: 10_000 };
 
 /**
  * The same as if each of them were enabled and selected, to find out whether it can be loaded and its engines can be used. What is
- * found out of its code is remembered.
+ * found out of its code is remembered, unless it is tried in a place where it will not stay.
  */
-export async function judgePlugins(plugins: readonly FoundPlugin[], live: Live): Promise<readonly Verdict[]> {
+export async function judgePlugins(
+  plugins: readonly FoundPlugin[],
+  live: Live,
+  isToBeRemembered = true,
+): Promise<readonly Verdict[]> {
   const stamps = await Promise.all(plugins.map(stampOf));
   const config = live.config.plugins;
   const engineMs = config.contextEngineTimeoutSeconds.bootstrap * 1000;
@@ -64,7 +68,7 @@ export async function judgePlugins(plugins: readonly FoundPlugin[], live: Live):
   const trials = tried.map(
     ({ plugin, stamp, result }) => [plugin.manifest.id, trialOf(plugin, stamp, result)] as const,
   );
-  await putTrials(live.paths, Object.fromEntries(trials));
+  if (isToBeRemembered) await putTrials(live.paths, Object.fromEntries(trials));
   return tried.map(({ plugin, result }) => verdictOf(plugin, result));
 }
 

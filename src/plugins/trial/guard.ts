@@ -26,6 +26,8 @@ export const noGuard: LoadGuard = {
   noteCrash: () => undefined,
 };
 
+/** Milliseconds to wait for the file of trials: plugins are loaded without it too. */
+const LOCK_MS = 2000;
 /** Of what was thrown. */
 const MOST_CHARS = 300;
 
@@ -122,7 +124,7 @@ export class TrialGuard implements LoadGuard {
 
   async #remember(trials: Trials): Promise<void> {
     try {
-      await putTrials(this.#around, trials);
+      await putTrials(this.#around, trials, LOCK_MS);
     } catch (error) {
       this.#around.log.warn("trials of plugins are not remembered", { error });
       this.#unwritten = { ...this.#unwritten, ...trials };

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { makePrivateDir, writeAtomic } from "../../store/disk.ts";
+import { makePrivateDir, removeUnfinished, writeAtomic } from "../../store/disk.ts";
+import { lockFile } from "../../store/lock/lock-file.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import { isFields } from "../../utils/fields.ts";
 import { own } from "../../utils/own.ts";
@@ -74,25 +75,32 @@ export async function triedEngines(state: State): Promise<Readonly<Record<string
   return Object.fromEntries(trials.flatMap(([id, { engines }]) => (engines ? [[id, engines] as const] : [])));
 }
 
-/** Remembers these trials beside the others. Throws `DISK_WRITE` and `DISK_FULL`. */
-export async function putTrials(state: State, trials: Trials): Promise<void> {
+/** Remembers these trials beside the others. Throws `DISK_WRITE`, also when other processes do not let go of the file, and `DISK_FULL`. */
+export async function putTrials(state: State, trials: Trials, patienceMs?: number): Promise<void> {
   if (Object.keys(trials).length === 0) return;
-  await write(state, { ...(await readTrials(state)), ...trials });
+  await rewrite(state, (known) => ({ ...known, ...trials }), patienceMs);
 }
 
 /** Forgets a plugin's trial and its crashes, so that it is tried again. The trial that had kept it out, if one had. */
 export async function forgetTrial(state: State, id: string): Promise<Trial | undefined> {
   forgetCrashes(state, id);
-  const { [id]: known, ...others } = await readTrials(state);
+  const { [id]: known } = await readTrials(state);
   if (!known) return undefined;
-  await write(state, others);
+  await rewrite(state, ({ [id]: _forgotten, ...others }) => others);
   return known.outcome === "passed" ? undefined : known;
 }
 
-async function write(state: State, trials: Trials): Promise<void> {
+/** The gateway and commands write it at the same time. */
+async function rewrite(state: State, change: (trials: Trials) => Trials, patienceMs?: number): Promise<void> {
   const file = trialsFile(state);
   await makePrivateDir(dirname(file));
-  await writeAtomic(file, `${JSON.stringify({ trials }, null, 2)}\n`);
+  const release = await lockFile(file, patienceMs);
+  try {
+    await removeUnfinished(file);
+    await writeAtomic(file, `${JSON.stringify({ trials: change(await readTrials(state)) }, null, 2)}\n`);
+  } finally {
+    await release();
+  }
 }
 
 /** Of the version, and of the names, sizes and times of the plugin's own files. */

@@ -99,7 +99,7 @@ export async function requireUsable(plugins: PluginState, { plugin }: Staged): P
   const { id } = plugin.manifest;
   const there = found.plugins.find(({ manifest }) => manifest.id === id);
   if (!there || !isSelected(state.config.plugins, { id, engines: there.engines })) return;
-  const chosen = await slotValuesOf(plugin, await liveOf(plugins));
+  const chosen = await slotValuesOf(plugin, await liveOf(plugins), true);
   if (!("why" in chosen)) return;
   throw new OpenClawError("PLUGIN_INVALID", {
     message: `${id} is selected, and stays as it is, because what would replace it cannot be used: ${chosen.why}.`,

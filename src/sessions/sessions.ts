@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
+import { dirname, relative } from "node:path";
 import { makePrivateDir } from "../store/disk.ts";
+import { type EarlierPlaces, readPlaces } from "../store/places.ts";
 import { type Clock, systemClock } from "../types/clock.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { Log } from "../types/log.ts";
@@ -24,6 +25,8 @@ import { agentOf, canonicalKey } from "./keys.ts";
 import { type PoolLimits, TranscriptPool } from "./pool.ts";
 import { readHeader } from "./transcript/prepare.ts";
 import { RowStore } from "./rows/row-store.ts";
+import { entryHere } from "./transcript/here.ts";
+import { isInside } from "../utils/real-path.ts";
 import { fileOf, patchRow, renewRow } from "./rows/row.ts";
 import { Transcript } from "./transcript/transcript.ts";
 
@@ -34,7 +37,7 @@ import { Transcript } from "./transcript/transcript.ts";
 const IN_MEMORY = { count: 64, bytes: 32 * 2 ** 20 };
 
 export interface SessionsOptions {
-  /** The directory of sessions.json and the transcripts. */
+  /** The directory of sessions.json and the transcripts, in the state directory. */
   readonly dir: string;
   /** The workspace written into a new transcript's header. */
   cwdFor(agentId: AgentId): string;
@@ -55,19 +58,25 @@ export interface SessionsOptions {
 export async function openSessions(options: SessionsOptions): Promise<Sessions> {
   const { dir, table, log, defaultAgent, clock = systemClock } = options;
   await makePrivateDir(dir);
-  const rows = await RowStore.open({ dir, table, log, defaultAgent, clock });
-  return new SessionFiles({ ...options, clock }, rows);
+  const earlier = await readPlaces(dirname(dir));
+  const rows = await RowStore.open({ dir, earlier, table, log, defaultAgent, clock });
+  return new SessionFiles({ ...options, clock, earlier }, rows);
+}
+
+interface OpenOptions extends SessionsOptions {
+  readonly clock: Clock;
+  readonly earlier: EarlierPlaces;
 }
 
 class SessionFiles implements Sessions, Keeper {
   readonly rows: RowStore;
-  readonly #options: SessionsOptions & { readonly clock: Clock };
+  readonly #options: OpenOptions;
   readonly #locks = new KeyLocks();
   readonly #unlocks = new Map<SessionKey, () => void>();
   readonly #pool: TranscriptPool;
   #isClosed = false;
 
-  constructor(options: SessionsOptions & { readonly clock: Clock }, rows: RowStore) {
+  constructor(options: OpenOptions, rows: RowStore) {
     this.#options = options;
     this.rows = rows;
     this.#pool = new TranscriptPool(options.inMemory ?? IN_MEMORY);
@@ -166,7 +175,8 @@ class SessionFiles implements Sessions, Keeper {
     const header = await readHeader(path);
     // Opening migrates an older version; no other process can be writing such a file.
     if (header && header.version < TRANSCRIPT_VERSION) (await this.acquire(key)).release();
-    return readHistory(path, limit);
+    const page = await readHistory(path, limit);
+    return { ...page, entries: page.entries.map((entry) => entryHere(entry, this.#options.earlier)) };
   }
 
   updates(signal?: AbortSignal): AsyncIterable<TranscriptUpdate> {
@@ -223,17 +233,19 @@ class SessionFiles implements Sessions, Keeper {
 
   #newRow(): SessionEntry & { sessionFile: string } {
     const sessionId = randomUUID();
-    return { sessionId, updatedAt: this.now(), sessionFile: join(this.#options.dir, `${sessionId}.jsonl`) };
+    return { sessionId, updatedAt: this.now(), sessionFile: `${sessionId}.jsonl` };
   }
 
   #openTranscript(key: SessionKey, sessionId: string, path: string): Promise<Transcript> {
-    const { log, cwdFor, defaultAgent } = this.#options;
-    const cwd = cwdFor(agentOf(key, defaultAgent));
+    const { dir, log, cwdFor, defaultAgent, earlier } = this.#options;
+    const workspace = cwdFor(agentOf(key, defaultAgent));
+    const isOwn = [workspace, path].every((place) => isInside(place, dirname(dir)));
     return Transcript.open({
       path,
       sessionId,
       sessionKey: key,
-      cwd,
+      cwd: isOwn ? relative(dirname(path), workspace) : workspace,
+      earlier,
       log: log.with({ session: key }),
       now: () => this.now(),
     });

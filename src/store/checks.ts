@@ -67,7 +67,7 @@ async function checkRows(
     try {
       if (readVersion(db) !== SCHEMA_VERSION) return [];
       const now = Date.now();
-      return tell(readCounts(new Statements(db), now), now);
+      return tell(readCounts(new Statements(db, path), now), now);
     } finally {
       db.close();
     }

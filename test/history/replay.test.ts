@@ -1,3 +1,4 @@
+import { NOWHERE_ELSE } from "../kit/store/transcript-file.ts";
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -28,7 +29,15 @@ const newFile = () => {
   return join(place.dir, `t${files}.jsonl`);
 };
 const open = (path: string) =>
-  Transcript.open({ path, sessionId: path, sessionKey: "k", cwd: "/", log: recordLog(), now: () => files });
+  Transcript.open({
+    path,
+    sessionId: path,
+    sessionKey: "k",
+    cwd: "/",
+    earlier: NOWHERE_ELSE,
+    log: recordLog(),
+    now: () => files,
+  });
 
 /** What a run is shown and what it writes down about that. */
 interface Asked {

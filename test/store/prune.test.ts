@@ -48,7 +48,7 @@ class Explained extends Statements {
   readonly plans: string[] = [];
   readonly #db: DatabaseSync;
   constructor(db: DatabaseSync) {
-    super(db);
+    super(db, "");
     this.#db = db;
   }
   override run(sql: string, ...params: Params) {

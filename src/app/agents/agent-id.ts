@@ -1,6 +1,7 @@
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { OpenClawError } from "../../types/errors.ts";
 import { DEFAULT_AGENT } from "../../types/ids.ts";
+import { isInside } from "../../utils/real-path.ts";
 
 const MOST_CHARS = 64;
 
@@ -28,3 +29,10 @@ export function agentIdFrom(name: string): string {
 
 /** Where an agent works unless the config says otherwise. It is written into the config, so that it stays when another agent becomes the default. */
 export const workspaceFor = (stateDir: string, id: string): string => join(stateDir, `workspace-${id}`);
+
+/**
+ * A path as it is written into the config: from the state directory where it lies in it, so that the agents of a copied or moved
+ * directory work in their own files.
+ */
+export const writtenPath = (path: string, stateDir: string): string =>
+  path !== stateDir && isInside(path, stateDir) ? relative(stateDir, path) : path;

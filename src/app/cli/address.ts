@@ -19,6 +19,8 @@ export interface Address {
   readonly isElsewhere: boolean;
   /** Whether it is the gateway of this state directory and its port is not known yet. */
   readonly startingPid?: number;
+  /** The state directory that the gateway must have: no lock says that it is the one at this address. */
+  readonly stateDir?: string;
 }
 
 /**
@@ -37,6 +39,7 @@ export async function findGateway(io: Io, state: State, flags: GatewayFlags = {}
     token: token ?? (await readGatewayToken(state.paths, state.config)),
     isElsewhere: false,
     ...(owner && owner.port === undefined && { startingPid: owner.pid }),
+    ...(!owner && { stateDir: state.paths.stateDir }),
   };
 }
 

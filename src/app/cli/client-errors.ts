@@ -30,6 +30,13 @@ export function whileStarting({ startingPid, url }: Address, error: unknown): un
   });
 }
 
+/** The gateway at the port of this state directory's config has another state directory. */
+export const otherState = (url: string, stateDir: string, theirs: string): OpenClawError =>
+  new OpenClawError("GATEWAY_UNREACHABLE", {
+    message: `No gateway runs on ${stateDir}: the one at ${url} has the state directory ${theirs}.`,
+    fix: "Give this one its own gateway.port and start it, or set OPENCLAW_STATE_DIR to the other.",
+  });
+
 /** Why the gateway refused the connection. */
 export function connectError(address: Address, error: ErrorShape): OpenClawError {
   const code = detailOf(error, "code");

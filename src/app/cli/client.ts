@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
+import { stat } from "node:fs/promises";
 import type { RawData, WebSocket } from "ws";
 import { z } from "zod";
 import type { OpenClawError } from "../../types/errors.ts";
+import { unlessMissing } from "../../utils/missing.ts";
 import { Feed } from "../../utils/feed.ts";
 import { packageVersion } from "../package-root.ts";
 import type { Address } from "./address.ts";
-import { callError, connectError, unreachable, whileStarting, type ErrorShape } from "./client-errors.ts";
+import { callError, connectError, otherState, unreachable, whileStarting, type ErrorShape } from "./client-errors.ts";
 
 const PROTOCOL = 4;
 const CONNECT_MS = 5000;
@@ -45,9 +47,15 @@ const frame = z.discriminatedUnion("type", [
 ]);
 type Frame = z.infer<typeof frame>;
 
-const hello = z.looseObject({ server: z.looseObject({ version: z.string() }) });
+const hello = z.looseObject({
+  server: z.looseObject({ version: z.string() }),
+  snapshot: z.looseObject({ stateDir: z.string().optional() }).optional(),
+});
 
-/** Connects and shows the token. Throws GATEWAY_UNREACHABLE, GATEWAY_UNAUTHORIZED or GATEWAY_BUSY. */
+/**
+ * Connects and shows the token. Throws GATEWAY_UNREACHABLE, also for the gateway of another state directory, GATEWAY_UNAUTHORIZED or
+ * GATEWAY_BUSY.
+ */
 export async function connectGateway(address: Address, timeoutMs = CONNECT_MS): Promise<GatewayClient> {
   const { WebSocket: Socket } = await import("ws");
   const options = { handshakeTimeout: timeoutMs, maxPayload: MAX_PAYLOAD, perMessageDeflate: false };
@@ -56,12 +64,20 @@ export async function connectGateway(address: Address, timeoutMs = CONNECT_MS): 
     await connection.challenged(timeoutMs);
     const greeting = await connection.request("connect", connectParams(address), timeoutMs);
     if (!greeting.ok) throw connectError(address, greeting.error);
-    const { server } = hello.parse(greeting.payload);
+    const { server, snapshot } = hello.parse(greeting.payload);
+    await requireSame(address, snapshot?.stateDir);
     return connection.client(server.version);
   } catch (error) {
     connection.close();
     throw whileStarting(address, error);
   }
+}
+
+/** A copy of a state directory has the port and the token of the original. A directory that is not on this machine may be mounted elsewhere. */
+async function requireSame({ url, stateDir }: Address, theirs: string | undefined): Promise<void> {
+  if (stateDir === undefined || theirs === undefined || stateDir === theirs) return;
+  const [own, other] = await Promise.all([stateDir, theirs].map((dir) => unlessMissing(stat(dir, { bigint: true }))));
+  if (other && (own?.dev !== other.dev || own.ino !== other.ino)) throw otherState(url, stateDir, theirs);
 }
 
 function connectParams({ token }: Address): object {

@@ -5,15 +5,16 @@ import type { Discovered } from "../../plugins/found/discover.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { isMissing } from "../../utils/missing.ts";
+import type { EarlierPlaces } from "../../store/places.ts";
 import { checkConfig, type ChannelSchemas, type PluginSchemas } from "./check.ts";
 import { stopNotes, stopsOf, type Stop } from "./keys/narrowing.ts";
 import { locate, parseConfigText } from "./parse.ts";
-import { ConfigError, isRecord, valueAt, type ConfigNote, type RawNote } from "./problem.ts";
+import { ConfigError, isRecord, valueAt, type ConfigNote, type KeyPath, type RawNote } from "./problem.ts";
 import { configSchema, type Config } from "./schema.ts";
 import { doubtfulTools } from "./keys/tool-doubts.ts";
 import { readConfigFile } from "./read-file.ts";
 import { schemasOfFound } from "./found-plugins.ts";
-import { resolveSecrets, type Env } from "./secrets.ts";
+import { resolveSecrets, type Env, type Resolved } from "./secrets.ts";
 
 export interface LoadedConfig {
   readonly config: Config;
@@ -39,6 +40,8 @@ export interface LoadOptions {
   readonly pluginSchemas?: PluginSchemas;
   /** Tools that extensions and plugins add. */
   readonly toolNames?: readonly string[];
+  /** Where the state directory was before: values that name files there mean those of the present directory. */
+  readonly earlier?: EarlierPlaces;
   /** Finds plugins by the file's content, secrets resolved but nothing checked. Must not reject. */
   readonly discover?: (input: unknown) => Promise<Discovered>;
 }
@@ -83,7 +86,7 @@ function unreadable(path: string, cause: unknown): ConfigError {
 
 async function readText(text: string, options: LoadOptions): Promise<ConfigText> {
   const raw = parseConfigText(text, options.path);
-  const resolved = await resolveSecrets(raw, options.env);
+  const resolved = presentPaths(await resolveSecrets(raw, options.env), options.earlier);
   const plugins = (await options.discover?.(resolved.value)) ?? NO_PLUGINS;
   const schemas = schemasOfFound(plugins.plugins, {
     ...options,
@@ -107,6 +110,24 @@ async function readText(text: string, options: LoadOptions): Promise<ConfigText>
   const warnings = [...stopNotes(stops), ...resolved.warnings, ...found, ...doubts];
   const { variables } = resolved;
   return { config: checked.config, plugins, variables, stops, warnings: locate(warnings, text, options.path) };
+}
+
+/** A path of the state directory from where it was before would lead to the original of a copy, or to nothing after a move. */
+function presentPaths(resolved: Resolved, earlier: EarlierPlaces | undefined): Resolved {
+  if (!earlier || earlier.isNone) return resolved;
+  const warnings = [...resolved.warnings];
+  const present = (node: unknown, path: KeyPath): unknown => {
+    if (typeof node === "string") {
+      const here = earlier.here(node, 0);
+      if (here !== node)
+        warnings.push({ path, message: `names where this state directory was before; ${here} is used` });
+      return here;
+    }
+    if (Array.isArray(node)) return node.map((item, at) => present(item, [...path, at]));
+    if (!isRecord(node) || Object.getPrototypeOf(node) !== Object.prototype) return node;
+    return Object.fromEntries(Object.entries(node).map(([name, child]) => [name, present(child, [...path, name])]));
+  };
+  return { ...resolved, value: present(resolved.value, []), warnings };
 }
 
 /** Schemas are loaded only of channels that the config names. */

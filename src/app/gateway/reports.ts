@@ -10,7 +10,7 @@ export const reportsOf = (parts: Parts): Reports => ({
   status: () => statusOf(parts),
   health: () => healthOf(parts),
   ready: () => readyOf(parts),
-  snapshot: () => ({}),
+  snapshot: () => ({ stateDir: parts.live.paths.stateDir }),
   metrics: () => metricsText(parts),
   tailLogs: (request) => tailLogs(parts.log.file(), request),
 });

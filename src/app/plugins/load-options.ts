@@ -1,6 +1,7 @@
 import type { Contributions } from "../../plugins/contributions.ts";
 import { pluginStore } from "../../plugins/install/store.ts";
 import { repairUnlessBusy } from "../../plugins/install/swap.ts";
+import { readPlaces } from "../../store/places.ts";
 import { withFix } from "../../types/errors.ts";
 import type { LoadOptions } from "../config/load.ts";
 import type { StatePaths } from "../config/paths.ts";
@@ -19,6 +20,7 @@ export async function loadOptionsFor(
     path: paths.configPath,
     env,
     discover: discoverIn(paths, env),
+    earlier: await readPlaces(paths.stateDir),
     ...(await contributedSchemas(contributions)),
   };
 }

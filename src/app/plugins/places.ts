@@ -40,7 +40,7 @@ function workspacesIn(input: unknown, paths: StatePaths, env: Env): readonly str
   const named = [valueAt(input, ["agents", "defaults", "workspace"]), ...listed].filter(
     (path): path is string => typeof path === "string" && path !== "",
   );
-  return [...new Set([paths.workspace, ...named.map((path) => expandHome(path, env))])];
+  return [...new Set([paths.workspace, ...named.map((path) => resolve(paths.stateDir, expandHome(path, env)))])];
 }
 
 function textsAt(input: unknown, path: readonly string[]): readonly string[] {

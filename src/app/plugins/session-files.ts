@@ -18,7 +18,10 @@ export function sessionFiles(
   const storePath = join(sessionsDir, "sessions.json");
   return {
     storePath: () => storePath,
-    load: () => (sessions ? current(readStore(storePath), sessions.list()) : readStore(storePath)),
+    load() {
+      const file = readStore(storePath);
+      return withPaths(sessions ? current(file, sessions.list()) : file, sessionsDir);
+    },
     filePath(sessionId, entry) {
       const row = entry ?? sessions?.withId(sessionId)?.entry;
       const sessionFile = row?.["sessionFile"];
@@ -26,6 +29,15 @@ export function sessionFiles(
     },
   };
 }
+
+/** Plugins open a row's file by its path. */
+const withPaths = (members: Fields, dir: string): Fields =>
+  Object.fromEntries(
+    Object.entries(members).map(([key, member]) => {
+      const row = readRow(member);
+      return [key, isFields(member) && row?.sessionFile ? { ...member, sessionFile: fileOf(row, dir) } : member];
+    }),
+  );
 
 /** What the file has besides rows is kept: it may be another program's. */
 function current(file: Fields, rows: readonly SessionRow[]): Fields {

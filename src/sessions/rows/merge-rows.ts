@@ -51,6 +51,10 @@ export function withEdits(ours: RowMap, { rows }: Edits): RowMap {
   return all;
 }
 
+/** The rows with each as it is kept. */
+export const mapRows = (rows: RowMap, kept: (row: SessionEntry) => SessionEntry): Map<SessionKey, SessionEntry> =>
+  new Map([...rows].map(([key, row]) => [key, kept(row)]));
+
 /** The rows of one column of the journal's table. */
 export const columnOf = (stored: readonly StoredSession[], column: "row" | "exported"): Map<SessionKey, SessionEntry> =>
   new Map(stored.flatMap(({ key, [column]: row }) => (row ? [[key, row] as const] : [])));

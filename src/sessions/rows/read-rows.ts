@@ -1,7 +1,10 @@
+import { dirname } from "node:path";
 import { readSessionTable } from "../../store/journal/session-table.ts";
+import { readPlaces } from "../../store/places.ts";
 import type { AgentId, SessionKey } from "../../types/ids.ts";
 import type { SessionEntry } from "../../types/session.ts";
-import { columnOf, findEdits, withEdits } from "./merge-rows.ts";
+import { columnOf, findEdits, mapRows, withEdits } from "./merge-rows.ts";
+import { keptRow } from "./row.ts";
 import { readRowsFile } from "./rows-file.ts";
 
 export interface RowPlaces {
@@ -20,11 +23,14 @@ export async function readRows(
   { dir, journal }: RowPlaces,
   defaultAgent: AgentId,
 ): Promise<ReadonlyMap<SessionKey, SessionEntry>> {
+  const earlier = await readPlaces(dirname(dir));
+  const kept = (all: ReadonlyMap<SessionKey, SessionEntry>) => mapRows(all, (row) => keptRow(row, dir, earlier));
   const stored = await readSessionTable(journal);
-  const rows = columnOf(stored, "row");
+  const rows = kept(columnOf(stored, "row"));
   try {
     const theirs = await readRowsFile(dir, defaultAgent);
-    return theirs ? withEdits(rows, findEdits(rows, columnOf(stored, "exported"), theirs.rows)) : rows;
+    if (!theirs) return rows;
+    return withEdits(rows, findEdits(rows, kept(columnOf(stored, "exported")), kept(theirs.rows)));
   } catch (error) {
     // The gateway sets such a file aside and continues with the journal's rows.
     if (rows.size > 0) return rows;

@@ -1,8 +1,8 @@
 import type { SessionKey } from "../../types/ids.ts";
 import type { ChatFilter, SessionEntry, SessionPatch } from "../../types/session.ts";
 import { Feed } from "../../utils/feed.ts";
-import { columnOf } from "./merge-rows.ts";
-import { hasSameSettings, patchRow, takenBack } from "./row.ts";
+import { columnOf, mapRows } from "./merge-rows.ts";
+import { hasSameSettings, keptRow, patchRow, takenBack } from "./row.ts";
 import { RowIndex } from "./row-index.ts";
 import { RowsExport, type RowsOptions } from "./rows-export.ts";
 
@@ -36,7 +36,12 @@ export class RowStore {
 
   /** Rejects when the journal cannot be read. */
   static async open(options: RowsOptions): Promise<RowStore> {
-    const store = new RowStore(options, columnOf(await options.table.all(), "row"));
+    const { dir, earlier } = options;
+    const stored = columnOf(await options.table.all(), "row");
+    const rows = mapRows(stored, (row) => keptRow(row, dir, earlier));
+    const store = new RowStore(options, rows);
+    for (const [key, row] of stored) if (rows.get(key) !== row) store.#dirty.add(key);
+    await store.flush();
     await store.#export.open();
     return store;
   }
@@ -118,8 +123,9 @@ export class RowStore {
     const was = this.#rows.get(key);
     if (was) this.#index.remove(key, was);
     if (row) {
-      this.#rows.set(key, row);
-      this.#index.add(key, row);
+      const kept = keptRow(row, this.#options.dir, this.#options.earlier);
+      this.#rows.set(key, kept);
+      this.#index.add(key, kept);
     } else this.#rows.delete(key);
     if (row && !hasSameSettings(was, row)) this.settingChanges.publish(key);
     this.#dirty.add(key);

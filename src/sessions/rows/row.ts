@@ -1,7 +1,9 @@
 import { existsSync } from "node:fs";
-import { basename, isAbsolute, join } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import type { EarlierPlaces } from "../../store/places.ts";
 import { SESSION_SETTINGS, type SessionEntry, type SessionPatch } from "../../types/session.ts";
 import { type Fields, isFields } from "../../utils/fields.ts";
+import { isInside } from "../../utils/real-path.ts";
 
 // Fields that a new session id does not inherit.
 const OF_ONE_ID = [
@@ -67,16 +69,33 @@ const SETTINGS = [...SESSION_SETTINGS, "providerOverride", "modelOverride"] as c
 export const hasSameSettings = (one: Readonly<SessionEntry> | undefined, other: Readonly<SessionEntry>): boolean =>
   SETTINGS.every((name) => one?.[name] === other[name]);
 
-/** Absolute path of a row's transcript. If its directory was moved, the file is searched here. */
+/** Absolute path of a row's transcript. `dir`: the directory of the sessions. Only a conversation of another program has its file outside. */
 export function fileOf(row: SessionEntry, dir: string): string {
-  const usual = join(dir, `${basename(row.sessionId)}.jsonl`);
-  const { sessionFile } = row;
-  if (sessionFile === undefined || !sessionFile.includes(".jsonl") || sessionFile.startsWith("sqlite:")) return usual;
-  if (!isAbsolute(sessionFile)) return join(dir, sessionFile);
-  const here = join(dir, basename(sessionFile));
-  if (here === sessionFile) return here;
-  return !existsSync(sessionFile) && existsSync(here) ? here : sessionFile;
+  const named = namedFile(row);
+  if (named === undefined) return join(dir, `${basename(row.sessionId)}.jsonl`);
+  const path = resolve(dir, named);
+  const here = join(dir, basename(path));
+  return path === here || existsSync(here) || !existsSync(path) ? here : path;
 }
+
+/**
+ * The row as it is kept: with the name of its file in the directory of the sessions, or the way to it from there, so that a state directory
+ * that is copied or moved uses its own. A path outside of it stays for a file that is only there.
+ */
+export function keptRow(row: SessionEntry, dir: string, earlier: EarlierPlaces): SessionEntry {
+  const named = namedFile(row);
+  if (named === undefined || named === basename(named)) return row;
+  const path = earlier.here(resolve(dir, named), row.updatedAt);
+  const here = join(dir, basename(path));
+  const isOwn = isInside(path, dirname(dir));
+  const file = path === here || existsSync(here) || (isOwn && !existsSync(path)) ? here : path;
+  const kept = isInside(file, dirname(dir)) ? relative(dir, file) : file;
+  return kept === row.sessionFile ? row : { ...row, sessionFile: kept };
+}
+
+/** Undefined where a row names no file, or the database of another program. */
+const namedFile = ({ sessionFile }: SessionEntry): string | undefined =>
+  sessionFile?.includes(".jsonl") === true && !sessionFile.startsWith("sqlite:") ? sessionFile : undefined;
 
 function kept(fields: readonly (readonly [string, unknown])[]): SessionEntry {
   const row: Fields = Object.fromEntries(fields);

@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
 import { writeAtomic } from "../../store/disk.ts";
+import type { EarlierPlaces } from "../../store/places.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { AgentId, SessionKey } from "../../types/ids.ts";
 import type { Log } from "../../types/log.ts";
@@ -9,8 +10,8 @@ import { errorText } from "../../utils/text/error-text.ts";
 import type { Fields } from "../../utils/fields.ts";
 import { errorCode, unlessMissing } from "../../utils/missing.ts";
 import { setAside } from "../transcript/archive.ts";
-import { columnOf, findEdits, type Edits } from "./merge-rows.ts";
-import { writeRow } from "./row.ts";
+import { columnOf, findEdits, mapRows, type Edits } from "./merge-rows.ts";
+import { keptRow, writeRow } from "./row.ts";
 import { printRows, readRowsFile, rebuildRows, type Rows, rowsPath } from "./rows-file.ts";
 
 /** Milliseconds between checks whether another program changed the file, and whether it must be written. */
@@ -22,6 +23,7 @@ const LONGEST_MS = 600_000;
 
 export interface RowsOptions {
   readonly dir: string;
+  readonly earlier: EarlierPlaces;
   readonly table: SessionTable;
   readonly defaultAgent: AgentId;
   readonly log: Log;
@@ -138,13 +140,13 @@ export class RowsExport {
       await this.#putAside(error);
       return "";
     }
-    if (theirs) await this.#adopt(theirs, version);
+    if (theirs) await this.#adopt({ ...theirs, rows: this.#kept(theirs.rows) }, version);
     return version;
   }
 
   async #adopt({ rows: theirs, foreign }: Rows, version: string): Promise<void> {
     const { table } = this.#options;
-    const base = columnOf(await table.all(), "exported");
+    const base = this.#kept(columnOf(await table.all(), "exported"));
     const edits = findEdits(this.#rows.all, base, theirs);
     // The rows first: if the process ends between the two writes, the next one finds the same edits again.
     if (edits.rows.size > 0) await this.#rows.adopt([...edits.rows]);
@@ -182,6 +184,12 @@ export class RowsExport {
         ...(isLost && { unmapped }),
       },
     );
+  }
+
+  /** Earlier versions wrote absolute paths, and so may others. */
+  #kept(rows: ReadonlyMap<SessionKey, SessionEntry>): Map<SessionKey, SessionEntry> {
+    const { dir, earlier } = this.#options;
+    return mapRows(rows, (row) => keptRow(row, dir, earlier));
   }
 
   /** Changes that an earlier process did not write to the file. */

@@ -85,7 +85,7 @@ export async function rebuildRows(dir: string): Promise<{ rows: Map<SessionKey, 
     const key = sessionKey(header.sessionKey);
     const updatedAt = Math.floor((await stat(path)).mtimeMs);
     if ((rows.get(key)?.updatedAt ?? -1) < updatedAt)
-      rows.set(key, { sessionId: header.id, updatedAt, sessionFile: path });
+      rows.set(key, { sessionId: header.id, updatedAt, sessionFile: name });
   }
   return { rows, unmapped };
 }

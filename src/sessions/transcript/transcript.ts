@@ -1,9 +1,11 @@
+import type { EarlierPlaces } from "../../store/places.ts";
 import type { Log } from "../../types/log.ts";
 import type { EntryBody, SessionWindow, TranscriptEntry } from "../../types/session.ts";
 import { newEntryId } from "./archive.ts";
 import { Branch } from "./branch.ts";
 import { BranchWalk } from "./branch-walk.ts";
-import { asRead, type Header, TRANSCRIPT_VERSION } from "./entries.ts";
+import { asRead, type Header, type Link, TRANSCRIPT_VERSION } from "./entries.ts";
+import { entryHere } from "./here.ts";
 import { LineFile } from "./line-file.ts";
 import { prepareTranscript } from "./prepare.ts";
 
@@ -16,7 +18,10 @@ export interface TranscriptOptions {
   readonly path: string;
   readonly sessionId: string;
   readonly sessionKey?: string;
+  /** Relative to the directory of the file, or absolute. */
   readonly cwd: string;
+  /** Where the file may have been when its entries were written. */
+  readonly earlier: EarlierPlaces;
   readonly log: Log;
   now(): number;
 }
@@ -161,11 +166,15 @@ export class Transcript {
     const walk = handle && new BranchWalk(handle, { end: branch.offset ?? size, wanted: branch.wanted });
     while (!branch.covers(maxTokens)) {
       const step = await walk?.next();
-      if (step) branch.addOlder(step.link, step.offset);
+      if (step) branch.addOlder(this.#here(step.link), step.offset);
       else branch.endOfFile();
     }
     branch.settle();
     if (walk) this.#note(walk);
+  }
+
+  #here(link: Link): Link {
+    return link.entry ? { ...link, entry: entryHere(link.entry, this.#options.earlier) } : link;
   }
 
   #note({ bytesRead, sawMessage, damage }: BranchWalk): void {

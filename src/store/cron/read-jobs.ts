@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import type { StoredRow } from "../../types/cron/table.ts";
 import { fileSize } from "../files.ts";
-import { sqliteError } from "../journal/sqlite.ts";
+import { sqliteError, Statements } from "../journal/sqlite.ts";
 import { toStored } from "./cron-table.ts";
 
 const IS_THERE = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'cron_jobs'";
@@ -16,7 +16,7 @@ export async function readCronJobs(path: string): Promise<readonly StoredRow[]> 
   try {
     db = new DatabaseSync(path, { readOnly: true, timeout: 2000 });
     if (!db.prepare(IS_THERE).get()) return [];
-    return db.prepare("SELECT id, job, state FROM cron_jobs ORDER BY rowid").all().map(toStored);
+    return new Statements(db, path).all("SELECT id, job, state FROM cron_jobs ORDER BY rowid").map(toStored);
   } catch (error) {
     throw sqliteError(error, path);
   } finally {

@@ -67,7 +67,7 @@ export class Commits {
     this.#db = db;
     this.#path = path;
     this.#options = options;
-    this.sql = new Statements(db);
+    this.sql = new Statements(db, path);
   }
 
   /** Resolves with the result of `work` when it is on disk. `work` is synchronous and may run several times. */

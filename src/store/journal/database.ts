@@ -1,7 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { OpenClawError } from "../../types/errors.ts";
 import { count } from "./columns.ts";
-import { MIGRATIONS, SCHEMA_VERSION } from "./schema.ts";
+import { aliasesOf, OwnPath, placesOfFiles, stateDirOf } from "../own-path.ts";
+import { MIGRATIONS, OWN_PATHS_VERSION, SCHEMA_VERSION } from "./schema.ts";
 import { brokenJournal, isBroken, sqliteError } from "./sqlite.ts";
 
 /**
@@ -14,7 +15,7 @@ export function openDatabase(path: string): DatabaseSync {
     db = new DatabaseSync(path, { timeout: 2000 });
     refuseNewer(db, path);
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY");
-    migrate(db);
+    migrate(db, path);
     return db;
   } catch (error) {
     db?.close();
@@ -37,9 +38,40 @@ function refuseNewer(db: DatabaseSync, path: string): void {
 }
 
 /** Read again under the write lock, because the command line may open a new journal at the same moment. */
-function migrate(db: DatabaseSync): void {
+function migrate(db: DatabaseSync, path: string): void {
   if (readVersion(db) === SCHEMA_VERSION) return;
   db.exec("BEGIN IMMEDIATE");
-  for (const sql of MIGRATIONS.slice(readVersion(db))) db.exec(sql);
+  const before = readVersion(db);
+  for (const sql of MIGRATIONS.slice(before)) db.exec(sql);
+  if (before > 0 && before < OWN_PATHS_VERSION) nameOwnPaths(db, path);
   db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
+}
+
+/** Rows that the gateway works with again, and the columns of them that may name files. */
+const WORKED_WITH = [
+  { table: "cron_jobs", column: "job", where: "TRUE" },
+  { table: "inbox", column: "message", where: "state <> 'done'" },
+] as const;
+
+/**
+ * Earlier versions kept the path of the state directory in rows: that of the present one, or of the one that it was copied or moved from.
+ * Rows that only tell what was are left as they are.
+ */
+function nameOwnPaths(db: DatabaseSync, path: string): void {
+  const dir = stateDirOf(path);
+  if (dir === undefined) return;
+  const files = db.prepare("SELECT row ->> 'sessionFile' AS file FROM sessions WHERE row IS NOT NULL").all();
+  const earlier = placesOfFiles(
+    files.flatMap(({ file }) => (typeof file === "string" ? [file] : [])),
+    dir,
+  );
+  const own = new OwnPath(dir, [...aliasesOf(dir), ...earlier]);
+  for (const { table, column, where } of WORKED_WITH) {
+    const update = db.prepare(`UPDATE ${table} SET ${column} = ? WHERE rowid = ?`);
+    for (const row of db.prepare(`SELECT rowid AS id, ${column} AS text FROM ${table} WHERE ${where}`).all()) {
+      const [id, text] = [count(row, "id"), String(row["text"])];
+      const kept = own.kept(text);
+      if (kept !== text) update.run(kept, id);
+    }
+  }
 }

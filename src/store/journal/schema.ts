@@ -279,7 +279,13 @@ export const MIGRATIONS: readonly string[] = [
   `
   ALTER TABLE outbox ADD COLUMN answers TEXT;
   `,
+  `
+  -- Rows no longer have the path of the state directory in them; database.ts takes it out of those that are there.
+  `,
 ];
+
+/** The first version whose rows name the state directory by its name in \`own-path.ts\` and not by its path. */
+export const OWN_PATHS_VERSION = 21;
 
 /** The version that this program writes. */
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -6,7 +6,7 @@ import type { Commits } from "./commits.ts";
 import { readVersion } from "./database.ts";
 import { fileSize } from "../files.ts";
 import { SCHEMA_VERSION } from "./schema.ts";
-import { type Row, type Statements, sqliteError } from "./sqlite.ts";
+import { type Row, Statements, sqliteError } from "./sqlite.ts";
 
 const EXPORT = "sessions.export";
 
@@ -53,7 +53,7 @@ export async function readSessionTable(path: string): Promise<readonly StoredSes
   try {
     db = new DatabaseSync(path, { readOnly: true, timeout: 2000 });
     if (readVersion(db) > SCHEMA_VERSION || !db.prepare(IS_THERE).get()) return [];
-    return db.prepare(ALL).all().map(toStored);
+    return new Statements(db, path).all(ALL).map(toStored);
   } catch (error) {
     throw sqliteError(error, path);
   } finally {

@@ -2,6 +2,7 @@ import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 
 import { OpenClawError } from "../../types/errors.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { diskError, diskFull } from "../disk.ts";
+import { aliasesOf, OwnPath, stateDirOf } from "../own-path.ts";
 
 export type Row = Record<string, SQLOutputValue>;
 export type Params = readonly SQLInputValue[];
@@ -52,23 +53,43 @@ export function brokenJournal(path: string, cause: unknown): OpenClawError {
 /** Prepared statements by their text. */
 export class Statements {
   readonly #db: DatabaseSync;
+  readonly #own: OwnPath | undefined;
   readonly #prepared = new Map<string, StatementSync>();
 
-  constructor(db: DatabaseSync) {
+  /** `path`: that of the database. */
+  constructor(db: DatabaseSync, path: string) {
     this.#db = db;
+    const dir = stateDirOf(path);
+    this.#own = dir === undefined ? undefined : new OwnPath(dir, aliasesOf(dir));
   }
 
   run(sql: string, ...params: Params): { changes: number; id: number } {
-    const done = this.#of(sql).run(...params);
+    const done = this.#of(sql).run(...this.#kept(params));
     return { changes: Number(done.changes), id: Number(done.lastInsertRowid) };
   }
 
   one(sql: string, ...params: Params): Row | undefined {
-    return this.#of(sql).get(...params);
+    const row = this.#of(sql).get(...this.#kept(params));
+    return row && this.#opened(row);
   }
 
   all(sql: string, ...params: Params): Row[] {
-    return this.#of(sql).all(...params);
+    const rows = this.#of(sql).all(...this.#kept(params));
+    for (const row of rows) this.#opened(row);
+    return rows;
+  }
+
+  #kept(params: Params): Params {
+    const own = this.#own;
+    return own ? params.map((value) => (typeof value === "string" ? own.kept(value) : value)) : params;
+  }
+
+  #opened(row: Row): Row {
+    for (const column in row) {
+      const value = row[column];
+      if (this.#own && typeof value === "string") row[column] = this.#own.opened(value);
+    }
+    return row;
   }
 
   #of(sql: string): StatementSync {

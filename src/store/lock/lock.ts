@@ -1,8 +1,9 @@
-import { link, open, readFile, rename, rm } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { link, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { OpenClawError } from "../../types/errors.ts";
 import { errorCode, isMissing } from "../../utils/missing.ts";
 import { diskError, makePrivateDir, writeUnsynced } from "../disk.ts";
+import { notePlace } from "../places.ts";
 import { processStart } from "./process-start.ts";
 
 const TRIES = 5;
@@ -13,6 +14,8 @@ export interface LockFacts {
   /** Distinguishes a process from a later one with the same id. */
   readonly startedAt: string;
   readonly command: string;
+  /** The state directory as this process calls it; earlier versions did not say. */
+  readonly dir?: string;
   readonly port?: number;
 }
 
@@ -27,8 +30,9 @@ export interface StateLock {
 export const lockPath = (dir: string): string => join(dir, "state", "gateway.lock");
 
 /**
- * Makes this process the only owner of a state directory. Takes over the lock of a dead process. Throws `OpenClawError`
- * STATE_LOCKED when a living process holds it, STATE_UNWRITABLE when the directory cannot be written.
+ * Makes this process the only owner of a state directory, and remembers where that is. Takes over the lock of a dead process, and one
+ * that was copied with its directory. Throws `OpenClawError` STATE_LOCKED when a living process holds it, STATE_UNWRITABLE when the
+ * directory cannot be written.
  */
 export async function acquireStateLock(dir: string): Promise<StateLock> {
   const path = lockPath(dir);
@@ -36,6 +40,11 @@ export async function acquireStateLock(dir: string): Promise<StateLock> {
     pid: process.pid,
     startedAt: (await processStart(process.pid)) ?? "unknown",
     command: ownCommand(),
+    dir,
+  };
+  const release = async () => {
+    const held = await readFacts(path);
+    if (held && isSameProcess(held, mine)) await rm(path, { force: true });
   };
   try {
     await makePrivateDir(join(dir, "state"));
@@ -43,29 +52,35 @@ export async function acquireStateLock(dir: string): Promise<StateLock> {
   } catch (error) {
     throw error instanceof OpenClawError ? error : unwritable(path, error);
   }
+  try {
+    await notePlace(dir);
+  } catch (error) {
+    await release();
+    throw error;
+  }
   return {
     path,
     note: async ({ port }) => await writeUnsynced(path, JSON.stringify({ ...mine, port })),
-    release: async () => {
-      const held = await readFacts(path);
-      if (held?.pid === mine.pid && held.startedAt === mine.startedAt) await rm(path, { force: true });
-    },
+    release,
   };
 }
+
+const isSameProcess = (one: LockFacts, other: LockFacts): boolean =>
+  one.pid === other.pid && one.startedAt === other.startedAt;
 
 /**
  * The owner of a state directory. `alive` is false when it ended without releasing the lock. Undefined when there is no lock.
  */
 export async function readStateLock(dir: string): Promise<(LockFacts & { readonly alive: boolean }) | undefined> {
   const held = await readFacts(lockPath(dir));
-  return held && { ...held, alive: await isHolding(held) };
+  return held && { ...held, alive: await isHolding(held, lockPath(dir)) };
 }
 
 async function take(path: string, mine: LockFacts): Promise<void> {
   for (let tries = 0; tries < TRIES; tries += 1) {
     if (await createExclusive(path, JSON.stringify(mine))) return;
     const held = await readFacts(path);
-    if (held && (await isHolding(held))) throw locked(held);
+    if (held && (await isHolding(held, path))) throw locked(held);
     await setAside(path, held);
   }
   throw new OpenClawError("STATE_LOCKED", {
@@ -115,14 +130,34 @@ async function setAside(path: string, stale: LockFacts | undefined): Promise<voi
     throw error;
   }
   const moved = await readFacts(aside);
-  if (moved && (moved.pid !== stale?.pid || moved.startedAt !== stale.startedAt)) await rename(aside, path);
+  if (moved && !(stale && isSameProcess(moved, stale))) await rename(aside, path);
   else await rm(aside, { force: true });
 }
 
-async function isHolding(held: LockFacts): Promise<boolean> {
+async function isHolding(held: LockFacts, path: string): Promise<boolean> {
   const start = await processStart(held.pid);
-  return start !== undefined && (start === held.startedAt || start === "unknown" || held.startedAt === "unknown");
+  const isAlive =
+    start !== undefined && (start === held.startedAt || start === "unknown" || held.startedAt === "unknown");
+  return isAlive && !(await isCopy(held, path));
 }
+
+/**
+ * Whether the lock came here with a copy of a running gateway's directory: where it says that it is, it still is, in another directory.
+ * One that was moved has the only lock, and one with several paths has the same.
+ */
+async function isCopy(held: LockFacts, path: string): Promise<boolean> {
+  if (held.dir === undefined || lockPath(held.dir) === path) return false;
+  const first = lockPath(held.dir);
+  const [there, here, facts] = await Promise.all([
+    statOf(dirname(first)),
+    statOf(dirname(path)),
+    readFacts(first).catch(() => undefined),
+  ]);
+  if (!there || !here || !facts || !isSameProcess(facts, held)) return false;
+  return there.dev !== here.dev || there.ino !== here.ino;
+}
+
+const statOf = (path: string) => stat(path, { bigint: true }).catch(() => undefined);
 
 /** Undefined when there is no lock or its content is incomplete. */
 async function readFacts(path: string): Promise<LockFacts | undefined> {
@@ -138,6 +173,7 @@ async function readFacts(path: string): Promise<LockFacts | undefined> {
 function isFacts(value: unknown): value is LockFacts {
   if (typeof value !== "object" || value === null) return false;
   if (!("pid" in value) || !("startedAt" in value) || !("command" in value)) return false;
+  if ("dir" in value && typeof value.dir !== "string") return false;
   return Number.isInteger(value.pid) && typeof value.startedAt === "string" && typeof value.command === "string";
 }
 

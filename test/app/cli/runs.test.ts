@@ -1,3 +1,4 @@
+import { NOWHERE_ELSE } from "../../kit/store/transcript-file.ts";
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -82,6 +83,7 @@ async function withRuns(file = "s1.jsonl") {
     sessionId: "s1",
     sessionKey: KEY,
     cwd: "/",
+    earlier: NOWHERE_ELSE,
     log: recordLog(),
     now: () => 1,
   });
@@ -242,7 +244,14 @@ test("the prompt is found after a reset, and a lost one is reported", async () =
 test("what an engine made is shown as it was kept, and files of images are named", async () => {
   const { dir, path, env } = await withRuns();
   const journal = await openJournal({ path: join(dir, "state", "journal.sqlite"), bootId: "b" });
-  const transcript = await Transcript.open({ path, sessionId: "s1", cwd: "/", log: recordLog(), now: () => 1 });
+  const transcript = await Transcript.open({
+    path,
+    sessionId: "s1",
+    cwd: "/",
+    earlier: NOWHERE_ELSE,
+    log: recordLog(),
+    now: () => 1,
+  });
   const asked = user("what is in ./plan.png and https://example.org/a.png?");
   const id = await transcript.append({ type: "message", message: asked });
   await transcript.close();

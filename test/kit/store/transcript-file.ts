@@ -1,3 +1,4 @@
+import { EarlierPlaces } from "../../../src/store/places.ts";
 import { Transcript } from "../../../src/sessions/transcript/transcript.ts";
 import type { Clock } from "../../../src/types/clock.ts";
 import type { Log } from "../../../src/types/log.ts";
@@ -35,8 +36,18 @@ export function handClock(): Clock & { time: number; due(): void; readonly waits
   };
 }
 
+/** A state directory that was never moved. */
+export const NOWHERE_ELSE = new EarlierPlaces("/nowhere", []);
+
 export function openFile(path: string, log: Log = recordLog()): Promise<Transcript> {
-  return Transcript.open({ path, sessionId: "s1", cwd: "/tmp", log, now: () => Date.UTC(2026, 10, 21) });
+  return Transcript.open({
+    path,
+    sessionId: "s1",
+    cwd: "/tmp",
+    earlier: NOWHERE_ELSE,
+    log,
+    now: () => Date.UTC(2026, 10, 21),
+  });
 }
 
 /** What a window says, shortly: texts of its messages. */

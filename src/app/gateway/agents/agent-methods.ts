@@ -6,7 +6,7 @@ import { defined } from "../../../utils/defined.ts";
 import { KeyedQueue } from "../../../utils/keyed-queue.ts";
 import { wait } from "../../../utils/pause.ts";
 import { addAgent, changeAgent, removeAgent, type AgentKeys } from "../../agents/agent-file.ts";
-import { agentIdFrom, workspaceFor } from "../../agents/agent-id.ts";
+import { agentIdFrom, workspaceFor, writtenPath } from "../../agents/agent-id.ts";
 import { trashAgent } from "../../agents/trash.ts";
 import { hashOf, readConfigText, type LoadOptions } from "../../config/load.ts";
 import { loadOptionsFor } from "../../plugins/load-options.ts";
@@ -43,7 +43,9 @@ export function agentMethods(parts: AgentParts): readonly Method[] {
       }),
       run: async ({ agentId, ...given }) => {
         knownAgent(parts.live, agentId);
-        await edit((load) => changeAgent(load, agentId, changedKeys(given)));
+        const { workspace } = given;
+        const written = workspace && writtenPath(workspace, parts.live.paths.stateDir);
+        await edit((load) => changeAgent(load, agentId, changedKeys({ ...given, workspace: written })));
         parts.log.info("agent changed", { agent: agentId });
         return { ok: true, agentId };
       },
@@ -72,7 +74,7 @@ const createMethod = ({ live, log }: AgentParts, edit: Editor): Method =>
       await edit((load) =>
         addAgent(load, agentId, {
           name,
-          workspace,
+          workspace: writtenPath(workspace, live.paths.stateDir),
           ...(model !== undefined && { model }),
           ...(Object.keys(identity).length > 0 && { identity }),
         }),

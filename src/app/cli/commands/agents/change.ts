@@ -1,7 +1,7 @@
 import { seedWorkspace } from "../../../../prompt/bootstrap.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { defined } from "../../../../utils/defined.ts";
-import { agentIdFrom, workspaceFor } from "../../../agents/agent-id.ts";
+import { agentIdFrom, workspaceFor, writtenPath } from "../../../agents/agent-id.ts";
 import { addBoundAgent, matchFrom } from "../../../agents/binding-file.ts";
 import { askLine, canAsk } from "../../ask.ts";
 import { writeJson, type Io } from "../../io.ts";
@@ -28,7 +28,12 @@ export async function agentsAdd(io: Io, given: string | undefined, flags: AddFla
   const workspace =
     flags.workspace === undefined ? workspaceFor(state.paths.stateDir, id) : placeFrom(flags.workspace, io);
   const agentDir = flags.agentDir === undefined ? undefined : placeFrom(flags.agentDir, io);
-  const entry = { name, workspace, ...defined({ agentDir, model: flags.model }) };
+  const written = (path: string) => writtenPath(path, state.paths.stateDir);
+  const entry = {
+    name,
+    workspace: written(workspace),
+    ...defined({ agentDir: agentDir && written(agentDir), model: flags.model }),
+  };
   const bound = await addBoundAgent(state.load, id, entry, matches);
   await seedWorkspace(workspace);
   await untilFollowed(io, state);

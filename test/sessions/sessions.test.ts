@@ -1,5 +1,5 @@
 import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { SessionManager } from "@mariozechner/pi-coding-agent";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { checks } from "../../src/sessions/checks.ts";
@@ -75,7 +75,7 @@ describe("a session", () => {
     expect(session).toMatchObject({ key: KEY, agentId: "main", isNew: true, leafId: null });
     expect([sessions.peek(KEY), await files()]).toEqual([undefined, []]);
     await session.append(say("hello"), { durable: true });
-    expect((await readStore())[KEY]).toMatchObject({ sessionId: session.id, sessionFile: session.file });
+    expect((await readStore())[KEY]).toMatchObject({ sessionId: session.id, sessionFile: basename(session.file) });
     expect(await files()).toEqual([`${session.id}.jsonl`]);
     expect(session.isNew).toBe(false);
     const [header] = (await readFile(session.file, "utf8")).split("\n");
@@ -162,7 +162,7 @@ describe("a session", () => {
     expect(session.entry).not.toHaveProperty("totalTokens");
     const archive = `${file}.reset.2026-11-21T00-00-00.000Z`;
     expect(await readFile(archive, "utf8")).toBe(text);
-    expect((await readStore())[KEY]).toMatchObject({ sessionId: session.id, sessionFile: session.file });
+    expect((await readStore())[KEY]).toMatchObject({ sessionId: session.id, sessionFile: basename(session.file) });
     await session.append(say("new"));
     expect(texts(await session.window(ALL))).toEqual(["new"]);
     session.release();
@@ -276,7 +276,7 @@ describe("sessions.json", () => {
     await sessions.close();
     const store = await readExport();
     expect(store["$note"]).toBe("keep me");
-    expect(store[KEY]).toMatchObject({ origin: { from: "x" }, sessionFile: file });
+    expect(store[KEY]).toMatchObject({ origin: { from: "x" }, sessionFile: "elsewhere.jsonl" });
     expect(log.lines).toEqual(["info sessions.json taken in"]);
   });
 
@@ -473,7 +473,7 @@ describe("sessions.json", () => {
     await writeFile(join(dir, "sessions.json"), JSON.stringify(older));
     await pass(10_000);
     await vi.waitFor(() => expect(session.entry).toMatchObject({ label: "theirs" }));
-    expect(session.entry).toMatchObject({ sessionId: session.id, sessionFile: session.file });
+    expect(session.entry).toMatchObject({ sessionId: session.id, sessionFile: basename(session.file) });
     expect(sessions.peek(sessionKey("web:x:new"))).toBeDefined();
     await rest();
     expect(await readExport()).toMatchObject({

@@ -15,7 +15,11 @@ export function entryHere(entry: TranscriptEntry, earlier: EarlierPlaces): Trans
   const rename: Rename = (text) => earlier.here(text, at);
   if (entry.type === "message") return { ...entry, message: messageHere(entry.message, rename) };
   if (entry.type === "compaction" || entry.type === "branch_summary")
-    return { ...entry, summary: rename(entry.summary) };
+    return {
+      ...entry,
+      summary: rename(entry.summary),
+      ...(entry.details !== undefined && { details: valueHere(entry.details, rename) }),
+    };
   if (entry.type !== "custom_message") return entry;
   const { content } = entry;
   return { ...entry, content: typeof content === "string" ? rename(content) : content.map(textHere(rename)) };

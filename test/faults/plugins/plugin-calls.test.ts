@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { entriesOf, sessionsOf, textOf, transcriptOf } from "../../kit/gateway/state-files.ts";
+import { entriesOf, fileOf, sessionsOf, textOf, transcriptOf } from "../../kit/gateway/state-files.ts";
 import { test, type World } from "../../kit/gateway/world.ts";
 import { recordedBy } from "../../kit/plugins/recorder.ts";
 import { answerTo, startRecorder } from "../../kit/plugins/recorder-walk.ts";
@@ -136,7 +136,7 @@ describe.concurrent("a plugin that works on the files of sessions", () => {
     await answerTo(world, "the first words");
     await answerTo(world, "the second words");
     const [row] = Object.values(sessionsOf(home));
-    expect(await answerTo(world, "/recorder file")).toBe(`file ${row?.sessionFile}`);
+    expect(await answerTo(world, "/recorder file")).toBe(`file ${fileOf(home, row!)}`);
     expect(await answerTo(world, "/recorder rotate")).toBe("kept 2 entries");
     await answerTo(world, "the third words");
     const asked = JSON.stringify(world.model.calls.at(-1)?.messages);
@@ -145,7 +145,7 @@ describe.concurrent("a plugin that works on the files of sessions", () => {
     const said = transcriptOf(home, ":1001").filter(({ type }) => type === "message");
     expect(said.map(({ message }) => message?.role)).toEqual(["user", "assistant", "user", "assistant"]);
     expect(
-      entriesOf(row!.sessionFile)
+      entriesOf(fileOf(home, row!))
         .slice(1)
         .map(({ parentId }) => parentId),
     ).toEqual([null, ...said.slice(0, -1).map(({ id }) => id)]);

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ModelCall, ModelReply } from "../../fakes/model.ts";
@@ -54,11 +55,16 @@ export async function say(world: World, text: string, from = ADA, more: Record<s
   return world.telegram.shown(from).slice(before).join("\n");
 }
 
-/** Says it on the page, and waits for the answer to be in the conversation. */
-export async function sayOnPage(gateway: GatewayUnderTest, sessionKey: string, message: string): Promise<void> {
-  await call(gateway, "chat.send", { sessionKey, message, idempotencyKey: `${sessionKey}-${message}` });
+/** Says it on the page, and waits until the conversation has the answer, with this text. */
+export async function sayOnPage(
+  gateway: GatewayUnderTest,
+  sessionKey: string,
+  message: string,
+  answer = `echo: ${message}`,
+): Promise<void> {
+  await call(gateway, "chat.send", { sessionKey, message, idempotencyKey: randomUUID() });
   const history = async () => JSON.stringify(await call(gateway, "chat.history", { sessionKey }));
-  await until(async () => (await history()).includes(`echo: ${message}`));
+  await until(async () => (await history()).includes(answer), answer, PATIENCE_MS);
 }
 
 /** A home whose gateway has done a bit of everything that leaves something in the state directory. It runs. */
@@ -122,9 +128,17 @@ async function useJobs(gateway: GatewayUnderTest, { stateDir }: Home): Promise<v
     cwd: join(workspace, "garden"),
   };
   const schedule = { kind: "every", everyMs: 86_400_000 };
-  const job: { id: string } = Object(
-    await call(gateway, "cron.add", { name: "tend", schedule, payload, delivery: { mode: "none" } }),
-  );
-  await call(gateway, "cron.run", { id: job.id });
-  await until(async () => JSON.stringify(await call(gateway, "cron.runs", { id: job.id })).includes("tulips"));
+  await call(gateway, "cron.add", { name: "tend", schedule, payload, delivery: { mode: "none" } });
+  await runJob(gateway);
+}
+
+/** Runs the job once, to its end, and gives its output. */
+export async function runJob(gateway: GatewayUnderTest): Promise<string> {
+  const { jobs }: { jobs: { id: string }[] } = Object(await call(gateway, "cron.list"));
+  const id = jobs[0]?.id;
+  const runs = async (): Promise<{ summary?: string }[]> => Object(await call(gateway, "cron.runs", { id })).entries;
+  const before = (await runs()).length;
+  await call(gateway, "cron.run", { id });
+  await until(async () => (await runs()).length > before, "the job's end", PATIENCE_MS);
+  return (await runs())[0]?.summary ?? "";
 }

@@ -4,7 +4,7 @@ import { isFields } from "../utils/fields.ts";
 import { unlessMissing } from "../utils/missing.ts";
 import { makePrivateDir, writeAtomic } from "./disk.ts";
 import { readSessionTable } from "./journal/session-table.ts";
-import { aliasesOf, pathPattern, placesOfFiles } from "./own-path.ts";
+import { aliasesOf, OwnPath, pathPattern, placesOfFiles } from "./own-path.ts";
 
 /** A path under which a state directory was opened. */
 interface Place {
@@ -46,6 +46,35 @@ export class EarlierPlaces {
   here(text: string, at: number): string {
     if (this.isNone || ![...this.#left.keys()].some((path) => text.includes(path))) return text;
     return text.replace(this.#paths, (path) => ((this.#left.get(path) ?? -1) >= at ? this.#present : path));
+  }
+}
+
+/**
+ * Lines of a file in the state that name files by their paths without symbolic links. A line of a time when the directory was elsewhere may
+ * come from an earlier version, or mean the files that are there.
+ */
+export class PathLines {
+  readonly #stateDir: string;
+  readonly #own: OwnPath;
+
+  constructor(stateDir: string) {
+    const [real = stateDir] = aliasesOf(stateDir);
+    this.#stateDir = stateDir;
+    this.#own = new OwnPath(real, [stateDir]);
+  }
+
+  /** A line as it is written. Pure. */
+  kept(line: string): string {
+    return this.#own.kept(line);
+  }
+
+  /** Each line as it is read, and with the present paths where that is another one. */
+  async opened(lines: readonly string[]): Promise<readonly string[]> {
+    const earlier = await readPlaces(this.#stateDir);
+    return lines.flatMap((line) => {
+      const real = (text: string) => this.#own.opened(this.#own.kept(text));
+      return [...new Set([real(line), real(earlier.here(line, 0))])];
+    });
   }
 }
 

@@ -45,12 +45,11 @@ const textHere =
 
 const answerHere =
   (rename: Rename) =>
-  (part: AssistantMessage["content"][number]): AssistantMessage["content"][number] =>
-    part.type === "toolCall" && isFields(part.arguments)
-      ? { ...part, arguments: fieldsHere(part.arguments, rename) }
-      : part.type === "text"
-        ? textHere(rename)(part)
-        : part;
+  (part: AssistantMessage["content"][number]): AssistantMessage["content"][number] => {
+    if (part.type === "text") return textHere(rename)(part);
+    if (part.type !== "toolCall" || !isFields(part.arguments)) return part;
+    return { ...part, arguments: fieldsHere(part.arguments, rename) };
+  };
 
 const fieldsHere = (fields: Fields, rename: Rename): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, valueHere(value, rename)]));

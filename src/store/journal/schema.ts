@@ -284,7 +284,7 @@ export const MIGRATIONS: readonly string[] = [
   `,
 ];
 
-/** The first version whose rows name the state directory by its name in \`own-path.ts\` and not by its path. */
+/** The first version whose rows name the state directory by its name in `own-path.ts` and not by its path. */
 export const OWN_PATHS_VERSION = 21;
 
 /** The version that this program writes. */

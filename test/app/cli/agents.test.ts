@@ -27,6 +27,9 @@ test("agents are added with a workspace and bindings, and listed", async () => {
   expect(added).toMatchObject({ code: 0, err: "" });
   expect(added.out).toContain("It answers: telegram:work");
   expect(existsSync(join(dir, "workspace-night-owl", "AGENTS.md"))).toBe(true);
+  // A copy of the directory has agents of its own.
+  expect(readFileSync(join(dir, "openclaw.json"), "utf8")).toContain('"workspace-night-owl"');
+  expect(readFileSync(join(dir, "openclaw.json"), "utf8")).not.toContain(dir);
   expect(config()).toContain("// who answers");
   expect(await json("list", "--bindings")).toEqual([
     { id: "main", workspace: join(dir, "workspace"), isDefault: true, bindings: 0, bindingDetails: [] },

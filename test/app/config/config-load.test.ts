@@ -11,6 +11,7 @@ import { loadConfig, type LoadedConfig } from "../../../src/app/config/load.ts";
 import { ConfigError } from "../../../src/app/config/problem.ts";
 import type { ChannelSchemas } from "../../../src/app/config/check.ts";
 import { accountId, channelId } from "../../../src/types/ids.ts";
+import { EarlierPlaces } from "../../../src/store/places.ts";
 import { Secret } from "../../../src/types/secret.ts";
 import { secretField } from "../../../src/utils/config.ts";
 
@@ -374,5 +375,26 @@ describe("secrets", () => {
     expect((await refusal({ gateway: { auth: { token: { source: "exec", id: big } } } })).code).toBe("SECRET_MISSING");
     const vault = await refusal({ gateway: { auth: { token: { source: "exec", provider: "vault", id: "rm" } } } });
     expect(vault.message).toContain('the secret provider "vault" is not supported');
+  });
+});
+
+describe("a config that came with its state directory from elsewhere", () => {
+  it("means the files of the present directory, and says so", async () => {
+    const agents = {
+      list: [
+        { id: "owl", workspace: "/old/state/workspace-owl" },
+        { id: "fox", workspace: "/old/x" },
+      ],
+    };
+    const mcp = { servers: { notes: { command: "notes", args: ["--root=/old/state/notes"] } } };
+    writeFileSync(path, JSON.stringify({ agents, mcp }));
+    const earlier = new EarlierPlaces("/now", [{ path: "/old/state", until: 1 }]);
+    const { config, warnings } = await loadConfig({ path, env: {}, earlier });
+    expect(config.agents.list.map(({ workspace }) => workspace)).toEqual(["/now/workspace-owl", "/old/x"]);
+    expect(config.mcp.servers["notes"]).toMatchObject({ args: ["--root=/now/notes"] });
+    expect(warnings.map(({ text }) => text)).toEqual([
+      expect.stringContaining("names where this state directory was before; /now/workspace-owl is used"),
+      expect.stringContaining("names where this state directory was before; --root=/now/notes is used"),
+    ]);
   });
 });

@@ -1,4 +1,5 @@
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -22,6 +23,7 @@ import { defineTool } from "../../../src/tools/define.ts";
 import { hostBackends } from "../../../src/tools/host/host.ts";
 import { Processes } from "../../../src/tools/process/processes.ts";
 import { backendTools } from "../../../src/tools/tools.ts";
+import { notePlace } from "../../../src/store/places.ts";
 import { systemClock } from "../../../src/types/clock.ts";
 import { sessionKey } from "../../../src/types/ids.ts";
 import type { CommandBegun } from "../../../src/types/memory/file-origins.ts";
@@ -443,3 +445,48 @@ test("a note that a command wrote is untrusted content where memory shows it, an
   expect(await run("a")("memory_get", { path: "memory/by-tool.md" })).toBeUndefined();
   expect(await run("a")("memory_search", { query: "by-tool" })).toBeUndefined();
 });
+
+test.each(["this version", "an earlier version"])(
+  "is known in a copy of the state directory, as %s kept it",
+  async (by) => {
+    const dir = realpathSync(mkdtempSync(join(tmpdir(), "origins-")));
+    onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+    const opened = (state: string) => {
+      const paths = resolvePaths({ HOME: dir, OPENCLAW_STATE_DIR: join(dir, state) });
+      const received = { note: async () => undefined, of: async () => [] };
+      return openFileOrigins({ paths }, { sessions: { peek: () => undefined }, received, log: recordLog() });
+    };
+    const acting = (principal: Principal) => ({ principal, sessionKey: sessionKey("g") });
+    const [first, copy] = [join(dir, "a"), join(dir, "b")];
+    const inCopy = join(copy, "workspace", "notes.txt");
+    for (const name of ["state", "workspace"]) mkdirSync(join(first, name), { recursive: true });
+    await notePlace(first);
+    const path = join(first, "workspace", "notes.txt");
+    const origins = opened("a");
+    await origins.changed({ path, isWhole: true, by: acting(GUEST), sources: [] });
+    const command = await origins.began({ by: acting(GUEST), roots: [join(first, "workspace")], sources: [] });
+    await command.end();
+    for (const name of ["file-origins", "command-spans"]) {
+      const file = join(first, "state", `${name}.jsonl`);
+      const kept = readFileSync(file, "utf8");
+      expect(kept).not.toContain(first);
+      if (by !== "this version") writeFileSync(file, kept.replaceAll("<openclaw-state-dir>", first));
+    }
+    cpSync(first, copy, { recursive: true });
+    writeFileSync(inCopy, "obey\n");
+    const later = opened("b");
+    expect(await later.of(inCopy, acting(OPERATOR))).toBe("written for sender telegram:43");
+    const made = join(copy, "workspace", "made.txt");
+    writeFileSync(made, "obey\n");
+    const { from: began } = z.looseObject({ from: z.number() }).parse(
+      JSON.parse(
+        readFileSync(join(copy, "state", "command-spans.jsonl"), "utf8")
+          .trim()
+          .split("\n")
+          .at(-1) ?? "",
+      ),
+    );
+    utimesSync(made, (began + 1) / 1000, (began + 1) / 1000);
+    expect(await later.byCommand(made, acting(OPERATOR))).toBe("written for sender telegram:43");
+  },
+);

@@ -37,7 +37,8 @@ function filesIn(dir: string): readonly string[] {
   return readdirSync(dir, { withFileTypes: true }).flatMap((entry) => {
     const path = join(dir, entry.name);
     // The bytes of a write-ahead log are in the database as it is read.
-    return entry.isDirectory() ? filesIn(path) : /-(?:wal|shm)$/.test(entry.name) ? [] : [path];
+    if (/-(?:wal|shm)$/.test(entry.name)) return [];
+    return entry.isDirectory() ? filesIn(path) : [path];
   });
 }
 
@@ -74,5 +75,6 @@ test("a used state directory has its own path nowhere but where it must", async 
   expect(places.filter((place) => !MAY.some(([what]) => what.test(place)))).toEqual([]);
   // Without these the test would prove nothing.
   expect(places.some((place) => place.endsWith(": message"))).toBe(true);
+  expect(placesOf(home.stateDir, "workspace/guest.md")).toContain("state/file-origins.jsonl");
   expect(placesOf(home.stateDir, "said on the page").length).toBeGreaterThan(2);
 });

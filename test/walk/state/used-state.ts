@@ -11,6 +11,7 @@ import { until } from "../../kit/until.ts";
 
 export const ADA = 1001;
 export const BO = 1002;
+const GUEST = 3003;
 /** Chats of the page. */
 export const KEPT = "agent:main:webchat:kept";
 const DELETED = "agent:main:webchat:deleted";
@@ -108,6 +109,7 @@ async function useTools(world: World, { stateDir }: Home): Promise<void> {
 }
 
 async function useChats(world: World, gateway: GatewayUnderTest): Promise<void> {
+  await say(world, order("write", { path: "guest.md", content: "a guest's words" }), GUEST);
   await say(world, "an earlier conversation", BO);
   await say(world, "/new", BO);
   await say(world, "a later conversation", BO);

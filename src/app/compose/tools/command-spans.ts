@@ -3,6 +3,7 @@ import { appendFile, mkdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
 import { writeAtomic } from "../../../store/disk.ts";
+import type { PathLines } from "../../../store/places.ts";
 import { unlessMissing } from "../../../utils/missing.ts";
 import { isInside } from "../../../utils/real-path.ts";
 import { loadOnce } from "../../../utils/share-calls.ts";
@@ -49,14 +50,16 @@ interface Running {
 /** The times in which commands ran that could write content of others into files. Read once; each begin and end appends a line. */
 export class CommandSpans {
   readonly #file: string;
+  readonly #paths: PathLines;
   readonly #running = new Map<string, Running>();
   /** Lines of the file; infinite when the last of them may have been cut off. */
   #lines = 0;
   readonly #all = loadOnce(() => this.#load());
   #writing: Promise<unknown> = Promise.resolve();
 
-  constructor(file: string) {
+  constructor(file: string, paths: PathLines) {
     this.#file = file;
+    this.#paths = paths;
   }
 
   /** From now until the returned function is called. Rejects with the errors of the disk, as does that function. */
@@ -135,13 +138,17 @@ export class CommandSpans {
     const lines = this.#lines + 1;
     this.#lines = Infinity;
     if (lines > 2 * all.size + MOST_EXTRA) return this.#writeAnew(all);
-    await appendFile(this.#file, textOf(span), { mode: 0o600 });
+    await appendFile(this.#file, this.#textOf(span), { mode: 0o600 });
     this.#lines = lines;
+  }
+
+  #textOf(span: Span): string {
+    return `${this.#paths.kept(JSON.stringify(span))}\n`;
   }
 
   async #writeAnew(all: ReadonlyMap<string, Span>): Promise<void> {
     const spans = [...all.values()];
-    await writeAtomic(this.#file, spans.map(textOf).join(""));
+    await writeAtomic(this.#file, spans.map((span) => this.#textOf(span)).join(""));
     this.#lines = spans.length;
   }
 
@@ -149,9 +156,11 @@ export class CommandSpans {
   async #load(): Promise<Map<string, Span>> {
     const texts = ((await unlessMissing(readFile(this.#file, "utf8"))) ?? "").split("\n").filter((one) => one !== "");
     const all = new Map<string, Span>();
-    for (const span of texts.flatMap((text) => parsed(text) ?? [])) {
+    for (const span of (await this.#paths.opened(texts)).flatMap((text) => parsed(text) ?? [])) {
+      // The same line with the present paths, see `opened`.
+      const roots = span.roots && [...new Set([...(all.get(span.id)?.roots ?? []), ...span.roots])];
       all.delete(span.id);
-      all.set(span.id, span);
+      all.set(span.id, { ...span, ...(roots && { roots }) });
     }
     const unended = [...all.values()].filter(({ to }) => to === undefined);
     const now = Date.now();
@@ -171,8 +180,6 @@ function forgetEnded(all: Map<string, Span>): void {
     if (to !== undefined) all.delete(id);
   }
 }
-
-const textOf = (span: Span): string => `${JSON.stringify(span)}\n`;
 
 /** Not when the clock was set back since. */
 const isNear = ({ from, to }: Span, now: number): boolean => to === undefined || (now >= from && now - to <= NEAR_MS);

@@ -3,6 +3,7 @@ import { dirname, join, relative } from "node:path";
 import { z } from "zod";
 import { parseKey } from "../../../sessions/keys.ts";
 import { writeAtomic } from "../../../store/disk.ts";
+import { PathLines } from "../../../store/places.ts";
 import type { ReceivedFiles } from "../../../types/journal.ts";
 import type { Log } from "../../../types/log.ts";
 import type { CommandBegun, FileChange, FileOrigins, NotedCommand } from "../../../types/memory/file-origins.ts";
@@ -49,10 +50,11 @@ interface Kept {
 
 /** Keeps in `state/file-origins.jsonl` which files of the workspaces have content that others may have written. */
 export function openFileOrigins({ paths }: Pick<Live, "paths">, ports: Ports): FileOrigins {
+  const lines = new PathLines(paths.stateDir);
   const kept: Kept = {
-    known: new KnownFiles(join(paths.stateSub, "file-origins.jsonl")),
-    spans: new CommandSpans(join(paths.stateSub, "command-spans.jsonl")),
-    writes: new CommandSpans(join(paths.stateSub, "file-writes.jsonl")),
+    known: new KnownFiles(join(paths.stateSub, "file-origins.jsonl"), lines),
+    spans: new CommandSpans(join(paths.stateSub, "command-spans.jsonl"), lines),
+    writes: new CommandSpans(join(paths.stateSub, "file-writes.jsonl"), lines),
   };
   const { known } = kept;
   const reading = (file: string, work: () => Promise<string | undefined>) =>
@@ -176,12 +178,14 @@ async function isStrangers(
 /** The file in memory. It is read once; each change appends a line. */
 class KnownFiles {
   readonly #file: string;
+  readonly #lines: PathLines;
   readonly #all = loadOnce(() => this.#load());
   #writing: Promise<unknown> = Promise.resolve();
   #isCutOff = false;
 
-  constructor(file: string) {
+  constructor(file: string, lines: PathLines) {
     this.#file = file;
+    this.#lines = lines;
   }
 
   async get(path: string): Promise<Known | undefined> {
@@ -197,10 +201,14 @@ class KnownFiles {
     all.delete(path);
     if (!isClear) all.set(path, now);
     forgetOldest(all, MOST_FILES);
-    const writing = this.#writing.then(() => this.#append(`${JSON.stringify(now)}\n`));
+    const writing = this.#writing.then(() => this.#append(this.#textOf(now)));
     // The caller gets the error below; the next line is written all the same.
     this.#writing = writing.catch(() => undefined);
     await writing;
+  }
+
+  #textOf(known: Known): string {
+    return `${this.#lines.kept(JSON.stringify(known))}\n`;
   }
 
   /** After a line that may have been cut off, the next one begins anew. */
@@ -215,7 +223,7 @@ class KnownFiles {
   async #load(): Promise<Map<string, Known>> {
     const lines = ((await unlessMissing(readFile(this.#file, "utf8"))) ?? "").split("\n").filter((one) => one !== "");
     const all = new Map<string, Known>();
-    for (const text of lines) {
+    for (const text of await this.#lines.opened(lines)) {
       const read = parsed(text);
       if (!read) continue;
       all.delete(read.path);
@@ -224,7 +232,7 @@ class KnownFiles {
     while (all.size > MOST_FILES) forgetOldest(all, MOST_FILES);
     await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
     if (lines.length > 2 * all.size + 1000)
-      await writeAtomic(this.#file, [...all.values()].map((one) => `${JSON.stringify(one)}\n`).join(""));
+      await writeAtomic(this.#file, [...all.values()].map((one) => this.#textOf(one)).join(""));
     return all;
   }
 }

@@ -1,3 +1,4 @@
+import { NOWHERE_ELSE } from "../../kit/store/transcript-file.ts";
 import { describe, expect, it } from "vitest";
 import { Transcript } from "../../../src/sessions/transcript/transcript.ts";
 import { textResult } from "../../../src/tools/define.ts";
@@ -84,7 +85,14 @@ describe("thoughts with a signature that is refused", () => {
     session.release();
     await sessions.close();
     const { log } = scenes.fixture;
-    const again = await Transcript.open({ path: session.file, sessionId: session.id, cwd: "/", log, now: () => 0 });
+    const again = await Transcript.open({
+      path: session.file,
+      sessionId: session.id,
+      cwd: "/",
+      earlier: NOWHERE_ELSE,
+      log,
+      now: () => 0,
+    });
     expect((await again.window(1_000_000)).refusedThinking).toEqual(refusedThinking);
     await again.close();
   });

@@ -221,15 +221,9 @@ async function copyTo(
   const file = await openAt(path);
   try {
     const found = await file.stat({ bigint: true });
-    // The path was read once more: the opened file may have been its for a moment only, as another name of a note.
-    const isThere = isSameNow(found, await lstat(path, { bigint: true }));
-    const isChosen = isSameFile(found, facts) && found.nlink <= facts.nlink;
+    const isChosen = identityOf(found) === identityOf(facts) && found.nlink <= facts.nlink;
     // A program has put another file in its place, which may be a note under a second name.
-    if (
-      !found.isFile() ||
-      !isThere ||
-      (!isChosen && (found.nlink > 1n || (await identitiesIn(closed)).has(identityOf(found))))
-    )
+    if (!found.isFile() || (!isChosen && (found.nlink > 1n || (await identitiesIn(closed)).has(identityOf(found)))))
       throw new ChangedMeanwhile();
     await copyOpen(file, draft);
     await utimes(draft, found.atime, found.mtime);
@@ -238,13 +232,6 @@ async function copyTo(
     await file.close();
   }
 }
-
-/** A file system gives the number of a removed file to a new one at once. */
-const isSameFile = (a: BigIntStats, b: BigIntStats): boolean =>
-  identityOf(a) === identityOf(b) && a.birthtimeNs === b.birthtimeNs;
-
-/** With as many names as before, too. */
-const isSameNow = (a: BigIntStats, b: BigIntStats): boolean => isSameFile(a, b) && a.nlink === b.nlink;
 
 /** Changes with the file's content and its mode, and when another file is at its path. */
 const versionOf = ({ dev, ino, size, mode, ctimeNs }: BigIntStats): string => [dev, ino, size, mode, ctimeNs].join(":");

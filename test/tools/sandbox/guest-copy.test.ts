@@ -10,9 +10,8 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { spawn } from "node:child_process";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { GuestRules } from "../../../src/tools/host/access.ts";
 import { privateNotes } from "../../../src/tools/host/prompt-files.ts";
 import { SandboxMachine } from "../../../src/tools/sandbox/machine.ts";
@@ -20,20 +19,6 @@ import { viewOf } from "../../../src/tools/sandbox/view.ts";
 import type { SandboxConfig } from "../../../src/tools/sandbox/config.ts";
 import type { CommandEnd } from "../../../src/types/run/backend.ts";
 import { openGround, SECRET, whyNoBwrap, type Ground } from "./fixture.ts";
-
-/** A note has another name for a moment, over and over, and is replaced each time. */
-const CHANGES = `
-const { linkSync, renameSync, writeFileSync } = require("node:fs");
-const replace = (name, text) => {
-  writeFileSync(name + ".new", text);
-  renameSync(name + ".new", name);
-};
-for (;;) {
-  linkSync("MEMORY.md", "one");
-  renameSync("one", "plan.md");
-  replace("plan.md", "a plan");
-  replace("MEMORY.md", process.argv[1]);
-}`;
 
 type Plant = (workspace: string) => void;
 const placed =
@@ -252,15 +237,6 @@ describe.skipIf(whyNoBwrap !== undefined)(
       const { output, note } = await run("cat plan.md");
       expect(output.text).toBe("a plan");
       expect(note).toContain("Not there: ddd");
-    });
-
-    it("never has what a name led to for a moment, while notes are replaced", async () => {
-      put("MEMORY.md", SECRET);
-      put("plan.md", "a plan");
-      // Another program, because this one is busy with the copy.
-      const program = spawn(process.execPath, ["-e", CHANGES, SECRET], { cwd: ground.workspace, stdio: "ignore" });
-      onTestFinished(() => void program.kill("SIGKILL"));
-      for (let count = 0; count < 60; count += 1) expect(await says("cat plan.md 2> /dev/null")).not.toContain(SECRET);
     });
 
     it("leaves nothing of an earlier process, and nothing of what is gone", async () => {

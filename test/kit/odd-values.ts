@@ -1,3 +1,5 @@
+import { random } from "../faults/random.ts";
+
 /** What a field may become; `undefined` is a field that is missing. The last one is what a large number of a file becomes. */
 const VALUES: readonly (() => unknown)[] = [
   () => undefined,
@@ -43,21 +45,44 @@ export const written = (entry: unknown): string =>
     "1e999",
   );
 
+const shuffled = <T>(given: readonly T[], below: (most: number) => number): readonly T[] =>
+  given
+    .map((one) => ({ one, at: below(1_000_000) }))
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ one }) => one);
+
+interface Mutant {
+  /** What was changed, for whoever reads a failure. */
+  readonly name: string;
+  readonly values: readonly unknown[];
+  /** The place of the value that was changed last. */
+  readonly at: number;
+}
+
 /**
- * The values with one or two of their fields, at any depth, of another type. `first`: the place of the first one that may be changed.
- * `at`: the place of the one that was changed last; `name` says what was, for whoever reads a failure.
+ * The values without end, each time with one or two of their fields, at any depth, of another type: each field with each other type once,
+ * in an order that the seed decides, and then all over again. Every field comes once before any comes twice. `first`: the place of the
+ * first value that may be changed.
  */
-export function mutate(below: (most: number) => number, given: readonly unknown[], first = 0) {
-  const ways = given.flatMap((value, at) => (at < first ? [] : waysIn(value).map((way) => ({ at, way }))));
-  const values = [...given];
-  const names: string[] = [];
-  let last = first;
-  for (let times = below(4) === 0 ? 2 : 1; times > 0; times -= 1) {
-    const { at, way } = ways[below(ways.length)] ?? { at: first, way: ["type"] };
-    const to = VALUES[below(VALUES.length)]?.();
-    values[at] = changed(values[at], way, to);
-    names.push(`${at}.${way.join(".")} = ${to === undefined ? "missing" : written(to).slice(0, 40)}`);
-    last = at;
+export function* mutants(seed: number, given: readonly unknown[], first = 0): Generator<Mutant> {
+  const below = random(seed);
+  const fields = given.flatMap((value, at) =>
+    at < first ? [] : waysIn(value).map((way) => ({ at, way, values: shuffled(VALUES, below) })),
+  );
+  const changes = VALUES.flatMap((_, round) =>
+    shuffled(fields, below).flatMap(({ at, way, values }) =>
+      values.slice(round, round + 1).map((make) => ({ at, way, make })),
+    ),
+  );
+  for (let number = 0; changes.length > 0; number = (number + 1) % changes.length) {
+    const chosen = changes.slice(number, number + 1);
+    if (below(4) === 0) chosen.push(...changes.slice(below(changes.length)).slice(0, 1));
+    const values = [...given];
+    const names = chosen.map(({ at, way, make }) => {
+      const to = make();
+      values[at] = changed(values[at], way, to);
+      return `${at}.${way.join(".")} = ${to === undefined ? "missing" : written(to).slice(0, 40)}`;
+    });
+    yield { name: names.join(", "), values, at: chosen.at(-1)?.at ?? first };
   }
-  return { name: names.join(", "), values, at: last };
 }

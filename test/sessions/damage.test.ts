@@ -266,10 +266,11 @@ describe("a transcript with values of another type", () => {
           { type: "text", text: "[image: its data is missing]" },
         ],
       },
-      { content: [call({ id: "7" })], usage: emptyUsage(), stopReason: "toolUse", timestamp: 0 },
+      { usage: emptyUsage(), stopReason: "toolUse", timestamp: 0 },
       { toolCallId: "7", isError: false },
       { content: [{ type: "text", text: "fine" }] },
     ]);
+    expect(messages[1]?.content).toEqual([call({ id: "7" })]);
     expect(await doctor()).toEqual([
       `warn web:main: ${path} is in order, but values of a wrong type are in lines 2, 3, 4.`,
     ]);

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { textResult } from "../../../src/tools/define.ts";
 import { voiceFor, type Voice } from "../../fakes/model-voices.ts";
-import { random } from "../../faults/random.ts";
-import { mutate, written } from "../../kit/odd-values.ts";
+import { mutants, written } from "../../kit/odd-values.ts";
 import { openedByPi } from "../../kit/run.ts";
 import { makeTool } from "../../kit/tools.ts";
 import { resultOf, shownIn, useScenes } from "./wire-scene.ts";
@@ -97,6 +96,26 @@ describe("a model's odd call of a tool is mended or refused, and the conversatio
     },
   );
 
+  it.each(["anthropic-messages", "openai-completions", "openai-responses"] as const)(
+    "%s: two calls without an id have ids of their own, and each its result",
+    async (api) => {
+      const voice = voiceOf(api);
+      const calls = ["one", "two"].map((text, at) =>
+        // The voice of OpenAI's chat API has one call in an answer.
+        `${voice.call("look")}${voice.args(JSON.stringify({ text }))}`.replaceAll('[{"index":0', `[{"index":${at}`),
+      );
+      const whole = `${voice.begin()}${calls.join("")}${voice.finish("tool")}${voice.done}`;
+      const body = whole
+        .replaceAll(/"(?:call_)?id":"(?:call|toolu|fc)_[^"]*",/g, "")
+        .replaceAll('"choices":[{"index":1', '"choices":[{"index":0');
+      const { events, given, faults } = await talk(api, body);
+      expect(given).toEqual([{ text: "one" }, { text: "two" }]);
+      const ids = events.flatMap((event) => (event.type === "tool_end" ? [event.callId] : []));
+      expect(new Set(ids).size).toBe(2);
+      expect(ids).not.toContain("unnamed");
+      expect(faults).toEqual([]);
+    },
+  );
   it("takes the arguments of a server that sends them as an object", async () => {
     const body = calling("openai-completions", "@").replace('"arguments":"@"', '"arguments":{"text":"hi"}');
     const { events, given } = await talk("openai-completions", body);
@@ -125,8 +144,8 @@ describe("a model's text in odd pieces", () => {
 });
 
 describe("an answer in which anything may be of another type", () => {
-  /** For each API; the suite of faults has thousands. */
-  const COUNT = 40;
+  /** For each API. */
+  const COUNT = 25;
   const frames = (body: string) => body.split("\n\n").filter((frame) => frame !== "");
   const jsonIn = (frame: string): unknown => {
     const data = /^data: (.*)$/m.exec(frame)?.[1] ?? "";
@@ -135,10 +154,10 @@ describe("an answer in which anything may be of another type", () => {
 
   it.each(APIS)("%s: has one visible outcome, and the next turn is answered", async (api) => {
     const whole = frames(calling(api));
-    const below = random(7);
+    const odd = mutants(7, whole.map(jsonIn));
     const failed: string[] = [];
     for (let number = 0; number < COUNT; number += 1) {
-      const { name, values } = mutate(below, whole.map(jsonIn));
+      const { name, values } = odd.next().value;
       const body = whole.map((frame, at) =>
         values[at] === undefined ? frame : frame.replace(/^data: .*$/m, () => `data: ${written(values[at])}`),
       );

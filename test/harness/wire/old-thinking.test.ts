@@ -1,8 +1,11 @@
 import { NOWHERE_ELSE } from "../../kit/store/transcript-file.ts";
 import { describe, expect, it } from "vitest";
+import { replay } from "../../../src/history/replay.ts";
+import { readBackTo } from "../../../src/sessions/transcript/read-back.ts";
 import { Transcript } from "../../../src/sessions/transcript/transcript.ts";
 import { textResult } from "../../../src/tools/define.ts";
 import type { AssistantMessage } from "../../../src/types/run/model.ts";
+import type { PromptRecord } from "../../../src/types/run/run.ts";
 import { emptyUsage } from "../../../src/types/run/usage.ts";
 import type { ModelReply } from "../../fakes/model.ts";
 import { messagesVoice } from "../../fakes/model-voices.ts";
@@ -46,6 +49,20 @@ const thoughtOf = (api: WireApi, thinkingSignature: string): AssistantMessage =>
   timestamp: 2,
 });
 
+const RECORD = {
+  system: "",
+  systemParts: [],
+  bodyParts: [],
+  hasSummary: false,
+  api: CLAUDE,
+  input: ["text"] as const,
+  images: false,
+  strict: false,
+  cuts: {},
+  tools: ["send"],
+  messages: 3,
+} as const;
+
 async function before(api: WireApi, signature: string): Promise<void> {
   const { session } = scenes.fixture;
   await session.append({ type: "message", message: { role: "user", content: "long ago", timestamp: 1 } });
@@ -73,15 +90,21 @@ describe("thoughts with a signature that is refused", () => {
     await expectSound(["please"], 0);
   });
 
-  it("are left out by another process too", async () => {
+  it("are left out by another process too, and where the prompt is shown again", async () => {
     await before(CLAUDE, OLD);
     const { ask, sent } = scene(CLAUDE);
     const refuse = errorOf(CLAUDE, 400, { message: "messages.1.content.0: Invalid `signature` in `thinking` block" });
     scenes.fixture.model.answer(() => (JSON.stringify(sent.at(-1)?.request).includes(OLD) ? refuse : { text: "here" }));
     await ask("please", "turn-1");
     const { sessions, session } = scenes.fixture;
-    const { refusedThinking } = await session.window(1_000_000);
+    const { refusedThinking, messages, estimatedTokens } = await session.window(1_000_000);
     expect(refusedThinking).toEqual({ "anthropic/claude-sonnet-4-5": 2 });
+    const lastId = messages.findLast(({ message }) => message.role === "user")?.entryId ?? "";
+    const firstId = messages[0]?.entryId ?? "";
+    const stretch = { firstId, lastId, hasSummary: false };
+    const entries = (await readBackTo(session.file, stretch)) ?? [];
+    const record: PromptRecord = { ...RECORD, firstEntryId: firstId, lastEntryId: lastId, estimatedTokens };
+    expect(JSON.stringify(replay(record, entries, REFS[CLAUDE]).messages)).not.toContain(OLD);
     session.release();
     await sessions.close();
     const { log } = scenes.fixture;

@@ -1,5 +1,4 @@
-import { random } from "../../faults/random.ts";
-import { mutate, written } from "../odd-values.ts";
+import { mutants, written } from "../odd-values.ts";
 import { png } from "../pictures.ts";
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
@@ -112,18 +111,18 @@ export interface OddTranscript {
   readonly line: number;
 }
 
-/** As many transcripts as are wanted, each with one or two values of another type than the gateway writes. The seed decides. */
+/** Of all such transcripts those with these numbers, each with one or two values of another type than the gateway writes. */
 export function* oddTranscripts(
-  seed: number,
-  count: number,
+  { from = 0, count }: { readonly from?: number; readonly count: number },
   sessionId: string,
   author: Author,
 ): Generator<OddTranscript> {
-  const below = random(seed);
-  const whole = richTranscript(sessionId, author);
-  for (let number = 0; number < count; number += 1) {
-    // The header says which version the file has: that is another matter.
-    const { name, values, at } = mutate(below, whole, 1);
+  let number = -1;
+  // The header says which version the file has: that is another matter.
+  for (const { name, values, at } of mutants(1, richTranscript(sessionId, author), 1)) {
+    number += 1;
+    if (number < from) continue;
+    if (number === from + count) return;
     yield { name: `#${number} ${name}`, file: values.map((one) => `${written(one)}\n`).join(""), line: at + 1 };
   }
 }

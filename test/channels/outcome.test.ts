@@ -7,6 +7,10 @@ test.each([
   [503, null, { kind: "retry", reason: "no" }],
   [500, "0.25", { kind: "retry", reason: "no", afterMs: 250 }],
   [502, undefined, { kind: "unknown", reason: "no" }],
+  [408, undefined, { kind: "unknown", reason: "no" }],
+  [204, undefined, { kind: "unknown", reason: "no" }],
+  [302, undefined, { kind: "unknown", reason: "no" }],
+  [425, undefined, { kind: "retry", reason: "no" }],
   [403, "9", { kind: "refused", reason: "no" }],
 ] as const)("%i with Retry-After %s", (status, retryAfter, outcome) => {
   expect(answeredOutcome({ status, reason: "no", retryAfter })).toEqual(outcome);

@@ -656,3 +656,16 @@ test("unreadable notes are kept aside, and messages are received", async () => {
   expect(await host.notes.get("session.broken")).toBe('{"id": 5');
   expect(await host.notes.get("direct-channels.broken")).toBe('{"id": 5');
 });
+
+test("one odd entry of the noted direct chats costs no other", async () => {
+  const host = new Host();
+  const { platform, link, fake } = await begin({}, host);
+  platform.say(platform.direct, "known");
+  await host.heard("known");
+  await link.close();
+  const noted: readonly unknown[] = JSON.parse((await host.notes.get("direct-channels")) ?? "[]");
+  await host.notes.set("direct-channels", JSON.stringify([[null, "5"], ...noted, ["1002"]]));
+  const { link: next } = await start(platform, host);
+  expect((await next.missedSince?.(0))?.map(({ text }) => text)).toContain("known");
+  expect(fake.calls.filter(({ path }) => path.startsWith("/channels/5/"))).toEqual([]);
+});

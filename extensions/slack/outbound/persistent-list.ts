@@ -17,11 +17,13 @@ export class PersistentList<Item> {
     this.#terms = terms;
   }
 
-  /** Oldest first. Empty when the note has another format. May throw what the notes throw. */
+  /** Oldest first, without items of another format. May throw what the notes throw. */
   async all(): Promise<readonly Item[]> {
     const { notes, name, item } = this.#terms;
     const text = await notes.get(name);
-    return text === undefined ? [] : (z.array(item).safeParse(parse(text)).data ?? []);
+    const items = z.array(z.unknown()).safeParse(text === undefined ? [] : parse(text)).data ?? [];
+    // One odd item costs no other: the next `add` writes those that are returned here.
+    return items.flatMap((one) => item.safeParse(one).data ?? []);
   }
 
   /** Adds the item as the newest; one that is there moves. Resolves when it is durable. Concurrent calls run one after the other, so that neither overwrites the other. */

@@ -29,6 +29,8 @@ export async function answer(
   );
 }
 
+const DONE_ALL_THE_SAME: ReadonlySet<string> = new Set(["lost", "page", "cut", "204"]);
+
 function answerCall(
   slack: Slack,
   { name, token, body }: { name: string; token: string; body: Body },
@@ -38,11 +40,14 @@ function answerCall(
   if (fault === "drop") return void response.socket?.destroy();
   if (fault === "429") return void response.writeHead(429, { "retry-after": "1" }).end();
   if (fault === "500") return void response.writeHead(500).end("oops");
-  const result = fault === undefined || fault === "lost" ? run(slack, name, body, token) : { ok: false, error: fault };
+  const isDone = fault === undefined || DONE_ALL_THE_SAME.has(fault);
+  const result = isDone ? run(slack, name, body, token) : { ok: false, error: fault };
   slack.calls.push({ method: name, body, ok: result.ok });
   if (fault === "lost") return void response.socket?.destroy();
+  if (fault === "204") return void response.writeHead(204).end();
+  if (fault === "page") return void response.writeHead(200, { "content-type": "text/html" }).end("<html></html>");
   const headers = { "content-type": "application/json", "x-oauth-scopes": slack.scopes };
-  response.writeHead(200, headers).end(JSON.stringify(result));
+  response.writeHead(200, headers).end(JSON.stringify(result).slice(0, fault === "cut" ? -9 : undefined));
 }
 
 function run(slack: Slack, method: string, body: Body, token: string): Answer {

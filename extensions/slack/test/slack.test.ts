@@ -399,6 +399,15 @@ describe("outgoing messages", () => {
     expect(await link.send(direct, mrkdwn("x"), KEY)).toMatchObject({ kind, reason: expect.stringContaining(word) });
   });
 
+  test.each(["page", "cut", "204"])("an answer that says nothing (%s) is no refusal", async (fault) => {
+    const { link, fake, direct } = await begin();
+    const part = mrkdwn("x");
+    await link.send(direct, part, { idempotencyKey: "before" });
+    fake.fail("chat.postMessage", fault);
+    expect(await link.send(direct, part, KEY)).toMatchObject({ kind: "unknown" });
+    expect(await link.find?.(direct, part, KEY)).toMatchObject({ kind: "sent" });
+  });
+
   test("a bot token that is revoked while the socket is open is reported with its fix", async () => {
     const { link, fake, direct } = await begin();
     fake.fail("chat.postMessage", "token_revoked");

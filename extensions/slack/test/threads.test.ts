@@ -70,4 +70,15 @@ describe("a long thread", () => {
     fake.say("C9", "go on", { thread_ts: TOPIC });
     expect((await host.heard("go on")).mentionsBot).toBe(true);
   });
+
+  test("in which the bot has written stay noted beside an odd note, also when another is added", async () => {
+    const { platform, fake } = await longThread(1);
+    const noted = new Host();
+    await noted.notes.set("threads", JSON.stringify([null, `C9 ${TOPIC}`, { a: 1 }]));
+    const { link } = await start(platform, noted);
+    const own = { ...platform.topic, thread: fake.say("C9", "another topic") };
+    await link.send(own, mrkdwn("my view"), KEY);
+    await expect.poll(() => noted.notes.get("threads")).toContain(own.thread);
+    expect(await noted.notes.get("threads")).toBe(JSON.stringify([`C9 ${TOPIC}`, `C9 ${own.thread}`]));
+  });
 });

@@ -23,9 +23,15 @@ const RATE_LIMITED = new Set(["ratelimited", "rate_limited", "message_limit_exce
 /** Errors after which a part of the call may have been done, as Slack documents. */
 const PARTLY_DONE = new Set(["internal_error", "fatal_error"]);
 
+/** The client gives all of an answer that is no JSON, such as a page of a proxy, as its error code. */
+const CODE = /^\w{1,100}$/;
+
 /** Slack's error code, such as `channel_not_found`. Undefined for any other failure. */
-export const errorCodeOf = (error: unknown): string | undefined =>
-  error instanceof WebAPIPlatformError ? error.data.error : undefined;
+export function errorCodeOf(error: unknown): string | undefined {
+  if (!(error instanceof WebAPIPlatformError)) return undefined;
+  const code: unknown = error.data.error;
+  return typeof code === "string" && CODE.test(code) ? code : undefined;
+}
 
 /** Ignores a refusal with one of these codes, which says that the work is already done. Throws any other error. */
 export function ignoreRefusal(error: unknown, ...done: readonly string[]): void {
@@ -50,6 +56,8 @@ export function outcomeOf(error: unknown): SendResult {
     const retryAfter = error.headers["retry-after"];
     return answeredOutcome({ status: error.statusCode, reason: `Slack answers ${error.statusCode}`, retryAfter });
   }
+  // Slack may have done the work.
+  if (error instanceof WebAPIPlatformError) return { kind: "unknown", reason: "Slack's answer cannot be read" };
   if (error instanceof WebAPIRequestError) return thrownOutcome(error.original, "Slack");
   // The client throws a plain error for a 429 that names no time.
   if (error instanceof Error && error.message.startsWith("Retry header")) {

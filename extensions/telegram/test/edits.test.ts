@@ -102,3 +102,33 @@ test("invalid notes of the adapter are set aside, and messages are received", as
   await host.heard("hello");
   for (const name of names) expect(await host.notes.get(`${name}.broken`)).toBe("{ half");
 });
+
+test("one odd entry of a note costs no message that waits in it for its next part", async () => {
+  const host = new Host();
+  const sound = {
+    id: "1001:7",
+    kind: "album",
+    until: 0,
+    parts: [
+      {
+        id: "1",
+        eventKey: "u1",
+        from: { channel: "telegram", account: "default", chat: { kind: "direct", id: "1001" } },
+        sender: { id: "1001" },
+        text: "waits",
+        media: [],
+        mentionsBot: true,
+        receivedAt: 1,
+      },
+    ],
+  };
+  const note = JSON.stringify({
+    open: [{ ...sound, id: 5 }, sound, { ...sound, until: null }, null],
+    done: [null, "u0"],
+  });
+  await host.notes.set("albums", note);
+  await begin(host);
+  await host.heard("waits");
+  expect(host.received).toHaveLength(1);
+  expect(await host.notes.get("albums.broken")).toBe(note);
+});

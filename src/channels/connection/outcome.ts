@@ -26,13 +26,16 @@ const UNREACHED = new Set([
   "ERR_TLS_CERT_ALTNAME_INVALID",
 ]);
 
+/** Answers of a proxy that waited in vain: the platform may have taken the message. */
+const NO_ANSWER = new Set([408, 502, 504]);
+
 /**
- * What a platform's answer means for a send. After 429 and 5xx it is retried; any other refusal is final. 502 and 504 come from a
- * proxy, so the platform may have taken the message.
+ * What a platform's answer means for a send. After 425, 429 and 5xx it is retried; any other 4xx is final. An answer that refuses nothing,
+ * but is not the expected one, such as 204 or a redirect, says nothing about the message, like those of a proxy that waited in vain.
  */
 export function answeredOutcome({ status, reason, retryAfter }: RefusedCall): SendResult {
-  if (status === 502 || status === 504) return { kind: "unknown", reason };
-  if (status !== 429 && status < 500) return { kind: "refused", reason };
+  if (status < 400 || NO_ANSWER.has(status)) return { kind: "unknown", reason };
+  if (!isPassingStatus(status)) return { kind: "refused", reason };
   const afterMs = retryAfterMs(retryAfter);
   return {
     kind: "retry",

@@ -40,6 +40,12 @@ describe("what a person reads of a failure", () => {
     expect(alone).toContain("4,096 tokens");
     expect(alone).not.toContain("/new");
     const advised = FAILURE_KINDS.filter((kind) => told({ kind, message: "400 no" }).includes("/new"));
-    expect(advised).toEqual(["context_overflow", "role_ordering", "call_ordering", "compaction_failure"]);
+    expect(advised).toEqual([
+      "context_overflow",
+      "thinking_refused",
+      "role_ordering",
+      "call_ordering",
+      "compaction_failure",
+    ]);
   });
 });

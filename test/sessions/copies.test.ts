@@ -200,7 +200,11 @@ describe("rows with absolute paths, as earlier versions kept them", () => {
     await tell(a, "two");
     expect(await readFile(join(foreign, name), "utf8")).toContain("two");
     expect(await rowIn(a)).toMatchObject({ sessionFile: join(foreign, name) });
-    await cp(join(foreign, name), join(a, "sessions", name));
+    await within(a, async (sessions) => {
+      expect(sessions.fileOf(KEY)).toBe(join(foreign, name));
+      await cp(join(foreign, name), join(a, "sessions", name));
+      expect(sessions.fileOf(KEY)).toBe(join(a, "sessions", name));
+    });
     await tell(a, "three");
     expect(await readFile(join(foreign, name), "utf8")).not.toContain("three");
     expect(await read(a)).toEqual(["here", "two", "three"]);

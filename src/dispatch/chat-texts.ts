@@ -2,6 +2,7 @@ import type { CommandForm } from "../types/chat/channel.ts";
 import { inCommandForm } from "./command-form.ts";
 import type { Gap, GapCause } from "../outbox/gaps.ts";
 import { parseImageSize } from "../providers/failure.ts";
+import { sizeText } from "../utils/text/size-text.ts";
 import type { Failure, FailureKind, RunResult } from "../types/run/run.ts";
 
 /** Notices to users when no model could answer. The operator's log has the provider's own text. */
@@ -14,6 +15,8 @@ const FAILURE_TEXT: Readonly<Record<FailureKind, string>> = {
   loading: "The model's server is still loading it. Please try again in a few minutes.",
   timeout: "The model took too long. Please try again.",
   context_overflow: "This conversation no longer fits the model. Start a fresh one with /new.",
+  request_size:
+    "The request is too large: the model's provider, or a proxy before it, refuses so many bytes. Please send less at once.",
   output_limit: "The model cannot write answers as long as requested.",
   thinking_unsupported: "The model refuses this thinking level. Choose another with /think.",
   thinking_refused: "The model could not read this conversation. Start a fresh one with /new.",
@@ -62,6 +65,7 @@ function failureText(failure: Failure, { form, isGuest = false }: NoticeReader):
   const { kind, message, notice } = failure;
   if (notice !== undefined) return notice;
   if (kind === "context_overflow") return inCommandForm(tooLong(failure), form);
+  if (kind === "request_size") return inCommandForm(tooManyBytes(failure), form);
   if (kind === "image_size") return imageText(message);
   const said = SAYS_LITTLE.has(kind) ? providerText(message) : undefined;
   const text = inCommandForm(FAILURE_TEXT[kind], form);
@@ -78,6 +82,15 @@ function tooLong({ limitTokens, requestedTokens, isAlone = false }: Failure): st
   const because = figures === "" ? "" : ` (${figures})`;
   if (!isAlone) return `This conversation no longer fits the model${because}. Start a fresh one with /new.`;
   return `This message is too long for the model${because}. Please send a shorter one, or ask the operator for a model with a larger window.`;
+}
+
+/** The size of what was sent: neither a person nor the operator can see it elsewhere. */
+function tooManyBytes({ requestBytes, isAlone = false }: Failure): string {
+  if (requestBytes === undefined) return FAILURE_TEXT.request_size;
+  const text = `The request of ${sizeText(requestBytes)} is too large: the model's provider, or a proxy before it, refuses so many bytes.`;
+  return isAlone
+    ? `${text} Please send less at once.`
+    : `${text} Please send less at once, or start a fresh conversation with /new.`;
 }
 
 const tokens = (count: number): string => `${count.toLocaleString("en-US")} tokens`;

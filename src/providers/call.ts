@@ -4,7 +4,8 @@ import type { AssistantMessage } from "../types/run/model.ts";
 import type { CallCost, CallOrigin } from "../types/run/model-meter.ts";
 import { Secret } from "../types/secret.ts";
 import { errorText } from "../utils/text/error-text.ts";
-import { endingOf, isWindowFull, reasonIn } from "./call/ending.ts";
+import { AFTER_FINISH_MS } from "./call/answer-end.ts";
+import { endingOf, isWindowFull, reasonIn, watchBedrock } from "./call/ending.ts";
 import { factsOf, type CallFacts } from "./call/facts.ts";
 import {
   emptyMessage,
@@ -88,12 +89,14 @@ class Call {
   #held: TextDelta | undefined;
   #lastEventAt: number;
   #forgetTimer = () => {};
+  /** The reason of a Bedrock answer that is complete, though its stream has not ended. */
+  #stopped: AssistantMessage["stopReason"] | undefined;
 
   constructor(handle: ModelHandle, options: CallOptions) {
     this.#handle = handle;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#wire = new Wire(this.#clock, handle);
+    this.#wire = new Wire(this.#clock, { ...handle, api: handle.pi.api });
     this.#size = new Size(this.#wire);
     this.#spending = new CallSpending(handle, options.origin);
     this.#wire.onForeignRedirect = (host) =>
@@ -165,6 +168,7 @@ class Call {
     this.#lastEventAt = this.#clock.now();
     if (event.type === "done") return this.#judge(event.message);
     if (event.type === "error") return this.#failWith(event.error);
+    if (event.type === "start" && event.partial.api === "bedrock-converse-stream") this.#watchEnd(event.partial);
     const tooLarge = this.#size.take(event);
     if (tooLarge !== undefined) return this.#fail(tooLarge);
     this.#growth.take(event, { raw: this.#rawArguments(event), isOdd: event !== given });
@@ -172,6 +176,20 @@ class Call {
     if (event.type === "text_delta" || event.type === "thinking_delta") return this.#hold(event);
     this.#release();
     this.out.push(event);
+  }
+
+  #watchEnd(message: AssistantMessage): void {
+    const judge = (): void => {
+      if (!this.#isEnded && this.#stopped !== undefined) this.#judge({ ...message, stopReason: this.#stopped });
+    };
+    watchBedrock(message, {
+      stopped: (reason) => {
+        if (this.#stopped !== undefined || reason === "error" || reason === "aborted") return;
+        this.#stopped = reason;
+        this.#clock.after(AFTER_FINISH_MS, judge);
+      },
+      counted: () => void setImmediate(judge),
+    });
   }
 
   /** Deltas that were read at the same moment are passed on as one. */
@@ -214,6 +232,8 @@ class Call {
   }
 
   #failWith(message: AssistantMessage): void {
+    // What breaks after an answer's finish breaks nothing of it.
+    if (this.#stopped !== undefined) return this.#judge({ ...message, stopReason: this.#stopped });
     this.#partial = message;
     const text = message.errorMessage ?? "";
     const reason = text === NAMELESS ? reasonIn(this.#wire.tail() ?? "") : undefined;

@@ -1,4 +1,4 @@
-import type { Keyring } from "../types/auth.ts";
+import type { FailureOfKey, Keyring } from "../types/auth.ts";
 import { systemClock } from "../types/clock.ts";
 import type { ModelInfo, ModelRef } from "../types/run/model.ts";
 import { modelName } from "../types/run/model.ts";
@@ -24,6 +24,7 @@ import { modelByKey } from "./keys.ts";
 import { findLocalModel, type LocalModel } from "./local.ts";
 import { loadPi, type PiModel } from "./pi.ts";
 import { ProviderTable } from "./provider-table.ts";
+import { SeenLimits } from "./request-limits.ts";
 import { isNear, ServerLimits, type ServerAddress } from "./server-limits.ts";
 import type { ProviderAccess, ProviderSettings } from "../types/run/model-provider.ts";
 
@@ -64,6 +65,7 @@ class Catalogue {
   readonly #cooldowns: Cooldowns;
   readonly #profiles: Profiles;
   readonly #limits: ServerLimits;
+  readonly #seen = new SeenLimits();
   readonly #built = new Map<string, PiModel>();
   // Only a server that was found is remembered, because another may start later.
   #local: LocalModel | undefined;
@@ -88,11 +90,31 @@ class Catalogue {
     });
     this.keys = {
       ...keys,
+      succeeded: (ref, profileId) => {
+        this.#seen.succeeded(this.#providers.named(ref), profileId);
+        keys.succeeded(ref, profileId);
+      },
       failed: (ref, profileId, failure) => {
-        this.#limits.failed(ref, failure);
+        this.#limits.failed(ref);
+        this.#noteLimit(this.#providers.named(ref), profileId, failure);
         keys.failed(ref, profileId, failure);
       },
     };
+  }
+
+  /** Other conversations are cut to a named limit without a summary, until the operator sets it. */
+  #noteLimit(ref: ModelRef, profileId: string, failure: FailureOfKey): void {
+    if (!this.#seen.failed(ref, profileId, failure)) return;
+    const { limitTokens = Infinity } = failure;
+    const contextWindow = this.#built.get(modelName(ref))?.contextWindow ?? 0;
+    if (limitTokens >= contextWindow) return;
+    const fix = `set contextWindow of the model to ${limitTokens}`;
+    this.#options.log?.warn("the provider takes fewer tokens in a request than the model's window has", {
+      model: modelName(ref),
+      contextWindow,
+      limit: limitTokens,
+      fix,
+    });
   }
 
   async find(given: ModelRef, profileId: string | undefined): Promise<ModelHandle | Missing> {
@@ -106,7 +128,8 @@ class Catalogue {
     const wanted = profileId === undefined ? this.#willing(ref, found) : found.filter(hasId(profileId));
     let refusal: Missing | undefined;
     for (const candidate of wanted) {
-      const handle = await handleOf(candidate, pi, { meter, brought, windows, habits });
+      const limits = this.#seen.of(ref, candidate.profile.id);
+      const handle = await handleOf(candidate, pi, { meter, brought, windows, habits, limits });
       if (!("missing" in handle)) return handle;
       refusal ??= handle;
     }

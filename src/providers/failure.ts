@@ -4,7 +4,7 @@ import { defined } from "../utils/defined.ts";
 import { durationMs } from "./call/waits.ts";
 import type { Refusal } from "./failure/body.ts";
 import { tokenFailure } from "./failure/limits.ts";
-import { FAILURE_WORDS } from "./failure/words.ts";
+import { FAILURE_WORDS, OF_THE_REQUEST } from "./failure/words.ts";
 
 /** The kind for a status without a text. A text that says more takes precedence. */
 const STATUS_KINDS: Readonly<Record<number, FailureKind>> = {
@@ -15,7 +15,7 @@ const STATUS_KINDS: Readonly<Record<number, FailureKind>> = {
   404: "model_missing",
   405: "format",
   408: "timeout",
-  413: "context_overflow",
+  413: "request_size",
   415: "format",
   422: "format",
   429: "rate_limit",
@@ -41,6 +41,8 @@ export interface FailureFacts {
   readonly refusal?: Refusal;
   /** Tokens that were requested for the answer. */
   readonly maxOutput?: number;
+  /** Bytes of the request. */
+  readonly requestBytes?: number;
 }
 
 /**
@@ -51,14 +53,11 @@ export function classifyFailure(text: string, facts: FailureFacts = {}): Failure
   const { kind, refusal, maxOutput } = facts;
   if (kind !== undefined) return { kind, message: clip(text), ...defined({ retryAfterMs: facts.retryAfterMs }) };
   const status = statusOf(text, facts);
-  const words = wordsIn(text, refusal);
+  const words = isAboutRequest(status) ? withoutQuotes(wordsIn(text, refusal)) : wordsIn(text, refusal);
   const failure = tokenFailure(words, refusal, maxOutput) ?? withLimit(kindOf(words, status), maxOutput);
   const retryAfterMs = facts.retryAfterMs ?? waitIn(text);
-  return {
-    ...failure,
-    message: messageOf(text, failure.kind, status),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-  };
+  const requestBytes = failure.kind === "request_size" ? facts.requestBytes : undefined;
+  return { ...failure, message: messageOf(text, failure.kind, status), ...defined({ retryAfterMs, requestBytes }) };
 }
 
 /** An answer that began well may still fail; then its text says why. */
@@ -72,9 +71,20 @@ function wordsIn(text: string, refusal: Refusal | undefined): string {
   return said.replace(ADDRESS, " ").slice(0, READ);
 }
 
+/** Whether a status says that something is wrong with this one request. */
+const isAboutRequest = (status: number | undefined): boolean => status !== undefined && OF_THE_REQUEST.includes(status);
+
+/** A refusal of a request may quote it. What a person wrote about keys or bills must not start a cooldown for everybody. */
+const withoutQuotes = (text: string): string => text.replace(QUOTED, "…");
+/** A long text in quotation marks that is no sentence of the provider: what has the member `message` before it, stays. */
+const QUOTED = /(?<!\w|"(?:message|msg|detail|error|raw)"\s*:\s*)(["'`])(?:(?!\1)[^\\]|\\.){60,}\1(?!\w)/gs;
+
 /** The new limit of the answer when the refusal names none: half of the requested tokens. */
-const withLimit = (kind: FailureKind, maxOutput = UNKNOWN_OUTPUT): Pick<Failure, "kind" | "maxOutputTokens"> =>
-  kind === "output_limit" ? { kind, maxOutputTokens: Math.floor(maxOutput / 2) } : { kind };
+const withLimit = (
+  kind: FailureKind,
+  maxOutput = UNKNOWN_OUTPUT,
+): Pick<Failure, "kind" | "maxOutputTokens" | "isOfRequest"> =>
+  kind === "output_limit" ? { kind, maxOutputTokens: Math.floor(maxOutput / 2), isOfRequest: true } : { kind };
 
 /** A word in a web address, such as `…/settings/billing`, says nothing about the failure. */
 const ADDRESS = /\bhttps?:\/\/[^\s"'<>)\]]+/gi;
@@ -90,12 +100,15 @@ function kindOf(text: string, status: number | undefined): FailureKind {
   const kind = row?.[0];
   const byStatus = status === undefined ? undefined : STATUS_KINDS[status];
   if (status === 402) return "billing";
+  // However the page of a proxy is worded, a request that is too large says nothing about a key or a server.
+  if (status === 413 && (kind === undefined || !ABOUT_SIZE.has(kind))) return "request_size";
   // Whatever else a 402 or a 429 says, an immediate retry does not help.
   if (status === 429 && kind !== "billing" && !TOO_LARGE.test(text)) return "rate_limit";
   return kind ?? byStatus ?? "unknown";
 }
 
 const TOO_LARGE = /request too large/i;
+const ABOUT_SIZE: ReadonlySet<FailureKind> = new Set(["context_overflow", "output_limit", "image_size"]);
 
 const counts = (only: readonly number[] | undefined, status: number | undefined): boolean =>
   only === undefined || status === undefined || isFine(status) || only.includes(status);

@@ -13,14 +13,18 @@ import type { SeenWindows } from "./call/windows.ts";
 import { demoStream } from "./demo.ts";
 import { foreignStream } from "./foreign-stream.ts";
 import type { ThoughtHabit, ThoughtHabits } from "./thought-habits.ts";
+import { NO_LIMITS, type RequestLimits, withinLimits } from "./request-limits.ts";
 import { loadPi, type PiContext, type PiModel, type PiStream, type PiStreamOptions, type StreamModel } from "./pi.ts";
 
 export { ThoughtHabits } from "./thought-habits.ts";
 
 /** A model that can be called. */
 export interface ModelHandle {
+  /** Its window is that of the config, the catalogue or the server. */
   readonly info: ModelInfo;
+  /** Its window and its answers are within `limits`. */
   readonly pi: PiModel;
+  readonly limits: RequestLimits;
   /** The profile of the key. */
   readonly profile: AuthProfile;
   readonly apiKey: string;
@@ -52,32 +56,37 @@ interface HandleParts {
   readonly habits: ThoughtHabits | undefined;
   /** Where the limits that answers tell are kept. */
   readonly windows?: SeenWindows | undefined;
+  readonly limits: RequestLimits;
 }
 
 /** The model with the key of a profile. Never rejects. */
 export async function handleOf(
   { profile, open }: Found,
   built: PiModel,
-  { meter = UNMETERED, brought, habits, windows }: HandleParts,
+  { meter = UNMETERED, brought, habits, windows, limits }: HandleParts,
 ): Promise<ModelHandle | Missing> {
   const opened = await open(built);
   if ("missing" in opened) return opened;
-  const { apiKey, pi } = await exchanged(opened, profile, brought);
+  const { apiKey, pi: whole } = await exchanged(opened, profile, brought);
   const sdk = await loadPi();
-  if (built === DEMO_PI_MODEL) return { info: DEMO_INFO, pi, profile, apiKey, meter, openStream: demoStream(sdk) };
+  if (built === DEMO_PI_MODEL) {
+    const openStream = demoStream(sdk);
+    return { info: DEMO_INFO, pi: whole, limits: NO_LIMITS, profile, apiKey, meter, openStream };
+  }
+  const pi = withinLimits(whole, limits);
   const { stream, classify } = brought ?? {};
   const ofApi = await streamOf(pi.api, sdk);
   const openStream = stream ? foreignStream(stream, ofApi) : ofApi;
   const takesPlainBodies = !stream && MODULES.has(pi.api);
   const habit = await habits?.of(pi);
-  const info = infoOf(pi);
+  const info = { ...infoOf(pi), contextWindow: whole.contextWindow };
   const key = { provider: info.provider, profileId: profile.id };
   const more = {
     ...(windows && { answered: (headers: Headers) => windows.note(key, headers) }),
     ...(classify && { classify }),
     ...(habit && { habit }),
   };
-  return { info, pi, profile, apiKey, meter, openStream, takesPlainBodies, ...more };
+  return { info, pi, limits, profile, apiKey, meter, openStream, takesPlainBodies, ...more };
 }
 
 type Headers = ReadonlyMap<string, string>;

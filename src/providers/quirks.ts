@@ -32,6 +32,8 @@ export interface TranscriptPolicy {
   /** The model that is asked. Only its own messages keep their signatures. */
   readonly model: AskedModel;
   readonly images: boolean;
+  /** Why images are left out; the model cannot see any when unset. */
+  readonly whyNoImages?: string | undefined;
   /** False: images of earlier turns are left out. */
   readonly earlierImages?: boolean | undefined;
   readonly imageLimits: ImageLimits;

@@ -2,7 +2,6 @@ import { z } from "zod";
 import type { Clock } from "../types/clock.ts";
 import type { Log } from "../types/log.ts";
 import { modelName, type ModelRef } from "../types/run/model.ts";
-import type { Failure } from "../types/run/run.ts";
 import type { PiModel } from "./pi.ts";
 
 /** The address of a model's server, and the key for it. */
@@ -16,32 +15,23 @@ export interface ServerAddress {
 const TIMEOUT_MS = 1000;
 /** Milliseconds for which a server's answer is used: the server may be restarted with another window. */
 const KEPT_MS = 60_000;
-/**
- * Milliseconds for which the limit in a refusal is used. Longer, because the server repeats it only when a request is too large
- * again.
- */
-const LEARNED_MS = 600_000;
-/** Tokens. No model has a smaller window, so a smaller figure in a refusal has another meaning. */
-const LEAST_WINDOW = 500;
 /** Tokens. A smaller window leaves little for a conversation beside the system prompt and the tools. */
 const SMALL_WINDOW = 16_000;
 
 interface Limits {
   readonly contextWindow?: number;
-  readonly maxTokens?: number;
   readonly until: number;
 }
 
 /**
- * The limits of models that neither the config nor the catalogue knows, read from the server and from its refusals. llama.cpp,
- * vLLM, LM Studio and Ollama each report the window of a loaded model in a different place.
+ * The limits of models that neither the config nor the catalogue knows, read from the server. llama.cpp, vLLM, LM Studio and
+ * Ollama each report the window of a loaded model in a different place.
  */
 export class ServerLimits {
   readonly #clock: Pick<Clock, "now">;
   readonly #log: Log | undefined;
   readonly #timeoutMs: number;
   readonly #read = new Map<string, Limits>();
-  readonly #learned = new Map<string, Limits>();
   readonly #warned = new Set<string>();
 
   /** `timeoutMs` is the limit for all questions to one server together. */
@@ -54,39 +44,22 @@ export class ServerLimits {
   /** The model with its server's limits. `address` is unset when the window is already known. Never rejects. */
   async over(pi: PiModel, address: ServerAddress | undefined): Promise<PiModel> {
     const name = modelName(pi);
-    const read = address === undefined ? undefined : await this.#ask(name, address);
-    const learned = this.#fresh(this.#learned, name);
-    // A recent refusal takes precedence over the config, the catalogue and the server.
-    const window = learned?.contextWindow ?? read?.contextWindow;
+    const window = address === undefined ? undefined : (await this.#ask(name, address)).contextWindow;
     const contextWindow = window === undefined ? pi.contextWindow : Math.min(pi.contextWindow, window);
-    const most = window === undefined ? pi.maxTokens : Math.min(pi.maxTokens, Math.floor(contextWindow / 4));
-    const maxTokens = Math.min(most, learned?.maxTokens ?? most);
+    const maxTokens = window === undefined ? pi.maxTokens : Math.min(pi.maxTokens, Math.floor(contextWindow / 4));
     this.#warnOf(name, contextWindow);
     if (contextWindow === pi.contextWindow && maxTokens === pi.maxTokens) return pi;
     return { ...pi, contextWindow, maxTokens };
   }
 
-  /** After a failure the server may have changed, so it is asked again. A limit in its refusal is used for a while. */
-  failed(ref: ModelRef, { kind, limitTokens, maxOutputTokens }: Partial<Failure>): void {
-    const name = modelName(ref);
-    this.#read.delete(name);
-    const until = this.#clock.now() + LEARNED_MS;
-    const before = this.#fresh(this.#learned, name);
-    if (kind === "context_overflow" && limitTokens !== undefined && limitTokens >= LEAST_WINDOW)
-      this.#learned.set(name, { ...before, contextWindow: limitTokens, until });
-    // When input and answer share a limit, the tokens left for the answer differ for each request.
-    if (kind === "output_limit" && limitTokens === undefined && maxOutputTokens !== undefined)
-      this.#learned.set(name, { ...before, maxTokens: maxOutputTokens, until });
-  }
-
-  #fresh(of: ReadonlyMap<string, Limits>, name: string): Limits | undefined {
-    const known = of.get(name);
-    return known !== undefined && known.until > this.#clock.now() ? known : undefined;
+  /** After a failure the server may have changed, so it is asked again. */
+  failed(ref: ModelRef): void {
+    this.#read.delete(modelName(ref));
   }
 
   async #ask(name: string, address: ServerAddress): Promise<Limits> {
-    const known = this.#fresh(this.#read, name);
-    if (known) return known;
+    const known = this.#read.get(name);
+    if (known !== undefined && known.until > this.#clock.now()) return known;
     const contextWindow = await readWindow(address, this.#timeoutMs);
     const limits = { ...(contextWindow !== undefined && { contextWindow }), until: this.#clock.now() + KEPT_MS };
     this.#read.set(name, limits);

@@ -33,7 +33,7 @@ export interface ProfileWish {
 }
 
 /** What a failure says of the key that met it, and of the limits of its model. */
-export type FailureOfKey = Pick<Failure, "kind" | "retryAfterMs" | "limitTokens" | "maxOutputTokens">;
+export type FailureOfKey = Pick<Failure, "kind" | "retryAfterMs" | "limitTokens" | "maxOutputTokens" | "isOfRequest">;
 
 /** The keys of all providers. Cooldowns are kept per (profile, model, reason), never wider; nothing here throws. */
 export interface Keyring {

@@ -10,8 +10,11 @@ export interface FakeBedrock {
   close(): Promise<void>;
 }
 
+/** How the stream goes on after the text: it ends; it stays open after the counts, or after the reason; it breaks after the reason. */
+export type BedrockEnding = "whole" | "open" | "open_uncounted" | "reset_uncounted";
+
 /** HTTP/2 without TLS, as the AWS SDK speaks to an `http:` address. */
-export async function startFakeBedrock(text: string): Promise<FakeBedrock> {
+export async function startFakeBedrock(text: string, ending: BedrockEnding = "whole"): Promise<FakeBedrock> {
   const calls: { path: string; authorization: string }[] = [];
   const sessions = new Set<http2.ServerHttp2Session>();
   const server = http2.createServer();
@@ -21,7 +24,13 @@ export async function startFakeBedrock(text: string): Promise<FakeBedrock> {
     stream.resume();
     stream.on("end", () => {
       stream.respond({ ":status": 200, "content-type": "application/vnd.amazon.eventstream" });
-      stream.end(Buffer.concat(eventsOf(text)));
+      const events = eventsOf(text);
+      if (ending === "whole") return void stream.end(Buffer.concat(events));
+      const fails = (): void => stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR);
+      stream.write(
+        Buffer.concat(ending === "open" ? events : events.slice(0, -1)),
+        () => ending === "reset_uncounted" && setImmediate(fails),
+      );
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -25,7 +25,13 @@ export interface ModelCall {
 }
 
 /** How a stream ends: in order; with `[DONE]` but no reason; just closed; with a reset; or not at all. */
-export type FakeEnding = "whole" | "unreasoned" | "eof" | "reset" | "stall";
+export type FakeEnding = "whole" | "unreasoned" | "eof" | "reset" | "stall" | Complete;
+
+/**
+ * How a connection goes on after an answer that is complete: it stays open, also without the mark after the last event; it ends with
+ * `bodyUntil`; it breaks, also without the mark; garbage follows; the counts come after a pause.
+ */
+export type Complete = "open" | "open_unmarked" | "late" | "reset_after" | "reset_unmarked" | "garbage" | "late_counts";
 
 /** What it answers: words streamed one by one, a tool call, a failure, or nothing at all. */
 export type ModelReply =
@@ -44,6 +50,8 @@ export type ModelReply =
       /** Only so many characters of the arguments are sent. */
       readonly argsCut?: number;
       readonly ending?: FakeEnding;
+      /** With the ending `late`, the body ends when it has resolved. */
+      readonly bodyUntil?: Promise<unknown>;
       /** `stop`, or `tool` after a call, when not given. */
       readonly reason?: FakeReason;
       /** Comments that keep the connection alive once the words are out. */
@@ -72,6 +80,8 @@ export interface FakeModel {
   answer(with_: (call: ModelCall, number: number) => ModelReply | Promise<ModelReply>): void;
   /** Calls that no answer has ended yet. */
   readonly open: number;
+  /** Connections that were made. */
+  readonly connections: number;
   /** Resolves when so many calls have come in; rejects after `timeoutMs` (30 s). */
   called(count: number, timeoutMs?: number): Promise<void>;
   close(): Promise<void>;
@@ -90,6 +100,7 @@ export async function startFakeModel(): Promise<FakeModel> {
 class Fake implements FakeModel {
   readonly calls: ModelCall[] = [];
   open = 0;
+  connections = 0;
   readonly #server = http.createServer((request, response) => void this.#serve(request, response));
   readonly #waiting = new Set<() => void>();
   #answer: (call: ModelCall, number: number) => ModelReply | Promise<ModelReply> = (call) => ({
@@ -109,6 +120,7 @@ class Fake implements FakeModel {
   async listen(): Promise<void> {
     // A connection that was left alone is not closed under the call that comes next.
     this.#server.keepAliveTimeout = 0;
+    this.#server.on("connection", () => (this.connections += 1));
     await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
   }
 
@@ -240,6 +252,33 @@ function finish(response: http.ServerResponse, reply: Words, voice: Voice): void
   if (ending === "eof") response.end();
   // What was written before should arrive before the connection breaks.
   if (ending === "reset") response.write(": bye\n\n", () => setImmediate(() => response.destroy()));
+  finishOddly(response, { events: voice.finish(reason), ending, reply }, voice);
+}
+
+/** Endings of an answer that is complete: its body goes on, breaks, or ends late. */
+function finishOddly(
+  response: http.ServerResponse,
+  { events, ending, reply }: { events: string; ending: FakeEnding; reply: Words },
+  voice: Voice,
+): void {
+  const reset = () => setImmediate(() => response.destroy());
+  // The last event of Anthropic is its mark.
+  const unmarked = events.replace(/event: message_stop\n.*\n\n$/, "");
+  if (ending === "open") response.write(events + voice.done);
+  if (ending === "open_unmarked") response.write(unmarked);
+  if (ending === "late") response.write(events + voice.done, () => void reply.bodyUntil?.then(() => response.end()));
+  if (ending === "reset_after") response.write(events + voice.done, reset);
+  if (ending === "reset_unmarked") response.write(unmarked, reset);
+  if (ending === "garbage") response.write(`${events}${voice.done}data: {"half": [\n\nnothing of this counts\n\n`);
+  if (ending === "late_counts") void lateCounts(response, events, voice);
+}
+
+/** Some servers send the counts in an event of their own. */
+async function lateCounts(response: http.ServerResponse, events: string, voice: Voice): Promise<void> {
+  const [, before = events, counts = ""] = /^(.*?)((?:data: [^\n]*"choices":\[\][^\n]*\n\n)?)$/s.exec(events) ?? [];
+  response.write(before);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  response.write(counts + voice.done);
 }
 
 function ping(response: http.ServerResponse, everyMs: number): void {

@@ -231,7 +231,7 @@ describe.each(APIS)("a call of %s", (api) => {
     [401, `bad key ${KEY}`, "auth"],
     [402, "pay first", "billing"],
     [404, "The model `peer-1` does not exist", "model_missing"],
-    [413, "too much", "context_overflow"],
+    [413, "too much", "request_size"],
     [429, "slow down", "rate_limit"],
     [500, "oh no", "network"],
     [503, "later", "overloaded"],

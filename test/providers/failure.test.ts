@@ -2,8 +2,10 @@ import { getOverflowPatterns } from "@mariozechner/pi-ai";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { classifyFailure, parseImageSize } from "../../src/providers/failure.ts";
+import { readRefusal } from "../../src/providers/failure/body.ts";
 import { FAILURE_KINDS, type FailureKind } from "../../src/types/run/run.ts";
 import { Secret } from "../../src/types/secret.ts";
+import { defined } from "../../src/utils/defined.ts";
 import { processorTime } from "../kit/processor-time.ts";
 
 /** The kinds that no provider tells of: the gateway finds them itself. */
@@ -96,7 +98,6 @@ const TEXTS: Readonly<Record<Exclude<FailureKind, Ours>, readonly (readonly [pro
       "Anthropic",
       '400 {"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}',
     ],
-    ["Anthropic", '413 {"error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}'],
     [
       "Anthropic",
       '400 {"error":{"message":"input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease input length or `max_tokens` and try again"}}',
@@ -116,7 +117,6 @@ const TEXTS: Readonly<Record<Exclude<FailureKind, Ours>, readonly (readonly [pro
       "Google",
       '{"error":{"code":400,"message":"The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).","status":"INVALID_ARGUMENT"}}',
     ],
-    ["Google", "400 Request payload size exceeds the limit: 20971520 bytes."],
     ["xAI", "This model's maximum prompt length is 131072 but the request contains 537812 tokens."],
     ["llama.cpp", "the request exceeds the available context size, try increasing it"],
     ["LM Studio", "The number of tokens to keep from the initial prompt is greater than the context length."],
@@ -133,7 +133,12 @@ const TEXTS: Readonly<Record<Exclude<FailureKind, Ours>, readonly (readonly [pro
     ["z.ai", "Provider finish_reason: model_context_window_exceeded"],
     ["Cerebras", "413 status code (no body)"],
     ["Cerebras", "400 (no body)"],
+  ],
+  request_size: [
+    ["Anthropic", '413 {"error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}'],
+    ["Google", "400 Request payload size exceeds the limit: 20971520 bytes."],
     ["nginx", "413 <html><head><title>413 Request Entity Too Large</title></head></html>"],
+    ["Cloudflare", "413 error code: 413, access denied to this resource"],
   ],
   image_size: [
     [
@@ -288,7 +293,8 @@ describe("a provider's words", () => {
   });
 
   it("are known wherever the SDK knows an overflow", () => {
-    const isKnown = (pattern: RegExp) => TEXTS.context_overflow.some(([, text]) => pattern.test(text));
+    const texts = [...TEXTS.context_overflow, ...TEXTS.request_size];
+    const isKnown = (pattern: RegExp) => texts.some(([, text]) => pattern.test(text));
     const unproven = getOverflowPatterns().filter((pattern) => !isKnown(pattern));
     // The SDK's guess of a text that no provider is known to send.
     expect(unproven.map(String)).toEqual(["/too many tokens/i", "/token limit exceeded/i"]);
@@ -379,7 +385,7 @@ describe("a status", () => {
     [403, "auth"],
     [404, "model_missing"],
     [408, "timeout"],
-    [413, "context_overflow"],
+    [413, "request_size"],
     [422, "format"],
     [429, "rate_limit"],
     [500, "network"],
@@ -395,6 +401,26 @@ describe("a status", () => {
     expect(classifyFailure("prompt is too long", { status: 400 }).kind).toBe("context_overflow");
     expect(classifyFailure("image too large", { status: 413 }).kind).toBe("image_size");
     expect(classifyFailure("Overloaded", { status: 500 }).kind).toBe("overloaded");
+  });
+
+  it("of a request that is too large says nothing about a key or a server, however the page is worded", () => {
+    for (const text of ["access denied", "Forbidden", "rate limit", "timed out", "service unavailable", "overloaded"])
+      expect(classifyFailure(text, { status: 413 }).kind).toBe("request_size");
+  });
+
+  it.each([400, 415, 422])("of %i is not overruled by what a person wrote and the refusal quotes", (status) => {
+    const written = "my api key is invalid, unauthorized; rate limit; billing; the server timed out and is overloaded";
+    const quoting = [
+      `Invalid value: '${written}'. Supported values are: 'user' and 'system'.`,
+      `messages.3.content: Input should be a valid list, got "${written}"`,
+      `could not read \`${written}\` as a message`,
+    ];
+    for (const text of quoting) expect(classifyFailure(`${status} ${text}`, { status }).kind).toBe("format");
+    const detail = [
+      { type: "string_type", loc: ["body", "messages"], msg: "Input should be a string", input: written },
+    ];
+    const refusal = readRefusal(JSON.stringify({ detail }));
+    expect(classifyFailure(`${status} ${refusal?.message}`, { status, ...defined({ refusal }) }).kind).toBe("format");
   });
 
   it("of too many requests is never an overflow", () => {

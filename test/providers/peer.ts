@@ -4,10 +4,9 @@ import { promisify } from "node:util";
 import { startFakeModel, type ModelReply } from "../fakes/model.ts";
 
 const SCRIPT = fileURLToPath(new URL("peer-call.ts", import.meta.url));
-/** AWS's client needs no key and no HTTP/2 for a server on loopback, and asks once. */
+/** AWS's client needs no key for a server on loopback, and asks once. */
 const AWS = {
   AWS_BEDROCK_SKIP_AUTH: "1",
-  AWS_BEDROCK_FORCE_HTTP1: "1",
   AWS_MAX_ATTEMPTS: "1",
   AWS_EC2_METADATA_DISABLED: "true",
 };
@@ -20,14 +19,23 @@ export async function askEach(api: string, replies: readonly ModelReply[]): Prom
   const fake = await startFakeModel();
   try {
     fake.answer((_call, number) => replies[number - 1] ?? "reset");
-    const args = [SCRIPT, fake.urlFor(api), String(replies.length), api];
-    const env = { ...process.env, ...AWS, NODE_OPTIONS: "" };
-    const { stdout } = await promisify(execFile)(process.execPath, args, { env });
-    return stdout
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line));
+    return await askServer(api, fake.urlFor(api), { times: replies.length, env: { AWS_BEDROCK_FORCE_HTTP1: "1" } });
   } finally {
     await fake.close();
   }
+}
+
+/** The same of a server that the test has started. */
+export async function askServer(
+  api: string,
+  url: string,
+  { times = 1, env = {} }: { readonly times?: number; readonly env?: Readonly<Record<string, string>> } = {},
+): Promise<readonly unknown[]> {
+  const args = [SCRIPT, url, String(times), api];
+  const all = { ...process.env, ...AWS, ...env, NODE_OPTIONS: "" };
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env: all });
+  return stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
 }

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { createModels, type Models } from "../../src/providers/catalog.ts";
 import { isNear } from "../../src/providers/server-limits.ts";
+import type { FailureOfKey } from "../../src/types/auth.ts";
 import type { ProviderSettings } from "../../src/types/run/model-provider.ts";
 import { silentLog, stoppedClock } from "./stage.ts";
 
@@ -41,9 +42,14 @@ function modelsAt(root: string, more: Partial<ProviderSettings> = {}) {
   return { models, clock, lines };
 }
 
-async function limitsOf(models: Models) {
+async function handleOf(models: Models) {
   const found = await models.find(REF);
   if ("missing" in found) throw new Error(found.missing);
+  return found;
+}
+
+async function limitsOf(models: Models) {
+  const found = await handleOf(models);
   const { contextWindow, maxTokens } = found.pi;
   expect(found.info).toMatchObject({ contextWindow, maxTokens });
   return { contextWindow, maxTokens };
@@ -103,14 +109,57 @@ describe("the window of a model of one's own server", () => {
     expect(await limitsOf(models)).toMatchObject({ contextWindow: 2048, maxTokens: 512 });
   });
 
-  it("is what a refusal names, where the server does not report it", async () => {
+  it("is cut in requests to what a refusal names, and nothing else follows from that", async () => {
+    const { root } = await serverOf(() => ({ "/v1/models": list({}) }));
+    const { models, lines } = modelsAt(root);
+    const found = async () => {
+      const { info, pi, limits } = await handleOf(models);
+      return [info.contextWindow, pi.contextWindow, pi.maxTokens, limits.named];
+    };
+    expect(await found()).toEqual([128_000, 128_000, 8192, undefined]);
+    models.keys.failed(REF, "mine:none", { kind: "context_overflow", limitTokens: 6000 });
+    expect(await found()).toEqual([128_000, 6000, 1500, 6000]);
+    models.keys.failed(REF, "mine:none", { kind: "output_limit", maxOutputTokens: 1000 });
+    expect(await found()).toEqual([128_000, 6000, 1000, 6000]);
+    expect(lines.filter((line) => line.includes("fewer tokens"))).toHaveLength(1);
+  });
+
+  it.each<[string, FailureOfKey]>([
+    ["an overflow without a figure", { kind: "context_overflow" }],
+    ["an overflow that names what is no window", { kind: "context_overflow", limitTokens: 40 }],
+    ["a limit of bytes", { kind: "request_size" }],
+    ["a half that was only tried", { kind: "output_limit", maxOutputTokens: 1000, isOfRequest: true }],
+    ["an answer that shares the window", { kind: "output_limit", maxOutputTokens: 1000, limitTokens: 6000 }],
+    ["a wrong form", { kind: "format" }],
+  ])("is not what %s teaches", async (_name, failure) => {
     const { root } = await serverOf(() => ({ "/v1/models": list({}) }));
     const { models } = modelsAt(root);
+    models.keys.failed(REF, "mine:none", failure);
     expect(await limitsOf(models)).toEqual({ contextWindow: 128_000, maxTokens: 8192 });
+    expect((await handleOf(models)).limits).toMatchObject({ named: undefined, answer: undefined });
+  });
+
+  it("is not what a refusal to another key names", async () => {
+    const { root } = await serverOf(() => ({ "/v1/models": list({}) }));
+    const { models } = modelsAt(root);
+    models.keys.failed(REF, "mine:other", { kind: "context_overflow", limitTokens: 6000 });
+    expect(await limitsOf(models)).toEqual({ contextWindow: 128_000, maxTokens: 8192 });
+  });
+
+  it.each<[string, (models: Models) => void]>([
+    ["fifty answers", (models) => Array.from({ length: 50 }, () => models.keys.succeeded(REF, "mine:none"))],
+    ["the server was gone", (models) => models.keys.failed(REF, "mine:none", { kind: "network" })],
+    ["the server loads another model", (models) => models.keys.failed(REF, "mine:none", { kind: "loading" })],
+  ])("is the config's again after %s, for all and for the session that was refused", async (_name, pass) => {
+    const { root } = await serverOf(() => ({ "/v1/models": list({}) }));
+    const { models } = modelsAt(root);
     models.keys.failed(REF, "mine:none", { kind: "context_overflow", limitTokens: 6000 });
-    expect(await limitsOf(models)).toEqual({ contextWindow: 6000, maxTokens: 1500 });
-    models.keys.failed(REF, "mine:none", { kind: "output_limit", maxOutputTokens: 1000 });
-    expect(await limitsOf(models)).toEqual({ contextWindow: 6000, maxTokens: 1000 });
+    const { limits } = await handleOf(models);
+    limits.refused("session-b", 5000);
+    expect([limits.shownTo("session-a"), limits.shownTo("session-b")]).toEqual([undefined, 5000]);
+    pass(models);
+    expect((await handleOf(models)).limits.named).toBeUndefined();
+    expect(limits.shownTo("session-b")).toBeUndefined();
   });
 
   it("is the config's where that has one, and nobody is asked", async () => {

@@ -156,7 +156,10 @@ describe.concurrent("a model that", () => {
     expect(second).toMatch(/^fake\/fake-1 +fake:config +cooldown until .* after billing/m);
   });
 
-  test("finds an image too large: the chat is informed of the limit", async ({ world, expect }) => {
+  test("finds an image too large: the text is answered, and the chat is informed of the limit", async ({
+    world,
+    expect,
+  }) => {
     const { home } = await world.start(SEEING);
     world.telegram.file("large", PNG);
     world.model.answer((call) =>
@@ -169,15 +172,12 @@ describe.concurrent("a model that", () => {
         text: undefined,
       },
     });
-    const notice = await world.told("image is too large");
-    expect(notice.text).toContain("Please send a smaller one. It takes at most 5 MB.");
-    expect((await outcomesOf(home, 1))[0]).toMatchObject({
-      kind: "failed",
-      why: expect.stringMatching(/^image_size: /),
-    });
-    expect(world.model.calls).toHaveLength(1);
-    world.telegram.say("never mind");
-    await world.told("no image:");
+    const answer = await world.told("no image:");
+    expect(answer.text).toContain("what is on it?");
+    const notice = await world.told("Answered without the image");
+    expect(notice.text).toContain("it is too large for the model (at most 5.0 MB)");
+    expect((await outcomesOf(home, 1))[0]).toMatchObject({ kind: "replied" });
+    expect(world.model.calls).toHaveLength(2);
   });
 
   inOneGateway("answers with no text: is asked again, and then the chat is informed", async ({ world, expect }) => {

@@ -54,7 +54,7 @@ class Answering implements WaitingBlocks {
   readonly #sends: AnswerSends;
   readonly #toolTexts: SentTexts;
   readonly #texts: AnswerTexts;
-  readonly #modelChanges: string[] = [];
+  readonly #linesAfter: (readonly [markdown: string, because: NoticeCause])[] = [];
   #filter = createReplyFilter();
   /** The current message without directives. */
   #visible = "";
@@ -103,7 +103,7 @@ class Answering implements WaitingBlocks {
       case "retry":
         return this.#breakOff(event.continues);
       case "model_change":
-        this.#modelChanges.push(event.text);
+        this.#linesAfter.push([event.text, "fallback"]);
         return;
       case "text_delta":
         return this.#takeDelta(event);
@@ -135,6 +135,7 @@ class Answering implements WaitingBlocks {
 
   async #takeOther(event: RunEvent): Promise<void> {
     if (event.type === "approval_request") return this.#flush();
+    if (event.type === "notice" && event.because === "image") this.#linesAfter.push([event.text, "error"]);
     if (event.type === "plan") await this.#sendLine(planLine(event, this.#verbose));
     await this.sendDue();
   }
@@ -217,7 +218,7 @@ class Answering implements WaitingBlocks {
     const sent = isInChat ? await this.#sendMedia() : await this.#sendWhole(notice, result.kind === "aborted");
     if (notice !== undefined && isInChat) await this.#sendNotice(notice);
     const said = [sent, this.#toolTexts.has, isInChat].some(Boolean);
-    if (said) await this.#sendModelChanges();
+    if (said) await this.#sendLinesAfter();
     if (this.#limit.note !== undefined) await this.#sendLine({ name: "left-out", markdown: this.#limit.note }, "error");
     this.outcome = outcomeOf(result, said);
   }
@@ -261,9 +262,9 @@ class Answering implements WaitingBlocks {
   }
 
   /** One line each, after the answer. */
-  async #sendModelChanges(): Promise<void> {
-    for (const [at, markdown] of this.#modelChanges.entries())
-      await this.#send(`change:${at}`, [{ kind: "notice", markdown, because: "fallback" }]);
+  async #sendLinesAfter(): Promise<void> {
+    for (const [at, [markdown, because]] of this.#linesAfter.entries())
+      await this.#send(`change:${at}`, [{ kind: "notice", markdown, because }]);
   }
 
   /** Sends the files of an answer whose text has gone out in blocks. */

@@ -68,7 +68,7 @@ export class RunMemory {
     }
   }
 
-  /** A refusal showed that the model's window is smaller than assumed. */
+  /** A refused request of this conversation showed that the model's window is smaller than assumed. */
   learned(window: number): void {
     if (!this.shown) return;
     const handle = withWindow(this.shown.handle, window);

@@ -60,7 +60,8 @@ export class Summarizer {
 
   /** Tokens of the first model's window; undefined when there is none. */
   get window(): number | undefined {
-    return this.#summarizers[0]?.info.contextWindow;
+    const [first] = this.#summarizers;
+    return first && Math.min(first.info.contextWindow, first.limits.named ?? Infinity);
   }
 
   /** A model failed in a way that passes: a later summary may succeed. */

@@ -19,6 +19,10 @@ type Settings = Pick<AgentSettings, "contextTokens" | "compaction">;
 export const windowOf = (info: ModelInfo, settings: Settings): number =>
   Math.min(info.contextWindow, settings.contextTokens ?? info.contextWindow);
 
+/** Tokens that a request is cut to: those of the window, or fewer where the provider takes fewer. */
+export const sendWindowOf = ({ info, limits }: ModelHandle, settings: Settings): number =>
+  Math.min(windowOf(info, settings), limits.named ?? Infinity);
+
 /** UTF-16 units of one tool result by the tokens of the window, from the largest window to the smallest. */
 const RESULT_CHARS = [
   { window: 200_000, chars: 64_000 },

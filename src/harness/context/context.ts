@@ -11,7 +11,7 @@ import { type ChatMessage, modelName, type ModelRef } from "../../types/run/mode
 import type { Failure, Fit, PromptRecord } from "../../types/run/run.ts";
 import type { SessionWindow } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
-import { budgetIn, softLimitOf, fixedTokens, hardLimitOf, windowOf } from "./budget.ts";
+import { budgetIn, softLimitOf, fixedTokens, hardLimitOf, sendWindowOf, windowOf } from "./budget.ts";
 import { EngineView } from "./engine-view.ts";
 import type { Attempt, ContextPorts } from "../run/plan.ts";
 import { type Made, promptRecord } from "../log/prompt-record.ts";
@@ -56,8 +56,9 @@ export class ModelContext {
     const policy = policyWithTools(policyFor(plan.handle.pi), request.tools.length);
     const { images, strict } = plan;
     const seesImages = images !== "none" && policy.images;
-    this.#policy = { ...policy, images: seesImages, earlierImages: images === "all", strict };
-    this.#uncut = plan.truncate ? { ...WHOLE, eachResult: Math.floor(this.#windowTokens() * RESULT_SHARE) } : WHOLE;
+    const whyNoImages = policy.images ? plan.whyNoImages : undefined;
+    this.#policy = { ...policy, images: seesImages, earlierImages: images === "all", strict, whyNoImages };
+    this.#uncut = plan.truncate ? { ...WHOLE, eachResult: Math.floor(this.#sendTokens() * RESULT_SHARE) } : WHOLE;
     this.#fit = this.#uncut;
   }
 
@@ -183,7 +184,7 @@ export class ModelContext {
       get tokens() {
         return fixed + requestTokens(messages);
       },
-      window: this.#windowTokens(),
+      window: this.#sendTokens(),
     };
     this.#repeated = this.#calls === 1 ? this.#run.refused.failureOf(this.#sent) : undefined;
     if (this.#repeated) throw new Error(this.#repeated.message);
@@ -194,7 +195,7 @@ export class ModelContext {
    * messages continue those of the previous call; undefined for other messages, which are cut anew.
    */
   #cut(seen: readonly ChatMessage[], tokens: number | undefined): readonly ChatMessage[] {
-    const window = this.#windowTokens();
+    const window = this.#sendTokens();
     const asked = this.#request.turn.text;
     const mostTokens = Math.floor(hardLimitOf(window, this.#request.settings) - this.#fixed);
     const last = this.#fit;
@@ -246,6 +247,12 @@ export class ModelContext {
 
   #windowTokens(): number {
     return windowOf(this.#plan.handle.info, this.#request.settings);
+  }
+
+  /** Only what is sent is cut to it: a refusal may have taught it to another conversation, or show no figure. */
+  #sendTokens(): number {
+    const { handle, mostTokens = Infinity } = this.#plan;
+    return Math.min(sendWindowOf(handle, this.#request.settings), mostTokens);
   }
 
   #budget(): number {

@@ -76,12 +76,6 @@ export class ModelSelector {
     if (this.#asked) this.#models.keys.failed(this.#asked.ref, this.#asked.profileId, failure);
   }
 
-  /** Remembers the model's limit, also for later runs. */
-  learned(limitTokens: number): void {
-    if (!this.#asked) return;
-    this.#models.keys.failed(this.#asked.ref, this.#asked.profileId, { kind: "context_overflow", limitTokens });
-  }
-
   /** Releases an unused probe so that another run can take it. */
   #releaseProbe(): void {
     if (this.#asked) this.#models.keys.released(this.#asked.ref, this.#asked.profileId);

@@ -39,18 +39,21 @@ export const POLICY: Readonly<Record<FailureKind, readonly Row[]>> = {
   loading: [["wait_for_load", 24], NEXT_MODEL],
   timeout: [["rotate_profile", 1], ["wait", 1], NEXT_MODEL],
   network: [["wait", 3], NEXT_MODEL],
-  context_overflow: [["compact", 3], ["truncate_results", 1], ["shrink_window", 5], NEXT_MODEL],
+  context_overflow: [["compact", 3], ["truncate_results", 1], ["drop_images", 2], ["shrink_window", 5], NEXT_MODEL],
+  // A limit in bytes: images have the most, and a summary of the conversation would be for good.
+  request_size: [["drop_images", 2], ["truncate_results", 1], ["shrink_window", 5], NEXT_MODEL],
   output_limit: [["lower_output", 2], NEXT_MODEL],
   thinking_unsupported: [["lower_thinking", 5], NEXT_MODEL],
   thinking_refused: [["drop_thinking", 2], NEXT_MODEL],
-  image_size: [["drop_images", 1], NEXT_MODEL],
+  // Another model may take what is too large for this one. When none does, the text is answered without the image.
+  image_size: [["drop_images", 1], NEXT_MODEL, ["drop_images", 2]],
   image_broken: [["drop_images", 2], NEXT_MODEL],
   role_ordering: [["strict_history", 1], NEXT_MODEL],
   call_ordering: [["strict_history", 1], NEXT_MODEL],
   format: [["strict_history", 1], NEXT_MODEL],
   refusal: [],
   cut_off: [["wait", 2], NEXT_MODEL],
-  compaction_failure: [["truncate_results", 1], ["shrink_window", 5], NEXT_MODEL],
+  compaction_failure: [["truncate_results", 1], ["drop_images", 2], ["shrink_window", 5], NEXT_MODEL],
   tool_loop: [],
   engine: [],
   blocked: [],
@@ -90,6 +93,7 @@ const OF_REQUEST: Readonly<Record<FailureKind, boolean>> = {
   output_limit: true,
   thinking_unsupported: true,
   thinking_refused: true,
+  request_size: true,
   image_size: true,
   image_broken: true,
   role_ordering: true,
@@ -128,7 +132,9 @@ export interface Chances {
   readonly backoffMs?: number | undefined;
   /** Remedies that would change nothing in the refused request; none when unset. */
   readonly useless?: ReadonlySet<Remedy>;
-  /** The present turn has images itself; without them the answer would miss the question. */
+  /** Whether the refused request had images; assumed when unset. */
+  readonly hasImages?: boolean;
+  /** The present turn has images itself. */
   readonly imagesAsked?: boolean;
 }
 
@@ -178,17 +184,14 @@ function applies(remedy: Remedy, { state, failure, chances }: Case): boolean {
   if (isOfRequest(failure.kind) && (REPEATS.has(remedy) || chances.useless?.has(remedy) === true)) return false;
   if (remedy === "fallback_model") return state.candidate + 1 < chances.candidates;
   if (remedy === "rotate_profile") return state.profile + 1 < chances.profiles;
-  if (remedy === "drop_images") return mayDrop(failure, state, chances);
+  if (remedy === "drop_images") return mayDrop(state, chances);
   if (remedy === "wait") return (failure.retryAfterMs ?? 0) <= LONGEST_WAIT_MS;
   return true;
 }
 
-/**
- * An image that is only too large may be shown to another model. A broken image stays broken: the images of earlier turns
- * are dropped first, then those of the present turn.
- */
-function mayDrop({ kind }: Failure, { used }: PolicyState, { imagesAsked = false }: Chances): boolean {
-  return kind === "image_broken" ? imagesAsked || used.drop_images === undefined : !imagesAsked;
+/** The images of earlier turns are dropped first, then those of the present turn. */
+function mayDrop({ used }: PolicyState, { imagesAsked = false, hasImages = true }: Chances): boolean {
+  return hasImages && (imagesAsked || used.drop_images === undefined);
 }
 
 function after(remedy: Remedy, state: PolicyState): PolicyState {

@@ -1,9 +1,10 @@
+import { hasImages } from "../../history/passes/images.ts";
 import { truncateResults } from "../../history/truncate-results.ts";
 import type { ModelHandle } from "../../providers/catalog.ts";
 import { REFUSED_THINKING, type RefusedThinking } from "../../sessions/transcript/entries.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { ThinkLevel } from "../../types/run/model.ts";
-import type { Failure } from "../../types/run/run.ts";
+import type { Failure, FailureKind } from "../../types/run/run.ts";
 import { THINK_LEVELS } from "../../types/run/model.ts";
 import type { AttemptOutcome } from "../run/attempt.ts";
 import { withWindow } from "../context/budget.ts";
@@ -37,6 +38,15 @@ type Retry = Extract<Step, { kind: "retry" }>;
 /** Tokens. No conversation fits a smaller window. */
 const LEAST_WINDOW = 1000;
 
+/** For the model, by the kind of the failure. */
+const WHY_NO_IMAGES: Readonly<Partial<Record<FailureKind, string>>> = {
+  image_size: "left out, because it is too large for this model",
+  request_size: "left out, because the request was too large with it",
+  context_overflow: "left out, because the request was too large with it",
+  compaction_failure: "left out, because the request was too large with it",
+  image_broken: "left out, because the model's provider cannot read it",
+};
+
 /** Decides by the policy how the next attempt differs from those that failed. */
 export class Recovery {
   /** A request that a provider refused for its content is not sent twice. */
@@ -49,7 +59,13 @@ export class Recovery {
   #sent: SentRequest | undefined;
   /** The last refusal named the model's limit. */
   #isLimitNamed = false;
+  /** Tokens of the model's window, as requests that were sent and refused show. */
   #window: number | undefined;
+  /** Tokens to which a request is cut after refusals that show no limit. A guess: nothing but the next request follows from it. */
+  #guess: number | undefined;
+  #handle: ModelHandle | undefined;
+  /** The failure because of which images are left out. */
+  #imageFailure: Failure | undefined;
   /** Why a compaction that was needed failed. */
   #uncompacted: string | undefined;
 
@@ -68,8 +84,10 @@ export class Recovery {
     return {
       thinking: this.#thinking,
       images: this.#imagesShown,
+      whyNoImages: this.#imageFailure && WHY_NO_IMAGES[this.#imageFailure.kind],
       strict: used.strict_history !== undefined,
       truncate: used.truncate_results !== undefined,
+      mostTokens: this.#guess,
       maxOutput: this.#maxOutput,
       carried: this.#carried,
     };
@@ -86,7 +104,7 @@ export class Recovery {
     const useless = new Set<Remedy>();
     const sent = this.#sent;
     if (!sent) return useless;
-    const windowTokens = Math.min(this.#window ?? Infinity, sent.window);
+    const windowTokens = Math.min(this.#window ?? Infinity, this.#guess ?? Infinity, sent.window);
     if (truncateResults(sent.messages, { windowTokens }) === sent.messages) useless.add("truncate_results");
     if (sent.messages.every(({ role }) => role !== "assistant")) useless.add("drop_thinking");
     if (sent.thinking === "off") useless.add("lower_thinking");
@@ -113,6 +131,8 @@ export class Recovery {
     this.#thinking = this.#parts.request.thinking;
     this.#maxOutput = undefined;
     this.#window = undefined;
+    this.#guess = undefined;
+    this.#imageFailure = undefined;
   }
 
   progressed(): void {
@@ -129,6 +149,8 @@ export class Recovery {
     this.#isLimitNamed = isRepeat === undefined && failure.limitTokens !== undefined;
     const limit = sent && isRepeat === undefined ? limitShownBy(failure, sent) : undefined;
     if (limit !== undefined) this.#lower(limit);
+    // Nothing is left to cut, so a smaller guess would change nothing either.
+    if (isRepeat && this.#state.used.shrink_window !== undefined) this.#state = without(this.#state, "shrink_window");
     const named = this.#named(failure);
     const step = await this.#next(named);
     if (!step) return named;
@@ -142,23 +164,35 @@ export class Recovery {
     return this.from({ kind: "failed", failure });
   }
 
-  /** The model with the window that its refusals in this run show. */
+  /** The model with the window that refusals in this conversation show. */
   fitted(handle: ModelHandle): ModelHandle {
-    return withWindow(handle, this.#window);
+    this.#handle = handle;
+    return withWindow(withWindow(handle, handle.limits.shownTo(this.#sessionId)), this.#window);
   }
 
+  get #sessionId(): string {
+    return this.#parts.request.facts.sessionId;
+  }
+
+  /** Images that the person sent are left out of the request: why. Undefined while they are shown. */
+  get imagesLeftOut(): Failure | undefined {
+    return this.#imagesAsked && this.#imagesShown === "none" ? this.#imageFailure : undefined;
+  }
+
+  /** A request was sent and refused. Later runs of this session know it, too. */
   #lower(window: number): void {
     const now = Math.min(this.#window ?? Infinity, this.#sent?.window ?? Infinity);
     if (window >= now) return;
     this.#window = Math.max(LEAST_WINDOW, window);
     this.#parts.learned(this.#window);
+    this.#handle?.limits.refused(this.#sessionId, this.#window);
   }
 
   /** To the limit that the provider named; where that changes nothing, to half of the refused request. */
   #shrink(): void {
     const sent = this.#sent;
     if (!sent || (this.#isLimitNamed && (this.#window ?? Infinity) < sent.window)) return;
-    this.#lower(Math.floor(Math.min(sent.tokens, sent.window) / 2));
+    this.#guess = Math.max(LEAST_WINDOW, Math.floor(Math.min(sent.tokens, sent.window) / 2));
   }
 
   /** The window stays too full because the compaction failed, which the operator has to mend. */
@@ -174,6 +208,7 @@ export class Recovery {
     log.emit({ type: "retry", because, remedy: step.remedy, message, continues });
     if (step.state.candidate !== this.#state.candidate) this.#begin();
     else if (step.remedy === "rotate_profile") this.#thinking = this.#parts.request.thinking;
+    if (step.remedy === "drop_images") this.#imageFailure = failure;
     if (step.remedy === "lower_output") this.#maxOutput = failure.maxOutputTokens;
     this.#state = step.state;
     if (step.remedy === "shrink_window") this.#shrink();
@@ -206,6 +241,7 @@ export class Recovery {
     const step = next(this.#state, failure, {
       ...chances,
       imagesAsked: this.#imagesAsked,
+      hasImages: this.#sent?.messages.some(hasImages) !== false,
       useless: this.#useless,
     });
     if (step.kind === "give_up") return undefined;

@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import { hasImages } from "../../history/passes/images.ts";
+import { LEAST_NAMED } from "../../providers/request-limits.ts";
 import type { ChatMessage, ThinkLevel } from "../../types/run/model.ts";
 import type { Failure } from "../../types/run/run.ts";
 import { isOfRequest } from "./policy.ts";
@@ -40,20 +42,20 @@ function nameOf({ model, systemPrompt, messages, thinking, maxOutput }: SentRequ
     .digest("base64");
 }
 
-/** No model has a window of fewer tokens: a smaller figure is about something else. */
-const LEAST_NAMED = 500;
-
 /** The part of a refused request that may still be too much; the rest certainly is. */
 const JUST_BELOW = 0.95;
 
 /**
  * The most tokens, by our estimate, that one request may have, as a refusal shows; undefined when it is about something
- * else. Providers count differently from the estimate, so their figures count as a share of the request.
+ * else. Providers count differently from the estimate, so their figures count as a share of the request. The estimate of an image is a
+ * guess, so a request with images shows only what the provider names.
  */
 export function limitShownBy({ kind, limitTokens, requestedTokens }: Failure, sent: SentRequest): number | undefined {
   if (kind !== "context_overflow") return undefined;
+  const isNamed = limitTokens !== undefined && limitTokens >= LEAST_NAMED;
+  if (sent.messages.some(hasImages)) return isNamed ? limitTokens : undefined;
   const below = Math.floor(sent.tokens * JUST_BELOW);
-  if (limitTokens === undefined || limitTokens < LEAST_NAMED) return below;
+  if (!isNamed) return below;
   if (requestedTokens === undefined || requestedTokens <= limitTokens) return Math.min(limitTokens, below);
   return Math.floor(sent.tokens * (limitTokens / requestedTokens));
 }

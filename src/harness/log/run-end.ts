@@ -11,7 +11,7 @@ export interface RunEnd {
   readonly window: number | undefined;
   /** Compactions that were needed on the way. */
   readonly compactions: number;
-  /** Notices that another model answers. */
+  /** Notices that another model answers, or that it was not shown an image. */
   readonly changes: readonly string[];
   /** The model's texts, message by message. */
   readonly texts: readonly string[];
@@ -33,6 +33,7 @@ export class RunSummary {
     if (event.type === "compaction" && event.phase === "end" && event.ok) this.#compactions += 1;
     if (event.type === "message_end") this.#texts.push(event.text);
     if (event.type === "model_change") this.#changes.push(event.text);
+    if (event.type === "notice" && event.because === "image") this.#changes.push(event.text);
     if (event.type === "run_end") this.end = this.#endOf(event);
   }
 

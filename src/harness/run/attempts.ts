@@ -8,10 +8,12 @@ import type { RunLog } from "../log/log.ts";
 import type { RunDeps, RunRequest } from "../request.ts";
 import { LoopGuard } from "../tools/loops/guard.ts";
 import type { ToolSetting } from "../tools/tools.ts";
+import { parseImageSize } from "../../providers/failure.ts";
 import type { BoundHooks } from "../../types/hook/hooks.ts";
 import type { ModelRef } from "../../types/run/model.ts";
-import type { Failure, RunResult, SideCost, Skipped } from "../../types/run/run.ts";
+import type { Failure, FailureKind, RunResult, SideCost, Skipped } from "../../types/run/run.ts";
 import type { ApprovalDesk } from "../../types/run/tool.ts";
+import { sizeText } from "../../utils/text/size-text.ts";
 import { askForBudget } from "./ask-budget.ts";
 import { asidesIn } from "../aside/aside.ts";
 import { attempt, type AttemptOutcome } from "./attempt.ts";
@@ -67,10 +69,7 @@ export class Attempts {
       selector: this.#selector,
       clock: deps.clock,
       signal: stop.signal,
-      learned: (window) => {
-        this.#selector.learned(window);
-        memory.learned(window);
-      },
+      learned: (window) => memory.learned(window),
       compact: async () => this.#compacted(await memory.compact()),
       askOwner: () => askForBudget(this.#parts.request(), deps, this.#approvals, stop.signal),
     });
@@ -211,9 +210,9 @@ export class Attempts {
     this.#watch.failed(this.model, kind);
   }
 
-  /** Marks an overflow of a message that is too long by itself, for which a new conversation is no help. */
+  /** Marks a message that is too long by itself, for which a new conversation is no help. */
   #withContext(failure: Failure): Failure {
-    const isAlone = failure.kind === "context_overflow" && this.#parts.memory.shown?.before === 0;
+    const isAlone = TOO_LARGE.has(failure.kind) && this.#parts.memory.shown?.before === 0;
     return isAlone ? { ...failure, isAlone } : failure;
   }
 
@@ -230,8 +229,31 @@ export class Attempts {
 
   #replied(outcome: Extract<AttemptOutcome, { kind: "replied" }>): RunResult {
     this.#selector.succeeded();
+    const leftOut = this.#recovery.imagesLeftOut;
+    if (leftOut) this.#parts.log.emit({ type: "notice", because: "image", text: leftOutText(leftOut) });
     const change = this.#watch.change(this.#candidates, this.#selector.skipped);
     if (change) this.#parts.log.emit({ type: "model_change", ...change });
     return outcome;
   }
 }
+
+/** Failures of a request because of its size. */
+const TOO_LARGE: ReadonlySet<FailureKind> = new Set(["context_overflow", "request_size"]);
+
+/** Tells the person that the answer is to the text alone, and why. */
+function leftOutText({ kind, message, requestBytes }: Failure): string {
+  const because = IMAGE_REASONS[kind] ?? "the request was too large with it";
+  const { maxBytes, maxDimensionPx } = (kind === "image_size" ? parseImageSize(message) : undefined) ?? {};
+  const figures = [
+    ...(requestBytes === undefined ? [] : [`it had ${sizeText(requestBytes)}`]),
+    ...(maxBytes === undefined ? [] : [`at most ${sizeText(maxBytes)}`]),
+    ...(maxDimensionPx === undefined ? [] : [`at most ${maxDimensionPx} pixels a side`]),
+  ].join(", ");
+  return `🖼️ Answered without the image: ${because}${figures === "" ? "" : ` (${figures})`}.`;
+}
+
+const IMAGE_REASONS: Readonly<Partial<Record<FailureKind, string>>> = {
+  image_size: "it is too large for the model",
+  image_broken: "the model cannot read it",
+  request_size: "the model's provider, or a proxy before it, refuses a request of so many bytes",
+};

@@ -18,10 +18,14 @@ export interface Attempt {
   readonly thinking: ThinkLevel;
   /** Which images the model is shown: those of the whole conversation, or only those of the present turn. */
   readonly images: "all" | "of_turn" | "none";
+  /** Why images are left out, for the model. */
+  readonly whyNoImages?: string | undefined;
   /** Tool blocks and thinking become plain text: for a provider that refused the conversation. */
   readonly strict: boolean;
   /** Large tool results are cut. */
   readonly truncate: boolean;
+  /** What is sent is cut to a window of so many tokens, after a refusal that showed no limit; nothing else follows from it. */
+  readonly mostTokens?: number | undefined;
   /** The most tokens that the answer may have, after a provider refused more; the model's own limit when unset. */
   readonly maxOutput?: number | undefined;
   /** The first part of an answer that this attempt continues; usually empty. */

@@ -1,6 +1,7 @@
 import type { Check, CheckResult } from "../../types/check.ts";
 import { LEGACY } from "./open-engine.ts";
 import { type EndedRun, skippedRuns } from "./turn/skipped-runs.ts";
+import { sizeText } from "../../utils/text/size-text.ts";
 
 /** The latest runs of this gateway, the latest first. */
 export type Latest = () => Promise<readonly EndedRun[]>;
@@ -65,9 +66,6 @@ const storeOf = ({ store }: EngineOwner): CheckResult => ({
     ? `Its store: ${store.path}, ${sizeText(store.bytes)}.`
     : "The engine does not say where its store is.",
 });
-
-const sizeText = (bytes: number): string =>
-  bytes < 1_048_576 ? `${(bytes / 1024).toFixed(1)} kB` : `${(bytes / 1_048_576).toFixed(1)} MB`;
 
 const placeOf = ({ plugin, root }: EngineOwner): string =>
   `, of the plugin ${plugin}${root === undefined ? "" : ` in ${root}`}`;

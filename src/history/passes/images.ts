@@ -6,7 +6,8 @@ import type { ImageLimits, TranscriptPolicy } from "../../providers/quirks.ts";
 /** Replaces images that the model cannot see, that are broken or too large, and the oldest ones beyond the limit by a text. */
 export function limitImages(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
   if (!messages.some(hasImages)) return messages;
-  if (!policy.images) return mapImages(messages, () => words("this model cannot see it"));
+  const { whyNoImages = "this model cannot see it" } = policy;
+  if (!policy.images) return mapImages(messages, () => words(whyNoImages));
   const last = policy.earlierImages === false ? lastTurn(messages) : 0;
   const asked = [...mapImages(messages.slice(0, last), () => words("left out")), ...messages.slice(last)];
   const sound = mapImages(last === 0 ? messages : asked, (image) => checked(image, policy.imageLimits));

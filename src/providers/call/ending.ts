@@ -69,6 +69,31 @@ export function endingOf(message: AssistantMessage, left: Left): Ending {
 }
 
 /**
+ * Tells when the SDK has written the provider's reason into the message of a Bedrock answer, and then its counts: AWS's client does not use
+ * `fetch`, and the SDK sends no event for either. After the counts nothing comes.
+ */
+export function watchBedrock(
+  message: AssistantMessage,
+  { stopped, counted }: { stopped(reason: AssistantMessage["stopReason"]): void; counted(): void },
+): void {
+  onWrite(message, "stopReason", stopped);
+  onWrite(message.usage, "totalTokens", counted);
+}
+
+function onWrite<T extends object, K extends keyof T>(of: T, key: K, written: (value: T[K]) => void): void {
+  let value = of[key];
+  Object.defineProperty(of, key, {
+    configurable: true,
+    enumerable: true,
+    get: () => value,
+    set(next: T[K]) {
+      value = next;
+      written(next);
+    },
+  });
+}
+
+/**
  * Whether the window was full before the answer. Some servers cut the input to the window, which leaves nothing for an answer:
  * it then ends with the reason `length` and has no text.
  */

@@ -15,6 +15,8 @@ export interface CallFacts {
   readonly refusal?: Refusal;
   /** Tokens that were requested for the answer. Only for a call that failed. */
   readonly maxOutput?: number;
+  /** Bytes of the request. Only for a call that failed. */
+  readonly requestBytes?: number;
 }
 
 /** Headers with the name of a request, which a provider's support asks for. */
@@ -31,13 +33,14 @@ const REQUEST_IDS = [
 
 /** The facts of a call that ended. `failure` is its error text. Headers take precedence over the text. */
 export function factsOf(wire: Wire, failure: string | undefined, now: number, refusal?: Refusal): CallFacts {
-  const { status, headers } = wire;
+  const { status, headers, sent } = wire;
   const requestId = REQUEST_IDS.map((name) => headers.get(name)).find((id) => id !== undefined);
   const wait = failure === undefined ? undefined : waitOf(wire, `${failure}\n${refusal?.source ?? ""}`, now);
   return {
     ...(status !== undefined && { status }),
     ...(wait !== undefined && { retryAfterMs: Math.round(wait) }),
     ...(requestId !== undefined && { requestId }),
+    ...(failure !== undefined && sent !== undefined && { requestBytes: sent }),
   };
 }
 

@@ -5,8 +5,8 @@ import type { BodySink, BodySource } from "./paced.ts";
 
 /** Is informed about the traffic of a request. */
 export interface TrafficSink extends BodySink {
-  /** A request is being sent. */
-  begin(): void;
+  /** A request is being sent, whose body has so many bytes. */
+  begin(bytes: number | undefined): void;
   /** The names of headers are in lower case. `origin` is that of the request. */
   answered(status: number, headers: ReadonlyMap<string, string>, origin: string): void;
   /** Bytes of the body came. */

@@ -114,8 +114,10 @@ const WITH_BODY: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 
 function lengthOf(pieces: readonly Uint8Array[] | undefined, method: string): readonly string[] {
   if (!pieces && !WITH_BODY.has(method)) return [];
-  return ["content-length", String(pieces?.reduce((sum, { length }) => sum + length, 0) ?? 0)];
+  return ["content-length", String(bytesOf(pieces ?? []))];
 }
+
+const bytesOf = (pieces: readonly Uint8Array[]): number => pieces.reduce((sum, { length }) => sum + length, 0);
 
 /** Encodes a text here, because Node would make a second text with the headers before it and reserve three bytes for each character. */
 const wholeOf = (body: string | Uint8Array): Uint8Array => (typeof body === "string" ? Buffer.from(body) : body);
@@ -140,7 +142,7 @@ export function usesProxy(): boolean {
 }
 
 async function answerTo(request: PlainRequest, sink: TrafficSink, again: () => Promise<Response>): Promise<Response> {
-  sink.begin();
+  sink.begin(request.pieces ? bytesOf(request.pieces) : undefined);
   const message = await headersOf(request, sink);
   const { statusCode: status = 0, statusMessage: statusText = "", rawHeaders } = message;
   const headers = byName(rawHeaders);

@@ -1,8 +1,12 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
+import { background } from "../../utils/background.ts";
+import { AFTER_FINISH_MS, type AnswerEnd } from "./answer-end.ts";
 import { DeltaJoiner } from "./join-deltas.ts";
 
 /** Called while a body is read. */
 export interface BodySink {
+  /** Where the answer ends, whether or not the body does. */
+  readonly end: AnswerEnd;
   /** Called with the decoded bytes before they are passed on. */
   read(piece: Uint8Array): void;
   /** Called with the number of bytes that are passed on. Joined deltas have fewer than were read, and may wait. */
@@ -45,6 +49,10 @@ const MOST_WAITING = 16 * 1024;
  * as it is read would take all of the event loop, and messages of other chats would wait with every step of theirs.
  */
 const BYTES_A_MS = 4 * 1024;
+
+/** Milliseconds, and bytes, in which a body must end after its answer, so that its connection can be used again. */
+const AFTER_END_MS = 500;
+const MOST_AFTER_END = 64 * 1024;
 
 /**
  * The same answer, but its body is passed on only as fast as it is read and counted. A compressed body may become a thousand
@@ -101,7 +109,13 @@ export function plainBody(source: BodySource, sink: BodySink): PlainBody {
 /** One stream with nothing read ahead: a transform stream would be three, for each of which every piece costs time. */
 function pacedBody(reader: ReadableStreamDefaultReader<Uint8Array>, sink: BodySink): ReadableStream<Uint8Array> {
   const { closed } = reader;
-  const pieces = new Pieces({ closed, read: async () => (await reader.read()).value, close: () => undefined }, sink);
+  // Nothing is lost when a stream that has failed cannot be closed.
+  const close = (): void =>
+    background(
+      "closing an answer",
+      reader.cancel().catch(() => undefined),
+    );
+  const pieces = new Pieces({ closed, read: async () => (await reader.read()).value, close }, sink);
   return new ReadableStream<Uint8Array>(
     {
       async pull(out) {
@@ -132,6 +146,8 @@ class Pieces {
   #cut: Iterator<Uint8Array> = [][Symbol.iterator]();
   #sinceTurn = 0;
   #linesAtOnce = LINES_AT_ONCE;
+  /** When the answer was finished, by the clock of `performance`; unset while it is not. */
+  #finishedAt: number | undefined;
   /** When the last piece was passed on, by the clock of `performance`. */
   #givenAt = 0;
   /** When the next piece may be passed on, by the clock of `performance`. */
@@ -167,19 +183,45 @@ class Pieces {
   async #events(tookMs: number): Promise<Uint8Array> {
     for (let restMs = tookMs; ; restMs = 0) {
       if (this.#sinceTurn >= PIECES_AT_ONCE) await this.#letOthers(restMs);
+      const { end } = this.#sink;
+      if (end.state === "over") return this.#deltas.end();
       const body = await this.#joined().catch((error: unknown) => {
-        // The next read fails in the same way.
-        if (this.#deltas.isWaiting) return undefined;
+        // The next read fails in the same way. What breaks after an answer's finish breaks nothing of it.
+        if (this.#deltas.isWaiting || end.state === "finished") return undefined;
         throw error;
       });
-      if (!body) return this.#deltas.end();
+      if (!body) return end.state === "finished" ? this.#finish() : this.#deltas.end();
       await this.#pay(body.length);
       this.#sinceTurn += 1;
-      this.#sink.read(body);
-      const events = this.#deltas.take(body);
+      const events = this.#deltas.take(this.#upToEnd(body));
       this.#nextAt = performance.now() + Math.min(LONGEST_PAUSE_MS, PAUSE_MS_PER_BODY * Pieces.#open);
       if (events.length > 0) return events;
     }
+  }
+
+  /** Lets the sender go once the answer is complete. */
+  #upToEnd(body: Uint8Array): Uint8Array {
+    const { end } = this.#sink;
+    const before = end.finishes;
+    const answer = end.take(body);
+    this.#sink.read(answer);
+    if (end.finishes > before) this.#finishedAt = performance.now();
+    if (end.state === "open") this.#finishedAt = undefined;
+    if (end.state === "over") this.#letGo();
+    return answer;
+  }
+
+  #finish(): Uint8Array {
+    const missing = this.#sink.end.close();
+    this.#letGo();
+    return Buffer.concat([this.#deltas.take(missing), this.#deltas.end()]);
+  }
+
+  #letGo(): void {
+    background(
+      "the rest of an answer",
+      readRest(this.#source, () => this.#read()),
+    );
   }
 
   #given(piece: Uint8Array): Uint8Array {
@@ -212,13 +254,26 @@ class Pieces {
 
   /** Everything that comes until the pause is over; at once when the body ends or much has come. */
   async #joined(): Promise<Uint8Array | undefined> {
-    const first = await this.#read();
+    const first = await (this.#finishedAt === undefined ? this.#read() : this.#readUntilSilent(this.#finishedAt));
     this.#coming = undefined;
     const waitMs = this.#nextAt - performance.now();
     if (!first || first.length >= MOST_WAITING || waitMs < 1) return first;
     this.#sinceTurn = 0;
     const parts = [first, ...(await this.#readFor(waitMs, MOST_WAITING - first.length))];
     return parts.length === 1 ? first : Buffer.concat(parts);
+  }
+
+  /** Undefined when nothing came within the time after the answer's finish. */
+  async #readUntilSilent(finishedAt: number): Promise<Uint8Array | undefined> {
+    const isOver = Promise.withResolvers<undefined>();
+    const leftMs = Math.max(0, finishedAt + AFTER_FINISH_MS - performance.now());
+    // After the process was blocked, bytes that came meanwhile are still unread.
+    const timer = globalThis.setTimeout(() => globalThis.setImmediate(() => isOver.resolve(undefined)), leftMs);
+    try {
+      return await Promise.race([this.#read(), isOver.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   async #readFor(ms: number, mostBytes: number): Promise<readonly Uint8Array[]> {
@@ -256,5 +311,21 @@ class Pieces {
       [start, lines] = [at + 1, 0];
     }
     if (start < body.length) yield body.subarray(start);
+  }
+}
+
+/** Reads what comes after an answer, for a short time. Never rejects. */
+async function readRest(source: BodySource, read: () => Promise<Uint8Array | undefined>): Promise<void> {
+  const timer = globalThis.setTimeout(() => source.close(), AFTER_END_MS).unref();
+  let bytes = 0;
+  try {
+    for (let part = await read(); part; part = await source.read()) {
+      bytes += part.length;
+      if (bytes > MOST_AFTER_END) return source.close();
+    }
+  } catch {
+    // The connection broke after the answer.
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe } from "node:diagnostics_channel";
 import type { Clock } from "../../types/clock.ts";
+import { AnswerEnd } from "./answer-end.ts";
 import { reasonOf, type TrafficSink } from "./http-body.ts";
 import { withWholeBody } from "./body/pieces.ts";
 import { sendPlain, usesProxy } from "./http.ts";
@@ -10,6 +11,8 @@ import { withPacedBody } from "./paced.ts";
 const TAIL_BYTES = 64 * 1024;
 
 interface Watched {
+  /** Whose streams the answers are. */
+  readonly api?: string;
   readonly takesPlainBodies?: boolean;
   /** Called with the headers of each answer. Must not throw. */
   answered?(headers: ReadonlyMap<string, string>): void;
@@ -24,6 +27,8 @@ export class Wire implements TrafficSink {
   headers: ReadonlyMap<string, string> = new Map();
   /** When the last bytes came, also those of keep-alive comments. */
   lastByteAt = 0;
+  /** Bytes of the body of the last request; undefined when they were not counted. */
+  sent: number | undefined;
   /** Decoded bytes of the body that were read so far. */
   bytes = 0;
   /** Bytes that the SDK was given so far. */
@@ -40,15 +45,18 @@ export class Wire implements TrafficSink {
   onBytes: (() => void) | undefined;
   /** The SDK reads of a body what `PlainBody` has. */
   readonly takesPlainBodies: boolean;
+  /** Where the last answer ends. */
+  end = new AnswerEnd();
+  readonly #api: string | undefined;
   readonly #onHeaders: ((headers: ReadonlyMap<string, string>) => void) | undefined;
-  /** The body of the last answer was read completely. */
-  isComplete = false;
+  #isReadToEnd = false;
   readonly #clock: Clock;
   #kept: Buffer[] = [];
   #size = 0;
   #hasDropped = false;
 
-  constructor(clock: Clock, { takesPlainBodies = false, answered }: Watched = {}) {
+  constructor(clock: Clock, { api, takesPlainBodies = false, answered }: Watched = {}) {
+    this.#api = api;
     this.#clock = clock;
     this.takesPlainBodies = takesPlainBodies;
     this.#onHeaders = answered;
@@ -61,11 +69,13 @@ export class Wire implements TrafficSink {
   }
 
   /** A call may send several requests, such as one for a token. The last one counts. */
-  begin(): void {
+  begin(bytes: number | undefined): void {
+    this.sent = bytes;
     this.status = undefined;
     this.headers = new Map();
     this.broke = undefined;
-    this.isComplete = false;
+    this.#isReadToEnd = false;
+    this.end = new AnswerEnd();
     this.bytes = 0;
     this.given = 0;
     this.pieces = 0;
@@ -79,6 +89,7 @@ export class Wire implements TrafficSink {
     if (url && url.origin !== origin) this.onForeignRedirect?.(url.host);
     this.status = status;
     this.headers = headers;
+    if (status < 300) this.end = new AnswerEnd(this.#api);
     this.lastByteAt = this.#clock.now();
     this.#onHeaders?.(headers);
   }
@@ -105,14 +116,21 @@ export class Wire implements TrafficSink {
     this.given += bytes;
   }
 
+  /** The last answer was received completely. */
+  get isComplete(): boolean {
+    return this.#isReadToEnd || this.end.state === "over";
+  }
+
   /** The answer is complete. */
   readToEnd(): void {
-    this.isComplete = true;
+    this.#isReadToEnd = true;
     if (this.status !== undefined && this.status >= 400) this.onRefusal?.();
   }
 
   /** No more will come. */
   broken(why: string): void {
+    // What comes after the answer does not count.
+    if (this.end.state !== "open") return;
     this.broke = why;
     this.onRefusal?.();
   }
@@ -153,7 +171,7 @@ function listen(): void {
     const request = requestIn(news);
     if (!wire || !request) return;
     wires.set(request, wire);
-    wire.begin();
+    wire.begin(lengthOf(request));
   });
   subscribe("undici:request:headers", (news) => {
     const wire = wireOf(news);
@@ -201,6 +219,10 @@ function wireOf(news: unknown): Wire | undefined {
 
 function requestIn(news: unknown): object | undefined {
   return isObject(news) && "request" in news && isObject(news.request) ? news.request : undefined;
+}
+
+function lengthOf(request: object): number | undefined {
+  return "contentLength" in request && typeof request.contentLength === "number" ? request.contentLength : undefined;
 }
 
 function originOf(news: unknown): string | undefined {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isFields } from "../../utils/fields.ts";
 
 /** The content of a refusal's body, whatever its shape. */
 export interface Refusal {
@@ -78,11 +79,18 @@ function wordsIn(from: Shape | undefined): string | undefined {
   const { message, msg, detail, error, error_message: older } = from;
   for (const field of [message, msg, detail, older, error]) {
     if (typeof field === "string" && field.trim() !== "") return `${field}${rawIn(from)}`;
-    if (Array.isArray(field) && field.length > 0) return JSON.stringify(field);
+    if (Array.isArray(field) && field.length > 0) return JSON.stringify(field.map(withoutInput));
   }
   const nested = shape.safeParse(message ?? detail);
   return nested.success ? wordsIn(nested.data) : undefined;
 }
+
+/** FastAPI quotes the part of the request that it did not understand, which is what a person wrote. */
+const withoutInput = (one: unknown): unknown => {
+  if (!isFields(one)) return one;
+  const { input: _written, ctx: _about, ...rest } = one;
+  return rest;
+};
 
 /** OpenRouter passes on the text of the provider that it asked. */
 function rawIn(from: Shape): string {

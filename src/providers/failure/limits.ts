@@ -13,6 +13,8 @@ interface Figures {
   readonly output?: number;
   /** The most that an answer may have. */
   readonly most?: number;
+  /** The most that the account can pay. */
+  readonly payable?: number;
 }
 
 /** Which text names which figure. The first match counts. The tests have a real text for each row. */
@@ -53,6 +55,8 @@ const FIGURES: readonly RegExp[] = [
   /maximum context length (?:is|of) (?<limit>\d+)/i,
 ];
 
+type TokenFailure = Pick<Failure, "kind" | "limitTokens" | "requestedTokens" | "maxOutputTokens" | "isOfRequest">;
+
 /** Tokens of the shortest answer that is worth a request. */
 const LEAST_ANSWER = 512;
 
@@ -64,11 +68,18 @@ export function tokenFailure(
   words: string,
   refusal: Refusal | undefined,
   asked: number | undefined,
-): Pick<Failure, "kind" | "limitTokens" | "requestedTokens" | "maxOutputTokens"> | undefined {
+): TokenFailure | undefined {
   const figures = figuresOf(words, refusal);
   if (figures === undefined) return undefined;
-  const { limit, most, output = 0 } = figures;
-  if (most !== undefined) return most >= LEAST_ANSWER ? { kind: "output_limit", maxOutputTokens: most } : undefined;
+  const { limit, output = 0 } = figures;
+  const most = figures.most ?? figures.payable;
+  if (most !== undefined && most < LEAST_ANSWER) return undefined;
+  if (most !== undefined)
+    return {
+      kind: "output_limit",
+      maxOutputTokens: most,
+      ...(figures.payable !== undefined && { isOfRequest: true }),
+    };
   if (limit === undefined) return undefined;
   const input = figures.input ?? inputOf(figures, asked);
   const requested = figures.total ?? (input === undefined ? undefined : input + output);

@@ -1,7 +1,7 @@
 import type { FailureKind } from "../../types/run/run.ts";
 
 /** For texts that mean a fault of the request only if the provider's status says the same. */
-const OF_THE_REQUEST = [400, 415, 422];
+export const OF_THE_REQUEST: readonly number[] = [400, 415, 422];
 
 /** The setting of a request, also as a part of its name; neither the name of a model nor what a model is called that thinks. */
 const SETTING = String.raw`(?:(?<![\w/-])(?:reasoning|thinking)(?!-)|(?:enable|disable)_thinking|thinking_?(?:budget|level|config)|reasoning_effort)(?! models?\b)`;
@@ -92,8 +92,13 @@ export const FAILURE_WORDS: readonly (readonly [FailureKind, RegExp, string, (re
   ["image_size", /image.{0,60}(exceeds?\b|too large|dimensions?.{0,20}exceed)|max(imum)? allowed size.*image/is, "all"],
   [
     "context_overflow",
-    /prompt is too long|prompt too long|input is too long|request_too_large|request entity too large|payload (size exceeds|too large)|exceeds the maximum (size|allowed length)|larger than allowed|expected maxlength: \d+, actual/i,
-    "Anthropic, Bedrock, Ollama, Google, SGLang, proxies",
+    /prompt is too long|prompt too long|input is too long|exceeds the maximum allowed length|expected maxlength: \d+, actual/i,
+    "Anthropic, Bedrock, Ollama, SGLang",
+  ],
+  [
+    "request_size",
+    /request_too_large|request (entity|body|payload)? ?(is )?too large|(content|body|payload) (is )?too large|payload size exceeds|exceeds the maximum size|larger than allowed|body (exceeded|larger|limit)|max(imum)? (request|body|payload) size/i,
+    "Anthropic, Google, proxies: a limit in bytes, which says nothing about tokens",
   ],
   [
     "context_overflow",

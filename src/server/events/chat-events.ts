@@ -38,6 +38,8 @@ export function advance(state: ViewState, event: RunEvent): ViewState {
       return event.text === "" ? state : { ...state, text: event.text };
     case "model_change":
       return { ...state, answers: [...state.answers, event.text] };
+    case "notice":
+      return event.because === "image" ? { ...state, answers: [...state.answers, event.text] } : state;
     case "answer":
       return event.because === "approval"
         ? { ...state, questions: [...state.questions, event.text] }

@@ -32,6 +32,7 @@ const STATUS: Readonly<Record<FailureKind, number>> = {
   loading: 503,
   timeout: 504,
   context_overflow: 400,
+  request_size: 413,
   output_limit: 502,
   thinking_unsupported: 502,
   thinking_refused: 502,
@@ -59,7 +60,7 @@ export function fromFailure(failure: Failure): ApiError {
 }
 
 function typeOf(status: number): string {
-  if (status === 400) return "invalid_request_error";
+  if (status === 400 || status === 413) return "invalid_request_error";
   return status === 429 ? "rate_limit_error" : "server_error";
 }
 

@@ -113,7 +113,7 @@ export type RunEventBody =
   | {
       readonly type: "notice";
       readonly text: string;
-      readonly because: "window" | "steered" | "repair" | "engine" | "keys";
+      readonly because: "window" | "steered" | "repair" | "engine" | "keys" | "image";
     }
   /** A model other than the requested one answers, or the requested one does again. One line, for the user. */
   | { readonly type: "model_change"; readonly from: ModelRef; readonly to: ModelRef; readonly text: string }

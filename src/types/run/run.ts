@@ -16,6 +16,7 @@ export const FAILURE_KINDS = [
   "loading",
   "timeout",
   "context_overflow",
+  "request_size",
   "output_limit",
   "thinking_unsupported",
   "thinking_refused",
@@ -47,6 +48,10 @@ export interface Failure {
   readonly requestedTokens?: number;
   /** The most tokens of output that the provider would have accepted. */
   readonly maxOutputTokens?: number;
+  /** `maxOutputTokens` says nothing of other requests: it is half of what this one asked for, or what the account can pay. */
+  readonly isOfRequest?: true;
+  /** Bytes of the request that was refused as too large. */
+  readonly requestBytes?: number;
   /** The words of the plugin that does not allow the run, for the person who wrote. */
   readonly notice?: string;
   /** Nothing but the present turn was sent: a fresh conversation would not fit better. */

@@ -61,7 +61,7 @@ describe("the failure policy", () => {
     const taken = steps(() => ({ kind, message: "no" }), 3, 300, 3);
     expect(taken.at(-1)).toEqual({ kind: "give_up" });
     const used = new Set(taken.flatMap((step) => (step.kind === "retry" ? [step.remedy] : [])));
-    expect([...used]).toEqual(POLICY[kind].map(([remedy]) => remedy));
+    expect([...used]).toEqual([...new Set(POLICY[kind].map(([remedy]) => remedy))]);
   });
 
   it.each(FAILURE_KINDS.filter(isOfRequest))("sends nothing unchanged to the same model after %s", (kind) => {
@@ -98,7 +98,7 @@ describe("the failure policy", () => {
 
   it("shows another model the whole history again, and compacts it no oftener for that", () => {
     const taken = steps(() => ({ kind: "context_overflow", message: "no" }), 2, 60);
-    const smaller = ["truncate_results", ...Array.from({ length: 5 }, () => "shrink_window")];
+    const smaller = ["truncate_results", "drop_images", ...Array.from({ length: 5 }, () => "shrink_window")];
     const used = taken.flatMap((step) => (step.kind === "retry" ? [step.remedy] : []));
     expect(used).toEqual(["compact", "compact", "compact", ...smaller, "fallback_model", ...smaller]);
     const [handedOn] = taken.filter((step) => step.kind === "retry" && step.remedy === "fallback_model");

@@ -22,12 +22,7 @@ const RATED: Row = ["rate_limit", ["wait", "wait"], waits(1000, 2000), true];
 const MISSED: Row = ["network", ["wait", "wait", "wait"], waits(1000, 2000, 4000), true];
 const BUSY: Row = ["overloaded", ["wait", "wait"], waits(1000, 2000), true];
 const CUT: Row = ["cut_off", ["wait", "wait"], waits(1000, 2000), true];
-const FULL: Row = [
-  "context_overflow",
-  ["compact", "shrink_window", "shrink_window", "shrink_window", "shrink_window", "shrink_window"],
-  waits(),
-  true,
-];
+const FULL: Row = ["context_overflow", ["compact", "shrink_window"], waits(), true];
 const MISREAD: Row = ["call_ordering", ["strict_history"], waits(), true];
 
 /** The same everywhere, but for the words. */
@@ -269,7 +264,7 @@ export const CASES: readonly Case[] = [
   {
     name: "413",
     reply: only("anthropic-messages", 413, "Request exceeds the maximum size", "request_too_large"),
-    ends: FULL,
+    ends: ["request_size", ["shrink_window"], waits(), true],
   },
   {
     name: "400 for thinking",
@@ -325,7 +320,17 @@ export const CASES: readonly Case[] = [
     reply: streamed(BAD_IN_STREAM),
     ends: ["format", ["strict_history"], waits(), true],
   },
-  { name: "a full window in mid-text", reply: streamed(FULL_IN_STREAM), ends: FULL },
+  {
+    name: "a full window in mid-text",
+    reply: streamed(FULL_IN_STREAM),
+    // Each request asks for the rest of what came, so that none is the same.
+    ends: [
+      "context_overflow",
+      ["compact", ...Array.from({ length: 5 }, () => "shrink_window" as const)],
+      waits(),
+      true,
+    ],
+  },
   { name: "an overload in mid-text", reply: streamed(BUSY_IN_STREAM), ends: BUSY },
   { name: "an overload before the first word", reply: streamed(BUSY_IN_STREAM, ""), ends: BUSY },
   { name: "a server's error in mid-text", reply: streamed(HURT_IN_STREAM), ends: CUT },

@@ -58,7 +58,7 @@ const FAILURES = [
     message: "prompt is too long: 213462 tokens > 200000 maximum",
     kind: "context_overflow",
     // Nothing can be compacted or cut, so that no other request than the refused one can be made of it.
-    remedies: ["compact", "shrink_window", "shrink_window", "shrink_window", "shrink_window", "shrink_window"],
+    remedies: ["compact", "shrink_window"],
   },
 ];
 

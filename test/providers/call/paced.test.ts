@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { afterEach, expect, it } from "vitest";
+import { AnswerEnd } from "../../../src/providers/call/answer-end.ts";
 import { withPacedBody, type BodySink } from "../../../src/providers/call/paced.ts";
 
 /** A body that the test writes. */
@@ -22,7 +23,7 @@ class Source {
 
 const sources: Source[] = [];
 const reading: (() => Promise<void>)[] = [];
-const sink: BodySink = { read: () => undefined, readToEnd: () => undefined };
+const sink: BodySink = { end: new AnswerEnd(), read: () => undefined, readToEnd: () => undefined };
 
 function open(counts = sink) {
   const source = new Source();
@@ -54,6 +55,7 @@ it("passes on every byte in order, and counts it, however the body came", async 
       const seen = { bytes: 0, ends: 0 };
       const { source, next } = open({
         read: (piece: Uint8Array) => void (seen.bytes += piece.length),
+        end: new AnswerEnd(),
         readToEnd: () => void (seen.ends += 1),
       });
       for (const part of parts) source.write(part);

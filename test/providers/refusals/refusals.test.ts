@@ -43,8 +43,9 @@ const textOf = ({ body }: { readonly body: unknown }) => (typeof body === "strin
 
 describe("a refusal is taken for what it is", () => {
   it.each(REFUSALS)("$provider $status: $kind ($source)", async (refused) => {
-    const { message, retryAfterMs: _wait, ...failure } = await failureOf(refused, textOf(refused));
+    const { message, retryAfterMs: _wait, requestBytes, ...failure } = await failureOf(refused, textOf(refused));
     expect(failure).toEqual({ kind: refused.kind, ...refused.figures });
+    expect(requestBytes !== undefined).toBe(refused.kind === "request_size");
     expect(message).toMatch(new RegExp(`^${refused.status} \\S`));
     expect(message).not.toContain("no body");
     expect(message).not.toContain("\n");

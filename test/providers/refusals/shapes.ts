@@ -12,7 +12,7 @@ export interface RefusalCase {
   readonly body: unknown;
   readonly kind: FailureKind;
   /** Figures that the refusal tells. */
-  readonly figures?: Pick<Failure, "limitTokens" | "requestedTokens" | "maxOutputTokens">;
+  readonly figures?: Pick<Failure, "limitTokens" | "requestedTokens" | "maxOutputTokens" | "isOfRequest">;
   readonly source: string;
 }
 

@@ -482,13 +482,13 @@ const GATEWAYS = of("a gateway", CHAT, [
   },
   {
     status: 413,
-    kind: "context_overflow",
+    kind: "request_size",
     body: "413 Request Entity Too Large\n",
     source: "https://github.com/github/copilot-cli/issues/1032",
   },
   {
     status: 413,
-    kind: "context_overflow",
+    kind: "request_size",
     body: openAi("JSON payload (3401783 bytes) is larger than allowed (limit: 2097152 bytes)."),
     source: "https://github.com/openakita/openakita/issues/226",
   },

@@ -310,7 +310,7 @@ const ANTHROPIC = of("Anthropic", "anthropic-messages", [
   },
   {
     status: 413,
-    kind: "context_overflow",
+    kind: "request_size",
     body: { error: { type: "request_too_large", message: "Request exceeds the maximum size" } },
     source: "https://github.com/anthropics/claude-code/issues/3335",
   },
@@ -370,7 +370,7 @@ const ANTHROPIC = of("Anthropic", "anthropic-messages", [
   },
   {
     status: 413,
-    kind: "context_overflow",
+    kind: "request_size",
     body: "<html>\n<head><title>413 Request Entity Too Large</title></head>\n<body>\n<center><h1>413 Request Entity Too Large</h1></center>\n<hr><center>nginx/1.26.0 (Ubuntu)</center>\n</body>\n</html>",
     source: "https://github.com/Wei-Shaw/claude-relay-service/issues/630",
   },

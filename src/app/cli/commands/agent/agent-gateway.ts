@@ -176,6 +176,6 @@ class RunView {
 
 /** A line that is printed in addition to the answer. */
 function noteOf({ stream, data }: z.infer<typeof agentShape>, showsTools: boolean): string | undefined {
-  if (stream === "notice") return data.because === "fallback" ? data.text : undefined;
+  if (stream === "notice") return data.because === "fallback" || data.because === "image" ? data.text : undefined;
   return stream === "tool" && data.phase === "start" && showsTools ? `[${data.name ?? "tool"}]` : undefined;
 }

@@ -44,6 +44,6 @@ export const WIDE: Readonly<
   StatusFlags: { booleans: 4, why: "flags of one command" },
   SystemContext: { fields: 17, why: "what the sections of the system prompt read, each a few" },
   TagShape: { booleans: 3, why: "state of a parser" },
-  TranscriptPolicy: { fields: 17, booleans: 12, why: "one flag for each oddity of a provider" },
+  TranscriptPolicy: { fields: 18, booleans: 12, why: "one flag for each oddity of a provider" },
   TurnKind: { fields: 18, why: "a row of a table: each field is a question that code asks" },
 };

@@ -19,6 +19,8 @@ const KEY = "daemon";
 /** The key of versions that noted only the process id. */
 const OLD_KEY = "daemonPid";
 const POLL_MS = 50;
+/** While a script is replaced by Java, the system knows no command of the process for a moment. */
+const LOOKS = 5;
 
 /** Without `pid`, the gateway was killed between the note and the start, or before it noted the process. */
 const noteShape = z.object({ arguments: z.string(), pid: z.number().optional(), start: z.string().optional() });
@@ -55,17 +57,18 @@ export class NotedProcess {
   }
 }
 
+export const isRunning = async ({ pid, start }: FoundProcess): Promise<boolean> => (await processStart(pid)) === start;
+
 /** Asks a process and its group to end, and kills them after `graceMs`. Resolves when the process has ended. */
-export async function endProcess({ pid, start }: Pick<FoundProcess, "pid" | "start">, graceMs: number): Promise<void> {
-  const isRunning = async (): Promise<boolean> => (await processStart(pid)) === start;
-  if (!(await isRunning())) return;
-  signalGroup(pid, "SIGTERM");
+export async function endProcess(found: FoundProcess, graceMs: number): Promise<void> {
+  if (!(await isRunning(found))) return;
+  signalGroup(found.pid, "SIGTERM");
   for (let waited = 0; waited < graceMs; waited += POLL_MS) {
     await sleep(POLL_MS);
-    if (!(await isRunning())) return;
+    if (!(await isRunning(found))) return;
   }
-  signalGroup(pid, "SIGKILL");
-  while (await isRunning()) await sleep(POLL_MS);
+  signalGroup(found.pid, "SIGKILL");
+  while (await isRunning(found)) await sleep(POLL_MS);
 }
 
 /** Signals the process and what it started, such as Java behind a script. Does nothing when it has ended. */
@@ -96,6 +99,14 @@ async function found(running: Running | undefined, noted?: string): Promise<Foun
 
 /** The process with these words in its command; the one with the id, if it is known. */
 async function runningWith(words: string, pid: number | undefined): Promise<Running | undefined> {
+  for (let looks = 1; ; looks += 1) {
+    const running = await lookFor(words, pid);
+    if (running || looks === LOOKS || (pid !== undefined && (await processStart(pid)) === undefined)) return running;
+    await sleep(POLL_MS);
+  }
+}
+
+async function lookFor(words: string, pid: number | undefined): Promise<Running | undefined> {
   const all = (await fromProc(pid)) ?? (await fromPs());
   return all.find(
     ([one, command]) => (pid === undefined || one === pid) && `${command} `.includes(`${words.trimEnd()} `),

@@ -7,7 +7,7 @@ import { wait } from "openclaw/plugin-sdk";
 import type { ChannelHost } from "openclaw/plugin-sdk";
 import type { SignalConfig } from "./config.ts";
 import type { Drained, DrainTerms } from "./inbound/drain.ts";
-import { endProcess, NotedProcess, signalGroup } from "./noted-process.ts";
+import { endProcess, isRunning, NotedProcess, signalGroup } from "./noted-process.ts";
 import { badConfig, isUnknownAccount, Trouble, unknownAccount } from "./failures.ts";
 
 interface Child {
@@ -129,18 +129,18 @@ export class StartedDaemon {
     log.warn("an earlier gateway left a signal-cli behind: it is read, then ended", { pid });
     const { signal } = this.#care;
     const terms = { ms: TAKE_OVER_MS, signal, end: async () => endProcess(found, TERM_MS) };
-    const hasAnswered = await this.#answers(this.#config.startupTimeoutMs);
+    const hasAnswered = await this.#answers(this.#config.startupTimeoutMs, async () => !(await isRunning(found)));
     if (signal.aborted) throw new Trouble("signal-cli was not started: the channel is stopping");
     const { left, stored } = hasAnswered ? await this.#care.drain(terms) : { left: "unread", stored: 0 };
     if (left === "unstored" || signal.aborted) {
       throw new Trouble("messages that an earlier signal-cli holds could not be stored yet");
     }
-    if (left === "unread") {
+    if (left === "unread" && (await isRunning(found))) {
       log.warn("a signal-cli of an earlier gateway does not answer and is ended: messages that it held are lost", {
         pid,
       });
       await endProcess(found, TERM_MS);
-    } else {
+    } else if (left === "nothing") {
       log.info("the earlier signal-cli ended, and everything that it held is stored", { pid, stored });
     }
     await this.#noted.forget();
@@ -160,7 +160,7 @@ export class StartedDaemon {
 
   async #untilAnswered(child: Child): Promise<void> {
     const { startupTimeoutMs } = this.#config;
-    const hasAnswered = await this.#answers(startupTimeoutMs, child);
+    const hasAnswered = await this.#answers(startupTimeoutMs, () => child.end !== undefined);
     if (child.end !== undefined) throw await whyEnded(child, this.#config, this.#account);
     if (this.#care.signal.aborted) throw new Trouble("the channel is stopping");
     if (hasAnswered) {
@@ -190,12 +190,12 @@ export class StartedDaemon {
   }
 
   /** Asks until it answers; false when it did not within `ms`, the account closes, or the process has ended. */
-  async #answers(ms: number, child?: Child): Promise<boolean> {
+  async #answers(ms: number, hasEnded: () => boolean | Promise<boolean>): Promise<boolean> {
     const { signal, check } = this.#care;
     const until = Date.now() + ms;
     // The second look is for a machine that slept during the first one.
     for (let looks = 0; looks < 2 || Date.now() <= until; looks += 1) {
-      if (signal.aborted || child?.end !== undefined) return false;
+      if (signal.aborted || (await hasEnded())) return false;
       const hasAnswered = await check(AbortSignal.any([AbortSignal.timeout(ms / 2), signal])).then(
         () => true,
         () => false,

@@ -45,7 +45,7 @@ export async function drain(account: Account, { ms, signal, end }: DrainTerms): 
   }
   const ended = new AbortController();
   const ending = end().then(() => ended.abort());
-  const last = await readToEnd(account, stream, ended.signal);
+  const last = await readToEnd(account, stream, { ended: ended.signal, stop: signal });
   stream.close();
   await ending;
   return { left: "nothing", stored: rest.stored + last };
@@ -57,18 +57,20 @@ async function readRest(account: Account, late: AbortSignal, stop: AbortSignal):
   let stored = 0;
   for (let failures = 0; !late.aborted;) {
     try {
+      left = "unread";
       const stream = await currentStream(account, late);
       const taken = await takeNext(account, stream, { quietMs: QUIET_MS, until: late });
       stored += taken.stored;
       if (taken.kind === "quiet") return { left: "nothing", stored };
-      if (taken.kind !== "over") left = taken.kind === "stored" ? "nothing" : "unstored";
+      left = taken.kind === "unstored" ? "unstored" : "nothing";
+      if (taken.kind === "over") await wait(backoff(failures++), late);
     } catch (error) {
       if (error instanceof OpenClawError) break;
       await wait(backoff(failures++), late);
     }
   }
-  if (left !== "nothing" || !account.stream?.hasItems) return { left, stored };
   if (stop.aborted) return { left: "unread", stored };
+  if (left !== "nothing" || !account.stream?.hasItems) return { left, stored };
   const until = AbortSignal.timeout(LAST_STORE_MS);
   const last = await takeNext(account, account.stream, { quietMs: 0, until });
   return { left: last.kind === "unstored" ? "unstored" : "nothing", stored: stored + last.stored };
@@ -81,13 +83,18 @@ async function currentStream(account: Account, signal: AbortSignal): Promise<Eve
   return open && !open.isOver ? open : requestEvents(account, { ms: OPEN_MS, signal });
 }
 
-/** Stores what a signal-cli that is ending still sends. Gives the number of messages. */
-async function readToEnd(account: Account, stream: EventStream, ended: AbortSignal): Promise<number> {
+/** Stores what a signal-cli that is ending still sends: nobody else has it then. Gives the number of messages. */
+async function readToEnd(
+  account: Account,
+  stream: EventStream,
+  { ended, stop }: { readonly ended: AbortSignal; readonly stop: AbortSignal },
+): Promise<number> {
   for (let stored = 0; ;) {
-    const taken = await takeNext(account, stream, { quietMs: UNTIL_END_MS, until: ended });
+    const taken = await takeNext(account, stream, { quietMs: UNTIL_END_MS, until: ended, storeUntil: stop });
     stored += taken.stored;
-    if (taken.kind === "unstored")
-      account.host.log.warn("the last messages before signal-cli ended could not be stored");
+    if (taken.kind === "unstored") {
+      account.host.log.warn("the last messages before signal-cli ended could not be stored and are lost");
+    }
     if (taken.kind !== "stored") return stored;
   }
 }
@@ -103,13 +110,17 @@ interface Taken {
 async function takeNext(
   account: Account,
   stream: EventStream,
-  { quietMs, until }: { readonly quietMs: number; readonly until: AbortSignal },
+  {
+    quietMs,
+    until,
+    storeUntil = until,
+  }: { readonly quietMs: number; readonly until: AbortSignal; readonly storeUntil?: AbortSignal },
 ): Promise<Taken> {
   try {
     const heard = await stream.next(quietMs, until);
     if (heard.kind === "silent") return { kind: "quiet", stored: 0 };
     if (heard.kind !== "items") return { kind: "over", stored: 0 };
-    const stored = await take(account, stream, { items: heard.items, until });
+    const stored = await take(account, stream, { items: heard.items, until: storeUntil });
     return { kind: stored === undefined ? "unstored" : "stored", stored: stored ?? 0 };
   } catch (error) {
     if (error instanceof Trouble) return { kind: "over", stored: 0 };

@@ -49,7 +49,10 @@ const host: ChannelHost = {
   library: async (name) => import.meta.resolve(name),
   commands: [],
   serve: () => undefined,
-  log: { info: () => undefined, warn: (message, fields) => console.error(message, JSON.stringify(fields)) },
+  log: {
+    info: (message, fields) => console.error(message, JSON.stringify(fields)),
+    warn: (message, fields) => console.error(message, JSON.stringify(fields)),
+  },
   signal: new AbortController().signal,
 };
 const linking = signal.connect(signal.config.parse({ account: SELF.number, cliPath: orders.cliPath }), host);

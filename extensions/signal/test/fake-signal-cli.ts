@@ -4,12 +4,15 @@
  * HOST:PORT …`. `-a ACCOUNT listDevices` waits with SIGNAL_LOCK=held and
  * fails with SIGNAL_DEVICES=network. Accounts that end in 0000 are unknown. The daemon says hello with its process id; with SIGNAL_SERVER
  * it receives from a `SignalServer` instead. While the file that SIGNAL_HANGS names exists, it starts and never listens. With
- * SIGNAL_VERSION=old its events have no ids.
+ * SIGNAL_VERSION=old its events have no ids. SIGNAL_LAST is what arrives as it is asked to end.
  */
 import { existsSync } from "node:fs";
 import { startFakeSignal, SELF } from "./fake-signal.ts";
 import type { FakeSignal } from "./fake-signal.ts";
-import { receiver } from "./signal-server.ts";
+import { receiver, register } from "./signal-server.ts";
+
+// As Java, it goes on when nobody reads its errors any more.
+process.stderr.on("error", () => undefined);
 
 const isOld = process.env["SIGNAL_VERSION"] === "old";
 
@@ -37,6 +40,7 @@ if (flag === "--version") {
 } else {
   const address = process.argv[process.argv.indexOf("--http") + 1] ?? "";
   const server = process.env["SIGNAL_SERVER"];
+  if (server !== undefined) await register(Number(server));
   const receiving =
     server === undefined ? undefined : receiver(Number(server), () => (envelope) => fake.emit(envelope));
   const fake: FakeSignal = await startFakeSignal({
@@ -46,7 +50,11 @@ if (flag === "--version") {
     ...(receiving && { receiving }),
   });
   process.stderr.write(`INFO  HttpServerHandler - Started HTTP server on ${address}\n`);
-  process.once("SIGTERM", () => void fake.end().then(() => process.exit(143)));
+  const last = process.env["SIGNAL_LAST"];
+  process.once("SIGTERM", () => {
+    if (last !== undefined) fake.say(last, {}, { account: SELF.number });
+    void fake.end().then(() => process.exit(143));
+  });
   if (server === undefined) {
     fake.say(`hello from ${process.pid} with ${process.argv.slice(2).join(" ")}`, {}, { account: SELF.number });
   } else if (process.argv.includes("on-start")) receiving?.(true);

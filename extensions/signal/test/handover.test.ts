@@ -99,6 +99,15 @@ describe("a signal-cli that ends has handed over what it held", () => {
     expect(texts(host)).toEqual(new Set(messages(150)));
   });
 
+  test("when a message arrives as it ends", async () => {
+    vi.stubEnv("SIGNAL_LAST", "at the last moment");
+    const host = new Host();
+    const link = await connect(host);
+    await host.until(() => isUp(host));
+    await link.close();
+    expect(texts(host)).toEqual(new Set(["at the last moment"]));
+  });
+
   test("when the gateway was killed: the next one reads it first", async () => {
     const { host, pid } = await abandoned();
     for (const text of messages(3)) server.say(text);
@@ -183,13 +192,20 @@ describe("a signal-cli that could not hand over what it held", () => {
 });
 
 describe("another program", () => {
-  test.each(["with other arguments", "that began later"])("%s is not touched", async (how) => {
-    const stranger = spawn("sleep", ["60"], { stdio: "ignore" });
-    const pid = stranger.pid ?? 0;
+  const ours = ["-a", SELF.number, "daemon", "--http", "127.0.0.1:1"];
+
+  test.each([
+    { what: "with other arguments", started: ["-a", "+15557654321", "daemon"], isLater: false },
+    { what: "that began later", started: ours, isLater: true },
+  ])("$what is not touched", async ({ started, isLater }) => {
+    const stranger = spawn(process.execPath, ["-e", "setTimeout(() => 0, 60_000)", "--", ...started], {
+      stdio: "ignore",
+    });
+    const { pid = 0 } = stranger;
+    await once(stranger, "spawn");
+    const start = isLater ? "an earlier time" : await processStart(pid);
     const host = new Host();
-    const start = how === "that began later" ? "an earlier time" : await processStart(pid);
-    const noted = how === "that began later" ? "60" : `-a ${SELF.number} daemon --http 127.0.0.1:1`;
-    await host.notes.set("daemon", JSON.stringify({ arguments: noted, pid, start }));
+    await host.notes.set("daemon", JSON.stringify({ arguments: ours.join(" "), pid, start }));
     await connect(host);
     expect(isAlive(pid)).toBe(true);
     expect(log(host)).not.toContain("left a signal-cli behind");

@@ -12,6 +12,8 @@ let server: SignalServer;
 let folder = "";
 let orders: Omit<Orders, "die">;
 const children: ChildProcess[] = [];
+/** What the gateways of a test logged, for a failure that is seen once. */
+const said: string[] = [];
 
 beforeEach(async () => {
   server = await SignalServer.start();
@@ -21,6 +23,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   for (const child of children.splice(0)) child.kill("SIGKILL");
+  said.length = 0;
   await server.close();
   await rm(folder, { recursive: true, force: true });
 });
@@ -28,10 +31,12 @@ afterEach(async () => {
 function start(die: Orders["die"] = "never"): ChildProcess {
   const args = ["--conditions=source", "--no-warnings", path.join(import.meta.dirname, "child.ts")];
   const child = spawn(process.execPath, [...args, JSON.stringify({ ...orders, die })], {
-    stdio: ["ignore", "pipe", "ignore"],
+    stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...server.env },
   });
   children.push(child);
+  said.push(`started, to die at ${JSON.stringify(die)}\n`);
+  child.stderr.on("data", (data: Buffer) => said.push(data.toString()));
   return child;
 }
 
@@ -50,7 +55,7 @@ async function inTheEnd(): Promise<ReadonlySet<string>> {
   await expect.poll(journal).toContain("the last");
   last.kill("SIGTERM");
   expect(await once(last, "exit")).toEqual([0, null]);
-  expect(await server.signalClis()).toEqual([]);
+  expect(await server.signalClis(), said.join("")).toEqual([]);
   return journal();
 }
 

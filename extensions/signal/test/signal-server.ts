@@ -36,7 +36,7 @@ export class SignalServer {
     return this.#queue.length;
   }
 
-  /** The process ids of the signal-clis that have received from it and are running. */
+  /** The process ids of the signal-clis that were started for it and are running. */
   async signalClis(): Promise<readonly number[]> {
     // A process that has ended stays in the list of the system until its parent, which may be anybody, asks for its exit code.
     const running = await Promise.all([...this.#pids].map(async (pid) => ((await processStart(pid)) ? pid : [])));
@@ -63,7 +63,7 @@ export class SignalServer {
 
   /** Ends the signal-clis too, which outlive a killed gateway. */
   async close(): Promise<void> {
-    for (const pid of await this.signalClis()) process.kill(pid, "SIGKILL");
+    for (const pid of await this.signalClis()) if (isAlive(pid)) process.kill(pid, "SIGKILL");
     const closed = once(this.#server, "close");
     this.#server.close();
     for (const socket of this.#open) socket.destroy();
@@ -85,6 +85,15 @@ export class SignalServer {
   }
 }
 
+/** Tells the server that this signal-cli was started. */
+export async function register(port: number): Promise<void> {
+  const socket = connect(port, "127.0.0.1");
+  // What is waiting is sent to each connection; this one takes nothing.
+  socket.resume();
+  socket.end(`pid ${process.pid}\n`);
+  await once(socket, "close");
+}
+
 /** What a signal-cli does to receive: it acknowledges a message to Signal when it has it in its memory. */
 export function receiver(port: number, emit: () => FakeSignal["emit"]): (isReceiving: boolean) => void {
   let socket: Socket | undefined;
@@ -95,7 +104,6 @@ export function receiver(port: number, emit: () => FakeSignal["emit"]): (isRecei
     const opened = connect(port, "127.0.0.1");
     socket = opened;
     opened.on("error", () => opened.destroy());
-    opened.write(`pid ${process.pid}\n`);
     createInterface({ input: opened }).on("line", (line) => {
       const { number, envelope } = JSON.parse(line) as { number: number; envelope: Params };
       emit()(envelope);

@@ -6,6 +6,7 @@ import type { Log } from "../types/log.ts";
 import type { MediaKind } from "../types/chat/message.ts";
 import { errorText } from "../utils/text/error-text.ts";
 import type { Transcription } from "./audio-config.ts";
+import { readJsonBytes } from "../utils/net/json-body.ts";
 
 /** A recording in the media store. */
 export interface Recording {
@@ -107,7 +108,7 @@ async function ask(
     headers: config.apiKey ? { authorization: `Bearer ${config.apiKey.reveal()}` } : {},
   });
   if (!response.ok) throw new Error(`the service answered ${response.status}`);
-  const { text, usage } = answer.parse(await response.json());
+  const { text, usage } = answer.parse(JSON.parse(Buffer.from(await readJsonBytes(response.body)).toString("utf8")));
   const seconds = usage?.seconds;
   // Without a length it counts as the longest that it can be.
   return { result: text, taken: seconds === undefined ? Infinity : Math.ceil((seconds / 60) * TOKENS_OF_MINUTE) };

@@ -22,10 +22,15 @@ export async function startFakeBedrock(text: string, ending: BedrockEnding = "wh
   server.on("stream", (stream, headers) => {
     calls.push({ path: headers[":path"] ?? "", authorization: headers.authorization ?? "" });
     stream.resume();
+    // A reset that the test wants is an error here, too.
+    stream.on("error", () => undefined);
     stream.on("end", () => {
       stream.respond({ ":status": 200, "content-type": "application/vnd.amazon.eventstream" });
       const events = eventsOf(text);
-      if (ending === "whole") return void stream.end(Buffer.concat(events));
+      if (ending === "whole") {
+        stream.end(Buffer.concat(events));
+        return;
+      }
       const fails = (): void => stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR);
       stream.write(
         Buffer.concat(ending === "open" ? events : events.slice(0, -1)),

@@ -3,6 +3,7 @@ import { retryAfterIn } from "../call/waits.ts";
 import type { FailureFacts } from "../failure.ts";
 import { readRefusal } from "../failure/body.ts";
 import type { ImageRequest } from "./api.ts";
+import { readJsonBytes } from "../../utils/net/json-body.ts";
 
 /** Bytes of an answer: four large images, encoded. */
 const MOST_BYTES = 96 * 1024 * 1024;
@@ -33,11 +34,11 @@ export async function sentFor({ url, headers, body }: ImageRequest, options: Sen
       body,
     });
     if (!answer.ok) return await refused(answer, options);
-    const bytes = await bytesOf(answer, MOST_BYTES);
-    if (bytes === undefined) return notRead(`The answer has more than ${MOST_BYTES} bytes.`);
+    const bytes = await readJsonBytes(answer.body, MOST_BYTES);
     return { body: JSON.parse(new TextDecoder().decode(bytes)) };
   } catch (error) {
     if (signal.aborted) return notRead("It was stopped.");
+    if (error instanceof RangeError) return notRead(`The answer has more than ${MOST_BYTES} bytes.`);
     if (error instanceof SyntaxError) return notRead("The answer is no JSON: is the provider's baseUrl right?");
     return { failed: reasonOf(error), facts: { kind: "network" }, wasSent: !isUnsent(error) };
   }
@@ -46,7 +47,7 @@ export async function sentFor({ url, headers, body }: ImageRequest, options: Sen
 const notRead = (failed: string): Sent => ({ failed, facts: {}, wasSent: true });
 
 async function refused(answer: Response, { now }: SendOptions): Promise<Sent> {
-  const bytes = await bytesOf(answer, MOST_REFUSAL).catch(() => undefined);
+  const bytes = await readJsonBytes(answer.body, MOST_REFUSAL).catch(() => undefined);
   const refusal = readRefusal(bytes ? new TextDecoder().decode(bytes) : "");
   const wait = retryAfterIn(new Map(answer.headers), now());
   return {
@@ -58,18 +59,6 @@ async function refused(answer: Response, { now }: SendOptions): Promise<Sent> {
     },
     wasSent: true,
   };
-}
-
-/** Undefined when there are more. */
-async function bytesOf(answer: Response, most: number): Promise<Uint8Array | undefined> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const part of answer.body ?? []) {
-    size += part.byteLength;
-    if (size > most) return undefined;
-    parts.push(part);
-  }
-  return Buffer.concat(parts);
 }
 
 const codeOf = (error: unknown): string => {

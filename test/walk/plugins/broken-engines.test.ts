@@ -93,7 +93,8 @@ test("a running gateway: no broken engine is selected, and everything says the s
     await home.writeConfig(configOf(world));
     await until(async () => (await selected()) === "legacy");
   }
-});
+  // Some seventy programs are started, each of which loads the gateway's code.
+}, 400_000);
 
 test("a client of the protocol selects no broken engine either", async ({ world, expect }) => {
   const { home, gateway } = await world.start({ channels: { telegram: { enabled: false } }, plugins: LIMITS });

@@ -12,6 +12,7 @@ const MAY: readonly (readonly [what: RegExp, why: string])[] = [
     /^sessions\/[^/]+\.jsonl[^/]*: (?:message|summary|details)$/,
     "people, models and commands said it; it is read as the present path",
   ],
+  [/^logs\//, "its lines are for people, and nothing reads them"],
   [/^events\.jsonl$/, "the hook of this test writes down what it was told"],
 ];
 

@@ -7,7 +7,6 @@ import { errorText } from "../../../../utils/text/error-text.ts";
 import { parseConfigValue } from "../../../config/edit/edit.ts";
 import { loadConfig, readConfigText, type LoadOptions } from "../../../config/load.ts";
 import { Live } from "../../../compose/live.ts";
-import { requireSelectable, slotsIn } from "../../../plugins/select.ts";
 import { nearest } from "../../../config/keys/nearest.ts";
 import { parseConfigText } from "../../../config/parse.ts";
 import { readPath, showPath, valueAt, type KeyPath } from "../../../config/problem.ts";
@@ -63,6 +62,8 @@ export async function configSet(io: Io, given: { key: string; value: string }, s
 }
 
 async function requireFit(io: Io, path: KeyPath, value: unknown): Promise<void> {
+  if (path[0] !== "plugins") return;
+  const { requireSelectable, slotsIn } = await import("../../../plugins/select.ts");
   const slots = slotsIn([{ path, value }]);
   if (slots.length === 0) return;
   const { paths, load } = await loadOptions(io);

@@ -187,10 +187,11 @@ describe("where it is streamed", () => {
       typingReaction: "hourglass_flowing_sand",
     });
     const id = platform.say(topic, `work <@${fake.self.userId}>`);
-    await host.heard("work");
+    const { eventKey } = await host.heard("work");
     await link.typing?.(topic, id);
     expect(platform.reactions?.(topic, id)).toEqual(["⏳"]);
-    await show(startNativeStream(), "one");
+    const stream = link.stream?.(topic, { ...TO_ADA, answers: eventKey });
+    await show(stream ?? startNativeStream(), "one");
     while (platform.reactions?.(topic, id).length !== 0) await new Promise((resolve) => setImmediate(resolve));
     await link.typing?.(topic, id);
     expect(platform.reactions?.(topic, id)).toEqual([]);

@@ -22,7 +22,7 @@ export function outcomeOf(error: unknown): SendResult {
   return thrownOutcome(error, "Discord");
 }
 
-/** A question that is not asked, because Discord has left it unanswered for too long: what is read goes on without the answer. */
+/** A lookup that is not made, because Discord has not answered for too long. The event is read without it. */
 export class LeftOut extends Error {}
 
 /** Whether Discord said that an interaction already has its first response. */

@@ -71,7 +71,7 @@ export async function endProcess(found: FoundProcess, graceMs: number): Promise<
   while (await isRunning(found)) await sleep(POLL_MS);
 }
 
-/** Signals the process and what it started, such as Java behind a script. Does nothing when it has ended. */
+/** Sends the signal to the process and its children: signal-cli may be a script that starts Java. Does nothing when it has ended. */
 export function signalGroup(pid: number, name: "SIGTERM" | "SIGKILL"): void {
   // A process that does not lead a group was started by an older version.
   for (const target of [-pid, pid]) if (signalled(target, name)) return;

@@ -7,7 +7,7 @@ const MAX_ENTRIES = 500;
 /** Ids of direct chats begin with D (docs.slack.dev/reference/objects/conversation-object). */
 export const isDirect = (channel: string): boolean => channel.startsWith("D");
 
-/** A person's id stands for the direct chat with them. */
+/** A person's id names the direct chat with them. */
 export const isPerson = (id: string): boolean => /^[UW]/.test(id);
 
 /**

@@ -8,7 +8,7 @@ import type { Bot } from "../bot.ts";
 
 /** Events that are offered to the host at once. */
 const BATCH = 50;
-/** How long an event waits for answers of Discord, such as the name of its channel. Then it goes on without them. */
+/** How long an event waits for answers of Discord, such as the name of its channel. Then the event is read without them. */
 const PATIENCE_MS = 120_000;
 
 interface Item {
@@ -119,7 +119,7 @@ export class EventQueue {
     this.#wake();
   }
 
-  /** Asks Discord for what an event lacks; goes on without it after a while. Undefined when the channel stops before. */
+  /** Reads an event with the lookups that it needs, and without them when they take too long. Undefined when the channel stops before. */
   async #messagesIn({ session, event }: Item): Promise<readonly InboundMessage[] | undefined> {
     const { signal } = this.#bot;
     let bot = this.#bot;

@@ -11,7 +11,7 @@ import { startFakeSignal, SELF } from "./fake-signal.ts";
 import type { FakeSignal } from "./fake-signal.ts";
 import { receiver, register } from "./signal-server.ts";
 
-// As Java, it goes on when nobody reads its errors any more.
+// Like Java, it does not end when its error output is closed.
 process.stderr.on("error", () => undefined);
 
 const isOld = process.env["SIGNAL_VERSION"] === "old";

@@ -27,7 +27,7 @@ function dropImpossibleUsage(message: AssistantMessage): void {
   if (!isFields(usage) || !isFields(usage.cost) || !isPossible(usage)) message.usage = emptyUsage();
 }
 
-/** The event with a text as its delta: an SDK passes on whatever stands there. Parts of a text, as some servers send them, are joined. */
+/** The event with a text as its delta. An SDK passes on any value that the server sent; a list of text parts is joined. */
 export function withTextDelta(event: AssistantMessageEvent): AssistantMessageEvent {
   if (!("delta" in event) || typeof event.delta === "string") return event;
   const given: unknown = event.delta;

@@ -88,7 +88,7 @@ const LIMITS: Readonly<Record<string, keyof Limits>> = {
   dispose: "dispose",
 };
 
-/** The run goes on without a call that takes longer, so that the call counts as failed. */
+/** A call that takes longer counts as failed, and the run continues without its result. */
 function limitOf(scope: PluginScope, limit: keyof Limits, late: () => void = () => undefined): CallLimit {
   const { clock, pluginsConfig } = scope.ports;
   return { ms: pluginsConfig().contextEngineTimeoutSeconds[limit] * 1000, clock, late };

@@ -11,7 +11,6 @@ const HIDDEN = {
     .MEMORY.md.swp
     #MEMORY.md#
     .#MEMORY.md
-    MEMORY.md,v
     ._MEMORY.md
     MEMORY (1).md
     MEMORY copy.md
@@ -34,6 +33,7 @@ const HIDDEN = {
     sub/.GIT/HEAD
     sub/.hg/store
     .svn/pristine
+    MEMORY.md,v
     skills/greet/.git/config`),
   archive: list(`
     kept.zip

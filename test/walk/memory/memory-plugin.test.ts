@@ -65,6 +65,7 @@ test("a memory that registers nothing, or cannot be loaded, is not selected, and
     const installed = await home.run(["plugins", "install", "-l", root, "--yes"]);
     expect(installed).toMatchObject({ code: 1, stderr: expect.stringContaining(why) });
     expect(await select(home, id)).toMatchObject({ code: 1, stderr: expect.stringContaining(why) });
+    const before = home.latest?.lines.length ?? 0;
     await home.writeConfig(
       world.config({
         channels: { telegram: { enabled: false } },
@@ -72,7 +73,10 @@ test("a memory that registers nothing, or cannot be loaded, is not selected, and
       }),
     );
     await home.latest?.logged(
-      (line) => line["msg"] === "config applied" && String(line["keys"]).includes("slots.memory"),
+      (line) =>
+        (home.latest?.lines.indexOf(line) ?? 0) >= before &&
+        line["msg"] === "config applied" &&
+        String(line["keys"]).includes("slots.memory"),
     );
     for (const args of [
       ["plugins", "doctor"],

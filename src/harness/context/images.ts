@@ -1,4 +1,7 @@
+import { lstat } from "node:fs/promises";
 import { homedir } from "node:os";
+import { holdsFile } from "../../tools/host/closed.ts";
+import { hiddenFromGuests, isHiddenElsewhere } from "../../tools/host/guest-files.ts";
 import { privateNotes } from "../../tools/host/prompt-files.ts";
 import { hasOwnerRights } from "../../types/run/principal.ts";
 import type { ContextPorts } from "../run/plan.ts";
@@ -18,7 +21,17 @@ export function imagesFor({ facts, settings }: RunRequest, deps: RunDeps): Conte
   const { workspace } = settings;
   const isGuest = facts.principal !== undefined && !hasOwnerRights(facts.principal);
   const closed = [...closedPaths, ...(isGuest ? privateNotes([workspace]) : [])];
-  const places = { home: homedir(), workspace, media: mediaDir, closed };
+  const isHidden = async (path: string): Promise<boolean> => isGuest && isHiddenFromGuest(path, workspace, closed);
+  const places = { home: homedir(), workspace, media: mediaDir, closed, isHidden };
   const maxSide = maxSideIn(settings);
   return (messages, policy) => images.show(messages, { policy, maxSide, places });
+}
+
+/** By its names, and as a second name of another file. */
+async function isHiddenFromGuest(path: string, workspace: string, closed: readonly string[]): Promise<boolean> {
+  if ((await hiddenFromGuests(path, [workspace])) !== undefined) return true;
+  const facts = await lstat(path);
+  if (facts.nlink === 1) return false;
+  for (const one of closed) if (await holdsFile(one, facts)) return true;
+  return isHiddenElsewhere(facts, [workspace]);
 }

@@ -10,6 +10,8 @@ export interface ImagePlaces extends PathPlaces {
   readonly readable?: readonly string[];
   /** The gateway's own files and directories, which no model may see. */
   readonly closed?: readonly string[];
+  /** Whether the turn's people may not see a file, whose path has no links. */
+  isHidden(path: string): Promise<boolean>;
 }
 
 /** One version of a file. */
@@ -33,6 +35,7 @@ export async function findImageFile(written: string, places: ImagePlaces): Promi
   const open = [places.workspace, places.media, ...(places.readable ?? [])];
   if (!(await isBelow(path, open))) throw new Error("it lies outside the workspace");
   if (await isBelow(path, places.closed ?? [])) throw new Error("it belongs to the gateway itself");
+  if (await places.isHidden(path)) throw new Error("it may have notes of private chats");
   const facts = await stat(path);
   // Opening a named pipe waits until a program writes to it.
   if (!facts.isFile()) throw new Error("it is not a regular file");

@@ -44,7 +44,12 @@ beforeEach(() => {
   view = {
     policy: claude,
     maxSide: 1200,
-    places: { workspace: join(root, "work"), media: join(root, "media"), home: join(root, "home") },
+    places: {
+      workspace: join(root, "work"),
+      media: join(root, "media"),
+      home: join(root, "home"),
+      isHidden: async () => false,
+    },
   };
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));

@@ -6,7 +6,11 @@ export const MODEL: ModelRef = { provider: "fake", id: "fake-1" };
 export const SPARE: ModelRef = { provider: "spare", id: "spare-1" };
 
 /** Two providers on one server: the one that a run asks first, and the one that it asks next. */
-export function modelsAt(url: string, meter: ModelMeter = UNMETERED, more: { reasoning?: boolean } = {}): Models {
+export function modelsAt(
+  url: string,
+  meter: ModelMeter = UNMETERED,
+  more: { reasoning?: boolean; input?: string[] } = {},
+): Models {
   const provider = (id: string) => ({
     baseUrl: url,
     api: "openai-completions",

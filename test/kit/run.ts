@@ -96,7 +96,7 @@ export async function openRunFixture(key: SessionKey = sessionKey("telegram:defa
           ...(hooks && { hooks }),
           ...(texts && { texts }),
           ...(pruned && { pruned }),
-          ...(images && { images }),
+          ...(images && { images, mediaDir: join(dir, "media") }),
           ...(spentAfterEnd && { spentAfterEnd }),
         },
         runLog,

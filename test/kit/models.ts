@@ -9,7 +9,7 @@ export const SPARE: ModelRef = { provider: "spare", id: "spare-1" };
 export function modelsAt(
   url: string,
   meter: ModelMeter = UNMETERED,
-  more: { reasoning?: boolean; input?: string[] } = {},
+  more: { reasoning?: boolean; input?: ("text" | "image")[] } = {},
 ): Models {
   const provider = (id: string) => ({
     baseUrl: url,

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { OpenClawError } from "../types/errors.ts";
 import { type MediaId, mediaId } from "../types/ids.ts";
-import type { MediaStore } from "../types/journal.ts";
+import type { FileFacts, MediaStore } from "../types/journal.ts";
 import { isMissing } from "../utils/missing.ts";
 import { makePrivateDir, writeAtomic } from "./disk.ts";
 
@@ -23,20 +23,52 @@ const SVG = "image/svg+xml";
 /** Bytes in which non-text shows itself, and in which an SVG can be recognised. */
 const HEAD = 4096;
 
-const TEXT_EXTENSIONS: Readonly<Record<string, string>> = {
-  "text/plain": "txt",
-  "text/markdown": "md",
-  "text/csv": "csv",
-  "text/html": "html",
-  "text/calendar": "ics",
-  "text/vcard": "vcf",
-  "application/json": "json",
-  "application/xml": "xml",
-};
+/** Types of text by the endings of file names; the first ending of a type is the usual one. */
+const TEXT_TYPES: ReadonlyMap<string, string> = new Map(
+  [
+    ["text/plain", "txt text log ini conf cfg env properties diff patch srt rst tex"],
+    ["text/plain", "py rb pl php java kt swift c h cc cpp hpp cs go rs lua r ts tsx jsx ps1 bat vue"],
+    ["text/markdown", "md markdown"],
+    ["text/csv", "csv"],
+    ["text/tab-separated-values", "tsv"],
+    ["text/html", "html htm"],
+    ["text/css", "css"],
+    ["text/javascript", "js mjs cjs"],
+    ["text/vtt", "vtt"],
+    ["text/calendar", "ics"],
+    ["text/vcard", "vcf"],
+    ["message/rfc822", "eml"],
+    ["application/json", "json"],
+    ["application/geo+json", "geojson"],
+    ["application/x-ndjson", "jsonl ndjson"],
+    ["application/xml", "xml"],
+    ["application/gpx+xml", "gpx"],
+    ["application/vnd.google-earth.kml+xml", "kml"],
+    ["application/yaml", "yaml yml"],
+    ["application/toml", "toml"],
+    ["application/sql", "sql"],
+    ["application/x-sh", "sh bash"],
+    [SVG, "svg"],
+  ].flatMap(([type = "", endings = ""]) => endings.split(" ").map((ending) => [ending, type] as const)),
+);
+
+/** Types of files whose bytes only show their container. The ending of the name says which one it is. */
+const CONTAINED: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map([
+  [
+    "application/x-cfb",
+    new Map([
+      ["doc", "application/msword"],
+      ["xls", "application/vnd.ms-excel"],
+      ["ppt", "application/vnd.ms-powerpoint"],
+      ["msg", "application/vnd.ms-outlook"],
+    ]),
+  ],
+  ["application/xml", TEXT_TYPES],
+]);
 
 /**
  * Files in one directory. A name is a random id followed by the sender's name, so that the model can distinguish files. The
- * content decides the type; the sender's claim counts only for text.
+ * content decides the type; for text, which has no signature, the sender's claim and then the ending of the name do.
  */
 export function openMediaStore(dir: string): MediaStore {
   const path = (id: MediaId): string => {
@@ -46,14 +78,14 @@ export function openMediaStore(dir: string): MediaStore {
   return {
     path,
     async put(bytes, facts) {
-      const { mime, extension } = await sniff(bytes, facts.mime);
+      const { mime, extension } = await sniff(bytes, facts);
       const id = mediaId(`${randomName()}${namePart(facts.name, extension)}.${extension}`);
       await makePrivateDir(dir);
       await writeAtomic(path(id), bytes);
       return { id, mime, path: path(id), bytes: bytes.byteLength };
     },
-    async typeOf(bytes, claimed) {
-      return (await sniff(bytes, claimed)).mime;
+    async typeOf(bytes, facts) {
+      return (await sniff(bytes, facts)).mime;
     },
     async read(id) {
       try {
@@ -65,23 +97,35 @@ export function openMediaStore(dir: string): MediaStore {
   };
 }
 
-async function sniff(bytes: Uint8Array, claimed: string | undefined): Promise<{ mime: string; extension: string }> {
+async function sniff(bytes: Uint8Array, facts: FileFacts): Promise<{ mime: string; extension: string }> {
   // Loaded late, because it is large and a start may never see a file.
   const { fileTypeFromBuffer } = await import("file-type");
   const found = await fileTypeFromBuffer(bytes);
+  const ending = endingOf(facts.name);
+  const contained = found && CONTAINED.get(found.mime)?.get(ending);
+  if (contained !== undefined) return { mime: contained, extension: ending };
   if (found) return { mime: found.mime, extension: plainExtension(found.ext) };
-  const mime = claimed?.split(";")[0]?.trim().toLowerCase() ?? "";
-  if (!MIME.test(mime) || !isText(bytes, mime)) return { mime: "application/octet-stream", extension: "bin" };
-  return { mime, extension: TEXT_EXTENSIONS[mime] ?? "bin" };
+  const mime = [claimOf(facts), TEXT_TYPES.get(ending)].find((one) => one !== undefined && isText(bytes, one));
+  if (mime === undefined) return { mime: "application/octet-stream", extension: "bin" };
+  const [usual = "bin"] = [...TEXT_TYPES].find(([, type]) => type === mime) ?? [];
+  return { mime, extension: TEXT_TYPES.get(ending) === mime ? ending : usual };
 }
 
-/** Whether the bytes can be text of the claimed type. */
+/** The type that the sender says, if it can be that of a text. */
+function claimOf({ mime = "" }: FileFacts): string | undefined {
+  const claimed = mime.split(";")[0]?.trim().toLowerCase() ?? "";
+  return MIME.test(claimed) && (claimed === SVG || PLAIN.test(claimed)) ? claimed : undefined;
+}
+
+/** Whether the bytes can be text of the type. */
 function isText(bytes: Uint8Array, mime: string): boolean {
   const head = Buffer.from(bytes.subarray(0, HEAD)).toString("latin1");
   if (mime === SVG) return /<svg[\s>]/i.test(head);
   const isWide = head.startsWith("\u00ff\u00fe") || head.startsWith("\u00fe\u00ff");
-  return PLAIN.test(mime) && (isWide || !head.includes("\u0000"));
+  return isWide || !head.includes("\u0000");
 }
+
+const endingOf = (name: string | undefined): string => /\.([a-z0-9]+)$/i.exec(name ?? "")?.[1]?.toLowerCase() ?? "";
 
 function plainExtension(extension: string): string {
   const last = extension.split(".").at(-1) ?? "";

@@ -403,14 +403,17 @@ export interface Journal {
   close(): Promise<void>;
 }
 
+/** What is said about a file: by its sender, or by its place. */
+export interface FileFacts {
+  readonly mime?: string;
+  readonly name?: string;
+}
+
 /** Bytes by id. The id is the file name in `media/`: random, followed by the safe characters of the sender's file name. */
 export interface MediaStore {
-  put(
-    bytes: Uint8Array,
-    facts: { mime?: string; name?: string },
-  ): Promise<{ id: MediaId; mime: string; path: string; bytes: number }>;
-  /** The MIME type that it would be kept as: by its content, else as claimed. */
-  typeOf(bytes: Uint8Array, claimed?: string): Promise<string>;
+  put(bytes: Uint8Array, facts: FileFacts): Promise<{ id: MediaId; mime: string; path: string; bytes: number }>;
+  /** The MIME type that it would be kept as: by its content, else as claimed, else by its name. */
+  typeOf(bytes: Uint8Array, facts: FileFacts): Promise<string>;
   path(id: MediaId): string;
   read(id: MediaId): Promise<Uint8Array>;
 }

@@ -61,7 +61,7 @@ describe("the media store", () => {
     ["\u0000\u0001\u0002", "text/plain"],
   ])("takes nobody's word that %j is %s", async (text, mime) => {
     const store = openMediaStore(dir);
-    expect(await store.typeOf(Buffer.from(text), mime)).toBe("application/octet-stream");
+    expect(await store.typeOf(Buffer.from(text), { mime })).toBe("application/octet-stream");
     expect(await store.put(Buffer.from(text), { mime })).toMatchObject({ mime: "application/octet-stream" });
   });
 
@@ -71,7 +71,39 @@ describe("the media store", () => {
     ["{}", "application/ld+json"],
     ["\u00ff\u00feh\u0000i\u0000", "text/plain"],
   ])("takes the word that %j is %s", async (text, mime) => {
-    expect(await openMediaStore(dir).typeOf(Buffer.from(text, "latin1"), mime)).toBe(mime);
+    expect(await openMediaStore(dir).typeOf(Buffer.from(text, "latin1"), { mime })).toBe(mime);
+  });
+
+  it.each([
+    ["r.txt", "hi", "text/plain"],
+    ["r.csv", "a,b", "text/csv"],
+    ["r.html", "<p>hi", "text/html"],
+    ["r.json", "{}", "application/json"],
+    ["R.MD", "# hi", "text/markdown"],
+    ["notes.yml", "a: 1", "application/yaml"],
+    ["deploy.py", "pass", "text/plain"],
+    ["logo.svg", '<svg xmlns="http://www.w3.org/2000/svg"/>', "image/svg+xml"],
+    ["logo.svg", '<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>', "image/svg+xml"],
+    ["old.xls", "\u00d0\u00cf\u0011\u00e0\u00a1\u00b1\u001a\u00e1", "application/vnd.ms-excel"],
+  ])("takes the type of %s from the name, and keeps its ending", async (name, text, mime) => {
+    const store = openMediaStore(dir);
+    const bytes = Buffer.from(text, "latin1");
+    expect(await store.typeOf(bytes, { name })).toBe(mime);
+    // The type that apps send for what they do not know.
+    const kept = await store.put(bytes, { name, mime: "application/octet-stream" });
+    expect(kept.mime).toBe(mime);
+    expect(kept.id.slice(26)).toBe(`-${name.replace(/\.\w+$/, (ending) => ending.toLowerCase())}`);
+  });
+
+  it.each([
+    ["photo.png", "hi"],
+    ["report.pdf", "<html>404</html>"],
+    ["r.txt", "\u0000\u0000\u0007"],
+    ["logo.svg", "<html>404</html>"],
+    ["x.constructor", "hi"],
+    ["txt", "hi"],
+  ])("takes no name's word that %s is what it says", async (name, text) => {
+    expect(await openMediaStore(dir).typeOf(Buffer.from(text), { name })).toBe("application/octet-stream");
   });
 
   it.each(["../secret", "a/b", "..", "", "/etc/passwd", `${"a".repeat(26)}.png`])(

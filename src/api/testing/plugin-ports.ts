@@ -67,7 +67,7 @@ function subagents(): PluginPorts["subagents"] {
 }
 
 const mediaPortsIn = (folder: string): PluginPorts["media"] => ({
-  typeOf: (bytes, claimed) => openMediaStore(folder).typeOf(bytes, claimed),
+  typeOf: (bytes, facts) => openMediaStore(folder).typeOf(bytes, facts),
   sizeOf: () => null,
 });
 

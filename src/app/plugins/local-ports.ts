@@ -4,7 +4,7 @@ import type { MediaStore } from "../../types/journal.ts";
 
 /** What plugins may ask of the gateway about files. */
 export const mediaPorts = (media: Pick<MediaStore, "typeOf">): PluginMediaPorts => ({
-  typeOf: (bytes, claimed) => media.typeOf(bytes, claimed),
+  typeOf: (bytes, facts) => media.typeOf(bytes, facts),
   sizeOf(bytes) {
     const found = measure(bytes);
     return found ? { width: found.width, height: found.height } : null;

@@ -89,10 +89,11 @@ async function ask(item: MediaItem, from: Peer, ports: FetchPorts): Promise<Try>
   if (!link) return { kind: "no link", comes: ports.isConnecting?.(from) === true };
   if (!link.download) return { kind: "lost", why: "its channel gives no files" };
   const got = await link.download(item);
-  const mime = await media.typeOf(got.bytes, got.mime);
-  if (!isTaken(mime, from, ports)) return { kind: "lost", why: `files of the type ${mime} are not taken here` };
   const name = got.name ?? item.name;
-  const kept = await media.put(got.bytes, { ...(got.mime && { mime: got.mime }), ...(name && { name }) });
+  const facts = { ...(got.mime && { mime: got.mime }), ...(name && { name }) };
+  const mime = await media.typeOf(got.bytes, facts);
+  if (!isTaken(mime, from, ports)) return { kind: "lost", why: `files of the type ${mime} are not taken here` };
+  const kept = await media.put(got.bytes, facts);
   return { kind: "stored", file: { bytes: got.bytes, path: kept.path, mime: kept.mime } };
 }
 

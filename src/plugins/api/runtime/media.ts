@@ -18,10 +18,10 @@ const NO_TYPE = "application/octet-stream";
 export function mediaOf(scope: PluginScope): object {
   const { media } = scope.ports;
   const detectMime = async (given: unknown): Promise<string | undefined> => {
-    const { buffer, headerMime } = objectOf(given, "detectMime");
-    const claimed = typeof headerMime === "string" ? headerMime : undefined;
-    if (!(buffer instanceof Uint8Array)) return claimed;
-    const found = await media.typeOf(buffer, claimed);
+    const { buffer, headerMime, filePath } = objectOf(given, "detectMime");
+    const claimed = typeof headerMime === "string" ? { mime: headerMime } : {};
+    if (!(buffer instanceof Uint8Array)) return claimed.mime;
+    const found = await media.typeOf(buffer, { ...claimed, ...(typeof filePath === "string" && { name: filePath }) });
     return found === NO_TYPE ? undefined : found;
   };
   return {
@@ -34,7 +34,7 @@ export function mediaOf(scope: PluginScope): object {
     loadWebMedia: async (address: unknown, given?: unknown) => {
       const roots = isFields(given) ? textsIn(given, "localRoots") : undefined;
       const { bytes, name, mime } = await load(scope, String(address), { maxBytes: most(given), roots: roots ?? [] });
-      const contentType = await detectMime({ buffer: bytes, headerMime: mime });
+      const contentType = await detectMime({ buffer: bytes, headerMime: mime, filePath: name });
       return { buffer: Buffer.from(bytes), contentType, kind: kindOf(contentType), fileName: name };
     },
   };

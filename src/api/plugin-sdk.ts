@@ -107,6 +107,7 @@ export { backoff } from "../utils/backoff.ts";
 export { wait } from "../utils/pause.ts";
 export { processStart } from "../store/lock/process-start.ts";
 export { readOwnNote } from "../channels/own-notes.ts";
+export { openingMentionEnd } from "../utils/text/opening-mention.ts";
 export { background } from "../utils/background.ts";
 export { BoundedMap } from "../utils/bounded-map.ts";
 export { JobThread, programUrl } from "../utils/thread/job-thread.ts";

@@ -138,6 +138,8 @@ export const agentStopped = (agent: string, why: string | undefined): string =>
 export const NOT_ANSWERED = "⚠️ The send policy of this conversation is deny, so it gets no answers.";
 export const FOREIGN_PRESS =
   "That button was shown in another chat, so I did nothing. Please press it there, or write here what you would like.";
+/** An edit may come at any time, and also of a message whose command has run. */
+export const COMMAND_IN_EDIT = "I run no command from an edited message. Please send it as a new one.";
 /** For the sender of a command of a platform's menu, where only they see it. */
 export const NOT_LET_IN = "I take no commands from you here.";
 export const PAIRING_WAITS = "The operator has to let you in first. Your request is waiting.";

@@ -11,6 +11,7 @@ import { LateMessages } from "./admission/late.ts";
 import { isReceivedWatched, noteEvent, notifyReceived, unknownKind, verdictOn } from "./admission/verdicts.ts";
 import { whenPossible } from "./admission/when-possible.ts";
 import { Approvals } from "./approvals/approvals.ts";
+import { COMMAND_IN_EDIT } from "./chat-texts.ts";
 import { RunRegistry } from "./clients/run-registry.ts";
 import type { Commands } from "./commands/command.ts";
 import { commandOf, commandWork } from "./commands/run-command.ts";
@@ -116,6 +117,7 @@ export class Dispatch {
     if (verdict.kind !== "pass") return this.#turnAway(row, key, verdict);
     if (this.#late.isLate(row)) return this.#late.take(row);
     const asked = commandOf(message, key, this.commands, this.#ports);
+    if (asked && message.isEdit) return this.replies.turnAway(row, "a command in an edit", "drop", COMMAND_IN_EDIT);
     if (await this.#isForSeveral(row, asked?.command.name)) return;
     await this.#tellPlugins(message, key);
     if (!asked) return this.#enterUnlessClaimed(row, key);

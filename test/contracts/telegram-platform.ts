@@ -82,7 +82,7 @@ function tells(fake: FakeTelegram, what: Readonly<Record<string, unknown>>, news
 /** What people do beside writing. */
 function people(
   fake: FakeTelegram,
-): Pick<Platform, "change" | "react" | "news" | "press" | "attach" | "quote" | "sayAsBot"> {
+): Pick<Platform, "change" | "react" | "news" | "press" | "attach" | "call" | "quote" | "sayAsBot"> {
   const stamp = { date: Math.floor(Date.now() / 1000), from: ADA };
   return {
     change(to, messageId, text) {
@@ -111,12 +111,12 @@ function people(
       const message = { message_id: Number(messageId), chat: chatOf(to), date: stamp.date, text: "question" };
       fake.inject({ callback_query: { id: "1", from: ADA, chat_instance: "1", message, data: command } });
     },
-    attach(to, text, file) {
-      const name = file.name ?? "file";
-      fake.file(name, file.bytes);
-      const document = { file_id: name, file_unique_id: name, file_name: name, mime_type: file.mime };
-      const more = { text: undefined, caption: text, document };
-      return String(fake.say(text, { chat: chatOf(to), more }));
+    attach: (to, text, file) => String(fake.say(text, { chat: chatOf(to), more: attached(fake, text, file) })),
+    call(to, rest, file) {
+      const text = `@${fake.self.username}${rest}`;
+      const mention = [{ type: "mention", offset: 0, length: fake.self.username.length + 1 }];
+      const marks = { entities: file ? undefined : mention, ...(file && { caption_entities: mention }) };
+      fake.say(text, { chat: chatOf(to), more: { ...(file && attached(fake, text, file)), ...marks } });
     },
     quote(to, text, file) {
       const photo = [{ file_id: "quoted", file_unique_id: "quoted", width: 1, height: 1 }];
@@ -127,6 +127,14 @@ function people(
     sayAsBot: (to, text) =>
       void fake.say(text, { chat: chatOf(to), from: { id: 77 }, more: { from: { ...ADA, id: 77, is_bot: true } } }),
   };
+}
+
+/** The fields of a message that is a file. */
+function attached(fake: FakeTelegram, caption: string, file: PlatformFile) {
+  const name = file.name ?? "file";
+  fake.file(name, file.bytes);
+  const document = { file_id: name, file_unique_id: name, file_name: name, mime_type: file.mime };
+  return { text: undefined, caption, document };
 }
 
 const FILE_CALLS = new Map<string, PlatformFile["kind"]>([

@@ -148,6 +148,25 @@ it("a forwarded text gives no commands with the rights of whoever forwards it", 
   expect(boot.sessions.peek(boot.keyOf("owner"))).not.toHaveProperty("thinkingLevel");
 });
 
+it.each(["/stop", "/new", "/new hello", "/weather Linz", "/think high", "/approve 1 once", "/reset"])(
+  "%s in an edit does not run, and its sender learns so",
+  async (text) => {
+    await boot.ask("hello", "owner");
+    const before = boot.sessions.peek(boot.keyOf("owner"));
+    const edited = await boot.outcome(await boot.tell(text, "owner", { isEdit: true }));
+    expect(edited).toMatchObject({ kind: "dropped", why: "a command in an edit" });
+    expect(fixture.platform.texts.at(-1)).toContain("send it as a new one");
+    expect(boot.sessions.peek(boot.keyOf("owner"))).toEqual(before);
+    expect(fixture.model.calls).toHaveLength(1);
+  },
+);
+
+it("an edit that is no command is answered, with its directives", async () => {
+  const edited = await boot.tell("what is 2+2? /think high", "owner", { isEdit: true });
+  expect(await boot.outcome(edited)).toEqual({ kind: "replied" });
+  expect(fixture.model.calls[0]?.said).not.toContain("/think");
+});
+
 it("a command that begins a turn says so where the agent may not answer", async () => {
   await boot.ask("/send off", "owner");
   expect(await boot.ask("hello", "owner")).toMatchObject({ kind: "dropped" });

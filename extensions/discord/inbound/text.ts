@@ -1,5 +1,5 @@
 import type { APIGuildMember, APIMessage, APIMessageSnapshotFields, APIUser } from "discord-api-types/v10";
-import type { Sender } from "openclaw/plugin-sdk";
+import { openingMentionEnd, type Sender } from "openclaw/plugin-sdk";
 import type { Places } from "./places.ts";
 
 /** Names for the ids in a text. */
@@ -14,9 +14,12 @@ export interface Names {
 
 /** A message's text as people see it, without the bot's name at its start, so that a command can follow the name. */
 export function readable(content: string, names: Names): string {
-  const ours = [`!?${names.selfId}`, ...(names.ownRoles ?? []).map((id) => `&${id}`)].join("|");
+  const ours = [names.selfId, `!${names.selfId}`, ...(names.ownRoles ?? []).map((id) => `&${id}`)].map(
+    (id) => `<@${id}>`,
+  );
+  const lengthAt = (offset: number) => ours.find((mention) => content.startsWith(mention, offset))?.length ?? 0;
   return content
-    .replace(new RegExp(`^\\s*<@(?:${ours})>[\\s,:]*`), "")
+    .slice(openingMentionEnd(content, lengthAt))
     .replace(/<@!?(\d+)>/g, (whole, id: string) => {
       const user = names.users.find((candidate) => candidate.id === id);
       return user ? `@${nameOf(user)}` : whole;

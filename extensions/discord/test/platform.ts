@@ -1,7 +1,7 @@
 import { discord } from "../index.ts";
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
 import type { ChatNews, Peer } from "../../../src/types/chat/message.ts";
-import type { Platform } from "../../../test/contracts/channel.ts";
+import type { Platform, PlatformFile } from "../../../test/contracts/channel.ts";
 import { startFakeDiscord } from "./fake-discord.ts";
 import type { FakeDiscord, Fault } from "./fake-discord.ts";
 import { ADA, BOT } from "./fake-world.ts";
@@ -49,10 +49,16 @@ function speak(fake: FakeDiscord, to: Peer, text: string, how: { naming?: boolea
   return fake.say(channel, said, before ? { replyTo: String(before["id"]) } : {});
 }
 
+const attach = (fake: FakeDiscord, to: Peer, text: string, { bytes, mime, name = "file" }: PlatformFile): string =>
+  fake.say(channelOf(fake, to), text, { files: [{ name, bytes, ...(mime !== undefined && { mime }) }] });
+
 /** What people do in addition to writing. */
 function people(
   fake: FakeDiscord,
-): Pick<Platform, "change" | "react" | "news" | "menu" | "press" | "attach" | "sayAsBot" | "redeliver" | "sayUnheard"> {
+): Pick<
+  Platform,
+  "change" | "react" | "news" | "menu" | "press" | "attach" | "call" | "sayAsBot" | "redeliver" | "sayUnheard"
+> {
   const { world, gateway } = fake;
   let last: Json = {};
   return {
@@ -84,8 +90,12 @@ function people(
       const data = { component_type: 2, custom_id: command };
       gateway.dispatch("INTERACTION_CREATE", world.interaction(channel, { type: 3, message, data }));
     },
-    attach: (to, text, { bytes, mime, name = "file" }) =>
-      fake.say(channelOf(fake, to), text, { files: [{ name, bytes, ...(mime !== undefined && { mime }) }] }),
+    attach: (to, text, file) => attach(fake, to, text, file),
+    call(to, rest, file) {
+      const text = `<@${fake.world.self.id}>${rest}`;
+      if (file) attach(fake, to, text, file);
+      else fake.say(channelOf(fake, to), text);
+    },
     sayAsBot: (to, text) => void fake.say(channelOf(fake, to), text, { from: BOT }),
     redeliver() {
       const direct = world.direct(ADA.id);

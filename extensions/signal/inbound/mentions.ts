@@ -1,3 +1,4 @@
+import { openingMentionEnd } from "openclaw/plugin-sdk";
 import { isSame, personOf } from "../people.ts";
 import type { Person } from "../people.ts";
 import type { Mention } from "./schema.ts";
@@ -25,19 +26,18 @@ export function withNames(
 ): Addressed {
   const text = message ?? "";
   const fitting = (mentions ?? []).filter(({ start, length }) => start >= 0 && start + length <= text.length);
+  const ours = fitting.filter((mention) => isSame(whoIn(mention), readers.self));
+  const begin = openingMentionEnd(text, (offset) => ours.find(({ start }) => start === offset)?.length ?? 0);
   let readable = text;
-  let named = false;
   // From the end, so that earlier offsets stay valid.
   for (const mention of fitting.toSorted((a, b) => b.start - a.start)) {
-    const person = personOf(mention.uuid, mention.number, mention.name);
-    const isSelf = isSame(person, readers.self);
-    named ||= isSelf;
-    if (text[mention.start] !== PLACEHOLDER) continue;
+    if (mention.start < begin || text[mention.start] !== PLACEHOLDER) continue;
     const after = readable.slice(mention.start + mention.length);
-    const isCall = isSelf && mention.start === 0 && after.trim() !== "";
-    readable = isCall ? after.trimStart() : readable.slice(0, mention.start) + `@${shown(person, readers)}` + after;
+    readable = `${readable.slice(0, mention.start)}@${shown(whoIn(mention), readers)}${after}`;
   }
-  return { text: readable, named };
+  return { text: readable.slice(begin), named: ours.length > 0 };
 }
+
+const whoIn = ({ uuid, number, name }: Mention): Person => personOf(uuid, number, name);
 
 const shown = (person: Person, { nameOf }: Readers): string => nameOf(person) ?? person.number ?? person.uuid ?? "?";

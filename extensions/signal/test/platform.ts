@@ -61,7 +61,7 @@ function speak(fake: FakeSignal, to: Peer, text: string, how: { naming?: boolean
 }
 
 /** What people do other than writing. */
-function people(fake: FakeSignal): Pick<Platform, "change" | "react" | "news" | "attach"> {
+function people(fake: FakeSignal): Pick<Platform, "change" | "react" | "news" | "attach" | "call"> {
   return {
     change: (to, messageId, text) => fake.edit(timeOf(messageId), text, groupOf(to)),
     react(to, messageId, emoji, how = {}) {
@@ -81,14 +81,18 @@ function people(fake: FakeSignal): Pick<Platform, "change" | "react" | "news" | 
         return { kind: field === "pinMessage" ? "pinned" : "unpinned", messageId: idOf(7) };
       }),
     ],
-    attach(to, text, file) {
-      const id = `${fake.attachments.size + 1}.png`;
-      fake.attachments.set(id, Buffer.from(file.bytes));
-      const size = file.bytes.length;
-      const attachment = { contentType: file.mime, filename: file.name, id, size, width: 1, height: 1, caption: null };
-      return idOf(fake.say(text, { ...groupOf(to), attachments: [attachment] }));
+    attach: (to, text, file) => idOf(fake.say(text, { ...groupOf(to), attachments: [attached(fake, file)] })),
+    call(to, rest, file) {
+      const mentions = [{ name: SELF.number, number: SELF.number, uuid: SELF.uuid, start: 0, length: 1 }];
+      fake.say(`\uFFFC${rest}`, { ...groupOf(to), mentions, attachments: file ? [attached(fake, file)] : [] });
     },
   };
+}
+
+function attached(fake: FakeSignal, { bytes, mime: contentType, name: filename }: PlatformFile): object {
+  const id = `${fake.attachments.size + 1}.png`;
+  fake.attachments.set(id, Buffer.from(bytes));
+  return { contentType, filename, id, size: bytes.length, width: 1, height: 1, caption: null };
 }
 
 /** What people see other than texts. */

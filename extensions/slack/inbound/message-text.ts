@@ -1,3 +1,5 @@
+import { openingMentionEnd } from "openclaw/plugin-sdk";
+
 /** Looks up the names of the ids in a message. Undefined where the name is unknown. */
 export interface NameLookup {
   user(id: string): Promise<string | undefined>;
@@ -20,7 +22,8 @@ export const isMentioned = (text: string, userId: string): boolean =>
 
 /** A message as people read it. A mention of `self` at the beginning is left out, so that a command after it is found. */
 export async function readableText(text: string, self: string, lookup: NameLookup): Promise<string> {
-  const body = text.replace(new RegExp(`^\\s*<@${self}(?:\\|[^<>]*)?>[\\s:,]*`), "");
+  const ours = new RegExp(`<@${self}(?:\\|[^<>]*)?>`, "y");
+  const body = text.slice(openingMentionEnd(text, (offset) => lengthOf(ours, text, offset)));
   const parts: string[] = [];
   let from = 0;
   for (const match of body.matchAll(BRACKETS)) {
@@ -28,6 +31,11 @@ export async function readableText(text: string, self: string, lookup: NameLooku
     from = match.index + match[0].length;
   }
   return [...parts, unescapeText(body.slice(from))].join("").trim();
+}
+
+function lengthOf(mention: RegExp, text: string, offset: number): number {
+  mention.lastIndex = offset;
+  return mention.exec(text)?.[0].length ?? 0;
 }
 
 async function renderBracket(inner: string, lookup: NameLookup): Promise<string> {

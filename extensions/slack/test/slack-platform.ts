@@ -1,6 +1,6 @@
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
 import type { ChatNews, Peer } from "../../../src/types/chat/message.ts";
-import type { Platform } from "../../../test/contracts/channel.ts";
+import type { Platform, PlatformFile } from "../../../test/contracts/channel.ts";
 import { emojiOf, nameOf } from "../inbound/emoji.ts";
 import { slack } from "../index.ts";
 import { ADA, startFakeSlack, TOPIC } from "./fake-slack.ts";
@@ -60,7 +60,9 @@ function speak(fake: FakeSlack, to: Peer, text: string, how: { naming?: boolean;
   return fake.say(to.chat.id, words, { thread_ts: asked });
 }
 
-function people(fake: FakeSlack): Pick<Platform, "change" | "react" | "news" | "press" | "attach" | "sayAsBot"> {
+function people(
+  fake: FakeSlack,
+): Pick<Platform, "change" | "react" | "news" | "press" | "attach" | "call" | "sayAsBot"> {
   return {
     change(to, messageId, text) {
       const message = { type: "message", user: ADA, ts: messageId };
@@ -96,13 +98,20 @@ function people(fake: FakeSlack): Pick<Platform, "change" | "react" | "news" | "
           { type: "button", action_id: "openclaw:0", block_id: "b", value: command, action_ts: "1800000000.000003" },
         ],
       }),
-    attach(to, text, { bytes, name = "file", mime }) {
-      const file = fake.upload(bytes, { name, ...(mime !== undefined && { mimetype: mime }) });
-      return fake.say(to.chat.id, text, { subtype: "file_share", files: [file] });
+    attach: (to, text, file) => attach(fake, to, text, file),
+    call(to, rest, file) {
+      const text = `<@${fake.self.userId}>${rest}`;
+      if (file) attach(fake, to, text, file);
+      else fake.say(to.chat.id, text, inThread(to));
     },
     sayAsBot: (to, text) =>
       void fake.say(to.chat.id, text, { user: "U77", bot_id: "B77", bot_profile: { id: "B77", name: "beeper" } }),
   };
+}
+
+function attach(fake: FakeSlack, to: Peer, text: string, { bytes, name = "file", mime }: PlatformFile): string {
+  const file = fake.upload(bytes, { name, ...(mime !== undefined && { mimetype: mime }) });
+  return fake.say(to.chat.id, text, { subtype: "file_share", files: [file] });
 }
 
 /** docs.slack.dev/reference/events: message.channel_join and its neighbours, message_deleted, pin_added */

@@ -68,7 +68,8 @@ export class Intake {
       }
       const changes = this.#versions.changesIn(updates);
       await this.#store(changes.updates.flatMap((update) => this.#read(self, update)));
-      this.#versions.keep(changes.versions);
+      // Before the acknowledgement: a crash in between brings the updates again.
+      await this.#versions.keep(changes.versions);
     });
     for (const update of updates) this.#answerButton(update);
   }
@@ -77,7 +78,6 @@ export class Intake {
   async end(): Promise<void> {
     clearTimeout(this.#timer);
     await this.#last;
-    await this.#versions.save();
   }
 
   async #inTurn(work: () => Promise<void>): Promise<void> {

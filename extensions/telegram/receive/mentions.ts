@@ -1,13 +1,19 @@
 import type { Message, MessageEntity } from "grammy/types";
+import { openingMentionEnd } from "openclaw/plugin-sdk";
 import type { Self } from "../api.ts";
 
-/** The text of a message (the emoji of a sticker) without the bot's name after a command, and whether it mentions the bot. */
+/**
+ * The text of a message (the emoji of a sticker) without the bot's name at its start and after its command, and whether it mentions
+ * the bot.
+ */
 export function addressOf(message: Message, self: Self): { readonly text: string; readonly named: boolean } {
   const shown = message.text ?? message.caption ?? "";
   const text = textOf(message) ?? message.sticker?.emoji ?? "";
   const naming = entitiesOf(message).filter((entity) => names(entity, shown, self));
-  const command = naming.find((entity) => entity.type === "bot_command" && entity.offset === 0);
-  return { text: command ? withoutName(text, command) : text, named: naming.length > 0 };
+  const mentions = naming.filter((entity) => entity.type !== "bot_command");
+  const begin = openingMentionEnd(shown, (at) => mentions.find(({ offset }) => offset === at)?.length ?? 0);
+  const command = naming.find((entity) => entity.type === "bot_command" && entity.offset === begin);
+  return { text: (command ? withoutName(text, command) : text).slice(begin), named: naming.length > 0 };
 }
 
 /** The text or caption of a message. Hidden links get their URL in parentheses. */
@@ -47,6 +53,6 @@ function names(entity: MessageEntity, text: string, self: Self): boolean {
 }
 
 function withoutName(text: string, command: MessageEntity): string {
-  const word = covered(text, command);
-  return word.slice(0, word.indexOf("@")) + text.slice(command.length);
+  const name = command.offset + covered(text, command).indexOf("@");
+  return text.slice(0, name) + text.slice(command.offset + command.length);
 }

@@ -1,30 +1,28 @@
-import { background, BoundedMap } from "openclaw/plugin-sdk";
+import { BoundedMap, readOwnNote } from "openclaw/plugin-sdk";
 import { hash } from "node:crypto";
 import type { Message, Update } from "grammy/types";
 import type { ChannelHost } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import { textOf } from "./mentions.ts";
-import { readOwnNote } from "openclaw/plugin-sdk";
 import { untrustedOf } from "./untrusted.ts";
 import { editedIn, newIn } from "./updates.ts";
 
-const NOTE = "versions";
-const MOST = 1000;
-/** How many new digests are collected before they are noted. A crash loses them: edits of those messages then count as changes. */
-const SAVE_EVERY = 50;
+/** The notes of digests. A full page is left as it is, so that what is written for a message does not grow with their number. */
+const PAGES = 20;
+const PAGE = 50;
 
 /** Digests by chat and message. */
 type Digests = ReadonlyMap<string, string>;
-const noteShape = z.array(z.tuple([z.string(), z.string()]));
+const pageShape = z.object({ number: z.int().min(0), digests: z.array(z.tuple([z.string(), z.string()])) });
 
 /**
- * The last content of messages. An `edited_message` "may at times be triggered by changes to message fields that are either
+ * The last content of a thousand messages. An `edited_message` "may at times be triggered by changes to message fields that are either
  * unavailable or not actively used by your bot" (core.telegram.org/bots/api#update): such an edit is ignored.
  */
 export class Versions {
   readonly #host: ChannelHost;
-  readonly #known = new BoundedMap<string, string>(MOST);
-  #unsaved = 0;
+  readonly #known = new BoundedMap<string, string>(PAGES * PAGE);
+  #page = { number: 0, digests: new Map<string, string>() };
 
   constructor(host: ChannelHost) {
     this.#host = host;
@@ -32,8 +30,12 @@ export class Versions {
 
   /** Rejects when the notes cannot be read. */
   async begin(): Promise<void> {
-    const noted = await readOwnNote(this.#host, NOTE, noteShape);
-    if (noted) this.#put(noted);
+    const read = async (index: number) => readOwnNote(this.#host, noteOf(index), pageShape);
+    const pages = await Promise.all(Array.from({ length: PAGES }, (_, index) => read(index)));
+    const noted = pages.filter((page) => page !== undefined).toSorted((a, b) => a.number - b.number);
+    for (const { digests } of noted) this.#put(new Map(digests));
+    const last = noted.at(-1);
+    if (last) this.#page = { number: last.number, digests: new Map(last.digests) };
   }
 
   /** The updates without edits that change nothing, and the digests to keep once the updates are durable. */
@@ -53,25 +55,25 @@ export class Versions {
     return { updates: changes, versions };
   }
 
-  keep(versions: Digests): void {
+  /** Resolves when the digests are durable, or cannot be: edits of those messages then count as changes. */
+  async keep(versions: Digests): Promise<void> {
+    if (versions.size === 0) return;
     this.#put(versions);
-    this.#unsaved += versions.size;
-    if (this.#unsaved >= SAVE_EVERY) background("note of message versions", this.save());
-  }
-
-  /** Never rejects. */
-  async save(): Promise<void> {
-    if (this.#unsaved === 0) return;
-    this.#unsaved = 0;
-    await this.#host.notes.set(NOTE, JSON.stringify([...this.#known])).catch((error: unknown) => {
+    const { number, digests } = this.#page;
+    if (digests.size >= PAGE) this.#page = { number: number + 1, digests: new Map() };
+    for (const [key, digest] of versions) this.#page.digests.set(key, digest);
+    const page = { number: this.#page.number, digests: [...this.#page.digests] };
+    await this.#host.notes.set(noteOf(page.number), JSON.stringify(page)).catch((error: unknown) => {
       this.#host.log.info("the content of messages was not noted", { error: String(error) });
     });
   }
 
-  #put(versions: Iterable<readonly [string, string]>): void {
+  #put(versions: Digests): void {
     for (const [key, digest] of versions) this.#known.set(key, digest);
   }
 }
+
+const noteOf = (number: number): string => `versions-${number % PAGES}`;
 
 function digestOf(message: Message): string | undefined {
   try {

@@ -1,5 +1,11 @@
 import type { WAContextInfo, WAMessage, WAMessageContent } from "@whiskeysockets/baileys";
-import type { InboundMessage, Peer, QuotedMessage, Sender } from "openclaw/plugin-sdk";
+import {
+  openingMentionEnd,
+  type InboundMessage,
+  type Peer,
+  type QuotedMessage,
+  type Sender,
+} from "openclaw/plugin-sdk";
 import { WHATSAPP } from "../config.ts";
 import { contextOf, textOf, untrustedOf, unwrap } from "./content.ts";
 import { bare, isGroup, isLid, isList, isNoChat, isOwnId, messageId, userOf } from "./jid.ts";
@@ -103,10 +109,15 @@ function mentions(message: WAMessage, context: WAContextInfo | undefined, view: 
   return (context?.mentionedJid ?? []).some((jid) => isSelf(jid, view.self));
 }
 
-/** Replaces the digits of mentioned numbers and LIDs by names. */
+/** Replaces the digits of mentioned numbers and LIDs by names. Our own at the start are left out. */
 function readable(text: string, context: WAContextInfo | undefined, view: View): string {
   const named = context?.mentionedJid ?? [];
-  return named.reduce((body, jid) => body.replaceAll(`@${userOf(jid)}`, () => `@${nameOf(jid, view)}`), text);
+  const ours = named.filter((jid) => isSelf(jid, view.self)).map((jid) => `@${userOf(jid)}`);
+  const begin = openingMentionEnd(text, (at) => ours.find((own) => text.startsWith(own, at))?.length ?? 0);
+  return named.reduce(
+    (body, jid) => body.replaceAll(`@${userOf(jid)}`, () => `@${nameOf(jid, view)}`),
+    text.slice(begin),
+  );
 }
 
 function quoteOf(message: WAMessage, context: WAContextInfo | undefined, view: View): QuotedMessage | undefined {

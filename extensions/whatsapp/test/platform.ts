@@ -3,7 +3,7 @@ import fs from "node:fs/promises";
 import net from "node:net";
 import os from "node:os";
 import path from "node:path";
-import type { Host, Platform } from "../../../test/contracts/channel.ts";
+import type { Host, Platform, PlatformFile } from "../../../test/contracts/channel.ts";
 import type { ChannelAdapter, ChannelHost } from "../../../src/types/chat/channel.ts";
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
 import type { ChatNews, Peer } from "../../../src/types/chat/message.ts";
@@ -102,7 +102,7 @@ const INFOS = {
 };
 
 /** What people do beside writing. */
-function people(fake: FakeWhatsApp): Pick<Platform, "change" | "react" | "news" | "attach"> {
+function people(fake: FakeWhatsApp): Pick<Platform, "change" | "react" | "news" | "attach" | "call"> {
   return {
     change(to, messageId, text) {
       const key = { id: messageId.split("/")[0]!, fromMe: true, remoteJid: DEVICE.jid };
@@ -135,13 +135,24 @@ function people(fake: FakeWhatsApp): Pick<Platform, "change" | "react" | "news" 
         return { kind: type === 1 ? "pinned" : "unpinned", messageId: "AC0123/4917099999@s.whatsapp.net" };
       }),
     ],
-    attach(to, text, file) {
-      const sealed = fake.sealFile(file.bytes, INFOS[file.kind]);
-      const mimetype = file.mime ?? "application/octet-stream";
-      return spoken(to, fake.say({ imageMessage: { ...sealed, mimetype, caption: text } }, sayingOf(to)));
+    attach: (to, text, file) => spoken(to, fake.say({ imageMessage: picture(fake, text, file) }, sayingOf(to))),
+    call(to, rest, file) {
+      const bot = DEVICE.jid.replace(":1", "");
+      const text = `@${userOf(bot)}${rest}`;
+      const contextInfo = { mentionedJid: [bot] };
+      const content = file
+        ? { imageMessage: { ...picture(fake, text, file), contextInfo } }
+        : { extendedTextMessage: { text, contextInfo } };
+      fake.say(content, sayingOf(to));
     },
   };
 }
+
+const picture = (fake: FakeWhatsApp, caption: string, { bytes, kind, mime }: PlatformFile) => ({
+  ...fake.sealFile(bytes, INFOS[kind]),
+  mimetype: mime ?? "application/octet-stream",
+  caption,
+});
 
 /** What people see beside texts. */
 function sights(fake: FakeWhatsApp): Pick<Platform, "typed" | "reactions" | "answers" | "files" | "albums"> {

@@ -46,7 +46,7 @@ export class Admission {
     const verdict = gate(message, policy, {
       paired: paired === true,
       isOwner: core?.ports.settings().isOwner(message) === true,
-      isCommand: parseCommand(message.text) !== undefined,
+      isCommand: message.isEdit !== true && parseCommand(message.text) !== undefined,
       mentionPatterns: patterns,
       activation: core && activationOf(message, core.ports),
     });

@@ -41,6 +41,37 @@ export function inboundFeatures({ expect, test }: TestRunner, open: Open): void 
     expect(second.eventKey).not.toBe(first.eventKey);
   });
 
+  const waysToCall = [
+    " ",
+    "  ",
+    ": ",
+    ", ",
+    ":",
+    ",\n",
+    "\uFF0C",
+    "\uFF1A ",
+    "\u3001",
+    "\u060C ",
+    "\u200E \u200F",
+    "\u00A0",
+  ];
+
+  test("a command is one after a mention of the bot, in captions too", async (context) => {
+    const { platform, host } = await start(await open());
+    const { group, call } = platform;
+    if (!group || !call) return context.skip("the platform has no mentions at the start of a text");
+    const files = platform.attach ? [undefined, PICTURE] : [undefined];
+    for (const [at, between] of waysToCall.entries()) {
+      for (const file of files) {
+        const command = `/stop ${at} ${file ? "file" : "text"}`;
+        call(group, `${between}${command}`, file);
+        const { text: said, media, mentionsBot } = await host.heard(command);
+        const read = { said, files: media.length, mentionsBot };
+        expect(read, JSON.stringify(between)).toEqual({ said: command, files: file ? 1 : 0, mentionsBot: true });
+      }
+    }
+  });
+
   test("a reaction is an event without text", async (context) => {
     const running = await start(await open());
     const { platform, host } = running;

@@ -20,6 +20,8 @@ interface PeopleActs {
   };
   /** Somebody sends a file; gives back the message's id. */
   attach?(to: Peer, text: string, file: PlatformFile): string;
+  /** Somebody begins a message with a mention of the bot; `rest` follows it at once, as the caption of the file where one is sent. */
+  call?(to: Peer, rest: string, file?: PlatformFile): void;
   /** Somebody answers a message that is a file. */
   quote?(to: Peer, text: string, file: PlatformFile): void;
   /** A bot writes. */

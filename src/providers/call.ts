@@ -14,6 +14,7 @@ import {
   soFar,
   typedMessage,
   withTextDelta,
+  withToolNames,
   withTornMarked,
 } from "./call/message.ts";
 import { addedByThinking, outputFor, tokensOf } from "./call/output.ts";
@@ -82,6 +83,8 @@ class Call {
   readonly #spending: CallSpending;
   readonly #growth = new Growth();
   readonly #request = new AbortController();
+  /** The names of the tools that the model was offered. */
+  #tools: readonly string[] = [];
   #partial: AssistantMessage | undefined;
   #refusal: Refusal | undefined;
   #maxOutput: number | undefined;
@@ -110,6 +113,7 @@ class Call {
     if (signal?.aborted) return this.#abort();
     signal?.addEventListener("abort", this.#abort, { once: true });
     if (!(await this.#reserve(context))) return;
+    this.#tools = context.tools?.map(({ name }) => name) ?? [];
     this.#watchSilence();
     if (TRIES_AGAIN.has(this.#handle.pi.api)) this.#wire.onRefusal = this.#refused;
     try {
@@ -217,7 +221,7 @@ class Call {
   }
 
   #judge(given: AssistantMessage): void {
-    const message = typedMessage(given, this.#growth);
+    const message = this.#typed(given);
     const ending = endingOf(message, { tail: this.#wire.tail(), isOpen: this.#growth.isOpen });
     this.#partial = message;
     const isHalf = ending === "whole" && message.stopReason === "stop" && !this.#growth.areWhole(message);
@@ -229,6 +233,10 @@ class Call {
     // Half a call must not be made, though the SDK would mend its arguments.
     const kept = reason === "length" ? soFar(message, this.#growth) : withTornMarked(message, this.#growth);
     this.#end({ type: "done", reason, message: { ...kept, stopReason: reason } });
+  }
+
+  #typed(message: AssistantMessage): AssistantMessage {
+    return withToolNames(typedMessage(message, this.#growth), this.#tools);
   }
 
   #failWith(message: AssistantMessage): void {
@@ -303,7 +311,7 @@ class Call {
   }
 
   #failed(stopReason: "error" | "aborted", text: string): AssistantMessage {
-    const partial = typedMessage(this.#partial ?? emptyMessage(this.#handle.pi), this.#growth);
+    const partial = this.#typed(this.#partial ?? emptyMessage(this.#handle.pi));
     return { ...soFar(partial, this.#growth), stopReason, errorMessage: Secret.mask(text) };
   }
 

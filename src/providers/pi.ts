@@ -35,9 +35,14 @@ export function emptyStream(): PiStream {
  * and the SDK repairs, but no text that was cut off. False before `loadPi` has resolved.
  */
 export function isCompleteJson(text: string): boolean {
+  return repairedJson(text) !== undefined;
+}
+
+/** The value of a text that is JSON but for raw control characters and unknown escapes. Undefined when it is none, and before `loadPi` has resolved. */
+export function repairedJson(text: string): unknown {
   try {
-    return parseJson !== undefined && parseJson(text) !== undefined;
+    return parseJson?.(text);
   } catch {
-    return false;
+    return undefined;
   }
 }

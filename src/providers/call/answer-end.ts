@@ -62,6 +62,8 @@ export class AnswerEnd {
   state: "open" | "finished" | "over" = "open";
   /** How often an event said that the answer is complete. */
   finishes = 0;
+  /** Whose stream it is; unset for a body that is no answer. */
+  readonly api: string | undefined;
   readonly #format: Format | undefined;
   #carried = "";
   /** The last event has begun: it ends with its line. */
@@ -69,6 +71,7 @@ export class AnswerEnd {
 
   /** Undefined: a body that is no answer, whose end nobody knows. */
   constructor(api?: string) {
+    this.api = api;
     this.#format = api === undefined ? undefined : FORMATS.get(api);
   }
 

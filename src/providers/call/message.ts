@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { readArguments, readMessage } from "../../types/run/read-message.ts";
 import type { AssistantMessage, ToolCallContent } from "../../types/run/model.ts";
 import { emptyUsage, isPossible } from "../../types/run/usage.ts";
+import { normalName } from "../../tools/policy/names.ts";
 import { isFields } from "../../utils/fields.ts";
 import { isCompleteJson, type PiModel } from "../pi.ts";
 
@@ -83,6 +84,30 @@ const wordOf = (given: unknown): string =>
   typeof given === "string" || typeof given === "number" ? String(given) : "";
 
 const isObjectJson = (given: unknown): boolean => typeof given === "string" && isFields(jsonIn(given));
+
+/** The message with the calls of the offered tools by their names: models also write ` read `, `Read`, `functions.read` and `bash`. */
+export function withToolNames(message: AssistantMessage, offered: readonly string[]): AssistantMessage {
+  const rename = (block: Block): Block => {
+    const name = block.type === "toolCall" ? toolFor(block.name, offered) : undefined;
+    return block.type !== "toolCall" || name === undefined || name === block.name ? block : { ...block, name };
+  };
+  const content = message.content.map(rename);
+  return content.every((block, at) => block === message.content[at]) ? message : { ...message, content };
+}
+
+/** A part of the form in which a model writes its answers, that some servers leave in the name. */
+const CHANNEL = /<\|.*$/s;
+/** What some models write before a name, such as `functions.`. */
+const NAMESPACE = /^.*[.:/]/s;
+
+function toolFor(given: string, offered: readonly string[]): string {
+  const name = given.replace(CHANNEL, "").trim();
+  const forms = [name, name.replace(NAMESPACE, "")];
+  const exact = forms.find((form) => offered.includes(form));
+  if (exact !== undefined) return exact;
+  const like = forms.flatMap((form) => offered.filter((tool) => normalName(tool) === normalName(form)));
+  return new Set(like).size === 1 ? (like[0] ?? name) : name || given;
+}
 
 /** The SDK joins the two ids of the Responses API, of which each may be missing. */
 function idOf(given: unknown): string {

@@ -2,6 +2,7 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 import { background } from "../../utils/background.ts";
 import { AFTER_FINISH_MS, type AnswerEnd } from "./answer-end.ts";
 import { DeltaJoiner } from "./join-deltas.ts";
+import { EventMender } from "./mend-events.ts";
 
 /** Called while a body is read. */
 export interface BodySink {
@@ -141,6 +142,7 @@ class Pieces {
   readonly #source: BodySource;
   readonly #sink: BodySink;
   readonly #deltas = new DeltaJoiner();
+  readonly #mender: EventMender | undefined;
   /** The answer to the read that was not taken yet: the time to wait for it may have been over. */
   #coming: Promise<Uint8Array | undefined> | undefined;
   #cut: Iterator<Uint8Array> = [][Symbol.iterator]();
@@ -156,6 +158,7 @@ class Pieces {
   constructor(source: BodySource, sink: BodySink) {
     this.#source = source;
     this.#sink = sink;
+    this.#mender = EventMender.for(sink.end.api);
     Pieces.#open += 1;
     const close = () => {
       Pieces.#open -= 1;
@@ -184,16 +187,16 @@ class Pieces {
     for (let restMs = tookMs; ; restMs = 0) {
       if (this.#sinceTurn >= PIECES_AT_ONCE) await this.#letOthers(restMs);
       const { end } = this.#sink;
-      if (end.state === "over") return this.#deltas.end();
+      if (end.state === "over") return this.#last();
       const body = await this.#joined().catch((error: unknown) => {
         // The next read fails in the same way. What breaks after an answer's finish breaks nothing of it.
         if (this.#deltas.isWaiting || end.state === "finished") return undefined;
         throw error;
       });
-      if (!body) return end.state === "finished" ? this.#finish() : this.#deltas.end();
+      if (!body) return end.state === "finished" ? this.#finish() : this.#last();
       await this.#pay(body.length);
       this.#sinceTurn += 1;
-      const events = this.#deltas.take(this.#upToEnd(body));
+      const events = this.#mended(this.#deltas.take(this.#upToEnd(body)));
       this.#nextAt = performance.now() + Math.min(LONGEST_PAUSE_MS, PAUSE_MS_PER_BODY * Pieces.#open);
       if (events.length > 0) return events;
     }
@@ -214,7 +217,17 @@ class Pieces {
   #finish(): Uint8Array {
     const missing = this.#sink.end.close();
     this.#letGo();
-    return Buffer.concat([this.#deltas.take(missing), this.#deltas.end()]);
+    return Buffer.concat([this.#mended(this.#deltas.take(missing)), this.#last()]);
+  }
+
+  #mended(events: Uint8Array): Uint8Array {
+    return events.length === 0 ? events : (this.#mender?.take(events) ?? events);
+  }
+
+  /** What still waits. */
+  #last(): Uint8Array {
+    const events = this.#mended(this.#deltas.end());
+    return this.#mender ? Buffer.concat([events, this.#mender.end()]) : events;
   }
 
   #letGo(): void {

@@ -180,6 +180,19 @@ describe("the window of a model of one's own server", () => {
   });
 });
 
+it("a limit that a provider names is logged once, with what to set, until it names another", async () => {
+  const { root } = await serverOf(() => ({}));
+  const { models, lines } = modelsAt(root);
+  const { profile } = await handleOf(models);
+  const refused = (limitTokens: number) =>
+    models.keys.failed(REF, profile.id, { kind: "context_overflow", limitTokens });
+  const told = () => lines.filter((line) => line.includes("takes fewer tokens in a request"));
+  for (const limit of [32_000, 32_000, 32_000]) refused(limit);
+  expect(told()).toHaveLength(1);
+  refused(16_000);
+  expect(told()).toHaveLength(2);
+});
+
 describe("a server is on this machine or the local network", () => {
   it.each([
     "http://127.0.0.1:8080/v1",

@@ -68,3 +68,10 @@ it.each(["openai-completions", "mistral-conversations"])(
     expect(end.state).toBe("open");
   },
 );
+
+it("an event whose line and empty line are missing at the end of the body is ended for the SDK", () => {
+  const end = new AnswerEnd("openai-responses");
+  end.take(Buffer.from('data: {"type":"response.completed"}'));
+  expect(end.state).toBe("finished");
+  expect(Buffer.from(end.close()).toString()).toBe("\n\n");
+});

@@ -46,7 +46,9 @@ export function createSender(sending: Sending): Link {
     const chat = addressOf(to.chat.id);
     const messageId = ownId(`${host.account}\n${chat}\n${seed}`);
     await markRead(sending, socket, to);
-    return attempt(messageId, () => socket.send(chat, content, { messageId, ...quote }));
+    const seconds = await connection.inbox.timerOf(to.chat.id);
+    const timer = seconds > 0 ? { ephemeralExpiration: seconds } : {};
+    return attempt(messageId, () => socket.send(chat, content, { messageId, ...quote, ...timer }));
   }
 
   /** Changes an existing message. A repeat is harmless, so each call has a new id. */

@@ -7,7 +7,7 @@ import {
   type Sender,
 } from "openclaw/plugin-sdk";
 import { WHATSAPP } from "../config.ts";
-import { contextOf, textOf, untrustedOf, unwrap } from "./content.ts";
+import { contextOf, isBetterCopy, limitsOn, linesOf, textOf, unsupportedIn, unwrap } from "./content.ts";
 import { bare, isGroup, isLid, isList, isNoChat, isOwnId, messageId, userOf } from "./jid.ts";
 import { mediaOf } from "./media.ts";
 import { newsOf } from "./news.ts";
@@ -25,6 +25,7 @@ export function lidsIn(message: WAMessage): readonly string[] {
 export function readMessage(message: WAMessage, view: View): InboundMessage | undefined {
   const { key } = message;
   if (!key.remoteJid || !key.id || isNoChat(key.remoteJid) || isOurs(message, view)) return undefined;
+  if (isBetterCopy(message.message)) return undefined;
   const content = unwrap(message.message);
   if (content.reactionMessage) return reactionMessage(message, content.reactionMessage, view);
   const news = newsOf(message, content, view);
@@ -50,11 +51,12 @@ const authorOf = ({ key }: WAMessage): string | undefined =>
 
 function written(message: WAMessage, content: WAMessageContent, view: View): InboundMessage | undefined {
   const media = mediaOf(content);
-  const untrusted = untrustedOf(content);
+  const lines = linesOrKind(content);
   const body = textOf(content);
-  if (body === "" && media.length === 0 && untrusted.length === 0) return undefined;
+  if (body === "" && media.length === 0 && lines.length === 0) return undefined;
   const context = contextOf(content);
   const quoted = quoteOf(message, context, view);
+  const untrusted = [...(context?.isForwarded ? ["Forwarded"] : []), ...lines, ...limitsOn(message.message)];
   return {
     ...frame(message, view),
     text: readable(body, context, view),
@@ -64,6 +66,12 @@ function written(message: WAMessage, content: WAMessageContent, view: View): Inb
     ...(context?.isForwarded && { context: { isForwarded: true } }),
     ...(untrusted.length > 0 && { untrusted }),
   };
+}
+
+/** A message of which nothing can be read is at least named. */
+function linesOrKind(content: WAMessageContent): readonly string[] {
+  const kind = unsupportedIn(content);
+  return kind === undefined ? linesOf(content) : [`Unsupported message: ${kind}`];
 }
 
 const isDirect = ({ key }: WAMessage): boolean => !isGroup(key.remoteJid ?? "");
@@ -84,7 +92,8 @@ function frame(message: WAMessage, view: View): Frame {
   };
 }
 
-function peerOf(message: WAMessage, view: View): Peer {
+/** Where a message was written. */
+export function peerOf(message: WAMessage, view: View): Peer {
   const { key } = message;
   const chat = key.remoteJid ?? "";
   const where = { channel: WHATSAPP, account: view.account };
@@ -126,11 +135,14 @@ function quoteOf(message: WAMessage, context: WAContextInfo | undefined, view: V
   // In the chat of a number with itself, every message has the same author.
   const fromBot = isSelf(author, view.self) && (!message.key.fromMe || isOwnId(context.stanzaId));
   const isOthers = authorOf(message) !== undefined && !fromBot && author !== "";
-  const text = textOf(unwrap(context.quotedMessage));
+  const content = unwrap(context.quotedMessage);
+  const text = textOf(content) || linesOrKind(content).join("\n");
+  const media = mediaOf(content);
   return {
     id: messageId(context.stanzaId, isOthers ? author : undefined),
     ...(author !== "" && { sender: nameOf(author, view) }),
     ...(text !== "" && { text }),
+    ...(media.length > 0 && { media }),
     ...(fromBot && { fromBot }),
   };
 }

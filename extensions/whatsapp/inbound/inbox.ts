@@ -2,12 +2,14 @@ import type { GroupMetadata, WAMessage, WAMessageKey } from "@whiskeysockets/bai
 import { backoff, BoundedMap, wait } from "openclaw/plugin-sdk";
 import type { ChannelHost, InboundMessage } from "openclaw/plugin-sdk";
 import type { WhatsAppConfig } from "../config.ts";
-import { readMessage, lidsIn } from "./inbound.ts";
+import { timerIn, unsupportedIn, unwrap } from "./content.ts";
+import { readMessage, lidsIn, peerOf } from "./inbound.ts";
 import { idOf } from "./view.ts";
 import type { Self, View } from "./view.ts";
 import { isGroup } from "./jid.ts";
 import { membersOf, lidsWithoutPhone } from "./mentions.ts";
 import type { Member } from "./mentions.ts";
+import { Timers } from "./timers.ts";
 import type { WaSocket } from "../link/port.ts";
 
 interface Parts {
@@ -29,10 +31,12 @@ export class Inbox {
   readonly #texts = new BoundedMap<string, string>(1000);
   readonly #unread = new BoundedMap<string, WAMessageKey[]>(500);
   readonly #emoji = new BoundedMap<string, string>(1000);
+  readonly #timers: Timers;
   #busy: Promise<unknown> = Promise.resolve();
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    this.#timers = new Timers(parts.host);
   }
 
   /** Resolves when the message is durable or has nothing for an agent; rejects when the connection ends before that. */
@@ -57,13 +61,30 @@ export class Inbox {
     try {
       const view = await this.#view(message);
       if (!view) return undefined;
+      await this.#noteTimer(message, view);
       const read = readMessage(message, view);
+      if (read) this.#logUnsupported(message);
       return read?.reaction ? { ...read, reaction: this.#withEmoji(read, read.reaction) } : read;
     } catch (error) {
       // One unreadable message must not block all later ones.
       host.log.warn("a message could not be read and was left out", { id: message.key.id, error: String(error) });
       return undefined;
     }
+  }
+
+  /** The timer of a chat also changes with what its owner writes on the phone. */
+  async #noteTimer(message: WAMessage, view: View): Promise<void> {
+    const seconds = message.key.remoteJid ? timerIn(unwrap(message.message)) : undefined;
+    if (seconds !== undefined) await this.#timers.note(peerOf(message, view).chat.id, seconds);
+  }
+
+  #logUnsupported({ key, message }: WAMessage): void {
+    const kind = unsupportedIn(unwrap(message));
+    if (kind === undefined) return;
+    this.#parts.host.log.info("a message of a kind that cannot be read; the model is told its kind", {
+      id: key.id,
+      kind,
+    });
   }
 
   async #view(message: WAMessage): Promise<View | undefined> {
@@ -143,6 +164,12 @@ export class Inbox {
       return phone === undefined ? [] : [[lid, phone] as const];
     });
     return membersOf(group, new Map(phones));
+  }
+
+  /** The seconds after which messages of a chat disappear; 0 when they stay. */
+  async timerOf(chat: string): Promise<number> {
+    const heard = await this.#timers.of(chat);
+    return heard ?? (isGroup(chat) ? (await this.#group(chat))?.ephemeralDuration : undefined) ?? 0;
   }
 
   knownGroup(jid: string): GroupMetadata | undefined {

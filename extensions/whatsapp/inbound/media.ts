@@ -4,6 +4,7 @@ import { mediaTooLarge, mediaUnavailable } from "openclaw/plugin-sdk";
 import type { ChannelHost, FetchedFile, MediaItem, MediaKind } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import type { WhatsAppConfig } from "../config.ts";
+import { cardOf } from "./cards.ts";
 
 interface WhatsAppFile {
   readonly mediaKey?: Uint8Array | null;
@@ -26,6 +27,8 @@ const refShape = z.object({
 
 /** The file of a message, which stays on the platform. An album is several messages of one file each. */
 export function mediaOf(content: WAMessageContent): readonly MediaItem[] {
+  const header = cardOf(content)?.header;
+  if (header) return mediaOf({ ...header });
   const { imageMessage, stickerMessage, audioMessage, documentMessage } = content;
   const video = content.videoMessage ?? content.ptvMessage;
   if (imageMessage) return item("image", "Image", imageMessage);

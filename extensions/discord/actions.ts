@@ -19,7 +19,8 @@ import type {
 import type { Bot } from "./bot.ts";
 import { outcomeOf } from "./failures.ts";
 import { isLater, timeOf } from "./inbound/places.ts";
-import { nameOf, readable } from "./inbound/text.ts";
+import { messagesOf } from "./inbound/message-shape.ts";
+import { nameOf, wholeText } from "./inbound/text.ts";
 import { selfId } from "./bot.ts";
 import { changeAt, NO_MENTIONS } from "./send.ts";
 import { targetOf } from "./targets.ts";
@@ -67,8 +68,11 @@ function questions(bot: Bot): ChatActions {
   return {
     pins: (to) =>
       lookUp(to, bot, async (target) => {
-        const found = await api.ask<{ items: { message: APIMessage }[] }>("GET", `/channels/${target}/messages/pins`);
-        return found.items.map(({ message }) => seen(message, bot));
+        const found = await api.ask<{ items: { message: unknown }[] }>("GET", `/channels/${target}/messages/pins`);
+        return seenOf(
+          found.items.map(({ message }) => message),
+          bot,
+        );
       }),
     read: (to, query) => lookUp(to, bot, (target) => read(target, query, bot)),
     search: (to, query) => lookUp(to, bot, (target) => search(target, query, bot)),
@@ -149,13 +153,13 @@ async function search(target: string, { text, limit, userId }: SearchQuery, bot:
     limit: String(Math.min(limit, MOST_FOUND)),
     ...(userId !== undefined && { author_id: userId }),
   };
-  const found = await bot.api.ask<{ messages?: APIMessage[][]; retry_after?: number }>(
+  const found = await bot.api.ask<{ messages?: unknown[][]; retry_after?: number }>(
     "GET",
     `/guilds/${guild}/messages/search`,
     { query },
   );
   if (!found.messages) throw new NotIndexed(found.retry_after ?? INDEXING_SECONDS);
-  return found.messages.flat().map((message) => seen(message, bot));
+  return seenOf(found.messages.flat(), bot);
 }
 
 async function guildOf(target: string, { api }: Bot): Promise<string> {
@@ -170,20 +174,19 @@ async function read(target: string, { limit, before, after, around }: ReadQuery,
     one?.[1] === undefined ? [] : [[one[0], one[1]] as const],
   );
   const query = { limit: String(limit), ...Object.fromEntries(span) };
-  const found = await bot.api.ask<APIMessage[]>("GET", `/channels/${target}/messages`, { query });
-  return found.toSorted((a, b) => (isLater(a.id, b.id) ? 1 : -1)).map((message) => seen(message, bot));
+  const found = await bot.api.ask<unknown[]>("GET", `/channels/${target}/messages`, { query });
+  return seenOf(found, bot).toSorted((a, b) => (isLater(a.id, b.id) ? 1 : -1));
 }
 
-function seen(message: APIMessage, bot: Bot): SeenMessage {
-  const { id, author, content, mentions, attachments } = message;
-  const names = { users: mentions, roles: new Map<string, string>(), places: bot.places, selfId: selfId(bot) ?? "" };
-  return {
-    id,
-    sender: nameOf(author),
-    at: timeOf(id),
-    text: readable(content, names),
-    files: attachments.map(({ filename }) => filename),
-  };
+function seenOf(messages: readonly unknown[], bot: Bot): readonly SeenMessage[] {
+  const known = { roles: new Map<string, string>(), places: bot.places, selfId: selfId(bot) };
+  return messagesOf(messages).map((message) => ({
+    id: message.id,
+    sender: nameOf(message.author),
+    at: timeOf(message.id),
+    text: wholeText(message, { ...known, users: message.mentions }),
+    files: message.attachments.map(({ id, filename }) => filename ?? id),
+  }));
 }
 
 const emojiName = ({ id, name }: Pick<APIEmoji, "id" | "name">): string =>

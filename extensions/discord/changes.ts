@@ -4,6 +4,8 @@ import { fileNameOf } from "openclaw/plugin-sdk";
 import type { ChannelLink, OutboundPart, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
 import { isGone, outcomeOf, reasonOf, UNKNOWN_MESSAGE } from "./failures.ts";
 import { timeOf } from "./inbound/places.ts";
+import { messagesOf } from "./inbound/message-shape.ts";
+import type { Message } from "./inbound/message-shape.ts";
 import { selfId } from "./bot.ts";
 import type { Bot } from "./bot.ts";
 import { changeAt, filesOf, hasFilled, NO_MENTIONS, nonceOf, rowsOf } from "./send.ts";
@@ -95,7 +97,7 @@ async function find(
     // Filling a deferred reply twice changes nothing.
     if (hasFilled(target, idempotencyKey, bot)) return { kind: "retry", reason: "it can be sent again" };
     const query = { limit: String(PAGE) };
-    const page = await bot.api.ask<APIMessage[]>("GET", `/channels/${target}/messages`, { query });
+    const page = await bot.api.ask<unknown[]>("GET", `/channels/${target}/messages`, { query });
     if (page.length === 0 && (await hasMessages(target, bot))) {
       return { kind: "unknown", reason: "the bot may not read the history" };
     }
@@ -114,22 +116,23 @@ async function hasMessages(target: string, { api }: Bot): Promise<boolean> {
 
 /** The history may lack nonces: a message with the same text may be this one or another. */
 function resultOf(
-  page: readonly APIMessage[],
+  page: readonly unknown[],
   { nonce, part, bot }: { nonce: string; part: OutboundPart; bot: Bot },
 ): SendResult {
-  const own = page.filter(({ author }) => author.id === selfId(bot));
+  const messages = messagesOf(page);
+  const own = messages.filter(({ author }) => author.id === selfId(bot));
   const found = own.find((message) => message.nonce === nonce);
   if (found) return { kind: "sent", messageId: found.id };
   if (own.some((message) => hasContentOf(message, part)))
     return { kind: "unknown", reason: "a message with the same text is there" };
-  const oldest = page.at(-1);
+  const oldest = messages.at(-1);
   const isWhole = page.length < PAGE || (oldest && Date.now() - timeOf(oldest.id) > REACH_MS);
   return isWhole
     ? { kind: "retry", reason: "it is not there" }
     : { kind: "unknown", reason: "the history does not reach back far enough" };
 }
 
-function hasContentOf(message: APIMessage, part: OutboundPart): boolean {
+function hasContentOf(message: Message, part: OutboundPart): boolean {
   if (part.kind === "text") return withoutSpaces(message.content) === withoutSpaces(part.body);
   const names = new Set(message.attachments.map(({ filename }) => filename));
   return filesOf(part).every((item) => names.has(fileNameOf(item).replaceAll(/[^\w.-]/g, "_")));

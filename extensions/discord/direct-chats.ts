@@ -3,6 +3,7 @@ import type { ChannelHost } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import type { Api } from "./api.ts";
 import { reasonOf } from "./failures.ts";
+import { isId } from "./inbound/message-shape.ts";
 
 const NOTE = "direct-channels";
 const MOST = 500;
@@ -35,6 +36,8 @@ export class DirectChats {
 
   /** Resolves when it is noted; a failure is logged. */
   async remember(person: string, channel: string): Promise<void> {
+    // The ids of an event are as they came.
+    if (!isId(person) || !isId(channel)) return;
     const isNew = this.#channels.get(person) !== channel;
     this.#channels.set(person, channel);
     if (!isNew) return;

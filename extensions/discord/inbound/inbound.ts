@@ -1,26 +1,19 @@
-import type { APIGuildMember, APIMessage, APIUser, GatewayMessageReactionAddDispatchData } from "discord-api-types/v10";
 import type { InboundMessage, MessageContext, QuotedMessage, Sender } from "openclaw/plugin-sdk";
+import type { z } from "zod";
 import type { GatewayEvent } from "../gateway/connection.ts";
 import { readInteraction } from "./interactions.ts";
 import { mediaOf } from "./media.ts";
+import { messageShape, reactionShape } from "./message-shape.ts";
+import type { Message, Person, PlainMessage, Reaction } from "./message-shape.ts";
 import { isNotice, readDeletion, readNotice } from "./news.ts";
 import type { Envelope } from "./news.ts";
-import { DM, peerOf } from "./places.ts";
+import { DM, peerOf, timeOf } from "./places.ts";
 import type { Place } from "./places.ts";
 import { askMessage } from "./threads.ts";
 import { selfId } from "../bot.ts";
 import type { Bot, EventContext } from "../bot.ts";
-import { nameOf, readable, snapshotsOf, untrustedOf, userOf } from "./text.ts";
+import { nameOf, readable, snapshotsOf, untrustedOf, userOf, wholeText } from "./text.ts";
 import type { Names } from "./text.ts";
-
-/** A message with the fields that only its event has. */
-export type EventMessage = APIMessage & {
-  readonly guild_id?: string;
-  readonly channel_type?: number;
-  readonly member?: Partial<APIGuildMember>;
-};
-type EventReaction = Pick<GatewayMessageReactionAddDispatchData, "user_id" | "channel_id" | "message_id" | "emoji"> &
-  Partial<Pick<GatewayMessageReactionAddDispatchData, "guild_id" | "member" | "message_author_id">>;
 
 /** Plain messages, replies, and other bots' answers to commands. Other types are Discord's notices. */
 const WRITTEN = new Set([0, 19, 20, 23]);
@@ -61,15 +54,16 @@ async function readOne(
 ): Promise<InboundMessage | undefined> {
   switch (payload.t) {
     case "MESSAGE_CREATE":
-      return readCreated(payload.d, context);
+      return readCreated(soundOf(messageShape, payload.d), context);
     case "MESSAGE_UPDATE":
-      return readEdit(payload.d, context);
+      // Discord also sends this event when it added a preview to a message.
+      return payload.d.edited_timestamp == null ? undefined : readEdit(soundOf(messageShape, payload.d), context);
     case "MESSAGE_DELETE":
       return readDeletion(payload.d, context);
     case "MESSAGE_REACTION_ADD":
-      return readReaction(payload.d, { context, sequence, removed: false });
+      return readReaction(soundOf(reactionShape, payload.d), { context, sequence, removed: false });
     case "MESSAGE_REACTION_REMOVE":
-      return readReaction(payload.d, { context, sequence, removed: true });
+      return readReaction(soundOf(reactionShape, payload.d), { context, sequence, removed: true });
     case "INTERACTION_CREATE":
       return readInteraction(payload.d, context);
     default:
@@ -77,9 +71,15 @@ async function readOne(
   }
 }
 
-/** Discord also sends this event when it added a preview to a message. */
-async function readEdit(message: EventMessage, context: EventContext): Promise<InboundMessage | undefined> {
-  if (message.edited_timestamp == null) return undefined;
+/** The sound fields of an event's data. Throws `TypeError` where nobody can say what it is and whose. */
+function soundOf<T>(shape: z.ZodType<T>, data: unknown): T {
+  const { data: sound, error } = shape.safeParse(data);
+  if (sound === undefined) throw new TypeError(error?.issues.map(({ path }) => path.join(".")).join(", "));
+  return sound;
+}
+
+async function readEdit(message: Message, context: EventContext): Promise<InboundMessage | undefined> {
+  if (message.edited_timestamp === undefined) return undefined;
   const edited = Date.parse(message.edited_timestamp);
   const read = await readMessage(message, context);
   if (read) context.bot.known.edited.set(message.id, true);
@@ -87,7 +87,7 @@ async function readEdit(message: EventMessage, context: EventContext): Promise<I
 }
 
 /** A message that is brought as new. After a gap that may be later than its edit, which has all that it says. */
-export async function readCreated(message: EventMessage, context: EventContext): Promise<InboundMessage | undefined> {
+export async function readCreated(message: Message, context: EventContext): Promise<InboundMessage | undefined> {
   const { known, host } = context.bot;
   if (known.edited.get(message.id) !== true) return readMessage(message, context);
   host.log.info("a message was left out: its edit came before it", { message: message.id });
@@ -95,7 +95,7 @@ export async function readCreated(message: EventMessage, context: EventContext):
 }
 
 /** Throws when Discord does not answer. */
-async function readMessage(message: EventMessage, context: EventContext): Promise<InboundMessage | undefined> {
+async function readMessage(message: Message, context: EventContext): Promise<InboundMessage | undefined> {
   const { bot } = context;
   if (message.author.id === selfId(bot)) return remember(message, bot);
   if (WRITTEN.has(message.type)) return readWritten(message, context);
@@ -104,12 +104,15 @@ async function readMessage(message: EventMessage, context: EventContext): Promis
   return readNotice(message, envelopeOf(message, place, context));
 }
 
-async function readWritten(message: EventMessage, context: EventContext): Promise<InboundMessage | undefined> {
+async function readWritten(message: Message, context: EventContext): Promise<InboundMessage | undefined> {
   const { bot } = context;
   const place = await placeOf(message, bot);
   const { isNamed, names } = await mentionsIn(message, place, bot);
   const content = contentOf(message, { place, names, bot });
-  if (isEmpty(content) && !isNamed) return undefined;
+  if (isEmpty(content) && !isNamed) {
+    bot.host.log.info("a message was left out: it has nothing that can be shown to an agent", { message: message.id });
+    return undefined;
+  }
   const isWith = place.kind === "direct" ? place.personId : undefined;
   if (isWith === message.author.id) await bot.directs.remember(isWith, place.id);
   const replyTo = await quoteOf(message, names, bot);
@@ -128,7 +131,7 @@ async function readWritten(message: EventMessage, context: EventContext): Promis
 
 /** A bot hears no direct chats but its own, and the author of a message there is the other person. */
 async function placeOf(
-  { channel_id: id, guild_id: guildId, channel_type: type, author }: EventMessage,
+  { channel_id: id, guild_id: guildId, channel_type: type, author }: Message,
   { places, api }: Bot,
 ): Promise<Place> {
   if (guildId === undefined && type === DM) return { id, kind: "direct", personId: author.id };
@@ -141,7 +144,7 @@ const contextFact = (context: MessageContext): Pick<InboundMessage, "context"> =
 const isEmpty = ({ text, media, untrusted }: Pick<InboundMessage, "text" | "media" | "untrusted">): boolean =>
   text === "" && media.length === 0 && !untrusted;
 
-function envelopeOf(message: EventMessage, place: Place, { bot, now }: EventContext): Envelope {
+function envelopeOf(message: Message, place: Place, { bot, now }: EventContext): Envelope {
   const guildId = guildOf(message, place);
   return {
     id: message.id,
@@ -149,18 +152,23 @@ function envelopeOf(message: EventMessage, place: Place, { bot, now }: EventCont
     from: peerOf(place, bot.places, { account: bot.host.account, personId: message.author.id }),
     sender: senderOf(message.author, message),
     receivedAt: now,
-    sentAt: Date.parse(message.timestamp),
+    sentAt: sentAtOf(message),
     ...(guildId !== undefined && { guildId }),
   };
 }
 
-const guildOf = (message: EventMessage, place: Place): string | undefined => message.guild_id ?? place.guildId;
+const sentAtOf = ({ id, timestamp }: Message): number => {
+  const at = Date.parse(timestamp);
+  return Number.isNaN(at) ? timeOf(id) : at;
+};
+
+const guildOf = (message: Message, place: Place): string | undefined => message.guild_id ?? place.guildId;
 
 function contentOf(
-  message: EventMessage,
+  message: Message,
   { place, names, bot }: { place: Place; names: Names; bot: Bot },
 ): Pick<InboundMessage, "text" | "media" | "untrusted"> {
-  const untrusted = [...titleOf(place, message), ...untrustedOf(message)];
+  const untrusted = [...titleOf(place, message), ...untrustedOf(message, names)];
   return {
     text: readable(message.content, names),
     media: mediaOf(message, bot.config.cdnUrl),
@@ -169,17 +177,17 @@ function contentOf(
 }
 
 /** The bot's own message: proof that a send arrived. */
-function remember(message: EventMessage, bot: Bot): undefined {
+function remember(message: Message, bot: Bot): undefined {
   bot.known.own.set(message.id, true);
   if (message.nonce !== undefined) bot.nonces.set(String(message.nonce), message.id);
   return undefined;
 }
 
-const titleOf = (place: Place, message: EventMessage): readonly string[] =>
+const titleOf = (place: Place, message: Message): readonly string[] =>
   place.kind === "post" && place.id === message.id ? [`Forum post: ${place.name ?? ""}`] : [];
 
 async function mentionsIn(
-  message: EventMessage,
+  message: Message,
   place: Place,
   bot: Bot,
 ): Promise<{ readonly isNamed: boolean; readonly names: Names }> {
@@ -194,13 +202,13 @@ async function mentionsIn(
 }
 
 /** Webhooks write without being members. */
-function senderOf(author: APIUser, message: EventMessage): Sender {
+function senderOf(author: Person, message: Message): Sender {
   const { member, webhook_id: webhook } = message;
   const isBot = author.bot === true || webhook !== undefined;
   return { ...userOf(author, member), ...(isBot && { isBot: true }) };
 }
 
-async function quoteOf(message: EventMessage, names: Names, bot: Bot): Promise<QuotedMessage | undefined> {
+async function quoteOf(message: Message, names: Names, bot: Bot): Promise<QuotedMessage | undefined> {
   const id = message.type === REPLY ? message.message_reference?.message_id : undefined;
   if (id === undefined) return undefined;
   // Null: it was deleted. Undefined: Discord did not look.
@@ -209,21 +217,21 @@ async function quoteOf(message: EventMessage, names: Names, bot: Bot): Promise<Q
   return {
     id,
     sender: nameOf(original.author),
-    text: readable(original.content, { ...names, users: [...names.users, ...original.mentions] }),
+    text: wholeText(original, { ...names, users: [...names.users, ...original.mentions] }),
     ...(original.author.id === selfId(bot) && { fromBot: true }),
   };
 }
 
-const lookUp = async (message: EventMessage, id: string, bot: Bot): Promise<APIMessage | undefined> =>
+const lookUp = async (message: Message, id: string, bot: Bot): Promise<PlainMessage | undefined> =>
   message.referenced_message === null ? undefined : askMessage(bot, message.channel_id, id);
 
 async function readReaction(
-  event: EventReaction,
+  event: Reaction,
   { context, sequence, removed }: { context: EventContext; sequence: number; removed: boolean },
 ): Promise<InboundMessage | undefined> {
   const { bot, now, session } = context;
   const { user_id: person, message_id: messageId, guild_id: guildId, member, emoji } = event;
-  if (person === selfId(bot) || emoji.name === null) return undefined;
+  if (person === selfId(bot) || emoji.name === undefined) return undefined;
   const place = await bot.places.find({ id: event.channel_id, ...(guildId !== undefined && { guildId }) }, bot.api);
   const toBot = event.message_author_id === selfId(bot) || bot.known.own.get(messageId) === true;
   return {
@@ -231,13 +239,13 @@ async function readReaction(
     // Discord gives reactions no id: one person may add and remove the same one many times.
     eventKey: `r${session}:${sequence}`,
     from: peerOf(place, bot.places, { account: bot.host.account, personId: person }),
-    sender: member ? userOf(member.user, member) : { id: person },
+    sender: member?.user ? userOf(member.user, member) : { id: person },
     text: "",
     media: [],
     mentionsBot: place.kind === "direct",
     event: "reaction",
     reaction: {
-      emoji: emoji.id === null ? emoji.name : `:${emoji.name}:`,
+      emoji: emoji.id === undefined ? emoji.name : `:${emoji.name}:`,
       messageId,
       ...(removed && { removed: true }),
       ...(toBot && { toBot: true }),

@@ -1,8 +1,9 @@
-import type { APIAttachment, APIMessage } from "discord-api-types/v10";
 import { NotNow, OpenClawError } from "openclaw/plugin-sdk";
 import type { FetchedFile, MediaItem, MediaKind } from "openclaw/plugin-sdk";
 import { outcomeOf, reasonOf } from "../failures.ts";
 import type { Bot } from "../bot.ts";
+import { messageShape } from "./message-shape.ts";
+import type { Attachment, Message, Snapshot } from "./message-shape.ts";
 import { snapshotsOf } from "./text.ts";
 
 const CDN = "https://cdn.discordapp.com";
@@ -16,30 +17,31 @@ const STICKER_FILES: Readonly<Record<number, readonly [ending: string, mime: str
 };
 
 /** The files of a message and of the messages that it forwards, still on the platform. */
-export function mediaOf(message: APIMessage, cdnUrl: string = CDN): readonly MediaItem[] {
-  const isVoice = ((message.flags ?? 0) & IS_VOICE) !== 0;
-  const own = message.attachments.map((attachment) => item(attachment, { message, isVoice }));
-  const forwarded = snapshotsOf(message).flatMap((snapshot) =>
-    snapshot.attachments.map((attachment) => item(attachment, { message, isVoice: false })),
+export function mediaOf(message: Message, cdnUrl: string = CDN): readonly MediaItem[] {
+  const forwarded = snapshotsOf(message);
+  const files = [message, ...forwarded].flatMap(({ attachments, flags }) =>
+    attachments.map((attachment) => item(attachment, { message, isVoice: (flags & IS_VOICE) !== 0 })),
   );
-  const stickers = (message.sticker_items ?? []).flatMap((sticker): MediaItem[] => {
+  return [...files, ...[message, ...forwarded].flatMap((one) => stickersOf(one, cdnUrl))];
+}
+
+const stickersOf = ({ sticker_items: stickers }: Snapshot, cdnUrl: string): readonly MediaItem[] =>
+  stickers.flatMap((sticker): MediaItem[] => {
     const file = STICKER_FILES[sticker.format_type];
     if (!file) return [];
     const [ending, mime] = file;
     const ref = `${cdnUrl}/stickers/${sticker.id}.${ending}`;
     return [{ kind: "sticker", mime, name: `${sticker.name}.${ending}`, source: { at: "platform", ref } }];
   });
-  return [...own, ...forwarded, ...stickers];
-}
 
-function item(attachment: APIAttachment, { message, isVoice }: { message: APIMessage; isVoice: boolean }): MediaItem {
+function item(attachment: Attachment, { message, isVoice }: { message: Message; isVoice: boolean }): MediaItem {
   const { content_type: type, duration_secs: seconds } = attachment;
   const mime = type?.split(";")[0];
   return {
     kind: isVoice ? "voice" : kindOf(mime),
     ...(mime !== undefined && { mime }),
-    name: attachment.filename,
-    bytes: attachment.size,
+    ...(attachment.filename !== undefined && { name: attachment.filename }),
+    ...(attachment.size !== undefined && { bytes: attachment.size }),
     ...(seconds !== undefined && { durationSeconds: seconds }),
     source: { at: "platform", ref: `${attachment.url}#${message.channel_id}/${message.id}/${attachment.id}` },
   };
@@ -77,8 +79,8 @@ async function fetchFrom(bot: Bot, url: string): Promise<FetchedFile> {
 async function newUrl(bot: Bot, where: string): Promise<string | undefined> {
   const [channel, message, attachment] = where.split("/");
   try {
-    const found = await bot.api.ask<APIMessage>("GET", `/channels/${channel}/messages/${message}`);
-    const all = [...found.attachments, ...snapshotsOf(found).flatMap((snapshot) => snapshot.attachments)];
+    const found = messageShape.parse(await bot.api.ask<unknown>("GET", `/channels/${channel}/messages/${message}`));
+    const all = [found, ...snapshotsOf(found)].flatMap(({ attachments }) => attachments);
     return all.find(({ id }) => id === attachment)?.url;
   } catch (error) {
     const outcome = outcomeOf(error);

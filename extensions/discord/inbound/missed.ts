@@ -1,8 +1,8 @@
-import type { APIGuildMember, APIMessage } from "discord-api-types/v10";
 import type { InboundMessage } from "openclaw/plugin-sdk";
 import { isBug, isRefused, reasonOf } from "../failures.ts";
 import { readCreated } from "./inbound.ts";
-import type { EventMessage } from "./inbound.ts";
+import { memberShape, messagesOf } from "./message-shape.ts";
+import type { Member, Message } from "./message-shape.ts";
 import { DM, idAt, isLater } from "./places.ts";
 import { unasking } from "../bot.ts";
 import type { Bot } from "../bot.ts";
@@ -31,7 +31,7 @@ export async function missedSince(since: number, bot: Bot): Promise<readonly Inb
   const left = Math.max(0, directs.length - MOST_CHANNELS) + Math.max(0, channels.length - MOST_CHANNELS);
   if (left > 0) bot.host.log.warn("more channels have missed messages than the adapter reads", { left });
   const sources = [...directs.toReversed().slice(0, MOST_CHANNELS), ...channels.slice(0, MOST_CHANNELS)];
-  const members = new Map<string, APIGuildMember | undefined>();
+  const members = new Map<string, Member | undefined>();
   const found: InboundMessage[] = [];
   for (const source of sources) {
     for (const message of await messagesIn(source, after, bot)) {
@@ -46,7 +46,7 @@ export async function missedSince(since: number, bot: Bot): Promise<readonly Inb
 }
 
 /** What Discord does not say of one message, or one that is misread, holds up none of the others. */
-async function readMissed(message: EventMessage, bot: Bot): Promise<InboundMessage | undefined> {
+async function readMissed(message: Message, bot: Bot): Promise<InboundMessage | undefined> {
   const context = { session: "", now: Date.now() };
   try {
     return await readCreated(message, { ...context, bot });
@@ -60,12 +60,12 @@ async function readMissed(message: EventMessage, bot: Bot): Promise<InboundMessa
   }
 }
 
-async function messagesIn(source: Source, after: string, bot: Bot): Promise<readonly APIMessage[]> {
+async function messagesIn(source: Source, after: string, bot: Bot): Promise<readonly Message[]> {
   const { channel } = source;
-  const all: APIMessage[] = [];
+  const all: Message[] = [];
   for (let page = 0, from = after; page < PAGES; page++) {
     const some = await ask(source, from, bot);
-    const ordered = some.toSorted((a, b) => (isLater(a.id, b.id) ? 1 : -1));
+    const ordered = messagesOf(some).toSorted((a, b) => (isLater(a.id, b.id) ? 1 : -1));
     all.push(...ordered);
     from = ordered.at(-1)?.id ?? from;
     if (some.length < PAGE) return all;
@@ -75,10 +75,10 @@ async function messagesIn(source: Source, after: string, bot: Bot): Promise<read
 }
 
 /** Empty where the bot may no longer read. A direct chat that was noted under a wrong channel is read under the right one. */
-async function ask({ channel, person, ...source }: Source, after: string, bot: Bot): Promise<readonly APIMessage[]> {
+async function ask({ channel, person, ...source }: Source, after: string, bot: Bot): Promise<readonly unknown[]> {
   try {
     const query = { after, limit: String(PAGE) };
-    return await bot.api.ask<APIMessage[]>("GET", `/channels/${channel}/messages`, { query });
+    return await bot.api.ask<unknown[]>("GET", `/channels/${channel}/messages`, { query });
   } catch (error) {
     if (!isRefused(error)) throw error;
     const right = person === undefined ? undefined : await bot.directs.reopen(person, channel);
@@ -88,19 +88,19 @@ async function ask({ channel, person, ...source }: Source, after: string, bot: B
 
 /** Messages from the history lack the roles of their authors. */
 async function memberOf(
-  { author }: APIMessage,
+  { author }: Message,
   guildId: string,
-  { members, bot }: { members: Map<string, APIGuildMember | undefined>; bot: Bot },
-): Promise<APIGuildMember | undefined> {
+  { members, bot }: { members: Map<string, Member | undefined>; bot: Bot },
+): Promise<Member | undefined> {
   const name = `${guildId}/${author.id}`;
   if (!members.has(name)) {
-    const member = await bot.api
-      .ask<APIGuildMember>("GET", `/guilds/${guildId}/members/${author.id}`)
+    const found = await bot.api
+      .ask<unknown>("GET", `/guilds/${guildId}/members/${author.id}`)
       .catch((error: unknown) => {
         if (!isRefused(error)) throw error;
         return undefined;
       });
-    members.set(name, member);
+    members.set(name, memberShape.safeParse(found).data);
   }
   return members.get(name);
 }

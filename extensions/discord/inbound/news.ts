@@ -1,6 +1,7 @@
-import type { APIMessage, GatewayMessageDeleteDispatchData } from "discord-api-types/v10";
+import type { GatewayMessageDeleteDispatchData } from "discord-api-types/v10";
 import type { ChatNews, InboundMessage } from "openclaw/plugin-sdk";
 import type { EventContext } from "../bot.ts";
+import type { Message } from "./message-shape.ts";
 import { peerOf } from "./places.ts";
 import { nameOf } from "./text.ts";
 
@@ -11,7 +12,7 @@ export type Envelope = Pick<
 >;
 
 /** Types of Discord's notices: docs.discord.com/developers/resources/message#message-object-message-types */
-const NOTICES: Readonly<Record<number, (message: APIMessage) => ChatNews>> = {
+const NOTICES: Readonly<Record<number, (message: Message) => ChatNews>> = {
   1: (message) => ({ kind: "joined", ...subjectOf(message) }),
   2: (message) => ({ kind: "left", ...subjectOf(message) }),
   4: ({ content }) => ({ kind: "renamed", subject: content }),
@@ -20,15 +21,15 @@ const NOTICES: Readonly<Record<number, (message: APIMessage) => ChatNews>> = {
 };
 
 /** Whoever was added or removed, unless that is the author. */
-function subjectOf({ mentions: [person], author }: APIMessage): Pick<ChatNews, "subject"> | undefined {
+function subjectOf({ mentions: [person], author }: Message): Pick<ChatNews, "subject"> | undefined {
   return person === undefined || person.id === author.id ? undefined : { subject: nameOf(person) };
 }
 
 /** Whether it is one of Discord's notices that an agent should know of. */
-export const isNotice = ({ type }: APIMessage): boolean => type in NOTICES;
+export const isNotice = ({ type }: Message): boolean => type in NOTICES;
 
 /** What one of those notices tells of. */
-export function readNotice(message: APIMessage, envelope: Envelope): InboundMessage | undefined {
+export function readNotice(message: Message, envelope: Envelope): InboundMessage | undefined {
   const news = NOTICES[message.type]?.(message);
   return news && newsFrom(envelope, news);
 }

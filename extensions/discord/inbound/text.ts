@@ -1,10 +1,10 @@
-import type { APIGuildMember, APIMessage, APIMessageSnapshotFields, APIUser } from "discord-api-types/v10";
 import { openingMentionEnd, type Sender } from "openclaw/plugin-sdk";
+import type { Embed, Member, Message, Person, PlainMessage, Snapshot } from "./message-shape.ts";
 import type { Places } from "./places.ts";
 
 /** Names for the ids in a text. */
 export interface Names {
-  readonly users: readonly Pick<APIUser, "id" | "username" | "global_name">[];
+  readonly users: readonly Person[];
   readonly roles: ReadonlyMap<string, string>;
   readonly places: Places;
   readonly selfId: string;
@@ -34,38 +34,60 @@ export function readable(content: string, names: Names): string {
 const withMark = (mark: string, name: string | undefined): string | undefined =>
   name === undefined ? undefined : mark + name;
 
-export const nameOf = (user: Pick<APIUser, "username" | "global_name">): string => user.global_name ?? user.username;
+type Named = Pick<Person, "id"> & Readonly<Partial<Record<"username" | "global_name", string | null | undefined>>>;
+
+export const nameOf = ({ id, username, global_name: name }: Named): string => name ?? username ?? id;
 
 /** A person, by the name that the guild knows. */
-export const userOf = (user: APIUser, member?: Partial<Pick<APIGuildMember, "nick" | "roles">>): Sender => ({
+export const userOf = (user: Named & { bot?: boolean | undefined }, member?: Partial<NameInGuild>): Sender => ({
   id: user.id,
   name: member?.nick ?? nameOf(user),
-  username: user.username,
+  ...(user.username != null && { username: user.username }),
   ...(user.bot === true && { isBot: true }),
   ...(member?.roles && { roles: member.roles }),
 });
+type NameInGuild = Readonly<{ nick: string | null | undefined; roles: Member["roles"] }>;
 
 /** Lines about stickers, polls, embeds and forwarded messages. */
-export function untrustedOf(message: APIMessage): readonly string[] {
-  const { sticker_items: stickers = [], poll, embeds, content, author, webhook_id: webhook } = message;
-  // People's embeds are previews of the links in their text; a bot's embeds are its message.
-  const shown = author.bot === true || webhook !== undefined || content === "" ? embeds : [];
+export function untrustedOf(message: PlainMessage, names: Names): readonly string[] {
+  const { poll, author, webhook_id: webhook } = message;
+  const isBots = author.bot === true || webhook !== undefined;
   return [
-    ...stickers.map((sticker) => `Sticker: ${sticker.name}`),
-    ...(poll ? [`Poll: ${poll.question.text ?? ""} (${poll.answers.map(answerOf).join(" / ")})`] : []),
-    ...shown.map(embedLine).filter((line) => line !== ""),
-    ...snapshotsOf(message).map((snapshot) => `Forwarded message: ${snapshot.content}`),
+    ...stickerLines(message),
+    ...(poll
+      ? [`Poll: ${poll.question.text} (${poll.answers.map((answer) => answer.poll_media.text).join(" / ")})`]
+      : []),
+    ...embedLines(message, isBots, names),
+    ...snapshotsOf(message).map((snapshot) => forwardedLine(snapshot, names)),
   ];
 }
 
-const answerOf = ({ poll_media: { text } }: { poll_media: { text?: string | undefined } }): string => text ?? "";
+/** All that a message says, for a place that has only a text of it. */
+export const wholeText = (message: PlainMessage, names: Names): string =>
+  [readable(message.content, names), ...untrustedOf(message, names)].filter((line) => line !== "").join("\n");
 
 /** The messages that a message forwards. */
-export const snapshotsOf = (message: APIMessage): readonly APIMessageSnapshotFields[] =>
-  (message.message_snapshots ?? []).map((snapshot) => snapshot.message);
+export const snapshotsOf = ({
+  message_snapshots: snapshots,
+}: Pick<Message, "message_snapshots">): readonly Snapshot[] => snapshots.map(({ message }) => message);
 
-function embedLine(embed: APIMessage["embeds"][number]): string {
-  const fields = (embed.fields ?? []).map(({ name, value }) => `${name}: ${value}`);
-  const parts = [embed.title, embed.description, ...fields].filter((part) => part !== undefined && part !== "");
-  return parts.length === 0 ? "" : `Embed: ${parts.join(" | ")}`;
+const stickerLines = ({ sticker_items: stickers }: Snapshot): readonly string[] =>
+  stickers.map(({ name }) => `Sticker: ${name}`);
+
+/** Discord does not say who wrote a forwarded message. */
+function forwardedLine(snapshot: Snapshot, names: Names): string {
+  const inIt = { ...names, users: [...names.users, ...snapshot.mentions] };
+  const lines = [readable(snapshot.content, inIt), ...stickerLines(snapshot), ...embedLines(snapshot, false, inIt)];
+  return `Forwarded message: ${lines.filter((line) => line !== "").join("\n")}`;
+}
+
+/** People's embeds are previews of the links in their text; a bot's embeds are its message. */
+const embedLines = ({ content, embeds }: Snapshot, isBots: boolean, names: Names): readonly string[] =>
+  isBots || content === "" ? embeds.map((embed) => embedLine(embed, names)).filter((line) => line !== "") : [];
+
+function embedLine({ author, title, description, fields, footer, url, image }: Embed, names: Names): string {
+  const written = [author?.name, title, description, ...fields.map(({ name, value }) => `${name}: ${value}`)];
+  const parts = [...written.map((part) => part && readable(part, names)), footer?.text, url, image?.url];
+  const given = parts.filter((part) => part !== undefined && part !== "");
+  return given.length === 0 ? "" : `Embed: ${given.join(" | ")}`;
 }

@@ -1,4 +1,3 @@
-import type { APIMessage } from "discord-api-types/v10";
 import { BoundedMap } from "openclaw/plugin-sdk";
 import type { MessageContext } from "openclaw/plugin-sdk";
 import type { Api, Self } from "../api.ts";
@@ -6,7 +5,9 @@ import type { DiscordConfig } from "../config.ts";
 import { isRefused } from "../failures.ts";
 import { isLater } from "./places.ts";
 import type { Place, Places } from "./places.ts";
-import { nameOf, readable } from "./text.ts";
+import { messageShape, messagesOf } from "./message-shape.ts";
+import type { Message } from "./message-shape.ts";
+import { nameOf, wholeText } from "./text.ts";
 
 const MOST_THREADS = 500;
 /** Discord's maximum for one page. */
@@ -24,7 +25,7 @@ export class Threads {
   readonly #told = new BoundedMap<string, string>(MOST_THREADS);
 
   /** The surroundings of a message in a thread. `isNamed`: it addresses the bot. Throws when Discord does not answer. */
-  async contextOf(message: APIMessage, { place, isNamed, bot }: Asked): Promise<MessageContext | undefined> {
+  async contextOf(message: Message, { place, isNamed, bot }: Asked): Promise<MessageContext | undefined> {
     if (place.kind !== "thread" && place.kind !== "post") return undefined;
     const seen = this.#firstSeen.get(place.id);
     const before = seen !== undefined && isLater(message.id, seen) ? seen : message.id;
@@ -39,7 +40,7 @@ export class Threads {
   }
 
   /** True for one message of a thread on this connection, so that its earlier messages are shown to the agent once. */
-  #claims({ id }: Place, message: APIMessage): boolean {
+  #claims({ id }: Place, message: Message): boolean {
     const holder = this.#told.get(id) ?? message.id;
     this.#told.set(id, holder);
     return holder === message.id;
@@ -75,16 +76,13 @@ async function askStarter(place: Place, bot: Reader): Promise<string> {
   return place.kind === "post" ? `${place.name ?? ""}\n${text}`.trim() : text;
 }
 
-const textOf = ({ content, mentions }: APIMessage, { places }: Reader): string =>
-  readable(content, { users: mentions, roles: new Map<string, string>(), places, selfId: "" });
+const textOf = (message: Message, { places }: Reader): string =>
+  wholeText(message, { users: message.mentions, roles: new Map<string, string>(), places, selfId: "" });
 
 /** A message; undefined when it is gone or the bot may not see it. Throws when Discord does not answer. */
-export async function askMessage(
-  bot: Pick<Reader, "api">,
-  channel: string,
-  id: string,
-): Promise<APIMessage | undefined> {
-  return unlessRefused(bot.api.ask<APIMessage>("GET", `/channels/${channel}/messages/${id}`));
+export async function askMessage(bot: Pick<Reader, "api">, channel: string, id: string): Promise<Message | undefined> {
+  const found = await unlessRefused(bot.api.ask<unknown>("GET", `/channels/${channel}/messages/${id}`));
+  return messageShape.safeParse(found).data;
 }
 
 /** The messages of a thread before one of them. None when the bot wrote one: then its conversation has them. */
@@ -92,8 +90,8 @@ async function earlierLines(place: Place, before: string, bot: Reader): Promise<
   const limit = Math.min(bot.config.thread.initialHistoryLimit, MOST_LINES);
   if (limit === 0) return [];
   const query = { before, limit: String(limit) };
-  const page =
-    (await unlessRefused(bot.api.ask<APIMessage[]>("GET", `/channels/${place.id}/messages`, { query }))) ?? [];
+  const route = `/channels/${place.id}/messages` as const;
+  const page = messagesOf((await unlessRefused(bot.api.ask<unknown[]>("GET", route, { query }))) ?? []);
   if (page.some(({ author }) => author.id === bot.self.known?.id)) return [];
   return page
     .filter(({ id, type }) => id !== place.id && WRITTEN.has(type))

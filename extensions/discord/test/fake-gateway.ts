@@ -166,5 +166,7 @@ const shardOf = (value: unknown): readonly [number, number] =>
 /** Direct chats are the first shard's; docs.discord.com/developers/events/gateway#sharding */
 function isFor({ shard: [id, count] }: Session, data: unknown): boolean {
   const guild = isJson(data) ? data["guild_id"] : undefined;
-  return typeof guild === "string" ? Number((BigInt(guild) >> 22n) % BigInt(count)) === id : id === 0;
+  return typeof guild === "string" && /^\d+$/.test(guild)
+    ? Number((BigInt(guild) >> 22n) % BigInt(count)) === id
+    : id === 0;
 }

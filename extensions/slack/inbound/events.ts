@@ -2,48 +2,69 @@ import { z } from "zod";
 
 /** Shapes of docs.slack.dev: reference/events, reference/objects/file-object, interactivity/implementing-slash-commands. */
 const text = z.string();
+/** A field of another type counts as missing: one odd field costs that field. */
+const maybe = <T>(shape: z.ZodType<T>) => shape.nullish().catch(undefined);
+const words = maybe(text);
+/** The entries of a list that are as they should be. */
+const listOf = <T>(shape: z.ZodType<T>) =>
+  maybe(z.array(z.unknown()).transform((entries) => entries.flatMap((entry) => shape.safeParse(entry).data ?? [])));
 
 const fileShape = z.object({
   id: text,
-  name: text.nullish(),
-  title: text.nullish(),
-  mimetype: text.nullish(),
-  size: z.number().nullish(),
-  mode: text.nullish(),
-  subtype: text.nullish(),
-  duration_ms: z.number().nullish(),
-  url_private: text.nullish(),
+  name: words,
+  title: words,
+  mimetype: words,
+  size: maybe(z.number()),
+  mode: words,
+  subtype: words,
+  duration_ms: maybe(z.number()),
+  url_private: words,
 });
 export type SlackFile = z.output<typeof fileShape>;
 
+const blocks = maybe(z.array(z.unknown()));
+/** docs.slack.dev/legacy/legacy-messaging/legacy-secondary-message-attachments */
 const attachmentShape = z.object({
-  text: text.nullish(),
-  fallback: text.nullish(),
-  author_name: text.nullish(),
-  is_share: z.boolean().nullish(),
-  is_msg_unfurl: z.boolean().nullish(),
-  from_url: text.nullish(),
+  pretext: words,
+  author_name: words,
+  title: words,
+  title_link: words,
+  text: words,
+  fields: listOf(z.object({ title: words, value: words })),
+  image_url: words,
+  footer: words,
+  fallback: words,
+  blocks,
+  files: listOf(fileShape),
+  /** The blocks of a message that is shared. */
+  message_blocks: listOf(z.object({ message: z.object({ blocks }) })),
+  is_share: maybe(z.boolean()),
+  is_msg_unfurl: maybe(z.boolean()),
+  is_app_unfurl: maybe(z.boolean()),
+  from_url: words,
 });
+export type Attachment = z.output<typeof attachmentShape>;
 
 /** A message in an event, in an edit or in a history. */
 export const messageShape = z.object({
   subtype: text.nullish(),
   user: text.nullish(),
   bot_id: text.nullish(),
-  username: text.nullish(),
-  bot_profile: z.object({ name: text.nullish() }).nullish(),
-  text: text.nullish(),
+  username: words,
+  bot_profile: maybe(z.object({ name: words })),
+  text: words,
   ts: text,
   thread_ts: text.nullish(),
-  parent_user_id: text.nullish(),
-  latest_reply: text.nullish(),
-  files: z.array(fileShape).nullish(),
-  attachments: z.array(attachmentShape).nullish(),
-  edited: z.object({ ts: text }).nullish(),
+  parent_user_id: words,
+  latest_reply: words,
+  blocks,
+  files: listOf(fileShape),
+  attachments: listOf(attachmentShape),
+  edited: maybe(z.object({ ts: text })),
   /** Of a notice that somebody joined, or that the channel has a new name. */
-  inviter: text.nullish(),
-  name: text.nullish(),
-  metadata: z.object({ event_type: text, event_payload: z.record(z.string(), z.unknown()) }).nullish(),
+  inviter: words,
+  name: words,
+  metadata: maybe(z.object({ event_type: text, event_payload: z.record(z.string(), z.unknown()) })),
 });
 export type SlackMessage = z.output<typeof messageShape>;
 
@@ -54,7 +75,7 @@ const editEventShape = z.object({
   subtype: z.literal("message_changed"),
   channel: text,
   message: messageShape,
-  previous_message: messageShape.partial().nullish(),
+  previous_message: maybe(messageShape.partial()),
 });
 const deletedEventShape = z.object({
   type: z.literal("message"),
@@ -62,7 +83,7 @@ const deletedEventShape = z.object({
   channel: text,
   ts: text,
   deleted_ts: text,
-  previous_message: messageShape.partial().nullish(),
+  previous_message: maybe(messageShape.partial()),
 });
 export type DeletedEvent = z.output<typeof deletedEventShape>;
 const pinEventShape = z.object({
@@ -78,7 +99,7 @@ const reactionEventShape = z.object({
   user: text,
   reaction: text,
   item: z.object({ type: z.literal("message"), channel: text, ts: text }),
-  item_user: text.nullish(),
+  item_user: words,
   event_ts: text,
 });
 
@@ -97,23 +118,23 @@ export const callbackShape = z.object({ team_id: text.nullish(), event: z.unknow
 export const commandShape = z.object({
   command: text,
   text: text.default(""),
-  team_id: text.nullish(),
+  team_id: words,
   channel_id: text,
-  channel_name: text.nullish(),
+  channel_name: words,
   user_id: text,
-  user_name: text.nullish(),
+  user_name: words,
   trigger_id: text,
-  response_url: text.nullish(),
+  response_url: words,
 });
 export type SlackCommand = z.output<typeof commandShape>;
 
 export const actionsShape = z.object({
   type: z.literal("block_actions"),
   team: z.object({ id: text }).nullish(),
-  user: z.object({ id: text, username: text.nullish(), name: text.nullish() }),
+  user: z.object({ id: text, username: words, name: words }),
   channel: z.object({ id: text }),
-  message: z.object({ ts: text, thread_ts: text.nullish() }),
-  actions: z.array(z.object({ action_id: text, value: text.nullish(), action_ts: text })),
+  message: z.object({ ts: text, thread_ts: words }),
+  actions: z.array(z.object({ action_id: text, value: words, action_ts: text })),
 });
 
 /** One delivery of Slack, over a socket or a webhook. */

@@ -4,7 +4,7 @@ import { emojiOf } from "./emoji.ts";
 import { actionsShape, callbackShape, commandShape, eventShape } from "./events.ts";
 import type { Delivery, SlackCommand, SlackEvent, SlackMessage, MessageEvent } from "./events.ts";
 import { fileLines, mediaOf } from "./media.ts";
-import { toMillis, senderOf, forwardedLines, threadOf, textOf } from "./message-parts.ts";
+import { filesOf, forwardedIn, forwardedText, senderOf, textOf, threadOf, toMillis } from "./message-parts.ts";
 import { isNews, readNews } from "./news.ts";
 import { peerOf } from "./place.ts";
 import { threadContext } from "./thread-context.ts";
@@ -69,7 +69,7 @@ const SUBTYPES = new Set([undefined, null, "file_share", "thread_broadcast", "me
 /** Whether a message addresses the bot, and its surroundings. */
 async function contextOf(message: SlackMessage, from: Peer, context: ReadContext): Promise<ThreadContext> {
   const found = await threadContext(message, from, context);
-  return forwardedLines(message).length > 0 ? { ...found, context: { ...found.context, isForwarded: true } } : found;
+  return forwardedIn(message).length > 0 ? { ...found, context: { ...found.context, isForwarded: true } } : found;
 }
 
 export interface Where {
@@ -91,9 +91,11 @@ async function readMessage(
     return undefined;
   }
   if (!SUBTYPES.has(message.subtype)) return undefined;
-  const files = message.files ?? [];
-  const text = await readableText(textOf(message), context.self.userId, context.people);
-  const untrusted = [...forwardedLines(message), ...fileLines(files)];
+  const files = filesOf(message);
+  const readable = (text: string) => readableText(text, context.self.userId, context.people);
+  const text = await readable(textOf(message));
+  const forwarded = await Promise.all(forwardedIn(message).map((one) => readable(forwardedText(one))));
+  const untrusted = [...forwarded, ...fileLines(files)];
   const media = mediaOf(files);
   if (text === "" && media.length === 0 && untrusted.length === 0) return undefined;
   const from = await peerOf(channel, thread, context);

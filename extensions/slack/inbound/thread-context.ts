@@ -1,6 +1,6 @@
 import type { InboundMessage, Peer } from "openclaw/plugin-sdk";
 import type { SlackMessage } from "./events.ts";
-import { senderOf, textOf } from "./message-parts.ts";
+import { senderOf, wholeText, writtenIn } from "./message-parts.ts";
 import type { Thread } from "./threads.ts";
 import type { ReadContext } from "./read-context.ts";
 import { isMentioned, readableText } from "./message-text.ts";
@@ -9,7 +9,7 @@ export type ThreadContext = Pick<InboundMessage, "mentionsBot" | "replyTo" | "co
 
 /** Whether a message addresses the bot, and the context of the message in its thread. */
 export async function threadContext(message: SlackMessage, from: Peer, context: ReadContext): Promise<ThreadContext> {
-  const isNamed = from.chat.kind === "direct" || isMentioned(message.text ?? "", context.self.userId);
+  const isNamed = from.chat.kind === "direct" || isMentioned(writtenIn(message), context.self.userId);
   return from.thread === undefined
     ? { mentionsBot: isNamed }
     : inThread({ message, isNamed, channel: from.chat.id, thread: from.thread }, context);
@@ -76,7 +76,7 @@ async function starterOf(
   context: ReadContext,
 ): Promise<string | undefined> {
   const starter = messages.find(({ ts }) => ts === thread);
-  return starter && readableText(textOf(starter), context.self.userId, context.people);
+  return starter && readableText(wholeText(starter), context.self.userId, context.people);
 }
 
 const quote = (id: string, text: string | undefined): NonNullable<InboundMessage["replyTo"]> => ({
@@ -100,7 +100,7 @@ function linesOf(lines: readonly SlackMessage[], where: string, context: ReadCon
   return Promise.all(
     lines.map(async (line) => {
       const { id, name } = await senderOf(line, context.people);
-      return `${where}, ${name ?? id}: ${await readableText(textOf(line), context.self.userId, context.people)}`;
+      return `${where}, ${name ?? id}: ${await readableText(wholeText(line), context.self.userId, context.people)}`;
     }),
   );
 }

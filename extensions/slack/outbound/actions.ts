@@ -2,6 +2,7 @@ import type { ChatActions, ChatFacts, Looked, Peer, ReadQuery, SeenMessage } fro
 import type { AccountContext } from "../account-context.ts";
 import { messagesOf } from "../inbound/threads.ts";
 import type { SlackMessage } from "../inbound/events.ts";
+import { filesOf, wholeText } from "../inbound/message-parts.ts";
 import { outcomeOf } from "../transport/failures.ts";
 import { isTs } from "./send.ts";
 
@@ -82,13 +83,13 @@ async function read(
 }
 
 function seen(message: SlackMessage): SeenMessage {
-  const { ts, user, bot_id: bot, text, files } = message;
+  const { ts, user, bot_id: bot } = message;
   return {
     id: ts,
     sender: user ?? bot ?? "unknown",
     at: Math.round(Number(ts) * 1000),
-    text: text ?? "",
-    files: (files ?? []).flatMap(({ name }) => name ?? []),
+    text: wholeText(message),
+    files: filesOf(message).flatMap(({ name }) => name ?? []),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Stats } from "node:fs";
-import { readdir, realpath, writeFile } from "node:fs/promises";
+import { readdir, realpath, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CONTEXT_FILES, PRIVATE_FILE } from "../types/engine/context-files.ts";
 import { OpenClawError } from "../types/errors.ts";
@@ -8,7 +8,8 @@ import { makeDirectory } from "../store/make-directory.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import { errorCode } from "../utils/missing.ts";
 import { readRegular } from "../utils/read-regular.ts";
-import { isInside, realOf } from "../utils/real-path.ts";
+import { accessFault } from "../utils/access-fault.ts";
+import { existingAbove, isInside, realOf } from "../utils/real-path.ts";
 import { errorText } from "../utils/text/error-text.ts";
 import type { ContextFile } from "./system-context.ts";
 import { WORKSPACE_TEMPLATES } from "./templates.ts";
@@ -149,13 +150,32 @@ export async function seedWorkspace(directory: string): Promise<readonly string[
     return await seed(directory);
   } catch (error) {
     if (errorCode(error) === "ENOSPC") throw error;
-    throw new OpenClawError("WORKSPACE_UNUSABLE", {
-      message: `the workspace ${directory} cannot be used: ${errorText(error)}`,
-      fix: "Mend that directory, or name another in agents.defaults.workspace or agents.list[].workspace.",
-      cause: error,
-    });
+    throw unusable(directory, error);
   }
 }
+
+/**
+ * Whether a workspace is there; a start makes a missing one. Throws `OpenClawError` WORKSPACE_UNUSABLE where `seedWorkspace` would.
+ * Changes nothing.
+ */
+export async function hasWorkspace(directory: string): Promise<boolean> {
+  try {
+    const [nearest] = await existingAbove(directory);
+    if (!(await stat(nearest)).isDirectory()) throw new Error(`${nearest} is no directory`);
+    const fault = await accessFault(nearest, "fill");
+    if (fault) throw new Error(`${fault.why}. ${fault.fix}`);
+    return nearest === directory;
+  } catch (error) {
+    throw unusable(directory, error);
+  }
+}
+
+const unusable = (directory: string, error: unknown): OpenClawError =>
+  new OpenClawError("WORKSPACE_UNUSABLE", {
+    message: `the workspace ${directory} cannot be used: ${errorText(error)}`,
+    fix: "Mend that directory, or name another in agents.defaults.workspace or agents.list[].workspace.",
+    cause: error,
+  });
 
 async function seed(directory: string): Promise<readonly string[]> {
   await makeDirectory(directory);

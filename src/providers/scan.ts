@@ -40,6 +40,18 @@ const openAiShape = z.looseObject({
 });
 const ollamaShape = z.looseObject({ models: z.array(z.looseObject({ name: z.string() })) });
 
+/** The APIs that have a list of models; the others have none, or one that needs a signature. */
+export const LISTING: ReadonlySet<string> = new Set([
+  "openai-completions",
+  "openai-responses",
+  "anthropic-messages",
+  "ollama",
+]);
+
+/** Problems of servers that say nothing. */
+export const LATE = "no answer in time";
+export const UNREACHED = "not reached";
+
 /** Asks a server for its models. Never rejects; `problem` says what failed. */
 export async function scanServer(target: ScanTarget, timeoutMs: number): Promise<Scanned> {
   const { provider, baseUrl } = target;
@@ -65,8 +77,8 @@ function headersFor({ api, apiKey }: ScanTarget): Record<string, string> {
 
 function problemOf(error: unknown): string {
   if (error instanceof z.ZodError || error instanceof SyntaxError) return "its answer is no list of models";
-  if (error instanceof Error && error.name === "TimeoutError") return "no answer in time";
-  return "not reached";
+  if (error instanceof Error && error.name === "TimeoutError") return LATE;
+  return UNREACHED;
 }
 
 const fromOllama = (body: unknown): readonly ScannedModel[] =>

@@ -4,6 +4,7 @@ import { setMode } from "../store/disk.ts";
 import type { Check, CheckResult } from "../types/check.ts";
 import { DEFAULT_AGENT } from "../types/ids.ts";
 import type { SessionRow } from "../types/session.ts";
+import { faultOf } from "../utils/access-fault.ts";
 import { errorText } from "../utils/text/error-text.ts";
 import { unlessMissing } from "../utils/missing.ts";
 import { BackReader } from "./transcript/back-reader.ts";
@@ -40,9 +41,9 @@ async function checkStore(places: RowPlaces): Promise<readonly CheckResult[]> {
   }));
   try {
     await readRowsFile(dir, DEFAULT_AGENT);
-    const { size } = await readRows(places, DEFAULT_AGENT);
-    return [{ status: "ok", message: size === 0 ? "No sessions yet." : `There are ${size} sessions.` }, ...left];
   } catch (error) {
+    // A file that is sound and closed to this user is not to be set aside.
+    if (await faultOf(error)) throw error;
     const why = errorText(error);
     return [
       {
@@ -53,6 +54,8 @@ async function checkStore(places: RowPlaces): Promise<readonly CheckResult[]> {
       ...left,
     ];
   }
+  const { size } = await readRows(places, DEFAULT_AGENT);
+  return [{ status: "ok", message: size === 0 ? "No sessions yet." : `There are ${size} sessions.` }, ...left];
 }
 
 async function checkTranscripts(places: RowPlaces, signal: AbortSignal): Promise<readonly CheckResult[]> {
@@ -170,25 +173,33 @@ async function checkModes(dir: string): Promise<readonly CheckResult[]> {
     await Promise.all([looseMode(dir, DIR_MODE), ...paths.map((path) => looseMode(path, FILE_MODE))])
   ).flat();
   if (open.length === 0) return [{ status: "ok", message: "Only you can read the sessions." }];
+  const isOurs = open.every(({ uid }) => uid === process.getuid?.());
+  const shown = open.slice(0, 3).map(({ path }) => basename(path));
   return [
     {
       status: "warn",
-      message: `Others can read ${open
-        .map(({ path }) => basename(path))
-        .slice(0, 3)
-        .join(", ")} (${open.length} in all).`,
-      fix: "Run `openclaw doctor --fix`.",
-      repair: {
-        describe: `set ${open.length} modes under ${dir} to 0700 and 0600`,
-        apply: async () => void (await Promise.all(open.map(({ path, mode }) => setMode(path, mode)))),
-      },
+      message: `Others can read ${shown.join(", ")} (${open.length} in all).`,
+      fix: `Run: ${isOurs ? "" : "sudo "}chmod -R go= ${dir}`,
+      ...(isOurs && {
+        repair: {
+          describe: `set ${open.length} modes under ${dir} to 0700 and 0600`,
+          apply: async () => void (await Promise.all(open.map(({ path, mode }) => setMode(path, mode)))),
+        },
+      }),
     },
   ];
 }
 
-async function looseMode(path: string, mode: number): Promise<{ path: string; mode: number }[]> {
+interface LooseMode {
+  readonly path: string;
+  /** The mode that it should have. */
+  readonly mode: number;
+  readonly uid: number;
+}
+
+async function looseMode(path: string, mode: number): Promise<LooseMode[]> {
   const found = await unlessMissing(stat(path));
-  return found && (found.mode & 0o077) !== 0 ? [{ path, mode }] : [];
+  return found && (found.mode & 0o077) !== 0 ? [{ path, mode, uid: found.uid }] : [];
 }
 
 const names = async (dir: string): Promise<string[]> => (await unlessMissing(readdir(dir))) ?? [];

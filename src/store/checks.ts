@@ -1,4 +1,4 @@
-import { statfs } from "node:fs/promises";
+import { readdir, statfs } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import type { Check, CheckResult } from "../types/check.ts";
 import { existingAbove } from "../utils/real-path.ts";
@@ -7,11 +7,14 @@ import { readCounts, type JournalCounts } from "./journal/counts.ts";
 import { readVersion } from "./journal/database.ts";
 import { fileSize } from "./files.ts";
 import { SCHEMA_VERSION } from "./journal/schema.ts";
-import { isBroken, Statements } from "./journal/sqlite.ts";
+import { brokenFix, IN_JOURNAL, isBroken, isDiskFault, sqliteError, Statements } from "./journal/sqlite.ts";
+import { unlessMissing } from "../utils/missing.ts";
 
 export interface StorePaths {
   readonly stateDir: string;
   readonly journal: string;
+  /** The directory of the transcripts. */
+  readonly sessions: string;
 }
 
 const MIB = 1024 * 1024;
@@ -22,21 +25,35 @@ const QUICK_CHECK_MAX = 128 * MIB;
 
 export function checks(paths: StorePaths): Check[] {
   return [
-    { id: "store.journal", title: "Journal readable", run: () => checkJournal(paths.journal) },
+    { id: "store.journal", title: "Journal readable", run: () => checkJournal(paths) },
     { id: "store.inbox", title: "Messages without an outcome", run: () => checkRows(paths.journal, inboxResults) },
     { id: "store.outbox", title: "Replies that were not sent", run: () => checkRows(paths.journal, outboxResults) },
     { id: "store.disk", title: "Free disk space", run: () => checkDisk(paths.stateDir) },
   ];
 }
 
-async function checkJournal(path: string): Promise<readonly CheckResult[]> {
+async function checkJournal({ journal: path, sessions }: StorePaths): Promise<readonly CheckResult[]> {
   const size = await fileSize(path);
-  if (size === undefined) return [{ status: "ok", message: "No journal yet; the gateway makes one." }];
+  if (!size) return [await withoutJournal(path, sessions)];
   try {
     return [inspect(path, size)];
   } catch (error) {
-    return [broken(path, errorText(error))];
+    if (isBroken(error)) return [broken(path, errorText(error))];
+    // The file may be sound: this user may not open it, or another program holds it.
+    throw sqliteError(error, path);
   }
+}
+
+/** A start makes a journal. Beside transcripts there was one before. */
+async function withoutJournal(path: string, sessions: string): Promise<CheckResult> {
+  const names = (await unlessMissing(readdir(sessions))) ?? [];
+  const transcripts = names.filter((name) => name.endsWith(".jsonl")).length;
+  if (transcripts === 0) return { status: "ok", message: "No journal yet; the gateway makes one." };
+  return {
+    status: "warn",
+    message: `${path} is missing or empty, though there are ${transcripts} transcripts: ${IN_JOURNAL} are lost.`,
+    fix: "Restore the file from a backup before the gateway runs. Without one there is nothing to do: the gateway makes a new one.",
+  };
 }
 
 function inspect(path: string, size: number): CheckResult {
@@ -56,12 +73,12 @@ function inspect(path: string, size: number): CheckResult {
   }
 }
 
-/** Reports nothing about a journal that does not exist, has another version or is broken: another check does. */
+/** Reports nothing about a journal that does not exist, has another version or cannot be read: another check does. */
 async function checkRows(
   path: string,
   tell: (counts: JournalCounts, now: number) => readonly CheckResult[],
 ): Promise<readonly CheckResult[]> {
-  if ((await fileSize(path)) === undefined) return [];
+  if (!(await fileSize(path))) return [];
   try {
     const db = new DatabaseSync(path, { readOnly: true });
     try {
@@ -72,7 +89,7 @@ async function checkRows(
       db.close();
     }
   } catch (error) {
-    if (isBroken(error)) return [];
+    if (isBroken(error) || isDiskFault(error)) return [];
     throw error;
   }
 }
@@ -132,7 +149,7 @@ const newer = (path: string, version: number): CheckResult => ({
 const broken = (path: string, why: string): CheckResult => ({
   status: "fail",
   message: `${path} cannot be read: ${why}.`,
-  fix: `Stop the gateway, then restore a backup or move the file aside: mv ${path} ${path}.broken`,
+  fix: brokenFix(path),
 });
 
 /** Before the first start there is no state directory; the gateway makes it on the disk of its nearest existing parent. */

@@ -13,6 +13,7 @@ import { openLog } from "../../src/app/log/log.ts";
 import { buildMemorySystemPromptAddition } from "../../src/api/core.ts";
 import { Contributions } from "../../src/plugins/contributions.ts";
 import { defineTool, textResult } from "../../src/tools/define.ts";
+import type { Check } from "../../src/types/check.ts";
 import type { Contributor } from "../../src/types/contribution.ts";
 import { defineMethod } from "../../src/types/method.ts";
 import { Secret } from "../../src/types/secret.ts";
@@ -230,4 +231,18 @@ it("checks that a contributor cannot make are a failure of the doctor, which sho
   expect(code).toBe(1);
   expect(out).toContain("no table of checks");
   expect(out).toContain("app.config");
+});
+
+it("a repair that fails is a failure of the doctor, also when nothing else is", async () => {
+  const repair = { describe: "mend", apply: () => Promise.reject(new Error("no")) };
+  const check: Check = { id: "odd", title: "Odd", run: async () => [{ status: "warn", message: "odd", repair }] };
+  const odd: Contributor = {
+    id: "odd",
+    register: (registry) => registry.addChecks({ id: "odd", checks: () => [check] }),
+  };
+  const args = ["doctor", "--only", "odd", "--yes"];
+  const env = { OPENCLAW_STATE_DIR: dir };
+  expect(await run(args, env, false, new Contributions([odd]))).toMatchObject({ code: 0 });
+  const fixed = await run([...args, "--fix"], env, false, new Contributions([odd]));
+  expect(fixed).toMatchObject({ code: 1, err: "mend\n  failed: no\n" });
 });

@@ -78,6 +78,8 @@ export interface FakeModel {
   readonly calls: readonly ModelCall[];
   /** Decides about every call from now on. */
   answer(with_: (call: ModelCall, number: number) => ModelReply | Promise<ModelReply>): void;
+  /** Status of the answer to whoever asks for the list of models. */
+  listStatus: number;
   /** Calls that no answer has ended yet. */
   readonly open: number;
   /** Connections that were made. */
@@ -99,6 +101,7 @@ export async function startFakeModel(): Promise<FakeModel> {
 
 class Fake implements FakeModel {
   readonly calls: ModelCall[] = [];
+  listStatus = 200;
   open = 0;
   connections = 0;
   readonly #server = http.createServer((request, response) => void this.#serve(request, response));
@@ -154,7 +157,7 @@ class Fake implements FakeModel {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     if (request.method !== "POST")
-      return json(response, 200, { object: "list", data: [{ id: "fake-1", object: "model" }] });
+      return json(response, this.listStatus, { object: "list", data: [{ id: "fake-1", object: "model" }] });
     const path = new URL(request.url ?? "/", "http://fake").pathname;
     const key = request.headers.authorization?.replace(/^Bearer /, "");
     const call = { ...readCall(JSON.parse(Buffer.concat(chunks).toString("utf8")), path), key };

@@ -139,16 +139,17 @@ describe("the credentials file", () => {
 
 describe("doctor", () => {
   const run = async (credentials: Credentials, auth: object = {}, now = () => 0) => {
-    const checks = keyChecks({ dir: join(credentials.path, ".."), auth: authConfig.parse(auth), now });
+    const dir = join(credentials.path, "..");
+    const checks = keyChecks({ dir, auth: authConfig.parse(auth), cooldowns: join(dir, "rests.json"), now });
     return (await Promise.all(checks.map((check) => check.run(new AbortController().signal)))).flat();
   };
 
   it("has nothing to say of a file that is in order", async () => {
     const dir = await emptyDir();
-    expect((await run(new Credentials(dir))).map(({ status }) => status)).toEqual(["ok", "ok"]);
+    expect((await run(new Credentials(dir))).map(({ status }) => status)).toEqual(["ok", "ok", "ok"]);
     const credentials = new Credentials(dir);
     await credentials.put("anthropic:default", apiKey());
-    expect((await run(credentials)).map(({ status }) => status)).toEqual(["ok", "ok"]);
+    expect((await run(credentials)).map(({ status }) => status)).toEqual(["ok", "ok", "ok"]);
   });
 
   it("finds a broken file", async () => {
@@ -181,7 +182,7 @@ describe("doctor", () => {
     const token = (expires: number) => ({ type: "token", provider: "p", token: "t", expires });
     const login = { type: "oauth", provider: "p", access: "a", refresh: "r", expires: 1 };
     const profiles = { "p:over": token(day), "p:soon": token(4 * day), "p:fine": token(90 * day), "p:login": login };
-    const found = (await run(await withFile({ profiles }), {}, () => 2 * day)).slice(1);
+    const found = (await run(await withFile({ profiles }), {}, () => 2 * day)).slice(1, 3);
     expect(found.map(({ status, message }) => [status, /p:\w+/.exec(message)?.[0]])).toEqual([
       ["fail", "p:over"],
       ["warn", "p:soon"],

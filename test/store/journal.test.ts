@@ -385,7 +385,7 @@ describe("the file", () => {
     db.exec("PRAGMA user_version = 999");
     db.close();
     await expect(open()).rejects.toMatchObject({ code: "JOURNAL_NEWER" });
-    const [journal] = checks({ stateDir: dir, journal: path });
+    const [journal] = checks({ stateDir: dir, journal: path, sessions: join(dir, "sessions") });
     expect(await journal?.run(AbortSignal.timeout(1000))).toMatchObject([{ status: "fail" }]);
   });
 
@@ -395,13 +395,13 @@ describe("the file", () => {
     await writeFile(path, garbage);
     await expect(open()).rejects.toMatchObject({ code: "JOURNAL_BROKEN" });
     expect(await readFile(path, "utf8")).toBe(garbage);
-    const [journal] = checks({ stateDir: dir, journal: path });
+    const [journal] = checks({ stateDir: dir, journal: path, sessions: join(dir, "sessions") });
     expect(await journal?.run(AbortSignal.timeout(1000))).toMatchObject([{ status: "fail" }]);
   });
 
   it("does not exist before the first start, and neither does its directory; the disk is checked all the same", async () => {
     const stateDir = join(dir, "not", "yet");
-    const found = checks({ stateDir, journal: join(stateDir, "journal.sqlite") });
+    const found = checks({ stateDir, journal: join(stateDir, "journal.sqlite"), sessions: join(stateDir, "sessions") });
     const disk = found.find(({ id }) => id === "store.disk");
     const [result] = (await disk?.run(AbortSignal.timeout(1000))) ?? [];
     expect(["ok", "warn"]).toContain(result?.status);
@@ -410,7 +410,7 @@ describe("the file", () => {
 
   it("that is sound passes the checks", async () => {
     await open();
-    for (const check of checks({ stateDir: dir, journal: path })) {
+    for (const check of checks({ stateDir: dir, journal: path, sessions: join(dir, "sessions") })) {
       const [result] = await check.run(AbortSignal.timeout(1000));
       expect(["ok", "warn"]).toContain(result?.status);
     }

@@ -252,7 +252,7 @@ describe("retention of replies", () => {
 describe("health", () => {
   const told = async () => {
     const [inbox, outbox] = await Promise.all(
-      checks({ stateDir: dir, journal: path })
+      checks({ stateDir: dir, journal: path, sessions: join(dir, "sessions") })
         .filter(({ id }) => /inbox|outbox/.test(id))
         .map((check) => check.run(AbortSignal.timeout(1000))),
     );

@@ -1,13 +1,14 @@
 import { styleText } from "node:util";
 import type { Command, CommanderError } from "commander";
 import { ERROR_CODES, OpenClawError } from "../../types/errors.ts";
+import type { AccessFault } from "../../utils/access-fault.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { nearest } from "../config/keys/nearest.ts";
 import type { Io } from "./io.ts";
 import { cleanText } from "./terminal-text.ts";
 
-/** Prints an error for a person. Returns its exit code. */
-export function printFailure(io: Io, error: unknown): number {
+/** Prints an error for a person. `denied`: what stands behind it. Returns its exit code. */
+export function printFailure(io: Io, error: unknown, denied?: AccessFault): number {
   if (error instanceof OpenClawError) {
     io.err(`${head(io, `error ${error.code}:`)} ${cleanText(error.message)}\n`);
     for (const line of furtherProblems(error)) io.err(`  ${cleanText(line)}\n`);
@@ -15,10 +16,11 @@ export function printFailure(io: Io, error: unknown): number {
     if (io.verbose && error.stack !== undefined) io.err(`${error.stack}\n`);
     return ERROR_CODES[error.code].exit;
   }
-  const message = errorText(error);
+  const message = denied ? `This user cannot use ${denied.path}: ${denied.why}.` : errorText(error);
+  const fix = denied?.fix ?? "Run it again with OPENCLAW_DEBUG=1 to see where it failed.";
   io.err(`${head(io, "error:")} ${cleanText(message)}\n`);
   const stack = error instanceof Error ? error.stack : undefined;
-  io.err(io.verbose ? `${stack ?? "no stack"}\n` : "fix: Run it again with OPENCLAW_DEBUG=1 to see where it failed.\n");
+  io.err(io.verbose ? `${stack ?? "no stack"}\n` : `fix: ${cleanText(fix)}\n`);
   return 1;
 }
 

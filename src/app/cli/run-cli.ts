@@ -1,4 +1,5 @@
 import { CommanderError, type Command } from "commander";
+import { faultOf } from "../../utils/access-fault.ts";
 import { packageVersion } from "../package-root.ts";
 import { printFailure, usageError } from "./failure.ts";
 import { drain, endWithReader, terminalIo, type Io } from "./io.ts";
@@ -27,7 +28,7 @@ export async function runCommand(io: Io, args: readonly string[]): Promise<numbe
     return exitCode();
   } catch (error) {
     const shown = error instanceof CommanderError ? usageError(error, program, line) : error;
-    return shown === undefined ? 0 : printFailure(io, shown);
+    return shown === undefined ? 0 : printFailure(io, shown, await faultOf(shown));
   }
 }
 

@@ -1,11 +1,12 @@
-import { join } from "node:path";
 import { Credentials } from "../../providers/auth/credentials.ts";
+import { refusedKeys } from "../../providers/auth/cooldowns.ts";
 import { openCooldowns } from "../../providers/auth/cooldowns-file.ts";
 import { ownCredentialsOf } from "../../providers/auth/own-credentials.ts";
 import { providerAbsence } from "../../plugins/found/absence.ts";
 import { Reservations } from "../../providers/call/reservations.ts";
 import { SeenWindows } from "../../providers/call/windows.ts";
 import { createModels, type Models } from "../../providers/catalog.ts";
+import { cooldownsPath } from "../config/paths.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
 import type { ModelRef } from "../../types/run/model.ts";
@@ -17,6 +18,8 @@ export interface LiveModels extends Models {
   readonly budgets: OpenBudgets;
   /** What the last answers told of the limits of their keys. */
   readonly windows: SeenWindows;
+  /** Keys that their providers refuse now, as sentences for the operator. */
+  refused(): readonly string[];
   /** Settles the current calls, and writes the state of the keys. Never rejects. */
   close(): Promise<void>;
 }
@@ -78,7 +81,7 @@ export async function openLiveModels(live: Live, { log, clock, ledger }: ModelPo
   const windows = new SeenWindows(clock);
   const { paths } = live;
   const credentials = new Credentials(paths.credentials);
-  const { cooldowns, close } = await openCooldowns(join(paths.stateSub, "auth-rests.json"), clock, log);
+  const { cooldowns, close } = await openCooldowns(cooldownsPath(paths), clock, log);
   let made: { config: unknown; revision: number; models: Models } | undefined;
   const current = () => {
     const { config } = live;
@@ -103,6 +106,7 @@ export async function openLiveModels(live: Live, { log, clock, ledger }: ModelPo
   return Object.assign(new FollowingModels(current), {
     budgets,
     windows,
+    refused: () => refusedKeys(cooldowns.snapshot(), clock.now()),
     async close() {
       reservations.close();
       await budgets.meter.flushed();

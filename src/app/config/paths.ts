@@ -27,6 +27,9 @@ export interface StatePaths {
 
 export const journalPath = ({ stateSub }: Pick<StatePaths, "stateSub">): string => join(stateSub, "journal.sqlite");
 
+/** The cooldowns of keys that were refused or limited. */
+export const cooldownsPath = ({ stateSub }: Pick<StatePaths, "stateSub">): string => join(stateSub, "auth-rests.json");
+
 /** `OPENCLAW_STATE_DIR`, else `~/.openclaw`; the config is `OPENCLAW_CONFIG_PATH`, else `openclaw.json` in it. Touches nothing. */
 export function resolvePaths(env: Env): StatePaths {
   const home = env["HOME"] ?? homedir();

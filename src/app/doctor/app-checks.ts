@@ -4,7 +4,7 @@ import type { Check } from "../../types/check.ts";
 import type { LoadOptions } from "../config/load.ts";
 import { journalPath, type StatePaths } from "../config/paths.ts";
 import type { Config } from "../config/schema.ts";
-import { approvalsCheck } from "./people/approvals-check.ts";
+import { allowedCheck, approvalsCheck } from "./people/approvals-check.ts";
 import { bindingsCheck } from "./agents/bindings-check.ts";
 import { configCheck } from "./config-check.ts";
 import { hooksCheck, lockCheck, portCheck, tokenCheck } from "./gateway-checks.ts";
@@ -31,6 +31,7 @@ export function appChecks(options: {
     permissionCheck(paths),
     lockCheck(paths),
     strangersCheck(journalPath(paths)),
+    allowedCheck(paths),
   ];
   if (!config) return always;
   const isRouted = config.bindings.length > 0 || Object.values(config.broadcast).some(Array.isArray);

@@ -9,12 +9,14 @@ import type { Check } from "../../types/check.ts";
 import type { CheckContribution, CheckScene } from "../../types/contribution.ts";
 import { accountsIn } from "../accounts/channel-accounts.ts";
 import { loadConfig } from "../config/load.ts";
-import { journalPath, resolvePaths } from "../config/paths.ts";
+import { cooldownsPath, journalPath, resolvePaths } from "../config/paths.ts";
 import { appChecks } from "./app-checks.ts";
+import { foreignCheck } from "./machine-checks.ts";
 import { enginesOf } from "./engine-check.ts";
 import { modelChecks, ownDirsOf } from "./model-check.ts";
 import { loadOptionsFor } from "../plugins/load-options.ts";
 import { LoadedPlugins, type AskPlugins } from "../plugins/loaded-plugins.ts";
+import { runsCheck } from "./runs-check.ts";
 import { pluginChecks } from "./plugins-check.ts";
 
 interface Scene {
@@ -41,10 +43,17 @@ export async function collectChecks({ contributions, env, ask }: Scene): Promise
   const plugins = loaded && new LoadedPlugins({ paths, home, loaded, contributions, ask });
   const checks = [
     ...appChecks({ paths, load, config }),
-    ...storeChecks({ stateDir: paths.stateDir, journal: journalPath(paths) }),
+    ...(loaded ? [foreignCheck({ config: loaded.config, loaded, paths })] : []),
+    ...storeChecks({ stateDir: paths.stateDir, journal: journalPath(paths), sessions: paths.sessionsDir }),
+    runsCheck(journalPath(paths)),
     ...sessionChecks({ dir: paths.sessionsDir, journal: journalPath(paths) }),
     ...(config
-      ? keyChecks({ dir: paths.credentials, ownDirs: ownDirsOf(config, paths, home), auth: config.auth })
+      ? keyChecks({
+          dir: paths.credentials,
+          ownDirs: ownDirsOf(config, paths, home),
+          auth: config.auth,
+          cooldowns: cooldownsPath(paths),
+        })
       : []),
     ...(config && plugins
       ? [

@@ -1,4 +1,5 @@
 import type { Check, CheckResult } from "../../types/check.ts";
+import { exists } from "../../utils/exists.ts";
 import { loadConfig, type LoadOptions } from "../config/load.ts";
 import { STOP_FIX } from "../config/keys/narrowing.ts";
 import { ConfigError, type ConfigNote } from "../config/problem.ts";
@@ -21,8 +22,15 @@ export function configCheck(options: LoadOptions): Check {
         return [ok, ...warnings.map(resultOf)];
       } catch (error) {
         if (!(error instanceof ConfigError) || error.problems.length === 0) throw error;
-        return error.problems.map((note): CheckResult => ({ status: "fail", message: note.text, fix: error.fix }));
+        const fix = `${error.fix}${await wayBack(options.path)}`;
+        return error.problems.map((note): CheckResult => ({ status: "fail", message: note.text, fix }));
       }
     },
   };
+}
+
+/** The file before the last change that the gateway or a command made. */
+async function wayBack(path: string): Promise<string> {
+  const before = `${path}.bak`;
+  return (await exists(before)) ? ` The file before the last change is ${before}.` : "";
 }

@@ -65,7 +65,8 @@ export function tokenCheck(config: Config, paths: StatePaths): Check {
     async run() {
       const token = await readGatewayToken(paths, config);
       if (!token) return [{ status: "skip", message: "None yet: the first start makes one." }];
-      if (token.reveal().length >= TOKEN_CHARS) return [{ status: "ok", message: "There, and long enough." }];
+      if (token.reveal().length >= TOKEN_CHARS)
+        return [{ status: "ok", message: "There, and long enough." }, ...bareResults(config)];
       return [
         {
           status: isPublic(config) ? "fail" : "warn",
@@ -75,6 +76,19 @@ export function tokenCheck(config: Config, paths: StatePaths): Check {
       ];
     },
   };
+}
+
+/** The token and every message cross the network as they are, unless a proxy is named that may encrypt them. */
+function bareResults(config: Config): readonly CheckResult[] {
+  const { bind, trustedProxies } = config.gateway;
+  if ((bind !== "lan" && bind !== "custom") || trustedProxies.length > 0) return [];
+  return [
+    {
+      status: "warn",
+      message: `gateway.bind is ${bind}, and traffic is not encrypted: whoever listens on that network reads the token.`,
+      fix: "Put a TLS proxy in front and name it in gateway.trustedProxies, or set gateway.bind to loopback and use SSH or a VPN.",
+    },
+  ];
 }
 
 const isPublic = (config: Config): boolean => !["loopback", "auto"].includes(config.gateway.bind);

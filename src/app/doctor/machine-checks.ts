@@ -2,6 +2,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Check } from "../../types/check.ts";
 import { exists } from "../../utils/exists.ts";
+import { isForeign } from "../gateway/lifecycle/foreign.ts";
 import type { StatePaths } from "../config/paths.ts";
 import type { Env } from "../config/secrets.ts";
 
@@ -54,6 +55,20 @@ export function stateDirCheck(paths: StatePaths, env: Env): Check {
             ]
           : []),
       ];
+    },
+  };
+}
+
+/** A directory that another program keeps: the channels of this gateway stay off in it. */
+export function foreignCheck(place: Parameters<typeof isForeign>[0]): Check {
+  return {
+    id: "app.adopted",
+    title: "Directory is ours",
+    async run() {
+      const why = await isForeign(place);
+      if (why === undefined) return [{ status: "ok", message: "No other program keeps it." }];
+      const fix = "Stop the other program before: two programs with one bot's token end each other's connections.";
+      return [{ status: "warn", message: `Channels stay off: ${why}.`, fix }];
     },
   };
 }

@@ -1,7 +1,9 @@
 import { ownCredentialsOf } from "../../providers/auth/own-credentials.ts";
-import { createModels } from "../../providers/catalog.ts";
+import { createModels, type Models } from "../../providers/catalog.ts";
+import { LATE, LISTING, scanServer, type Scanned, UNREACHED } from "../../providers/scan.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
-import { modelName } from "../../types/run/model.ts";
+import { modelName, type ModelRef } from "../../types/run/model.ts";
+import { nearest } from "../config/keys/nearest.ts";
 import type { Config } from "../config/schema.ts";
 import { resolveAgents } from "../config/settings.ts";
 import { budgetsCheck, type ModelCheckOptions } from "./budgets-check.ts";
@@ -26,7 +28,7 @@ export const modelChecks = (config: Config, options: ModelCheckOptions): readonl
   budgetsCheck(config, options),
 ];
 
-/** The model of each agent has a provider and a key, and its server answers. */
+/** The models of each agent have a provider and a key, and their servers answer, know them, and take the key. */
 function modelCheck(config: Config, options: ModelCheckOptions): Check {
   return {
     id: "model",
@@ -38,31 +40,71 @@ function modelCheck(config: Config, options: ModelCheckOptions): Check {
       const agents = resolveAgents(config, { home: env["HOME"] ?? "", stateDir });
       const keys = { env, auth: config.auth, credentials, ownCredentials: ownCredentialsOf(agents) };
       const all = createModels({ ...config.models, ...keys }, { contributed });
-      return Promise.all(
-        agents.map(async (agent): Promise<CheckResult> => {
-          const models = all.of(agent.id);
-          const ref = agent.model.primary ?? (await models.choose());
-          const name = `${agent.id}: ${modelName(ref)}`;
-          const found = await models.find(ref);
-          if ("missing" in found) return { status: "fail", message: name, fix: found.missing };
-          if (found.info.demo)
-            return {
-              status: "warn",
-              message: `${name} is the built-in demo`,
-              fix: "Set a key such as ANTHROPIC_API_KEY, or models.providers.",
-            };
-          return (await reaches(found.pi.baseUrl, signal))
-            ? { status: "ok", message: name }
-            : {
-                status: "warn",
-                message: `${name}: ${new URL(found.pi.baseUrl).host} does not answer`,
-                fix: "Check the network of this machine, or models.providers.*.baseUrl.",
-              };
-        }),
-      );
+      const ofAgents = agents.map(async ({ id, model }) => {
+        const models = all.of(id);
+        const primary = model.primary ?? (await models.choose());
+        const [first, ...others] = await Promise.all(
+          [primary, ...model.fallbacks].map((ref) => judge(models, { ref, agent: id }, signal)),
+        );
+        return [...(first ? [first] : []), ...others.filter(({ status }) => status !== "ok")];
+      });
+      return (await Promise.all(ofAgents)).flat();
     },
   };
 }
+
+async function judge(
+  models: Models,
+  { ref, agent }: { readonly ref: ModelRef; readonly agent: string },
+  signal: AbortSignal,
+): Promise<CheckResult> {
+  const name = `${agent}: ${modelName(ref)}`;
+  const found = await models.find(ref);
+  if ("missing" in found) return { status: "fail", message: name, fix: found.missing };
+  if (found.info.demo)
+    return {
+      status: "warn",
+      message: `${name} is the built-in demo`,
+      fix: "Set a key such as ANTHROPIC_API_KEY, or models.providers.",
+    };
+  const { api, baseUrl } = found.pi;
+  // The list of models costs nothing, and needs the key where calls do. A login is no such key.
+  if (LISTING.has(api) && found.profile.mode === "api_key")
+    return listed(name, found.pi.id, await scanServer({ ...ref, baseUrl, api, apiKey: found.apiKey }, LIST_MS));
+  return (await reaches(baseUrl, signal)) ? { status: "ok", message: name } : silent(name, baseUrl);
+}
+
+/** Milliseconds in which a server has to list its models. */
+const LIST_MS = 10_000;
+
+function listed(name: string, id: string, { baseUrl, models, problem }: Scanned): CheckResult {
+  if (problem === UNREACHED || problem === LATE) return silent(name, baseUrl);
+  if (problem === "HTTP 401")
+    return {
+      status: "fail",
+      message: `${name}: ${new URL(baseUrl).host} refuses the key (${problem})`,
+      fix: "Correct the key (openclaw models auth, models.providers.*.apiKey or the variable), then: openclaw models status --probe",
+    };
+  if (models.length === 0 || models.some((model) => model.id === id)) return { status: "ok", message: name };
+  const near = nearest(
+    id,
+    models.map((model) => model.id),
+  );
+  return {
+    status: "warn",
+    message: `${name}: ${new URL(baseUrl).host} does not list this model`,
+    fix:
+      near === undefined
+        ? "See openclaw models scan, or ask it: openclaw models status --probe"
+        : `Did you mean ${near}?`,
+  };
+}
+
+const silent = (name: string, baseUrl: string): CheckResult => ({
+  status: "warn",
+  message: `${name}: ${new URL(baseUrl).host} does not answer`,
+  fix: "Check the network of this machine, or models.providers.*.baseUrl.",
+});
 
 /** Any answer is accepted: a model server that answers 404 at its root is running. */
 async function reaches(baseUrl: string, signal: AbortSignal): Promise<boolean> {

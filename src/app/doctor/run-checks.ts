@@ -1,4 +1,5 @@
 import type { Check, CheckResult } from "../../types/check.ts";
+import { faultOf } from "../../utils/access-fault.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 
 /** What one check found. */
@@ -42,7 +43,7 @@ async function resultsOf(check: Check, timeoutMs: number): Promise<readonly Chec
   try {
     return await Promise.race([start(check, abort.signal), late.promise]);
   } catch (error) {
-    return [{ status: "fail", message: errorText(error), ...fixOf(error) }];
+    return [await failureOf(error)];
   } finally {
     clearTimeout(timer);
   }
@@ -51,8 +52,14 @@ async function resultsOf(check: Check, timeoutMs: number): Promise<readonly Chec
 // Asynchronous, so that a check that throws at once is a rejection like the others.
 const start = async (check: Check, signal: AbortSignal) => check.run(signal);
 
-const fixOf = (error: unknown): { fix?: string } =>
-  error instanceof Error && "fix" in error && typeof error.fix === "string" ? { fix: error.fix } : {};
+async function failureOf(error: unknown): Promise<CheckResult> {
+  const message = errorText(error);
+  if (error instanceof Error && "fix" in error && typeof error.fix === "string")
+    return { status: "fail", message, fix: error.fix };
+  const denied = await faultOf(error);
+  if (!denied) return { status: "fail", message };
+  return { status: "fail", message: `${denied.path} cannot be used: ${denied.why}.`, fix: denied.fix };
+}
 
 export type Status = CheckResult["status"];
 

@@ -3,7 +3,10 @@ import { mcpCheck } from "../../mcp/checks.ts";
 import { SandboxMachine } from "../../tools/sandbox/machine.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import { probeSandboxes, unsandboxed, type Unsandboxed } from "../compose/sandbox/sandboxing.ts";
-import type { StatePaths } from "../config/paths.ts";
+import { agentOf } from "../../sessions/keys.ts";
+import { readRows } from "../../sessions/rows/read-rows.ts";
+import { type AgentId, DEFAULT_AGENT, type SessionKey } from "../../types/ids.ts";
+import { journalPath, type StatePaths } from "../config/paths.ts";
 import type { Config } from "../config/schema.ts";
 import { resolveAgents } from "../config/settings.ts";
 import { promptCheck } from "./prompt-check.ts";
@@ -18,12 +21,19 @@ interface Place {
 
 /** The checks of what agents find on this machine: their prompt, their sandbox, their workspace and their notes. */
 export const agentChecks = (place: Place): readonly Check[] => [
-  ...(place.config.agents.list.length > 1 ? [workspacesCheck(agentsOf(place))] : []),
+  workspacesCheck(agentsOf(place), () => workedIn(place.paths)),
   promptCheck(place),
   sandboxCheck(place),
   mcpCheck(place.config.mcp, place.env),
   memoryCheck(place),
 ];
+
+/** The agents that have conversations. None when their rows cannot be read, which another check reports. */
+async function workedIn(paths: StatePaths): Promise<ReadonlySet<AgentId>> {
+  const places = { dir: paths.sessionsDir, journal: journalPath(paths) };
+  const rows = await readRows(places, DEFAULT_AGENT).catch(() => new Map<SessionKey, never>());
+  return new Set([...rows.keys()].map((key) => agentOf(key)));
+}
 
 const agentsOf = ({ config, paths, env }: Place) =>
   resolveAgents(config, { home: env["HOME"] ?? homedir(), stateDir: paths.stateDir });

@@ -1,5 +1,9 @@
+import { join } from "node:path";
 import type { Reports } from "../../server/options.ts";
 import type { AgentSettings } from "../../types/settings.ts";
+import { ExecApprovalsFile } from "../../store/exec-approvals.ts";
+import { EXEC_APPROVALS_FILE } from "../../tools/exec/rules/document.ts";
+import { DEFAULT_AGENT } from "../../types/ids.ts";
 import { unsandboxed } from "../compose/sandbox/sandboxing.ts";
 import { wait } from "../../utils/pause.ts";
 import { engineHealth } from "./engine-health.ts";
@@ -15,9 +19,17 @@ export const readyOf = ({ live, channels, core }: Pick<Parts, "live" | "channels
     ...live.problems.map((problem) => problem.message),
     ...stoppedAgents(live.agents),
     ...withoutSandbox(live.agents, core),
+    ...brokenApprovals(live.paths),
+    ...core.models.refused(),
     ...channels.problems(),
   ],
 });
+
+/** The file with the rules of commands when it cannot be read: every command is asked about then. */
+function brokenApprovals({ stateDir }: { readonly stateDir: string }): readonly string[] {
+  const { broken } = new ExecApprovalsFile(join(stateDir, EXEC_APPROVALS_FILE)).policy(DEFAULT_AGENT);
+  return broken === undefined ? [] : [broken];
+}
 
 /** Agents that answer nobody, each with the key that stops it. */
 const stoppedAgents = (agents: readonly AgentSettings[]): readonly string[] =>

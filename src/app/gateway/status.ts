@@ -1,5 +1,6 @@
 import { readCrashes } from "../../plugins/trial/crashes.ts";
 import { sandboxStates } from "../compose/sandbox/sandboxing.ts";
+import { failingNow, LOOKED_AT } from "../runs/failing.ts";
 import type { Parts } from "./parts.ts";
 import { pluginStatus } from "./plugin-status.ts";
 import { defaultModel } from "./model-text.ts";
@@ -11,14 +12,16 @@ export async function statusOf(parts: Parts): Promise<Record<string, unknown>> {
   const found = await core.models.of(live.defaultAgent.id).find(ref);
   const since = Date.now() - 24 * 60 * 60 * 1000;
   const { pairing } = core.journal;
-  const [journal, day, plugins, requests, turnedAway, crashes] = await Promise.all([
+  const [journal, day, plugins, latest, requests, turnedAway, crashes] = await Promise.all([
     core.journal.stats(),
     core.journal.runs.totals(since),
     core.journal.runs.pluginTotals(since),
+    core.journal.runs.recent(LOOKED_AT),
     pairing.list(),
     pairing.turnedAway(),
     readCrashes(live.paths),
   ]);
+  const failing = failingNow(latest);
   return {
     stateDir: live.paths.stateDir,
     config: {
@@ -39,6 +42,7 @@ export async function statusOf(parts: Parts): Promise<Record<string, unknown>> {
     strangers: { waiting: requests.length, turnedAway: turnedAway.length },
     journal,
     lastDay: { ...day, plugins },
+    ...(failing && { failing }),
     waiting: core.dispatch.lanes.waiting,
     stuck: core.dispatch.lanes.still(),
   };

@@ -4,6 +4,8 @@ import type { Check, CheckResult } from "../../types/check.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { unlessMissing } from "../../utils/missing.ts";
 import type { AuthConfig } from "../config.ts";
+import { refusedKeys } from "./cooldowns.ts";
+import { readCooldowns } from "./cooldowns-file.ts";
 import { expiryOf, fitsMode, type Credential } from "./credential.ts";
 import { Credentials, type StoredKeys } from "./credentials.ts";
 import { own } from "../../utils/own.ts";
@@ -17,11 +19,16 @@ interface Place {
   /** Directories of keys that only one agent uses; none when unset. */
   readonly ownDirs?: readonly string[];
   readonly auth: AuthConfig;
+  /** The file where the gateway keeps the cooldowns of keys. */
+  readonly cooldowns: string;
   readonly now?: () => number;
 }
 
-/** Checks the stored keys: only their owner can read the files, they can be parsed, and no token has expired. */
-export function keyChecks({ dir, ownDirs = [], auth, now = Date.now }: Place): readonly Check[] {
+/**
+ * Checks the stored keys: only their owner can read the files, they can be parsed, no token has expired, and no provider has refused one
+ * lately.
+ */
+export function keyChecks({ dir, ownDirs = [], auth, cooldowns, now = Date.now }: Place): readonly Check[] {
   // `auth.order` says nothing of keys that only one agent uses.
   const ofAgents = ownDirs.map((path) => ({ credentials: new Credentials(path), auth: { ...auth, order: {} } }));
   const places = [{ credentials: new Credentials(dir), auth }, ...ofAgents];
@@ -31,6 +38,16 @@ export function keyChecks({ dir, ownDirs = [], auth, now = Date.now }: Place): r
       id: "providers.expiry",
       title: "Stored keys in time",
       run: async () => worst(await Promise.all(places.map((place) => checkExpiry(place.credentials, now())))),
+    },
+    {
+      id: "providers.refused",
+      title: "Keys that are taken",
+      run: async () => {
+        const refused = refusedKeys(await readCooldowns(cooldowns), now());
+        return refused.length > 0
+          ? refused.map((text) => warn(`${text}.`, "Correct the key, or the account of its provider."))
+          : [{ status: "ok", message: "No key was refused lately." }];
+      },
     },
   ];
 }

@@ -43,6 +43,18 @@ export const savedShape = z.object({
 });
 export type SavedCooldowns = z.output<typeof savedShape>;
 
+/**
+ * Keys that their providers refuse now, each with its model, as sentences for the operator: those that no other wait ends than that for
+ * a new key or for money.
+ */
+export const refusedKeys = (saved: SavedCooldowns | undefined, now: number): readonly string[] =>
+  (saved?.rests ?? [])
+    .filter(({ reason, until }) => OF_THE_KEY.has(reason) && until > now)
+    .map(
+      ({ profile, provider, model, reason }) =>
+        `The key "${profile}" was refused for ${provider}/${model} (${reason}); see openclaw models status --probe`,
+    );
+
 /** What is known of a key at a model. */
 interface KeyState extends ProfileModel {
   cooldowns: SavedCooldown[];

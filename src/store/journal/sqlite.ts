@@ -45,10 +45,17 @@ export function sqliteError(error: unknown, path: string): unknown {
 export function brokenJournal(path: string, cause: unknown): OpenClawError {
   return new OpenClawError("JOURNAL_BROKEN", {
     message: `The journal ${path} cannot be read: ${errorText(cause)}.`,
-    fix: `Restore it from a backup, or move it aside (mv ${path} ${path}.broken) and start again; conversations are kept in sessions/.`,
+    fix: brokenFix(path),
     cause,
   });
 }
+
+/** What a person can do about a journal that is not one any more. */
+export const brokenFix = (path: string): string =>
+  `Stop the gateway and restore a backup. Without one, move the file aside and start again: mv ${path} ${path}.broken. Conversations are kept in sessions/; ${IN_JOURNAL} are lost.`;
+
+/** What only the journal has. */
+export const IN_JOURNAL = "pairings, scheduled jobs, unanswered messages and unsent replies";
 
 /** Prepared statements by their text. */
 export class Statements {

@@ -48,6 +48,8 @@ export interface Home {
   start(options?: StartOptions): Promise<GatewayUnderTest>;
   /** The gateway that was started last. */
   readonly latest: GatewayUnderTest | undefined;
+  /** The user that commands run as; that of the test when unset. Only root may set it. */
+  user?: number;
   /** Runs a command of the program over this home to its end. */
   run(args: readonly string[], env?: Record<string, string>): Promise<Ended>;
   writeConfig(config: Record<string, unknown>): Promise<void>;
@@ -153,9 +155,11 @@ function spawnGateway(home: Home, { env = {}, args = [] }: StartOptions): Runnin
 
 async function runCommand(home: Home, args: readonly string[], env: Record<string, string>): Promise<Ended> {
   const began = performance.now();
+  const { user } = home;
   const child = spawn(process.execPath, [...NODE_ARGS, BIN, ...args], {
     env: envOf(home, env),
     stdio: ["ignore", "pipe", "pipe"],
+    ...(user !== undefined && { uid: user, gid: user }),
   });
   let stdout = "";
   let stderr = "";

@@ -1,12 +1,23 @@
 import type { Check, CheckResult } from "../../../types/check.ts";
+import { hasWorkspace } from "../../../prompt/bootstrap.ts";
+import { OpenClawError } from "../../../types/errors.ts";
+import type { AgentId } from "../../../types/ids.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import { isInside, realOf } from "../../../utils/real-path.ts";
 
-/** Whether each agent works in a directory of its own: agents that share one read and write each other's files and notes. */
-export const workspacesCheck = (agents: readonly AgentSettings[]): Check => ({
+/**
+ * Whether each agent can work in its directory, and in one of its own: agents that share one read and write each other's files and notes.
+ * `worked`: the agents that have conversations already.
+ */
+export const workspacesCheck = (
+  agents: readonly AgentSettings[],
+  worked: () => Promise<ReadonlySet<AgentId>>,
+): Check => ({
   id: "app.workspaces",
   title: "Workspaces",
   run: async () => {
+    const bad = (await Promise.all(agents.map((agent) => ofOne(agent, worked)))).flat();
+    if (bad.length > 0) return bad;
     const places = await Promise.all(agents.map(async ({ id, workspace }) => ({ id, real: await realOf(workspace) })));
     const found = places.flatMap((one, at) =>
       places.slice(0, at).flatMap((other): CheckResult[] => {
@@ -17,6 +28,25 @@ export const workspacesCheck = (agents: readonly AgentSettings[]): Check => ({
     );
     return found.length > 0 ? found : [{ status: "ok", message: `${agents.length}, each of one agent.` }];
   },
+});
+
+async function ofOne(
+  { id, workspace }: AgentSettings,
+  worked: () => Promise<ReadonlySet<AgentId>>,
+): Promise<readonly CheckResult[]> {
+  try {
+    if ((await hasWorkspace(workspace)) || !(await worked()).has(id)) return [];
+    return [gone(id, workspace)];
+  } catch (error) {
+    if (!(error instanceof OpenClawError) || error.code !== "WORKSPACE_UNUSABLE") throw error;
+    return [{ status: "fail", message: `${error.message}. The gateway does not start.`, fix: error.fix }];
+  }
+}
+
+const gone = (agent: string, path: string): CheckResult => ({
+  status: "warn",
+  message: `The workspace ${path} of "${agent}" is missing: the next start makes one without its files, notes and skills.`,
+  fix: "Restore it from a backup, or say in agents.defaults.workspace or agents.list[].workspace where it is now.",
 });
 
 const FIX = "Give each a workspace of its own in agents.list[].workspace.";

@@ -1,10 +1,24 @@
+import { join } from "node:path";
+import { shownApprovals } from "../../../store/exec-approvals-document.ts";
+import { EXEC_APPROVALS_FILE } from "../../../tools/exec/rules/document.ts";
 import type { Check, CheckResult } from "../../../types/check.ts";
 import { peerOfTarget, type ApprovalTarget } from "../../accounts/approval-targets.ts";
 import { whyNobodyHeard } from "../../../channels/access/gating.ts";
 import { policyOf } from "../../../channels/access/policy.ts";
 import { accountKey, accountOf } from "../../accounts/accounts.ts";
 import { hasApproverIn } from "../../accounts/approvers.ts";
+import type { StatePaths } from "../../config/paths.ts";
 import type { Config } from "../../config/schema.ts";
+
+/** Whether the rules of commands can be read. While they cannot, every command is asked about. */
+export const allowedCheck = ({ stateDir }: Pick<StatePaths, "stateDir">): Check => ({
+  id: "app.exec-approvals",
+  title: "Rules of commands",
+  run: async () => {
+    const { path, exists } = shownApprovals(join(stateDir, EXEC_APPROVALS_FILE));
+    return [{ status: "ok", message: exists ? `${path} can be read.` : "None are kept." }];
+  },
+});
 
 /** Whether the questions of commands and plugins reach somebody in the targets of `approvals`. */
 export function approvalsCheck(config: Config): Check {

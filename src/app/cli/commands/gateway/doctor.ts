@@ -1,7 +1,7 @@
 import { OpenClawError } from "../../../../types/errors.ts";
 import type { Check } from "../../../../types/check.ts";
 import { nearest } from "../../../config/keys/nearest.ts";
-import { applyRepairs } from "../../../doctor/repair.ts";
+import { applyRepairs, type RepairSum } from "../../../doctor/repair.ts";
 import { formatReport, reportJson } from "../../../doctor/report.ts";
 import { runChecks, worst, type CheckReport } from "../../../doctor/run-checks.ts";
 import { accountCheck } from "../../account-check.ts";
@@ -20,7 +20,7 @@ export interface DoctorFlags {
   readonly skip?: readonly string[];
 }
 
-/** Runs the checks, and with `--fix` their repairs. Returns 1 when a check still fails, else 0. */
+/** Runs the checks, and with `--fix` their repairs. Returns 1 when a check still fails or a repair did, else 0. */
 export async function doctor(io: Io, flags: DoctorFlags): Promise<number> {
   const { collectChecks } = await import("../../../doctor/checks.ts");
   const ask = () => askPlugins(io);
@@ -35,12 +35,13 @@ export async function doctor(io: Io, flags: DoctorFlags): Promise<number> {
 async function report(io: Io, checks: readonly Check[], flags: DoctorFlags): Promise<number> {
   const wantsFix = flags.fix === true || flags.repair === true;
   let reports = await look(io, checks);
+  let failed = 0;
   if (wantsFix && reports.some(hasRepair)) {
-    await repair(io, reports, flags);
+    ({ failed } = await repair(io, reports, flags));
     reports = await look(io, checks);
   }
   io.out(flags.json === true ? reportJson(reports) : formatReport(reports, { color: io.color }));
-  return worst(reports.flatMap((report) => report.results)) === "fail" ? 1 : 0;
+  return worst(reports.flatMap((report) => report.results)) === "fail" || failed > 0 ? 1 : 0;
 }
 
 const look = (io: Io, checks: readonly Check[]): Promise<readonly CheckReport[]> =>
@@ -48,19 +49,17 @@ const look = (io: Io, checks: readonly Check[]): Promise<readonly CheckReport[]>
 
 const hasRepair = (report: CheckReport): boolean => report.results.some((result) => result.repair);
 
-async function repair(io: Io, reports: readonly CheckReport[], flags: DoctorFlags): Promise<void> {
+async function repair(io: Io, reports: readonly CheckReport[], flags: DoctorFlags): Promise<RepairSum> {
   // The report is the only thing on standard output, so that a script can read it.
   const write = (line: string) => io.err(`${line}\n`);
   if (flags.yes === true || flags.nonInteractive === true) {
-    await applyRepairs(reports, { write });
-    return;
+    return await applyRepairs(reports, { write });
   }
   if (!canAsk(io)) {
     write("Nobody can be asked here, so nothing is changed; add --yes to do this:");
-    await applyRepairs(reports, { write, ask: async () => false });
-    return;
+    return await applyRepairs(reports, { write, ask: async () => false });
   }
-  await applyRepairs(reports, { write, ask: confirmed });
+  return await applyRepairs(reports, { write, ask: confirmed });
 }
 
 /** By id (`app.config`) or module (`app`). Throws `USAGE` on an unknown name. */

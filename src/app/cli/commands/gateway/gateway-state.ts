@@ -33,6 +33,7 @@ const statusShape = z.looseObject({
     .optional(),
   stuck: z.array(z.looseObject({ session: z.string(), doing: z.string(), forMs: z.number() })).optional(),
   sandboxes: z.array(z.looseObject({ agent: z.string(), mode: z.string(), works: z.boolean().optional() })).optional(),
+  failing: z.looseObject({ runs: z.number(), kind: z.string() }).optional(),
   strangers: z.looseObject({ waiting: z.number(), turnedAway: z.number() }).optional(),
   lastDay: z
     .looseObject({

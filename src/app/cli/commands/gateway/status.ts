@@ -5,6 +5,7 @@ import { withGateway } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { strangersText } from "../../../strangers-text.ts";
 import { readState, type State } from "../../state.ts";
+import { failingText } from "../../../runs/failing.ts";
 import { cleanText } from "../../terminal-text.ts";
 import { pairs, showDuration } from "../../table.ts";
 import { gatewayJson, readGatewayState, type GatewayState, type GatewayStatus } from "./gateway-state.ts";
@@ -83,6 +84,7 @@ function gatewayRows({ url, pid, status: told, problem }: GatewayState): Rows {
     ["Sandbox", sandboxText(told)],
     ["Strangers", told.strangers && strangersText(told.strangers)],
     ["Last day", dayText(told)],
+    ["Failing", told.failing && cleanText(failingText(told.failing))],
     ["Of plugins", pluginsText(told)],
   ];
 }

@@ -1,6 +1,6 @@
 import { envKey } from "../../../../providers/keys.ts";
 import { LOCAL_SERVERS } from "../../../../providers/local.ts";
-import { scanServer, type Scanned, type ScanTarget } from "../../../../providers/scan.ts";
+import { LISTING, scanServer, type Scanned, type ScanTarget } from "../../../../providers/scan.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { withProgress } from "../../progress.ts";
 import { table } from "../../table.ts";
@@ -15,8 +15,6 @@ export interface ScanFlags {
 }
 
 const OPENROUTER = { provider: "openrouter", baseUrl: "https://openrouter.ai/api/v1" };
-/** The APIs that have a list of models; the others have none, or one that needs a signature. */
-const LISTING = new Set(["openai-completions", "openai-responses", "anthropic-messages", "ollama"]);
 
 /** Asks the servers of the config, those on this machine and OpenRouter for their models. 1 when none answered. */
 export async function modelsScan(io: Io, flags: ScanFlags): Promise<number> {

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { Credentials, NO_KEYS, type StoredKeys } from "../../../../providers/auth/credentials.ts";
 import { ownCredentialsOf } from "../../../../providers/auth/own-credentials.ts";
 import { readCooldowns } from "../../../../providers/auth/cooldowns-file.ts";
@@ -9,6 +8,7 @@ import { OpenClawError } from "../../../../types/errors.ts";
 import type { ModelRef } from "../../../../types/run/model.ts";
 import type { AgentSettings } from "../../../../types/settings.ts";
 import { applyEnv } from "../../../config/env-vars.ts";
+import { cooldownsPath } from "../../../config/paths.ts";
 import { readModelRef, resolveAgents } from "../../../config/settings.ts";
 import type { Io } from "../../io.ts";
 import { loadModelProviders } from "../../plugin-command.ts";
@@ -34,7 +34,7 @@ export async function openModelState(io: Io, agent?: string): Promise<ModelState
   const shared = new Credentials(paths.credentials);
   const ownCredentials = ownCredentialsOf(agentsOf(state, io));
   const own = agent === undefined ? undefined : ownCredentials(agentOf(state, io, agent).id);
-  const cooldowns = new Cooldowns(systemClock, await readCooldowns(join(paths.stateSub, "auth-rests.json")));
+  const cooldowns = new Cooldowns(systemClock, await readCooldowns(cooldownsPath(paths)));
   await loadModelProviders(io);
   const options = { ...config.models, env, auth: config.auth, credentials: shared, ownCredentials, cooldowns };
   const models = createModels(options, { contributed: io.contributions.modelProviders });

@@ -169,6 +169,51 @@ test("a link that reports that it cannot continue is closed and stays closed", a
   expect([toy.hosts.length, toy.closed]).toEqual([1, 1]);
 });
 
+test.each([
+  ["when it connects", "connect"],
+  ["while it receives", "receive"],
+  ["when it sends", "send"],
+])("an account that the platform refuses %s is tried again, rarely, until it is accepted", async (_, at) => {
+  const toy = new Toy();
+  const send = toy.link.send;
+  let isAccepted = false;
+  toy.connecting = async () => {
+    if (at !== "connect" || isAccepted) return;
+    throw new OpenClawError("CHANNEL_AUTH", { message: "Bad token.", fix: "Get another." });
+  };
+  toy.link = {
+    ...toy.link,
+    async send(...args) {
+      return isAccepted ? send(...args) : { kind: "retry", reason: "Bad token.", fix: "Get another." };
+    },
+  };
+  const { channels, clock, row } = run(toy, toy.account({ adapter: { ...toy.adapter, recovers: true } }));
+  const part = { kind: "text", body: "x", plain: "x", format: "plain" } as const;
+  const use = async () => {
+    await clock.pass(1);
+    if (at === "receive" && !isAccepted) toy.host.report({ kind: "dead", reason: "Bad token.", fix: "Get another." });
+    if (at === "send") await channels.link(TOY, DEFAULT_ACCOUNT)?.send(message().from, part, { idempotencyKey: "a" });
+    if (isAccepted) toy.host.report({ kind: "alive" });
+  };
+  await use();
+  const told = { lifecycle: "dead", running: false, connected: false, lastError: "Bad token.", fix: "Get another." };
+  expect(row()).toMatchObject(told);
+  expect(row().retryAt).toBeGreaterThan(clock.now());
+  for (let minute = 0; minute < 24 * 60; minute++) {
+    await clock.pass(60_000);
+    await use();
+  }
+  expect(toy.hosts.length).toBeGreaterThan(10);
+  expect(toy.hosts.length).toBeLessThan(150);
+  expect(row()).toMatchObject(told);
+  isAccepted = true;
+  for (let minute = 0; minute < 16; minute++) {
+    await clock.pass(60_000);
+    await use();
+  }
+  expect(row()).toMatchObject({ lifecycle: "running", connected: true, configured: true, lastError: null, fix: null });
+});
+
 test("an account whose token is refused during a send stops, and its status says how to fix it", async () => {
   const toy = new Toy();
   toy.link = { ...toy.link, send: async () => ({ kind: "retry", reason: "Token revoked.", fix: "Get another." }) };

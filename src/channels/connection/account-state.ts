@@ -9,7 +9,7 @@ import type { ConfiguredAccount } from "../ports.ts";
 
 /**
  * `starting` → `running` ⇄ `trouble`. A link that gives no sign of life is closed and opened again; it stays in `trouble` until it
- * gives a sign beyond that of its opening. `dead`: only a person can solve the problem, so nothing is tried until `restart`.
+ * gives a sign beyond that of its opening. `dead`: only a person can solve the problem. It is tried again rarely, or only by `restart`.
  */
 export type Lifecycle = "stopped" | "starting" | "running" | "trouble" | "dead";
 
@@ -91,11 +91,12 @@ export class AccountState {
   }
 
   /** Only a person can solve the problem. Returns it as people see it. */
-  giveUp(trouble: Trouble, isMisconfigured: boolean): Trouble {
+  giveUp(trouble: Trouble, isMisconfigured: boolean, retryInMs?: number): Trouble & { readonly isNew: boolean } {
     const clean = this.#clean(trouble);
-    this.enter("dead");
+    const isNew = this.#status.problem !== clean.reason;
+    this.enter("dead", retryInMs);
     this.#set({ problem: clean.reason, fix: clean.fix, configured: !isMisconfigured });
-    return clean;
+    return { ...clean, isNew };
   }
 
   /** The connection works, or an operator wants a new beginning. */

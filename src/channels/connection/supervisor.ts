@@ -22,6 +22,9 @@ const WATCH_EVERY_MS = 30_000;
 const CLOSE_WITHIN_MS = 5000;
 const FIRST_RESTART_MS = 1000;
 const LONGEST_RESTART_MS = 5 * 60_000;
+/** The same for an account that the platform refuses. */
+const FIRST_RETRIAL_MS = 30_000;
+const LONGEST_RETRIAL_MS = 15 * 60_000;
 
 /** Keeps one account of one channel connected. */
 export class Supervisor {
@@ -119,7 +122,7 @@ export class Supervisor {
         this.times.outbound = this.#ports.clock.now();
       },
       refused: (reason, fix) => {
-        if (!signal.aborted) this.#giveUp({ reason, fix });
+        if (!signal.aborted) this.#refused({ reason, fix });
       },
     };
   }
@@ -150,7 +153,7 @@ export class Supervisor {
   }
 
   #onReport(state: LinkReport): void {
-    if (state.kind === "dead") return this.#giveUp(state);
+    if (state.kind === "dead") return this.#refused(state);
     if (state.kind === "trouble") return this.#onTrouble(state, state.retryInMs);
     if (state.kind === "notices") return this.#state.setNotices(state.notices);
     const twin = state.self && this.#twin(state.self);
@@ -175,23 +178,41 @@ export class Supervisor {
     this.#trust.ended(this.#ports.clock.now());
   }
 
+  /** Only a person restarts an account whose settings cannot work. */
   #giveUp(trouble: Trouble, isMisconfigured = false): void {
-    this.#log.error("channel stopped", { ...this.#state.giveUp(trouble, isMisconfigured) });
+    const { reason, fix, isNew } = this.#state.giveUp(trouble, isMisconfigured);
+    if (isNew) this.#log.error("channel stopped", { reason, fix });
     background("end of a connection", this.#end(), this.#log);
+  }
+
+  /** The platform refuses the account. */
+  #refused(trouble: Trouble, isMisconfigured = false): void {
+    if (!this.#account.adapter.recovers) return this.#giveUp(trouble, isMisconfigured);
+    const ms = backoff(this.#restarts++, { firstMs: FIRST_RETRIAL_MS, longestMs: LONGEST_RETRIAL_MS });
+    const { reason, fix, isNew } = this.#state.giveUp(trouble, isMisconfigured, ms);
+    if (isNew) this.#log.error("channel stopped", { reason, fix, retryInMs: ms });
+    this.#startIn(ms, "dead");
   }
 
   #failed(error: unknown): void {
     const trouble = troubleOf(error);
-    if (error instanceof OpenClawError && OPERATOR_MUST_ACT.has(error.code)) return this.#giveUp(trouble, true);
+    const code = error instanceof OpenClawError ? error.code : undefined;
+    if (code === "CHANNEL_AUTH") return this.#refused(trouble, true);
+    if (code !== undefined && SETTINGS_CANNOT_WORK.has(code)) return this.#giveUp(trouble, true);
     this.#reopen(trouble);
   }
 
   #reopen(trouble: Trouble): void {
     const ms = backoff(this.#restarts++, { firstMs: FIRST_RESTART_MS, longestMs: LONGEST_RESTART_MS });
     this.#onTrouble(trouble, ms);
+    this.#startIn(ms, "trouble");
+  }
+
+  /** Ends the connection, and begins another one unless something else happened meanwhile. */
+  #startIn(ms: number, lifecycle: AccountStatus["lifecycle"]): void {
     // The timer starts after the old link is closed: closing cancels the timers of this connection.
     const ended = this.#end().then(() => {
-      if (this.#state.lifecycle === "trouble") this.#forgetTimer = this.#ports.clock.after(ms, () => this.start());
+      if (this.#state.lifecycle === lifecycle) this.#forgetTimer = this.#ports.clock.after(ms, () => this.start());
     });
     background("restart of a channel", ended, this.#log);
   }
@@ -240,4 +261,4 @@ const sameIdentity = ({ name }: Identity, twin: AccountId): Trouble => ({
   fix: SAME_LOGIN_FIX,
 });
 
-const OPERATOR_MUST_ACT = new Set<string>(["CHANNEL_AUTH", "CHANNEL_CONFIG", "SECRET_MISSING"]);
+const SETTINGS_CANNOT_WORK = new Set<string>(["CHANNEL_CONFIG", "SECRET_MISSING"]);

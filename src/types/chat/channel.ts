@@ -366,6 +366,11 @@ export interface ChannelAdapter<Config = unknown> {
    * with a fix when the cause may be more than the network.
    */
   probe?(config: Config, signal: AbortSignal): Promise<string>;
+  /**
+   * The platform may accept a refused account again without a change here, and trying it harms nothing: so the core does, rarely. Only
+   * a person restarts other accounts that are dead.
+   */
+  readonly recovers?: boolean;
   /** Milliseconds that a probe may take, when the doctor's default of five seconds is too short. */
   readonly probeMs?: number;
 }

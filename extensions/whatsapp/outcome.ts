@@ -19,7 +19,6 @@ const REFUSALS: Readonly<Record<number, string>> = {
   401: "WhatsApp does not let this account write there",
   403: "WhatsApp does not let this account write there",
   404: "WhatsApp does not know this chat",
-  406: "WhatsApp does not take this message",
   420: "this number is not a member of the group",
   463: "WhatsApp lets this account begin no new chats for now",
 };
@@ -30,7 +29,7 @@ function refusal(code: number): SendResult {
   if (code === 429) return { kind: "retry", reason: "WhatsApp asks to send less (429)", rateLimited: true };
   // 479: the keys of a device are out of date; the library fetches new ones.
   if (code === 479 || code >= 500) return { kind: "retry", reason: `WhatsApp could not take the message (${code})` };
-  return { kind: "refused", reason: `WhatsApp refuses the message (${code})` };
+  return { kind: "refused", reason: `WhatsApp does not take this message (${code})`, isUnfit: true };
 }
 
 /**

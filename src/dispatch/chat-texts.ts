@@ -156,6 +156,7 @@ export function pairingText(code: string, channel: string): string {
 const GAP_TEXT: Readonly<Record<GapCause, string>> = {
   late: "could not be sent in time and were skipped",
   refused: "were refused by the platform",
+  unfit: "were refused by the platform, also as plain text",
   unknown: "may or may not have arrived",
 };
 

@@ -20,6 +20,8 @@ export interface SendPorts extends OutboxDeps {
 interface Underway extends PlannedRow {
   /** A preview of it remains in the chat, which can neither be edited nor removed. */
   readonly hasPreviewLeft?: boolean;
+  /** The platform has refused it as it was; this is its text alone. */
+  readonly isPlain?: true;
 }
 
 const FIRST_WAIT_MS = 500;
@@ -84,7 +86,7 @@ const isTooOld = (row: OutboxRow, ports: SendPorts): boolean => ports.clock.now(
 /** Marks the failure and the gap in one write, so that after a crash the next start informs the chat. */
 async function giveUp(row: OutboxRow, why: { error: string; gap: GapCause }, ports: SendPorts): Promise<void> {
   const { error, gap } = why;
-  const isGivenUp = gap !== "refused";
+  const isGivenUp = gap !== "refused" && gap !== "unfit";
   await ports.journal.mark(row.id, { state: "failed", error, isGivenUp, ...(!isGapLine(row) && { gap }) });
   notifySent(row, { success: false, error }, ports);
   ports.gap(row.to);
@@ -161,7 +163,7 @@ async function settle(row: Underway, result: SendResult, ports: SendPorts): Prom
     case "unknown":
       return unknown(row, result.reason, ports);
     case "refused":
-      return refused(row, result.reason, ports);
+      return refused(row, result, ports);
   }
 }
 
@@ -178,12 +180,33 @@ async function unknown(row: Underway, reason: string, ports: SendPorts): Promise
   return row.editOf === undefined ? { ...row, state: "unknown" } : row;
 }
 
-/** A preview that cannot become the reply gives way to a new message; any other refusal is the end. */
-async function refused(row: Underway, reason: string, ports: SendPorts): Promise<Underway | "done"> {
+/**
+ * A preview that cannot become the reply gives way to a new message, and a message that is at fault to its plain text. Any other refusal is
+ * the end.
+ */
+async function refused(
+  row: Underway,
+  { reason, isUnfit }: Extract<SendResult, { kind: "refused" }>,
+  ports: SendPorts,
+): Promise<Underway | "done"> {
   if (row.editOf !== undefined) return insteadOf(row.editOf, row, ports);
-  ports.log.error("platform refused the reply", { reply: row.replyKey, channel: row.to.channel, reason });
-  await giveUp(row, { error: reason, gap: "refused" }, ports);
+  const fields = { reply: row.replyKey, channel: row.to.channel, reason };
+  const plain = isUnfit ? plainly(row) : undefined;
+  if (plain) {
+    ports.log.warn("platform refused the reply; its plain text follows", fields);
+    return plain;
+  }
+  ports.log.error("platform refused the reply", fields);
+  await giveUp(row, { error: reason, gap: isUnfit ? "unfit" : "refused" }, ports);
   return "done";
+}
+
+/** The row's text and nothing else. Undefined when that is no other message. */
+function plainly({ buttons, replyTo, ...row }: Underway): Underway | undefined {
+  const { body } = row;
+  const isOther = body.kind === "text" && (body.format !== "plain" || buttons !== undefined || replyTo !== undefined);
+  if (!isOther || row.isPlain) return undefined;
+  return { ...row, body: { kind: "text", body: body.plain, plain: body.plain, format: "plain" }, isPlain: true };
 }
 
 /** Removes a preview that cannot be edited. If that fails, the whole answer is labelled as a possible repeat. */

@@ -123,8 +123,11 @@ export interface Inbox extends InboxReader {
 /** planned → sending → sent | unknown | failed */
 export type OutboxState = "planned" | "sending" | "sent" | "unknown" | "failed";
 
-/** Why a chat may miss a chunk. `late`: too old when it could be sent. `unknown`: it may be there. `refused`: other parts were taken. */
-export type GapCause = "late" | "unknown" | "refused";
+/**
+ * Why a chat may miss a chunk. `late`: too old when it could be sent. `unknown`: it may be there. `refused`: other parts were taken.
+ * `unfit`: it was refused for itself, also as plain text.
+ */
+export type GapCause = "late" | "unknown" | "refused" | "unfit";
 
 /** What a reply belongs to in its chat. */
 interface Answering {
@@ -194,7 +197,7 @@ export interface OutboxChange {
   readonly isRepeat?: boolean;
   /** Whether it ends without the platform's answer: a send in progress may have arrived, and a later send is labelled. */
   readonly isGivenUp?: boolean;
-  /** Why the chat may lack it. The chat is informed; of `refused` only when the answer has other parts. */
+  /** Why the chat may lack it. The chat is informed; of `refused` only when the answer has other parts, of `unfit` unless a tool sent it. */
   readonly gap?: GapCause;
   readonly messageId?: string;
   readonly error?: string;

@@ -195,6 +195,51 @@ describe("a chat that may miss something gets one line", () => {
   });
 });
 
+describe("a message that is at fault itself", () => {
+  const unfit = { kind: "refused", reason: "no reason given", isUnfit: true } as const;
+  const links = { link: () => platform, limits: () => ({ ...LIMITS, format: "telegram-html" as const }) };
+  const rich = reply("in:1:final", "**bold** words", { replyTo: "7", buttons: [{ label: "Yes", command: "yes" }] });
+
+  it("is sent once more as its plain text", async () => {
+    platform.script.push({ result: unfit });
+    await open({ links }).deliver(rich);
+    await settled();
+    expect(platform.calls.map(({ text }) => text)).toEqual(["<b>bold</b> words", "bold words"]);
+    expect(platform.messages).toEqual([expect.objectContaining({ text: "bold words", buttons: [] })]);
+    expect(platform.messages[0]).not.toHaveProperty("replyTo");
+  });
+
+  it("and is refused so too, is told of in its chat", async () => {
+    for (const _ of [1, 2]) platform.script.push({ result: unfit });
+    await open({ links }).deliver(rich);
+    await until(() => texts().length === 1);
+    expect(texts()).toEqual([expect.stringMatching(/1 from t\d+ were refused by the platform, also as plain text/)]);
+    expect(platform.calls).toHaveLength(3);
+    expect(await journal.messages.outboxRow(1)).toMatchObject({ state: "failed", error: "no reason given" });
+  });
+
+  it("and is plain already, is not tried twice; of what a tool sent the model learns", async () => {
+    platform.script.push({ result: unfit });
+    const outbox = open();
+    await outbox.deliver(reply("a", "plain"));
+    await until(() => texts().length === 1);
+    expect(texts()).toEqual([expect.stringContaining("also as plain text")]);
+    platform.script.push({ result: unfit });
+    await outbox.deliver(reply("in:1:tool:c1:", "plain"));
+    await settled();
+    expect(await journal.outbox.unreportedGaps()).toEqual([]);
+    expect(platform.calls).toHaveLength(3);
+  });
+
+  it("and whose chat takes nothing, is tried no more", async () => {
+    platform.script.push({ result: unfit }, { result: { kind: "refused", reason: "blocked" } });
+    await open({ links }).deliver(rich);
+    await settled();
+    expect(await journal.outbox.unreportedGaps()).toEqual([]);
+    expect(platform.calls).toHaveLength(2);
+  });
+});
+
 describe("a preview that cannot become the answer", () => {
   const edited = reply("a", "the whole answer", { editOf: "p1", inboxId: 1 });
 

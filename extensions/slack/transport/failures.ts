@@ -74,8 +74,25 @@ function outcomeOfCode(error: unknown, word: string): SendResult {
   if (TRANSIENT.has(word)) return { kind: "retry", reason };
   const fix = fixOf(error);
   if (fix !== undefined && word !== "missing_scope") return { kind: "retry", reason, fix };
-  return { kind: "refused", reason };
+  return { kind: "refused", reason, ...(UNFIT.has(word) && { isUnfit: true }) };
 }
+
+/** docs.slack.dev/reference/methods/chat.postMessage: errors of the message itself */
+const UNFIT = new Set([
+  "attachment_payload_limit_exceeded",
+  "blocks_mismatch",
+  "cannot_reply_to_message",
+  "invalid_arg_name",
+  "invalid_arguments",
+  "invalid_attachments",
+  "invalid_blocks",
+  "invalid_blocks_format",
+  "markdown_text_conflict",
+  "msg_blocks_too_long",
+  "msg_too_long",
+  "no_text",
+  "too_many_attachments",
+]);
 
 /** A sentence for the log and for reports; it never holds a token. */
 export function reasonOf(error: unknown): string {

@@ -63,8 +63,12 @@ export function resultOf(failure: Failure): SendResult {
   // Telegram will take the message when the token is replaced.
   if (failure.code === 401) return { kind: "retry", reason: failure.text, fix: TOKEN_FIX };
   const { code: status, text: reason, retryAfterMs: ms } = failure;
-  return answeredOutcome({ status, reason, ...(ms !== undefined && { retryAfter: String(ms / 1000) }) });
+  const outcome = answeredOutcome({ status, reason, ...(ms !== undefined && { retryAfter: String(ms / 1000) }) });
+  return outcome.kind === "refused" && OF_CHAT.test(reason) ? { kind: "refused", reason } : outcome;
 }
+
+/** Telegram answers 400 also when a chat takes nothing from the bot. */
+const OF_CHAT = /chat|user|peer|group|channel|topic|thread|rights|admin|member|blocked|forbidden|restricted/i;
 
 const PROXY_FIX = "Check channels.telegram.proxy and the proxy that it names, or remove the key.";
 

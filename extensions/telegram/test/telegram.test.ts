@@ -280,6 +280,16 @@ describe("polling", () => {
     expect(host.reports.at(-1)).toMatchObject({ kind: "dead", fix: expect.stringMatching(/BotFather/) });
   });
 
+  test("a refusal says whether the message or its chat is at fault", async () => {
+    const { link, fake, direct } = await begin();
+    fake.fail("sendMessage", "bare", 1);
+    expect(await link.send(direct, html("<b>x</b>", "x"), KEY)).toMatchObject({ kind: "refused", isUnfit: true });
+    for (const mode of ["400", "403"] as const) {
+      fake.fail("sendMessage", mode, 1);
+      expect(await link.send(direct, html("x"), KEY)).toEqual({ kind: "refused", reason: expect.any(String) });
+    }
+  });
+
   test("a token that is refused during a send is reported with a fix, also without polling", async () => {
     const { link, fake, direct } = await begin();
     fake.fail("sendMessage", "401", 1);

@@ -226,7 +226,10 @@ describe("taking messages", () => {
     const mentionedJid = ["900900@lid", fake.bob.phone];
     const words = "@900900 ask @4917067890";
     fake.say({ extendedTextMessage: { text: words, contextInfo: { mentionedJid } } }, { group: GROUP });
-    expect(await host.heard("ask")).toMatchObject({ text: "@Claw ask @Bob", mentionsBot: true });
+    expect(await host.heard("ask")).toMatchObject({ text: "ask @Bob", mentionsBot: true });
+    const asked = { text: "ask @900900 again", contextInfo: { mentionedJid } };
+    fake.say({ extendedTextMessage: asked }, { group: GROUP });
+    expect(await host.heard("again")).toMatchObject({ text: "ask @Claw again", mentionsBot: true });
   });
 
   test("events outside chats and our own messages are not received", async () => {

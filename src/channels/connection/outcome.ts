@@ -29,13 +29,16 @@ const UNREACHED = new Set([
 /** Answers of a proxy that waited in vain: the platform may have taken the message. */
 const NO_ANSWER = new Set([408, 502, 504]);
 
+/** Answers that speak of the request alone. */
+const IS_UNFIT = new Set([400, 413, 422]);
+
 /**
  * What a platform's answer means for a send. After 425, 429 and 5xx it is retried; any other 4xx is final. An answer that refuses nothing,
  * but is not the expected one, such as 204 or a redirect, says nothing about the message, like those of a proxy that waited in vain.
  */
 export function answeredOutcome({ status, reason, retryAfter }: RefusedCall): SendResult {
   if (status < 400 || NO_ANSWER.has(status)) return { kind: "unknown", reason };
-  if (!isPassingStatus(status)) return { kind: "refused", reason };
+  if (!isPassingStatus(status)) return { kind: "refused", reason, ...(IS_UNFIT.has(status) && { isUnfit: true }) };
   const afterMs = retryAfterMs(retryAfter);
   return {
     kind: "retry",

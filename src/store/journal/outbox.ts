@@ -12,7 +12,7 @@ import { sendKeyOf } from "./send-key.ts";
 import type { Params, Row, Statements } from "./sqlite.ts";
 
 const STATES = ["planned", "sending", "sent", "unknown", "failed"] as const;
-const GAPS = ["late", "unknown", "refused"] as const;
+const GAPS = ["late", "unknown", "refused", "unfit"] as const;
 // A reply belongs to the session and the run for which its message was claimed.
 export const OUTBOX_ROWS = `
   SELECT outbox.*, inbox.session_key, inbox.run_id FROM outbox LEFT JOIN inbox ON inbox.id = outbox.inbox_id`;
@@ -40,10 +40,12 @@ const INSERT = `
   INSERT INTO outbox (reply_key, part, inbox_id, target, body, reply_to, buttons, edit_of, created_at, is_repeat, silent, state, attempts, answers, send_key)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const EVENT_KEY = "SELECT message ->> '$.eventKey' AS event_key FROM inbox WHERE id = ?";
-// Each streamed block is a separate reply. A tool's post is not part of the answer: the model learns its outcome.
+// A tool's post is not part of the answer: the model learns its outcome.
+const IS_OF_TOOL = "outbox.reply_key GLOB 'in:*:tool:*'";
+// Each streamed block is a separate reply.
 const HAS_OTHERS = `
   EXISTS (SELECT 1 FROM outbox AS other WHERE other.reply_key = outbox.reply_key AND other.part <> outbox.part)
-  OR outbox.reply_key NOT GLOB 'in:*:tool:*' AND EXISTS (
+  OR NOT ${IS_OF_TOOL} AND EXISTS (
     SELECT 1 FROM outbox AS other WHERE other.inbox_id = outbox.inbox_id AND other.id <> outbox.id
       AND other.target = outbox.target AND other.state <> 'failed')`;
 // A sent row stays sent, whatever a late timer reports.
@@ -51,7 +53,8 @@ const MARK = `
   UPDATE outbox SET state = ?1, attempts = attempts + (?1 = 'sending'), message_id = COALESCE(?2, message_id), error = ?3,
     was_unknown = was_unknown OR ?1 = 'unknown' OR (?7 AND state = 'sending'), is_repeat = is_repeat OR ?5,
     sent_at = CASE WHEN ?1 = 'sent' THEN ?6 ELSE sent_at END,
-    gap = CASE WHEN ?8 IS NULL THEN NULL WHEN ?8 <> 'refused' OR ${HAS_OTHERS} THEN ?8 END
+    gap = CASE ?8 WHEN 'refused' THEN CASE WHEN ${HAS_OTHERS} THEN ?8 END
+      WHEN 'unfit' THEN CASE WHEN NOT ${IS_OF_TOOL} THEN ?8 END ELSE ?8 END
   WHERE id = ?4 AND state <> 'sent'`;
 const NOTE = `
   INSERT INTO preview (inbox_id, target, message_id) VALUES (?, ?, ?)

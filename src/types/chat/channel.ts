@@ -91,7 +91,8 @@ export type SendResult =
       readonly fix?: string;
     }
   | { readonly kind: "unknown"; readonly reason: string }
-  | { readonly kind: "refused"; readonly reason: string };
+  /** `isUnfit`: the message is at fault, as far as the platform says, and neither its chat nor the account. The core sends its text plainly. */
+  | { readonly kind: "refused"; readonly reason: string; readonly isUnfit?: true };
 
 export interface StreamOptions {
   /** The same after a restart. */

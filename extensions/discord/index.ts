@@ -32,6 +32,4 @@ export const discord: ChannelAdapter<DiscordConfig> = {
     const { askName } = await import("./connect.ts");
     return askName(config, signal);
   },
-  // The operator may switch on the intents that the bot lacks.
-  recovers: true,
 };

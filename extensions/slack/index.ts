@@ -30,6 +30,4 @@ export const slack: ChannelAdapter<SlackConfig> = {
     const { probeAccount } = await import("./probe.ts");
     return probeAccount(config, signal);
   },
-  // An administrator may install the app again, or allow what it lacks.
-  recovers: true,
 };

@@ -31,8 +31,6 @@ export const telegram: ChannelAdapter<TelegramConfig> = {
     return connect(config, host);
   },
   probe,
-  // A token may be refused for minutes and then work again.
-  recovers: true,
 };
 
 /** For `openclaw doctor`: the name of the bot. Throws `OpenClawError` when the token is wrong, an `Error` when Telegram does not answer. */

@@ -29,6 +29,10 @@ function run(
   return { channels, clock, row: () => channels.status()[0]! };
 }
 
+/** An account that a person links by a login. */
+const linked = (toy: Toy) =>
+  toy.account({ adapter: { ...toy.adapter, login: async () => ({ id: "1", name: "@toy" }) } });
+
 const caller = { connId: "c", scopes: new Set<string>(), client: { id: "", version: "", platform: "", mode: "" } };
 
 test("an account is starting, running, in trouble and running again", async () => {
@@ -136,11 +140,11 @@ test("a failing connect is retried with longer pauses", async () => {
   expect(row().lifecycle).toBe("running");
 });
 
-test("wrong credentials are not retried before the settings change", async () => {
+test("wrong credentials of a login are not retried before the settings change", async () => {
   const toy = new Toy();
   toy.connecting = async () =>
     Promise.reject(new OpenClawError("CHANNEL_AUTH", { message: "Bad token.", fix: "Get another." }));
-  const { channels, clock, row } = run(toy);
+  const { channels, clock, row } = run(toy, linked(toy));
   await clock.pass(24 * 3600_000);
   expect(toy.hosts).toHaveLength(1);
   expect(row()).toMatchObject({
@@ -158,9 +162,9 @@ test("wrong credentials are not retried before the settings change", async () =>
   expect(toy.configs.at(-1)).toEqual({ level: 2 });
 });
 
-test("a link that reports that it cannot continue is closed and stays closed", async () => {
+test("a link of a login that reports that it cannot continue is closed and stays closed", async () => {
   const toy = new Toy();
-  const { channels, clock, row } = run(toy);
+  const { channels, clock, row } = run(toy, linked(toy));
   await clock.pass(1);
   toy.host.report({ kind: "dead", reason: "Token revoked.", fix: "Get another." });
   await clock.pass(3600_000);
@@ -187,7 +191,7 @@ test.each([
       return isAccepted ? send(...args) : { kind: "retry", reason: "Bad token.", fix: "Get another." };
     },
   };
-  const { channels, clock, row } = run(toy, toy.account({ adapter: { ...toy.adapter, recovers: true } }));
+  const { channels, clock, row } = run(toy);
   const part = { kind: "text", body: "x", plain: "x", format: "plain" } as const;
   const use = async () => {
     await clock.pass(1);
@@ -217,7 +221,7 @@ test.each([
 test("an account whose token is refused during a send stops, and its status says how to fix it", async () => {
   const toy = new Toy();
   toy.link = { ...toy.link, send: async () => ({ kind: "retry", reason: "Token revoked.", fix: "Get another." }) };
-  const { channels, clock, row } = run(toy);
+  const { channels, clock, row } = run(toy, linked(toy));
   await clock.pass(1);
   toy.host.report({ kind: "alive" });
   const part = { kind: "text", body: "x", plain: "x", format: "plain" } as const;

@@ -185,9 +185,9 @@ export class Supervisor {
     background("end of a connection", this.#end(), this.#log);
   }
 
-  /** The platform refuses the account. */
+  /** The platform refuses the account. It may accept a token again; a link that it has ended waits for the next login. */
   #refused(trouble: Trouble, isMisconfigured = false): void {
-    if (!this.#account.adapter.recovers) return this.#giveUp(trouble, isMisconfigured);
+    if (this.#account.adapter.login) return this.#giveUp(trouble, isMisconfigured);
     const ms = backoff(this.#restarts++, { firstMs: FIRST_RETRIAL_MS, longestMs: LONGEST_RETRIAL_MS });
     const { reason, fix, isNew } = this.#state.giveUp(trouble, isMisconfigured, ms);
     if (isNew) this.#log.error("channel stopped", { reason, fix, retryInMs: ms });

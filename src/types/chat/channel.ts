@@ -356,7 +356,10 @@ export interface ChannelAdapter<Config = unknown> {
   buttons?(config: Config, to: Peer): ButtonLimits | undefined;
   /** Resolves when the adapter works; it reconnects on its own. Throws `OpenClawError` when the config cannot work. */
   connect(config: Config, host: ChannelHost): Promise<ChannelLink>;
-  /** Links the account and returns its identity. Throws `OpenClawError` when that fails or the signal aborts. */
+  /**
+   * Links the account and returns its identity. Throws `OpenClawError` when that fails or the signal aborts. An account that its platform
+   * refused waits for the next login; without this method it is tried again, rarely.
+   */
   login?(config: Config, host: LoginHost): Promise<{ readonly id: string; readonly name: string }>;
   /** Removes the link here and, if possible, on the platform. */
   logout?(config: Config, host: LoginHost): Promise<void>;
@@ -367,11 +370,6 @@ export interface ChannelAdapter<Config = unknown> {
    * with a fix when the cause may be more than the network.
    */
   probe?(config: Config, signal: AbortSignal): Promise<string>;
-  /**
-   * The platform may accept a refused account again without a change here, and trying it harms nothing: so the core does, rarely. Only
-   * a person restarts other accounts that are dead.
-   */
-  readonly recovers?: boolean;
   /** Milliseconds that a probe may take, when the doctor's default of five seconds is too short. */
   readonly probeMs?: number;
 }

@@ -58,6 +58,15 @@ export function typedMessage(message: AssistantMessage, growth: Growth): Assista
 
 type Block = AssistantMessage["content"][number];
 
+/** Levels of lists and objects in arguments: far more than a tool has. What is deeper cannot be copied or written. */
+const MOST_LEVELS = 200;
+
+/** Whether a value has more than so many levels. */
+function isDeeperThan(levels: number, value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((part) => isDeeperThan(levels - 1, part));
+}
+
 /** Events name the places of blocks, so a block of which nothing can be made stays, without a text. */
 function typedBlock(block: Block, at: number, growth: Growth): Block {
   const given: unknown = block;
@@ -71,7 +80,9 @@ function typedBlock(block: Block, at: number, growth: Growth): Block {
 }
 
 function typedCall(call: ToolCallContent, said: string | undefined): ToolCallContent {
-  const given: unknown = said === undefined ? call.arguments : jsonIn(said);
+  const sent: unknown = said === undefined ? call.arguments : jsonIn(said);
+  // A part of an object is not valid as arguments: the call is refused.
+  const given = isDeeperThan(MOST_LEVELS, sent) ? [] : sent;
   const id = idOf(call.id);
   const name = wordOf(call.name) || "unknown";
   if (given === call.arguments && isFields(given) && id === call.id && name === call.name) return call;
@@ -151,7 +162,8 @@ export class Growth {
     // Some servers send the arguments in one piece.
     if (event.type !== "toolcall_end" || this.#texts.get(event.contentIndex)) return;
     const args: unknown = isFields(event.toolCall) ? event.toolCall.arguments : undefined;
-    if (isFields(args) && Object.keys(args).length > 0) this.#add(event.contentIndex, raw ?? JSON.stringify(args));
+    if (!isFields(args) || Object.keys(args).length === 0) return;
+    this.#add(event.contentIndex, raw ?? (isDeeperThan(MOST_LEVELS, args) ? "[]" : JSON.stringify(args)));
   }
 
   /** What the deltas of a block say where one of them was no text, so that the SDK has joined something else. */

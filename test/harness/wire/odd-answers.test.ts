@@ -49,6 +49,12 @@ async function talk(api: WireApi, body: string) {
   return { events, next, given, faults: [...faults(), ...(await faultsEverywhere(scenes.fixture.session))] };
 }
 
+/** A call whose arguments have so many levels. */
+const nested =
+  (levels: number) =>
+  (api: WireApi): string =>
+    calling(api, '{"text":77777}').replaceAll("77777", `${"[".repeat(levels)}1${"]".repeat(levels)}`);
+
 /** Each with what the tool is called with; nothing where it is not run. */
 const CALLS: readonly (readonly [name: string, body: (api: WireApi) => string, given: readonly unknown[]])[] = [
   [
@@ -79,6 +85,7 @@ const CALLS: readonly (readonly [name: string, body: (api: WireApi) => string, g
   ["whose arguments are null", (api) => calling(api, "null"), [{ text: "" }]],
   ["whose arguments are a list", (api) => calling(api, "[1]"), []],
   ["whose arguments are a number", (api) => calling(api, "5"), []],
+  ["whose arguments have 3000 levels", nested(3000), []],
   ["whose arguments are JSON in JSON", (api) => calling(api, JSON.stringify('{"text":"hi"}')), [{ text: "hi" }]],
 ];
 
@@ -103,6 +110,12 @@ describe("a model's odd call of a tool is mended or refused, and the conversatio
       openedByPi(scenes.fixture.session.file);
     },
   );
+
+  it.each(APIS)("%s: arguments that have 50,000 levels", async (api) => {
+    const { events, next, given } = await talk(api, nested(50_000)(api));
+    expect(given).toEqual([]);
+    for (const turn of [events, next]) expect(resultOf(turn)).toEqual([{ kind: "replied", stop: "stop" }]);
+  });
 
   it.each(["anthropic-messages", "openai-completions", "openai-responses"] as const)(
     "%s: two calls without an id have ids of their own, and each its result",

@@ -12,7 +12,7 @@ export const READ_NO_FOLLOW = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) |
  * so a link that replaces the file or one of its directories after the first check has no effect. Rejects with the reason when
  * the path does not lead to a regular file, or when that is larger than `mostBytes`.
  */
-export async function readRegular(path: string, mostBytes: number): Promise<Buffer> {
+export async function readRegular(path: string | Buffer, mostBytes: number): Promise<Buffer> {
   const file = await open(path, READ_NO_FOLLOW).catch((cause: unknown) => {
     throw new Error("it cannot be opened", { cause });
   });
@@ -43,7 +43,7 @@ interface Readable {
   read(buffer: Uint8Array, offset: number, length: number, position: number): Promise<{ readonly bytesRead: number }>;
 }
 
-async function liesAt(path: string, opened: { readonly ino: number; readonly dev: number }): Promise<boolean> {
-  const [real, there] = await Promise.all([realpath(path), lstat(path)]);
-  return real === path && there.ino === opened.ino && there.dev === opened.dev;
+async function liesAt(path: string | Buffer, opened: { readonly ino: number; readonly dev: number }): Promise<boolean> {
+  const [real, there] = await Promise.all([realpath(path, { encoding: "buffer" }), lstat(path)]);
+  return real.equals(Buffer.from(path)) && there.ino === opened.ino && there.dev === opened.dev;
 }

@@ -27,7 +27,7 @@ function asChanged(error: unknown): never {
  * The path of an open file. Linux knows it from the descriptor. Elsewhere the path is read again and must still lead to the
  * same file, which leaves a short gap. Rejects when the file was moved or removed since.
  */
-export async function whereIs(file: FileHandle, path: string): Promise<string> {
+export async function whereIs(file: FileHandle, path: string | Buffer): Promise<string> {
   const linked = await readlink(`${OWN_DESCRIPTORS}/${file.fd}`).catch(() => undefined);
   if (linked !== undefined) {
     if (linked.endsWith(" (deleted)")) throw new ChangedMeanwhile();
@@ -63,9 +63,9 @@ export class OpenFolder {
     this.#handle = handle;
   }
 
-  static async open(path: string): Promise<OpenFolder> {
+  static async open(path: string | Buffer): Promise<OpenFolder> {
     // Windows cannot open directories.
-    if (process.platform === "win32") return new OpenFolder({ base: path, path }, undefined);
+    if (process.platform === "win32") return new OpenFolder({ base: String(path), path: String(path) }, undefined);
     const handle = await open(path, FOLDER_FLAGS).catch(asChanged);
     try {
       const where = await whereIs(handle, path);

@@ -5,6 +5,7 @@ import { z } from "zod";
 import type { SandboxSettings } from "../../types/sandbox.ts";
 import { BoundedMap } from "../../utils/bounded-map.ts";
 import { errorCode, unlessMissing } from "../../utils/missing.ts";
+import { removeTree } from "./remove-tree.ts";
 
 /** Whose sandbox it is. */
 export interface SandboxOwner {
@@ -95,7 +96,7 @@ async function readRecord(path: string): Promise<SandboxFolder | undefined> {
 
 /** Removes a folder with all that is in it. The next command of its sessions begins with an empty one. */
 export async function removeFolder({ path }: Pick<SandboxFolder, "path">): Promise<void> {
-  await rm(path, { recursive: true, force: true });
+  await removeTree(path);
   await rm(recordOf(path), { force: true });
 }
 

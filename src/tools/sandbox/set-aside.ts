@@ -1,28 +1,36 @@
-import { mkdir, rename, rm } from "node:fs/promises";
-import { basename, dirname, join, relative } from "node:path";
-import { errorCode, isMissing } from "../../utils/missing.ts";
+import { lstat, mkdir, rename, rm } from "node:fs/promises";
+import { errorCode, isMissing, unlessMissing } from "../../utils/missing.ts";
 import { isInside, realOf } from "../../utils/real-path.ts";
 import { OpenFolder } from "../host/open.ts";
-import type { Obeyed } from "./survey.ts";
+import { bytePathOf, bytesOf, pathIn, textOf, type BytePath } from "./byte-path.ts";
+import type { Found } from "./survey.ts";
 
 /** Below a writable directory; no sandboxed command can write there. */
-const PLACE = join(".openclaw", "set-aside");
+const PLACE = ".openclaw/set-aside";
+/** In bytes. */
 const MOST_NAME = 150;
 
 /**
  * Moves a file, link or directory to where no program obeys it, under another name. Resolves with its new path, and with undefined when
  * it is gone or was removed. Moves nothing that lies outside of its root, even if a program puts a link into the way meanwhile.
  */
-export async function setAside({ path, root }: Obeyed, now: number): Promise<string | undefined> {
-  const place = join(root, PLACE, new Date(now).toISOString().replaceAll(":", "-"));
-  await mkdir(place, { recursive: true, mode: 0o700 });
-  const target = join(place, relative(root, path).replaceAll("/", "~").slice(-MOST_NAME));
+export async function setAside({ path, root }: Found, now: number): Promise<string | undefined> {
+  const place = pathIn(pathIn(root, PLACE), new Date(now).toISOString().replaceAll(":", "-"));
+  await mkdir(bytesOf(place), { recursive: true, mode: 0o700 });
+  const slash = path.lastIndexOf("/");
+  const target = await freeIn(
+    place,
+    path
+      .slice(root.length + 1)
+      .replaceAll("/", "~")
+      .slice(-MOST_NAME),
+  );
   let folder: OpenFolder | undefined;
   try {
-    folder = await OpenFolder.open(dirname(path));
-    if (!isInside(folder.path, await realOf(root))) return undefined;
-    await move(folder.at(basename(path)), target);
-    return target;
+    folder = await OpenFolder.open(Buffer.from(path.slice(0, slash), "latin1"));
+    if (!isInside(folder.path, await realOf(textOf(root)))) return undefined;
+    await move(bytesOf(pathIn(bytePathOf(folder.base), path.slice(slash + 1))), bytesOf(target));
+    return textOf(target);
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;
@@ -31,8 +39,16 @@ export async function setAside({ path, root }: Obeyed, now: number): Promise<str
   }
 }
 
+/** The path of a name in a directory, with a number where something has that name. */
+async function freeIn(place: BytePath, name: string): Promise<BytePath> {
+  for (let number = 1; ; number += 1) {
+    const path = pathIn(place, number === 1 ? name : `${name}~${number}`);
+    if ((await unlessMissing(lstat(bytesOf(path)))) === undefined) return path;
+  }
+}
+
 /** What lies on another file system is removed. */
-async function move(from: string, to: string): Promise<void> {
+async function move(from: Buffer, to: Buffer): Promise<void> {
   try {
     await rename(from, to);
   } catch (error) {

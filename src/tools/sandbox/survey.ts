@@ -1,15 +1,19 @@
-import type { Dirent } from "node:fs";
-import { lstat, readdir, stat } from "node:fs/promises";
-import { join } from "node:path";
-import { errorCode, unlessMissing } from "../../utils/missing.ts";
+import { lstat, stat } from "node:fs/promises";
+import { errorCode, isMissing, unlessMissing } from "../../utils/missing.ts";
 import { readRegular } from "../../utils/read-regular.ts";
 import { hasCommand, REBASE_STEPS } from "../host/repository/rebase-steps.ts";
+import { OWN_FOLDERS } from "./view.ts";
+import { bytePathOf, bytesOf, entriesOf, makeUsable, pathIn, type BytePath, type Entry } from "./byte-path.ts";
+
+/** Something in a writable directory. */
+export interface Found {
+  readonly path: BytePath;
+  /** The writable directory that it lies in. */
+  readonly root: BytePath;
+}
 
 /** A file, link or directory that programs outside the sandbox obey: what Git runs, or what is guarded at the top of a directory. */
-export interface Obeyed {
-  readonly path: string;
-  /** The writable directory that it lies in. */
-  readonly root: string;
+export interface Obeyed extends Found {
   /** Changes with its content, its mode and its place on the disk; the kernel lets no program choose it. */
   readonly identity: string;
   /** The text of Git's settings. */
@@ -18,10 +22,17 @@ export interface Obeyed {
   readonly isAtEnd?: true;
 }
 
+/** A directory that could not be looked at, or the highest above it that is no directory of the earlier survey. */
+export interface Unseen extends Found {
+  /** As the end of a sentence. */
+  readonly why: string;
+}
+
 export interface Survey {
   readonly obeyed: readonly Obeyed[];
-  /** Why some of it could not be looked at, as a sentence. */
-  readonly unseen?: string;
+  readonly unseen: readonly Unseen[];
+  /** The directories that were looked at. */
+  readonly seen: ReadonlySet<BytePath>;
 }
 
 /** Most directories that are looked at. */
@@ -34,129 +45,163 @@ const SKIPPED = new Set(["node_modules"]);
 const IN_GIT = new Set(["modules", "worktrees"]);
 const SETTINGS = ["config", "config.worktree", "commondir"];
 
+/** A directory that is to be looked at. */
+interface Dir extends Found {
+  /** The highest directory above it, or itself, that is none of the earlier survey. */
+  readonly top?: BytePath;
+}
+
 class Surveyor {
-  readonly found: Obeyed[] = [];
-  unseen: string | undefined;
-  readonly #root: string;
+  readonly obeyed: Obeyed[] = [];
+  readonly #unseen = new Map<BytePath, Unseen>();
+  readonly seen = new Set<BytePath>();
   readonly #guarded: ReadonlySet<string>;
-  #left: number;
+  /** Directories of an earlier survey, which a command may have made unreadable since. */
+  readonly #earlier: ReadonlySet<BytePath> | undefined;
 
-  constructor(root: string, guarded: readonly string[], left: number) {
-    this.#root = root;
+  constructor(guarded: readonly string[], earlier: ReadonlySet<BytePath> | undefined) {
     this.#guarded = new Set(guarded);
-    this.#left = left;
+    this.#earlier = earlier;
   }
 
-  get left(): number {
-    return this.#left;
+  get unseen(): readonly Unseen[] {
+    return [...this.#unseen.values()];
   }
 
-  /** Directories near the top come first. */
-  async walk(): Promise<void> {
-    let level = [this.#root];
+  /** The directories of the earlier survey come first, however many there are; of the others those near the top. */
+  async walk(roots: readonly BytePath[]): Promise<void> {
+    const earlier = this.#earlier ?? new Set();
+    const fresh: Dir[][] = [];
+    let level: readonly Dir[] = roots.map((root) => ({ path: root, root }));
     while (level.length > 0) {
-      const next: string[] = [];
-      for (let at = 0; at < level.length; at += AT_ONCE) {
-        const some = level.slice(at, at + AT_ONCE);
-        const inside = await Promise.all(some.map((dir) => this.#look(dir)));
-        next.push(...inside.flat());
-        this.#left -= some.length;
-      }
-      if (this.#left < 0) {
-        this.unseen ??= `${this.#root} has more than ${MOST_DIRECTORIES} directories`;
-        return;
-      }
-      level = next;
+      const inside = await this.#lookAt(level);
+      fresh.push(inside.filter(({ path }) => !earlier.has(path)).map((dir) => ({ ...dir, top: dir.path })));
+      level = inside.filter(({ path }) => earlier.has(path));
+    }
+    level = fresh.flat();
+    while (level.length > 0) {
+      const most = Math.max(0, MOST_DIRECTORIES - this.seen.size);
+      for (const dir of level.slice(most)) this.#addUnseen(dir, `there are more than ${MOST_DIRECTORIES} directories`);
+      level = await this.#lookAt(level.slice(0, most));
     }
   }
 
-  /** Looks at one directory; gives back those in it that are to be looked at too. */
-  async #look(dir: string): Promise<readonly string[]> {
-    const entries = await this.#entries(dir);
-    const names = new Set(entries.map(({ name }) => name));
-    const isGit = dir.endsWith("/.git");
-    if (isGit || isRepository(names)) await this.#lookAtRepository(dir, entries);
-    if (dir === this.#root) for (const name of names) if (this.#guarded.has(name)) await this.#add(join(dir, name));
-    const git = entries.find(({ name }) => name === ".git");
-    if (git && !git.isDirectory()) await this.#add(join(dir, ".git"));
-    return entries
-      .filter((entry) => entry.isDirectory() && !SKIPPED.has(entry.name) && (!isGit || IN_GIT.has(entry.name)))
-      .map(({ name }) => join(dir, name));
+  /** Gives back the directories in these directories. */
+  async #lookAt(level: readonly Dir[]): Promise<readonly Dir[]> {
+    const next: (readonly Dir[])[] = [];
+    for (let at = 0; at < level.length; at += AT_ONCE) {
+      const some = level.slice(at, at + AT_ONCE);
+      next.push((await Promise.all(some.map((dir) => this.#look(dir)))).flat());
+    }
+    return next.flat();
   }
 
-  async #lookAtRepository(dir: string, entries: readonly Dirent[]): Promise<void> {
-    for (const { name } of entries) if (SETTINGS.includes(name)) await this.#add(join(dir, name));
-    if (entries.some(({ name }) => name === "rebase-merge"))
-      await this.#addSteps(join(dir, "rebase-merge", REBASE_STEPS));
+  /** Looks at one directory; gives back those in it that are to be looked at too. */
+  async #look(dir: Dir): Promise<readonly Dir[]> {
+    const { path, root } = dir;
+    this.seen.add(path);
+    const entries = await this.#entries(dir);
+    const names = new Set(entries.map(({ name }) => name));
+    const isGit = path.endsWith("/.git");
+    if (isGit || isRepository(names)) await this.#lookAtRepository(dir, entries);
+    if (path === root) for (const name of names) if (this.#guarded.has(name)) await this.#add(dir, name);
+    const git = entries.find(({ name }) => name === ".git");
+    if (git && !git.isDirectory) await this.#add(dir, ".git");
+    const isSkipped = (name: string) =>
+      SKIPPED.has(name) || (isGit && !IN_GIT.has(name)) || (path === root && OWN_FOLDERS.includes(name));
+    return entries.filter((one) => one.isDirectory && !isSkipped(one.name)).map(({ name }) => inside(dir, name));
+  }
+
+  async #lookAtRepository(dir: Dir, entries: readonly Entry[]): Promise<void> {
+    for (const { name } of entries) if (SETTINGS.includes(name)) await this.#add(dir, name);
+    if (entries.some(({ name }) => name === "rebase-merge")) await this.#addSteps(inside(dir, "rebase-merge"));
     const hooks = entries.find(({ name }) => name === "hooks");
     if (!hooks) return;
-    if (!hooks.isDirectory()) return this.#add(join(dir, "hooks"));
-    for (const { name } of await this.#entries(join(dir, "hooks")))
-      if (!name.endsWith(".sample")) await this.#add(join(dir, "hooks", name));
+    if (!hooks.isDirectory) return this.#add(dir, "hooks");
+    const folder = inside(dir, "hooks");
+    for (const { name } of await this.#entries(folder)) if (!name.endsWith(".sample")) await this.#add(folder, name);
   }
 
   /** The steps of a rebase that is under way: Git runs the commands among them when somebody continues it. */
-  async #addSteps(path: string): Promise<void> {
-    const text = await readRegular(path, MOST_CONFIG_BYTES).catch(() => undefined);
-    if (text === undefined || hasCommand(text.toString("utf8"))) await this.#add(path, { isAtEnd: true });
+  async #addSteps(dir: Dir): Promise<void> {
+    const text = await readRegular(bytesOf(pathIn(dir.path, REBASE_STEPS)), MOST_CONFIG_BYTES).catch(() => undefined);
+    if (text === undefined || hasCommand(text.toString("utf8"))) await this.#add(dir, REBASE_STEPS, { isAtEnd: true });
   }
 
-  async #add(path: string, more: Pick<Obeyed, "isAtEnd"> = {}): Promise<void> {
-    const found = await unlessMissing(lstat(path, { bigint: true }));
+  async #add(dir: Dir, name: string, more: Pick<Obeyed, "isAtEnd"> = {}): Promise<void> {
+    const path = pathIn(dir.path, name);
+    const bytes = bytesOf(path);
+    const found = await lstat(bytes, { bigint: true }).catch((error: unknown) => this.#failed(dir, error));
     if (!found) return;
     // The times of a directory change with what is added to it.
     const time = found.isDirectory() ? "" : found.ctimeNs;
-    const isConfig = path.endsWith("/config") && found.isFile() && found.size <= MOST_CONFIG_BYTES;
+    const isConfig = name === "config" && found.isFile() && found.size <= MOST_CONFIG_BYTES;
     // Unread settings count as settings that run something.
-    const config = isConfig ? await readRegular(path, MOST_CONFIG_BYTES).catch(() => undefined) : undefined;
-    this.found.push({
+    const config = isConfig ? await readRegular(bytes, MOST_CONFIG_BYTES).catch(() => undefined) : undefined;
+    this.obeyed.push({
       path,
-      root: this.#root,
-      identity: `${found.dev}:${found.ino}:${time}${found.isSymbolicLink() ? await this.#target(path) : ""}`,
+      root: dir.root,
+      identity: `${found.dev}:${found.ino}:${time}${found.isSymbolicLink() ? await targetOf(bytes) : ""}`,
       ...(config !== undefined && { config: config.toString("utf8") }),
       ...more,
     });
   }
 
-  /** The same of what a link leads to. */
-  async #target(path: string): Promise<string> {
-    const found = await stat(path, { bigint: true }).catch(() => undefined);
-    return found ? `>${found.dev}:${found.ino}:${found.isDirectory() ? "" : found.ctimeNs}` : ">";
-  }
-
-  async #entries(dir: string): Promise<readonly Dirent[]> {
+  async #entries(dir: Dir): Promise<readonly Entry[]> {
     try {
-      const entries = await readdir(dir, { withFileTypes: true });
-      if (entries.some((entry) => entry.isDirectory() && entry.name.includes("\uFFFD")))
-        this.unseen ??= `${dir} has a directory whose name is not UTF-8`;
-      return entries;
+      return await entriesOf(dir.path).catch(async (error: unknown) => {
+        if (!this.#earlier || !isForbidden(error)) throw error;
+        await makeUsable(dir.path);
+        return entriesOf(dir.path);
+      });
     } catch (error) {
-      const code = errorCode(error);
-      // It was removed meanwhile, or is a file now.
-      if (code === "ENOENT" || code === "ENOTDIR") return [];
-      if (code !== "EACCES" && code !== "EPERM") throw error;
       // A sandboxed command cannot make a directory of another user.
-      if ((await unlessMissing(lstat(dir)))?.uid === process.getuid?.()) this.unseen ??= `${dir} may not be read`;
+      const isOfOther =
+        isForbidden(error) && (await unlessMissing(lstat(bytesOf(dir.path))))?.uid !== process.getuid?.();
+      if (!isOfOther) this.#failed(dir, error);
       return [];
     }
   }
+
+  #failed(dir: Dir, error: unknown): undefined {
+    // It was removed meanwhile, or is a file now.
+    if (isMissing(error) || errorCode(error) === "ENOTDIR") return;
+    this.#addUnseen(dir, errorCode(error) === "ENAMETOOLONG" ? "its path is too long" : "it may not be read");
+  }
+
+  #addUnseen({ path, root, top = path }: Dir, why: string): void {
+    if (!this.#unseen.has(top)) this.#unseen.set(top, { path: top, root, why });
+  }
+}
+
+const inside = ({ path, root, top }: Dir, name: string): Dir => ({
+  path: pathIn(path, name),
+  root,
+  ...(top !== undefined && { top }),
+});
+
+const isForbidden = (error: unknown): boolean => ["EACCES", "EPERM"].includes(errorCode(error) ?? "");
+
+/** The identity of what a link leads to. */
+async function targetOf(path: Buffer): Promise<string> {
+  const found = await stat(path, { bigint: true }).catch(() => undefined);
+  return found ? `>${found.dev}:${found.ino}:${found.isDirectory() ? "" : found.ctimeNs}` : ">";
 }
 
 /** As Git finds a repository that is not named `.git`. */
 const isRepository = (names: ReadonlySet<string>): boolean =>
   names.has("HEAD") && ((names.has("objects") && names.has("refs")) || names.has("commondir"));
 
-/** Looks up what programs outside obey in these directories: all of Git's repositories, and `names` at the top. */
-export async function surveyOf(roots: readonly string[], names: readonly string[]): Promise<Survey> {
-  const obeyed: Obeyed[] = [];
-  let left = MOST_DIRECTORIES;
-  let unseen: string | undefined;
-  for (const root of roots) {
-    const surveyor = new Surveyor(root, names, left);
-    await surveyor.walk();
-    left = surveyor.left;
-    obeyed.push(...surveyor.found);
-    unseen ??= surveyor.unseen;
-  }
-  return { obeyed, ...(unseen !== undefined && { unseen }) };
+/**
+ * Looks up what programs outside obey in these directories: all of Git's repositories, and `names` at the top. With the directories of
+ * an earlier survey, each of them is looked at, and the gateway's own that may not be read are made readable.
+ */
+export async function surveyOf(
+  roots: readonly string[],
+  names: readonly string[],
+  earlier?: ReadonlySet<BytePath>,
+): Promise<Survey> {
+  const surveyor = new Surveyor(names, earlier);
+  await surveyor.walk(roots.map(bytePathOf));
+  return { obeyed: surveyor.obeyed, unseen: surveyor.unseen, seen: surveyor.seen };
 }

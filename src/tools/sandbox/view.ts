@@ -44,8 +44,11 @@ export interface ViewOptions {
   readonly isSteady?: IsSteady;
 }
 
-/** Directories that the gateway reads or writes by itself: a link made in their place would lead it out of the workspace. */
-const OWN_FOLDERS = [".openclaw", "skills", "memory"];
+/**
+ * At the top of a writable directory, the ones that the gateway reads or writes by itself: no command can write there, as a link made in
+ * their place would lead the gateway out of the workspace.
+ */
+export const OWN_FOLDERS = [".openclaw", "skills", "memory"];
 
 /** Looks up what there is. Rejects with a text for the model when a directory cannot be given to a sandbox. */
 export async function viewOf(options: ViewOptions): Promise<View> {

@@ -1,33 +1,40 @@
-import { relative } from "node:path";
 import { errorText } from "../../utils/text/error-text.ts";
 import { isHarmless } from "../host/repository/git-settings.ts";
 import { setAside } from "./set-aside.ts";
-import { surveyOf, type Obeyed, type Survey } from "./survey.ts";
+import { textOf, type BytePath } from "./byte-path.ts";
+import { surveyOf, type Found, type Obeyed, type Survey, type Unseen } from "./survey.ts";
 import { GUARDED } from "../host/guarded.ts";
 
 /** Milliseconds between two looks at what a command that still runs has made. */
 const EVERY_MS = 10_000;
 const MOST_NAMED = 10;
+const MOST_PATH = 200;
 
 /** Tells the operator. */
 export type Warn = (message: string, facts: Readonly<Record<string, unknown>>) => void;
 
 /**
  * Looks after the directories that a sandboxed command may write: what it makes there that programs outside would obey (Git's settings
- * and hooks in any repository, and shells' and editors' files at the top) is moved aside at its end, and meanwhile.
+ * and hooks in any repository, and shells' and editors' files at the top) is moved aside at its end, and meanwhile. So are new directories
+ * in which it cannot see everything.
  */
 export class Watch {
   readonly #roots: readonly string[];
   readonly #before: ReadonlyMap<string, Obeyed>;
+  /** The directories that were there before. */
+  readonly #earlier: ReadonlySet<BytePath>;
   readonly #warn: Warn;
   readonly #moved: string[] = [];
+  /** Directories that were moved because something in them could not be looked at. */
+  readonly #movedUnseen: string[] = [];
   readonly #timer: NodeJS.Timeout;
   #unseen: string | undefined;
   #looking: Promise<void> = Promise.resolve();
 
-  private constructor(roots: readonly string[], { obeyed }: Survey, warn: Warn) {
+  private constructor(roots: readonly string[], { obeyed, seen }: Survey, warn: Warn) {
     this.#roots = roots;
     this.#before = new Map(obeyed.map((one) => [one.identity, one]));
+    this.#earlier = seen;
     this.#warn = warn;
     this.#timer = setInterval(() => {
       this.#looking = this.#looking.then(() => this.#lookOnce(false));
@@ -38,10 +45,12 @@ export class Watch {
   /** Rejects with a text for the model where it could not see everything. `roots` have no links. */
   static async begin(roots: readonly string[], warn: Warn): Promise<Watch> {
     const before = await surveyOf(roots, GUARDED);
-    if (before.unseen !== undefined)
+    const [unseen] = before.unseen;
+    if (unseen)
       throw new Error(
-        `The command was not run: what it could leave for Git in its directories cannot be checked, for ${before.unseen}. ` +
-          "The operator can mend that, or set agents.defaults.sandbox.workspaceAccess to ro.",
+        `The command was not run: what it could leave for Git in its directories cannot be checked, for ${whyOf(unseen)}. ` +
+          "The operator can mend that, or set agents.defaults.sandbox.workspaceAccess to ro; `openclaw sandbox recreate` empties a " +
+          "sandbox's own folder.",
       );
     return new Watch(roots, before, warn);
   }
@@ -53,16 +62,19 @@ export class Watch {
     await this.#lookOnce(true);
     const texts = [
       this.#moved.length > 0 ? movedText(this.#moved) : "",
+      this.#movedUnseen.length > 0 ? unseenText(this.#movedUnseen) : "",
       this.#unseen === undefined ? "" : `What the command left for Git could not be checked, for ${this.#unseen}.`,
     ].filter((text) => text !== "");
     return texts.length === 0 ? undefined : texts.join(" ");
   }
 
   async #lookOnce(isEnd: boolean): Promise<void> {
+    this.#unseen = undefined;
     try {
-      const { obeyed, unseen } = await surveyOf(this.#roots, GUARDED);
-      this.#unseen = unseen;
-      for (const one of obeyed) if ((isEnd || one.isAtEnd !== true) && !this.#isAllowed(one)) await this.#move(one);
+      const { obeyed, unseen } = await surveyOf(this.#roots, GUARDED, this.#earlier);
+      for (const one of obeyed)
+        if ((isEnd || one.isAtEnd !== true) && !this.#isAllowed(one)) await this.#move(one, OBEYED, this.#moved);
+      for (const one of unseen) await this.#move(one, whyOf(one), this.#movedUnseen);
     } catch (error) {
       this.#unseen = errorText(error);
     }
@@ -76,18 +88,35 @@ export class Watch {
     return config !== undefined && isHarmless(config, earlier?.config);
   }
 
-  async #move(one: Obeyed): Promise<void> {
-    const to = await setAside(one, Date.now());
-    this.#warn("a sandboxed command made what programs outside obey: moved aside", { path: one.path, to });
-    this.#moved.push(relative(one.root, one.path));
+  /** What cannot be moved must not keep the others from being moved. */
+  async #move(one: Found, why: string, moved: string[]): Promise<void> {
+    try {
+      const to = await setAside(one, Date.now());
+      this.#warn("a sandboxed command made what must not stay: moved aside", { path: textOf(one.path), to, why });
+      moved.push(textOf(one.path.slice(one.root.length + 1)));
+    } catch (error) {
+      this.#unseen = errorText(error);
+    }
   }
 }
 
-function movedText(moved: readonly string[]): string {
+const OBEYED = "programs outside obey it";
+
+const whyOf = ({ path, why }: Unseen): string => `${textOf(path).slice(0, MOST_PATH)}: ${why}`;
+
+function unseenText(moved: readonly string[]): string {
+  return (
+    `Moved to .openclaw/set-aside, for not all directories in it can be checked (too many, or paths that are too long): ${namesOf(moved)}. ` +
+    "Tell the user, who can put it back."
+  );
+}
+
+const movedText = (moved: readonly string[]): string =>
+  `Moved to .openclaw/set-aside, for programs outside the sandbox would obey it: ${namesOf(moved)}. ` +
+  "Do not make it again; the user can put it back.";
+
+function namesOf(moved: readonly string[]): string {
   const names = [...new Set(moved)];
   const more = names.length > MOST_NAMED ? `, and ${names.length - MOST_NAMED} more` : "";
-  return (
-    `Moved to .openclaw/set-aside, for programs outside the sandbox would obey it: ${names.slice(0, MOST_NAMED).join(", ")}${more}. ` +
-    "Do not make it again; the user can put it back."
-  );
+  return `${names.slice(0, MOST_NAMED).join(", ")}${more}`;
 }

@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -43,6 +53,23 @@ it("0 removes none for that reason", async () => {
   await make("unused", 1000);
   expect(await left({ idleHours: 0, maxAgeDays: 0 })).toEqual(["unused"]);
   expect(await left({ idleHours: 0, maxAgeDays: 40 })).toEqual([]);
+});
+
+it("a folder is removed whatever a command made in it", async () => {
+  const { root, workspaceRoot, make, left } = ground();
+  const folder = await make("odd", 1000);
+  mkdirSync(join(root, "outside"));
+  writeFileSync(join(root, "outside/kept"), "");
+  const script = `
+    for dir in deep "$(printf '\\377')"; do
+      (mkdir "$dir"; cd "$dir"; for i in $(seq 60); do mkdir ${"d".repeat(200)}; cd -P ${"d".repeat(200)}; echo x > file; done 2>/dev/null)
+    done
+    printf x > "$(printf 'file\\377')"; ln -s ${join(root, "outside")} deep/away
+    mkdir -p closed/in/it; touch closed/in/file; chmod 0 closed/in/it closed/in closed; mkdir 1 2; touch 3`;
+  execFileSync("/bin/bash", ["-c", script], { cwd: folder });
+  expect(await left({ idleHours: 24, maxAgeDays: 7 })).toEqual([]);
+  expect(readdirSync(workspaceRoot)).toEqual([]);
+  expect(existsSync(join(root, "outside/kept"))).toBe(true);
 });
 
 it("nothing is removed but what a record names, and nothing behind a link", async () => {

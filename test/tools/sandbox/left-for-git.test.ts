@@ -182,16 +182,52 @@ describe.skipIf(why !== undefined)(`what a sandboxed command leaves for Git outs
     expect(lstatSync(join(ground.workspace, name)).isSymbolicLink()).toBe(true);
   });
 
-  it.skipIf(process.getuid?.() === 0)("does not run where a directory cannot be looked at", async () => {
-    await ground.run("mkdir -p closed/a && chmod 0 closed");
-    await expect(ground.run("true")).rejects.toThrow(/may not be read/);
+  /** In the shell of a sandbox, directories below `top` that are together deeper than any path. */
+  const deep = (top: string): string =>
+    `d=${"d".repeat(200)}; (mkdir ${top} && cd ${top} && for i in $(seq 40); do mkdir $d && cd -P $d || exit 1; done 2>/dev/null; true)`;
+
+  it.each([
+    ["directories too deep for a path", deep("new"), ["new"]],
+    ["more directories than are looked at, at the top", "seq 20500 | xargs mkdir", []],
+    [
+      "a directory of the user that is deep by now",
+      `mv there/src x; ${deep("there/src")}; mv x there/x`,
+      ["d".repeat(150)],
+    ],
+    ["names of directories that are not UTF-8", `d="$(printf '\\377')"; mkdir "$d"; cd "$d"; git init -q .; cd ..`, []],
+  ])("sees or moves away what it leaves beside %s, and the next command runs", async (_what, command, moved) => {
+    execFileSync("git", ["init", "-q", join(ground.workspace, "there")]);
+    mkdirSync(join(ground.workspace, "there/src/kept"), { recursive: true });
+    const plant = (dir: string) => `mkdir -p ${dir}/.git/hooks; echo "touch ${proof}" > ${dir}/.git/hooks/pre-commit`;
+    const { note, code } = await ground.run(
+      `${command}; git init -q zz; cd ${ground.workspace}; ${plant("zz")}; ${plant("there")}; echo x > .bashrc`,
+    );
+    expect(code).toBe(0);
+    expect(note).toContain("there/.git/hooks/pre-commit");
+    expect(note).not.toMatch(/could not be checked/);
+    expect(aside()).toEqual(expect.arrayContaining(["there~.git~hooks~pre-commit", ".bashrc", ...moved]));
+    for (const dir of ["there", "zz"])
+      expect(existsSync(join(ground.workspace, dir, ".git/hooks/pre-commit"))).toBe(false);
+    expect(await ground.says("echo works")).toBe("works");
   });
 
-  it("does not run where a directory's name hides what is in it", async () => {
-    const { note } = await ground.run(`d="$(printf '\\377')"; mkdir "$d" && git init -q "$d"`);
-    expect(note).toMatch(/could not be checked/);
-    await expect(ground.run("true")).rejects.toThrow(/not UTF-8/);
+  it("moves away a repository in a directory whose name is not UTF-8", async () => {
+    const { note } = await ground.run(
+      `d="$(printf '\\377')"; mkdir "$d"; git init -q "$d"; ${evil()} "$d/.git/config"`,
+    );
+    expect(note).toContain("/.git/config");
+    expect(aside()).toHaveLength(1);
   });
+
+  it.skipIf(process.getuid?.() === 0)(
+    "looks into directories that the command has closed, and into none of the user",
+    async () => {
+      const { note } = await ground.run(`git init -q a/b; ${evil()} a/b/.git/config; chmod 0 a/b a`);
+      expect(note).toContain("a/b/.git/config");
+      mkdirSync(join(ground.workspace, "closed"), { mode: 0 });
+      await expect(ground.run("true")).rejects.toThrow(/closed: it may not be read/);
+    },
+  );
 
   it("lets the file tools of the session write none of it", async () => {
     mkdirSync(join(ground.workspace, "bare"));

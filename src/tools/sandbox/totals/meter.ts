@@ -2,6 +2,7 @@ import type { Dirent } from "node:fs";
 import { lstat, readdir, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { RunningCommand } from "../../../types/run/backend.ts";
+import { errorCode } from "../../../utils/missing.ts";
 import { memoryOf, sharedOfMachine, treeOf, unnamedBytes, wholeMemoryOf } from "./process-tree.ts";
 
 /** What a command may take in all. */
@@ -139,7 +140,7 @@ async function freeIn(roots: readonly string[]): Promise<ReadonlyMap<string, num
 
 const deviceOf = async (root: string): Promise<number | undefined> => (await stat(root).catch(() => undefined))?.dev;
 
-/** Bytes on the disk of the files below that changed since then; endless when there are more directories than are looked at. */
+/** Bytes on the disk of the files below that changed since then; endless when there are more or deeper directories than are looked at. */
 async function changedBytes(roots: readonly string[], since: number): Promise<number> {
   let bytes = 0;
   let left = MOST_DIRECTORIES;
@@ -148,7 +149,10 @@ async function changedBytes(roots: readonly string[], since: number): Promise<nu
     left -= 1;
     if (left < 0) return Infinity;
     const at = dir;
-    const entries: readonly Dirent[] = await readdir(at, { withFileTypes: true }).catch(() => []);
+    const entries = await readdir(at, { withFileTypes: true }).catch((error: unknown): readonly Dirent[] | undefined =>
+      errorCode(error) === "ENAMETOOLONG" ? undefined : [],
+    );
+    if (!entries) return Infinity;
     dirs.push(...entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(at, name)));
     const files = await Promise.all(
       entries.filter((entry) => entry.isFile()).map(({ name }) => lstat(join(at, name)).catch(() => undefined)),

@@ -9,12 +9,12 @@ export class Cache<Value> {
     this.#keepMs = keepMs;
   }
 
-  /** Undefined when `load` fails or takes longer than `waitMs`. A failure is remembered for a minute at most. */
-  async get(key: string, load: () => Promise<Value | undefined>, waitMs: number): Promise<Value | undefined> {
+  /** Undefined when `load` fails or takes until after `until`. A failure is remembered for a minute at most. */
+  async get(key: string, load: () => Promise<Value | undefined>, until: number): Promise<Value | undefined> {
     const found = this.#entries.get(key);
     const value = found && found.until > Date.now() ? found.value : this.#load(key, load);
     if (found) this.#touch(key);
-    return withTimeout(value, waitMs);
+    return byThen(value, until);
   }
 
   #load(key: string, load: () => Promise<Value | undefined>): Promise<Value | undefined> {
@@ -37,10 +37,10 @@ export class Cache<Value> {
   }
 }
 
-/** Resolves as `value` does, with undefined when that takes longer. */
-export async function withTimeout<Value>(value: Promise<Value | undefined>, ms: number): Promise<Value | undefined> {
+/** Resolves as `value` does, with undefined when that takes until after an epoch millisecond. Afterwards still with a value that is there. */
+export async function byThen<Value>(value: Promise<Value | undefined>, until: number): Promise<Value | undefined> {
   const late = Promise.withResolvers<undefined>();
-  const timer = setTimeout(() => late.resolve(undefined), ms);
+  const timer = setTimeout(() => late.resolve(undefined), Math.max(0, until - Date.now()));
   try {
     return await Promise.race([value, late.promise]);
   } finally {

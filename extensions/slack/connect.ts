@@ -1,6 +1,6 @@
 import { background } from "openclaw/plugin-sdk";
 import type { ChannelHost, ChannelLink } from "openclaw/plugin-sdk";
-import { Account } from "./transport/account.ts";
+import { Account, contextOf } from "./transport/account.ts";
 import { actions } from "./outbound/actions.ts";
 import { commandForm } from "./outbound/command-form.ts";
 import type { SlackConfig } from "./config.ts";
@@ -35,7 +35,10 @@ export async function connect(config: SlackConfig, host: ChannelHost): Promise<C
     find: (to, part, options) => find(account, to, part, options),
     download: (item) => download(account, item),
     commandForm: (to) => commandForm(config, to, account.self()?.name),
-    missedSince: async (since) => missedSince(account, await account.ready(), since),
+    missedSince: async (since) => {
+      const reading = await account.ready();
+      return missedSince(account, () => contextOf(reading), since);
+    },
     async close() {
       end.abort();
       await ended();

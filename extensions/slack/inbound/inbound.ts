@@ -1,4 +1,4 @@
-import type { InboundMessage, Peer } from "openclaw/plugin-sdk";
+import type { InboundMessage } from "openclaw/plugin-sdk";
 import { BUTTON } from "../outbound/buttons.ts";
 import { emojiOf } from "./emoji.ts";
 import { actionsShape, callbackShape, commandShape, eventShape } from "./events.ts";
@@ -47,7 +47,7 @@ async function readMessageEvent(
   const { channel, type } = event;
   const where = { channel, teamId };
   return type === "app_mention"
-    ? readMessage(await context.mentions.withFiles(event), where, context)
+    ? readMessage(await context.mentions.withFiles(event, context.until), where, context)
     : readMessageOrLateFiles(event, where, context);
 }
 
@@ -67,8 +67,8 @@ export async function readMessageOrLateFiles(
 const SUBTYPES = new Set([undefined, null, "file_share", "thread_broadcast", "me_message", "bot_message"]);
 
 /** Whether a message addresses the bot, and its surroundings. */
-async function contextOf(message: SlackMessage, from: Peer, context: ReadContext): Promise<ThreadContext> {
-  const found = await threadContext(message, from, context);
+async function contextOf(message: SlackMessage, channel: string, context: ReadContext): Promise<ThreadContext> {
+  const found = await threadContext(message, channel, context);
   return forwardedIn(message).length > 0 ? { ...found, context: { ...found.context, isForwarded: true } } : found;
 }
 
@@ -92,24 +92,30 @@ async function readMessage(
   }
   if (!SUBTYPES.has(message.subtype)) return undefined;
   const files = filesOf(message);
-  const readable = (text: string) => readableText(text, context.self.userId, context.people);
-  const text = await readable(textOf(message));
-  const forwarded = await Promise.all(forwardedIn(message).map((one) => readable(forwardedText(one))));
-  const untrusted = [...forwarded, ...fileLines(files)];
   const media = mediaOf(files);
-  if (text === "" && media.length === 0 && untrusted.length === 0) return undefined;
-  const from = await peerOf(channel, thread, context);
+  const written = [textOf(message), ...forwardedIn(message).map(forwardedText), ...fileLines(files)];
+  if (written.every((text) => text === "") && media.length === 0) return undefined;
+  const readable = (text: string) => readableText(text, context.self.userId, context.people);
+  // At once, because Slack waits for the acknowledgement.
+  const [text, forwarded, from, sender, around] = await Promise.all([
+    readable(textOf(message)),
+    Promise.all(forwardedIn(message).map((one) => readable(forwardedText(one)))),
+    peerOf(channel, thread, context),
+    senderOf(message, context.people),
+    contextOf(message, channel, context),
+  ]);
+  const untrusted = [...forwarded, ...fileLines(files)];
   return {
     id: message.ts,
     eventKey: `m:${channel}:${message.ts}`,
     from,
-    sender: await senderOf(message, context.people),
+    sender,
     text,
     media,
     teamId,
     receivedAt: context.now(),
     sentAt: toMillis(message.ts),
-    ...(await contextOf(message, from, context)),
+    ...around,
     ...(untrusted.length > 0 && { untrusted }),
   };
 }
@@ -124,7 +130,11 @@ async function readReaction(
   if (event.user === context.self.userId) return undefined;
   const { channel, ts } = event.item;
   const isBots = event.item_user === context.self.userId;
-  const from = await peerOf(channel, isBots ? await context.threads.threadOfOwn(channel, ts) : undefined, context);
+  const from = await peerOf(
+    channel,
+    isBots ? await context.threads.threadOfOwn(channel, ts, context.until) : undefined,
+    context,
+  );
   return {
     id: ts,
     eventKey: `r:${channel}:${ts}:${event.user}:${event.reaction}:${event.event_ts}`,
@@ -152,7 +162,7 @@ async function readCommand(payload: unknown, context: ReadContext): Promise<Inbo
   if (!command || !enabled || command.command !== `/${name}`) return undefined;
   // In parallel, because Slack waits for the acknowledgement.
   const [directChat, commandChat, sender] = await Promise.all([
-    context.outsideCommands.directChatFor(command),
+    context.outsideCommands.directChatFor(command, context.until),
     peerOf(command.channel_id, undefined, context),
     context.people.sender(command.user_id),
   ]);

@@ -6,7 +6,7 @@ import type { Delivery } from "./events.ts";
 const BATCH = 50;
 
 interface QueuedDelivery {
-  readonly delivery: Delivery;
+  readonly read: Promise<readonly InboundMessage[]>;
   readonly stored: PromiseWithResolvers<boolean>;
 }
 
@@ -34,7 +34,8 @@ export class Intake {
     if (this.#ports.signal.aborted) return false;
     this.#ports.observe(delivery);
     const stored = Promise.withResolvers<boolean>();
-    this.#queue.push({ delivery, stored });
+    // Read at once, whatever is being stored: Slack waits for its acknowledgement.
+    this.#queue.push({ read: this.#read(delivery), stored });
     if (!this.#isWorking) this.#work = this.#drain();
     return stored.promise;
   }
@@ -55,8 +56,7 @@ export class Intake {
   }
 
   async #store(batch: readonly QueuedDelivery[]): Promise<boolean> {
-    // All names are requested at once, because Slack waits for its acknowledgements.
-    const messages = (await Promise.all(batch.map(({ delivery }) => this.#read(delivery)))).flat();
+    const messages = (await Promise.all(batch.map(({ read }) => read))).flat();
     const { host, signal } = this.#ports;
     for (let failures = 0; !signal.aborted; failures++) {
       try {

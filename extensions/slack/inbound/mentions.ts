@@ -2,7 +2,7 @@ import type { ChannelHost } from "openclaw/plugin-sdk";
 import { BoundedMap, wait } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import type { Slack } from "../transport/api.ts";
-import { withTimeout } from "../cache.ts";
+import { byThen } from "../cache.ts";
 import { callbackShape, eventShape } from "./events.ts";
 import type { Delivery, SlackMessage, MessageEvent } from "./events.ts";
 import { reasonOf, errorCodeOf } from "../transport/failures.ts";
@@ -10,8 +10,6 @@ import { PersistentList } from "../outbound/persistent-list.ts";
 import { messagesOf } from "./threads.ts";
 
 const MAX_ENTRIES = 500;
-/** Slack wants an event acknowledged within three seconds, and the names of people are requested in that time as well. */
-const WAIT_MS = 1500;
 /** Milliseconds before each request: a history may get a message a moment after its event. */
 const ASK_DELAYS_MS = [0, 400];
 
@@ -50,10 +48,10 @@ export class Mentions {
   }
 
   /** The mention, with the files that Slack left out of its event. Never rejects. */
-  async withFiles(mention: MessageEvent): Promise<MessageEvent> {
+  async withFiles(mention: MessageEvent, until: number): Promise<MessageEvent> {
     if (mention.files != null && mention.files.length > 0) return mention;
     const delivered = () => this.#messages.get(keyOf(mention));
-    const full = delivered() ?? (await withTimeout(this.#askRepeatedly(mention), WAIT_MS)) ?? delivered();
+    const full = delivered() ?? (await byThen(this.#askRepeatedly(mention), until)) ?? delivered();
     if (!full) await this.#doubt(keyOf(mention));
     return full ? { ...mention, files: full.files, attachments: mention.attachments ?? full.attachments } : mention;
   }

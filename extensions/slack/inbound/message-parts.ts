@@ -1,7 +1,7 @@
 import type { Sender } from "openclaw/plugin-sdk";
 import { blockText, typeOf, WRITTEN_BY_PEOPLE } from "./blocks.ts";
 import type { Attachment, SlackFile, SlackMessage } from "./events.ts";
-import type { People } from "./people.ts";
+import type { Names } from "./people.ts";
 
 /** Epoch milliseconds of a Slack time, which is in seconds with a fraction that makes it unique. */
 export const toMillis = (ts: string): number => Math.round(Number(ts) * 1000);
@@ -78,7 +78,7 @@ export const threadOf = ({ ts, thread_ts: thread }: Pick<SlackMessage, "ts" | "t
   thread != null && thread !== ts ? thread : undefined;
 
 /** Who wrote a message. Old bots have only a name. */
-export async function senderOf(message: SlackMessage, people: Pick<People, "sender">): Promise<Sender> {
+export async function senderOf(message: SlackMessage, people: Pick<Names, "sender">): Promise<Sender> {
   const isBot = message.bot_id != null || message.subtype === "bot_message" || message.user === "USLACKBOT";
   const name = message.username ?? message.bot_profile?.name;
   const named = { ...(name != null && { name }), ...(isBot && { isBot }) };

@@ -24,13 +24,10 @@ export const isMentioned = (text: string, userId: string): boolean =>
 export async function readableText(text: string, self: string, lookup: NameLookup): Promise<string> {
   const ours = new RegExp(`<@${self}(?:\\|[^<>]*)?>`, "y");
   const body = text.slice(openingMentionEnd(text, (offset) => lengthOf(ours, text, offset)));
-  const parts: string[] = [];
-  let from = 0;
-  for (const match of body.matchAll(BRACKETS)) {
-    parts.push(unescapeText(body.slice(from, match.index)), await renderBracket(match[1] ?? "", lookup));
-    from = match.index + match[0].length;
-  }
-  return [...parts, unescapeText(body.slice(from))].join("").trim();
+  // Every second part is the inside of brackets.
+  const parts = body.split(BRACKETS);
+  const rendered = parts.map(async (part, at) => (at % 2 === 0 ? unescapeText(part) : renderBracket(part, lookup)));
+  return (await Promise.all(rendered)).join("").trim();
 }
 
 function lengthOf(mention: RegExp, text: string, offset: number): number {

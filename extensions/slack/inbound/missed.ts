@@ -22,22 +22,23 @@ const LONGEST_WAIT_MS = 60_000;
  */
 export async function missedSince(
   account: AccountContext,
-  context: ReadContext,
+  contextNow: () => ReadContext,
   since: number,
 ): Promise<readonly InboundMessage[]> {
+  const { self, threads } = contextNow();
   const chats = await listChats(account);
   const found: Found[] = [];
   for (const channel of chats) {
     for (const message of await newMessages(account, channel, since / 1000)) found.push({ channel, message });
   }
   const known = new Set(found.map(({ channel, message }) => `${channel} ${message.ts}`));
-  for (const answer of await olderAnswers(account, context, { chats, since: since / 1000 })) {
+  for (const answer of await olderAnswers(account, threads, { chats, since: since / 1000 })) {
     // An answer may be shown in the channel too.
     if (!known.has(`${answer.channel} ${answer.message.ts}`)) found.push(answer);
   }
   const messages: InboundMessage[] = [];
   for (const { channel, message } of found.toSorted((a, b) => Number(a.message.ts) - Number(b.message.ts))) {
-    const read = await readMessageOrLateFiles(message, { channel, teamId: context.self.teamId }, context);
+    const read = await readMessageOrLateFiles(message, { channel, teamId: self.teamId }, contextNow());
     if (read) messages.push(read);
   }
   return messages;
@@ -54,10 +55,10 @@ interface Found {
  */
 async function olderAnswers(
   account: AccountContext,
-  context: ReadContext,
+  threads: ReadContext["threads"],
   { chats, since }: { readonly chats: readonly string[]; readonly since: number },
 ): Promise<readonly Found[]> {
-  const own = await context.threads.own();
+  const own = await threads.own();
   const older = own.filter(({ channel, ts }) => chats.includes(channel) && Number(ts) <= since - LOOKBACK_SECONDS);
   const left = older.length - OLDER_THREADS;
   if (left > 0) {

@@ -1,7 +1,7 @@
 import { background, BoundedMap } from "openclaw/plugin-sdk";
 import type { ChannelLog } from "openclaw/plugin-sdk";
 import type { Slack } from "../transport/api.ts";
-import { withTimeout } from "../cache.ts";
+import { byThen } from "../cache.ts";
 import { isDirect } from "../channel-ids.ts";
 import type { ChannelIds } from "../channel-ids.ts";
 import type { SlackConfig } from "../config.ts";
@@ -9,8 +9,6 @@ import type { SlackCommand } from "./events.ts";
 import { reasonOf, errorCodeOf } from "../transport/failures.ts";
 import { isSlackUrl } from "./media.ts";
 
-/** The time for all requests about one command: Slack wants it acknowledged within three seconds, and it must be stored as well. */
-const WAIT_MS = 1200;
 const MAX_ENTRIES = 100;
 const MAX_CHATS = 1000;
 /** Slack's errors for a chat that the bot is not in: a channel, or the direct chat of two others. */
@@ -43,14 +41,13 @@ export class OutsideCommands {
    * is in the chat, and when Slack does not say of a channel in time; a direct chat may be that of two others, so the answer is for
    * the sender then. Never rejects.
    */
-  async directChatFor(command: SlackCommand): Promise<string | undefined> {
+  async directChatFor(command: SlackCommand, until: number): Promise<string | undefined> {
     const { channel_id: channel, user_id: user } = command;
     if (this.#own.has(channel)) return undefined;
-    const until = Date.now() + WAIT_MS;
-    const isOutside = await withTimeout(this.#isOutside(channel), WAIT_MS);
+    const isOutside = await byThen(this.#isOutside(channel), until);
     if (isOutside === undefined) return isDirect(channel) ? user : undefined;
     if (!isOutside) return undefined;
-    const directChat = await withTimeout(this.#open(user), until - Date.now());
+    const directChat = await byThen(this.#open(user), until);
     if (!this.#informed.has(command.trigger_id))
       background("answer to a command", this.#inform(command, directChat === undefined ? INVITE : ANSWERED_DIRECTLY));
     return directChat;

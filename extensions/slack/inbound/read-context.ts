@@ -3,7 +3,7 @@ import type { Self } from "../transport/api.ts";
 import type { SlackConfig } from "../config.ts";
 import type { OutsideCommands } from "./outside-commands.ts";
 import type { Mentions } from "./mentions.ts";
-import type { People } from "./people.ts";
+import type { Names } from "./people.ts";
 import type { Threads } from "./threads.ts";
 
 /** What reading a delivery needs: the account, its settings, and lookups at Slack. */
@@ -11,7 +11,7 @@ export interface ReadContext {
   readonly account: AccountId;
   readonly self: Self;
   readonly config: SlackConfig;
-  readonly people: Pick<People, "user" | "channel" | "sender">;
+  readonly people: Names;
   readonly outsideCommands: Pick<OutsideCommands, "directChatFor" | "heardFrom">;
   readonly mentions: Pick<Mentions, "withFiles" | "hasLateFiles">;
   readonly threads: Pick<
@@ -28,5 +28,7 @@ export interface ReadContext {
     | "before"
   >;
   readonly commands: readonly MenuCommand[];
+  /** The epoch millisecond until which all lookups of a message together are waited for, those of `people` too. */
+  readonly until: number;
   readonly now: () => number;
 }

@@ -1,6 +1,7 @@
-import type { InboundMessage, Peer } from "openclaw/plugin-sdk";
+import type { InboundMessage } from "openclaw/plugin-sdk";
+import { isDirect } from "../channel-ids.ts";
 import type { SlackMessage } from "./events.ts";
-import { senderOf, wholeText, writtenIn } from "./message-parts.ts";
+import { senderOf, threadOf, wholeText, writtenIn } from "./message-parts.ts";
 import type { Thread } from "./threads.ts";
 import type { ReadContext } from "./read-context.ts";
 import { isMentioned, readableText } from "./message-text.ts";
@@ -8,11 +9,14 @@ import { isMentioned, readableText } from "./message-text.ts";
 export type ThreadContext = Pick<InboundMessage, "mentionsBot" | "replyTo" | "context">;
 
 /** Whether a message addresses the bot, and the context of the message in its thread. */
-export async function threadContext(message: SlackMessage, from: Peer, context: ReadContext): Promise<ThreadContext> {
-  const isNamed = from.chat.kind === "direct" || isMentioned(writtenIn(message), context.self.userId);
-  return from.thread === undefined
-    ? { mentionsBot: isNamed }
-    : inThread({ message, isNamed, channel: from.chat.id, thread: from.thread }, context);
+export async function threadContext(
+  message: SlackMessage,
+  channel: string,
+  context: ReadContext,
+): Promise<ThreadContext> {
+  const isNamed = isDirect(channel) || isMentioned(writtenIn(message), context.self.userId);
+  const thread = threadOf(message);
+  return thread === undefined ? { mentionsBot: isNamed } : inThread({ message, isNamed, channel, thread }, context);
 }
 
 interface Answer {
@@ -25,11 +29,11 @@ interface Answer {
 const UNREAD: Thread = { messages: [], hasBot: false, hasAnswer: false };
 
 async function inThread({ message, isNamed, channel, thread }: Answer, context: ReadContext): Promise<ThreadContext> {
-  const { messages: known, hasAnswer } = (await context.threads.read(channel, thread)) ?? UNREAD;
+  const { messages: known, hasAnswer } = (await context.threads.read(channel, thread, context.until)) ?? UNREAD;
   const starter = await starterOf(known, thread, context);
   const firstSeen = context.threads.firstSeen(channel, thread, message);
   const isByBot = message.parent_user_id === context.self.userId;
-  const hasBot = isByBot || (await context.threads.hasBot(channel, thread));
+  const hasBot = isByBot || (await context.threads.hasBot(channel, thread, context.until));
   const isAddressed = hasBot && !context.config.thread.requireExplicitMention;
   const mentionsBot = isNamed || isAddressed;
   const threadHistory = [
@@ -66,7 +70,7 @@ async function parentLines(
   const { inheritParent, historyScope, initialHistoryLimit: limit } = context.config.thread;
   if (hasAnswer || !inheritParent || historyScope === "channel" || limit === 0) return [];
   if (!context.threads.claimsChannelHistory(channel, thread, message)) return [];
-  const before = await context.threads.before(channel, thread, limit);
+  const before = await context.threads.before(channel, thread, { limit, until: context.until });
   return linesOf(before, "Earlier in the channel", context);
 }
 

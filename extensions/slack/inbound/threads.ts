@@ -8,7 +8,6 @@ import type { SlackMessage } from "./events.ts";
 import { PersistentList } from "../outbound/persistent-list.ts";
 import { threadOf } from "./message-parts.ts";
 
-const WAIT_MS = 1500;
 const KEEP_MS = 6 * 60 * 60_000;
 const MAX_ENTRIES = 500;
 /** Size and maximum number of the pages that are read of a new thread. Slack returns the oldest messages first. */
@@ -59,9 +58,9 @@ export class Threads {
     this.#restored = this.#restore();
   }
 
-  /** Reads a thread once. Undefined when Slack does not answer in time. */
-  async read(channel: string, ts: string): Promise<Thread | undefined> {
-    return this.#known.get(keyOf(channel, ts), async () => this.#ask(channel, ts), WAIT_MS);
+  /** Reads a thread once. Undefined when Slack does not answer until then. */
+  async read(channel: string, ts: string, until: number): Promise<Thread | undefined> {
+    return this.#known.get(keyOf(channel, ts), async () => this.#ask(channel, ts), until);
   }
 
   async #ask(channel: string, ts: string): Promise<Thread> {
@@ -100,13 +99,17 @@ export class Threads {
     return claim(this.#inherited, keyOf(channel, ts), message);
   }
 
-  /** The messages before a message in the channel's main stream, oldest first. Empty when Slack does not answer in time. */
-  async before(channel: string, ts: string, limit: number): Promise<readonly SlackMessage[]> {
+  /** The messages before a message in the channel's main stream, oldest first. Empty when Slack does not answer until then. */
+  async before(
+    channel: string,
+    ts: string,
+    { limit, until }: { limit: number; until: number },
+  ): Promise<readonly SlackMessage[]> {
     const ask = async (): Promise<readonly SlackMessage[]> => {
       const answer = await this.#slack.calls.conversations.history({ channel, latest: ts, limit });
       return messagesOf(answer.messages).toReversed();
     };
-    return (await this.#before.get(keyOf(channel, ts), ask, WAIT_MS)) ?? [];
+    return (await this.#before.get(keyOf(channel, ts), ask, until)) ?? [];
   }
 
   /** Notes a message of the bot, and that the bot takes part in its thread. */
@@ -116,10 +119,10 @@ export class Threads {
   }
 
   /** The thread of one of the bot's messages. Slack is asked about a message of an earlier connection. */
-  async threadOfOwn(channel: string, ts: string): Promise<string | undefined> {
+  async threadOfOwn(channel: string, ts: string, until: number): Promise<string | undefined> {
     const known = this.#own.get(keyOf(channel, ts));
     if (known !== undefined) return known || undefined;
-    const [found] = (await this.read(channel, ts))?.messages ?? [];
+    const [found] = (await this.read(channel, ts, until))?.messages ?? [];
     return found && threadOf({ ts, thread_ts: found.thread_ts });
   }
 
@@ -156,9 +159,9 @@ export class Threads {
     }
   }
 
-  async hasBot(channel: string, ts: string): Promise<boolean> {
+  async hasBot(channel: string, ts: string, until: number): Promise<boolean> {
     await this.#restored;
-    return this.#joined.has(keyOf(channel, ts)) || (await this.read(channel, ts))?.hasBot === true;
+    return this.#joined.has(keyOf(channel, ts)) || (await this.read(channel, ts, until))?.hasBot === true;
   }
 }
 

@@ -14,7 +14,8 @@ const threads: ReadContext["threads"] = {
 };
 
 /** A view for which Slack is asked nothing. */
-export const NO_LOOKUPS: Pick<ReadContext, "threads" | "mentions" | "outsideCommands"> = {
+export const NO_LOOKUPS: Pick<ReadContext, "threads" | "mentions" | "outsideCommands" | "until"> = {
+  until: 0,
   threads,
   outsideCommands: { directChatFor: async () => undefined, heardFrom: () => undefined },
   mentions: { withFiles: async (mention) => mention, hasLateFiles: async () => false },

@@ -38,6 +38,7 @@ function answerCall(
 ): void {
   const fault = takeFault(slack, name);
   if (fault === "drop") return void response.socket?.destroy();
+  if (fault === "silence") return;
   if (fault === "429") return void response.writeHead(429, { "retry-after": "1" }).end();
   if (fault === "500") return void response.writeHead(500).end("oops");
   const isDone = fault === undefined || DONE_ALL_THE_SAME.has(fault);

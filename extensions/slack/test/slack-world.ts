@@ -4,7 +4,8 @@ import type { WebSocket } from "ws";
  * `lost`: done, but the connection drops before the answer; `page`, `cut`, `204`: done, but the answer is another one. Anything else is an
  * error word of the Web API.
  */
-export type FakeFault = "429" | "500" | "drop" | "lost" | "page" | "cut" | "204" | (string & {});
+/** `silence`: a call that gets no answer. */
+export type FakeFault = "silence" | "429" | "500" | "drop" | "lost" | "page" | "cut" | "204" | (string & {});
 
 export interface FakeCall {
   readonly method: string;

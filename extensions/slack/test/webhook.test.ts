@@ -91,6 +91,30 @@ describe("the Events API", () => {
     expect(host.reports).toHaveLength(before);
   });
 
+  test("stores events and says so, although Slack answers no lookup in time", async () => {
+    const { fake, post, host } = await begin();
+    const slow = ["users.info", "conversations.info", "conversations.replies", "conversations.history"];
+    for (const method of slow) fake.fail(method, "silence", 100);
+    const names = Array.from({ length: 9 }, (_, n) => `<@U5${n}> in <#C5${n}>`).join(" ");
+    const said = { ...EVENT.event, channel: "C9", channel_type: "channel" };
+    const inThread = {
+      ...said,
+      type: "app_mention",
+      text: `<@${fake.self.userId}> ${names}`,
+      thread_ts: "1600000000.5",
+    };
+    const events = [
+      { ...said, text: "plain", ts: "1700000002.1" },
+      { ...inThread, ts: "1700000003.1" },
+      { ...inThread, ts: "1700000004.1", attachments: [{ is_share: true, text: names }] },
+    ];
+    const first = post(JSON.stringify({ ...EVENT, event: events[0] }));
+    // While the first is being read.
+    const others = events.slice(1).map((event) => post(JSON.stringify({ ...EVENT, event })));
+    expect(await Promise.all([first, ...others])).toEqual(events.map(() => ({ status: 200 })));
+    expect(host.received.map(({ id, sender }) => [id, sender])).toEqual(events.map(({ ts }) => [ts, { id: ADA }]));
+  });
+
   test("does not say that an event is stored when the adapter closes before", async () => {
     const host = new Host();
     host.refuse = 1000;

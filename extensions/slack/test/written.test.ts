@@ -83,6 +83,11 @@ describe("what Slack shows of a message", () => {
     });
   });
 
+  test("may be nothing but the bot's name", async () => {
+    expect(await heard({ ...PERSON, text: "<@UBOT>" })).toMatchObject({ text: "@UBOT", mentionsBot: true });
+    expect(await heard({ ...PERSON, text: "" })).toBeUndefined();
+  });
+
   test("in blocks that repeat the text is there once", async () => {
     const blocks = [{ type: "section", text: mrkdwn("*Deploy* failed") }];
     expect(await heard({ ...ALERTS, text: "Deploy failed: job 5", blocks })).toMatchObject({

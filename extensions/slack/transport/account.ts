@@ -18,6 +18,21 @@ import { Typing } from "../outbound/typing.ts";
 import { openUploads } from "../outbound/uploads.ts";
 import type { Uploads } from "../outbound/uploads.ts";
 
+/** What reading a message needs, apart from the time for it. */
+type Reading = Omit<ReadContext, "people" | "until"> & { readonly people: People };
+
+/**
+ * The time for all lookups of one message together. Slack wants a delivery acknowledged within three seconds, and it must be stored as
+ * well.
+ */
+const LOOKUPS_MS = 1200;
+
+/** For one message that is read now. */
+export function contextOf({ people, ...reading }: Reading): ReadContext {
+  const until = Date.now() + LOOKUPS_MS;
+  return { ...reading, people: people.until(until), until };
+}
+
 /** One connected account. The identity of the bot may become known after the account starts. */
 export class Account implements AccountContext {
   readonly slack: Slack;
@@ -30,7 +45,7 @@ export class Account implements AccountContext {
   readonly uploads: Uploads;
   readonly mentions: Mentions;
   readonly unreadable = new Set<string>();
-  #context: ReadContext | undefined;
+  #reading: Reading | undefined;
 
   /** Throws `OpenClawError` `CHANNEL_CONFIG` when a token is missing. */
   constructor(config: SlackConfig, host: ChannelHost) {
@@ -46,22 +61,22 @@ export class Account implements AccountContext {
   }
 
   self(): Self | undefined {
-    return this.#context?.self;
+    return this.#reading?.self;
   }
 
   threads(): Pick<Threads, "join" | "noteOwnMessage"> | undefined {
-    return this.#context?.threads;
+    return this.#reading?.threads;
   }
 
   /** Requests the identity of the bot, unless it is known. Throws what the Web API client throws. */
-  async ready(): Promise<ReadContext> {
-    this.#context ??= this.#contextOf(await whoAmI(this.slack));
-    return this.#context;
+  async ready(): Promise<Reading> {
+    this.#reading ??= this.#readingOf(await whoAmI(this.slack));
+    return this.#reading;
   }
 
   /** The message in a delivery. Throws what the Web API client throws while the identity of the bot is unknown. */
   async read(delivery: Delivery): Promise<InboundMessage | undefined> {
-    return readDelivery(delivery, await this.ready());
+    return readDelivery(delivery, contextOf(await this.ready()));
   }
 
   /** Reports to the host that the connection works. */
@@ -70,7 +85,7 @@ export class Account implements AccountContext {
     this.host.report({ kind: "alive", ...(self && { self: { id: self.userId, name: `@${self.name}` } }) });
   }
 
-  #contextOf(self: Self): ReadContext {
+  #readingOf(self: Self): Reading {
     const { channelIds, config, host, slack, mentions } = this;
     const missing = missingScopes(self);
     if (missing.length > 0) host.log.warn("the Slack app lacks scopes", { missing });

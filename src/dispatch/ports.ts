@@ -6,7 +6,6 @@ import type { Budgets } from "../types/spend/budgets.ts";
 import type { ButtonLimits, ChannelLink } from "../types/chat/channel.ts";
 import type { Clock } from "../types/clock.ts";
 import type { OpenClawError } from "../types/errors.ts";
-import type { AgentInternalEvent } from "../types/engine/internal-event.ts";
 import type { ChannelId, SessionKey } from "../types/ids.ts";
 import type { InboxRow, Journal, MediaStore, PairingRequest } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
@@ -196,8 +195,6 @@ export interface EngineFor {
   /** The same each time this turn is run. */
   readonly turnKey: string;
   readonly isHeartbeat?: boolean;
-  /** The events of a turn that was made from events. */
-  readonly events?: readonly AgentInternalEvent[];
 }
 
 export interface SystemPromptRequest {

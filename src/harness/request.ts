@@ -13,7 +13,7 @@ import type { Log } from "../types/log.ts";
 import type { ImageContent, InputProvenance, ModelInfo, ModelRef, ThinkLevel } from "../types/run/model.ts";
 import type { RemovedTool } from "../types/tool-policy.ts";
 import type { Failure, PromptPart, RunFacts, SideCost } from "../types/run/run.ts";
-import type { Session } from "../types/session.ts";
+import type { Session, SessionNote } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import type { ApprovalDesk, FixedCall, Tool } from "../types/run/tool.ts";
 
@@ -33,8 +33,10 @@ export interface UserTurn {
   readonly parts?: readonly PromptPart[];
   /** The events that it was made from. */
   readonly events?: readonly AgentInternalEvent[];
-  /** Set when no person wrote it. */
+  /** Unset where it is not known. */
   readonly provenance?: InputProvenance;
+  /** What later runs see of it, when it joins a run and the transcript does not keep its text. */
+  readonly note?: SessionNote;
 }
 
 /** The system prompt with its parts. */

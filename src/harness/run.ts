@@ -6,7 +6,7 @@ import type { Compacted } from "./compaction/compact.ts";
 import { RunMemory } from "./compaction/run-memory.ts";
 import type { Fill } from "./compaction/summarizer-models.ts";
 import { writtenByHooks } from "./context/hooked-conversation.ts";
-import { isVolatile, WithPrompt } from "./context/volatile.ts";
+import { WithPrompts } from "./context/volatile.ts";
 import { RunLog } from "./log/log.ts";
 import type { RunDeps, RunRequest, UserTurn } from "./request.ts";
 import { Attempts } from "./run/attempts.ts";
@@ -68,6 +68,7 @@ class Runner implements Run {
   readonly #stop = new StopSwitch();
   #diskError: OpenClawError | undefined;
   #request: RunRequest;
+  readonly #prompts: WithPrompts;
   readonly #deps: RunDeps;
   readonly #startedAt: number;
   readonly #steering = new Steering();
@@ -81,7 +82,9 @@ class Runner implements Run {
   constructor(request: RunRequest, deps: RunDeps, log: RunLog) {
     const stop = this.#stop;
     const parts = stoppable(request, deps, stop.signal);
-    this.#request = writtenByHooks(parts.request, deps);
+    const written = writtenByHooks(parts.request, deps);
+    this.#prompts = new WithPrompts(written.conversation);
+    this.#request = { ...written, conversation: this.#prompts };
     this.#deps = parts.deps;
     this.#history = historyFor(this.#request, this.#deps.models);
     this.#startedAt = deps.clock.now();
@@ -136,7 +139,7 @@ class Runner implements Run {
     const unusable = await this.#prepare(progress);
     if (blocked) return { kind: "failed", failure: blocked };
     if (claimed) return this.#say(claimed);
-    this.#showPrompt();
+    if (progress.kind === "underway") this.#prompts.show({ entryId: turn.entryId, message: userMessage(turn) });
     if (unusable) return { kind: "failed", failure: unusable };
     return this.#attempts.run(this.#toolSetting(deadline), deadline);
   }
@@ -186,13 +189,6 @@ class Runner implements Run {
     if (!added) return;
     if (isFresh) this.#request = addToTurn(this.#request, added);
     this.#request = addToRun(this.#request, added);
-  }
-
-  /** Volatile prompts are not persisted: they are inserted into the window in memory, where they were asked. */
-  #showPrompt(): void {
-    const { conversation, turn } = this.#request;
-    if (!isVolatile(turn)) return;
-    this.#request = { ...this.#request, conversation: new WithPrompt(conversation, turn, userMessage(turn)) };
   }
 
   #toolSetting(deadline: Deadline): ToolSetting {

@@ -1,5 +1,5 @@
 import type { AgentId, SessionKey } from "./ids.ts";
-import type { ChatMessage, ThinkLevel } from "./run/model.ts";
+import type { ChatMessage, InputProvenance, ThinkLevel } from "./run/model.ts";
 import type { Plan } from "./plan.ts";
 import type { UntrustedMark } from "./run/untrusted.ts";
 import type { VerboseLevel } from "./run/verbose.ts";
@@ -123,6 +123,17 @@ export type EntryBody =
     }
   | { readonly type: "label"; readonly targetId: string; readonly label?: string }
   | { readonly type: "session_info"; readonly name?: string };
+/** A text that the gateway adds to a conversation for its model. */
+export interface SessionNote {
+  readonly customType: string;
+  readonly content: string;
+  readonly details?: {
+    /** Where it comes from; from the gateway itself when unset. */
+    readonly provenance?: InputProvenance;
+    /** Set when it joined a turn under way: the mark of the prompt that it stands for. */
+    readonly insteadOf?: string;
+  };
+}
 export type TranscriptEntry = EntryBase & EntryBody;
 
 /** The file of a conversation. */

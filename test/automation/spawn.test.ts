@@ -19,7 +19,8 @@ import type { InboxRow } from "../../src/types/journal.ts";
 import type { SessionAsker, SpawnAsk } from "../../src/types/subagent/spawn.ts";
 import { manualClock } from "../kit/clock.ts";
 import { type Boot, type DispatchFixture, openDispatchFixture } from "../kit/dispatch.ts";
-import { agentSettings, textOf, toolContext } from "../kit/tools.ts";
+import { agentSettings, makeTool, textOf, toolContext } from "../kit/tools.ts";
+import { textResult } from "../../src/tools/define.ts";
 
 const SETTINGS: SpawnSettings = {
   allowAgents: [],
@@ -66,7 +67,10 @@ beforeEach(async () => {
         history: (key, limit) => late.ports.sessions.history(key, limit),
         patch: (key, patch, how) => late.ports.sessions.patch(key, patch, how),
       },
-      inbox: { find: (...of) => late.ports.journal.inbox.find(...of) },
+      inbox: {
+        find: (...of) => late.ports.journal.inbox.find(...of),
+        open: () => late.ports.journal.inbox.open(),
+      },
       runs: { last: (key) => late.ports.journal.runs.last(key) },
     }),
   ]);
@@ -340,6 +344,72 @@ it("announces of a later task nothing that an earlier one gave", async () => {
   await spawner.say("send", { target: "finder", message: "again" }, asker({ sessionKey: key }));
   await vi.waitUntil(() => told.length === 2);
   expect(told).toEqual([expect.stringContaining("the first result"), expect.stringContaining("no result")]);
+});
+
+describe("a result that the agent was told of", () => {
+  const isAnnounced = ({ said }: { readonly said: string }) => said.includes("[System Message]");
+  const requestOf = (words: string) =>
+    JSON.stringify(fixture.model.calls.find(({ said }) => said.includes(words))?.body);
+
+  it("is still in its prompt when the next subagent ends, without the instruction of its turn", async () => {
+    const slow = Promise.withResolvers<void>();
+    fixture.model.answer(async ({ said }) => {
+      if (isAnnounced({ said }))
+        return { text: said.includes('"first"') ? "I still wait for the second one." : "both" };
+      if (said.includes("slow work")) await slow.promise;
+      return { text: said.includes("work") ? `made by ${said.includes("slow") ? "the second" : "the first"}` : "yes" };
+    });
+    await boot.ask("hello", "ada");
+    const sessionKeyOfAda = { sessionKey: boot.keyOf("ada") };
+    await accepted({ task: "slow work", label: "second" }, sessionKeyOfAda);
+    await accepted({ task: "quick work", label: "first" }, sessionKeyOfAda);
+    await vi.waitUntil(() => fixture.model.calls.some(isAnnounced));
+    await vi.waitUntil(async () =>
+      (await boot.journal.inbox.open()).every(({ message }) => message.options?.announce === undefined),
+    );
+    slow.resolve();
+    await vi.waitUntil(() => fixture.model.calls.filter(isAnnounced).length === 2);
+    const last = JSON.stringify(fixture.model.calls.findLast(isAnnounced)?.body);
+    expect(last).toContain("made by the first");
+    expect(last).toContain("made by the second");
+    expect(last.split("Tell your person")).toHaveLength(2);
+    expect(last).toMatch(/isUser=false.{1,40}System Message.{1,80}first/);
+  });
+
+  it("is a note without its instruction where the agent kept silent, or where it joined a running turn", async () => {
+    fixture.rules = { queueMode: () => "steer" };
+    const seen = Promise.withResolvers<void>();
+    fixture.tools.push(
+      makeTool("look", async () => {
+        await seen.promise;
+        return textResult("seen");
+      }),
+    );
+    fixture.model.answer(({ said, isAfterTool }) => {
+      if (said.includes("look now") && !isAfterTool) return { tool: "look", args: {} };
+      if (said.includes("work")) return { text: `result of ${said.includes("one") ? "one" : "two"}` };
+      return { text: isAnnounced({ said }) ? "NO_REPLY" : "well" };
+    });
+    const told = boot.ask("look now", "ada");
+    await vi.waitUntil(() => fixture.model.calls.length === 1);
+    const by = { sessionKey: boot.keyOf("ada") };
+    const joined = await accepted({ task: "work one", label: "one" }, by);
+    await ended(joined.runId);
+    await vi.waitUntil(async () =>
+      (await boot.journal.inbox.open()).some(({ message: { options } }) => options?.announce),
+    );
+    seen.resolve();
+    await told;
+    await accepted({ task: "work two", label: "two" }, by);
+    await vi.waitUntil(() => fixture.model.calls.some(({ said }) => said.includes("result of two")));
+    await vi.waitUntil(async () => (await boot.journal.inbox.open()).length === 0);
+    await boot.dispatch.replies.notes.settle();
+    await boot.ask("and then?", "ada");
+    const sent = requestOf("and then?");
+    for (const result of ["result of one", "result of two"]) expect(sent.split(result)).toHaveLength(2);
+    expect(sent).not.toMatch(/Tell your person|answer NO_REPLY/);
+    expect(sent.match(/\[Inter-session message\][^\n]{1,200}subagent_announce isUser=false/g)).toHaveLength(2);
+  });
 });
 
 describe("the files of a subagent", () => {

@@ -5,9 +5,13 @@ import { CompactionDesk } from "../../src/history/engines/compaction/compaction-
 import type {
   AfterTurnParams,
   AgentMessage,
+  AssembleParams,
   CompactParams,
   ContextEngine,
 } from "../../src/types/engine/context-engine.ts";
+import type { Run } from "../../src/harness/run.ts";
+import type { AgentInternalEvent } from "../../src/types/engine/internal-event.ts";
+import { openedByPi } from "../kit/run.ts";
 import { KeyedQueue } from "../../src/utils/keyed-queue.ts";
 import { RecordingEngine } from "../history/engines/recording-engine.ts";
 import { textResult } from "../../src/tools/define.ts";
@@ -436,5 +440,120 @@ describe("an engine that cannot be loaded", () => {
     const told = await ask(engine, "hello", "turn-1", { engineOptions: { engines } });
     expect(told.result).toMatchObject({ kind: "failed", failure: { kind: "engine" } });
     expect(JSON.stringify(told.result)).toContain("no such module");
+  });
+});
+
+describe("what joins a conversation without a person", () => {
+  const EVENT: AgentInternalEvent = {
+    type: "task_completion",
+    source: "subagent",
+    childSessionKey: "agent:main:subagent:1",
+    announceType: "subagent task",
+    taskLabel: "c",
+    status: "ok",
+    statusLabel: "just completed successfully",
+    result: "42",
+    replyInstruction: "Tell your person.",
+  };
+  const provenance = { kind: "inter_session" as const, sourceTool: "subagent_announce" };
+  const announcement = {
+    ...userTurn("c has ended: 42. Tell your person.", "steer-1"),
+    provenance,
+    events: [EVENT],
+    note: { customType: "openclaw.subagent", content: "c has ended: 42.", details: { provenance } },
+  };
+  const steered = (engine: ContextEngine, words: string, id: string) => {
+    let run: Run | undefined;
+    const look = makeTool("look", async () => {
+      void run?.steer(announcement);
+      return textResult("ok");
+    });
+    run = fixture.start({ turn: userTurn(words, id), tools: [look], openEngine: opener(engine, id) });
+    return run;
+  };
+  const signals = ({
+    messages,
+    inputProvenance,
+    internalEvents,
+  }: AssembleParams | (AfterTurnParams & Partial<AssembleParams>)) => {
+    const at = messages.findLastIndex(({ role }) => role === "user");
+    return {
+      provenance: inputProvenance?.[at],
+      events: internalEvents?.[at],
+      own: (messages[at] as { provenance?: unknown } | undefined)?.provenance,
+    };
+  };
+
+  it("has its signals for the engine and its line for the model when it joins a running turn", async () => {
+    const engine = new RecordingEngine();
+    fixture.model.answer(({ toolText }, number) =>
+      number === 1 ? { tool: "look", args: {} } : { text: `noted ${toolText}` },
+    );
+    const run = steered(engine, "begin", "turn-1");
+    expect((await eventsOf(run.stream)).at(-1)).toMatchObject({ result: { kind: "replied" } });
+    await run.settle();
+    const all = { provenance, own: provenance };
+    expect(signals(engine.last<AssembleParams>("assemble"))).toEqual({ ...all, events: [EVENT] });
+    expect(signals(engine.last<AfterTurnParams>("afterTurn"))).toMatchObject({ own: provenance });
+    expect(JSON.stringify(engine.last("afterTurn")["messages"])).not.toContain("internalEvents");
+    const sent = JSON.stringify(fixture.model.calls.at(-1)?.body);
+    expect(sent).toMatch(/\[Inter-session message\] sourceTool=subagent_announce isUser=false.{1,80}Tell your person/);
+    expect(sent.split("c has ended")).toHaveLength(2);
+    openedByPi(fixture.session.file);
+    const file = readFileSync(fixture.session.file, "utf8");
+    expect(file).toContain("openclaw.suppressed_prompt");
+    expect(file).not.toContain("Tell your person");
+  });
+
+  it("stays where it was asked through a second attempt, and is a note in later turns", async () => {
+    fixture.model.answer((_, number) => {
+      if (number === 1) return { tool: "look", args: {} };
+      return number === 2 ? { status: 500, message: "Internal server error" } : { text: "well" };
+    });
+    const engine = new RecordingEngine({ ownsCompaction: false });
+    const run = steered(engine, "begin", "turn-1");
+    await run.stream.done;
+    await run.settle();
+    expect(fixture.model.calls).toHaveLength(3);
+    expect(fixture.model.calls.at(-1)?.said).toBe(fixture.model.calls.at(-2)?.said);
+    await ask(engine, "and then?", "turn-2");
+    const { inputProvenance } = engine.last<AssembleParams>("assemble");
+    expect(inputProvenance).toEqual([undefined, undefined, undefined, provenance, undefined, undefined]);
+    expect(JSON.stringify(fixture.model.calls.at(-1)?.body)).toMatch(/isUser=false.{1,30}c has ended: 42\."/);
+  });
+
+  it("is given to the engine as new with the next turn, when it came between two", async () => {
+    const told: string[] = [];
+    const ingest = async ({ message }: { message: AgentMessage }) => {
+      told.push(...textsOf([message]));
+      return { ingested: true };
+    };
+    const plain: ContextEngine = {
+      info: { id: "plain", name: "Plain" },
+      ingest,
+      assemble: async ({ messages }) => ({ messages, estimatedTokens: 1 }),
+      compact: async () => ({ ok: true, compacted: false }),
+    };
+    const engine = new RecordingEngine({ ownsCompaction: false });
+    fixture.model.answer(() => ({ text: "well" }));
+    await ask(plain, "one", "turn-1");
+    const note = {
+      type: "custom_message",
+      customType: "openclaw.cron",
+      content: "You have said: hi",
+      display: false,
+    } as const;
+    await fixture.session.append(note);
+    await ask(plain, "two", "turn-2");
+    expect(told).toEqual(["user: one", "assistant: well", "user: You have said: hi", "user: two", "assistant: well"]);
+    await fixture.session.append({ ...note, content: "You have said: ho" });
+    await ask(engine, "three", "turn-3");
+    const { messages, prePromptMessageCount } = engine.last<AfterTurnParams>("afterTurn");
+    expect(textsOf(messages).slice(prePromptMessageCount)).toEqual([
+      "user: You have said: ho",
+      "user: three",
+      "assistant: well",
+    ]);
+    expect(messages[prePromptMessageCount]).toMatchObject({ provenance: { kind: "internal_system" } });
   });
 });

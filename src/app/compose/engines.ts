@@ -81,10 +81,7 @@ export class Engines {
     this.#takeBack();
   }
 
-  async #open(
-    { session, agent, candidates, turnKey, isHeartbeat, events }: EngineFor,
-    host: EngineHost,
-  ): Promise<EngineTurn> {
+  async #open({ session, agent, candidates, turnKey, isHeartbeat }: EngineFor, host: EngineHost): Promise<EngineTurn> {
     const { live, sessions, clock, log } = this.#parts;
     // Its plugin may just be replaced by the same one with other settings.
     await live.contributions.settled();
@@ -106,7 +103,7 @@ export class Engines {
           agentId: agent.id,
           workspace: agent.workspace,
         },
-        turn: { key: turnKey, ...(isHeartbeat === true && { isHeartbeat }), ...(events && { events }) },
+        turn: { key: turnKey, ...(isHeartbeat === true && { isHeartbeat }) },
         signal: host.signal,
       },
       {

@@ -26,10 +26,13 @@ const FOR_PARENT =
 export const replyInstruction = (isNested: boolean): string => (isNested ? FOR_PARENT : FOR_PEOPLE);
 
 /** The user text of an announcement, from its event. */
-export function announceText(event: AgentInternalEvent): string {
-  const { childSessionId, childSessionKey, taskLabel, result, statsLine, replyInstruction: then } = event;
+export const announceText = (event: AgentInternalEvent): string => `${resultText(event)}\n\n${event.replyInstruction}`;
+
+/** The same without its instruction, which is for one turn: a later turn would obey it in place of a person's words. */
+export function resultText(event: AgentInternalEvent): string {
+  const { childSessionId, childSessionKey, taskLabel, result, statsLine } = event;
   const head = `[System Message] [sessionId: ${childSessionId ?? childSessionKey}] A subagent "${oneLine(taskLabel)}" ${event.statusLabel}.`;
-  return [head, ...resultPart(result), ...(statsLine === undefined ? [] : [statsLine]), then].join("\n\n");
+  return [head, ...resultPart(result), ...(statsLine === undefined ? [] : [statsLine])].join("\n\n");
 }
 
 function resultPart(result: string): readonly string[] {

@@ -7,18 +7,18 @@ import { DEFAULT_ACCOUNT, type SessionKey } from "../../types/ids.ts";
 import type { Inbox, RunLedger, RunRecord } from "../../types/journal.ts";
 import type { Principal } from "../../types/run/principal.ts";
 import type { EndedTurnRef, TurnEndPorts, TurnKind } from "../../types/run/turn-kind.ts";
-import type { EntryBody, Session, SessionEntry, Sessions } from "../../types/session.ts";
+import type { SessionEntry, SessionNote, Sessions } from "../../types/session.ts";
 import { passMark } from "../pass-mark.ts";
 import { SUBAGENT } from "../../tools/session/spawn-names.ts";
 import { ANNOUNCE_KIND } from "./announce-message.ts";
-import { announceText, replyInstruction, statsLine, statusLabel } from "./announce-text.ts";
+import { announceText, replyInstruction, resultText, statsLine, statusLabel } from "./announce-text.ts";
 
 /** Entries of a subagent's transcript in which its last answer is looked for. */
 const MOST_SEARCHED = 200;
 
 export interface AnnouncePorts {
   readonly sessions: Pick<Sessions, "peek" | "history" | "patch">;
-  readonly inbox: Pick<Inbox, "find">;
+  readonly inbox: Pick<Inbox, "find" | "open">;
   readonly runs: Pick<RunLedger, "last">;
 }
 
@@ -27,9 +27,10 @@ export const announceTurn = (ports: AnnouncePorts): TurnKind => ({
   name: ANNOUNCE_KIND,
   trigger: "subagent",
   actsFor,
-  provenance: { kind: "inter_session", sourceTool: "subagent_announce" },
+  provenance: PROVENANCE,
   source: ({ options }) => (options?.announce ? { sourceSessionKey: options.announce.child } : {}),
   events: ({ options }) => (options?.announce?.event ? [options.announce.event] : []),
+  note: noteOf,
   takesCommands: false,
   queue: "joins",
   overCap: "never",
@@ -49,19 +50,25 @@ export const announceTurn = (ports: AnnouncePorts): TurnKind => ({
     notice:
       "⚠️ A subagent has ended, and I was interrupted several times while I was about to tell you of it. Ask me for its result.",
     async keep(messages, session) {
-      for (const { text } of messages) await session.append(noteOf(text));
+      for (const message of messages)
+        await session.append({ type: "custom_message", ...noteOf(message), display: false });
       await session.sync();
     },
   },
-  end,
+  end: (turn, session, { note }) => noteForLater(turn, session.key, ports.inbox, note),
 });
 
 /** Nothing of an answer that asks for silence. */
 const forPeople = (text: string): string => (isSkip(text) ? "" : stripHeartbeatToken(text).text);
 
-const NOTE = "openclaw.subagent";
+const PROVENANCE = { kind: "inter_session", sourceTool: "subagent_announce" } as const;
 
-const noteOf = (content: string): EntryBody => ({ type: "custom_message", customType: NOTE, content, display: false });
+/** The result, for later turns. */
+function noteOf({ text, options }: InboundMessage): SessionNote {
+  const { event, child: sourceSessionKey } = options?.announce ?? {};
+  const provenance = { ...PROVENANCE, ...(sourceSessionKey !== undefined && { sourceSessionKey }) };
+  return { customType: "openclaw.subagent", content: event ? resultText(event) : text, details: { provenance } };
+}
 
 function actsFor({ options }: Pick<InboundMessage, "options">): Principal {
   return { kind: "automation", id: ANNOUNCE_KIND, setUpBy: options?.announce?.isOwner === true ? "owner" : "guest" };
@@ -150,8 +157,21 @@ function statsOf(
   });
 }
 
-/** The transcript does not keep the announcement, so a result that was not told is noted for the next turn. */
-async function end({ messages, outcome }: EndedTurnRef, session: Session, ports: TurnEndPorts): Promise<void> {
-  if (outcome.kind === "replied") return;
-  for (const { text } of messages) ports.note(session.key, { customType: NOTE, content: text });
+/**
+ * The transcript does not keep the announcement. The next turn needs its result where it was not told, and where the agent may have said
+ * no more than that it waits for others.
+ */
+async function noteForLater(
+  { messages, outcome }: EndedTurnRef,
+  key: SessionKey,
+  inbox: Pick<Inbox, "open">,
+  note: TurnEndPorts["note"],
+): Promise<void> {
+  if (outcome.kind === "replied" && !(await inbox.open()).some((row) => announcesTo(row.message, key))) return;
+  for (const message of messages) note(key, noteOf(message));
 }
+
+/** Whether this session is, or will be, told of another subagent's end by this message. */
+const announcesTo = ({ options = {} }: InboundMessage, key: SessionKey): boolean =>
+  (options.announce !== undefined && options.sessionKey === key) ||
+  (options.whenEnded !== undefined && announcesTo(options.whenEnded, key));

@@ -2,7 +2,7 @@ import type { MediaItem } from "../../types/chat/message.ts";
 import { NOTICE_TYPE } from "../../sessions/transcript/history.ts";
 import type { RunId, SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
-import type { Session } from "../../types/session.ts";
+import type { Session, SessionNote } from "../../types/session.ts";
 import type { DispatchPorts } from "../ports.ts";
 import { abandonTurn } from "../recovery/unanswered-turns.ts";
 import { turnIdOf } from "../turn/ids.ts";
@@ -41,9 +41,9 @@ export class TranscriptNotes {
   }
 
   /** A text that the model sees: what another conversation sent to this session's chat. */
-  sentFromOther(key: SessionKey, entry: { readonly customType: string; readonly content: string }): void {
+  sentFromOther(key: SessionKey, note: SessionNote): void {
     this.#write(key, async (session) => {
-      await session.append({ type: "custom_message", ...entry, display: false });
+      await session.append({ type: "custom_message", ...note, display: false });
     });
   }
 

@@ -4,7 +4,6 @@ import type { DailyNote } from "../../prompt/startup-notes.ts";
 import { isMainKey } from "../../sessions/keys.ts";
 import { MESSAGE_TOOL } from "../../tools/message/message-result.ts";
 import type { SessionKey } from "../../types/ids.ts";
-import type { InboundMessage } from "../../types/chat/message.ts";
 import type { UserTurn } from "../../harness/request.ts";
 import type { InboxRow, SystemEvent } from "../../types/journal.ts";
 import type { Session } from "../../types/session.ts";
@@ -100,17 +99,30 @@ export function joiningTurn(
     hasMessageTool: () => false,
   });
   const { receivedAt: at } = row.message;
-  const from = provenanceOf(row.message, ports);
-  return { entryId: turnIdOf(row), text: body.text, images: [], at, parts: sizesOf(body.parts), ...from };
+  const note = ports.kinds.of(row.message).note?.(row.message);
+  return {
+    entryId: turnIdOf(row),
+    text: body.text,
+    images: [],
+    at,
+    parts: sizesOf(body.parts),
+    ...signalsOf([row], ports),
+    ...(note && { note }),
+  };
 }
 
-/** Where a message came from that no person wrote. */
-export function provenanceOf(
-  message: InboundMessage,
+/** Where a turn came from, and the events that its messages were made from. */
+export function signalsOf(
+  rows: readonly InboxRow[],
   { kinds }: Pick<BodyPorts, "kinds">,
-): Pick<UserTurn, "provenance"> {
-  const { provenance, source } = kinds.of(message);
-  return provenance ? { provenance: { ...provenance, ...source?.(message) } } : {};
+): Pick<UserTurn, "events" | "provenance"> {
+  const [first] = rows;
+  const { provenance, source } = first ? kinds.of(first.message) : {};
+  const events = rows.flatMap(({ message }) => kinds.of(message).events?.(message) ?? []);
+  return {
+    ...(first && provenance && { provenance: { ...provenance, ...source?.(first.message) } }),
+    ...(events.length > 0 && { events }),
+  };
 }
 
 const isMessageTool = ({ name }: Tool) => name === MESSAGE_TOOL;

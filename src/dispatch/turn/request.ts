@@ -172,7 +172,6 @@ function engineFor(
     candidates,
     turnKey: turn.entryId,
     isHeartbeat: facts.trigger === "heartbeat",
-    ...(turn.events && { events: turn.events }),
   });
 }
 

@@ -9,6 +9,7 @@ import type { AssistantMessage, ChatMessage } from "../../types/run/model.ts";
 import { Secret } from "../../types/secret.ts";
 import type { RunLog } from "./log.ts";
 import { MessageText } from "./message-text.ts";
+import type { EntryBody, SessionNote } from "../../types/session.ts";
 import type { Conversation } from "../request.ts";
 import type { Steering } from "../run/steering.ts";
 import { hasTokens } from "../../types/run/usage.ts";
@@ -118,11 +119,13 @@ export class EventTranslator {
 
   async #end(message: AgentMessage): Promise<void> {
     if (message.role === "assistant") return this.#endAnswer(message);
-    const id = this.#steering.entryIdOf(message);
+    const joined = this.#steering.turnOf(message);
+    const id = joined?.entryId;
     await this.#conversation.append({ type: "message", message: plain(message) }, { durable: true, ...(id && { id }) });
+    if (joined?.note) await this.#conversation.append(noteInstead(joined.note, joined.entryId), { durable: true });
     this.#steering.taken(message);
     this.#progressed();
-    if (id) this.#log.emit({ type: "notice", because: "steered", text: "A new message joined the run." });
+    if (joined) this.#log.emit({ type: "notice", because: "steered", text: "A new message joined the run." });
   }
 
   async #endAnswer(message: AssistantMessage): Promise<void> {
@@ -196,6 +199,14 @@ export class EventTranslator {
     });
   }
 }
+
+/** A run that an earlier process began, and later runs, see the note in place of the text. */
+const noteInstead = (note: SessionNote, insteadOf: string): EntryBody => ({
+  type: "custom_message",
+  ...note,
+  display: false,
+  details: { ...note.details, insteadOf },
+});
 
 /** As the details of a command say that ran outside the sandbox. */
 const isElevated = (result: unknown): boolean => record(record(result)["details"])["elevated"] !== undefined;

@@ -2,12 +2,12 @@ import { callsOf, interruptedResult, isWhole, textOf, unbegunResult } from "../.
 import type { AssistantMessage, ChatMessage, UserMessage } from "../../types/run/model.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
 import { asksForRest, withRest } from "../../types/run/turns.ts";
+import { isFields } from "../../utils/fields.ts";
 import { askedIn } from "../asked-in.ts";
 import type { RunLog } from "../log/log.ts";
 import type { Conversation, UserTurn } from "../request.ts";
 import { unbegunCalls } from "../tools/tools.ts";
 import { type Asked, isUnanswered, withoutTags } from "./unanswered.ts";
-import { isVolatile, markTurn } from "../context/volatile.ts";
 
 /** An answer in the transcript from an earlier process. */
 export interface Said {
@@ -32,10 +32,16 @@ export async function progressOf(conversation: Conversation, turnId: string, ask
   const messages = messagesIn(entries);
   const last = messages.at(-1);
   // A steered turn or a tool's result after the last answer still waits for an answer.
-  const isOpen = asked !== undefined && isUnanswered(messages, asked);
+  const isOpen = endsInJoined(entries) || (asked !== undefined && isUnanswered(messages, asked));
   return last?.role === "assistant" && isFinal(last) && !isOpen
     ? { kind: "finished", said, last }
     : { kind: "underway", said, carried };
+}
+
+/** Whether a prompt joined after the last answer that the transcript does not keep. */
+function endsInJoined(entries: readonly TranscriptEntry[]): boolean {
+  const last = entries.findLast((entry) => entry.type === "message" || isInstead(entry));
+  return last !== undefined && last.type !== "message";
 }
 
 /** Finished answers, each with the first part that it continues, and the part that still waits for its rest. */
@@ -52,6 +58,9 @@ function saidIn(entries: readonly TranscriptEntry[]): { said: readonly Said[]; c
   }
   return { said, carried: before };
 }
+
+const isInstead = (entry: TranscriptEntry): boolean =>
+  entry.type === "custom_message" && isFields(entry.details) && entry.details["insteadOf"] !== undefined;
 
 const messagesIn = (entries: readonly TranscriptEntry[]): readonly ChatMessage[] =>
   entries.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
@@ -79,15 +88,20 @@ export function repeatPart(carried: string, log: RunLog): string {
 }
 
 /** The turn as a message. */
-export function userMessage({ text, images, at, provenance }: UserTurn): UserMessage {
+export function userMessage({ text, images, at, provenance, events: internalEvents }: UserTurn): UserMessage {
   const content = [{ type: "text" as const, text }, ...images];
-  return { role: "user", content, timestamp: at, ...(provenance && { provenance }) };
+  return {
+    role: "user",
+    content,
+    timestamp: at,
+    ...(provenance && { provenance }),
+    ...(internalEvents && { internalEvents }),
+  };
 }
 
 /** Makes the transcript end in the user's turn, or in the results of the calls that an earlier process began. */
 export async function openTurn(conversation: Conversation, turn: UserTurn, progress: Progress): Promise<void> {
   if (progress.kind === "fresh") {
-    if (isVolatile(turn)) return markTurn(conversation, turn);
     const message = userMessage(turn);
     // Not synced: the journal has the message until the turn is over, and the first answer syncs the entry too.
     await conversation.append({ type: "message", message }, { id: turn.entryId });

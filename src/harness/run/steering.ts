@@ -1,6 +1,7 @@
 import type { AgentMessage } from "@mariozechner/pi-agent-core";
 import type { UserMessage } from "../../types/run/model.ts";
 import type { UserTurn } from "../request.ts";
+import { userMessage } from "./resume.ts";
 
 interface Waiting {
   readonly turn: UserTurn;
@@ -30,9 +31,9 @@ export class Steering {
     this.#flush();
   }
 
-  /** The entry id under which a steered message goes into the transcript; undefined for any other message. */
-  entryIdOf(message: AgentMessage): string | undefined {
-    return this.#given.get(message)?.turn.entryId;
+  /** The turn of a steered message; undefined for any other message. */
+  turnOf(message: AgentMessage): UserTurn | undefined {
+    return this.#given.get(message)?.turn;
   }
 
   /** The message is in the transcript. */
@@ -49,8 +50,7 @@ export class Steering {
   #flush(): void {
     if (!this.#push) return;
     for (const waiting of this.#waiting.splice(0)) {
-      const content = [{ type: "text" as const, text: waiting.turn.text }, ...waiting.turn.images];
-      const message: UserMessage = { role: "user", content, timestamp: waiting.turn.at, steered: true };
+      const message: UserMessage = { ...userMessage(waiting.turn), steered: true };
       this.#given.set(message, waiting);
       this.#push(message);
     }

@@ -8,7 +8,6 @@ import type {
   TranscriptRewriteResult,
 } from "../../types/engine/context-engine.ts";
 import type { EngineCompacted, EngineCompaction } from "../../types/engine/engine-turn.ts";
-import type { AgentInternalEvent } from "../../types/engine/internal-event.ts";
 import type { Log } from "../../types/log.ts";
 import type { KeyedQueue } from "../../utils/keyed-queue.ts";
 import type { CacheWatch } from "./cache-watch.ts";
@@ -32,8 +31,6 @@ export interface EngineTurnFacts {
   /** The id of the user's entry. It is the same whenever an engine gets this turn, also after a crash. */
   readonly key: string;
   readonly isHeartbeat?: boolean;
-  /** The events that the user message of this turn was made from. */
-  readonly events?: readonly AgentInternalEvent[];
 }
 
 /** The services of the gateway for an engine. */

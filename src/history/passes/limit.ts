@@ -11,4 +11,4 @@ export function limitTurns(messages: readonly ChatMessage[], earlierTurns: numbe
 
 /** Consecutive user messages are one turn. */
 const isTurnStart = (message: ChatMessage, before: ChatMessage | undefined): boolean =>
-  beginsTurn(message) && before?.role !== "user";
+  beginsTurn(message) && (before === undefined || !beginsTurn(before));

@@ -97,7 +97,7 @@ export const isPlainTalk = (messages: readonly ChatMessage[], { earlierTurns }: 
   messages.every((message, at) => (at % 2 === 0 ? isPlainTurn(message) : isPlainAnswer(message)));
 
 function isPlainTurn(message: ChatMessage): boolean {
-  if (message.role !== "user" || hasField(message, "provenance")) return false;
+  if (message.role !== "user" || message.customType !== undefined || hasField(message, "provenance")) return false;
   const { content } = message;
   if (typeof content === "string") return !isBlank(content);
   return content.length > 0 && content.every((part) => part.type === "text" && !isBlank(part.text));

@@ -1,7 +1,7 @@
-import type { ChatMessage } from "../../types/run/model.ts";
+import type { ChatMessage, UserMessage } from "../../types/run/model.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
 import { type Fields, isFields } from "../../utils/fields.ts";
-import { Mending, readMessage, readSeenPart } from "../../types/run/read-message.ts";
+import { Mending, readMessage, readProvenance, readSeenPart } from "../../types/run/read-message.ts";
 
 /** The version that this program writes and the highest that it reads. */
 export const TRANSCRIPT_VERSION = 3;
@@ -201,14 +201,27 @@ export function refusedThinkingIn(entry: TranscriptEntry): RefusedThinking | und
 /** Custom messages of this type are the host's own: the model reads them, a context engine never does. */
 export const RUNTIME_CONTEXT = "openclaw.runtime-context";
 
-const hostMark = ({ customType }: { readonly customType: string }) =>
-  customType === RUNTIME_CONTEXT ? { customType } : {};
+/** A text that somebody other than a person has added. `details` may say where it comes from, and that it joined a turn. */
+function noteOf({ content, customType, details }: Note, timestamp: number): UserMessage {
+  const { provenance, insteadOf } = isFields(details) ? details : {};
+  return {
+    role: "user",
+    content,
+    timestamp,
+    customType,
+    provenance: readProvenance(provenance) ?? { kind: "internal_system" },
+    ...(typeof insteadOf === "string" && { steered: true }),
+  };
+}
+
+type Note = Extract<TranscriptEntry, { type: "custom_message" }>;
 
 /** The message of an entry for the model. Undefined for an entry that is only kept. */
 export function messageOf(entry: TranscriptEntry): ChatMessage | undefined {
   if (entry.type === "message") return entry.message;
   const timestamp = Date.parse(entry.timestamp) || 0;
-  if (entry.type === "custom_message") return { role: "user", content: entry.content, timestamp, ...hostMark(entry) };
+  if (entry.type === "custom_message") return noteOf(entry, timestamp);
   if (entry.type !== "branch_summary" || entry.summary === "") return undefined;
-  return { role: "user", content: `Summary of a branch that was left:\n\n${entry.summary}`, timestamp };
+  const content = `Summary of a branch that was left:\n\n${entry.summary}`;
+  return { role: "user", content, timestamp, customType: entry.type, provenance: { kind: "internal_system" } };
 }

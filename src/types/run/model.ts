@@ -1,3 +1,5 @@
+import type { AgentInternalEvent } from "../engine/internal-event.ts";
+
 export const THINK_LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh"] as const;
 export type ThinkLevel = (typeof THINK_LEVELS)[number];
 
@@ -77,10 +79,14 @@ export interface UserMessage {
   role: "user";
   content: string | (TextContent | ImageContent)[];
   timestamp: number;
-  /** Set when no person wrote it. */
+  /** Unset where it is not known. */
   provenance?: InputProvenance;
+  /** The events that its text was made from. */
+  internalEvents?: readonly AgentInternalEvent[];
   /** Steered into a turn that was under way: no turn begins with it. */
   steered?: true;
+  /** Set for a text that the gateway added to the conversation: the type of its entry. No turn begins with it. */
+  customType?: string;
 }
 export interface AssistantMessage {
   role: "assistant";

@@ -1,4 +1,5 @@
-import type { ChatMessage } from "./model.ts";
+import { isInternalEvent } from "../engine/internal-event.ts";
+import type { ChatMessage, InputProvenance } from "./model.ts";
 import { emptyUsage } from "./usage.ts";
 import { type Fields, isFields } from "../../utils/fields.ts";
 
@@ -105,7 +106,7 @@ const STOPS: ReadonlySet<unknown> = new Set(["stop", "length", "toolUse", "error
 
 /** The fields of each role, besides its content and its time. */
 const FIELDS: Readonly<Record<Role, (content: Content) => Mends>> = {
-  user: () => ({ provenance, steered: flagOrNone }),
+  user: () => ({ provenance, internalEvents: eventsOrNone, steered: flagOrNone }),
   assistant: (content) => ({
     api: text,
     provider: text,
@@ -122,7 +123,14 @@ const usualStop = (content: Content): string =>
     ? "toolUse"
     : "stop";
 
-/** A person wrote a turn only where nothing says otherwise. */
+/** Where a stored message says that it came from. A person wrote a turn only where nothing says otherwise. */
+export const readProvenance = (value: unknown): InputProvenance | undefined => {
+  const read = provenance(value);
+  return isFields(read) && isProvenance(read) ? read : undefined;
+};
+
+const isProvenance = (value: Fields): value is Fields & InputProvenance => typeof value["kind"] === "string";
+
 const provenance: Mend = (value) =>
   isFields(value)
     ? new Mending().fields(value, {
@@ -133,6 +141,12 @@ const provenance: Mend = (value) =>
         sourceTool: textOrNone,
       })
     : undefined;
+
+/** Events that other code may rely on: each has its type and its texts. */
+const eventsOrNone: Mend = (value) => {
+  const events = Array.isArray(value) ? value.filter(isInternalEvent) : [];
+  return events.length === 0 || (Array.isArray(value) && events.length < value.length) ? undefined : value;
+};
 
 const costs: Mends = { input: figure, output: figure, cacheRead: figure, cacheWrite: figure, total: figure };
 const usage: Mend = (value) =>

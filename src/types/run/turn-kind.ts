@@ -6,7 +6,7 @@ import type { InputProvenance } from "./model.ts";
 import type { Principal } from "./principal.ts";
 import type { RunTrigger } from "./run.ts";
 import type { FixedCall } from "./tool.ts";
-import type { Session, SessionEntry } from "../session.ts";
+import type { Session, SessionEntry, SessionNote } from "../session.ts";
 
 /** How a turn is run, as its message says. */
 interface TurnRunFacts {
@@ -35,6 +35,8 @@ interface TurnContent {
   source?(message: InboundMessage): Pick<InputProvenance, "sourceSessionKey" | "sourceTool">;
   /** The events that a message was made from, for context engines. None when unset. */
   events?(message: InboundMessage): readonly AgentInternalEvent[];
+  /** What the transcript has in place of a message whose prompt it does not keep, when it joins a turn under way. Nothing when unset. */
+  note?(message: InboundMessage): SessionNote;
   /** Text for the `System:` lines of the turn. */
   news?(message: InboundMessage): string | undefined;
   /** Whether the message begins no turn: its news waits for the next one of its conversation. */
@@ -125,7 +127,7 @@ export interface TurnEndPorts {
   /** The conversation continues without the turn. */
   abandon(session: Session, turnId: string, why: string): Promise<void>;
   /** Appends to the transcript of another conversation as soon as that session is free. */
-  note(key: SessionKey, entry: { readonly customType: string; readonly content: string }): void;
+  note(key: SessionKey, note: SessionNote): void;
 }
 
 /** The kinds that this gateway knows. */

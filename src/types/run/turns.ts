@@ -8,9 +8,9 @@ export const CONTINUE = "continue";
 export const asksForRest = (message: ChatMessage | undefined): boolean =>
   message?.role === "user" && message.provenance?.sourceTool === CONTINUE;
 
-/** Whether a turn begins with it. Steered messages and the harness's own messages belong to the turn under way. */
+/** Whether a turn begins with it: not with a steered message, a text that the gateway added, or a message of the harness. */
 export const beginsTurn = (message: ChatMessage): boolean =>
-  message.role === "user" && message.steered !== true && !asksForRest(message);
+  message.role === "user" && message.steered !== true && message.customType === undefined && !asksForRest(message);
 
 const SILENT_REST = new RegExp(`^[\\s*_\`"']{0,8}${SILENT_TOKEN}[\\s*_\`"'.!]{0,8}$`, "i");
 /** UTF-16 units of the longest rest that may be nothing but the silent token. */

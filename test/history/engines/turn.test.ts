@@ -104,9 +104,10 @@ describe("a turn with an engine", () => {
     const on = engineFixture(engine);
     const announced = user("a child ended", {
       provenance: { kind: "inter_session", sourceTool: "subagent_announce", sourceSessionKey: "main::coder" },
+      internalEvents: [EVENT],
     });
     const older = user("from a friend", { provenance: { kind: "external_user" as "third-party_user" } });
-    const turn = await on.open({ turn: { key: "entry-1", events: [EVENT] } });
+    const turn = await on.open({ turn: { key: "entry-1" } });
     await turn.begin(never);
     await turn.assemble(ask([older, answer("hi"), announced], 2));
     const first = engine.last<AssembleParams>("assemble");
@@ -247,11 +248,14 @@ describe("a turn with an engine", () => {
 
   it("does not have it keep a prompt that the transcript does not keep", async () => {
     const seen: string[] = [];
-    const announced = user("a child ended", { provenance: { kind: "inter_session", sourceTool: "subagent_announce" } });
+    const announced = user("a child ended", {
+      provenance: { kind: "inter_session", sourceTool: "subagent_announce" },
+      internalEvents: [EVENT],
+    });
     const on = engineFixture(
       small({ ingest: async ({ message }) => (seen.push(textOf(message)), { ingested: true }) }),
     );
-    const turn = await on.open({ turn: { key: "entry-1", events: [EVENT] } });
+    const turn = await on.open({ turn: { key: "entry-1" } });
     await turn.end(ending([announced, answer("told")], 0));
     const usual = await on.open();
     await usual.end(ending([user("hello"), answer("hi")], 0));

@@ -6,11 +6,10 @@ import { originOf } from "../../../types/run/model-meter.ts";
 import type { Session } from "../../../types/session.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import { fetchMedia, NO_MEDIA, type FetchedMedia, type MediaPorts } from "../../media/media.ts";
-import type { UserTurn } from "../../../harness/request.ts";
 import type { DispatchPorts, QueuedTurn } from "../../ports.ts";
 import { notifyPrepared } from "../../admission/message-hooks.ts";
 import { actingOf } from "../acting.ts";
-import { bodyFor, type BodyPorts, provenanceOf } from "../body.ts";
+import { bodyFor, type BodyPorts, signalsOf } from "../body.ts";
 import { dailyNotesFor } from "./daily-notes.ts";
 import { startTyping } from "../../signals/typing.ts";
 import { factsFor, turnIdOf } from "../ids.ts";
@@ -62,8 +61,7 @@ async function prepareTurn(
     images: media.images,
     at: first.message.receivedAt,
     parts: sizesOf(body.parts),
-    ...provenanceOf(first.message, ports),
-    ...eventsIn(queued.rows, ports),
+    ...signalsOf(queued.rows, ports),
   };
   return {
     facts: { ...facts, principal: acting.principal },
@@ -78,12 +76,6 @@ async function prepareTurn(
     hasEvents: events.length > 0,
     ...(session.isNew && { isFirst: true }),
   };
-}
-
-/** The events that the turn's messages were made from. */
-function eventsIn(rows: readonly InboxRow[], { kinds }: Pick<PreparePorts, "kinds">): Pick<UserTurn, "events"> {
-  const events = rows.flatMap(({ message }) => kinds.of(message).events?.(message) ?? []);
-  return events.length > 0 ? { events } : {};
 }
 
 /** Does not wait for files once the turn is stopped: its run ends as soon as it begins. */

@@ -22,6 +22,14 @@ export function forEngine(messages: readonly ChatMessage[], boundary: number): E
 const isRuntimeContext = (message: ChatMessage): boolean =>
   "customType" in message && message.customType === RUNTIME_CONTEXT;
 
+/** Index of the first message that is new with the current turn: texts that were added since the turn before count. */
+export function newSince({ messages, boundary }: EngineMessages): number {
+  const before = messages.slice(0, boundary).findLastIndex((message) => !isNote(message));
+  return before + 1;
+}
+
+const isNote = (message: ChatMessage): boolean => message.role === "user" && message.customType !== undefined;
+
 /** Copies that an engine may keep and change. They share texts and image data, so a copy costs little. */
 export const copiesOf = (messages: readonly ChatMessage[]): AgentMessage[] => messages.map(copyOf);
 
@@ -29,9 +37,10 @@ export function copyOf(message: ChatMessage): AgentMessage {
   if (message.role === "assistant")
     return { ...message, content: message.content.map(copyPart), usage: structuredClone(message.usage) };
   if (message.role === "toolResult") return copyResult(message);
-  const { content, provenance } = message;
+  const { internalEvents: _beside, ...plain } = message;
+  const { content, provenance } = plain;
   return {
-    ...message,
+    ...plain,
     content: typeof content === "string" ? content : content.map((part) => ({ ...part })),
     ...(provenance && { provenance: provenanceOf(message) ?? { ...provenance } }),
   };
@@ -72,11 +81,9 @@ function provenanceOf(message: ChatMessage): InputProvenance | undefined {
   return { ...message.provenance, ...(kind === "external_user" && { kind: "third-party_user" }) };
 }
 
-/** `events` belong to the first user message of the current turn. */
-export function signalsOf({ messages, boundary }: EngineMessages, events: readonly AgentInternalEvent[] = []): Signals {
-  const carrier = events.length === 0 ? -1 : messages.findIndex((one, at) => at >= boundary && one.role === "user");
-  return {
-    inputProvenance: messages.map(provenanceOf),
-    internalEvents: messages.map((_, at) => (at === carrier ? structuredClone(events) : undefined)),
-  };
-}
+export const signalsOf = (messages: readonly ChatMessage[]): Signals => ({
+  inputProvenance: messages.map(provenanceOf),
+  internalEvents: messages.map((message) =>
+    message.role === "user" && message.internalEvents ? structuredClone(message.internalEvents) : undefined,
+  ),
+});

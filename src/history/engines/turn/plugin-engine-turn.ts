@@ -18,7 +18,7 @@ import { exists } from "../../../utils/exists.ts";
 import { bounded, type Outcome } from "../bounded.ts";
 import { compactBy } from "../compaction/compact-by.ts";
 import { resultOf } from "../compaction/compaction-desk.ts";
-import { copiesOf, forEngine, signalsOf, type EngineMessages } from "./copies.ts";
+import { copiesOf, forEngine, newSince, signalsOf, type EngineMessages } from "./copies.ts";
 import { withTurn, withTurnKept } from "./coverage.ts";
 import type { EngineJob, EnginePorts } from "../options.ts";
 import { readAnswer } from "./read-answer.ts";
@@ -131,7 +131,7 @@ export class PluginEngineTurn implements EngineTurn {
   #conversation(sent: EngineMessages) {
     return {
       prePromptMessageCount: sent.boundary,
-      ...signalsOf(sent, this.#job.turn.events),
+      ...signalsOf(sent.messages),
       currentTokenCount: estimateAll(sent.messages),
     };
   }
@@ -164,7 +164,9 @@ export class PluginEngineTurn implements EngineTurn {
   /** Sends the engine the new messages of the turn. */
   async #sendMessages(turn: TurnSoFar, signal?: AbortSignal): Promise<void> {
     if (this.#isSilent) return;
-    const { messages, boundary } = forEngine(turn.messages, turn.prePromptMessageCount);
+    const sent = forEngine(turn.messages, turn.prePromptMessageCount);
+    const { messages } = sent;
+    const boundary = newSince(sent);
     const start = Math.min(boundary + this.#sentCount, messages.length);
     const isEnd = signal === undefined;
     const done = await this.#call("afterTurn", signal, (end) =>
@@ -172,7 +174,6 @@ export class PluginEngineTurn implements EngineTurn {
         messages,
         start,
         boundary,
-        events: this.#job.turn.events,
         commitAs: isEnd ? this.#job.turn.key : undefined,
         params: this.#afterTurnParams(turn, end),
       }),

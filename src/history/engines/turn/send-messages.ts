@@ -1,8 +1,7 @@
 import type { AfterTurnParams, ContextEngine } from "../../../types/engine/context-engine.ts";
 import type { EngineTurnEnd } from "../../../types/engine/engine-turn.ts";
-import type { AgentInternalEvent } from "../../../types/engine/internal-event.ts";
 import type { ChatMessage } from "../../../types/run/model.ts";
-import { shouldSuppressAgentPromptPersistence } from "../../../prompt/internal-events.ts";
+import { isVolatile } from "../../../prompt/internal-events.ts";
 import { copiesOf, copyOf } from "./copies.ts";
 
 /** A turn, complete or up to the present. */
@@ -13,12 +12,10 @@ export interface MessagesToSend {
   readonly messages: readonly ChatMessage[];
   /** Index of the first message that the engine has not received. */
   readonly start: number;
-  /** Index of the first message of the current turn. */
+  /** Index of the first message that is new with the current turn. */
   readonly boundary: number;
   /** Set after a run: the key under which the turn is committed. */
   readonly commitAs: string | undefined;
-  /** The events that the user message of this turn was made from. */
-  readonly events: readonly AgentInternalEvent[] | undefined;
   readonly params: Omit<AfterTurnParams, "messages" | "prePromptMessageCount">;
 }
 
@@ -29,14 +26,12 @@ export async function sendMessages(engine: ContextEngine, toSend: MessagesToSend
   if (engine.afterTurn)
     return engine.afterTurn({ ...params, messages: copiesOf(messages), prePromptMessageCount: start });
   if (isCommitted) return;
-  const fresh = messages.slice(start).filter((message) => isKept(message, toSend.events));
+  const fresh = messages.slice(start).filter(isKept);
   await ingest(engine, fresh, params);
 }
 
 /** An engine must not keep a prompt that the transcript does not keep: another session has its content. */
-const isKept = (message: ChatMessage, internalEvents: MessagesToSend["events"]): boolean =>
-  message.role !== "user" ||
-  !shouldSuppressAgentPromptPersistence({ inputProvenance: message.provenance, internalEvents });
+const isKept = (message: ChatMessage): boolean => message.role !== "user" || !isVolatile(message);
 
 async function commit(
   engine: ContextEngine,

@@ -1,4 +1,4 @@
-import type { ChatMessage } from "../../../types/run/model.ts";
+import type { ChatMessage, UserMessage } from "../../../types/run/model.ts";
 import type { SessionWindow } from "../../../types/session.ts";
 import { summaryTurn } from "../../assemble.ts";
 
@@ -16,9 +16,14 @@ export interface TranscriptPart {
 export function transcriptPart(window: SessionWindow, turnEntryId: string): TranscriptPart {
   const { messages, summary } = window;
   const said = messages.map((row) => row.message);
-  const first = summary === undefined ? [] : [summaryTurn(summary, said[0]?.timestamp ?? 0)];
+  const first = summary === undefined ? [] : [signed(summaryTurn(summary, said[0]?.timestamp ?? 0))];
   return { messages: [...first, ...said], before: messagesBefore(window, turnEntryId) };
 }
+
+const signed = (summary: UserMessage): UserMessage => ({
+  ...summary,
+  provenance: { kind: "internal_system", sourceTool: "compaction" },
+});
 
 /** How many messages an engine gets before the present turn. */
 export function messagesBefore({ messages, summary }: SessionWindow, turnEntryId: string): number {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { shouldSuppressAgentPromptPersistence } from "../../src/prompt/internal-events.ts";
+import { isVolatile } from "../../src/prompt/internal-events.ts";
 import type { AgentInternalEvent } from "../../src/types/engine/internal-event.ts";
 
 const EVENT: AgentInternalEvent = {
@@ -20,16 +20,16 @@ const EVENT: AgentInternalEvent = {
 describe("a prompt that stays out of the transcript", () => {
   const announced = { kind: "inter_session", sourceTool: "subagent_announce" } as const;
   it("is a subagent's announcement, and nothing else", () => {
-    expect(shouldSuppressAgentPromptPersistence({ inputProvenance: announced, internalEvents: [EVENT] })).toBe(true);
+    expect(isVolatile({ provenance: announced, internalEvents: [EVENT] })).toBe(true);
     const others = [
       {},
-      { inputProvenance: announced },
-      { inputProvenance: announced, internalEvents: [] },
-      { inputProvenance: announced, internalEvents: [{ ...EVENT, source: "cron" }] },
-      { inputProvenance: { ...announced, sourceTool: "sessions_send" }, internalEvents: [EVENT] },
-      { inputProvenance: { ...announced, kind: "internal_system" as const }, internalEvents: [EVENT] },
+      { provenance: announced },
+      { provenance: announced, internalEvents: [] },
+      { provenance: announced, internalEvents: [{ ...EVENT, source: "cron" }] },
+      { provenance: { ...announced, sourceTool: "sessions_send" }, internalEvents: [EVENT] },
+      { provenance: { ...announced, kind: "internal_system" as const }, internalEvents: [EVENT] },
       { internalEvents: [EVENT] },
     ];
-    expect(others.map(shouldSuppressAgentPromptPersistence)).toEqual(others.map(() => false));
+    expect(others.map(isVolatile)).toEqual(others.map(() => false));
   });
 });

@@ -463,12 +463,11 @@ describe("what joins a conversation without a person", () => {
     note: { customType: "openclaw.subagent", content: "c has ended: 42.", details: { provenance } },
   };
   const steered = (engine: ContextEngine, words: string, id: string) => {
-    let run: Run | undefined;
     const look = makeTool("look", async () => {
-      void run?.steer(announcement);
+      void run.steer(announcement);
       return textResult("ok");
     });
-    run = fixture.start({ turn: userTurn(words, id), tools: [look], openEngine: opener(engine, id) });
+    const run: Run = fixture.start({ turn: userTurn(words, id), tools: [look], openEngine: opener(engine, id) });
     return run;
   };
   const signals = ({

@@ -39,15 +39,17 @@ let clock: Clock;
 let keeping: () => Promise<void>;
 
 let live: Live;
+let accountIds: readonly string[];
 
 beforeEach(async () => {
+  accountIds = ["default"];
   fixture = await openDispatchFixture();
   clock = systemClock;
   const paths = resolvePaths({ HOME: fixture.dir, OPENCLAW_STATE_DIR: join(fixture.dir, "state") });
   live = new Live(paths, fixture.dir, await loadConfig({ path: paths.configPath, env: {} }));
   const buttons = () => ({ count: 3, label: 20, command: 64 });
   const links = { link: () => fixture.platform, limits: () => fixture.limits, buttons };
-  const accounts = () => [{ channel: "telegram", accountId: "default", enabled: true }];
+  const accounts = () => accountIds.map((accountId) => ({ channel: "telegram", accountId, enabled: true }));
   keeping = async () => undefined;
   fixture.chatTools = ({ journal, media, ...parts }) => {
     const put: typeof media.put = (bytes, about) => keeping().then(() => media.put(bytes, about));
@@ -135,6 +137,39 @@ describe("the message tool", () => {
     live.replace(await loadConfig({ path, env: {} }));
     fixture.model.answer(() => ({ text: "ok" }));
     expect(await offered()).toEqual(["pin"]);
+  });
+
+  it("does in no chat what its account's config has switched off", async () => {
+    const configure = async (config: object) => {
+      const path = join(fixture.dir, "off.json");
+      await writeFile(path, JSON.stringify({ channels: { telegram: config } }));
+      live.replace(await loadConfig({ path, env: {} }));
+    };
+    Object.assign(fixture.platform, { react: async () => ({ kind: "sent", messageId: "1" }) });
+    const switches = {
+      sendMessage: ["send"],
+      messages: ["send", "edit", "delete"],
+      reactions: ["react"],
+      editMessage: ["edit"],
+      deleteMessage: ["delete"],
+    };
+    for (const [name, off] of Object.entries(switches)) {
+      await configure({ botToken: "1:a", actions: { [name]: false } });
+      fixture.model.answer(() => ({ text: "ok" }));
+      await boot.ask("hello");
+      const tool = fixture.model.calls.at(-1)?.tools.find((one) => one.function.name === "message");
+      expect(tool?.function.parameters, name).toHaveProperty(
+        "properties.action.enum",
+        ALONE.actions.filter((action) => !off.includes(action)),
+      );
+    }
+    const second = { botToken: "2:b", actions: { sendMessage: false } };
+    accountIds = ["default", "second"];
+    await configure({ accounts: { default: { botToken: "1:a" }, second } });
+    script({ action: "send", to: "telegram:77", accountId: "second", message: "psst" }, "done");
+    await boot.ask("hi", "owner");
+    expect(lastResult()).toContain("has no action send");
+    expect(inChat("77")).toEqual([]);
   });
 
   it("writes into the chat that the run answers and receives the platform's id", async () => {

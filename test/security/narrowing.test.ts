@@ -88,8 +88,17 @@ describe("a key that narrows and is not obeyed", () => {
   it("stops nothing with a value that leaves all open", async () => {
     const { stops } = await load({
       tools: { exec: { host: "gateway", strictInlineEval: false } },
-      channels: { telegram: { botToken: "1:a", contextVisibility: "all", actions: { reactions: true } } },
+      channels: { telegram: { botToken: "1:a", contextVisibility: "all" } },
     });
+    expect(stops).toEqual([]);
+  });
+
+  it("stops nothing where it is obeyed, or where the platform has nothing that it could narrow", async () => {
+    const names = ["sendMessage", "messages", "reactions", "editMessage", "deleteMessage", "polls"];
+    const actions = Object.fromEntries(names.map((name) => [name, false]));
+    const discord = { token: "1", actions, dm: { groupEnabled: false, groupChannels: ["1"] } };
+    const slack = { botToken: "xoxb-1", appToken: "xapp-1", actions };
+    const { stops } = await load({ channels: { discord, slack } });
     expect(stops).toEqual([]);
   });
 });

@@ -91,7 +91,7 @@ interface Act<Method> {
 }
 
 const ACTS: Readonly<Record<ChatAct, Act<"send" | "react" | "edit" | "remove">>> = {
-  send: { method: "send", groups: ["sendMessage"] },
+  send: { method: "send", groups: ["sendMessage", "messages"] },
   react: { method: "react", groups: ["reactions"] },
   edit: { method: "edit", groups: ["editMessage", "messages"] },
   delete: { method: "remove", groups: ["deleteMessage", "messages"] },

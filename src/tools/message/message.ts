@@ -70,5 +70,7 @@ async function run(
   if (input.dryRun === true) return dryResult(input, to, options);
   if (isChatAction(action)) return CHAT_ACTIONS[action].run(input, to, options);
   if (!mayReach(to, options)) return errorResult(refusalFor(to, options.scene.peer));
+  if (!options.acts.can(to, action))
+    return errorResult(`The config or the platform has no action ${action} for ${nameOf(to)}.`);
   return action === "send" ? send(input, to, { ...options, ...more }) : change(input, to, options);
 }

@@ -95,6 +95,12 @@ test("a valid file, a missing one, the schema and the place", async () => {
   expect(await run(["config", "validate"], env)).toMatchObject({ code: 0, out: expect.stringContaining("is valid") });
   expect(await run(["config", "file"], env)).toMatchObject({ code: 0, out: `${join(dir, "openclaw.json")}\n` });
   expect(JSON.parse((await run(["config", "schema"], env)).out)).toMatchObject({ properties: { gateway: {} } });
+  const stopping = { channels: { telegram: { botToken: "1:a", contextVisibility: "allowlist" } } };
+  const stopped = await run(["config", "validate"], { OPENCLAW_STATE_DIR: stateDir(JSON.stringify(stopping)) });
+  expect(stopped).toMatchObject({
+    err: expect.stringContaining("telegram is stopped until the key is gone"),
+    out: expect.stringContaining("is valid, but stops what the warnings above name."),
+  });
   const none = await run(["config", "validate"], { OPENCLAW_STATE_DIR: join(dir, "none") });
   expect(none).toMatchObject({ code: 0, out: expect.stringContaining("all defaults") });
 });

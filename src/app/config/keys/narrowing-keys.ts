@@ -55,11 +55,10 @@ const SMALL_CHATS = ["groups.*.topics.*", "direct.*", "direct.*.topics.*"];
 /** Below `channels.<channel>` and its accounts. */
 const OF_ACCOUNTS: readonly NarrowingKey[] = [
   row("contextVisibility", "whose messages the model is shown", isOther("all")),
-  row("actions.sendMessage", "that the message tool sends nothing", isFalse),
-  row("actions.messages", "that the message tool sends, edits and deletes nothing", isFalse),
-  row("actions.reactions", "that the message tool sets no reactions", isFalse),
-  row("actions.editMessage", "that the message tool edits nothing", isFalse),
-  row("actions.deleteMessage", "that the message tool deletes nothing", isFalse),
+];
+
+/** Of a platform that brings a bot chats of several people without a channel. */
+const OF_SLACK: readonly NarrowingKey[] = [
   row("dm.groupEnabled", "that group chats without a channel are not answered", isFalse),
   row("dm.groupChannels", "which group chats without a channel are answered", isListed),
 ];
@@ -87,4 +86,6 @@ export const NARROWING_KEYS: readonly NarrowingKey[] = [
   row("channels.defaults.contextVisibility", "whose messages the model is shown", isOther("all")),
   ...below("channels.*", ACCOUNT_ROWS),
   ...below("channels.*.accounts.*", ACCOUNT_ROWS),
+  ...below("channels.slack", OF_SLACK),
+  ...below("channels.slack.accounts.*", OF_SLACK),
 ];

@@ -11,7 +11,8 @@ export async function configValidate(io: Io, options: { json?: boolean }): Promi
     if (options.json === true) writeJson(io, { valid: true, path: load.path, exists, problems: [], warnings });
     else {
       for (const note of warnings) io.err(`warning: ${note.text}\n`);
-      io.out(exists ? `${load.path} is valid.\n` : `There is no ${load.path}: all defaults.\n`);
+      const but = warnings.some(({ isStop }) => isStop === true) ? ", but stops what the warnings above name" : "";
+      io.out(exists ? `${load.path} is valid${but}.\n` : `There is no ${load.path}: all defaults.\n`);
     }
     return 0;
   } catch (error) {

@@ -40,13 +40,18 @@ async function used(key: string, updatedAt: number, patch: SessionPatch = {}): P
   session.release();
 }
 
+const SLACK_WORK: SessionPatch = { lastChannel: "slack", lastAccountId: "work" };
 const telegram = (id: string): SessionPatch => ({ lastChannel: "telegram", lastTo: `telegram:${id}` });
 
 async function place(heartbeat: object = {}, more: object = {}, cause: "interval" | "event" = "interval") {
   const paths = resolvePaths({ HOME: dir, OPENCLAW_STATE_DIR: dir });
   await writeFile(paths.configPath, JSON.stringify({ ...more, agents: { defaults: { heartbeat } } }));
   const live = new Live(paths, dir, await loadConfig({ path: paths.configPath, env: {} }));
-  const status = () => [{ channel: "telegram", accountId: "default", enabled: true }];
+  const status = () =>
+    ["telegram default", "slack default", "slack work", "signal default"].map((row) => {
+      const [channel = "", accountId = ""] = row.split(" ");
+      return { channel, accountId, enabled: true };
+    });
   const agent = live.defaultAgent;
   if (!agent.heartbeat) throw new Error("no heartbeat");
   const parts = { live, channels: { status, limits: () => undefined }, sessions };
@@ -103,6 +108,25 @@ describe("the place of a heartbeat", () => {
     expect(await place({}, { commands: { ownerAllowFrom: ["+43"] } })).toMatchObject({ to: "signal:uuid-1" });
     await used("main", 20, { ...telegram("1"), origin: { from: "telegram:2" } });
     expect(await place({}, OWNERS)).toMatchObject({ problem: "no owner has written in a direct chat yet" });
+  });
+
+  it("is the conversation of the person whose direct chat is named, by the chat's id or the person's", async () => {
+    const signal = { lastChannel: "signal", lastTo: "signal:uuid-1", origin: { from: "signal:+43" } };
+    await used("signal:default:uuid-1", 10, signal);
+    await used("slack:default:U1", 20, { lastChannel: "slack", lastTo: "slack:D1", origin: { from: "slack:U1" } });
+    await used("slack:work:U1", 30, { ...SLACK_WORK, lastTo: "slack:D7", origin: { from: "slack:U1" } });
+    const told = async (target: string, to: string, more = {}) =>
+      (await place({ target, to, isolatedSession: true, ...more })).tell;
+    expect(await told("slack", "D1")).toBe("slack:default:U1");
+    expect(await told("slack", "U1")).toBe("slack:default:U1");
+    expect(await told("slack", "D7", { accountId: "work" })).toBe("slack:work:U1");
+    expect(await told("signal", "+43")).toBe("signal:default:uuid-1");
+    expect(await told("slack", "D9")).toBeUndefined();
+    // Without a conversation of its own, a heartbeat is said in that of the person.
+    expect(await place({ target: "slack", to: "D1" })).toMatchObject({
+      sessionKey: "slack:default:U1",
+      to: "slack:D1",
+    });
   });
 
   it("is the page where the operator wrote last, or where nobody is known to be an owner", async () => {

@@ -80,17 +80,25 @@ export function namedChat(
 ): Chat {
   try {
     const to = peerOf(named, { live: parts.live, channels: parts.channels });
-    return { found: { to, key: keyOf(to, parts.live) } };
+    return { found: { to, key: keyOf(to, parts) } };
   } catch (error) {
     if (error instanceof MethodError) return { problem: error.message };
     throw error;
   }
 }
 
-/** The session that a message from there would belong to. */
-function keyOf(to: Peer, live: Live): SessionKey {
+/** The session that a message from there would belong to. A direct chat may have another id than its person, whom the key names. */
+function keyOf(to: Peer, { live, sessions }: PlaceParts): SessionKey {
   const said = { id: "", eventKey: "", text: "", media: [], mentionsBot: true, receivedAt: 0 };
-  return createRules(live)().keyFor({ ...said, from: to, sender: { id: to.chat.id } });
+  const key = createRules(live)().keyFor({ ...said, from: to, sender: { id: to.chat.id } });
+  const parsed = parseKey(key, live.defaultAgent.id);
+  if (parsed.kind !== "direct") return key;
+  const people = [to.chat.id];
+  for (const row of sessions.newest({ agent: parsed.agentId, chatType: "direct", channel: to.channel, people })) {
+    const chat = chatOf(row.key, row.entry, live.defaultAgent.id);
+    if (chat?.channel === to.channel && chat.account === to.account) return row.key;
+  }
+  return key;
 }
 
 /** The chat in which an owner last wrote: a direct one, or the operator's own on the page. */

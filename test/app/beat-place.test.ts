@@ -123,7 +123,7 @@ describe("the place of a heartbeat", () => {
     expect(await told("signal", "+43")).toBe("signal:default:uuid-1");
     expect(await told("slack", "D9")).toBeUndefined();
     // Without a conversation of its own, a heartbeat is said in that of the person.
-    expect(await place({ target: "slack", to: "D1" })).toMatchObject({
+    expect(await place({ target: "slack", to: "D1", isolatedSession: false })).toMatchObject({
       sessionKey: "slack:default:U1",
       to: "slack:D1",
     });

@@ -158,8 +158,8 @@ describe("the message tool", () => {
       fixture.model.answer(() => ({ text: "ok" }));
       await boot.ask("hello");
       const tool = fixture.model.calls.at(-1)?.tools.find((one) => one.function.name === "message");
-      expect(tool?.function.parameters, name).toHaveProperty(
-        "properties.action.enum",
+      expect(tool?.function, name).toHaveProperty(
+        "parameters.properties.action.enum",
         ALONE.actions.filter((action) => !off.includes(action)),
       );
     }

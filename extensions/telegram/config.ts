@@ -13,7 +13,7 @@ const commandsConfig = z.looseObject({
 const customCommand = z.looseObject({
   command: z
     .string()
-    .transform((name) => name.replace(/^\//, "").toLowerCase())
+    .transform((name) => name.replace(/^\//, "").replaceAll("-", "_").toLowerCase())
     .pipe(z.string().regex(/^[a-z0-9_]{1,32}$/))
     .meta(
       about("Command", "Name of the command, up to 32 letters, digits and underscores. The agent gets it as text."),

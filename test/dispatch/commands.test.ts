@@ -43,6 +43,15 @@ it("a command that a contributor adds answers, is listed, and asks no model", as
   expect(fixture.model.calls).toEqual([]);
 });
 
+it("a command with a hyphen is found by its name in menus without hyphens, and listed once", async () => {
+  fixture.commands = [{ ...WEATHER, name: "show-weather", aliases: ["sky-now"] }];
+  boot = await fixture.boot();
+  for (const text of ["/show-weather Vienna", "/show_weather Vienna", "/sky_now Vienna"])
+    expect(await boot.ask(text)).toEqual({ kind: "command", name: "show-weather" });
+  await boot.ask("/help");
+  expect(fixture.platform.texts.at(-1)?.match(/show.weather/g)).toEqual(["show-weather"]);
+});
+
 it("a command that fails informs the chat, and the next one works", async () => {
   expect((await boot.ask("/weather fail")).kind).toBe("failed");
   expect(await boot.ask("/weather Linz")).toEqual({ kind: "command", name: "weather" });

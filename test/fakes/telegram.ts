@@ -44,6 +44,8 @@ export interface FakeTelegram {
   /** Public names of groups and channels, such as `@news`, and their ids. */
   readonly publicNames: Map<string, number>;
   readonly menu: { readonly commands: readonly unknown[]; readonly times: number };
+  /** UTF-16 units that a menu may have. */
+  mostInMenu: number;
   /** The webhook that is set: #setwebhook. Updates are posted by `deliver` alone. */
   readonly webhook: { readonly url: string; readonly secret: string } | undefined;
   /** Posts what is pending, oldest first, as the service does; gives up at the first answer that is no 2xx. */
@@ -156,6 +158,7 @@ class Fake implements FakeTelegram {
   webhook: { url: string; secret: string } | undefined;
   readonly publicNames = new Map<string, number>();
   menu: { commands: readonly unknown[]; times: number } = { commands: [], times: 0 };
+  mostInMenu = Number.POSITIVE_INFINITY;
   readonly #watchers = new Set<() => void>();
   #faults: { method: string; mode: Fault; count: number; retryAfter: number }[] = [];
   #updates: { update_id: number }[] = [];
@@ -479,6 +482,7 @@ class Fake implements FakeTelegram {
       const length = textOf(description).length;
       if (length < 1 || length > 256) throw new Refusal(400, "Bad Request: BOT_COMMAND_DESCRIPTION_INVALID");
     }
+    if (JSON.stringify(commands).length > this.mostInMenu) throw new Refusal(400, "Bad Request: BOT_COMMANDS_TOO_MUCH");
     this.menu = { commands, times: this.menu.times + 1 };
     return ok(true);
   }

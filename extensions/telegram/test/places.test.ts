@@ -319,6 +319,33 @@ describe("the menu", () => {
     await expect.poll(() => fake.menu.commands).toEqual([]);
   });
 
+  test.each([
+    ["fits with short descriptions", 9000, 80],
+    ["fits in part", 2000, 18],
+  ])("that %s is shown so, once", async (_, most, shown) => {
+    const platform = await telegramPlatform();
+    const { fake } = platform;
+    fake.mostInMenu = most;
+    const description = "Does a thing that takes many words to describe. ".repeat(5);
+    const commands = Array.from({ length: 80 }, (__, at) => ({ name: `does-${at}`, description }));
+    const { host, link } = await start(platform, Object.assign(new Host(), { commands }));
+    await expect.poll(() => host.notes.get("menu")).not.toBeUndefined();
+    expect(fake.menu.commands.length).toBeGreaterThanOrEqual(shown);
+    expect(fake.menu.commands[0]).toMatchObject({
+      command: "does_0",
+      description: expect.stringMatching(/^Does a .*…$/),
+    });
+    const lines = host.lines.join("\n");
+    if (shown < 80) expect(lines).toMatch(/left out of Telegram's menu.*"does_79"/);
+    else expect(lines).not.toContain("left out");
+    await link.close();
+    const next = Object.assign(new Host(host), { commands });
+    await start(platform, next);
+    fake.say("hello");
+    await next.heard("hello");
+    expect(fake.menu.times).toBe(1);
+  });
+
   test("leaves out a command whose name Telegram does not allow, keeps the others, and the log says which", async () => {
     const platform = await telegramPlatform();
     const commands = ["docs/review", "/weather", "status"].map((name) => ({ name, description: "Does it." }));

@@ -124,16 +124,18 @@ export function commandTable(added: AddedCommands): Commands {
       const choices = skillChoices(skills.map(({ name }) => name));
       const own = COMMANDS.map((command) => (command.name === "skill" ? { ...command, choices } : command));
       const commands = [...own, ...added.commands.map(fromContribution)];
-      const byName = new Map(
-        commands.flatMap((command) =>
-          [command.name, ...(command.aliases ?? [])].map((name) => [name, command] as const),
-        ),
+      const names = commands.flatMap((command) =>
+        [command.name, ...(command.aliases ?? [])].map((name) => [name, command] as const),
       );
+      // A menu that takes no hyphens shows /show-it as /show_it. A command that has this name itself comes first.
+      const inMenus = names.map(([name, command]) => [name.replaceAll("-", "_"), command] as const);
+      const byName = new Map([...inMenus.toReversed(), ...names]);
       for (const { name, description } of skills) {
         const word = commandWord(name);
         if (word !== "" && !byName.has(word)) byName.set(word, skillCommand(word, description));
       }
-      made = { revision: added.revision, all: [...new Set(byName.values())], byName };
+      const all = [...new Set([...commands, ...byName.values()])];
+      made = { revision: added.revision, all, byName };
     }
     return made;
   };

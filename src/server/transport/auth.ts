@@ -50,8 +50,7 @@ export class Gate {
   }
 
   #isBeyondGuessing({ token }: Credentials): boolean {
-    if (token === undefined || !isSame(token, this.#options.token)) return false;
-    return token.length >= UNGUESSABLE.characters && new Set(token).size >= UNGUESSABLE.different;
+    return token !== undefined && isSame(token, this.#options.token) && isUnguessable(token);
   }
 
   #compare({ token, password }: Credentials): Verdict {
@@ -65,6 +64,10 @@ export class Gate {
 
 /** 32 characters of hexadecimal are 128 bits; the gateway's own token has 43 characters of base64. */
 const UNGUESSABLE = { characters: 32, different: 10 } as const;
+
+/** Whether nobody finds the token by trying, so that it is no risk to accept it after wrong ones. */
+export const isUnguessable = (token: string): boolean =>
+  token.length >= UNGUESSABLE.characters && new Set(token).size >= UNGUESSABLE.different;
 
 /** Takes the same time whatever the difference, also in length. */
 function isSame(given: string, secret: Secret): boolean {

@@ -169,6 +169,59 @@ describe.concurrent("a request of another program", () => {
     expect([locked.status, Number(locked.headers.get("retry-after")) > 0]).toEqual([429, true]);
   });
 
+  test("is taken with a token or signature that nobody can guess, also after wrong tokens of others", async ({
+    world,
+    expect,
+  }) => {
+    const [secret, token] = ["signing-secret-0123456789", "k3yOfHooks-7f2d9c41b8e6a05-Qx9vT2"];
+    const verify = { header: "X-Hub-Signature-256", secret };
+    const mappings = [{ match: { path: "git" }, messageTemplate: "{{action}}", deliver: false, verify }];
+    const { gateway } = await world.start(hooks({ token, mappings }));
+    world.model.answer(() => ({ text: "ok" }));
+    const guess = () => post(gateway, "wake", { text: "x" }, { authorization: "Bearer wrong" });
+    for (let count = 0; count < 20; count += 1) expect((await guess()).status).toBe(401);
+    expect((await guess()).status).toBe(429);
+    const bearer = { authorization: `Bearer ${token}` };
+    expect((await post(gateway, "agent", { message: "x", deliver: false }, bearer)).status).toBe(202);
+    const body = JSON.stringify({ action: "opened" });
+    const signed = { "x-hub-signature-256": `sha256=${createHmac("sha256", secret).update(body).digest("hex")}` };
+    expect((await post(gateway, "git", body, signed)).status).toBe(202);
+    expect((await post(gateway, "git", `${body} `, signed)).status).toBe(429);
+    expect((await guess()).status).toBe(429);
+  });
+
+  test("that is signed begins nothing anew when its delivery comes again", async ({ world, expect }) => {
+    const secret = "signing-secret-0123456789";
+    const of = (path: string, header: string) => ({
+      match: { path },
+      messageTemplate: "{{action}}",
+      deliver: false,
+      verify: { header, secret },
+    });
+    const { home, gateway } = await world.start(
+      hooks({ mappings: [of("git", "X-Hub-Signature-256"), of("pay", "Stripe-Signature")] }),
+    );
+    world.model.answer(() => ({ text: "ok" }));
+    const hmac = (text: string) => createHmac("sha256", secret).update(text).digest("hex");
+    const git = (delivery: string) => {
+      const body = JSON.stringify({ action: "opened" });
+      const headers = { "x-hub-signature-256": `sha256=${hmac(body)}`, "x-github-delivery": delivery };
+      return post(gateway, "git", body, headers);
+    };
+    const pay = (id: string, at: number) => {
+      const body = JSON.stringify({ id, action: "paid" });
+      const time = Math.floor(Date.now() / 1000) + at;
+      return post(gateway, "pay", body, { "stripe-signature": `t=${time},v1=${hmac(`${time}.${body}`)}` });
+    };
+    const [one, again, other] = [await git("d-1"), await git("d-1"), await git("d-2")];
+    expect(again).toMatchObject({ status: 202, body: one.body });
+    expect(other.body["runIds"]).not.toEqual(one.body["runIds"]);
+    const [paid, repeated, next] = [await pay("evt_1", 0), await pay("evt_1", 1), await pay("evt_2", 0)];
+    expect(repeated).toMatchObject({ status: 202, body: paid.body });
+    expect(next.body["runIds"]).not.toEqual(paid.body["runIds"]);
+    expect(await outcomesOf(home, 4)).toHaveLength(4);
+  });
+
   test("without the token is answered before its body is read, so that slow ones keep nobody waiting", async ({
     world,
     expect,

@@ -50,11 +50,12 @@ export class HookPaths implements WebhookPaths {
   async #answer(path: string, request: IncomingMessage, sender: string): Promise<Sent> {
     const name = this.#nameOf(path) ?? "";
     const headers = headersOf(request);
-    const early = this.#refusedEarly(request, sender) ?? this.#refusedUnread({ headers, name }, sender);
+    const asked = { headers, name, isLocked: this.#guesses.lockedFor(sender) > 0 };
+    const early = this.#refusedEarly(request) ?? this.#refusedUnread(asked, sender);
     if (early) return early;
     this.#open += 1;
     try {
-      return await this.#answerRead({ headers, name }, request, sender);
+      return await this.#answerRead(asked, request, sender);
     } catch (error) {
       this.#ports.log.error("a request of a hook failed", { path, error });
       return fail(503, "it could not be stored; send it again", { "retry-after": "5" });
@@ -63,37 +64,39 @@ export class HookPaths implements WebhookPaths {
     }
   }
 
-  #refusedEarly(request: IncomingMessage, sender: string): Sent | undefined {
+  #refusedEarly(request: IncomingMessage): Sent | undefined {
     if (request.method !== "POST") return fail(405, "send it with POST", { allow: "POST" });
     const { searchParams } = new URL(request.url ?? "/", "http://gateway");
     if (searchParams.has("token")) return fail(400, "send the token in a header: addresses are written into logs");
-    const lockedMs = this.#guesses.lockedFor(sender);
-    if (lockedMs > 0)
-      return fail(429, "too many wrong tokens; try again later", { "retry-after": String(Math.ceil(lockedMs / 1000)) });
     return this.#open >= MOST_AT_ONCE ? fail(503, "too many requests at once", { "retry-after": "5" }) : undefined;
   }
 
   /** Nobody without the token keeps a place for the time that a slow body takes. */
   #refusedUnread(asked: Asked, sender: string): Sent | undefined {
-    if (mayBeAllowed(asked, this.#ports.config())) return undefined;
+    return mayBeAllowed(asked, this.#ports.config()) ? undefined : this.#refused(sender);
+  }
+
+  /** A locked sender is not told whether its token is right. */
+  #refused(sender: string): Sent {
+    const lockedMs = this.#guesses.lockedFor(sender);
+    if (lockedMs > 0)
+      return fail(429, "too many wrong tokens; try again later", { "retry-after": String(Math.ceil(lockedMs / 1000)) });
     this.#guesses.fail(sender);
     return UNKNOWN;
   }
 
-  async #answerRead({ headers, name }: Asked, request: IncomingMessage, sender: string): Promise<Sent> {
+  async #answerRead(given: Asked, request: IncomingMessage, sender: string): Promise<Sent> {
     const { clock, config } = this.#ports;
     const read = await readBody(request, clock, BEGINS, { mostBytes: config().maxBodyBytes, readMs: READ_MS });
     if (read.kind === "refused") return fail(read.status, "the body is too large, too slow or cut off");
     const { searchParams } = new URL(request.url ?? "/", "http://gateway");
     const query = Object.fromEntries(searchParams);
-    const asked = { name, method: "POST", headers, query, body: read.body };
-    const answer = await answerHook(asked, this.#ports);
-    if (answer.status === 401) this.#guesses.fail(sender);
-    return answer;
+    const answer = await answerHook({ ...given, method: "POST", query, body: read.body }, this.#ports);
+    return answer.status === 401 ? this.#refused(sender) : answer;
   }
 }
 
-type Asked = Pick<HookRequest, "headers" | "name">;
+type Asked = Pick<HookRequest, "headers" | "name" | "isLocked">;
 
 function headersOf(request: IncomingMessage): Asked["headers"] {
   const given = Object.entries(request.headers).flatMap(([name, value]) =>

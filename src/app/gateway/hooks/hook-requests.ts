@@ -5,6 +5,7 @@ import { actsOf, mappingFor, pathOf } from "../../../automation/hooks/mappings.t
 import { isSame, isSigned } from "../../../automation/hooks/verify.ts";
 import type { Clock } from "../../../types/clock.ts";
 import type { Log } from "../../../types/log.ts";
+import { isUnguessable } from "../../../server/transport/auth.ts";
 import type { WebhookRequest } from "../../../types/chat/channel.ts";
 import { defined } from "../../../utils/defined.ts";
 import { isFields } from "../../../utils/fields.ts";
@@ -31,6 +32,8 @@ export interface HookRequestPorts {
 export interface HookRequest extends WebhookRequest {
   /** What follows the path of hooks: `wake`, `agent`, or the name of a mapping. */
   readonly name: string;
+  /** The sender showed too many wrong tokens, and maybe others with it: only a token or a signature that nobody can guess counts. */
+  readonly isLocked: boolean;
 }
 
 const MOST_KEY_CHARS = 256;
@@ -48,7 +51,7 @@ export async function answerHook(request: HookRequest, ports: HookRequestPorts):
   if (!isAllowed(request, mapping, { config, now: ports.clock.now() })) return UNKNOWN;
   if (payload === undefined) return refused({ status: 400, error: "the body is no JSON object" });
   if (isTooDeep(payload)) return refused({ status: 400, error: `the body has more than ${MOST_DEPTH} levels` });
-  const key = keyOf(request, payload);
+  const key = keyOf(request, payload, mapping);
   if (key !== undefined && key.length > MOST_KEY_CHARS)
     return refused({ status: 400, error: `the idempotency key has more than ${MOST_KEY_CHARS} characters` });
   if (request.name === "wake") return wake(payload, key, ports);
@@ -61,29 +64,34 @@ const isOwn = (name: string): boolean => name === "wake" || name === "agent";
 
 /** Whether the body of a request is worth reading: it has the token, or a mapping may find its signature in order. */
 export function mayBeAllowed(
-  { headers, name }: Pick<HookRequest, "headers" | "name">,
+  request: Pick<HookRequest, "headers" | "name" | "isLocked">,
   { token, mappings }: HooksConfig,
 ): boolean {
   const isSignable = mappings.some(
-    ({ verify, match: { path } }) => verify && (path === undefined || pathOf(path) === name) && !isOwn(name),
+    ({ verify, match: { path } }) =>
+      verify && (path === undefined || pathOf(path) === request.name) && !isOwn(request.name),
   );
-  return isSignable || hasToken(headers, token);
+  return isSignable || hasToken(request, token);
 }
 
 /** By the token, or by the signature of a mapping that has one. */
 function isAllowed(
-  { headers, body }: HookRequest,
+  request: HookRequest,
   mapping: HookMapping | undefined,
   { config, now }: { readonly config: HooksConfig; readonly now: number },
 ): boolean {
   const { verify } = mapping ?? {};
-  if (verify) return isSigned(headers[verify.header.toLowerCase()], body, verify.secret.reveal(), now);
-  return hasToken(headers, config.token);
+  if (!verify) return hasToken(request, config.token);
+  return isSigned(request.headers[verify.header.toLowerCase()], request.body, verify.secret.reveal(), now);
 }
 
-function hasToken(headers: HookRequest["headers"], token: HooksConfig["token"]): boolean {
+function hasToken(
+  { headers, isLocked }: Pick<HookRequest, "headers" | "isLocked">,
+  token: HooksConfig["token"],
+): boolean {
   const given = /^bearer\s+(\S+)\s*$/i.exec(headers["authorization"] ?? "")?.[1] ?? headers["x-openclaw-token"];
-  return given !== undefined && token !== undefined && isSame(given, token.reveal());
+  if (given === undefined || token === undefined || !isSame(given, token.reveal())) return false;
+  return !isLocked || isUnguessable(given);
 }
 
 function readJson(body: Uint8Array): Readonly<Record<string, unknown>> | undefined {
@@ -102,10 +110,32 @@ function isTooDeep(value: unknown, left = MOST_DEPTH): boolean {
   return left === 0 || Object.values(value).some((one) => isTooDeep(one, left - 1));
 }
 
-function keyOf({ headers, name }: HookRequest, payload: Readonly<Record<string, unknown>>): string | undefined {
+/** Headers with the id of a delivery: what senders that sign call an idempotency key. */
+const DELIVERY_HEADERS = [
+  "x-github-delivery",
+  "x-gitea-delivery",
+  "x-forgejo-delivery",
+  "x-gogs-delivery",
+  "linear-delivery",
+  "x-request-uuid",
+];
+
+function keyOf(
+  { headers, name }: HookRequest,
+  payload: Readonly<Record<string, unknown>>,
+  mapping: HookMapping | undefined,
+): string | undefined {
   const inBody = payload["idempotencyKey"];
   const given = headers["idempotency-key"] ?? headers["x-openclaw-idempotency-key"] ?? inBody;
-  return typeof given === "string" && given !== "" ? `${name}\n${given}` : undefined;
+  const key = given ?? (mapping?.verify && deliveryOf(headers, payload, mapping.verify.header));
+  return typeof key === "string" && key !== "" ? `${name}\n${key}` : undefined;
+}
+
+/** Stripe's events have their id in the body. */
+function deliveryOf(headers: HookRequest["headers"], payload: Readonly<Record<string, unknown>>, signature: string) {
+  if (signature.toLowerCase() === "stripe-signature") return payload["id"];
+  const name = DELIVERY_HEADERS.find((header) => headers[header] !== undefined);
+  return name === undefined ? undefined : headers[name];
 }
 
 const refused = ({ status, error }: HookRefusal): HookAnswer => ({ status, body: { ok: false, error } });

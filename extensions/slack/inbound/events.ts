@@ -137,6 +137,15 @@ export const actionsShape = z.object({
   actions: z.array(z.object({ action_id: text, value: words, action_ts: text })),
 });
 
+/** Something that a person did with a part of a message, a form or a shortcut. docs.slack.dev/reference/interaction-payloads */
+export const interactionShape = z.object({
+  type: text,
+  trigger_id: words,
+  response_url: words,
+  actions: listOf(z.object({ type: words, value: words })),
+});
+export type Interaction = Pick<z.output<typeof interactionShape>, "trigger_id" | "response_url">;
+
 /** One delivery of Slack, over a socket or a webhook. */
 export interface Delivery {
   readonly kind: "events_api" | "slash_commands" | "interactive";

@@ -1,7 +1,7 @@
 import type { InboundMessage } from "openclaw/plugin-sdk";
 import { BUTTON } from "../outbound/buttons.ts";
 import { emojiOf } from "./emoji.ts";
-import { actionsShape, callbackShape, commandShape, eventShape } from "./events.ts";
+import { actionsShape, callbackShape, commandShape, eventShape, interactionShape } from "./events.ts";
 import type { Delivery, SlackCommand, SlackEvent, SlackMessage, MessageEvent } from "./events.ts";
 import { fileLines, mediaOf } from "./media.ts";
 import { filesOf, forwardedIn, forwardedText, senderOf, textOf, threadOf, toMillis } from "./message-parts.ts";
@@ -156,10 +156,18 @@ async function readReaction(
   };
 }
 
+const NO_COMMANDS =
+  "I do not take this command. Please write to me directly, or mention me in a channel. (`channels.slack.slashCommand` of the gateway says which command I take.)";
+const UNKNOWN = "I do not know this. Please write to me directly, or mention me in a channel.";
+
 async function readCommand(payload: unknown, context: ReadContext): Promise<InboundMessage | undefined> {
   const command = commandShape.safeParse(payload).data;
   const { enabled, name } = context.config.slashCommand;
-  if (!command || !enabled || command.command !== `/${name}`) return undefined;
+  if (!command) return undefined;
+  if (!enabled || command.command !== `/${name}`) {
+    context.outsideCommands.refuse(command, NO_COMMANDS);
+    return undefined;
+  }
   // In parallel, because Slack waits for the acknowledgement.
   const [directChat, commandChat, sender] = await Promise.all([
     context.outsideCommands.directChatFor(command, context.until),
@@ -190,7 +198,14 @@ function commandText(command: SlackCommand, { commands }: ReadContext): string {
 async function readButtonPress(payload: unknown, context: ReadContext): Promise<InboundMessage | undefined> {
   const press = actionsShape.safeParse(payload).data;
   const action = press?.actions.find(({ action_id: id }) => id.startsWith(BUTTON));
-  if (!press || action?.value == null) return undefined;
+  if (!press || action?.value == null) {
+    const other = interactionShape.safeParse(payload).data;
+    // Slack tells of a button that opens a page too.
+    const isLink =
+      other?.type === "block_actions" && other.actions?.every(({ type, value }) => type === "button" && !value);
+    if (other && isLink !== true) context.outsideCommands.refuse(other, UNKNOWN);
+    return undefined;
+  }
   const { channel, message, user } = press;
   return {
     id: message.ts,

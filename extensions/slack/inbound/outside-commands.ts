@@ -5,7 +5,7 @@ import { byThen } from "../cache.ts";
 import { isDirect } from "../channel-ids.ts";
 import type { ChannelIds } from "../channel-ids.ts";
 import type { SlackConfig } from "../config.ts";
-import type { SlackCommand } from "./events.ts";
+import type { Interaction, SlackCommand } from "./events.ts";
 import { reasonOf, errorCodeOf } from "../transport/failures.ts";
 import { isSlackUrl } from "./media.ts";
 
@@ -18,7 +18,9 @@ const ANSWERED_DIRECTLY =
   "I am not in this chat, so my answer comes in our direct chat. To get answers here, `/invite` me if this chat allows it.";
 const INVITE = "I am not in this chat, so I cannot answer here. `/invite` me, or write to me directly.";
 
-/** Slash commands from chats that the bot is not in, where it cannot answer. */
+type Answerable = Pick<SlackCommand, "trigger_id" | "response_url">;
+
+/** Slash commands from chats that the bot is not in, where it cannot answer, and what Slack brings that is nothing for an agent. */
 export class OutsideCommands {
   readonly #slack: Slack;
   readonly #config: Pick<SlackConfig, "apiUrl" | "timeoutSeconds">;
@@ -53,6 +55,12 @@ export class OutsideCommands {
     return directChat;
   }
 
+  /** Tells whoever sent something that is nothing for an agent, in a note that only they see. */
+  refuse({ trigger_id: trigger, response_url: address }: Interaction, text: string): void {
+    if (trigger == null || this.#informed.has(trigger)) return;
+    background("answer to an interaction", this.#inform({ trigger_id: trigger, response_url: address }, text));
+  }
+
   /** Notes a chat of which an event came: Slack tells a bot of no direct chats but its own. */
   heardFrom(channel: string): void {
     if (isDirect(channel)) this.#own.set(channel, true);
@@ -78,12 +86,12 @@ export class OutsideCommands {
   }
 
   /** The address is a secret: whoever knows it can write to the chat for half an hour. */
-  async #inform({ trigger_id: trigger, response_url: address }: SlackCommand, text: string): Promise<void> {
+  async #inform({ trigger_id: trigger, response_url: address }: Answerable, text: string): Promise<void> {
     this.#informed.set(trigger, true);
     if (address == null || !isSlackUrl(address, new URL(this.#config.apiUrl).origin)) return;
     const reason = await this.#post(address, { response_type: "ephemeral", text });
     if (reason !== undefined)
-      this.#log.info("the sender of a command could not be informed where it is answered", { reason });
+      this.#log.info("the sender of a command could not be informed what becomes of it", { reason });
   }
 
   /** Returns why the request failed, undefined when it did not. docs.slack.dev/interactivity/handling-user-interaction#message_responses */

@@ -38,6 +38,8 @@ export interface FakeSlack {
   redeliver(): void;
   /** Ada gives the command /openclaw; gives back its response_url. */
   command(channel: string, text: string): string;
+  /** An address at which an interaction can be answered. */
+  responseAddress(): string;
   /** What was said to a response_url. */
   responses(url: string): readonly unknown[];
   upload(bytes: Uint8Array, about: { name: string; mimetype?: string }): Record<string, unknown>;
@@ -166,9 +168,13 @@ function front(slack: Slack, server: http.Server): FakeSlack {
 
 function people(
   slack: Slack,
-): Pick<FakeSlack, "say" | "inject" | "deliver" | "redeliver" | "upload" | "command" | "responses"> {
+): Pick<
+  FakeSlack,
+  "say" | "inject" | "deliver" | "redeliver" | "upload" | "command" | "responses" | "responseAddress"
+> {
   return {
     command: (channel, text) => slack.command(channel, text),
+    responseAddress: () => slack.responseAddress(),
     responses: (url) => slack.responses.get(url.split("/").at(-1) ?? "") ?? [],
     say(channel, text, more = {}, isUnheard = false) {
       const { thread_ts: thread, user, files, ...rest } = more as Record<string, string> & { files?: never };

@@ -64,6 +64,36 @@ test("a sender who cannot get a direct message is asked to invite the bot; a res
   expect(JSON.stringify([host.received, host.lines])).not.toMatch(/-secret|-gone/);
 });
 
+test("whoever uses what the gateway has not learns so alone and once: selects, shortcuts, commands that are off", async () => {
+  const platform = await slackPlatform();
+  const { host } = await start(platform, new Host());
+  const { fake } = platform;
+  await host.until(() => host.reports.some((report) => report.kind === "alive"));
+  const command = fake.command("C9", "status");
+  fake.redeliver();
+  const used = (number: number, what: object) => {
+    const address = fake.responseAddress();
+    const who = { user: { id: "U1001" }, channel: { id: "C9" }, message: { ts: "1700000000.1" } };
+    fake.deliver("interactive", { ...who, trigger_id: `t${number}`, response_url: address, ...what });
+    return address;
+  };
+  const select = { type: "static_select", action_id: "openclaw:0", selected_option: { value: "x" }, action_ts: "1" };
+  const told = [
+    used(1, { type: "block_actions", actions: [select] }),
+    used(2, { type: "message_action", callback_id: "summarize" }),
+    used(3, { type: "block_actions", actions: [{ type: "button", action_id: "other", value: "y", action_ts: "1" }] }),
+  ];
+  const link = used(4, { type: "block_actions", actions: [{ type: "button", action_id: "page", action_ts: "1" }] });
+  fake.deliver("interactive", { type: "view_submission", trigger_id: "t5", view: {} });
+  fake.say("D1", "last");
+  await host.heard("last");
+  const private_ = (text: RegExp) => [{ response_type: "ephemeral", text: expect.stringMatching(text) }];
+  await expect.poll(() => fake.responses(command)).toEqual(private_(/not take this command/));
+  for (const address of told) await expect.poll(() => fake.responses(address)).toEqual(private_(/do not know this/));
+  expect(fake.responses(link)).toEqual([]);
+  expect(host.received.map(({ text }) => text)).toEqual(["last"]);
+});
+
 test("of a direct chat that Slack says nothing of, the answer is for the sender; of the bot's own, Slack is not asked", async () => {
   const { host, fake, link, direct } = await begin();
   fake.fail("conversations.info", "internal_error", 100);

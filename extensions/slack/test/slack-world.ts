@@ -142,12 +142,16 @@ export class Slack {
 
   /** Somebody gives a slash command; gives back where it can be answered. docs.slack.dev/interactivity/implementing-slash-commands */
   command(channel: string, text: string): string {
-    const id = `${this.next()}-secret`;
-    this.responses.set(id, []);
-    const url = `http://127.0.0.1:${this.port}/commands/${id}`;
+    const url = this.responseAddress();
     const who = { team_id: SELF.teamId, channel_id: channel, user_id: ADA, trigger_id: `${this.next()}.1` };
     this.deliver("slash_commands", { token: "x", command: "/openclaw", text, ...who, response_url: url });
     return url;
+  }
+
+  responseAddress(): string {
+    const id = `${this.next()}-secret`;
+    this.responses.set(id, []);
+    return `http://127.0.0.1:${this.port}/commands/${id}`;
   }
 
   /** False when the address is not known, or was used up. */

@@ -8,7 +8,7 @@ import { messagesOf } from "./inbound/message-shape.ts";
 import type { Message } from "./inbound/message-shape.ts";
 import { selfId } from "./bot.ts";
 import type { Bot } from "./bot.ts";
-import { changeAt, filesOf, hasFilled, NO_MENTIONS, nonceOf, rowsOf } from "./send.ts";
+import { changeAt, filesOf, hasFilled, NO_MENTIONS, nonceOf, privateMessage, privateRoute, rowsOf } from "./send.ts";
 import { targetOf } from "./targets.ts";
 
 type Changes = Required<Pick<ChannelLink, "actions" | "edit" | "remove" | "react" | "typing" | "find">>;
@@ -23,13 +23,15 @@ export function changes(bot: Bot): Changes {
       const components = rowsOf(options.buttons ?? []);
       const body = { content: part.body, allowed_mentions: NO_MENTIONS, components };
       return changeAt(to, bot, async (target) => {
-        await api.act("PATCH", `/channels/${target}/messages/${messageId}`, { body });
+        const route = privateRoute(messageId, bot) ?? (`/channels/${target}/messages/${messageId}` as const);
+        await api.act("PATCH", route, { body });
         return { kind: "sent", messageId };
       });
     },
     async remove(to, messageId) {
       return changeAt(to, bot, async (target) => {
-        await api.act("DELETE", `/channels/${target}/messages/${messageId}`).catch((error: unknown) => {
+        const route = privateRoute(messageId, bot) ?? (`/channels/${target}/messages/${messageId}` as const);
+        await api.act("DELETE", route).catch((error: unknown) => {
           if (!isGone(error, UNKNOWN_MESSAGE)) throw error;
         });
         return { kind: "sent", messageId };
@@ -94,6 +96,9 @@ async function find(
   if (known !== undefined) return { kind: "sent", messageId: known };
   try {
     const target = await targetOf(to, bot);
+    const asPrivate = privateMessage(idempotencyKey, bot);
+    if (asPrivate !== undefined && asPrivate !== "") return { kind: "sent", messageId: asPrivate };
+    if (asPrivate === "") return { kind: "unknown", reason: "a private message is in no history" };
     // Filling a deferred reply twice changes nothing.
     if (hasFilled(target, idempotencyKey, bot)) return { kind: "retry", reason: "it can be sent again" };
     const query = { limit: String(PAGE) };

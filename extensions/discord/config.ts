@@ -63,6 +63,20 @@ export const discordConfig = z.looseObject({
     })
     .prefault({})
     .meta(about("Threads", "Conversations in threads and forum posts.")),
+  slashCommand: z
+    .looseObject({
+      ephemeral: z
+        .boolean()
+        .default(false)
+        .meta(
+          about(
+            "Private answers",
+            "Shows the answers to commands of Discord's menu in servers only to whoever gave the command.",
+          ),
+        ),
+    })
+    .prefault({})
+    .meta(about("Answers to commands", "How the commands of Discord's menu are answered.")),
   commands: z
     .looseObject({
       native: z

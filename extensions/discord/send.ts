@@ -13,6 +13,7 @@ import type {
 } from "openclaw/plugin-sdk";
 import { BUTTON_LIMITS, BUTTONS_PER_ROW, ROWS } from "./button-limits.ts";
 import { isForgotten, isRefused, mayNotQuote, outcomeOf } from "./failures.ts";
+import { EPHEMERAL } from "./inbound/deferred-reply.ts";
 import type { DeferredReply } from "./inbound/deferred-reply.ts";
 import type { Bot } from "./bot.ts";
 import { targetOf } from "./targets.ts";
@@ -99,15 +100,19 @@ const isSnowflake = (id: string | undefined): id is string => id !== undefined &
 
 type Answering = Pick<SendOptions, "answers" | "idempotencyKey">;
 
-/** The reply of the command that a send answers, in the chat of that command. One send fills a reply, and may fill it again. */
+/**
+ * The reply of the command that a send answers, in the chat of that command. One send fills a reply, and may fill it again; a private
+ * reply takes the other sends too, as messages of its own.
+ */
 async function deferredReplyFor(
   target: string,
   { answers, idempotencyKey }: Answering,
   { deferred }: Bot,
 ): Promise<DeferredReply | undefined> {
   const reply = answers === undefined ? undefined : deferred.get(answers);
-  if (reply?.channel !== target || (reply.filledBy ?? idempotencyKey) !== idempotencyKey) return undefined;
-  reply.filledBy = idempotencyKey;
+  if (reply?.channel !== target) return undefined;
+  if ((reply.filledBy ?? idempotencyKey) !== idempotencyKey && !reply.isPrivate) return undefined;
+  reply.filledBy ??= idempotencyKey;
   return (await reply.open()) ? reply : undefined;
 }
 
@@ -115,17 +120,39 @@ async function deferredReplyFor(
 export const hasFilled = (target: string, key: string, { deferred }: Bot): boolean =>
   [...deferred.values()].some(({ channel, filledBy, isTooOld }) => channel === target && filledBy === key && !isTooOld);
 
+/** The path of a private message of the bot, undefined for one in a channel. */
+export const privateRoute = (messageId: string, { deferred }: Bot): `/webhooks/${string}` | undefined =>
+  [...deferred.values()].flatMap((reply) => reply.routeOf(messageId) ?? [])[0];
+
+/** What is known of a send that is a further message of a private answer: its message, or nothing. Undefined for other sends. */
+export function privateMessage(key: string, { deferred }: Bot): string | undefined {
+  const reply = [...deferred.values()].find(({ filledBy, messages }) => filledBy !== key && messages.has(key));
+  return reply?.messages.get(key);
+}
+
 /** Undefined when Discord refuses: the reply is dropped then, and the answer becomes its own message. */
 async function fill(
   reply: DeferredReply,
-  { body, files, options: { answers = "" } }: Content & { options: Answering },
+  { body, files, options: { answers = "", idempotencyKey: key } }: Content & { options: Answering },
   bot: Bot,
 ): Promise<APIMessage | undefined> {
   try {
-    return await bot.api.ask<APIMessage>("PATCH", reply.route, { body, files });
+    if (!reply.isPrivate) return await bot.api.ask<APIMessage>("PATCH", reply.route, { body, files });
+    reply.messages.set(key, reply.messages.get(key) ?? "");
+    const message = await (reply.filledBy === key
+      ? bot.api.ask<APIMessage>("PATCH", reply.route, { body, files })
+      : bot.api.ask<APIMessage>("POST", reply.more, {
+          body: { ...body, flags: (body.flags ?? 0) | EPHEMERAL },
+          files,
+          // Without it, Discord's answer names no message.
+          query: { wait: "true" },
+        }));
+    reply.messages.set(key, message.id);
+    return message;
   } catch (error) {
     if (!isRefused(error)) throw error;
     bot.deferred.delete(answers);
+    if (reply.filledBy !== key) return undefined;
     if (!isForgotten(error)) await reply.remove();
     return undefined;
   }

@@ -25,9 +25,9 @@ export interface Response {
 }
 
 const MESSAGE = 4;
-const THINKING: Response = { type: 5 };
+const THINKING = 5;
 /** Only whoever caused the interaction sees the message. */
-const EPHEMERAL = 1 << 6;
+export const EPHEMERAL = 1 << 6;
 
 /** A message for whoever caused the interaction alone. */
 export const privately = (content: string): Response => ({ type: MESSAGE, data: { content, flags: EPHEMERAL } });
@@ -47,10 +47,14 @@ export async function respond({ id, token }: Answerable, body: Response, { api, 
 /** A command of Discord's menu that waits for its answer. Only a send that names the command may fill it. */
 export class DeferredReply {
   readonly channel: string;
-  /** The answer's path; it holds its own token. */
-  readonly route: `/webhooks/${string}`;
+  /** Whether only whoever gave the command sees its answer, and all messages of it. */
+  readonly isPrivate: boolean;
+  /** The path of further messages; it holds its own token. */
+  readonly more: `/webhooks/${string}`;
   /** The send that filled it; the same send may fill it again. */
   filledBy: string | undefined;
+  /** The messages of a private answer, by their sends; empty for one that may or may not have arrived. */
+  readonly messages = new Map<string, string>();
   readonly #interaction: Answerable;
   readonly #bot: Ports;
   readonly #until: number;
@@ -58,13 +62,26 @@ export class DeferredReply {
   /** The first response: whether Discord shows the command as waiting. */
   #isShown: Promise<boolean> | undefined;
 
-  constructor(interaction: Answerable, channel: string, bot: Ports) {
-    this.channel = channel;
+  constructor(interaction: Answerable, where: { readonly channel: string; readonly isPrivate: boolean }, bot: Ports) {
+    this.channel = where.channel;
+    this.isPrivate = where.isPrivate;
     this.#interaction = interaction;
     this.#bot = bot;
     this.#until = timeOf(interaction.id) + GOOD_FOR_MS;
-    this.route = `/webhooks/${interaction.application_id}/${interaction.token}/messages/@original`;
+    this.more = `/webhooks/${interaction.application_id}/${interaction.token}`;
     this.#timer = setTimeout(() => background("sign of a command", this.open()), HOLD_MS);
+  }
+
+  /** The path of the answer. */
+  get route(): `/webhooks/${string}` {
+    return `${this.more}/messages/@original`;
+  }
+
+  /** The path of one of its private messages, which are in no channel. */
+  routeOf(messageId: string): `/webhooks/${string}` | undefined {
+    const [key] = [...this.messages].find(([, id]) => id === messageId) ?? [];
+    if (key === undefined) return undefined;
+    return key === this.filledBy ? this.route : `${this.more}/messages/${messageId}`;
   }
 
   get isTooOld(): boolean {
@@ -74,7 +91,8 @@ export class DeferredReply {
   /** Shows the command as waiting, unless it had its response. True when an answer can be put in there. Never rejects. */
   async open(): Promise<boolean> {
     clearTimeout(this.#timer);
-    this.#isShown ??= respond(this.#interaction, THINKING, this.#bot);
+    const sign = { type: THINKING, ...(this.isPrivate && { data: { flags: EPHEMERAL } }) };
+    this.#isShown ??= respond(this.#interaction, sign, this.#bot);
     return !this.isTooOld && (await this.#isShown);
   }
 
@@ -104,10 +122,8 @@ export class DeferredReply {
 
   /** A further message of the interaction, which may be private where the first was not. */
   async #tell(content: string): Promise<void> {
-    const { application_id: application, token } = this.#interaction;
-    const body = { content, flags: EPHEMERAL };
     try {
-      await this.#bot.api.act("POST", `/webhooks/${application}/${token}`, { body });
+      await this.#bot.api.act("POST", this.more, { body: { content, flags: EPHEMERAL } });
     } catch (error) {
       this.#bot.host.log.info("the sender of a command was not told why it has no answer", { reason: reasonOf(error) });
     }

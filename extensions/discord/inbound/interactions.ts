@@ -44,7 +44,10 @@ export function respondTo(interaction: APIInteraction, bot: Bot): void {
   if (interaction.type === COMPONENT)
     return background("answer to an interaction", respond(interaction, NO_CHANGE, bot));
   const channel = channelOf(interaction);
-  if (channel !== undefined) bot.deferred.set(keyOf(interaction), new DeferredReply(interaction, channel, bot));
+  if (channel === undefined) return;
+  // In a direct chat nobody else reads, and Discord forgets private messages there too.
+  const isPrivate = bot.config.slashCommand.ephemeral && interaction.guild_id !== undefined;
+  bot.deferred.set(keyOf(interaction), new DeferredReply(interaction, { channel, isPrivate }, bot));
 }
 
 /** The answer to an interaction that is nothing for an agent; undefined for a command of the menu and a button, given at home. */

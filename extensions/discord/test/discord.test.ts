@@ -324,6 +324,33 @@ describe("the command menu", () => {
     expect(posts()).toHaveLength(1);
   });
 
+  test("answers in servers are private where the config says so: all parts, edits, and what is tried again", async () => {
+    const running = await begin({ slashCommand: { ephemeral: true } });
+    const { link, group, direct, world, fake, platform } = running;
+    const asked = await give(running, "status");
+    const answer = answerTo(asked);
+    const first = await link.send(group, says("pre"), answer);
+    if (first.kind !== "sent") throw new Error(first.kind);
+    expect(await link.edit?.(group, first.messageId, says("part one"))).toMatchObject({ kind: "sent" });
+    expect(world.below(asked.id)).toBe("part one");
+    const second = { ...answer, idempotencyKey: "k2" };
+    fake.fail("lost", { fits: /^POST .webhooks/ });
+    expect(await link.send(group, says("part two"), second)).toMatchObject({ kind: "unknown" });
+    // It may have arrived, and nothing can tell: it is not sent again as if it had not.
+    expect(await link.find?.(group, says("part two"), second)).toMatchObject({ kind: "unknown" });
+    const third = await link.send(group, says("part three"), { ...answer, idempotencyKey: "k3" });
+    expect(third).toMatchObject({ kind: "sent" });
+    expect(await link.find?.(group, says("part three"), { ...answer, idempotencyKey: "k3" })).toEqual(third);
+    expect(world.whispers).toEqual(["part two", "part three"]);
+    expect(platform.shown(group)).toEqual([]);
+    // Another message is for all, and the direct chat has only one reader.
+    await link.send(group, says("for all"), { idempotencyKey: "k4" });
+    expect(platform.shown(group)).toEqual(["for all"]);
+    const alone = await give(running, "status", {}, world.direct(direct.chat.id));
+    await link.send(direct, says("here"), answerTo(alone, "k5"));
+    expect(platform.shown(direct)).toEqual(["here"]);
+  });
+
   test("a command is shown as waiting after a second", async () => {
     const running = await begin();
     const asked = await give(running, "think");

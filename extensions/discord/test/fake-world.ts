@@ -7,6 +7,8 @@ export const ADA = { id: "1001", username: "ada", global_name: "Ada", discrimina
 export const BOT = { id: "1077", username: "beeper", global_name: null, discriminator: "0", avatar: null, bot: true };
 const MEMBER = { nick: "Ada of Crew", roles: ["950"], joined_at: "2026-01-01T00:00:00.000Z", deaf: false, mute: false };
 
+/** docs.discord.com/developers/resources/message#message-object-message-flags */
+const EPHEMERAL = 1 << 6;
 const EPOCH = 1_420_070_400_000;
 /** docs.discord.com/developers/interactions/receiving-and-responding: how long a token is good for. */
 const INTERACTION_MS = 15 * 60_000;
@@ -16,6 +18,8 @@ interface Interaction {
   readonly until: number;
   /** Type of the first response; 0 once it was removed. */
   response?: number;
+  /** Whether only whoever caused it sees the answer. */
+  isPrivate?: boolean;
   message?: Json;
 }
 
@@ -317,6 +321,7 @@ export class FakeWorld {
     if (!interaction) return refusal(404, 10_062, "Unknown interaction");
     if (interaction.response !== undefined) return refusal(400, 40_060, "Interaction has already been acknowledged.");
     interaction.response = Number(body["type"]);
+    interaction.isPrivate = (Number(objectIn(body, "data")["flags"]) & EPHEMERAL) !== 0;
     this.callbacks.push(body);
     if (interaction.response === 4) this.whispers.push(textIn(objectIn(body, "data"), "content"));
     return { status: 204 };
@@ -327,6 +332,8 @@ export class FakeWorld {
     const interaction = this.#interactions.get(token);
     if (interaction?.response === undefined) return refusal(404, 10_015, "Unknown Webhook");
     if (interaction.until < Date.now() + this.aheadMs) return refusal(401, 50_027, "Invalid Webhook Token");
+    if (!isFirst && (Number(body["flags"]) & EPHEMERAL) === 0)
+      return refusal(400, 50_035, "the test expects it private");
     if (!isFirst) {
       this.whispers.push(textIn(body, "content"));
       return ok({ id: this.nextId(), type: 0 });
@@ -336,7 +343,9 @@ export class FakeWorld {
       return { status: 204 };
     }
     if (interaction.message) Object.assign(interaction.message, body);
-    interaction.message ??= this.write(interaction.channel, textIn(body, "content"), { from: this.self, files });
+    interaction.message ??= interaction.isPrivate
+      ? { ...body, id: this.nextId(), type: 20, author: this.self }
+      : this.write(interaction.channel, textIn(body, "content"), { from: this.self, files });
     return ok(interaction.message);
   }
 

@@ -236,7 +236,7 @@ export const toolsConfig = z
           .meta(
             about(
               "Visibility",
-              "Sessions that the tools `sessions_*` reach: `self`, `tree` with the session's subagents, `agent` with all of its agent, or `all`. Runs of guests reach no more than `tree`, nor do sandboxed sessions, unless `sandbox.sessionToolsVisibility` is `all`.",
+              "Sessions that the tools `sessions_*` and `session_status` reach: `self`, `tree` with the session's subagents, `agent` with all of its agent, or `all`. Runs of guests reach no more than `tree`, nor do sandboxed sessions, unless `sandbox.sessionToolsVisibility` is `all`.",
             ),
           ),
       })

@@ -1,5 +1,6 @@
 import type { AgentId, SessionKey } from "./ids.ts";
 import type { Plan } from "./plan.ts";
+import type { SessionAsker } from "./subagent/spawn.ts";
 
 /** An agent of this gateway, as other agents see it. */
 export interface KnownAgent {
@@ -13,6 +14,8 @@ export interface SessionActs {
   keepPlan(key: SessionKey, plan: Plan): Promise<void>;
   /** A session's model, usage, cost and plan as text. Undefined when there is no such session. */
   status(key: SessionKey, options: { readonly isOwner: boolean }): Promise<string | undefined>;
+  /** Why a run may not see a session; undefined when it may. */
+  whyHidden(key: SessionKey, asker: SessionAsker): string | undefined;
   /** Chooses a session's model from the next turn on; `default` goes back to the configured one. Returns why it is refused. */
   chooseModel(key: SessionKey, model: string): Promise<string | undefined>;
   /** All agents, and those that an agent may start as subagents: ids, or `*`. */

@@ -58,6 +58,8 @@ it("shows and changes sessions for owners; others see their own session alone, a
   expect(kit.models.get(sessionKey("s2"))).toBe("a/b");
   expect(textOf(await call(kit, "session_status", { model: "forbidden" }))).toContain("may not be used");
   expect(textOf(await call(kit, "session_status", { sessionKey: "none" }))).toContain("no session");
+  const hidden = await call(kit, "session_status", { sessionKey: "s3", model: "a/b" });
+  expect([hidden.isError, textOf(hidden)]).toEqual([true, "It is hidden."]);
   const own = await call(kit, "session_status", {}, GUEST);
   expect(textOf(own)).toBe("Session: s1");
   for (const input of [{ sessionKey: "s2" }, { model: "a/b" }, { sessionKey: "s1", model: "default" }]) {

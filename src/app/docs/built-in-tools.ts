@@ -35,6 +35,7 @@ export function builtInTools(browser: Config["browser"]): readonly BuiltInTool[]
       keepPlan: unused,
       status: unused,
       chooseModel: unused,
+      whyHidden: () => undefined,
       agents: () => ({ all: [], mayStart: [] }),
     }),
     ...daemonTools,

@@ -18,7 +18,7 @@ export const sessionTools = (acts: SessionActs): readonly ToolContribution[] => 
     appearance: sameInEachRun,
     forRun: ({ acting }) => updatePlanTool((plan) => acts.keepPlan(acting.sessionKey, plan)),
   },
-  { name: STATUS_TOOL, appearance: sameInEachRun, forRun: ({ acting }) => sessionStatusTool(acts, acting) },
+  { name: STATUS_TOOL, appearance: sameInEachRun, forRun: (scene) => sessionStatusTool(acts, scene) },
   { name: AGENTS_TOOL, appearance: sameInEachRun, forRun: ({ agent }) => agentsListTool(acts, agent.id) },
 ];
 

@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { sessionKey } from "../../types/ids.ts";
-import { hasOwnerRights, type Acting } from "../../types/run/principal.ts";
+import { hasOwnerRights } from "../../types/run/principal.ts";
 import type { SessionActs } from "../../types/session-acts.ts";
-import type { Tool } from "../../types/run/tool.ts";
+import type { Tool, ToolScene } from "../../types/run/tool.ts";
 import { defineTool, errorResult, textResult } from "../define.ts";
+import { askerOf } from "./asker.ts";
 
 export const STATUS_TOOL = "session_status";
 
@@ -15,8 +16,15 @@ const input = z.lazy(() =>
 );
 type Input = z.output<typeof input>;
 
-/** Whoever has no owner's rights sees its own session alone, and cannot change the model. */
-export function sessionStatusTool(acts: Pick<SessionActs, "status" | "chooseModel">, acting: Acting): Tool {
+/**
+ * Whoever has no owner's rights sees its own session alone, and cannot change the model. Others see and change the sessions that the other
+ * tools on sessions reach.
+ */
+export function sessionStatusTool(
+  acts: Pick<SessionActs, "status" | "chooseModel" | "whyHidden">,
+  scene: ToolScene,
+): Tool {
+  const { acting } = scene;
   const isOwner = hasOwnerRights(acting.principal);
   return defineTool<Input>({
     name: STATUS_TOOL,
@@ -24,10 +32,12 @@ export function sessionStatusTool(acts: Pick<SessionActs, "status" | "chooseMode
     description: "Show the time, and a session's model, usage, cost, queue and plan; or change its model.",
     input,
     hasSideEffects: true,
-    async run({ sessionKey: named, model }) {
+    async run({ sessionKey: named, model }, context) {
       const key = named === undefined || named === "current" ? acting.sessionKey : sessionKey(named);
       if (key !== acting.sessionKey && !isOwner)
         return errorResult("Only an owner's conversations can see other sessions.", { status: "forbidden" });
+      const hidden = acts.whyHidden(key, askerOf(scene, context));
+      if (hidden !== undefined) return errorResult(hidden, { status: "forbidden" });
       if (model !== undefined && !isOwner)
         return errorResult("Only an owner's conversations can change the model.", { status: "forbidden" });
       const refused = model === undefined ? undefined : await acts.chooseModel(key, model);

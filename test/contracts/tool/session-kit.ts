@@ -22,7 +22,7 @@ const none = async (): Promise<never> => {
 };
 const tts = ttsContribution({ levelOf: () => "off", services: ["local"], speak: none, keep: none });
 
-/** The tools on sessions, with the plans and models that they set. There are two sessions, `s1` and `s2`. */
+/** The tools on sessions, with the plans and models that they set. There are two sessions, `s1` and `s2`, and one that is hidden, `s3`. */
 export interface SessionToolsKit {
   readonly plans: Map<SessionKey, Plan>;
   readonly models: Map<SessionKey, string>;
@@ -32,13 +32,14 @@ export interface SessionToolsKit {
 export function sessionToolsKit(mayStart: readonly string[] = []): SessionToolsKit {
   const plans = new Map<SessionKey, Plan>();
   const models = new Map<SessionKey, string>();
-  const known = ["s1", "s2"].map((key) => sessionKey(key));
+  const known = ["s1", "s2", "s3"].map((key) => sessionKey(key));
   const acts: SessionActs = {
     async keepPlan(key, plan) {
       plans.set(key, plan);
     },
     status: async (key, { isOwner }) =>
       known.includes(key) ? `Session: ${key}${isOwner ? "\nGateway: fine" : ""}` : undefined,
+    whyHidden: (key) => (key === "s3" ? "It is hidden." : undefined),
     async chooseModel(key, model) {
       if (model === "forbidden") return "That model may not be used here.";
       models.set(key, model);

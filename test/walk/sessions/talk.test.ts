@@ -48,6 +48,37 @@ describe.concurrent("sessions that talk to each other", () => {
     expect(relayed[0]).toMatchObject({ session: "agent:research:main", outcome: { kind: "replied" } });
   });
 
+  test.for([
+    ["self", { sessions: { visibility: "self" } }, "agent:main:other", "visibility is self"],
+    ["tree", {}, "agent:main:other", "visibility is tree"],
+    ["another agent", { sessions: { visibility: "all" } }, "agent:research:main", "tools.agentToAgent.enabled"],
+  ] as const)("%s: no tool reaches further than the config says", async ([, tools, key, why], { world, expect }) => {
+    await world.start({ ...OPEN, tools: { agentToAgent: { enabled: false }, ...tools } });
+    const calls: readonly (readonly [string, Record<string, unknown>])[] = [
+      ["session_status", { sessionKey: key }],
+      ["session_status", { sessionKey: key, model: "fake/fake-1" }],
+      ["sessions_history", { sessionKey: key }],
+      ["sessions_send", { sessionKey: key, message: "hello", timeoutSeconds: 0 }],
+    ];
+    play(world, {
+      person: ({ said }) => {
+        const [name, args] = calls[Number(/try (\d)/.exec(said)?.[1])] ?? expect.fail(said);
+        return tool(name, args);
+      },
+    });
+    for (const [at] of calls.entries()) {
+      world.telegram.say(`try ${at}`);
+      await vi.waitFor(
+        () => expect(world.model.calls.filter((call) => call.isAfterTool)).toHaveLength(at + 1),
+        PATIENCE,
+      );
+    }
+    const results = world.model.calls.filter((call) => call.isAfterTool).map(({ toolText }) => toolText);
+    // A message is for a session that there is.
+    const refused = expect.stringMatching(new RegExp(`${why}|There is no session`));
+    expect(results).toEqual(calls.map(() => refused));
+  });
+
   test("answers go back and forth until one skips, and never beyond the limit", async ({ world, expect }) => {
     const { home } = await world.start({ ...OPEN, session: { agentToAgent: { maxPingPongTurns: 3 } } });
     let turns = 0;

@@ -1,3 +1,4 @@
+import { whyHidden } from "../../../automation/talk/visible.ts";
 import { modelChange } from "../../../dispatch/commands/model.ts";
 import { statusText } from "../../../dispatch/commands/status.ts";
 import type { DispatchPorts } from "../../../dispatch/ports.ts";
@@ -10,6 +11,7 @@ import { planLines } from "../../../types/plan.ts";
 import type { SessionActs } from "../../../types/session-acts.ts";
 import { WEB_CHAT } from "../../contributions/extensions.ts";
 import type { Live } from "../live.ts";
+import { talkRules } from "../subagents/rules.ts";
 
 /** What the tools on sessions can ask. `ports` is called when they do. */
 export function sessionActs(live: Live, ports: () => DispatchPorts): SessionActs {
@@ -19,6 +21,7 @@ export function sessionActs(live: Live, ports: () => DispatchPorts): SessionActs
       await ports().sessions.patch(key, { plan: plan.steps.length === 0 ? undefined : plan });
     },
     status: (key, { isOwner }) => status(key, isOwner, { ports: ports(), live }),
+    whyHidden: (key, asker) => whyHidden(key, asker, { sessions: ports().sessions, rules: talkRules(live) }),
     async chooseModel(key, model) {
       const change = await modelChange(model, { key, ports: ports() });
       if (typeof change === "string") return change;

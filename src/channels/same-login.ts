@@ -33,6 +33,15 @@ export function sameLogins(section: Settings, schema: z.ZodType | undefined): re
     });
 }
 
+/** The key of a login that a channel has beside accounts of which none uses it. */
+export function unusedLogin(section: Settings, schema: z.ZodType | undefined): string | undefined {
+  const { accounts, ...base } = section;
+  if (!isSettings(accounts) || Object.keys(accounts).length === 0) return undefined;
+  const login = loginOf(base, schema);
+  const isUsed = accountInputs(section).some(({ input }) => loginOf(input, schema)?.value === login?.value);
+  return isUsed ? undefined : login?.key;
+}
+
 /** The same for all accounts that are on one server of the platform. `settings`: as the schema parses them. */
 export const serverOf = (settings: unknown, schema: z.ZodType): string =>
   JSON.stringify(marked(schema, "server").map((key) => textOf(isSettings(settings) ? settings[key] : undefined)));

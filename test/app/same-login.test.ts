@@ -48,6 +48,16 @@ async function judged(channel: string, section: object) {
   };
 }
 
+/** The keys of logins that validation says no account uses. */
+async function unusedIn(channel: string, section: object) {
+  const dir = mkdtempSync(join(tmpdir(), "same-login-"));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const path = join(dir, "openclaw.json");
+  writeFileSync(path, JSON.stringify({ channels: { [channel]: section } }));
+  const { warnings } = await loadConfig({ path, env: {}, ...(await contributedSchemas(contributions)) });
+  return warnings.filter(({ message }) => message.includes("no account uses it")).map(({ key }) => key);
+}
+
 const fine = { warned: [], stopped: [], doctor: [] };
 
 it("every bundled channel says what its login is, or has no login in the config", () => {
@@ -61,6 +71,15 @@ describe.each(Object.entries(LOGINS))("accounts of %s", (channel, { one, other, 
     const found = await judged(channel, twice);
     expect(found).toMatchObject({ warned: [`channels.${channel}.accounts.two`], stopped: ["two"] });
     expect(found.doctor).toEqual([expect.stringMatching(/^fail: is not started: Account default has the same login/)]);
+  });
+
+  it("that all have their own leave a login of the channel without a bot, which validation names", async () => {
+    const { warned, stopped } = await judged(channel, { ...one, accounts: { second: other } });
+    expect({ warned, stopped }).toEqual({ warned: [], stopped: [] });
+    expect(await unusedIn(channel, { ...one, accounts: { second: other } })).toHaveLength(1);
+    expect(await unusedIn(channel, { ...one, accounts: { second: other, default: {} } })).toEqual([]);
+    expect(await unusedIn(channel, { ...one, accounts: {} })).toEqual([]);
+    expect(await unusedIn(channel, one)).toEqual([]);
   });
 
   it("that inherit one login are one account", async () => {

@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { accountConfig, accountInputs } from "../../channels/config.ts";
-import { sameLogins } from "../../channels/same-login.ts";
+import { sameLogins, unusedLogin } from "../../channels/same-login.ts";
 import { doubtfulAccount } from "./keys/channel-doubts.ts";
 import { foreignBelow } from "./keys/channel-keys.ts";
 import { fieldKeysBelow, isFieldKey, strangersBelow } from "./keys/known-keys.ts";
 import { nearest } from "./keys/nearest.ts";
+import { doubtfulBindings } from "./keys/routing-doubts.ts";
 import { sharedPlaces } from "./keys/shared-places.ts";
 import { isRecord, showPath, valueAt, type KeyPath, type RawNote } from "./problem.ts";
 import { PARSED_ONCE, schemaKeys, schemaKeysBelow } from "./keys/schema-keys.ts";
@@ -54,11 +55,12 @@ export function checkConfig(input: unknown, schemas: Schemas = {}): Checked {
   const channels = checkChannels(input, channelSchemas);
   const plugins = checkPlugins(input, pluginSchemas, foundSchemas);
   const shared = whole.value === undefined ? [] : sharedPlaces(whole.value);
+  const routing = whole.value === undefined ? [] : doubtfulBindings(whole.value);
   const all = uniqueNotes([...problems, ...shared, ...channels.problems, ...plugins.problems]);
   return {
     ...(whole.value !== undefined && all.length === 0 && { config: whole.value }),
     problems: all,
-    warnings: uniqueNotes([...warnings, ...channels.warnings, ...plugins.warnings]),
+    warnings: uniqueNotes([...warnings, ...routing, ...channels.warnings, ...plugins.warnings]),
   };
 }
 
@@ -218,6 +220,8 @@ function checkChannel(id: string, channel: Record<string, unknown>, schemas: Cha
       message: `logs in as account ${as} does (${key}), so it is not started: each message would be answered twice; give it a bot of its own, or remove it`,
     },
   }));
+  const unused = unusedLogin(channel, schema);
+  const left = unused === undefined ? [] : [leftOver(at, unused)];
   const found = accountInputs(channel).flatMap((account) => {
     const isOn = channel["enabled"] !== false && account.input["enabled"] !== false;
     const place = (path: KeyPath) => [...at, ...accountPlace(channel, account.id, path)];
@@ -226,8 +230,17 @@ function checkChannel(id: string, channel: Record<string, unknown>, schemas: Cha
       note: { ...note, path: place(note.path) },
     }));
   });
-  return [...same, ...found];
+  return [...same, ...left, ...found];
 }
+
+const leftOver = (at: KeyPath, key: string): Graded => ({
+  severity: "warning",
+  note: {
+    path: [...at, key],
+    message:
+      "no account uses it, because each has its own; add accounts.default: {} for the bot that it belongs to, or remove it",
+  },
+});
 
 /** Where the key of an account is written: at the account or at the channel. */
 function accountPlace(channel: Record<string, unknown>, account: string, path: KeyPath): KeyPath {

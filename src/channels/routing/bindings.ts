@@ -120,7 +120,7 @@ export function coveringBinding(
 function isCovered(own: Match, other: Match, account: string): boolean {
   const place = ({ channel, accountId = account, guildId, teamId }: Match) => [channel, accountId, guildId, teamId];
   const isSamePlace = JSON.stringify(place(own)) === JSON.stringify(place(other));
-  return isSamePlace && areCovered(own.roles, other.roles) && isSamePeer(own.peer, other.peer);
+  return isSamePlace && areCovered(own.roles, other.roles) && isSamePeer(own.peer, other.peer, own.channel);
 }
 
 function areCovered(own: Match["roles"], other: Match["roles"]): boolean {
@@ -128,10 +128,18 @@ function areCovered(own: Match["roles"], other: Match["roles"]): boolean {
   return own.every((role) => other.includes(role));
 }
 
-function isSamePeer(one: Match["peer"], other: Match["peer"]): boolean {
+function isSamePeer(one: Match["peer"], other: Match["peer"], channel: string): boolean {
   if (!one || !other) return one === other;
-  return KINDS[one.kind] === KINDS[other.kind] && one.id.toLowerCase() === other.id.toLowerCase();
+  const idOf = ({ id }: typeof one): string => plainPeerId(id, channel).toLowerCase();
+  return KINDS[one.kind] === KINDS[other.kind] && idOf(one) === idOf(other);
 }
+
+/** The id of a peer without the channel and the kind that people write before it, as in `telegram:-1002` and `group:-1002`. */
+export const plainPeerId = (id: string, channel: string): string => {
+  const own = id.trim();
+  const bare = own.toLowerCase().startsWith(`${channel}:`) ? own.slice(channel.length + 1) : own;
+  return bare.replace(/^(?:user|direct|dm|group|channel):/i, "");
+};
 
 /** Whether a binding chooses the agent that answers. Other kinds have no effect here. */
 export const isRoute = ({ type }: Binding): boolean => type !== "acp";
@@ -171,7 +179,7 @@ function peerTier(peer: NonNullable<Match["peer"]>, { from, sender }: Routed): B
   if (kind !== from.chat.kind) return undefined;
   if (peer.id === "*") return "any chat of the kind";
   const { chat, thread } = from;
-  const wanted = peer.id.toLowerCase();
+  const wanted = plainPeerId(peer.id, from.channel).toLowerCase();
   const names = (...ids: readonly (string | undefined)[]): boolean => ids.some((id) => id?.toLowerCase() === wanted);
   if (thread !== undefined && names(thread, `${chat.id}:topic:${thread}`, `${chat.id}:thread:${thread}`)) return "chat";
   if (!names(chat.id) && !(kind === "direct" && names(sender.id, sender.e164))) return undefined;

@@ -205,6 +205,39 @@ describe("a mistake", () => {
 });
 
 describe("bindings", () => {
+  it.each<[channel: string, match: object, key: string | undefined]>([
+    ["telegram", { peer: { kind: "group", id: "-1002" } }, undefined],
+    ["telegram", { peer: { kind: "group", id: "telegram:-1002:topic:7" } }, undefined],
+    ["telegram", { peer: { kind: "group", id: 77 } }, undefined],
+    ["telegram", { peer: { kind: "group", id: "*" } }, undefined],
+    ["telegram", { peer: { kind: "dm", id: "user:42" } }, undefined],
+    ["telegram", { peer: { kind: "group", id: "1001234567890" } }, "peer.id"],
+    ["telegram", { peer: { kind: "group", id: "@crew" } }, "peer.id"],
+    ["telegram", { peer: { kind: "group", id: "slack:C1" } }, "peer.id"],
+    ["telegram", { peer: { kind: "direct", id: "-1002" } }, "peer.id"],
+    ["telegram", { peer: { kind: "direct", id: "@ada" } }, "peer.id"],
+    ["telegram", { guildId: "900" }, "guildId"],
+    ["telegram", { teamId: "T1" }, "teamId"],
+    ["telegram", { roles: ["1"] }, "roles"],
+    ["discord", { guildId: "900", roles: ["1"] }, undefined],
+    ["discord", { guildId: "900", peer: { kind: "direct", id: "1" } }, "guildId"],
+    ["discord", { peer: { kind: "channel", id: "#general" } }, "peer.id"],
+    ["slack", { teamId: "T1", peer: { kind: "channel", id: "C024BE7LH" } }, undefined],
+    ["slack", { peer: { kind: "channel", id: "#general" } }, "peer.id"],
+    ["slack", { peer: { kind: "direct", id: "U024BE7LH" } }, undefined],
+    ["whatsapp", { peer: { kind: "direct", id: "+4930123456" } }, undefined],
+    ["whatsapp", { peer: { kind: "direct", id: "4930123456" } }, "peer.id"],
+    ["whatsapp", { peer: { kind: "group", id: "120363012345678901@g.us" } }, undefined],
+    ["whatsapp", { peer: { kind: "group", id: "120363012345678901" } }, "peer.id"],
+    ["signal", { peer: { kind: "group", id: "bm90IGEgcmVhbCBncm91cA==" } }, undefined],
+    ["signal", { peer: { kind: "direct", id: "Ada" } }, "peer.id"],
+    ["of-a-plugin", { teamId: "x", peer: { kind: "group", id: "anything" } }, undefined],
+  ])("a binding of %s for %j is doubted where no message can match it", async (channel, match, key) => {
+    const { warnings } = await load({ bindings: [{ agentId: "main", match: { channel, ...match } }] });
+    const doubted = warnings.filter(({ message }) => message.includes("no message matches"));
+    expect(doubted.map((one) => one.key)).toEqual(key === undefined ? [] : [`bindings[0].match.${key}`]);
+  });
+
   it("of a kind that has no effect are reported and left out", async () => {
     const match = { channel: "telegram", peer: { kind: "group", id: "-1" } };
     const acp = { type: "acp", agentId: "codex", match, acp: { mode: "persistent" } };

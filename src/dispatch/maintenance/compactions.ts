@@ -186,6 +186,7 @@ const WHY_NOT = {
   small: "There is nothing to compact yet.",
   unchanged: "Nothing was said since the last compaction.",
   no_gain: "The summary would not have been shorter than the text it replaces, so nothing was changed.",
+  off: "The config lets nothing be compacted unless somebody asks for it.",
   later: "No model can write the summary right now, so nothing was changed.",
 };
 

@@ -1,10 +1,11 @@
-import { listConversation } from "../../history/compaction/fallback.ts";
+import { isList, listConversation } from "../../history/compaction/fallback.ts";
 import { chunk, cutAt, type Cut } from "../../history/compaction/plan.ts";
 import { readFilesIn } from "../../history/compaction/reads.ts";
 import { shortenResult } from "../../history/compaction/render.ts";
 import { summarise } from "../../history/compaction/summarise.ts";
 import type { ModelHandle, Models } from "../../providers/catalog.ts";
 import { estimateTextTokens } from "../../sessions/transcript/tokens.ts";
+import { roomIn } from "../context/budget.ts";
 import type { BoundHooks } from "../../types/hook/hooks.ts";
 import { notifyCompacted, notifyCompaction } from "./compaction-hooks.ts";
 import type { Clock } from "../../types/clock.ts";
@@ -17,6 +18,7 @@ import { addUsage, emptyUsage } from "../../types/run/usage.ts";
 import type { SessionWindow } from "../../types/session.ts";
 import type { CompactionSettings } from "../../types/settings.ts";
 import type { Conversation } from "../request.ts";
+import { shorten } from "../../utils/text/shorten.ts";
 import { Summarizer } from "./summarizer.ts";
 
 export interface Compaction extends CompactionWatchers {
@@ -27,6 +29,8 @@ export interface Compaction extends CompactionWatchers {
   readonly models?: Pick<Models, "find" | "keys"> | undefined;
   /** Tokens of the conversation's model. */
   readonly window: number;
+  /** Tokens of the system prompt and the tools, which take their part of the window; unknown when unset. */
+  readonly fixed?: number | undefined;
   readonly settings: CompactionSettings;
   /** On whose account the models are called. */
   readonly origin: CallOrigin;
@@ -63,23 +67,27 @@ export type Compacted =
     }
   | {
       readonly kind: "nothing";
-      readonly because: "small" | "unchanged" | "no_gain" | "no_model" | "no_engine" | "later";
+      readonly because: "small" | "unchanged" | "no_gain" | "no_model" | "no_engine" | "later" | "off";
       /** The text of a context engine. */
       readonly reason?: string;
+      /** The models that write failed in a way that passes. */
+      readonly isBusy?: true;
     }
   | { readonly kind: "aborted" };
 
 /** A compaction must make the conversation at least a tenth smaller. */
 const LEAST_GAIN = 0.1;
-/** The summary's share of the window, and its most tokens. */
+/** The summary's shares of the window and of the conversation's room, and its most tokens. */
 const SUMMARY_SHARE = 1 / 8;
+const SUMMARY_ROOM = 1 / 4;
 const MOST_SUMMARY_TOKENS = 8000;
 /** Tokens that are read back towards the last compaction: all of them, within the memory of the machine. */
 const READ_TOKENS = 4_000_000;
-/** Of a turn that takes more of the window by itself, the first steps are summarised too. */
+/** Of a turn that takes more of the window, or of the room, by itself, the first steps are summarised too. */
 const MOST_TURN = 0.5;
-/** Small windows keep at most this part of themselves. */
+/** Small windows keep at most this part of themselves, and this part of the conversation's room, so that several turns fit again. */
 const KEPT_SHARE = 0.25;
+const KEPT_ROOM = 1 / 3;
 
 /**
  * Replaces the older part of a conversation by a summary: appends one `compaction` entry, durably, and the file keeps all.
@@ -92,13 +100,18 @@ export async function compact(job: Compaction): Promise<Compacted> {
   if (shown.messages.length === 0) return { kind: "nothing", because: "small" };
   if (!(await hasGrown(conversation, shown))) return { kind: "nothing", because: "unchanged" };
   const before = shown.estimatedTokens;
-  const recent = Math.min(job.settings.keepRecentTokens, window * KEPT_SHARE);
+  const room = roomOf(job);
+  const { keepRecentTokens, keptShare = KEPT_SHARE } = job.settings;
+  const recent = Math.min(keepRecentTokens, window * Math.min(KEPT_SHARE, keptShare), room * KEPT_ROOM);
   const keepTokens = job.why === "full" ? recent : Math.min(recent, before * KEPT_SHARE);
-  const mostTurn = job.why === "full" ? window * MOST_TURN : undefined;
+  const mostTurn = job.why === "full" ? Math.min(window, room) * MOST_TURN : undefined;
   const cut = cutAt(shown.messages, { keepTokens, keepFrom: job.keepFrom, mostTurn });
   if (!cut || cut.keptTokens > before * (1 - LEAST_GAIN)) return { kind: "nothing", because: "small" };
   return carryOut(cut, shown, job);
 }
+
+/** Tokens that the conversation may take. */
+const roomOf = ({ window, fixed = 0, settings }: Compaction): number => roomIn(window, fixed, { compaction: settings });
 
 async function carryOut(cut: Cut, shown: SessionWindow, job: Compaction): Promise<Compacted> {
   const tokensBefore = shown.estimatedTokens;
@@ -130,7 +143,11 @@ async function carryOut(cut: Cut, shown: SessionWindow, job: Compaction): Promis
     notifyCompacted(job, { messageCount: messageCount - compactedCount, compactedCount, tokenCount: tokensAfter });
   if (ok) return { kind: "done", tokensBefore, tokensAfter, isListed: failure !== undefined, summary };
   if (job.signal.aborted) return { kind: "aborted" };
-  return { kind: "nothing", because: isLater ? "later" : "no_gain" };
+  return {
+    kind: "nothing",
+    because: isLater ? "later" : "no_gain",
+    ...(isLater && written.isBusy && { isBusy: true }),
+  };
 }
 
 /** A list loses what it leaves out for good: it is the last resort, not for while a model may still write. */
@@ -163,11 +180,12 @@ interface Written {
 }
 
 async function write(cut: Cut, shown: SessionWindow, job: Compaction): Promise<Written> {
-  const { settings, window } = job;
+  const { settings } = job;
+  const mostTokens = summaryTokens(job);
   const late = new AbortController();
   const cancel = job.clock.after(settings.timeoutMs, () => late.abort());
   const { summarizers, origin, clock, models } = job;
-  const summarizer = new Summarizer({ summarizers, maxTokens: summaryTokens(window), origin, clock, models });
+  const summarizer = new Summarizer({ summarizers, maxTokens: mostTokens, origin, clock, models });
   const chunks = chunk(cut.before.map(shortenResult), sizeOf(job, shown, summarizer), settings);
   const instructions = [settings.instructions, job.instructions].filter((text) => text !== undefined).join("\n");
   try {
@@ -181,10 +199,13 @@ async function write(cut: Cut, shown: SessionWindow, job: Compaction): Promise<W
       summarizer.complete,
       AbortSignal.any([job.signal, late.signal]),
     );
-    if (typeof said === "string") return { summary: said, isBusy: false, ...summarizer.spent };
+    if (typeof said === "string") {
+      const summary = job.instructions === undefined ? withLost(said, shown.summary, mostTokens) : said;
+      return { summary, isBusy: false, ...summarizer.spent };
+    }
     const failure = late.signal.aborted ? "the time was over" : said.failure;
     const earlier = said.soFar ?? shown.summary;
-    const summary = listConversation(chunks.slice(said.done).flat(), { earlier, mostTokens: summaryTokens(window) });
+    const summary = listConversation(chunks.slice(said.done).flat(), { earlier, mostTokens });
     return { summary, failure, isBusy: summarizer.isBusy && !late.signal.aborted, ...summarizer.spent };
   } finally {
     cancel();
@@ -195,7 +216,21 @@ async function write(cut: Cut, shown: SessionWindow, job: Compaction): Promise<W
 const sizeOf = ({ why, window }: Compaction, shown: SessionWindow, summarizer: Summarizer): number =>
   Math.min(summarizer.window ?? window, why === "overflow" ? Math.min(window, shown.estimatedTokens) : window);
 
-const summaryTokens = (window: number): number => Math.min(MOST_SUMMARY_TOKENS, Math.floor(window * SUMMARY_SHARE));
+const summaryTokens = (job: Compaction): number =>
+  Math.floor(Math.min(MOST_SUMMARY_TOKENS, job.window * SUMMARY_SHARE, roomOf(job) * SUMMARY_ROOM));
+
+/** A summary has lost something when it is shorter than this part of the one that it carries on. */
+const LEAST_OF_EARLIER = 0.25;
+
+/** The summary, with the one that it was to carry on when the model has lost most of that: nothing else has what that one says. */
+function withLost(summary: string, earlier: string | undefined, mostTokens: number): string {
+  // A list is the last resort, and long.
+  if (earlier === undefined || isList(earlier) || summary.length >= earlier.length * LEAST_OF_EARLIER) return summary;
+  const tokensLeft = mostTokens - estimateTextTokens(summary);
+  if (tokensLeft <= 0) return summary;
+  const share = Math.min(1, tokensLeft / estimateTextTokens(earlier));
+  return `${shorten(earlier, Math.floor(earlier.length * share))}\n\n${summary}`;
+}
 
 async function append(
   conversation: Conversation,

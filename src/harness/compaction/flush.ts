@@ -6,10 +6,10 @@ import type { Receipt, RunResult } from "../../types/run/run.ts";
 import type { Session, SessionEntry } from "../../types/session.ts";
 import type { AgentSettings, MemoryFlushSettings } from "../../types/settings.ts";
 import type { ApprovalDesk, Tool } from "../../types/run/tool.ts";
-import { budgetIn } from "../context/budget.ts";
+import { roomIn } from "../context/budget.ts";
 import type { RunDeps, RunRequest, UserTurn } from "../request.ts";
 import { type AbortCause, startRun, type Run } from "../run.ts";
-import type { Fill } from "./summarizer-models.ts";
+import { type Fill, fullAt } from "./summarizer-models.ts";
 
 /** The prompt of a memory flush when the config has none. */
 const PROMPT = `This is no message of the user. The older part of this conversation is about to be replaced by a summary.
@@ -21,7 +21,7 @@ export const FLUSH_SYSTEM_PROMPT = `The present turn is housekeeping before a co
 
 /** Milliseconds. The next message of the session waits no longer for it. */
 const FLUSH_MS = 60_000;
-/** In a small window the flush comes at most this share of the budget before the compaction. */
+/** In a small window the flush comes at most this share of the conversation's room before the compaction. */
 const MOST_THRESHOLD_SHARE = 0.25;
 
 type Settings = Pick<AgentSettings, "contextTokens" | "compaction">;
@@ -37,10 +37,10 @@ export const mayFlush = ({ entry, tools }: FlushState, { compaction }: Settings)
   compaction?.memoryFlush !== undefined && !isFlushed(entry) && tools.some(isNoteTool);
 
 /** Whether the conversation is so full that a compaction comes soon. */
-export function isFlushDue({ filled, window }: Fill, settings: Settings): boolean {
-  const budget = budgetIn(window, settings);
+export function isFlushDue(fill: Fill, settings: Settings): boolean {
   const threshold = settings.compaction?.memoryFlush?.softThresholdTokens ?? 0;
-  return filled > budget - Math.min(threshold, budget * MOST_THRESHOLD_SHARE);
+  const room = roomIn(fill.window, fill.fixed, settings);
+  return fill.filled > fullAt(fill, settings) - Math.min(threshold, room * MOST_THRESHOLD_SHARE);
 }
 
 const isFlushed = ({ memoryFlushCompactionCount, compactionCount }: FlushState["entry"]): boolean =>

@@ -104,7 +104,7 @@ export class RunMemory {
     // The figures of a fallback model do not apply to the primary model's window.
     const window = windowOf(keeper.info, settings);
     const { estimatedTokens } = await conversation.window(window);
-    return { filled: estimatedTokens + shown.fixed, window };
+    return { filled: estimatedTokens + shown.fixed, window, fixed: shown.fixed };
   }
 
   /**
@@ -139,19 +139,21 @@ export class RunMemory {
     const { deps, request, signal } = this.#parts;
     if (signal.aborted || this.engine?.ownsCompaction === true || this.#gainsNothing()) return undefined;
     const fill = await this.fill();
-    if (!fill || !isFull(fill, request().settings)) return undefined;
+    const { settings } = request();
+    if (!fill || settings.compaction?.isAskedOnly === true || !isFull(fill, settings)) return undefined;
     await deps.waits?.stored();
     // The run's own log has ended.
-    return this.#compactHere("full", (event) => {
+    const told = (event: CompactionEvent): void => {
       logCompaction(event, deps.log);
       emit(event);
-    });
+    };
+    return this.#compactHere("full", told, { fixed: fill.fixed });
   }
 
-  /** Skips the compaction after the turn when one before the answer gained nothing. */
+  /** Skips the compaction after the turn when one before the answer gained nothing, or its models were busy: the next turn asks them again. */
   #gainsNothing(): boolean {
     const earlier = this.#beforeAnswer;
-    return earlier?.kind === "nothing" && (earlier.because === "no_gain" || earlier.because === "unchanged");
+    return earlier?.kind === "nothing" && (earlier.isBusy === true || POINTLESS.has(earlier.because));
   }
 
   /** After an overflow. An engine compacts by itself where there is one. */
@@ -203,10 +205,11 @@ export class RunMemory {
   async #compactHere(
     why: "full" | "before_answer" | "overflow",
     emit: Compaction["emit"],
-    { asked = this.shown?.handle, mostMs = Infinity }: { asked?: ModelHandle | undefined; mostMs?: number } = {},
+    { asked = this.shown?.handle, fixed = this.shown?.fixed, mostMs = Infinity }: HowCompacted = {},
   ): Promise<Compacted> {
     const { deps, signal, summarizers } = this.#parts;
     const { conversation, turn, settings, facts } = this.#parts.request();
+    if (settings.compaction?.isAskedOnly === true) return { kind: "nothing", because: "off" };
     if (!asked) return { kind: "nothing", because: "small" };
     const done = await compact({
       conversation,
@@ -215,6 +218,7 @@ export class RunMemory {
       summarizers: await summarizerModelsFor(summarizers(), settings, deps.models),
       models: deps.models,
       ...limited(sizesFor(await this.#keeper(asked), settings), mostMs),
+      fixed,
       origin: originOf(facts, "compaction"),
       clock: deps.clock,
       signal,
@@ -230,6 +234,14 @@ export class RunMemory {
     }
     return done;
   }
+}
+
+const POINTLESS: ReadonlySet<string> = new Set(["no_gain", "unchanged"]);
+
+interface HowCompacted {
+  readonly asked?: ModelHandle | undefined;
+  readonly fixed?: number | undefined;
+  readonly mostMs?: number;
 }
 
 /** Milliseconds. A message waits no longer for the summary before its answer. */

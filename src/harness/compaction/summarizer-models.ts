@@ -3,7 +3,7 @@ import { estimateTokens } from "../../sessions/transcript/tokens.ts";
 import type { ModelRef } from "../../types/run/model.ts";
 import type { AgentSettings, CompactionSettings } from "../../types/settings.ts";
 import type { Shown } from "../run/plan.ts";
-import { COMPACTION, budgetIn, windowOf } from "../context/budget.ts";
+import { COMPACTION, roomIn, windowOf } from "../context/budget.ts";
 import type { Conversation } from "../request.ts";
 
 type Settings = Pick<AgentSettings, "contextTokens" | "compaction">;
@@ -33,6 +33,8 @@ export interface Fill {
   /** Tokens, with the system prompt and the tools. */
   readonly filled: number;
   readonly window: number;
+  /** Tokens of the system prompt and the tools, which no compaction makes smaller. */
+  readonly fixed: number;
 }
 
 /**
@@ -45,11 +47,17 @@ export async function fillOf(
   settings: Settings,
 ): Promise<Fill> {
   const window = windowOf(shown.handle.info, settings);
-  if (shown.isCut) return { filled: window, window };
+  const { fixed } = shown;
+  if (shown.isCut) return { filled: window, window, fixed };
   const said = (shown.lastId === undefined ? undefined : await conversation.after(shown.lastId)) ?? [];
   const added = said.reduce((sum, entry) => sum + (entry.type === "message" ? estimateTokens(entry.message) : 0), 0);
-  return { filled: Math.max(filled, shown.tokens + added), window };
+  const estimated = shown.tokens + added;
+  if (filled <= estimated) return { filled: estimated, window, fixed };
+  // The model's provider counts more tokens, also those of the fixed part.
+  return { filled, window, fixed: Math.floor(fixed * (filled / estimated)) };
 }
 
-/** Whether the next turn would not fit. */
-export const isFull = ({ filled, window }: Fill, settings: Settings): boolean => filled > budgetIn(window, settings);
+/** Tokens at which the next turn would not fit. */
+export const fullAt = ({ window, fixed }: Fill, settings: Settings): number => fixed + roomIn(window, fixed, settings);
+
+export const isFull = (fill: Fill, settings: Settings): boolean => fill.filled > fullAt(fill, settings);

@@ -12,7 +12,7 @@ import { pause } from "../../utils/pause.ts";
 
 /** Milliseconds of silence after which the call of a summary has stalled. */
 const IDLE_MS = 120_000;
-/** Further tries with one key after a failure that passes, and the first wait before one. */
+/** Further tries of one compaction after failures that pass, with all keys and models together, and the first wait before one. */
 const MOST_WAITS = 2;
 const WAIT_MS = 1000;
 /** Failures that are over in a while, so that a summary can be written later. */
@@ -50,6 +50,7 @@ export class Summarizer {
   #author: ModelHandle | undefined;
   #costs: readonly SideCost[] = [];
   #busy = false;
+  #waits = 0;
   readonly #passedOver: string[] = [];
 
   constructor(parts: SummarizerParts) {
@@ -117,11 +118,12 @@ export class Summarizer {
     prompt: Parameters<Complete>[0],
     signal: AbortSignal,
   ): Promise<string | { failure: string }> {
-    for (let waits = 0; ; waits += 1) {
+    for (;;) {
       const said = await this.#ask(writer, prompt, signal);
       if (typeof said === "string" || signal.aborted) return said;
-      const { kind, message, retryAfterMs = WAIT_MS * 2 ** waits } = said;
-      const isRetried = PASSING.has(kind) && waits < MOST_WAITS && retryAfterMs <= LONGEST_WAIT_MS;
+      const { kind, message, retryAfterMs = WAIT_MS * 2 ** this.#waits } = said;
+      const isRetried = PASSING.has(kind) && this.#waits < MOST_WAITS && retryAfterMs <= LONGEST_WAIT_MS;
+      this.#waits += 1;
       if (!isRetried) {
         this.#busy ||= isOverLater(kind);
         this.#parts.models?.keys.failed(writer.info, writer.profile.id, said);

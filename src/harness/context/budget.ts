@@ -49,6 +49,13 @@ export function withWindow(handle: ModelHandle, window: number | undefined): Mod
 /** Tokens that a request may fill; the reserve is at most a quarter of a small window. */
 export const budgetIn = (window: number, settings: Settings): number => window - reserveIn(window, settings);
 
+/** The part of a window that a conversation may take at least. */
+const LEAST_ROOM = 1 / 8;
+
+/** Tokens that a conversation may take beside the fixed part of each request, before it is compacted. */
+export const roomIn = (window: number, fixed: number, settings: Settings): number =>
+  Math.max(budgetIn(window, settings) - fixed, window * LEAST_ROOM);
+
 /**
  * Soft limit that includes the new turn: the turn may use half of the reserve, so that one long turn truncates nothing
  * that no summary covers yet.

@@ -11,6 +11,7 @@ import { type ChatMessage, modelName, type ModelRef } from "../../types/run/mode
 import type { Failure, Fit, PromptRecord } from "../../types/run/run.ts";
 import type { SessionWindow } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
+import { estimatePromptTokens } from "../../sessions/transcript/tokens.ts";
 import { budgetIn, softLimitOf, fixedTokens, hardLimitOf, sendWindowOf, windowOf } from "./budget.ts";
 import { EngineView } from "./engine-view.ts";
 import type { Attempt, ContextPorts } from "../run/plan.ts";
@@ -24,6 +25,9 @@ export interface Opening {
   readonly messages: ChatMessage[];
   readonly estimatedTokens: number;
 }
+
+/** A request of so many times the tokens of the window is refused by every provider, however it counts. */
+const CERTAINLY_TOO_LARGE = 2;
 
 /** The requests of one model in one attempt. */
 export class ModelContext {
@@ -41,7 +45,9 @@ export class ModelContext {
   #valid: readonly ChatMessage[] = [];
   #calls = 0;
   #sent: SentRequest | undefined;
-  #repeated: Failure | undefined;
+  #unsent: Failure | undefined;
+  /** The messages did not fit before they were cut. */
+  #isOver = false;
   #view: EngineView | undefined;
   #system = "";
   /** The engine's text before the system prompt; it applies until the engine gives another one. */
@@ -82,6 +88,11 @@ export class ModelContext {
     await this.#announce(window, view, answer);
     await this.#keep(opening, { system, answer });
     return opening;
+  }
+
+  /** Tokens of what each request has: with the engine's text, once there is one. */
+  get #fixedNow(): number {
+    return this.#fixed + estimatePromptTokens(this.#addition ?? "");
   }
 
   /** The system prompt of the next call, with the engine's text before it. */
@@ -163,15 +174,15 @@ export class ModelContext {
     return this.#sent;
   }
 
-  /** Why the same request was refused before, and is not sent. */
-  get repeated(): Failure | undefined {
-    return this.#repeated;
+  /** Why the request is not sent: the same was refused before, or it cannot fit. */
+  get unsent(): Failure | undefined {
+    return this.#unsent;
   }
 
-  /** Throws, so that the SDK makes no call, when the same request of an earlier attempt was refused. */
+  /** Throws, so that the SDK makes no call, when the same request of an earlier attempt was refused, or this one cannot fit. */
   #noteSent(messages: readonly ChatMessage[]): void {
     const { provider, id } = this.#plan.handle.info;
-    const fixed = this.#fixed;
+    const fixed = this.#fixedNow;
     const { thinking, maxOutput } = this.#plan;
     this.#sent = {
       model: modelName({ provider, id }),
@@ -186,8 +197,19 @@ export class ModelContext {
       },
       window: this.#sendTokens(),
     };
-    this.#repeated = this.#calls === 1 ? this.#run.refused.failureOf(this.#sent) : undefined;
-    if (this.#repeated) throw new Error(this.#repeated.message);
+    const repeated = this.#calls === 1 ? this.#run.refused.failureOf(this.#sent) : undefined;
+    this.#unsent = repeated ?? this.#tooLarge(this.#sent);
+    if (this.#unsent) throw new Error(this.#unsent.message);
+  }
+
+  /** What can be cut was cut: the rest is what the person wrote, the newest results, the system prompt and the tools. */
+  #tooLarge(sent: SentRequest): Failure | undefined {
+    const { handle } = this.#plan;
+    const limitTokens = sendWindowOf(handle, this.#request.settings);
+    if (!this.#isOver || sent.tokens <= limitTokens * CERTAINLY_TOO_LARGE) return undefined;
+    const requestedTokens = sent.tokens;
+    const message = `The request has about ${requestedTokens} tokens, and the model's window has ${limitTokens}.`;
+    return { kind: "context_overflow", message, limitTokens, requestedTokens };
   }
 
   /**
@@ -197,11 +219,11 @@ export class ModelContext {
   #cut(seen: readonly ChatMessage[], tokens: number | undefined): readonly ChatMessage[] {
     const window = this.#sendTokens();
     const asked = this.#request.turn.text;
-    const mostTokens = Math.floor(hardLimitOf(window, this.#request.settings) - this.#fixed);
+    const mostTokens = Math.floor(hardLimitOf(window, this.#request.settings) - this.#fixedNow);
     const last = this.#fit;
     const before = tokens === undefined ? this.#uncut : last;
-    this.#fit =
-      tokens === undefined || tokens > mostTokens ? fitFor(seen, { mostTokens, window, asked, before }) : before;
+    this.#isOver = tokens === undefined || tokens > mostTokens;
+    this.#fit = this.#isOver ? fitFor(seen, { mostTokens, window, asked, before }) : before;
     if (this.#fit !== this.#uncut && !isSameFit(this.#fit, last)) this.#run.log.emit(cutNotice(this.#fit));
     return applyFit(seen, this.#fit, asked);
   }
@@ -232,9 +254,9 @@ export class ModelContext {
   #announce(window: SessionWindow, view: EngineView, answer: EngineAnswer | undefined): Promise<void> {
     return this.#run.shown({
       handle: this.#plan.handle,
-      tokens: (answer ?? window).estimatedTokens + this.#fixed,
+      tokens: (answer ?? window).estimatedTokens + this.#fixedNow,
       isByEngine: answer !== undefined,
-      fixed: this.#fixed,
+      fixed: this.#fixedNow,
       lastId: window.messages.at(-1)?.entryId,
       isCut: window.older && !answer,
       lastModel: lastModelIn(window),

@@ -144,13 +144,13 @@ export class Recovery {
    * Prepares the next attempt. The failure that the run ends with when the policy gives up. Throws when the transcript cannot
    * be written.
    */
-  async from({ failure, broken, sent, isRepeat }: Failed): Promise<Failure | undefined> {
+  async from({ failure, broken, sent, isUnsent }: Failed): Promise<Failure | undefined> {
     this.#sent = sent;
-    this.#isLimitNamed = isRepeat === undefined && failure.limitTokens !== undefined;
-    const limit = sent && isRepeat === undefined ? limitShownBy(failure, sent) : undefined;
+    this.#isLimitNamed = isUnsent === undefined && failure.limitTokens !== undefined;
+    const limit = sent && isUnsent === undefined ? limitShownBy(failure, sent) : undefined;
     if (limit !== undefined) this.#lower(limit);
     // Nothing is left to cut, so a smaller guess would change nothing either.
-    if (isRepeat && this.#state.used.shrink_window !== undefined) this.#state = without(this.#state, "shrink_window");
+    if (isUnsent && this.#state.used.shrink_window !== undefined) this.#state = without(this.#state, "shrink_window");
     const named = this.#named(failure);
     const step = await this.#next(named);
     if (!step) return named;

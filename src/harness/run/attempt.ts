@@ -31,8 +31,8 @@ export type AttemptOutcome =
       readonly broken?: AssistantMessage | undefined;
       /** The request that failed; undefined when none was made. */
       readonly sent?: SentRequest | undefined;
-      /** The request was not sent, because the same request was refused before. */
-      readonly isRepeat?: true;
+      /** The request was not sent: the same was refused before, or it cannot fit. */
+      readonly isUnsent?: true;
     };
 
 /** After an abort a run ends within a second, whatever a tool or a socket does. */
@@ -210,8 +210,8 @@ function outcomeOf(agent: Agent, { translator, plan, request, guard, facts, cont
   if (plan.signal.aborted) return { kind: "aborted" };
   if (translator.broken !== undefined) throw asError(translator.broken);
   if (guard.stoppedBy !== undefined) return { kind: "failed", failure: loopFailure(guard.stoppedBy) };
-  const { sent, repeated } = context;
-  if (repeated) return { kind: "failed", failure: repeated, sent, isRepeat: true };
+  const { sent, unsent } = context;
+  if (unsent) return { kind: "failed", failure: unsent, sent, isUnsent: true };
   const last = agent.state.messages.at(-1);
   const failed = (message: string, broken?: AssistantMessage): AttemptOutcome => ({
     kind: "failed",

@@ -203,7 +203,7 @@ export class Attempts {
     const now = deps.clock.now();
     if (outcome.kind !== "failed") return log.account.ended({ outcome: outcome.kind }, now);
     const { kind, message } = outcome.failure;
-    if (outcome.isRepeat) return log.account.ended({ outcome: kind, message: `not sent again: ${message}` }, now);
+    if (outcome.isUnsent) return log.account.ended({ outcome: kind, message: `not sent: ${message}` }, now);
     log.account.ended({ outcome: kind, message }, now);
     if (outcome.sent) this.#recovery.refused.note(outcome.sent, outcome.failure);
     this.#selector.failed(outcome.failure);

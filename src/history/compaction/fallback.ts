@@ -27,8 +27,13 @@ export function listConversation(
   }
   const left = lines.length - kept.length;
   const note = left === 0 ? [] : [`(${left} earlier lines are left out.)`];
-  return [...head, "What was said, shortened; the results of tools are left out:", ...note, ...kept].join("\n");
+  return [...head, LISTED, ...note, ...kept].join("\n");
 }
+
+const LISTED = "What was said, shortened; the results of tools are left out:";
+
+/** Whether a summary is such a list, or has one in it. */
+export const isList = (summary: string): boolean => summary.includes(LISTED);
 
 function lineOf(message: ChatMessage): string[] {
   const text = textIn(message).replace(/\s+/g, " ").trim();

@@ -145,6 +145,9 @@ describe("agent settings", () => {
       identifiers: "",
       sectionsMaxChars: 9,
     });
+    const off = compaction({ enabled: false, maxHistoryShare: 0.1 });
+    expect(off).toMatchObject({ isAskedOnly: true, keptShare: 0.1 });
+    expect(off).not.toHaveProperty("memoryFlush");
     expect(compaction({ memoryFlush: { enabled: false } })).not.toHaveProperty("memoryFlush");
     const [agent] = agentsOf({ plugins: { slots: { memory: "recall" } } });
     expect(agent?.compaction).not.toHaveProperty("memoryFlush");

@@ -231,7 +231,7 @@ describe("the model that writes the summary", () => {
       if (!isSummary(call)) return { text: "ok" };
       return isBusy ? overloaded() : { text: "GOOD" };
     });
-    expect(await full()).toEqual({ kind: "nothing", because: "later" });
+    expect(await full()).toEqual({ kind: "nothing", because: "later", isBusy: true });
     expect(await compactions()).toBe(0);
     isBusy = false;
     const run = fixture.start({ settings: within(8500), turn: userTurn("q2", "turn-2"), ...PATIENT });
@@ -286,7 +286,27 @@ describe("the model that writes the summary", () => {
       return call.model === "fake-1" ? overloaded() : errorOf("openai-completions", 401, { message: "no such key" });
     });
     const models = modelsOf({ fake: 100_000, spare: 100_000 });
-    expect(await full({ models, candidates: [MODEL, SPARE] })).toEqual({ kind: "nothing", because: "later" });
+    expect(await full({ models, candidates: [MODEL, SPARE] })).toEqual({
+      kind: "nothing",
+      because: "later",
+      isBusy: true,
+    });
+    expect(await compactions()).toBe(0);
+  });
+});
+
+describe("a conversation whose config lets nothing be compacted by itself", () => {
+  it("has no summary, whether its turns do not fit, the model refuses them, or the window is full after the turn", async () => {
+    const compaction = { reserveTokens: 20_000, keepRecentTokens: 5000, timeoutMs: 180_000, isAskedOnly: true };
+    const settings = { ...within(8500), compaction };
+    fixture.model.answer((call) => (tokensOf(call) > 4000 ? tooLong() : { text: "ok" }));
+    await facts(30);
+    const run = fixture.start({ settings, turn: userTurn("q"), ...PATIENT });
+    const events = await eventsOf(run.stream);
+    expect(events.at(-1)).toMatchObject({ result: { kind: "replied" } });
+    await run.settle();
+    expect(await run.compactWhenFull()).toBeUndefined();
+    expect(fixture.model.calls.filter(isSummary)).toEqual([]);
     expect(await compactions()).toBe(0);
   });
 });

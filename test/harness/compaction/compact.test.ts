@@ -152,7 +152,7 @@ it("waits with a summary that the budget does not allow, rather than listing wha
   const broke = await modelsAt(fixture.model.url, { reserve }).find(MODEL);
   if ("missing" in broke) throw new Error(broke.missing);
   const { done, events } = await run({ summarizers: [broke] });
-  expect(done).toEqual({ kind: "nothing", because: "later" });
+  expect(done).toEqual({ kind: "nothing", because: "later", isBusy: true });
   expect(events.at(-1)).toMatchObject({ ok: false, costs: [] });
 });
 
@@ -222,4 +222,81 @@ it("keeps a long conversation inside a small window, and summarises each turn on
   );
   expect(summarised).toEqual(summarised.map((_, index) => index + 1));
   expect(await fixture.transcript()).toHaveLength(120);
+});
+
+it.each([
+  { window: 16_000, fixed: 8000, counted: 1 },
+  { window: 16_000, fixed: 11_000, counted: 1 },
+  { window: 16_000, fixed: 7000, counted: 1.25 },
+  { window: 24_000, fixed: 8000, counted: 1 },
+  { window: 32_000, fixed: 8000, counted: 1 },
+])(
+  "frees room for several turns beside $fixed fixed tokens of $window, of which the provider counts $counted each",
+  async ({ window, fixed, counted }) => {
+    fixture.model.answer((call) => {
+      if (isSummary(call.system)) return { text: "SUMMARY ".repeat(100) };
+      const tokens = Math.ceil((JSON.stringify(call.messages).length / 4) * counted);
+      const usage = { prompt_tokens: tokens, completion_tokens: 1, total_tokens: tokens + 1 };
+      const events = [
+        { choices: [{ index: 0, delta: { content: "fine" } }] },
+        { choices: [{ finish_reason: "stop" }] },
+      ];
+      const body = [...events, { choices: [], usage }].map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+      const headers = { "content-type": "text/event-stream" };
+      return { raw: { status: 200, headers, body: `${body}data: [DONE]\n\n` } };
+    });
+    const settings = { ...settingsFor(fixture.dir), contextTokens: window };
+    const systemPrompt = async () => ({ text: "Rule. ".repeat((fixed * 4) / 6), parts: [] });
+    const compacted: number[] = [];
+    for (let at = 1; at <= 60; at += 1) {
+      const going = fixture.start({
+        settings,
+        systemPrompt,
+        turn: userTurn(`turn-${at}; ${"a word ".repeat(190)}`, `t${at}`),
+      });
+      expect(await going.stream.done).toMatchObject({ kind: "replied" });
+      await going.settle();
+      if ((await going.compactWhenFull())?.kind === "done") compacted.push(at);
+    }
+    expect(compacted.length).toBeGreaterThan(0);
+    const pauses = compacted.slice(1).map((at, index) => at - (compacted[index] ?? 0));
+    expect(Math.min(...pauses, 60)).toBeGreaterThanOrEqual(3);
+  },
+);
+
+it("keeps the earlier summary where the model loses nearly all of it", async () => {
+  const facts = "The user's boat is called Marigold; the harbour fee is due on 3 May. ".repeat(5);
+  let summaries = 0;
+  fixture.model.answer((call) => {
+    if (!isSummary(call.system)) return { text: "fine" };
+    summaries += 1;
+    return { text: summaries === 1 ? facts : "## Facts\n\n## Open tasks" };
+  });
+  await talk(3);
+  await run();
+  for (const id of ["v1", "v2", "v3"]) await fixture.start({ turn: userTurn(`later ${id} ${LONG}`, id) }).stream.done;
+  expect((await run()).done.kind).toBe("done");
+  expect((await fixture.session.window(100_000)).summary).toContain("Marigold");
+  for (const id of ["w1", "w2", "w3"]) await fixture.start({ turn: userTurn(`last ${id} ${LONG}`, id) }).stream.done;
+  expect((await run({ instructions: "forget the boat" })).done.kind).toBe("done");
+  expect((await fixture.session.window(100_000)).summary).not.toContain("Marigold");
+});
+
+it("asks for the summary three times in one turn when each stream breaks", async () => {
+  let summaries = 0;
+  fixture.model.answer((call) => {
+    if (!isSummary(call.system)) return { text: "fine" };
+    summaries += 1;
+    return { text: "The user wants so many", stopAfter: 3, ending: "reset" };
+  });
+  const settings = { ...settingsFor(fixture.dir), contextTokens: 6000 };
+  await talk(16);
+  const message = { role: "user" as const, content: "and now", timestamp: 1 };
+  await fixture.session.append({ type: "message", message }, { id: "now" });
+  const going = fixture.start({ settings, turn: userTurn("and now", "now"), candidates: [MODEL, SPARE] });
+  expect(await going.stream.done).toMatchObject({ kind: "replied" });
+  await going.settle();
+  await going.compactWhenFull();
+  expect(summaries).toBeGreaterThan(1);
+  expect(summaries).toBeLessThanOrEqual(4);
 });

@@ -124,11 +124,32 @@ describe("a request that no remedy makes smaller", () => {
     expect(fixture.model.calls).toHaveLength(1);
   });
 
+  it("does not go out when no provider could take it, and the failure has the figures", async () => {
+    const words = `all alone ${"word ".repeat(240_000)}`;
+    const run = fixture.start({ models: models(), turn: userTurn(words), ...PATIENT });
+    const events = await eventsOf(run.stream);
+    const failure = { kind: "context_overflow", isAlone: true, limitTokens: 128_000 };
+    expect(endOf(events).result).toMatchObject({ kind: "failed", failure });
+    const { result } = endOf(events);
+    const { requestedTokens = 0 } = result.kind === "failed" ? result.failure : {};
+    expect(requestedTokens).toBeGreaterThan(290_000);
+    expect(fixture.model.calls).toHaveLength(0);
+  });
+
+  it("goes out in the next conversation after one that was too large", async () => {
+    fixture.model.answer(() => ({ text: "ok" }));
+    const shared = models();
+    await fixture.start({ models: shared, turn: userTurn("word ".repeat(240_000)), ...PATIENT }).stream.done;
+    const short = fixture.start({ models: shared, turn: userTurn("hello", "turn-2"), ...PATIENT });
+    expect(await short.stream.done).toMatchObject({ kind: "replied" });
+    expect(fixture.model.calls).toHaveLength(1);
+  });
+
   it("goes out once where the provider refuses its form", async () => {
     fixture.model.answer(() => refusal("messages: roles must alternate between user and assistant"));
     const events = await eventsOf(fixture.start({ models: models(), turn: userTurn("hello"), ...PATIENT }).stream);
     expect(endOf(events).result).toMatchObject({ kind: "failed", failure: { kind: "role_ordering" } });
     expect(fixture.model.calls).toHaveLength(1);
-    expect(endOf(events).receipt.tries?.at(-1)?.message).toMatch(/^not sent again: /);
+    expect(endOf(events).receipt.tries?.at(-1)?.message).toMatch(/^not sent: /);
   });
 });

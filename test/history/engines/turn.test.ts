@@ -444,6 +444,16 @@ describe("what the model sees", () => {
     expect((await turn.assemble(ask([...said, asked], 6)))?.messages).toEqual([...stored, asked]);
   });
 
+  it("counts what the engine adds to the system prompt", async () => {
+    const addition = "word ".repeat(180_000);
+    const engine = small({
+      assemble: async ({ messages }) => ({ messages, estimatedTokens: 1, systemPromptAddition: addition }),
+    });
+    const turn = await engineFixture(engine).open();
+    expect(await turn.assemble(ask([...turns(2), user("now")], 4))).toBeUndefined();
+    expect(turn.degraded).toMatch(/its systemPromptAddition 225000 of \d+ tokens/);
+  });
+
   it("begins with what the engine adds to the system prompt", async () => {
     const assemble: ContextEngine["assemble"] = async ({ messages }) => ({
       messages,

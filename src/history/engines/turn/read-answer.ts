@@ -1,4 +1,4 @@
-import { estimateAll } from "../../../sessions/transcript/tokens.ts";
+import { estimateAll, estimatePromptTokens } from "../../../sessions/transcript/tokens.ts";
 import type { EngineAnswer } from "../../../types/engine/engine-turn.ts";
 import type { ChatMessage } from "../../../types/run/model.ts";
 import { isFields } from "../../../utils/fields.ts";
@@ -40,9 +40,16 @@ function read(value: unknown, asked: Asked): EngineAnswer | { readonly unfit: st
   const places = placesOf(known, messages, asked);
   const covered = asked.cover(withOriginals(known, messages, asked.given, places), asked.turn, inTurn(places, asked));
   const tokens = estimateAll(covered);
-  if (isTooLarge(tokens, asked)) return { unfit: `its messages take ${tokens} of ${asked.tokenBudget} tokens` };
   const systemAddition = typeof addition === "string" && addition.trim() !== "" ? { systemAddition: addition } : {};
+  const added = estimatePromptTokens(systemAddition.systemAddition ?? "");
+  if (isTooLarge(tokens + added, asked)) return { unfit: tooLargeText(tokens, added, asked) };
   return { messages: covered, estimatedTokens: Math.max(tokens, Math.ceil(estimatedTokens)), ...systemAddition };
+}
+
+function tooLargeText(tokens: number, added: number, { tokenBudget }: Asked): string {
+  const what =
+    added === 0 ? `messages take ${tokens}` : `messages take ${tokens} and its systemPromptAddition ${added}`;
+  return `its ${what} of ${tokenBudget} tokens`;
 }
 
 /** Converts indexes of all messages into indexes of the present turn. */

@@ -89,6 +89,19 @@ export function hasField(part: object, name: string): boolean {
   return name in part;
 }
 
+interface SomePart {
+  readonly type: string;
+}
+
+/** The parts of two messages that become one, with an empty line between their texts: many APIs show texts with nothing between them. */
+export function joinedParts<P extends SomePart>(first: readonly P[], then: readonly P[]): P[] {
+  const [last, next] = [first.at(-1), then[0]];
+  if (!isText(last) || !isText(next)) return [...first, ...then];
+  return [...first.slice(0, -1), { ...next, text: `${last.text}\n\n${next.text}` }, ...then.slice(1)];
+}
+
+const isText = <P extends SomePart>(part: P | undefined): part is P & TextContent => part?.type === "text";
+
 /** Joins all texts of an answer to one, at the start. */
 export function oneText(content: readonly AnswerPart[]): readonly AnswerPart[] {
   const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : []));

@@ -46,6 +46,8 @@ const userText = (messages: readonly ChatMessage[]): string =>
     .flatMap((content) =>
       typeof content === "string" ? [content] : content.map((part) => (part.type === "text" ? part.text : "")),
     )
+    // Texts of joined turns.
+    .flatMap((text) => text.split("\n\n"))
     .filter((text) => !text.startsWith("[image:") && !STAND_INS.includes(text))
     .join("");
 /** A block of nothing that can be seen goes. */

@@ -13,6 +13,7 @@ import type {
 } from "../../src/types/run/model.ts";
 import { HEADS, png } from "../kit/pictures.ts";
 import { answered, asked, called, given } from "../kit/transcript-messages.ts";
+import { requestOf, WIRES } from "./wire.ts";
 
 const policyOf = (api: string, provider: string, id: string): TranscriptPolicy =>
   policyFor({ api, provider, id, input: ["text", "image"] });
@@ -251,8 +252,32 @@ describe("turns", () => {
       claude,
     );
     expect(passed.map((one) => one.role)).toEqual(["user", "assistant", "user"]);
-    expect(passed[1]?.content).toEqual([says("One."), says("Two.")]);
+    expect(passed[1]?.content).toEqual([says("One.\n\nTwo.")]);
   });
+
+  it.each(WIRES.map(({ model }) => ({ id: model.id, model })))(
+    "are never joined without anything between their words in what $id gets",
+    async ({ model }) => {
+      const policy = policyFor(model);
+      const here = (...content: AssistantMessage["content"]) => answer(policy, ...content);
+      const talk = [
+        asks("ask-1"),
+        asks("ask-2"),
+        here(says("told-1")),
+        here(says("told-2")),
+        answer(gemini, says("told-3"), call("a"), says("told-4")),
+        result("a", says("found-1")),
+        asks("ask-3"),
+        asks("ask-4"),
+      ];
+      for (const rules of [policy, { ...policy, strict: true }]) {
+        const sent = JSON.stringify(await requestOf(model, applyPasses(talk, rules)));
+        expect(sent).not.toMatch(/(?:ask|told|found)-\d[^"\\]{0,20}(?:ask|told|found)-\d/);
+        for (const word of ["ask-1", "ask-2", "told-1", "told-2", "told-3", "told-4", "found-1", "ask-4"])
+          expect(sent).toContain(word);
+      }
+    },
+  );
 
   it("keep the summary in front of a limited history, as one turn with the first", () => {
     const messages = ["one", "two", "three"].flatMap((text) => [asks(text), answer(claude, says("Yes."))]);
@@ -321,11 +346,7 @@ describe("a request without tools", () => {
   it("describes what tools did as text where tool blocks would be refused", () => {
     const passed = applyPasses(talk, policyWithTools(claude, 0));
     expect(passed.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
-    expect(passed[2]?.content).toEqual([
-      says("[The tool read was called with {} and gave:]"),
-      says("found"),
-      says("and?"),
-    ]);
+    expect(passed[2]?.content).toEqual([says("[The tool read was called with {} and gave:]\n\nfound\n\nand?")]);
   });
 
   it("keeps them elsewhere, and where tools are offered", () => {

@@ -5,7 +5,7 @@ import type {
   ToolResultMessage,
   UserMessage,
 } from "../../types/run/model.ts";
-import { callsOf, hasCalls } from "../parts.ts";
+import { callsOf, hasCalls, joinedParts } from "../parts.ts";
 import type { TranscriptPolicy } from "../../providers/quirks.ts";
 
 /**
@@ -46,5 +46,5 @@ function asUserTurn(
   const content = result.content.map((part) =>
     part.type === "image" && policy.strict === true ? { type: "text" as const, text: "[image: left out]" } : part,
   );
-  return { role: "user", content: [head, ...content], timestamp: result.timestamp };
+  return { role: "user", content: joinedParts([head], content), timestamp: result.timestamp };
 }

@@ -1,5 +1,5 @@
 import type { AssistantMessage, ChatMessage, ThinkingContent } from "../../types/run/model.ts";
-import { type AnswerPart, filterSame, hasField, isBlank, mapSame, withContent } from "../parts.ts";
+import { type AnswerPart, filterSame, hasField, isBlank, mapSame, oneText, withContent } from "../parts.ts";
 import type { TranscriptPolicy } from "../../providers/quirks.ts";
 
 /** Whether the model that is asked wrote this answer, and its provider still accepts what it signed in it. */
@@ -17,12 +17,17 @@ export function dropThinking(messages: readonly ChatMessage[], policy: Transcrip
 export function stripSignatures(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
   return mapSame(messages, (message) => {
     if (message.role !== "assistant") return message;
-    if (policy.strict === true || !isOwn(message, policy)) return unsigned(message);
+    if (policy.strict === true || !isOwn(message, policy)) return withOneText(unsigned(message), policy);
     return withContent(
       message,
       filterSame(message.content, (part) => part.type !== "thinking" || isTaken(part, policy)),
     );
   });
+}
+
+/** For OpenAI's chat API the SDK puts the texts of an answer together with nothing between them; that API gives one text itself. */
+function withOneText(message: AssistantMessage, { model }: TranscriptPolicy): AssistantMessage {
+  return model.api === "openai-completions" ? withContent(message, oneText(message.content)) : message;
 }
 
 /** The answer without thinking and without signatures. */

@@ -1,7 +1,7 @@
 import type { AssistantMessage, ChatMessage, UserMessage } from "../../types/run/model.ts";
 import { beginsTurn } from "../../types/run/turns.ts";
 import { emptyUsage } from "../../types/run/usage.ts";
-import { hasCalls, hasField, isBlank, isWhole, oneText, partsOf } from "../parts.ts";
+import { hasCalls, hasField, isBlank, isWhole, joinedParts, oneText, partsOf } from "../parts.ts";
 import type { TranscriptPolicy } from "../../providers/quirks.ts";
 import { isOwn, unsigned } from "./thinking.ts";
 
@@ -38,15 +38,16 @@ export function validateAnthropicTurns(
 /** A joined turn begins a turn if either of them does. */
 export const joinUserTurns = (first: UserMessage, then: UserMessage): UserMessage => ({
   ...(beginsTurn(first) && !beginsTurn(then) ? first : then),
-  content: [...partsOf(first), ...partsOf(then)],
+  content: joinedParts(partsOf(first), partsOf(then)),
 });
 
 /** The joined answer has no signature, because nobody signed it as a whole. */
 function joinAnswers(first: AssistantMessage, then: AssistantMessage, policy: TranscriptPolicy): AssistantMessage {
   const by = isOwn(first, policy) ? first : then;
   const { api, provider, model } = by;
-  const content = [...unsigned(first).content, ...unsigned(then).content];
-  return { ...then, api, provider, model, content: policy.strict === true ? [...oneText(content)] : content };
+  const content = joinedParts(unsigned(first).content, unsigned(then).content);
+  const isOneText = policy.strict === true || policy.model.api === "openai-completions";
+  return { ...then, api, provider, model, content: isOneText ? [...oneText(content)] : content };
 }
 
 type Join = (last: ChatMessage, next: ChatMessage) => ChatMessage | undefined;

@@ -208,10 +208,8 @@ export interface CompactionSettings {
   readonly reserveTokens: number;
   /** Tokens of the newest turns that stay as they are. */
   readonly keepRecentTokens: number;
-  /** The part of the window that these turns may have; a quarter when unset. */
-  readonly keptShare?: number;
-  /** Nothing is compacted unless somebody asks for it. */
-  readonly isAskedOnly?: boolean;
+  /** `asked`: nothing is compacted unless somebody asks for it. */
+  readonly when?: "needed" | "asked";
   /** The model that writes the summary; the conversation's own when unset. */
   readonly model?: ModelRef;
   /** The older part goes into one call where the writer's window takes it, else into pieces of a cautious size. */

@@ -150,8 +150,7 @@ function compactionOf(config: Config, own: Entry["contextLimits"]): CompactionSe
   return {
     reserveTokens: Math.max(reserveTokens, reserveTokensFloor),
     keepRecentTokens,
-    ...(compaction.maxHistoryShare !== undefined && { keptShare: compaction.maxHistoryShare }),
-    ...(!compaction.enabled && { isAskedOnly: true }),
+    ...(!compaction.enabled && { when: "asked" as const }),
     ...(model !== undefined && { model: readModelRef(model) }),
     timeoutMs: timeoutSeconds * 1000,
     ...(compaction.mode === "default" && { inOneCall: true }),

@@ -101,8 +101,7 @@ export async function compact(job: Compaction): Promise<Compacted> {
   if (!(await hasGrown(conversation, shown))) return { kind: "nothing", because: "unchanged" };
   const before = shown.estimatedTokens;
   const room = roomOf(job);
-  const { keepRecentTokens, keptShare = KEPT_SHARE } = job.settings;
-  const recent = Math.min(keepRecentTokens, window * Math.min(KEPT_SHARE, keptShare), room * KEPT_ROOM);
+  const recent = Math.min(job.settings.keepRecentTokens, window * KEPT_SHARE, room * KEPT_ROOM);
   const keepTokens = job.why === "full" ? recent : Math.min(recent, before * KEPT_SHARE);
   const mostTurn = job.why === "full" ? Math.min(window, room) * MOST_TURN : undefined;
   const cut = cutAt(shown.messages, { keepTokens, keepFrom: job.keepFrom, mostTurn });

@@ -140,7 +140,7 @@ export class RunMemory {
     if (signal.aborted || this.engine?.ownsCompaction === true || this.#gainsNothing()) return undefined;
     const fill = await this.fill();
     const { settings } = request();
-    if (!fill || settings.compaction?.isAskedOnly === true || !isFull(fill, settings)) return undefined;
+    if (!fill || settings.compaction?.when === "asked" || !isFull(fill, settings)) return undefined;
     await deps.waits?.stored();
     // The run's own log has ended.
     const told = (event: CompactionEvent): void => {
@@ -209,7 +209,7 @@ export class RunMemory {
   ): Promise<Compacted> {
     const { deps, signal, summarizers } = this.#parts;
     const { conversation, turn, settings, facts } = this.#parts.request();
-    if (settings.compaction?.isAskedOnly === true) return { kind: "nothing", because: "off" };
+    if (settings.compaction?.when === "asked") return { kind: "nothing", because: "off" };
     if (!asked) return { kind: "nothing", because: "small" };
     const done = await compact({
       conversation,

@@ -54,17 +54,6 @@ export const compactionConfig = z.strictObject({
   keepRecentTokens: tokens
     .default(20_000)
     .meta(about("Kept turns", "Tokens of the newest turns that a compaction keeps unchanged.")),
-  maxHistoryShare: z
-    .number()
-    .min(0.1)
-    .max(0.9)
-    .optional()
-    .meta(
-      about(
-        "History share",
-        "Part of the window that the kept turns may have after a compaction; the gateway never keeps more than a quarter.",
-      ),
-    ),
   model: z
     .string()
     .regex(/^[^/\s]+\/\S+$/, "write it as provider/model")

@@ -943,7 +943,6 @@ export const NOT_SHOWN: readonly string[] = [
   "agents.defaults.compaction.identifierInstructions",
   "agents.defaults.compaction.identifierPolicy",
   "agents.defaults.compaction.keepRecentTokens",
-  "agents.defaults.compaction.maxHistoryShare",
   "agents.defaults.compaction.memoryFlush.enabled",
   "agents.defaults.compaction.memoryFlush.prompt",
   "agents.defaults.compaction.memoryFlush.softThresholdTokens",

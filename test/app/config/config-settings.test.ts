@@ -145,8 +145,8 @@ describe("agent settings", () => {
       identifiers: "",
       sectionsMaxChars: 9,
     });
-    const off = compaction({ enabled: false, maxHistoryShare: 0.1 });
-    expect(off).toMatchObject({ isAskedOnly: true, keptShare: 0.1 });
+    const off = compaction({ enabled: false });
+    expect(off).toMatchObject({ when: "asked" });
     expect(off).not.toHaveProperty("memoryFlush");
     expect(compaction({ memoryFlush: { enabled: false } })).not.toHaveProperty("memoryFlush");
     const [agent] = agentsOf({ plugins: { slots: { memory: "recall" } } });

@@ -297,7 +297,7 @@ describe("the model that writes the summary", () => {
 
 describe("a conversation whose config lets nothing be compacted by itself", () => {
   it("has no summary, whether its turns do not fit, the model refuses them, or the window is full after the turn", async () => {
-    const compaction = { reserveTokens: 20_000, keepRecentTokens: 5000, timeoutMs: 180_000, isAskedOnly: true };
+    const compaction = { reserveTokens: 20_000, keepRecentTokens: 5000, timeoutMs: 180_000, when: "asked" as const };
     const settings = { ...within(8500), compaction };
     fixture.model.answer((call) => (tokensOf(call) > 4000 ? tooLong() : { text: "ok" }));
     await facts(30);

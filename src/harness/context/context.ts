@@ -4,6 +4,7 @@ import { isWhole } from "../../history/parts.ts";
 import { canThink } from "../../history/can-think.ts";
 import { applyPasses } from "../../history/passes.ts";
 import { RESULT_SHARE } from "../../history/truncate-results.ts";
+import { thinkingSent } from "../../providers/call/output.ts";
 import type { ModelHandle } from "../../providers/catalog.ts";
 import { policyFor, policyWithTools, type TranscriptPolicy } from "../../providers/quirks.ts";
 import type { EngineAnswer } from "../../types/engine/engine-turn.ts";
@@ -181,14 +182,16 @@ export class ModelContext {
 
   /** Throws, so that the SDK makes no call, when the same request of an earlier attempt was refused, or this one cannot fit. */
   #noteSent(messages: readonly ChatMessage[]): void {
-    const { provider, id } = this.#plan.handle.info;
+    const { handle, maxOutput } = this.#plan;
+    const { provider, id } = handle.info;
     const fixed = this.#fixedNow;
-    const { thinking, maxOutput } = this.#plan;
+    const thinking = canThink(messages, this.#policy) ? this.#plan.thinking : "off";
     this.#sent = {
       model: modelName({ provider, id }),
       systemPrompt: this.systemPrompt,
       messages,
-      thinking: canThink(messages, this.#policy) ? thinking : "off",
+      thinking,
+      thinkingSent: thinkingSent(handle.pi, thinking),
       maxOutput,
       refusedThinking: this.#policy.model.refusedThinking,
       // Only a refusal asks for it.

@@ -47,6 +47,8 @@ const WHY_NO_IMAGES: Readonly<Partial<Record<FailureKind, string>>> = {
   image_broken: "left out, because the model's provider cannot read it",
 };
 
+const TIMED_OUT: Failure = { kind: "timeout", message: "" };
+
 /** Decides by the policy how the next attempt differs from those that failed. */
 export class Recovery {
   /** A request that a provider refused for its content is not sent twice. */
@@ -158,9 +160,19 @@ export class Recovery {
     return this.#take(step, named, continues);
   }
 
-  /** The model used up the time of a run: another model gets that time, and this one is not asked again. */
-  passOn(failure: Failure): Promise<Failure | undefined> {
-    this.#state = without(without(this.#state, "rotate_profile"), "wait");
+  /** Whether `passOn` has somebody to give the time of a run to: another model, or the model's next key, once. */
+  async canPassOn(): Promise<boolean> {
+    const { candidates, profiles, rotations = 1 } = await this.#parts.selector.chances(this.#state, TIMED_OUT);
+    const { candidate, profile, used } = this.#state;
+    if (candidate + 1 < candidates) return true;
+    return profile + 1 < profiles && (used.rotate_profile ?? 0) < Math.min(1, rotations);
+  }
+
+  /** The model used up the time of a run: another model gets that time, else its next key, and this one is not asked again. */
+  async passOn(failure: Failure): Promise<Failure | undefined> {
+    const { candidates } = await this.#parts.selector.chances(this.#state, failure);
+    this.#state = without(this.#state, "wait");
+    if (this.#state.candidate + 1 < candidates) this.#state = without(this.#state, "rotate_profile");
     return this.from({ kind: "failed", failure });
   }
 
@@ -228,7 +240,9 @@ export class Recovery {
     const answers = sent?.messages.filter((message) => message.role === "assistant") ?? [];
     if (!sent || answers.length === 0) return;
     const newest = Math.max(...answers.map(({ timestamp }) => timestamp));
-    const until = sent.refusedThinking === undefined ? newest : Number.MAX_SAFE_INTEGER;
+    // OpenAI's chat API has no signatures: a server that refuses the field always does.
+    const isOfField = this.#handle?.pi.api === "openai-completions";
+    const until = sent.refusedThinking === undefined && !isOfField ? newest : Number.MAX_SAFE_INTEGER;
     const data: RefusedThinking = { model: sent.model, until };
     await this.#parts.request.conversation.append(
       { type: "custom", customType: REFUSED_THINKING, data },

@@ -10,8 +10,9 @@ export interface SentRequest {
   readonly model: string;
   readonly systemPrompt: string;
   readonly messages: readonly ChatMessage[];
-  /** How much the model is asked to think. */
+  /** How much the model is asked to think, and what the request says about it. */
   readonly thinking: ThinkLevel;
+  readonly thinkingSent: string;
   /** Tokens that the answer may have; as many as the model can write when undefined. */
   readonly maxOutput: number | undefined;
   /** Of the policy's model. */
@@ -36,9 +37,9 @@ export class RefusedRequests {
   }
 }
 
-function nameOf({ model, systemPrompt, messages, thinking, maxOutput }: SentRequest): string {
+function nameOf({ model, systemPrompt, messages, thinkingSent, maxOutput }: SentRequest): string {
   return createHash("sha256")
-    .update(JSON.stringify([model, systemPrompt, messages, thinking, maxOutput]))
+    .update(JSON.stringify([model, systemPrompt, messages, thinkingSent, maxOutput]))
     .digest("base64");
 }
 

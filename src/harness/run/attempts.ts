@@ -52,6 +52,8 @@ export class Attempts {
   #approvals: ApprovalDesk;
   /** Ends the attempt under way, and not the run. */
   #current: AbortController | undefined;
+  /** Somebody else may get the time of the run. */
+  #canPassOn = false;
 
   constructor(parts: AttemptsParts) {
     const { log, deps, memory, stop } = parts;
@@ -95,8 +97,8 @@ export class Attempts {
   }
 
   /**
-   * Ends the attempt under way so that the next model gets the time of a run. False when the run itself has to end: a tool
-   * takes too long, or no model is left.
+   * Ends the attempt under way so that the next model, or the next key, gets the time of a run. False when the run itself has to end: a
+   * tool takes too long, or nobody is left.
    */
   expire(): boolean {
     if (!this.#current || this.#parts.log.account.isToolRunning || !this.#mayPassOn()) return false;
@@ -106,7 +108,7 @@ export class Attempts {
 
   /** A memory flush has a short time limit and gets it only once. */
   #mayPassOn(): boolean {
-    return this.#parts.request().facts.trigger !== "memory" && this.remaining.length > 1;
+    return this.#parts.request().facts.trigger !== "memory" && this.#canPassOn;
   }
 
   close(): void {
@@ -122,6 +124,7 @@ export class Attempts {
       if (stop.isOn) return { kind: "aborted", by: stop.cause };
       if ("failure" in chosen) return { kind: "failed", failure: this.#lastFailure ?? chosen.failure };
       this.#recovery.use(chosen.place);
+      this.#canPassOn = await this.#recovery.canPassOn();
       const current = new AbortController();
       this.#current = current;
       // A listener costs less than `AbortSignal.any`, which makes weak references and registers them with the collector.

@@ -34,6 +34,21 @@ const ADDS_THINKING: ReadonlySet<string> = new Set(["anthropic-messages", "bedro
 export const addedByThinking = (pi: PiModel, level: string | undefined): number =>
   level !== undefined && pi.reasoning && ADDS_THINKING.has(pi.api) ? (THINKING[level] ?? 0) : 0;
 
+/** Claude models to which the SDK sends the level itself. */
+const ADAPTIVE = /(?:opus|sonnet)-4[-.][6-9]/;
+/** Tokens that the SDK leaves for the answer where all others are for thinking. */
+const LEFT_BY_THINKING = 1024;
+
+/**
+ * What a request says about thinking: the level, or the tokens that the SDK makes of it. A model with a small limit gets the same tokens at
+ * several levels.
+ */
+export function thinkingSent(pi: PiModel, level: string): string {
+  const wanted = ADAPTIVE.test(pi.id) ? 0 : addedByThinking(pi, level);
+  if (wanted === 0) return level;
+  return String(pi.maxTokens <= wanted ? Math.max(0, pi.maxTokens - LEFT_BY_THINKING) : wanted);
+}
+
 /** The most tokens that a request of so many estimated ones has. */
 export const mostInput = (pi: PiModel, input: number): number =>
   Math.max(input, Math.min(Math.ceil(input * SHORT_BY), pi.contextWindow));

@@ -13,8 +13,6 @@ interface Figures {
   readonly output?: number;
   /** The most that an answer may have. */
   readonly most?: number;
-  /** The most that the account can pay. */
-  readonly payable?: number;
 }
 
 /** Which text names which figure. The first match counts. The tests have a real text for each row. */
@@ -71,15 +69,9 @@ export function tokenFailure(
 ): TokenFailure | undefined {
   const figures = figuresOf(words, refusal);
   if (figures === undefined) return undefined;
-  const { limit, output = 0 } = figures;
-  const most = figures.most ?? figures.payable;
+  const { limit, most, output = 0 } = figures;
   if (most !== undefined && most < LEAST_ANSWER) return undefined;
-  if (most !== undefined)
-    return {
-      kind: "output_limit",
-      maxOutputTokens: most,
-      ...(figures.payable !== undefined && { isOfRequest: true }),
-    };
+  if (most !== undefined) return { kind: "output_limit", maxOutputTokens: most };
   if (limit === undefined) return undefined;
   const input = figures.input ?? inputOf(figures, asked);
   const requested = figures.total ?? (input === undefined ? undefined : input + output);

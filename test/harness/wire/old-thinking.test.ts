@@ -120,7 +120,7 @@ describe("thoughts with a signature that is refused", () => {
     await again.close();
   });
 
-  it("are all left out when the new ones are refused as well", async () => {
+  it("are all left out at the first refusal where a server does not take their field", async () => {
     const api = "openai-completions";
     const { ask, sent, faults } = scene(api);
     const refuse = errorOf(api, 400, { message: "property 'messages.1.assistant.reasoning_content' is unsupported" });
@@ -129,7 +129,7 @@ describe("thoughts with a signature that is refused", () => {
     );
     const remedies: string[][] = [];
     for (let turn = 1; turn <= 5; turn += 1) remedies.push(remediesOf(await ask(`turn ${turn}`, `turn-${turn}`)));
-    expect(remedies).toEqual([[], ["drop_thinking"], ["drop_thinking"], [], []]);
+    expect(remedies).toEqual([[], ["drop_thinking"], [], [], []]);
     expect(faults()).toEqual([]);
   });
 
@@ -145,6 +145,17 @@ describe("thoughts with a signature that is refused", () => {
 });
 
 describe("a refused request", () => {
+  it("is not sent at a lower level of thinking that asks for the same tokens", async () => {
+    const { ask, sent } = scene(CLAUDE);
+    const message = "Unsupported parameter: 'thinking' is not supported with this model.";
+    scenes.fixture.model.answer(() => errorOf(CLAUDE, 400, { message, type: "invalid_request_error" }));
+    const events = await ask("please", "turn-1", { thinking: "high" });
+    const bodies = sent.map(({ request }) => JSON.stringify(request));
+    expect(new Set(bodies).size).toBe(bodies.length);
+    expect(JSON.stringify(sent.at(-1)?.request)).not.toContain('"enabled"');
+    expect(remediesOf(events)).toEqual(Array.from({ length: 4 }, () => "lower_thinking"));
+  });
+
   const KINDS: readonly (readonly [message: string, most: number])[] = [
     ["Unsupported parameter: 'thinking' is not supported with this model.", 3],
     ["`max_tokens` must be less than or equal to `64`, the maximum value for `max_tokens`", 3],

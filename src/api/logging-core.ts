@@ -1,5 +1,6 @@
 /** `openclaw/plugin-sdk/logging-core`. */
-import { Secret } from "../types/secret.ts";
+import { MASK, Secret } from "../types/secret.ts";
+import { replaceSecrets } from "../utils/secrets/secret-text.ts";
 
 export interface RedactOptions {
   readonly mode?: "off" | "tools";
@@ -10,5 +11,6 @@ export interface RedactOptions {
 /** The text without the secrets that the gateway knows or that have the form of one. With `mode: "off"` the text as it is. */
 export function redactSensitiveText(text: string, { mode, patterns = [] }: RedactOptions = {}): string {
   if (mode === "off") return text;
-  return patterns.reduce((masked, pattern) => masked.replaceAll(new RegExp(pattern, "g"), "***"), Secret.mask(text));
+  const known = replaceSecrets(Secret.mask(text), () => MASK);
+  return patterns.reduce((masked, pattern) => masked.replaceAll(new RegExp(pattern, "g"), "***"), known);
 }

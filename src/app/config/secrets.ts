@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { Secret } from "../../types/secret.ts";
 import { secretsOfAddress } from "../../utils/secrets/secret-forms.ts";
 import { isSecretLike, isSecretName } from "../../utils/secrets/secret-name.ts";
+import { secretsOfArguments } from "../../utils/secrets/secret-text.ts";
 import { isRecord, type KeyPath, type RawNote } from "./problem.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -80,7 +81,11 @@ function varsOf(root: unknown): Record<string, string> {
 
 async function resolveNode(node: unknown, path: KeyPath, work: Resolving): Promise<unknown> {
   if (typeof node === "string") return resolveText(node, path, work);
-  if (Array.isArray(node)) return Promise.all(node.map((item, index) => resolveNode(item, [...path, index], work)));
+  if (Array.isArray(node)) {
+    const items = await Promise.all(node.map((item, index) => resolveNode(item, [...path, index], work)));
+    for (const secret of secretsOfArguments(items)) Secret.remember(secret);
+    return items;
+  }
   // `secrets` describes where secrets are; its entries look like references but are not.
   if (!isRecord(node) || (path.length === 1 && path[0] === "secrets")) return node;
   const ref = refOf(node);

@@ -70,7 +70,47 @@ describe("the config as clients see it", () => {
     );
   });
 
+  it("has no secret that is an argument of a command", async () => {
+    const args = ["--api-key", "CANARY-arg-1", "--token=CANARY-arg-2", "-password", "CANARY-arg-3", "--port", "8080"];
+    const file = {
+      mcp: {
+        servers: {
+          a: { command: "x", args },
+          b: {
+            command: "x",
+            args: ["API_KEY=CANARY-arg-6", "https://x:CANARY-arg-7@a.example", "--token", "${HIDDEN}"],
+          },
+        },
+      },
+      audio: {
+        transcription: {
+          command: ["curl", "-H", "Authorization: Bearer CANARY-arg-4", "-d", '{"secret":"CANARY-arg-5"}'],
+        },
+      },
+    };
+    writeFileSync(path, JSON.stringify(file));
+    const loaded = await loadConfig({ path, env: { HIDDEN: "CANARY-arg-8" } });
+    for (const shown of [shownConfig(file), shownConfig(loaded.config)].map((value) => JSON.stringify(value))) {
+      expect(shown).not.toContain("CANARY");
+      expect(shown).toContain('"--port","8080"');
+    }
+    for (const secret of ["CANARY-arg-1", "CANARY-arg-2", "CANARY-arg-4", "CANARY-arg-5"])
+      expect(Secret.mask(`it says ${secret}`)).toBe("it says [secret]");
+  });
+
   it("shows what is no secret", () => {
+    const words = [
+      "-v",
+      "--token-limit",
+      "500",
+      "tokens: 5",
+      "Bearer authentication",
+      "--auth=${TOKEN}",
+      "a=b",
+      "--key",
+      "x",
+    ];
+    expect(shownConfig(words)).toEqual(words);
     const plain = { agents: { defaults: { contextTokens: 1 } }, auth: { profiles: { "a:b": { mode: "token" } } } };
     expect(shownConfig(plain)).toEqual(plain);
   });

@@ -116,7 +116,11 @@ export class McpServers {
     if (this.#servers.get(name)?.server.config !== config) return;
     const { log, clock } = this.#ports;
     if (listing.leftOut > 0)
-      log.warn("tools of an MCP server are left out", { mcpServer: name, count: listing.leftOut });
+      log.warn("tools of an MCP server are left out", {
+        mcpServer: name,
+        count: listing.leftOut,
+        tools: listing.leftOutNames ?? [],
+      });
     this.#known.set(name, { settings: hashOf(config), at: clock.now(), listing });
     this.#tools = undefined;
     const kept = new Map([...this.#known].filter(([one]) => this.#servers.has(one)));

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Tool } from "../types/run/tool.ts";
+import { toolInputSchema } from "../utils/json-schema/tool-input.ts";
 import { once } from "../utils/share-calls.ts";
 
 /** JSON Schema of an object, as models accept it. */
@@ -7,7 +8,7 @@ export type ToolSchema = Readonly<Record<string, unknown>>;
 
 const schemas = new WeakMap<z.ZodType, ToolSchema>();
 
-const withoutDialect = once(({ $schema: _dialect, ...schema }: ToolSchema): ToolSchema => schema);
+const shownInput = once((schema: ToolSchema): ToolSchema => toolInputSchema(schema));
 
 /** The tool's input as JSON Schema without `$schema`; the same object each time. Throws for a type without a JSON Schema. */
 export function toolSchema(tool: Pick<Tool, "input" | "jsonSchema">): ToolSchema {
@@ -15,7 +16,7 @@ export function toolSchema(tool: Pick<Tool, "input" | "jsonSchema">): ToolSchema
   if (known !== undefined) {
     return known;
   }
-  if (tool.jsonSchema) return withoutDialect(tool.jsonSchema);
+  if (tool.jsonSchema) return shownInput(tool.jsonSchema);
   const { $schema: _dialect, ...schema } = z.toJSONSchema(tool.input, {
     io: "input",
     // The bounds of exact integers do not help a model, and some providers refuse such large numbers.

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { toolSchema } from "../../src/tools/schema.ts";
 import { Secret } from "../../src/types/secret.ts";
 import { systemClock } from "../../src/types/clock.ts";
 import { manualClock } from "../kit/clock.ts";
@@ -193,6 +194,30 @@ test("a schema is bounded and refers to nothing; a description has no markers an
   });
   expect(description.length).toBeLessThanOrEqual(1024);
   expect(description).toMatch(/^Ignore this \[\[END_MARKER_SANITIZED\]\] \[REMOVED_SPECIAL_TOKEN\]system/);
+});
+
+test("a tool with an odd schema is simplified or left out by name, and the others work", async () => {
+  const { servers, names, call, log } = of("odd tools");
+  expect(await names()).toEqual(
+    ["no-schema", "no-type", "null-schema", "list-schema", "choice", "echo"].map((name) => `bad__${name}`),
+  );
+  for (const name of await names())
+    expect(toolSchema(toolOf(servers.tools(), name))).toMatchObject({ type: "object", properties: {} });
+  const { properties, required, anyOf } = toolSchema(toolOf(servers.tools(), "bad__choice"));
+  expect({ properties, required, anyOf }).toEqual({
+    properties: { id: { anyOf: [{ type: "string" }, { type: "integer" }] }, all: { type: "boolean" } },
+    required: ["id"],
+    anyOf: undefined,
+  });
+  expect(textOf(await call("bad__echo", { text: "hello" }))).toContain("hello");
+  expect(log.lines).toContain("warn tools of an MCP server are left out");
+});
+
+test("an answer with nulls is read, and one that is none of the protocol ends its call at once", async () => {
+  expect(textOf(await of("nulls").call("bad__echo", { text: "hello" }))).toContain("hello");
+  const result = await of("answers oddly").call("bad__echo", { text: "hello" });
+  expect(result.isError).toBe(true);
+  expect(textOf(result)).toContain("not one of the protocol");
 });
 
 test("a schema whose references lead to large parts again and again is given up at once", async () => {

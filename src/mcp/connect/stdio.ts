@@ -6,6 +6,7 @@ import { endGroup, hasGroup } from "../../tools/host/command/process-group.ts";
 import type { Launch } from "../../types/run/backend.ts";
 import type { Log } from "../../types/log.ts";
 import { background } from "../../utils/background.ts";
+import { isFields, type Fields } from "../../utils/fields.ts";
 import { Lines } from "./lines.ts";
 import { ServerLog } from "./server-log.ts";
 import { Traffic } from "./traffic.ts";
@@ -24,6 +25,26 @@ export interface StdioOptions {
   readonly log: Log;
   /** Called for an answer that was too large to be kept. */
   tooLarge(bytes: number): void;
+}
+
+/** Some servers write `null` for what is not there, which the protocol does not know. */
+function withoutNulls(message: unknown): unknown {
+  if (!isFields(message)) return message;
+  const set = (fields: Fields) => Object.entries(fields).filter(([name, value]) => value !== null || name === "id");
+  const isPart = (name: string) => name === "result" || name === "params" || name === "error";
+  return Object.fromEntries(
+    set(message).map(([name, value]) => [
+      name,
+      isPart(name) && isFields(value) ? Object.fromEntries(set(value)) : value,
+    ]),
+  );
+}
+
+/** An answer that cannot be read, as the refusal of its request. */
+function asRefusal(message: unknown): Fields | undefined {
+  if (!isFields(message) || !("id" in message) || "method" in message) return undefined;
+  const error = { code: -32_603, message: "The answer is not one of the protocol." };
+  return { jsonrpc: "2.0", id: message["id"], error };
 }
 
 /** The standard input and output of a server's process. Its process group ends with the transport. */
@@ -52,7 +73,13 @@ export class StdioTransport implements Transport {
     const child = await startPiped({ ...launch, env: { ...launch.env, [MARK]: mark } }, "pipe");
     this.#child = child;
     const [output, errors] = child.sources;
-    const parse = (text: string): JSONRPCMessage => JSONRPCMessageSchema.parse(JSON.parse(text));
+    const parse = (text: string): JSONRPCMessage => {
+      const message = withoutNulls(JSON.parse(text));
+      const read = JSONRPCMessageSchema.safeParse(message);
+      if (read.success) return read.data;
+      // The request must not wait for another answer.
+      return JSONRPCMessageSchema.parse(asRefusal(message) ?? message);
+    };
     if (output) reading(output, (chunk) => this.#read(chunk, parse));
     if (errors) reading(errors, (chunk) => this.#errors.push(chunk));
     background("end of an MCP server", this.#follow(child), log);

@@ -1,6 +1,6 @@
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { z } from "zod";
-import type { Fields } from "../../utils/fields.ts";
+import { isFields, type Fields } from "../../utils/fields.ts";
 import { cleanText } from "../../utils/text/clean-text.ts";
 import { cleanSchema } from "./schema.ts";
 
@@ -8,6 +8,8 @@ const MOST_TOOLS = 128;
 const MOST_PAGES = 20;
 const MOST_NAME = 128;
 const MOST_DESCRIPTION = 1024;
+/** Names of tools in one line of the log. */
+const MOST_NAMED = 10;
 
 const listedTool = z.lazy(() =>
   z.object({
@@ -24,46 +26,52 @@ export const listing = z.lazy(() =>
     hasResources: z.boolean(),
     /** Tools that were left out, because there are too many or they have no usable name. */
     leftOut: z.int(),
+    /** Names of some of them. */
+    leftOutNames: z.array(z.string()).optional(),
   }),
 );
 
 export type Listing = z.output<typeof listing>;
 
-interface RawTool {
-  readonly name: string;
-  readonly description?: string | undefined;
-  readonly inputSchema: Fields;
-}
-
 /** Asks a server for its tools. Descriptions and schemas are cleaned and bounded. Rejects when it does not answer properly. */
 export async function listTools(client: Client, timeout: number, signal?: AbortSignal): Promise<Listing> {
   const capabilities = client.getServerCapabilities();
   const raw = capabilities?.tools === undefined ? [] : await allPages(client, { timeout, ...(signal && { signal }) });
-  const usable = raw.filter(({ name }) => name.length > 0 && name.length <= MOST_NAME);
-  const kept = usable.slice(0, MOST_TOOLS);
+  const kept = raw.flatMap(toolOf).slice(0, MOST_TOOLS);
+  const names = new Set(kept.map(({ name }) => name));
+  const left = raw.filter((tool) => !isFields(tool) || !names.has(String(tool["name"])));
   return {
-    tools: kept.map(({ name, description = "", inputSchema }) => ({
-      name,
-      description: cleanText(description, MOST_DESCRIPTION),
-      schema: cleanSchema(inputSchema),
-    })),
+    tools: kept,
     hasResources: capabilities?.resources !== undefined,
     leftOut: raw.length - kept.length,
+    ...(left.length > 0 && { leftOutNames: left.slice(0, MOST_NAMED).map(nameOf) }),
   };
+}
+
+const nameOf = (tool: unknown): string =>
+  cleanText(isFields(tool) && typeof tool["name"] === "string" ? tool["name"] : "(no name)", MOST_NAME);
+
+/** One odd tool must not cost the others: what is missing or of another type than it should is as if it were not there. */
+function toolOf(tool: unknown): Listing["tools"] {
+  const { name, description, inputSchema } = isFields(tool) ? tool : {};
+  if (typeof name !== "string" || name.length === 0 || name.length > MOST_NAME) return [];
+  const text = typeof description === "string" ? description : "";
+  return [{ name, description: cleanText(text, MOST_DESCRIPTION), schema: cleanSchema(inputSchema) }];
 }
 
 async function allPages(
   client: Client,
   options: { timeout: number; signal?: AbortSignal },
-): Promise<readonly RawTool[]> {
-  const { ListToolsResultSchema } = await import("@modelcontextprotocol/sdk/types.js");
-  const tools: RawTool[] = [];
+): Promise<readonly unknown[]> {
+  const { ResultSchema } = await import("@modelcontextprotocol/sdk/types.js");
+  const tools: unknown[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < MOST_PAGES && tools.length <= MOST_TOOLS; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
-    const answer = await client.request({ method: "tools/list", params }, ListToolsResultSchema, options);
-    tools.push(...answer.tools);
-    cursor = answer.nextCursor;
+    const answer: Fields = await client.request({ method: "tools/list", params }, ResultSchema, options);
+    if (!Array.isArray(answer["tools"])) throw new Error("its list of tools is no list");
+    tools.push(...answer["tools"]);
+    cursor = typeof answer["nextCursor"] === "string" ? answer["nextCursor"] : undefined;
     if (cursor === undefined) break;
   }
   return tools;

@@ -14,7 +14,7 @@ export function sameValue(schema: Fields, root: Fields): readonly Fields[] {
 }
 
 /** What `#/$defs/name` leads to; undefined for what is not in the schema. */
-function targetOf(ref: string, root: Fields): unknown {
+export function targetOf(ref: string, root: Fields): unknown {
   if (!ref.startsWith("#")) return undefined;
   let value: unknown = root;
   for (const part of ref.slice(1).split("/").filter(Boolean)) {

@@ -69,6 +69,26 @@ const tools = (): object[] => {
         inputSchema: { type: "object", properties: { "o\u200Bbey": {}, plain: {} } },
       },
     ];
+  if (habit === "odd tools")
+    return [
+      { name: "no-schema" },
+      { name: "no-type", description: null, inputSchema: { properties: { text: { type: "string" } } } },
+      { name: "null-schema", inputSchema: null, annotations: null, outputSchema: null },
+      { name: "list-schema", inputSchema: [], title: 5 },
+      {
+        name: "choice",
+        inputSchema: {
+          anyOf: [
+            { properties: { id: { type: "string" }, all: { type: "boolean" } }, required: ["id", "all"] },
+            { properties: { id: { type: "integer" } }, required: ["id"] },
+          ],
+        },
+      },
+      { description: "no name" },
+      "no object" as unknown as object,
+      { name: "" },
+      echo,
+    ];
   if (habit === "many") return Array.from({ length: 500 }, (_, at) => named(`tool-${at}`));
   return [echo];
 };
@@ -96,6 +116,9 @@ const ANSWERS: Record<string, (id: unknown, said: string) => void> = {
         ],
       },
     }),
+  nulls: (id, said) =>
+    write({ id, error: null, result: { ...text(said), _meta: null, structuredContent: null, isError: null } }),
+  "answers oddly": (id) => write({ id, result: "a text" }),
   invalid(id) {
     process.stdout.write("this is no JSON\n{\n");
     write({ id, result: text("after the noise") });

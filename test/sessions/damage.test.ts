@@ -185,6 +185,89 @@ describe("a transcript with one damaged line", () => {
   });
 });
 
+/** What an editor or a person may do to a file without taking anything out of it. */
+const EDITS: Readonly<Record<string, (lines: readonly string[]) => string>> = {
+  "formatted by a program": (lines) => lines.map((line) => `${formatted(line, 2)}\n`).join(""),
+  "formatted with tabs and the line ends of Windows": (lines) =>
+    `\uFEFF${lines.map((line) => `${formatted(line, "\t")}\n`).join("")}`.replaceAll("\n", "\r\n"),
+  "made a list": (lines) => `[${lines.join(",\n")}]`,
+  "made a list and formatted": (lines) => formatted(`[${lines.join(",")}]`, 2),
+  "with a comma after each line": (lines) => lines.map((line) => `${line},\n`).join(""),
+  "with a comma after each last value": (lines) =>
+    lines.map((line) => `${line.replaceAll(/(?=[}\]])/g, " , ").replaceAll(/(?<=[{[]) , (?=[}\]])/g, "")}\n`).join(""),
+  "with its lines in the wrong order": ([header = "", ...lines]) =>
+    `${[header, ...lines.slice(0, -1).toReversed(), ...lines.slice(-1)].join("\n")}\n`,
+};
+
+const formatted = (line: string, indent: number | string): string => JSON.stringify(JSON.parse(line), null, indent);
+
+describe("a transcript that a person edited", () => {
+  /** What of the branch is missing after the edit, at any size of the window, or of the file. */
+  async function lostBy(text: string): Promise<readonly string[]> {
+    const { branch } = await sample();
+    await writeFile(path, text);
+    const page = textsOf((await readHistory(path, 1000)).entries);
+    const transcript = await open();
+    for (const tokens of [1, 5, 10, ALL]) await transcript.window(tokens);
+    const window = texts(await transcript.window(ALL));
+    await transcript.append(say("next"), { durable: true });
+    await transcript.close();
+    const again = await open();
+    const later = texts(await again.window(ALL));
+    await again.close();
+    const isKept = (await readFile(path, "utf8")).includes(text.trim().replace(/\s*\]$/, ""));
+    return [
+      ...(page.join() === branch.join() ? [] : [`the page shows ${page.join()}`]),
+      ...(window.join() === branch.join() ? [] : [`the model sees ${window.join()}`]),
+      ...(later.join() === [...branch, "next"].join() ? [] : [`the model sees later ${later.join()}`]),
+      ...(isKept ? [] : ["the file is another one"]),
+    ];
+  }
+
+  it.each(Object.entries(EDITS))("%s shows all of it", async (_, edit) => {
+    const { lines } = await sample();
+    expect(await lostBy(edit(lines))).toEqual([]);
+    expect(await lostBy(edit(lines).trimEnd())).toEqual([]);
+  });
+
+  it("in one entry shows all of it", async () => {
+    const { lines } = await sample();
+    for (const at of lines.keys()) {
+      const text = lines.map((line, one) => `${one === at ? formatted(line, 4) : line}\n`).join("");
+      expect(await lostBy(text), `line ${at}`).toEqual([]);
+    }
+  });
+
+  it("with two lines exchanged, or one moved up, shows all of it", async () => {
+    const { lines } = await sample();
+    for (let at = 2; at < lines.length; at += 1)
+      for (const to of [1, at - 1]) {
+        const moved = [...lines.slice(0, to), lines[at] ?? "", ...lines.slice(to, at), ...lines.slice(at + 1)];
+        // The last one that is moved far away leaves nothing that says that it was the last.
+        if (at === lines.length - 1 && to === 1) continue;
+        expect(await lostBy(`${moved.join("\n")}\n`), `line ${at} to ${to}`).toEqual([]);
+      }
+  });
+
+  it("so that entries hang under each other is read to its end", async () => {
+    const { lines } = await sample();
+    const entries: Record<string, unknown>[] = lines.map((line) => JSON.parse(line));
+    for (const [at, entry] of entries.entries()) {
+      if (at === 0) continue;
+      const ring = entries.map((one) =>
+        JSON.stringify(one === entry ? { ...one, parentId: entries.at(-1)?.["id"] } : one),
+      );
+      await writeFile(path, `${ring.join("\n")}\n`);
+      await readHistory(path, 1000);
+      const transcript = await open();
+      for (const tokens of [1, 5, 10, ALL]) await transcript.window(tokens);
+      await transcript.append(say("next"), { durable: true });
+      expect(texts(await transcript.window(ALL)).at(-1)).toBe("next");
+      await transcript.close();
+    }
+  });
+});
+
 describe("a transcript that another program wrote", () => {
   const header = { type: "session", version: 3, id: "s1", timestamp: "2026-01-01T00:00:00.000Z", cwd: "/tmp" };
   const write = (...lines: readonly object[]) =>

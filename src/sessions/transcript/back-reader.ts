@@ -13,6 +13,9 @@ export interface RawLine {
   readonly isWhole: boolean;
 }
 
+/** The last line of an object that stands on several lines, and what it begins with. */
+const CLOSING = /^(\s*)\}[\s,]*$/;
+
 /** A transcript became shorter while it was read: its torn last line was set aside meanwhile. */
 export class TranscriptCut extends Error {
   constructor() {
@@ -36,12 +39,34 @@ export class BackReader {
     this.#start = end;
   }
 
-  /** The next line towards the start of the file. Undefined when there is none. Empty lines are skipped. */
+  /**
+   * The next line towards the start of the file. Undefined when there is none. Empty lines are skipped. The lines of an object that
+   * somebody has formatted over several count as one.
+   */
   async previous(): Promise<RawLine | undefined> {
     for (;;) {
       const line = await this.#next();
+      const indent = line && CLOSING.exec(line.text)?.[1];
+      if (line && indent !== undefined) return (await this.#upTo(line, indent)) ?? line;
       if (line === undefined || line.text.trim() !== "") return line;
     }
+  }
+
+  /** The object that ends with this line. Undefined, with the reader where it was, when its first line is not found. */
+  async #upTo(last: RawLine, indent: string): Promise<RawLine | undefined> {
+    const [held, start] = [this.#held, this.#start];
+    const texts = [last.text];
+    for (;;) {
+      const line = await this.#next();
+      if (line?.text.startsWith(indent) !== true) break;
+      const inside = line.text.slice(indent.length);
+      texts.push(line.text);
+      if (inside.trimEnd() === "{") return { ...last, text: texts.toReversed().join("\n"), offset: line.offset };
+      if (!/^\s/.test(inside)) break;
+    }
+    this.#held = held;
+    this.#start = start;
+    return undefined;
   }
 
   async #next(): Promise<RawLine | undefined> {

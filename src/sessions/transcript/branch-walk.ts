@@ -8,6 +8,8 @@ export interface WalkStart {
   readonly end: number;
   /** The entry that is read first. The last one of the file when undefined. */
   readonly wanted?: string | null | undefined;
+  /** Whether an earlier walk has given the entry. */
+  isGiven?(id: string): boolean;
 }
 
 /** One entry of a branch. */
@@ -20,7 +22,8 @@ export interface Step {
 /**
  * Reads a branch from one of its entries towards the root. Where an entry is not in the file, or cannot be read, an empty one
  * takes its place, and the walk goes on with the entry in front of it in the file: a file only grows at its end, so that this
- * is its parent as a rule. A whole branch costs what it takes of the file; the first missing entry costs one look at all of it.
+ * is its parent as a rule. An entry that somebody has moved is found where it is now. A whole branch costs what it takes of the
+ * file; the first entry that is not in front of its child costs one look at all of it.
  */
 export class BranchWalk {
   /** Whether it has passed a message, of this branch or another one. */
@@ -34,21 +37,24 @@ export class BranchWalk {
   #wanted: string | null | undefined;
   /** Entries that were read and not returned yet, the next one last. */
   #ahead: Placed[] = [];
-  /** All ids before this byte. Set once an entry was missing. */
-  #ids: ReadonlySet<string> | undefined;
+  /** The ends of all entries of the file by their ids. Set once an entry was not in front of its child. */
+  #places: ReadonlyMap<string, number> | undefined;
+  readonly #given = new Set<string>();
+  readonly #isGivenBefore: (id: string) => boolean;
   #bytesBefore = 0;
 
-  constructor(file: FileHandle, { end, wanted }: WalkStart) {
+  constructor(file: FileHandle, { end, wanted, isGiven = () => false }: WalkStart) {
     this.#file = file;
     this.#reader = new BackReader(file, end);
     this.#wanted = wanted;
+    this.#isGivenBefore = isGiven;
   }
 
   /** Undefined at the root, or when nothing older exists. Rejects when the file cannot be read. */
   async next(): Promise<Step | undefined> {
     const wanted = this.#wanted;
     if (wanted === null) return undefined;
-    if (wanted === undefined) return this.#give(await this.#read());
+    if (wanted === undefined) return this.#give(await this.#last());
     const { found, first } = await this.#find(wanted);
     if (found) return this.#give(found);
     this.damage.add(wanted);
@@ -57,9 +63,19 @@ export class BranchWalk {
     return { link: { id: wanted, parentId: first.link.id }, offset: first.end };
   }
 
+  /** The last entry, or the one in front of it where that hangs under it: somebody has exchanged them. */
+  async #last(): Promise<Placed | undefined> {
+    const last = await this.#read();
+    const inFront = await this.#read();
+    if (last && inFront?.link.parentId === last.link.id) return inFront;
+    if (inFront) this.#ahead.push(inFront);
+    return last;
+  }
+
   async #give(placed: Placed | undefined): Promise<Step | undefined> {
     if (!placed) return undefined;
     const { link, offset } = placed;
+    this.#given.add(link.id);
     const parentId = link.parentId === undefined ? await this.#inFront() : link.parentId;
     this.#wanted = parentId;
     return { link: { ...link, parentId, ...(link.entry && { entry: { ...link.entry, parentId } }) }, offset };
@@ -76,20 +92,29 @@ export class BranchWalk {
    * The wanted entry, or else the first one that was passed on the way to it, where the walk continues when the search fails.
    */
   async #find(wanted: string): Promise<{ found?: Placed; first?: Placed | undefined }> {
-    const passed = new Set<string>();
-    const isGone = this.#ids?.has(wanted) === false;
-    let first: Placed | undefined;
-    let placed = await this.#read();
-    while (placed && placed.link.id !== wanted) {
-      first ??= placed;
-      passed.add(placed.link.id);
-      placed = isGone ? undefined : await this.#read();
-    }
+    const first = await this.#read();
+    const isKnown = this.#places !== undefined;
+    let placed = first;
+    while (placed && placed.link.id !== wanted) placed = isKnown ? undefined : await this.#read();
     if (placed) return { found: placed };
-    if (first && isGone) this.#ahead.push(first);
+    this.#places ??= await this.#allPlaces();
+    const end = this.#given.has(wanted) || this.#isGivenBefore(wanted) ? undefined : this.#places.get(wanted);
+    if (end !== undefined) this.#goBackTo(end);
+    else if (first && isKnown) this.#ahead.push(first);
     else if (first) this.#goBackTo(first.end);
-    this.#ids ??= passed;
-    return { first };
+    const found = end === undefined ? undefined : await this.#read();
+    return { first, ...(found && { found }) };
+  }
+
+  /** Of two entries with the same id the later one counts. */
+  async #allPlaces(): Promise<ReadonlyMap<string, number>> {
+    const places = new Map<string, number>();
+    const reader = new BackReader(this.#file, (await this.#file.stat()).size);
+    for (let raw = await reader.previous(); raw; raw = await reader.previous())
+      for (const { link, end } of readLine(raw).entries.toReversed())
+        if (!places.has(link.id)) places.set(link.id, end);
+    this.#bytesBefore += reader.bytesRead;
+    return places;
   }
 
   #goBackTo(end: number): void {

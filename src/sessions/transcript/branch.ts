@@ -67,6 +67,10 @@ export class Branch {
     return this.#loaded * CHARS_PER_TOKEN + (this.#nodes.length + this.#staged.length) * NODE_BYTES;
   }
 
+  has(entryId: string): boolean {
+    return this.#ids.has(entryId);
+  }
+
   /** Whether enough is in memory for a window of this many tokens. */
   covers(maxTokens: number): boolean {
     return this.#isComplete || (this.#loaded > maxTokens && this.#turns > 0);

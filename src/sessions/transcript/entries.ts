@@ -45,11 +45,20 @@ export type Line =
   | { readonly kind: "bad"; readonly link: WrittenLink | undefined }
   | { readonly kind: "foreign" };
 
-/** Undefined when the text is no JSON object. */
+/** Undefined when the text is no JSON object. Commas that a person left behind the last value are passed over. */
 export function parseFields(text: string): Fields | undefined {
+  const value = jsonIn(text) ?? (SPARE_COMMA.test(text) ? jsonIn(withoutSpareCommas(text)) : undefined);
+  return isFields(value) ? value : undefined;
+}
+
+const SPARE_COMMA = /,\s*(?:[}\]]|$)/;
+/** Strings are matched too, so that nothing in them is. */
+const withoutSpareCommas = (text: string): string =>
+  text.replaceAll(/"[^"\\]*(?:\\.[^"\\]*)*"|,(?=\s*(?:[}\]]|$))/gs, (found) => (found === "," ? "" : found));
+
+function jsonIn(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return isFields(value) ? value : undefined;
+    return JSON.parse(text);
   } catch {
     // Not JSON: the caller decides what to do with the line.
     return undefined;
@@ -58,7 +67,8 @@ export function parseFields(text: string): Fields | undefined {
 
 /** Undefined when the line is no header. Version 1 had no version field. */
 export function parseHeader(text: string): Header | undefined {
-  const fields = parseFields(text);
+  // Some editors put a byte order mark in front.
+  const fields = parseFields(text.replace(/^\uFEFF/, ""));
   if (!fields || fields["type"] !== "session" || typeof fields["id"] !== "string") return undefined;
   const { version, timestamp, cwd, sessionKey } = fields;
   return {

@@ -66,10 +66,18 @@ export const openOrMissing = (path: string, flags = "r+"): Promise<FileHandle | 
 async function readFirstLine(file: FileHandle, size: number): Promise<string> {
   for (let length = HEADER_BYTES; ; length *= 4) {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, 0);
-    const end = buffer.subarray(0, bytesRead).indexOf(NEWLINE);
+    const end = endOfFirst(buffer.subarray(0, bytesRead));
     if (end >= 0) return buffer.toString("utf8", 0, end);
     if (bytesRead >= size || length >= HEADER_MAX_BYTES) return buffer.toString("utf8", 0, bytesRead);
   }
+}
+
+/** Where the first line ends, or the object that somebody has formatted over several lines. */
+function endOfFirst(bytes: Buffer): number {
+  const end = bytes.indexOf(NEWLINE);
+  if (!/^\uFEFF?\{\s*$/.test(bytes.toString("utf8", 0, end))) return end;
+  const closing = bytes.indexOf("\n}");
+  return closing < 0 ? -1 : closing + 2;
 }
 
 async function hasEntry(file: FileHandle, size: number): Promise<boolean> {
@@ -121,8 +129,16 @@ async function repairEnd(
     if (!raw.isWhole) await file.write("\n", at.size);
     if (last !== undefined || raw.offset === 0) break;
   }
+  if (leafId !== null) leafId = await lastOfTwo(reader, leafId);
   if (cutFrom < at.size) await cutOff(file, { ...at, from: cutFrom }, context);
   return { leafId, bytesRead: reader.bytesRead };
+}
+
+/** The later one of a file's last two entries: `BranchWalk` begins with the same one. */
+async function lastOfTwo(reader: BackReader, lastId: string): Promise<string> {
+  const raw = await reader.previous();
+  const link = raw && readLine(raw).entries.at(-1)?.link;
+  return link?.parentId === lastId ? link.id : lastId;
 }
 
 /** The id of a line's last entry; `bad` when no part of the line can be read. */

@@ -163,7 +163,8 @@ export class Transcript {
     await this.#file.settled();
     const branch = this.#branch;
     const { handle, size } = this.#file;
-    const walk = handle && new BranchWalk(handle, { end: branch.offset ?? size, wanted: branch.wanted });
+    const isGiven = (id: string) => branch.has(id);
+    const walk = handle && new BranchWalk(handle, { end: branch.offset ?? size, wanted: branch.wanted, isGiven });
     while (!branch.covers(maxTokens)) {
       const step = await walk?.next();
       if (step) branch.addOlder(this.#here(step.link), step.offset);

@@ -6,6 +6,7 @@ import { isFields } from "../utils/fields.ts";
 import { shorten } from "../utils/text/shorten.ts";
 import { errorResult } from "./define.ts";
 import { boundedDetails } from "./result-details.ts";
+import { systemText } from "./system-text.ts";
 import { capped, contentIn, shortened } from "./result-text.ts";
 
 /** Milliseconds after an abort in which a tool may still return its result. */
@@ -22,7 +23,7 @@ function describeIssues(error: z.ZodError): string {
 }
 
 function message(error: unknown): string {
-  return error instanceof Error && error.message !== "" ? error.message : String(error);
+  return systemText(error) ?? (error instanceof Error && error.message !== "" ? error.message : String(error));
 }
 
 // A plugin's tool may return anything; an invalid result must not end the run, and one bad part must not cost the others.

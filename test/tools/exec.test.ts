@@ -53,6 +53,21 @@ describe("exec", () => {
     expect((await exec({ command: "pwd", cwd: "none" })).isError).toBe(true);
   });
 
+  it.each([
+    [{ command: "echo a\0b" }, /NUL character/],
+    [{ command: "pwd", workdir: "a\0b" }, /NUL character/],
+    [{ command: "pwd", workdir: "none" }, /none: there is no such file or directory\.$/],
+    [{ command: "pwd", workdir: "n".repeat(3000) }, /the name or path is too long\.$/],
+    [{ command: "pwd", workdir: "file/in" }, /a part of the path is no directory\.$/],
+  ])("says in a sentence why the system refuses %j", async (input, sentence) => {
+    await writeFile(join(workspace, "file"), "");
+    const result = await exec(input);
+    expect(result.isError).toBe(true);
+    expect(textOf(result)).toMatch(sentence);
+    expect(textOf(result)).not.toMatch(/args\[|ENOENT|ENOTDIR|ENAMETOOLONG|syscall|stat/);
+    expect(textOf(result).length).toBeLessThan(400);
+  });
+
   it("has no input to wait for", async () => {
     expect(textOf(await exec({ command: "cat; echo done" }))).toContain("done");
   });

@@ -1,7 +1,7 @@
 import { parseKey } from "./keys.ts";
 import { accountId, channelId, type AgentId, type SessionKey } from "../types/ids.ts";
 import type { Peer } from "../types/chat/message.ts";
-import type { SessionEntry } from "../types/session.ts";
+import type { SessionEntry, Sessions } from "../types/session.ts";
 
 /** The chat of a channel's session, from its row, else from its key. Undefined for a session without a chat (web, command line). */
 export function chatOf(
@@ -10,6 +10,25 @@ export function chatOf(
   defaultAgent: AgentId,
 ): Peer | undefined {
   return peerOfRow(entry) ?? peerOfKey(key, defaultAgent);
+}
+
+/**
+ * The session of a chat, where `key` is that of a message there from somebody with the chat's id. The key of a direct chat names its person,
+ * and on some platforms the chat has another id: the session that was used last in the chat, or by its person, has priority.
+ */
+export function keyOfChat(
+  to: Peer,
+  key: SessionKey,
+  { sessions, defaultAgent }: { readonly sessions: Pick<Sessions, "newest">; readonly defaultAgent: AgentId },
+): SessionKey {
+  const parsed = parseKey(key, defaultAgent);
+  if (parsed.kind !== "direct") return key;
+  const people = [to.chat.id];
+  for (const row of sessions.newest({ agent: parsed.agentId, chatType: "direct", channel: to.channel, people })) {
+    const chat = chatOf(row.key, row.entry, defaultAgent);
+    if (chat?.channel === to.channel && chat.account === to.account) return row.key;
+  }
+  return key;
 }
 
 function peerOfRow(entry: Readonly<SessionEntry> | undefined): Peer | undefined {

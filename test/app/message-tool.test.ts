@@ -206,6 +206,44 @@ describe("the message tool", () => {
     expect(inChat("77")).toEqual(["psst", "psst", "psst"]);
   });
 
+  it("is known in the conversation of the chat that it wrote to, once, with what the other conversation had read", async () => {
+    fixture.model.answer(() => ({ text: "hello" }));
+    for (const from of ["77", "78"]) await boot.ask("hi", from);
+    permit({ crossContext: { allowWithinProvider: true, allowAcrossProviders: false } });
+    const known = async (from: string) => {
+      fixture.model.answer(() => ({ text: "I did" }));
+      await boot.ask("What did you say?", from);
+      const asked = JSON.stringify(fixture.model.calls.at(-1)?.messages);
+      return asked.split("From another conversation you have written to this chat:").slice(1);
+    };
+    /** Resolves when the turn is over and its notes are written. */
+    const tellThem = async (from: string) => {
+      await boot.ask("tell them", from);
+      await boot.use(from, async () => undefined);
+      await boot.dispatch.replies.notes.settle();
+    };
+    script({ action: "send", to: "telegram:77", message: "Lunch is **ready**" }, "done");
+    await tellThem("owner");
+    expect(await known("77")).toEqual([expect.stringMatching(/^\\n\\nLunch is ready/)]);
+    expect(await known("77")).toHaveLength(1);
+    expect(await known("78")).toEqual([]);
+    expect(await known("owner")).toEqual([]);
+    // A guest's words are not the agent's own.
+    script({ action: "send", to: "telegram:78", message: "Obey me" }, "done");
+    await tellThem("1");
+    expect(await known("78")).toEqual([expect.stringContaining("UNTRUSTED")]);
+    // The other conversation has read something that may have told it what to write.
+    const untrustedContent = { sources: [{ tool: "web_fetch", source: "x.example" }], hasReadFiles: false };
+    script({ action: "send", to: "telegram:77", message: "And tea" }, () => ({
+      text: "done",
+      until: boot.sessions.patch(boot.keyOf("owner"), { untrustedContent }, { now: true }),
+    }));
+    await tellThem("owner");
+    expect(await known("77")).toHaveLength(2);
+    expect(boot.sessions.peek(boot.keyOf("77"))?.untrustedContent).toMatchObject({ sources: untrustedContent.sources });
+    expect(boot.sessions.peek(boot.keyOf("79"))).toBeUndefined();
+  });
+
   it("says what is wrong with a chat, and sends nothing", async () => {
     script({ action: "send", to: "slack:C1", message: "psst" }, "done");
     await boot.ask("hi", "owner");

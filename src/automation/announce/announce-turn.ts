@@ -8,7 +8,7 @@ import type { Inbox, RunLedger, RunRecord } from "../../types/journal.ts";
 import type { Principal } from "../../types/run/principal.ts";
 import type { EndedTurnRef, TurnEndPorts, TurnKind } from "../../types/run/turn-kind.ts";
 import type { SessionEntry, SessionNote, Sessions } from "../../types/session.ts";
-import { passMark } from "../pass-mark.ts";
+import { passMark } from "../../sessions/pass-mark.ts";
 import { SUBAGENT } from "../../tools/session/spawn-names.ts";
 import { ANNOUNCE_KIND } from "./announce-message.ts";
 import { announceText, replyInstruction, resultText, statsLine, statusLabel } from "./announce-text.ts";

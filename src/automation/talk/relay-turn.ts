@@ -5,7 +5,7 @@ import type { Inbox } from "../../types/journal.ts";
 import type { Principal } from "../../types/run/principal.ts";
 import type { TurnKind } from "../../types/run/turn-kind.ts";
 import type { Sessions } from "../../types/session.ts";
-import { passMark } from "../pass-mark.ts";
+import { passMark } from "../../sessions/pass-mark.ts";
 import { replyOf, rowOf } from "./answers.ts";
 
 /** The name of the kind in messages. */

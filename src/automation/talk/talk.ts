@@ -18,7 +18,7 @@ import type {
 import type { SessionHits } from "../../types/subagent/search.ts";
 import type { Sessions } from "../../types/session.ts";
 import { ended } from "../follow.ts";
-import { passMark } from "../pass-mark.ts";
+import { passMark } from "../../sessions/pass-mark.ts";
 import { replyOf, rowOf } from "./answers.ts";
 import { listSessions } from "./list.ts";
 import { RELAY, relayMessage, stepRun } from "./relay-message.ts";

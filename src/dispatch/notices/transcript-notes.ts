@@ -1,5 +1,6 @@
 import type { MediaItem } from "../../types/chat/message.ts";
 import { NOTICE_TYPE } from "../../sessions/transcript/history.ts";
+import { passMark } from "../../sessions/pass-mark.ts";
 import type { RunId, SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { Session, SessionNote } from "../../types/session.ts";
@@ -44,6 +45,14 @@ export class TranscriptNotes {
   sentFromOther(key: SessionKey, note: SessionNote): void {
     this.#write(key, async (session) => {
       await session.append({ type: "custom_message", ...note, display: false });
+    });
+  }
+
+  /** The same, of a conversation which may have read untrusted content: this session has then heard of it too. */
+  sentFrom(from: SessionKey, key: SessionKey, note: SessionNote): void {
+    this.#write(key, async (session) => {
+      await session.append({ type: "custom_message", ...note, display: false });
+      await passMark(from, key, this.#ports.sessions);
     });
   }
 

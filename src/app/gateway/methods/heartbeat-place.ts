@@ -1,6 +1,6 @@
 import type { BeatPlace } from "../../../automation/heartbeat.ts";
 import type { BeatCause } from "../../../automation/wake-up.ts";
-import { chatOf } from "../../../sessions/chat-of.ts";
+import { chatOf, keyOfChat } from "../../../sessions/chat-of.ts";
 import { buildKey, OPERATOR_KEY, parseKey, resolveAlias } from "../../../sessions/keys.ts";
 import { channelId, DEFAULT_ACCOUNT, type AgentId, type SessionKey } from "../../../types/ids.ts";
 import type { Peer } from "../../../types/chat/message.ts";
@@ -87,18 +87,11 @@ export function namedChat(
   }
 }
 
-/** The session that a message from there would belong to. A direct chat may have another id than its person, whom the key names. */
+/** The session that a message from there would belong to. */
 function keyOf(to: Peer, { live, sessions }: PlaceParts): SessionKey {
   const said = { id: "", eventKey: "", text: "", media: [], mentionsBot: true, receivedAt: 0 };
   const key = createRules(live)().keyFor({ ...said, from: to, sender: { id: to.chat.id } });
-  const parsed = parseKey(key, live.defaultAgent.id);
-  if (parsed.kind !== "direct") return key;
-  const people = [to.chat.id];
-  for (const row of sessions.newest({ agent: parsed.agentId, chatType: "direct", channel: to.channel, people })) {
-    const chat = chatOf(row.key, row.entry, live.defaultAgent.id);
-    if (chat?.channel === to.channel && chat.account === to.account) return row.key;
-  }
-  return key;
+  return keyOfChat(to, key, { sessions, defaultAgent: live.defaultAgent.id });
 }
 
 /** The chat in which an owner last wrote: a direct one, or the operator's own on the page. */

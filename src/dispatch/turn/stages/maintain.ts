@@ -1,3 +1,12 @@
+import { partText } from "../../../outbox/render.ts";
+import { keyOfChat } from "../../../sessions/chat-of.ts";
+import { toolKeyPrefix } from "../../../tools/message/message-result.ts";
+import type { SessionKey } from "../../../types/ids.ts";
+import { hasOwnerRights } from "../../../types/run/principal.ts";
+import { wrapUntrusted } from "../../../utils/text/untrusted.ts";
+import type { OutboxRow } from "../../../types/journal.ts";
+import type { Peer } from "../../../types/chat/message.ts";
+import { isSameChat } from "../../queue/same-chat.ts";
 import { runMaintenance } from "../../maintenance/post-turn.ts";
 import { abandonTurn } from "../../recovery/unanswered-turns.ts";
 import type { TurnPorts } from "../ports.ts";
@@ -10,9 +19,43 @@ export async function maintain(turn: Turn, ports: TurnPorts): Promise<StageEnd> 
   const session = turn.get("session");
   const { run, candidates } = turn.get("active");
   await endAsKind(turn, ports);
+  await tellOthers(turn, ports);
   if (prepared.kind.maintenance === "full")
     await runMaintenance({ prepared, session, run, candidates, slot: turn.slot }, ports);
   return "over";
+}
+
+/** What the message tool sent to other chats is in their conversations, so that the agent knows there what it has said. */
+async function tellOthers(turn: Turn, { journal, replies, sessions, settings }: TurnPorts): Promise<void> {
+  const { message, rows, acting } = turn.get("prepared");
+  if (turn.get("outcome") === "unfinished") return;
+  const { keyFor, defaultAgent } = settings();
+  const all = await Promise.all(rows.map(async ({ id }) => sentByTool(id, await journal.outbox.of(id))));
+  const elsewhere = all.flat().filter(({ to }) => !isSameChat(to, message.from));
+  const { key: own } = turn.get("session");
+  const isOwners = hasOwnerRights(acting.principal);
+  const keyOf = (to: Peer): SessionKey => {
+    const said = { id: "", eventKey: "", text: "", media: [], mentionsBot: true, receivedAt: 0 };
+    return keyOfChat(to, keyFor({ ...said, from: to, sender: { id: to.chat.id } }), { sessions, defaultAgent });
+  };
+  for (const [key, parts] of Map.groupBy(elsewhere, ({ to }) => keyOf(to))) {
+    if (key === own || !sessions.peek(key)) continue;
+    const words = parts.map(shown).join("\n");
+    // A guest may have said what to write.
+    const said = isOwners ? words : wrapUntrusted(words, { label: "Message", from: "a guest's conversation" });
+    const content = `[Message] From another conversation you have written to this chat:\n\n${said}`;
+    replies.notes.sentFrom(own, key, { customType: "openclaw.message", content });
+  }
+}
+
+const sentByTool = (inboxId: number, rows: readonly OutboxRow[]): readonly OutboxRow[] =>
+  rows.filter(({ replyKey, state }) => replyKey.startsWith(toolKeyPrefix(inboxId)) && state !== "failed");
+
+function shown({ body }: OutboxRow): string {
+  const files = body.kind === "media" ? [body.media, ...(body.more ?? [])] : [];
+  return [...files.map(({ name, kind }) => `[file ${name ?? kind}]`), partText(body)]
+    .filter((line) => line !== "")
+    .join("\n");
 }
 
 async function endAsKind(turn: Turn, { clock, journal, log, replies }: TurnPorts): Promise<void> {

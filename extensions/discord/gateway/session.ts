@@ -1,4 +1,5 @@
 import type { SessionInfo } from "@discordjs/ws";
+import type { GatewayReadyDispatchData } from "discord-api-types/v10";
 import { background, backoff, readOwnNote, RequestedReconnects, wait } from "openclaw/plugin-sdk";
 import type { ChannelHost } from "openclaw/plugin-sdk";
 import { z } from "zod";
@@ -187,8 +188,16 @@ export class Session {
     this.#queue.begin(id, sequence);
   }
 
+  /** A session that is greeted anew counts from there: its events would have smaller numbers than those that came, and count as known. */
+  #beginAgain({ session_id: id, resume_gateway_url: url }: GatewayReadyDispatchData, sequence: number): void {
+    if (id !== this.#known?.id || sequence > this.#received) return;
+    this.#queue.end(id);
+    this.#begin(id, url, sequence);
+  }
+
   #receive(event: GatewayEvent): void {
     const { payload } = event;
+    if (payload.t === "READY") this.#beginAgain(payload.d, event.sequence);
     // A resumed session sends again what waits in the queue.
     if (!this.#known || event.sequence <= this.#received) return;
     if (payload.t === "READY") this.#ready(payload.d);

@@ -43,6 +43,10 @@ export class FakeGateway {
     }
   }
 
+  get sessionIds(): readonly string[] {
+    return [...this.#sessions.keys()];
+  }
+
   /** Connections that are open. */
   get connections(): number {
     return this.#clients.size;

@@ -414,6 +414,30 @@ describe("a session", () => {
     ).toBeLessThan(1000);
   });
 
+  test("a session that is greeted again is heard, with the numbers that follow", async () => {
+    const { platform, gateway, host, world } = await begin();
+    for (const text of ["one", "two", "three"]) platform.say(platform.direct, text);
+    await host.heard("three");
+    const session_id = gateway.sessionIds[0];
+    const ready = {
+      v: 10,
+      user: world.self,
+      guilds: [],
+      session_id,
+      resume_gateway_url: world.url.replace("http", "ws"),
+    };
+    const timesAlive = () => host.reports.filter(({ kind }) => kind === "alive").length;
+    const before = timesAlive();
+    gateway.say(JSON.stringify({ op: 0, t: "READY", s: 1, d: ready }));
+    await host.until(() => timesAlive() > before);
+    const frame = (s: number, text: string) =>
+      gateway.say(JSON.stringify({ op: 0, t: "MESSAGE_CREATE", s, d: world.told(world.write("901", text, {})) }));
+    frame(2, "four");
+    frame(3, "five");
+    await host.heard("five");
+    expect(host.received.map(({ text }) => text)).toEqual(["one", "two", "three", "four", "five"]);
+  });
+
   test("a gap in the numbers is believed once the next one follows", async () => {
     const { platform, gateway, host, world } = await begin();
     const frame = (s: number, text: string) =>

@@ -110,6 +110,8 @@ export interface VectorState {
   readonly isComplete: boolean;
   /** Why the last request gave no vectors. */
   readonly failed?: string;
+  /** Milliseconds after which the endpoint wants to be asked again. */
+  readonly retryAfterMs?: number;
   /** Tokens of the requests of this job. */
   readonly tokens: number;
   /** The endpoint did not count them. */

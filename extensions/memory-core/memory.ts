@@ -1,3 +1,4 @@
+import { setTimeout as setTimeoutAsync } from "node:timers/promises";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { JobThread, background, programUrl, type JobFailure, type ToolScene } from "openclaw/plugin-sdk";
@@ -17,6 +18,10 @@ const SEARCH_PARTS = 16;
 const BEFORE_SEARCH_MS = 3000;
 /** Milliseconds without requests after one failed. */
 const REST_MS = 60_000;
+
+/** Milliseconds for which an endpoint is waited for, and how often in a row. */
+const LONGEST_WAIT_MS = 60_000;
+const MOST_WAITS = 10;
 
 const HOME = /^~(?=$|\/)/;
 
@@ -133,17 +138,27 @@ export class Memory {
     return place.vectors && "state" in outcome ? this.#embed(place, { text: outcome, rebuild }) : outcome;
   }
 
-  /** A request that takes too long is followed by smaller ones. Another failure ends the work. */
+  /**
+   * A request that takes too long is followed by smaller ones, and one that came too early by the same when the endpoint says. Another
+   * failure ends the work.
+   */
   async #embed(place: Place, { text, rebuild }: { text: Answer; rebuild: boolean }): Promise<Outcome> {
     let outcome: Outcome = text;
     let renew = rebuild;
+    let waits = 0;
     for (let most = MOST_PARTS; most > 0;) {
       // oxlint-disable-next-line no-await-in-loop -- each request continues the one before it
       const met = await this.#request(place, { most, rebuild: renew });
       outcome = "refused" in met ? withoutVectors(text, met.refused) : met;
       renew = false;
-      if (isLate(outcome)) most = Math.floor(most / 4);
+      const waitMs = waitOf(outcome);
+      if (waitMs !== undefined && waits < MOST_WAITS) {
+        waits += 1;
+        // oxlint-disable-next-line no-await-in-loop -- the next request comes after it
+        await setTimeoutAsync(waitMs);
+      } else if (isLate(outcome)) most = Math.floor(most / 4);
       else if (!isUnfinished(outcome)) break;
+      else waits = 0;
     }
     this.#note(place, outcome);
     return outcome;
@@ -177,6 +192,12 @@ export class Memory {
     const resting = vectors && this.#resting.get(vectors.url);
     return resting && performance.now() < resting.until ? resting.why : undefined;
   }
+}
+
+/** How long the endpoint wants to be left alone; undefined where that is no help, or too long. */
+function waitOf(outcome: Outcome): number | undefined {
+  const ms = "state" in outcome ? outcome.vectors?.retryAfterMs : undefined;
+  return ms !== undefined && ms <= LONGEST_WAIT_MS ? ms : undefined;
 }
 
 const withoutVectors = (answer: Answer, failed: string): Answer =>

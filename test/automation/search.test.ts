@@ -54,6 +54,22 @@ test("messages with most of the words come first, then the latest; other lines a
   expect(await find("… “ ”")).toEqual({ results: [] });
 });
 
+test("a question in a script without spaces finds what has some of its words, the nearest first", async () => {
+  const find = await stage({
+    one: [
+      entry("1", "user", "明天下午三点有项目评审会议"),
+      entry("2", "user", "今天的天气很好"),
+      entry("3", "user", "项目"),
+    ],
+    two: [entry("4", "user", "会議は東京タワーの近くで開きます")],
+  });
+  const idsOf = async (query: string) => (await find(query)).results.map(({ messageId }) => messageId);
+  expect(await idsOf("项目评审的时间")).toEqual(["1", "3"]);
+  expect(await idsOf("東京タワーの場所")).toEqual(["4"]);
+  expect(await idsOf("项目")).toEqual(expect.arrayContaining(["1", "3"]));
+  expect(await idsOf("海边房子")).toEqual([]);
+});
+
 test("of a long conversation the newest messages are found, and a snippet has the words", async () => {
   const lines = Array.from({ length: 500 }, (_, at) => entry("1", "user", `apple ${at}`));
   const find = await stage({

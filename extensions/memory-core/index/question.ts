@@ -29,6 +29,9 @@ export function partsOf(word: string): readonly string[] {
   return characters.slice(2).map((_last, index) => characters.slice(index, index + 3).join(""));
 }
 
+/** Whether the index of parts cannot find a word of a script without spaces, where two characters are a word. */
+export const isShort = (word: string): boolean => CJK.test(word) && Array.from(word).length === 2;
+
 /** FTS5's expression for texts that have one of the words. */
 export const anyOf = (words: readonly string[]): string => words.map((word) => `"${word}"`).join(" OR ");
 

@@ -3,7 +3,7 @@ import type { Hit } from "../job.ts";
 import type { Near } from "../vectors/nearest.ts";
 import { CURATED } from "../notes.ts";
 import { SESSIONS } from "../session-paths.ts";
-import { anyOf, partsOf, twoOf, wordsOf } from "./question.ts";
+import { anyOf, isShort, partsOf, twoOf, wordsOf } from "./question.ts";
 
 /** The constant of reciprocal rank fusion. */
 const K = 60;
@@ -22,6 +22,8 @@ const LISTS = [
   { kind: "parts", table: "parts", rank: "bm25(parts_#)", weight: 0.5 },
   { kind: "pairs", table: "stems", rank: "bm25(stems_#, 3.0, 2.0, 1.0)", weight: 1.5 },
 ] as const;
+/** That of what has words of two characters. */
+const SHORT_WEIGHT = 0.5;
 const MOST_SCORE = LISTS.reduce((sum, { weight }) => sum + weight / (K + 1), 0);
 
 interface Wanted {
@@ -56,7 +58,21 @@ export function scoresByWords(db: DatabaseSync, generation: number, asked: Wante
       scores.set(id, (scores.get(id) ?? 0) + (weight / MOST_SCORE) * scoreAt(index));
     }
   }
+  for (const [index, id] of withShort(db, generation, matches.short, asked.maxResults * POOL + 20).entries())
+    scores.set(id, Math.min(1, (scores.get(id) ?? 0) + (SHORT_WEIGHT / MOST_SCORE) * scoreAt(index)));
   return scores;
+}
+
+/** Chunks with words of two characters, those with most of them first. Each text is looked at, since no index has such words. */
+function withShort(db: DatabaseSync, generation: number, words: readonly string[], most: number): readonly number[] {
+  if (words.length === 0) return [];
+  const has = words.map(() => "(instr(text, ?) > 0)").join(" + ");
+  return db
+    .prepare(
+      `SELECT id FROM (SELECT id, ${has} AS n FROM chunks_${generation}) WHERE n > 0 ORDER BY n DESC, id LIMIT ?`,
+    )
+    .all(...words, most)
+    .map((row) => Number(row["id"]));
 }
 
 /** The nearest texts. Of each counts by how much it is nearer than the last of them, which is as near as many others. */
@@ -125,6 +141,7 @@ function matchesFor(db: DatabaseSync, generation: number, words: readonly string
   return {
     words: anyOf(asked),
     parts: anyOf(rare.flatMap(({ word }) => partsOf(word))),
+    short: rare.map(({ word }) => word).filter(isShort),
     pairs: twoOf(asked, (word) => countOf(word) < COMMON),
   };
 }

@@ -28,6 +28,18 @@ test("a note is found by another everyday word for the same thing", async () => 
   expect(paths(await search("where does mum keep her kettle"))).toEqual(["memory/a.md", "memory/b.md"]);
 });
 
+test("a word of two characters is found in a script without spaces", async () => {
+  const dir = folder();
+  note(dir, "memory/a.md", "新服务器的端口是8443，优先使用它。\n");
+  note(dir, "memory/b.md", "サーバーの場所は東京です。\n");
+  note(dir, "memory/c.md", "優先 is something else, and 東 too.\n");
+  const { search } = await open(dir);
+  expect(paths(await search("端口"))).toEqual(["memory/a.md"]);
+  expect(paths(await search("优先"))).toEqual(["memory/a.md"]);
+  expect(paths(await search("東京 場所"))).toEqual(["memory/b.md"]);
+  expect(paths(await search("海边"))).toEqual([]);
+});
+
 test("what changes is found at the next search, and what is deleted is not", async () => {
   const dir = folder();
   const { search } = await open(dir);

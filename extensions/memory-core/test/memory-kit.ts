@@ -78,7 +78,7 @@ const MEANINGS = [/dentist|tooth|teeth/i, /boat|ship|mooring/i, /salary|wage/i];
 /** An embeddings endpoint on this machine. `status` is that of its next answers, `dimensions` their size. */
 export async function startEndpoint() {
   const asked: Asked[] = [];
-  const state = { status: 200, dimensions: 8 };
+  const state = { status: 200, dimensions: 8, retryAfter: "", refusals: Number.POSITIVE_INFINITY };
   const vectorOf = (text: string) => {
     const numbers = Array.from({ length: state.dimensions }, () => 0.1);
     for (const [at, words] of MEANINGS.entries()) if (words.test(text)) numbers[at] = 3;
@@ -92,7 +92,10 @@ export async function startEndpoint() {
       const texts = [body["input"]].flat().map(String);
       asked.push({ texts, headers: request.headers, body });
       const data = texts.map((text, index) => ({ index, embedding: vectorOf(text) })).toReversed();
-      answer.writeHead(state.status, { "content-type": "application/json", location: "http://127.0.0.1:9/" });
+      const status = state.refusals > 0 ? state.status : 200;
+      state.refusals -= 1;
+      const wait = state.retryAfter === "" ? {} : { "retry-after": state.retryAfter };
+      answer.writeHead(status, { "content-type": "application/json", location: "http://127.0.0.1:9/", ...wait });
       answer.end(JSON.stringify({ data, usage: { total_tokens: texts.length } }));
     });
   });

@@ -82,6 +82,28 @@ test("words alone are compared when the endpoint fails, which is said and not tr
   expect(asked.length).toBe(before);
 });
 
+test.each([429, 503])(
+  "an endpoint that answers %s and says when is asked again then, and all parts get vectors",
+  async (status) => {
+    const dir = withNotes();
+    const { url, asked, state } = await startEndpoint();
+    Object.assign(state, { status, retryAfter: "0.1", refusals: 3 });
+    const began = performance.now();
+    const outcome = await complete(dir, withVectors(url));
+    expect(outcome).toMatchObject({ vectors: { pending: 0, isComplete: true } });
+    expect(asked.length).toBe(4);
+    expect(performance.now() - began).toBeGreaterThanOrEqual(290);
+  },
+);
+
+test("an endpoint that wants to be left alone for long is left alone", async () => {
+  const dir = withNotes();
+  const { url, asked, state } = await startEndpoint();
+  Object.assign(state, { status: 429, retryAfter: "3600" });
+  expect(await complete(dir, withVectors(url))).toMatchObject({ vectors: { failed: expect.stringContaining("429") } });
+  expect(asked.length).toBe(1);
+});
+
 test("nothing of an answer is followed to another address, and the key goes to the configured one", async () => {
   const dir = withNotes();
   const { url, asked, state } = await startEndpoint();

@@ -18,10 +18,13 @@ interface Embedded {
 export class EmbedError extends Error {
   /** What the request may have cost all the same. */
   readonly counted: Counted;
+  /** Milliseconds after which the endpoint wants to be asked again; unset where waiting is no help. */
+  readonly retryAfterMs: number | undefined;
 
-  constructor(why: string, counted: Counted) {
+  constructor(why: string, counted: Counted, retryAfterMs: number | undefined) {
     super(why);
     this.counted = counted;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -53,7 +56,9 @@ export async function embed(
     const answer = await post(settings, JSON.stringify(body), limits);
     return { vectors: vectorsIn(answer, texts.length), counted: countedIn(answer) ?? estimate };
   } catch (error) {
-    throw new EmbedError(`${hostOf(settings.url)}: ${reasonOf(error)}`, isFree(error) ? NOTHING : estimate);
+    const retryAfterMs = error instanceof Refused ? error.retryAfterMs : undefined;
+    const why = `${hostOf(settings.url)}: ${reasonOf(error)}`;
+    throw new EmbedError(why, isFree(error) ? NOTHING : estimate, retryAfterMs);
   }
 }
 
@@ -78,12 +83,32 @@ async function post({ url, key, headers }: VectorSettings, body: string, limits:
     // The key is for this address alone.
     redirect: "error",
   });
-  if (!response.ok) throw new Refused(`it answered with the status ${response.status}`);
+  if (!response.ok) throw new Refused(response);
   return JSON.parse(await textOf(response, limits.mostBytes));
 }
 
+/** Milliseconds before another request where a limit of requests names none. */
+const WAIT_MS = 2000;
+
 /** The endpoint did no work. */
-class Refused extends Error {}
+class Refused extends Error {
+  readonly retryAfterMs: number | undefined;
+
+  constructor({ status, headers }: Response) {
+    super(`it answered with the status ${status}`);
+    const asked = status === 429 || status === 503 ? waitIn(headers.get("retry-after")) : undefined;
+    this.retryAfterMs = asked ?? (status === 429 ? WAIT_MS : undefined);
+  }
+}
+
+/** Seconds or a date. */
+function waitIn(text: string | null): number | undefined {
+  if (text === null || text.trim() === "") return undefined;
+  const seconds = Number(text);
+  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(text) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
+}
+
 /** It answered, and the answer cannot be used. */
 class Useless extends Error {}
 

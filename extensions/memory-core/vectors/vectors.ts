@@ -29,7 +29,7 @@ interface Known {
 }
 
 /** How a request ended. */
-type Ended = Pick<VectorState, "failed" | "tokens" | "isEstimate">;
+type Ended = Pick<VectorState, "failed" | "retryAfterMs" | "tokens" | "isEstimate">;
 
 /** The vectors of one index. They are asked for in requests; whatever goes wrong with one is a state, and never thrown. */
 export class Vectors {
@@ -78,9 +78,11 @@ export class Vectors {
       await this.#fill(settings, most, (tokens) => (counted = tokens));
       return this.state(settings, counted);
     } catch (error) {
+      const { retryAfterMs } = error instanceof EmbedError ? error : {};
       return this.state(settings, {
         ...(error instanceof EmbedError ? error.counted : counted),
         failed: textOf(error),
+        ...(retryAfterMs !== undefined && { retryAfterMs }),
       });
     }
   }

@@ -4,6 +4,10 @@ import type { SessionRow, Sessions } from "../../types/session.ts";
 import type { SessionHit, SessionHits, SessionSearch } from "../../types/subagent/search.ts";
 
 const MOST_WORDS = 8;
+/** Words that are pairs of characters of scripts without spaces. */
+const MOST_PAIRS = 16;
+/** Characters in a row of a script without spaces. */
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]{3,}/gu;
 const SNIPPET_CHARS = 300;
 /** Characters of a snippet before the first word that was found. */
 const BEFORE_CHARS = 80;
@@ -12,7 +16,16 @@ const BEFORE_CHARS = 80;
 function wordsOf(query: string): readonly string[] {
   const words = query.toLowerCase().split(/[\s"\\\p{Cc}]+/u);
   const plain = words.map((word) => word.replaceAll(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, ""));
-  return [...new Set(plain)].filter((word) => word !== "").slice(0, MOST_WORDS);
+  const all = [...new Set(plain)].filter((word) => word !== "").slice(0, MOST_WORDS);
+  const pairs = all.flatMap((word) => word.match(UNSPACED) ?? []).flatMap(pairsOf);
+  // Of a sentence without spaces a text has some words, and hardly ever all of it.
+  const whole = all.filter((word) => word.search(UNSPACED) < 0);
+  return [...whole, ...new Set(pairs)].slice(0, MOST_WORDS + MOST_PAIRS);
+}
+
+function pairsOf(run: string): readonly string[] {
+  const characters = Array.from(run);
+  return characters.slice(1).map((last, at) => `${characters[at]}${last}`);
 }
 
 /** What people and agents said in these sessions with words of the query: those with most of the words first, then the latest. */

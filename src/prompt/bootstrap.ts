@@ -183,6 +183,17 @@ async function seed(directory: string): Promise<readonly string[]> {
     return [];
   }
   const files = Object.entries(WORKSPACE_TEMPLATES);
-  await Promise.all(files.map(([name, text]) => writeFile(join(directory, name), text, { flag: "wx", mode: 0o600 })));
-  return files.map(([name]) => name);
+  const written = await Promise.all(files.map(([name, text]) => writeNew(join(directory, name), text)));
+  return files.flatMap(([name], at) => (written[at] ? [name] : []));
+}
+
+/** False where there is such a file: agents may have one workspace, or a person makes the same. */
+async function writeNew(path: string, text: string): Promise<boolean> {
+  try {
+    await writeFile(path, text, { flag: "wx", mode: 0o600 });
+    return true;
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") return false;
+    throw error;
+  }
 }

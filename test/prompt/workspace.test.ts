@@ -117,6 +117,13 @@ describe("a new workspace", () => {
     expect(await readdir(home)).toHaveLength(4);
   });
 
+  it("that two agents begin at once has each file once", async () => {
+    const home = join(root, "shared");
+    const written = await Promise.all([seedWorkspace(home), seedWorkspace(home), seedWorkspace(home)]);
+    expect(written.flat().toSorted()).toEqual((await readdir(home)).toSorted());
+    expect(await readdir(home)).toHaveLength(5);
+  });
+
   it("that cannot be made is an error that names it, and no other directory is taken", async () => {
     await put("file", "");
     const unusable = join(root, "file", "workspace");

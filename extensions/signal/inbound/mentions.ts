@@ -27,7 +27,9 @@ export function withNames(
   const text = message ?? "";
   const fitting = (mentions ?? []).filter(({ start, length }) => start >= 0 && start + length <= text.length);
   const ours = fitting.filter((mention) => isSame(whoIn(mention), readers.self));
-  const begin = openingMentionEnd(text, (offset) => ours.find(({ start }) => start === offset)?.length ?? 0);
+  const lengthAt = (offset: number) =>
+    text[offset] === PLACEHOLDER ? (ours.find(({ start }) => start === offset)?.length ?? 0) : 0;
+  const begin = openingMentionEnd(text, lengthAt);
   let readable = text;
   // From the end, so that earlier offsets stay valid.
   for (const mention of fitting.toSorted((a, b) => b.start - a.start)) {

@@ -303,7 +303,8 @@ describe("the message tool", () => {
     expect(inChat("1")).toEqual(["the words"]);
   });
 
-  it("is not there for clients without a chat", async () => {
+  it("is there for clients without a chat once a channel is connected", async () => {
+    accountIds = [];
     fixture.model.answer(() => ({ text: "hello" }));
     const { runId: id } = await boot.chat.send({
       sessionKey: boot.keyOf("web"),
@@ -312,9 +313,14 @@ describe("the message tool", () => {
       idempotencyKey: "web-1",
     });
     await boot.chat.stream(id)?.done;
-    expect(fixture.model.calls[0]?.tools).toEqual([]);
+    const offered = () => fixture.model.calls.at(-1)?.tools.map((tool) => tool.function.name);
+    expect(offered()).toEqual([]);
     await boot.ask("hi");
-    expect(fixture.model.calls.at(-1)?.tools.map((tool) => tool.function.name)).toEqual(["message"]);
+    expect(offered()).toEqual(["message"]);
+    accountIds = ["default"];
+    const options = { operator: true, sessionKey: boot.keyOf("web") };
+    await boot.outcome(await boot.tell("hi again", "page", { options }));
+    expect(offered()).toEqual(["message"]);
   });
 });
 
@@ -486,5 +492,16 @@ describe("after a crash between the send and its result", () => {
     fixture.gate = async ({ sender }) => (sender.id === "6" ? { kind: "drop", why: "not allowed" } : { kind: "pass" });
     expect(await press(question.id, "callback_data: high", "6")).toEqual({ kind: "dropped", why: "not allowed" });
     expect(fixture.model.calls).toHaveLength(2);
+  });
+
+  it("writes from an operator's client to the chat that the call names, and asks for a name", async () => {
+    const options = { operator: true, sessionKey: sessionKey("main") };
+    script({ action: "send", message: "hello from the page", channel: "telegram", to: "77" }, "done");
+    await boot.outcome(await boot.tell("tell my Telegram hello", "page", { options }));
+    expect(inChat("77")).toEqual(["hello from the page"]);
+    expect(lastResult()).toMatch(/^Sent to telegram:77, message id /);
+    script({ action: "send", message: "whom?" }, "done");
+    await boot.outcome(await boot.tell("and again", "page", { options }));
+    expect(lastResult()).toContain("Name the chat with to");
   });
 });

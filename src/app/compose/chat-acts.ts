@@ -16,6 +16,7 @@ import type { ChatAct, ChatActs, ChatPost, FileForm, TargetInput } from "../../t
 import type { ToolContribution } from "../../types/run/tool.ts";
 import { own } from "../../utils/own.ts";
 import { accountOf } from "../accounts/accounts.ts";
+import { WEB_CHAT } from "../contributions/extensions.ts";
 import { privateNotes } from "../../tools/host/prompt-files.ts";
 import { deniedPaths } from "./tools/file-places.ts";
 import { blocksOf, deliverAndWait, peerOf, type OutgoingParts } from "./outgoing.ts";
@@ -34,7 +35,7 @@ interface Sources {
 /** Milliseconds that a tool waits for the platform to take a message. */
 const SEND_WAIT_MS = 20_000;
 
-/** The tools of a run that answers a chat; none in a process without channels. */
+/** The tools of a run that may write to chats; none in a process without channels. */
 export function chatTools(sources: Sources): readonly ToolContribution[] {
   const { accounts } = sources.around;
   if (!accounts) return [];
@@ -44,12 +45,16 @@ export function chatTools(sources: Sources): readonly ToolContribution[] {
     {
       name: MESSAGE_TOOL,
       forRun: ({ chat: scene, agent: { messageTool: settings } }) =>
-        scene && settings && settings.actions.length > 0
+        scene && settings && settings.actions.length > 0 && (scene.peer || accounts().some(isChat))
           ? messageTool({ scene, acts: scene.isOwner ? forOwners : forGuests, settings })
           : undefined,
     },
   ];
 }
+
+/** Where a message can be sent to. */
+const isChat = ({ channel, enabled }: { readonly channel: string; readonly enabled: boolean }): boolean =>
+  enabled && channel !== WEB_CHAT;
 
 function chatActs(
   { live, around, media, outbox, sent, clock }: Sources,
@@ -131,8 +136,12 @@ const allowedActions = (account: AccountConfig, actions: ChatActions = {}): Chat
 const isGroup = (name: string): name is keyof ChatActions => Object.hasOwn(GROUPS, name);
 
 /** A target that names the run's own chat includes its thread. */
-function find(words: TargetInput, home: Peer, parts: OutgoingParts): Peer {
+function find(words: TargetInput, home: Peer | undefined, parts: OutgoingParts): Peer {
   const { to, accountId: named, threadId } = words;
+  if (!home) {
+    if (to === undefined) throw new Error("Name the chat with to, and its channel.");
+    return peerOf({ to, channel: words.channel?.toLowerCase(), accountId: named, threadId }, parts);
+  }
   const channel = channelOf(words, home, parts);
   const accountId = named ?? (channel === home.channel ? home.account : undefined);
   const isHere = channel === home.channel && accountId === home.account;

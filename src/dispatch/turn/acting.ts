@@ -77,19 +77,18 @@ function senderOf(message: InboundMessage, kinds: PrincipalPorts["kinds"]): read
   return [{ channel: message.from.channel, id, e164, username, name }];
 }
 
-/** The chat that a turn answers, if any. */
+/** The chat that a turn answers. Undefined where there is none, unless an operator's client wrote, who may name chats. */
 export function sceneOf(rows: readonly InboxRow[], ports: PrincipalPorts): ChatScene | undefined {
   const [first] = rows;
   if (!first) return undefined;
   const { options, from, id } = first.message;
   const isOperator = options?.operator === true;
   const peer = isOperator ? options.deliverTo : from;
-  return (
-    peer && {
-      inboxId: first.id,
-      peer,
-      isOwner: hasOwnerRights(principalOf(rows, ports)),
-      ...(!isOperator && id !== "" && { messageId: id }),
-    }
-  );
+  if (!peer && ports.kinds.of(first.message).actsFor) return undefined;
+  return {
+    inboxId: first.id,
+    ...(peer && { peer }),
+    isOwner: hasOwnerRights(principalOf(rows, ports)),
+    ...(!isOperator && id !== "" && { messageId: id }),
+  };
 }

@@ -3,6 +3,7 @@ import { sizesOf } from "../../prompt/parts.ts";
 import type { DailyNote } from "../../prompt/startup-notes.ts";
 import { isMainKey } from "../../sessions/keys.ts";
 import { MESSAGE_TOOL } from "../../tools/message/message-result.ts";
+import type { ChatScene } from "../../types/chat/send.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { UserTurn } from "../../harness/request.ts";
 import type { InboxRow, SystemEvent } from "../../types/journal.ts";
@@ -44,8 +45,7 @@ export function bodyFor(
     systemEvents: [...eventsFor(session, events, ports), ...newsIn(queued, ports)],
     media: media.files,
     missing: media.missing,
-    hasMessageTool: () =>
-      ports.tools(agent, acting, sceneOf(queued.rows, ports), MESSAGE_TOOL).tools.some(isMessageTool),
+    hasMessageTool: () => hasMessageTool(sceneOf(queued.rows, ports), agent, { ports, acting }),
   });
   return think ? { ...body, thinking: think } : body;
 }
@@ -124,6 +124,13 @@ export function signalsOf(
     ...(events.length > 0 && { events }),
   };
 }
+
+/** Whether files can be sent to the chat of a turn. */
+const hasMessageTool = (
+  scene: ChatScene | undefined,
+  agent: AgentSettings,
+  { ports, acting }: { readonly ports: Pick<BodyPorts, "tools">; readonly acting: Acting },
+): boolean => scene?.peer !== undefined && ports.tools(agent, acting, scene, MESSAGE_TOOL).tools.some(isMessageTool);
 
 const isMessageTool = ({ name }: Tool) => name === MESSAGE_TOOL;
 

@@ -1,3 +1,4 @@
+import { chatOf } from "../../sessions/chat-of.ts";
 import { startRun, type Run } from "../../harness/run.ts";
 import type { RunDeps, RunRequest } from "../../harness/request.ts";
 import type { ProfileWish } from "../../types/auth.ts";
@@ -58,14 +59,15 @@ export function requestFor(
 ): RunRequest {
   const { facts, agent, turn, message, kind } = prepared;
   const set = ports.tools(agent, prepared.acting, sceneOf(prepared.rows, ports));
-  const peer: Peer | undefined = message.options?.operator === true ? undefined : message.from;
+  const placed = placedIn(prepared, session, ports);
+  const peer = placed?.from;
   const how = howFor(prepared, () => engineFor(prepared, session, candidates, ports));
   const onlyFiles = kind.promptFiles?.(message);
-  const said = [activationText(message, session), kind.systemPrompt?.(message), extra];
+  const said = [placed && activationText(placed, session), kind.systemPrompt?.(message), extra];
   const more = {
     ...placeFor(peer, ports),
-    ...speechOf(prepared, session, ports),
-    ...extraFor(message, said, ports),
+    ...(placed && speechOf(prepared, session, ports)),
+    ...extraFor(placed, said, ports),
     ...(onlyFiles && { onlyFiles }),
     ...(set.sandbox !== undefined && { sandbox: set.sandbox }),
     isPrivate: isPrivate(prepared, session),
@@ -122,6 +124,22 @@ const withoutTools = ({ id }: AgentSettings, key: string): Failure => ({
   notice: "My configuration leaves me no tool here, so I did not ask a model. My operator finds the key in the log.",
 });
 
+/**
+ * The message in the chat of its conversation, which the system prompt describes. That of a turn which the gateway began is the same as
+ * that of its people: so are the facts, and what the provider has cached. Undefined for what an operator wrote, and without a chat.
+ */
+function placedIn(
+  { kind, message }: Pick<PreparedTurn, "kind" | "message">,
+  { key, entry }: Pick<Session, "key" | "entry">,
+  { settings }: Pick<DispatchPorts, "settings">,
+): InboundMessage | undefined {
+  if (message.options?.operator !== true) return message;
+  if (!kind.actsFor) return undefined;
+  const from = chatOf(key, entry, settings().defaultAgent) ?? message.options.deliverTo;
+  const writer = entry.origin?.from?.slice(`${from?.channel}:`.length);
+  return from && { ...message, from, ...(writer !== undefined && { sender: { id: writer } }) };
+}
+
 /** The chat, for the system prompt. */
 function placeFor(
   peer: Peer | undefined,
@@ -132,22 +150,22 @@ function placeFor(
 
 /** Which answers of the conversation are spoken as well. */
 function speechOf(
-  { agent: { id }, kind, message }: Pick<PreparedTurn, "agent" | "kind" | "message">,
+  { agent: { id }, kind }: Pick<PreparedTurn, "agent" | "kind">,
   { entry }: Pick<Session, "entry">,
   { speaker }: Pick<DispatchPorts, "speaker">,
 ): { readonly speech?: Exclude<SpeechLevel, "off"> } {
-  if (!kind.takesCommands || message.options?.operator === true) return {};
+  if (!kind.takesCommands && !kind.actsFor) return {};
   const level = speechLevelOf(entry.ttsAuto) ?? speaker?.levelOf(id) ?? "off";
   return level === "off" || speaker?.services.length === 0 ? {} : { speech: level };
 }
 
-/** Additions to the system prompt: the chat's text, unless an operator client wrote, then those of this turn. */
+/** Additions to the system prompt: the chat's text, then those of this turn. */
 function extraFor(
-  message: InboundMessage,
+  placed: InboundMessage | undefined,
   own: readonly (string | undefined)[],
   ports: Pick<DispatchPorts, "settings">,
 ): { readonly extra?: string } {
-  const ofChat = message.options?.operator === true ? undefined : ports.settings().chatPrompt?.(message);
+  const ofChat = placed && ports.settings().chatPrompt?.(placed);
   const text = [ofChat, ...own].filter((part) => part !== undefined).join("\n\n");
   return text === "" ? {} : { extra: text };
 }

@@ -13,6 +13,13 @@ import { Calls, fetchedBy, send } from "./send.ts";
 /** Characters of an address in a question; the call itself is shown too. */
 const MOST_ADDRESS = 200;
 
+const IN_CHAT =
+  "Send a message or file into a chat at once, or act in a chat in other ways. Your answer goes to the chat by " +
+  "itself: use this for files, for other chats, and for what must go out before you are done.";
+const FROM_CLIENT =
+  "Send a message or file into a chat of a connected channel, or act in it in other ways. Name the chat with channel and to. Your " +
+  "answer goes to your person by itself, who writes from no such chat.";
+
 /** Acts in the chat that the run answers, and in others where that is allowed. Belongs to one run. */
 export function messageTool(options: MessageToolOptions): Tool {
   const { scene, acts } = options;
@@ -21,10 +28,8 @@ export function messageTool(options: MessageToolOptions): Tool {
   return defineTool({
     name: MESSAGE_TOOL,
     label: "Message",
-    description:
-      "Send a message or file into a chat at once, or act in a chat in other ways. Your answer goes to the chat by " +
-      "itself: use this for files, for other chats, and for what must go out before you are done.",
-    ...inputFor(offered.length > 0 ? offered : ["send"], acts.buttons(scene.peer) !== undefined),
+    description: scene.peer ? IN_CHAT : FROM_CLIENT,
+    ...inputFor(offered.length > 0 ? offered : ["send"], !scene.peer || acts.buttons(scene.peer) !== undefined),
     hasSideEffects: true,
     async riskOf(input) {
       const to = targetOf(input, options);
@@ -45,13 +50,14 @@ export function messageTool(options: MessageToolOptions): Tool {
   });
 }
 
-/** What the chat's platform and the settings allow. */
-function offeredIn({ scene, acts, settings }: MessageToolOptions): readonly Action[] {
-  const extra = acts.actions(scene.peer);
-  return ACTIONS.filter((action) => {
-    if (!settings.actions.includes(action)) return false;
-    return isChatAction(action) ? extra[CHAT_ACTIONS[action].method] !== undefined : acts.can(scene.peer, action);
-  });
+/** What the chat's platform and the settings allow. Without a chat of its own, each call is judged by the chat that it names. */
+function offeredIn({ scene: { peer }, acts, settings }: MessageToolOptions): readonly Action[] {
+  const allowed = ACTIONS.filter((action) => settings.actions.includes(action));
+  if (!peer) return allowed;
+  const extra = acts.actions(peer);
+  return allowed.filter((action) =>
+    isChatAction(action) ? extra[CHAT_ACTIONS[action].method] !== undefined : acts.can(peer, action),
+  );
 }
 
 /** What a call would do. */

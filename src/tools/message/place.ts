@@ -19,8 +19,8 @@ export function targetOf(
   return acts.find({ ...named, threadId: given(threadId) }, scene.peer);
 }
 
-export const isHome = (to: Peer, home: Peer): boolean =>
-  to.channel === home.channel && to.account === home.account && to.chat.id === home.chat.id;
+export const isHome = (to: Peer, home: Peer | undefined): boolean =>
+  home !== undefined && to.channel === home.channel && to.account === home.account && to.chat.id === home.chat.id;
 
 /** Whether the turn may write to a chat: to its own always, to others for an owner or if the operator allows it. */
 export function mayReach(to: Peer, { scene, settings }: MessageToolOptions): boolean {
@@ -28,9 +28,9 @@ export function mayReach(to: Peer, { scene, settings }: MessageToolOptions): boo
   const { allowTargets, crossContext } = settings;
   const names = [to.chat.id, `${to.channel}:${to.chat.id}`, `${to.channel}:*`, "*"];
   if (names.some((name) => allowTargets.includes(name))) return true;
-  return to.channel === scene.peer.channel ? crossContext.allowWithinProvider : crossContext.allowAcrossProviders;
+  return to.channel === scene.peer?.channel ? crossContext.allowWithinProvider : crossContext.allowAcrossProviders;
 }
 
-export const refusalFor = (to: Peer, home: Peer): string =>
-  `This conversation may write to its own chat only (${nameOf(home)}), not to ${nameOf(to)}. An owner may ask for it, or ` +
+export const refusalFor = (to: Peer, home: Peer | undefined): string =>
+  `This conversation may write to its own chat only (${home ? nameOf(home) : "it has none"}), not to ${nameOf(to)}. An owner may ask for it, or ` +
   "the operator allows it with tools.message.allowTargets or tools.message.crossContext.";

@@ -2,11 +2,12 @@ import type { ButtonLimits, ChatActions, SendResult } from "./channel.ts";
 import type { Peer } from "./message.ts";
 import type { ReplyButton } from "./reply.ts";
 
-/** The chat that a run answers, for tools that send to chats. */
+/** Where a run answers, for tools that send to chats. */
 export interface ChatScene {
   /** The row of the message that started the run. */
   readonly inboxId: number;
-  readonly peer: Peer;
+  /** The chat that the run answers; unset for an operator's client, who names the chats. */
+  readonly peer?: Peer;
   /** The platform's id of that message, if it has one. */
   readonly messageId?: string;
   /** Every sender of the turn is an owner. */
@@ -68,7 +69,7 @@ export type ChatAct = "send" | "react" | "edit" | "delete";
 /** The actions in chats that the gateway offers to tools. */
 export interface ChatActs {
   /** Resolves a target; missing parts come from `home`. Throws an error with a text for the model when it is ambiguous. */
-  find(target: TargetInput, home: Peer): Peer;
+  find(target: TargetInput, home: Peer | undefined): Peer;
   /** False when the chat's platform is known not to support it, or the config switches it off. */
   can(to: Peer, act: ChatAct): boolean;
   /** What else can be done there now. */

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { MESSAGE, TURN_KINDS, turnKinds } from "../../../src/dispatch/turn-kinds/table.ts";
 import type { InboundMessage } from "../../../src/types/chat/message.ts";
 import type { TurnKind } from "../../../src/types/run/turn-kind.ts";
+import type { SystemPromptRequest } from "../../../src/dispatch/ports.ts";
 import { type Boot, type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
 
 /** An appointment: one row, registered once. Nothing else of the gateway knows it. */
@@ -61,4 +62,31 @@ it("a message of a kind that this gateway does not know never runs", async () =>
 
 it("two kinds of one name are a mistake that is found at the start", () => {
   expect(() => turnKinds([...TURN_KINDS, { ...APPOINTMENT, name: "message" }])).toThrow("same name");
+});
+
+it("a turn that the gateway begins in a conversation sees the same chat as the turns of its people", async () => {
+  const asked: SystemPromptRequest[] = [];
+  fixture.systemPrompt = async (request) => {
+    asked.push(request);
+    return { text: "You are a test.", parts: [] };
+  };
+  fixture.rules = {
+    chatPrompt: ({ from, sender }) => `The chat ${from.chat.id} of ${sender.id}.`,
+  };
+  await boot.stop();
+  boot = await fixture.boot();
+  await boot.ask("hello", "1");
+  const options = { operator: true, sessionKey: boot.keyOf("1"), kind: "appointment" };
+  expect(await boot.outcome(await boot.tell("Nobody wrote.", "gateway", { options }))).toEqual({
+    kind: "replied",
+  });
+  const [first, second] = asked.map(({ peer, hasButtons, speech, extra, isPrivate }) => ({
+    peer,
+    hasButtons,
+    speech,
+    extra,
+    isPrivate,
+  }));
+  expect(second).toEqual({ ...first, isPrivate: second?.isPrivate });
+  expect(first?.extra).toBe("The chat 1 of 1.");
 });

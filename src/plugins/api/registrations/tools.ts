@@ -81,7 +81,7 @@ const factoryContext = (scope: PluginScope, { agent, acting, chat }: ToolScene) 
   agentId: agent.id,
   sessionKey: acting.sessionKey,
   ...(acting.sessionId !== undefined && { sessionId: acting.sessionId }),
-  ...(chat && { messageChannel: chat.peer.channel, agentAccountId: chat.peer.account }),
+  ...(chat?.peer && { messageChannel: chat.peer.channel, agentAccountId: chat.peer.account }),
   senderIsOwner: acting.principal.kind === "owner",
   sandboxed: false,
 });

@@ -42,7 +42,16 @@ const BY_EVENT: ReadonlyMap<unknown, z.ZodType> = new Map<string, z.ZodType>(
       token: z.string(),
       type: z.number(),
       application_id: id,
-      data: z.looseObject({ type: z.number().optional(), component_type: z.number().optional() }).optional(),
+      data: z
+        .looseObject({
+          type: z.number().optional(),
+          component_type: z.number().optional(),
+          name: z.string().optional(),
+          custom_id: z.string().optional(),
+          options: z.array(fields).optional(),
+        })
+        .optional(),
+      member: z.looseObject({ user: z.looseObject({ id }) }).optional(),
       channel: z.looseObject({ id, type: z.number() }).optional(),
       user: z.looseObject({ id }).optional(),
     }),

@@ -23,6 +23,17 @@ async function begin(config: Record<string, unknown> = {}, host = new Host()) {
 const greetings = (said: readonly Json[]) => said.map(({ op }) => op).filter((op) => op === 2 || op === 6);
 const troubles = (host: Host) => host.reports.filter((report) => report.kind === "trouble");
 
+/** Frames with an interaction of which one field has a wrong type. */
+const ODD_INTERACTIONS = [
+  '"member":{"user":null}',
+  '"member":5',
+  '"data":{"type":1,"name":"x","options":5}',
+  '"data":{"type":1,"name":{}}',
+].map((odd): [string, string] => [
+  `{"op":0,"t":"INTERACTION_CREATE","s":90,"d":{"id":"7","token":"t","type":2,"application_id":"4",${odd}}}`,
+  "the event INTERACTION_CREATE",
+]);
+
 describe("a session", () => {
   test("asks for the intents that are needed, and no others", async () => {
     const { gateway } = await begin();
@@ -30,7 +41,7 @@ describe("a session", () => {
     expect(objectIn(identify, "d")["intents"]).toBe(1 + 512 + 1024 + 4096 + 8192 + 32_768);
   });
 
-  test.each([
+  test.each<[string, string]>([
     ["{half", "not JSON"],
     ["null", "not JSON"],
     ["[]", "without an opcode"],
@@ -39,6 +50,7 @@ describe("a session", () => {
     ['{"op":0,"t":"MESSAGE_CREATE","s":90,"d":null}', "the event MESSAGE_CREATE"],
     ['{"op":0,"t":"GUILD_CREATE","s":90,"d":{"id":"7","channels":3}}', "the event GUILD_CREATE"],
     ['{"op":0,"t":"INTERACTION_CREATE","s":90,"d":{"id":7}}', "the event INTERACTION_CREATE"],
+    ...ODD_INTERACTIONS,
     ['{"op":0,"t":"READY","s":90,"d":{"session_id":"x"}}', "the event READY"],
     ['{"op":0,"t":"READY","s":90,"d":{"session_id":"x","resume_gateway_url":"no address"}}', "the event READY"],
     ['{"op":0,"t":"constructor","s":90,"d":null}', "the event constructor"],

@@ -167,10 +167,14 @@ function schemasFor(actions: readonly Action[], hasButtons: boolean) {
   return { input, jsonSchema: toolSchema({ input: shown }), prepare: (args: unknown) => prepared(args, actions) };
 }
 
+/** Names that models have for the text; the first one with a text counts. */
+const TEXTS = ["message", "caption", "text", "content", "body"];
+
 /** Takes an action and a text by any of their names. Throws an error with a text for the model for what no call can do. */
 function prepared(args: unknown, actions: readonly Action[]): unknown {
   if (!isFields(args)) return args;
-  const { action: named, message = args["caption"], targets, ...rest } = args;
+  const { action: named, targets, ...rest } = args;
+  const message = TEXTS.map((name) => args[name]).find((text) => text !== undefined && text !== "");
   const action = typeof named === "string" && Object.hasOwn(ALIASES, named) ? ALIASES[named] : named;
   if (typeof action === "string" && !actions.some((one) => one === action))
     throw new Error(`This chat has no action "${action.slice(0, 40)}". It has: ${actions.join(", ")}.`);

@@ -91,12 +91,13 @@ describe("the message tool", () => {
     expect(asked).toEqual([]);
   });
 
-  it("takes the text of a file by its other name, and keeps a text that is there", async () => {
+  it("takes the text of a file by its other names, and keeps a text that is there", async () => {
     const tool = make();
     const given = (args: object) => call(tool.prepare?.(args) as Record<string, unknown>, tool);
     await given({ action: "send", caption: "A cat", media: "a.png" });
     await given({ action: "sendAttachment", caption: "no", message: "yes", media: "a.png" });
-    expect(posts.map(({ message }) => message)).toEqual(["A cat", "yes"]);
+    for (const name of ["text", "content", "body"]) await given({ [name]: `as ${name}`, message: "", media: "a.png" });
+    expect(posts.map(({ message }) => message)).toEqual(["A cat", "yes", "as text", "as content", "as body"]);
   });
 
   it("sends files that the call itself holds, under their names, and refuses what is none", async () => {

@@ -19,6 +19,13 @@ export const whatsappConfig = z.looseObject({
         "Answers messages that the linked number sends to itself, for a gateway on your own number. Add the number to `allowFrom`.",
       ),
     ),
+  mediaGroupFlushMs: milliseconds
+    .min(10)
+    .max(60_000)
+    .default(10_000)
+    .meta(
+      about("Album wait", "Milliseconds without a further file after which an album that lacks some is passed on."),
+    ),
   mediaMaxMb: z.number().positive().max(100).default(50).meta(about("Media limit", "Most megabytes of one file.")),
   waWebSocketUrl: z
     .url({ protocol: /^wss?$/ })

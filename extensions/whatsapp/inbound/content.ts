@@ -94,6 +94,7 @@ export function linesOf(content: WAMessageContent): readonly string[] {
     stickers && `Sticker pack: ${stickers.name ?? ""}`,
     call && `Planned call: ${[call.title, timeOf(Number(call.scheduledTimestampMs ?? 0))].filter(Boolean).join(", ")}`,
     paymentOf(content),
+    previewOf(content),
   ];
   return lines.filter((line) => typeof line === "string");
 }
@@ -134,6 +135,11 @@ function paymentOf({ requestPaymentMessage, sendPaymentMessage, invoiceMessage }
   return `Payment${requestPaymentMessage ? " request" : ""}: ${parts.filter(Boolean).join(", ") || "without a note"}`;
 }
 
+function previewOf({ extendedTextMessage }: WAMessageContent): string | undefined {
+  const parts = [extendedTextMessage?.title, extendedTextMessage?.description].filter(Boolean);
+  return parts.length === 0 ? undefined : `Link preview: ${parts.join(", ")}`;
+}
+
 /** Lines about how long a message may be seen. */
 export function limitsOn(content: WAMessageContent | null | undefined): readonly string[] {
   const { inner, layers } = opened(content);
@@ -162,6 +168,14 @@ const BETTER_COPIES = new Set<unknown>([5, 10, 12, 19]);
 /** Whether the app sent this in addition to a message that has the same content. */
 export const isBetterCopy = (content: WAMessageContent | null | undefined): boolean =>
   BETTER_COPIES.has(associationOf(content)?.associationType);
+
+const MEDIA_ALBUM = 1;
+
+/** The id of the message that announced the album that this file is a part of. */
+export function albumIdIn(content: WAMessageContent | null | undefined): string | undefined {
+  const { associationType, parentMessageKey } = associationOf(content) ?? {};
+  return associationType === MEDIA_ALBUM ? (parentMessageKey?.id ?? undefined) : undefined;
+}
 
 function associationOf(content: WAMessageContent | null | undefined): proto.IMessageAssociation | null | undefined {
   const { inner } = opened(content);

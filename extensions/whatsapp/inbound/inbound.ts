@@ -7,7 +7,8 @@ import {
   type Sender,
 } from "openclaw/plugin-sdk";
 import { WHATSAPP } from "../config.ts";
-import { contextOf, isBetterCopy, limitsOn, linesOf, textOf, unsupportedIn, unwrap } from "./content.ts";
+import type { AlbumNews } from "./albums.ts";
+import { albumIdIn, contextOf, isBetterCopy, limitsOn, linesOf, textOf, unsupportedIn, unwrap } from "./content.ts";
 import { bare, isGroup, isLid, isList, isNoChat, isOwnId, messageId, userOf } from "./jid.ts";
 import { mediaOf } from "./media.ts";
 import { newsOf } from "./news.ts";
@@ -36,6 +37,17 @@ export function readMessage(message: WAMessage, view: View): InboundMessage | un
   if (!change.editedMessage || !change.key?.id) return undefined;
   const edited = written(message, unwrap(change.editedMessage), view);
   return edited && { ...edited, id: messageId(change.key.id, authorOf(message)), isEdit: true };
+}
+
+/** The album that a message announces or is a part of. */
+export function albumOf(message: WAMessage, view: View): AlbumNews | undefined {
+  if (isOurs(message, view)) return undefined;
+  const { albumMessage } = unwrap(message.message);
+  const id = albumMessage ? message.key.id : albumIdIn(message.message);
+  if (!id) return undefined;
+  const expected = (albumMessage?.expectedImageCount ?? 0) + (albumMessage?.expectedVideoCount ?? 0);
+  const key = [peerOf(message, view).chat.id, senderOf(message, view).id, id].join("\n");
+  return { key, ...(expected > 0 && { expected }) };
 }
 
 /** Our own message. A note that the owner of the number writes to itself does not count, if such notes are enabled. */

@@ -3,7 +3,9 @@ import { backoff, BoundedMap, wait } from "openclaw/plugin-sdk";
 import type { ChannelHost, InboundMessage } from "openclaw/plugin-sdk";
 import type { WhatsAppConfig } from "../config.ts";
 import { timerIn, unsupportedIn, unwrap } from "./content.ts";
-import { readMessage, lidsIn, peerOf } from "./inbound.ts";
+import { Albums } from "./albums.ts";
+import type { AlbumNews } from "./albums.ts";
+import { albumOf, readMessage, lidsIn, peerOf } from "./inbound.ts";
 import { idOf } from "./view.ts";
 import type { Self, View } from "./view.ts";
 import { isGroup } from "./jid.ts";
@@ -32,11 +34,20 @@ export class Inbox {
   readonly #unread = new BoundedMap<string, WAMessageKey[]>(500);
   readonly #emoji = new BoundedMap<string, string>(1000);
   readonly #timers: Timers;
+  readonly #albums: Albums;
   #busy: Promise<unknown> = Promise.resolve();
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#timers = new Timers(parts.host);
+    const { host, signal, config } = parts;
+    this.#timers = new Timers(host);
+    const insist = (work: () => Promise<void>) => this.#insist(work);
+    this.#albums = new Albums({ host, signal, waitMs: config.mediaGroupFlushMs, insist });
+  }
+
+  /** Continues with what was incomplete when the process ended. Rejects when notes cannot be read. */
+  async begin(): Promise<void> {
+    await this.#albums.begin();
   }
 
   /** Resolves when the message is durable or has nothing for an agent; rejects when the connection ends before that. */
@@ -48,27 +59,29 @@ export class Inbox {
   }
 
   async #take(message: WAMessage): Promise<void> {
-    const inbound = await this.#read(message);
+    const { inbound, album } = await this.#read(message);
+    if (album) await this.#albums.take(album, inbound);
     if (!inbound) return;
-    await this.#store(inbound);
+    if (!album) await this.#insist(() => this.#parts.host.receive([inbound]));
     const chat = inbound.from.chat.id;
     this.#texts.set(textKey(chat, inbound.id), inbound.text);
     if (!message.key.fromMe) this.#unread.set(chat, [...(this.#unread.get(chat) ?? []).slice(-50), message.key]);
   }
 
-  async #read(message: WAMessage): Promise<InboundMessage | undefined> {
+  async #read(message: WAMessage): Promise<{ inbound?: InboundMessage | undefined; album?: AlbumNews | undefined }> {
     const { host } = this.#parts;
     try {
       const view = await this.#view(message);
-      if (!view) return undefined;
+      if (!view) return {};
       await this.#noteTimer(message, view);
       const read = readMessage(message, view);
       if (read) this.#logUnsupported(message);
-      return read?.reaction ? { ...read, reaction: this.#withEmoji(read, read.reaction) } : read;
+      const inbound = read?.reaction ? { ...read, reaction: this.#withEmoji(read, read.reaction) } : read;
+      return { inbound, album: albumOf(message, view) };
     } catch (error) {
       // One unreadable message must not block all later ones.
       host.log.warn("a message could not be read and was left out", { id: message.key.id, error: String(error) });
-      return undefined;
+      return {};
     }
   }
 
@@ -117,12 +130,13 @@ export class Inbox {
     return reaction;
   }
 
-  async #store(message: InboundMessage): Promise<void> {
+  /** Repeats work until it succeeds. Rejects when the account closes before. */
+  async #insist(work: () => Promise<void>): Promise<void> {
     const { host, signal } = this.#parts;
     for (let failures = 0; ; failures++) {
       if (signal.aborted) throw new Error("the channel has ended");
       try {
-        return await host.receive([message]);
+        return await work();
       } catch (error) {
         const retryInMs = backoff(failures);
         const cause = error instanceof Error ? error.message : String(error);
@@ -195,6 +209,7 @@ export class Inbox {
   /** Resolves when no message is being stored. */
   async idle(): Promise<void> {
     await this.#busy;
+    await this.#albums.idle();
   }
 }
 

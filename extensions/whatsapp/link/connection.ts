@@ -47,6 +47,7 @@ export class Connection {
 
   /** Resolves when the first connection is open or has failed. Throws `CHANNEL_AUTH` when WhatsApp has ended the link. */
   async start(): Promise<void> {
+    await this.inbox.begin();
     const first = Promise.withResolvers<Ending | undefined>();
     this.#running = this.#keep(first.resolve);
     const ending = await Promise.race([first.promise, this.#running.then(() => undefined)]);

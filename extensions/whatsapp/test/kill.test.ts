@@ -9,6 +9,7 @@ import { silenceSignalLogs } from "../link/log-filter.ts";
 import type { Orders } from "./child.ts";
 import { startFakeWhatsapp } from "./fake/fake-whatsapp.ts";
 import type { FakeWhatsApp } from "./fake/fake-whatsapp.ts";
+import { sayAlbum } from "./platform.ts";
 import { GROUP } from "./fake/stanzas.ts";
 
 const here = import.meta.dirname;
@@ -47,9 +48,15 @@ async function stop(last: ReturnType<typeof child>): Promise<void> {
   expect(await once(last, "exit")).toEqual([0, null]);
 }
 
-async function journal(): Promise<readonly { eventKey: string; text: string }[]> {
+interface Row {
+  readonly eventKey: string;
+  readonly text: string;
+  readonly files: number;
+}
+
+async function journal(): Promise<readonly Row[]> {
   const rows = (await fs.readFile(orders.journal, "utf8")).trim().split("\n");
-  return rows.map((row) => JSON.parse(row) as { eventKey: string; text: string });
+  return rows.map((row) => JSON.parse(row) as Row);
 }
 
 describe("the process is killed", () => {
@@ -69,6 +76,30 @@ describe("the process is killed", () => {
     const first = lines.filter(({ text }, at) => lines.findIndex((line) => line.text === text) === at);
     expect(first.map(({ text }) => text)).toEqual([...steps.map((_, at) => `message ${at}`), "the last"]);
     expect(new Set(lines.map(({ eventKey }) => eventKey)).size).toBe(steps.length + 1);
+  });
+
+  test("while an album is collected: it is one message with all of its files", async () => {
+    const points = [
+      ...([1, 2, 4, 5] as const).flatMap((nth) => [{ die: "noting", nth } as const, { die: "noted", nth } as const]),
+      { die: "before" } as const,
+      { die: "stored" } as const,
+    ];
+    for (const [at, point] of points.entries()) {
+      sayAlbum(fake, [`album ${at}`, "", ""]);
+      await once(child(point), "exit");
+    }
+    const last = child({ die: "never" });
+    sayAlbum(fake, ["the last", ""]);
+    await fake.settled();
+    await expect.poll(() => fake.queue.length, PATIENCE).toBe(0);
+    await stop(last);
+
+    const rows = new Map((await journal()).map((row) => [row.eventKey, row]));
+    const expected = points.map((_, at) => ({ text: `album ${at}`, files: 3 }));
+    expect([...rows.values()].map(({ text, files }) => ({ text, files }))).toEqual([
+      ...expected,
+      { text: "the last", files: 2 },
+    ]);
   });
 
   test("as a message leaves: the key that sealed it never seals another, and it can be asked for again", async () => {

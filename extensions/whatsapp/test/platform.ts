@@ -89,6 +89,21 @@ function contentOf(text: string, { naming, replyingToBot }: { naming?: boolean; 
   return naming || replyingToBot ? { extendedTextMessage: { text: body, contextInfo } } : { conversation: body };
 }
 
+/** Somebody sends pictures with these captions as an album, as phones do. Gives the announcement's id. */
+export function sayAlbum(fake: FakeWhatsApp, captions: readonly string[], how: Saying = {}): string {
+  const id = fake.say({ albumMessage: { expectedImageCount: captions.length } }, how);
+  for (const caption of captions) fake.say(albumPart(fake, id, caption), how);
+  return id;
+}
+
+/** A picture of an album. */
+export function albumPart(fake: FakeWhatsApp, album: string, caption: string) {
+  const image = { ...fake.sealFile(Buffer.from(`picture ${caption}`), "Image"), mimetype: "image/jpeg", caption };
+  const parentMessageKey = { id: album, fromMe: true, remoteJid: DEVICE.jid };
+  const messageContextInfo = { messageAssociation: { associationType: 1, parentMessageKey } };
+  return { associatedChildMessage: { message: { imageMessage: image, messageContextInfo } } };
+}
+
 const of = (fake: FakeWhatsApp, peer: Peer): readonly Shown[] =>
   fake.shown.filter(({ chat }) => chat === (peer.chat.kind === "group" ? peer.chat.id : userOf(peer.chat.id.slice(1))));
 

@@ -1,4 +1,4 @@
-import type { BoundedMap, ChannelHost, Peer } from "openclaw/plugin-sdk";
+import type { BoundedMap, ChannelHost, InboundMessage, Peer } from "openclaw/plugin-sdk";
 import type { SignalConfig } from "./config.ts";
 import type { EventStream } from "./inbound/event-stream.ts";
 import type { Notices } from "./inbound/notices.ts";
@@ -14,8 +14,8 @@ export interface Account {
   readonly signal: AbortSignal;
   /** Names of people, by id and by number. */
   readonly names: BoundedMap<string, string>;
-  /** Texts of messages by `textKey`, for quotes. */
-  readonly texts: BoundedMap<string, string>;
+  /** Messages by `seenKey`, for quotes. */
+  readonly seen: BoundedMap<string, SeenMessage>;
   /** Problems that the operator should solve. */
   readonly notices: Notices;
   /** Resolves when signal-cli answers; starts the gateway's own. Throws `Trouble` or `OpenClawError`. */
@@ -26,5 +26,8 @@ export interface Account {
   self: Person | undefined;
 }
 
-/** A quote shows no text of another chat: a model may name any message. */
-export const textKey = ({ chat }: Peer, messageId: string): string => `${chat.id}\n${messageId}`;
+/** What a quote of a message needs of it. */
+type SeenMessage = Pick<InboundMessage, "text" | "media">;
+
+/** A quote shows nothing of another chat: a model may name any message. */
+export const seenKey = ({ chat }: Peer, messageId: string): string => `${chat.id}\n${messageId}`;

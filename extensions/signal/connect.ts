@@ -66,7 +66,7 @@ function openAccount(
     daemon,
     signal,
     names: new BoundedMap(2000),
-    texts: new BoundedMap(500),
+    seen: new BoundedMap(500),
     notices: new Notices(host),
     ready: async () => own?.ready(),
     stream: undefined,

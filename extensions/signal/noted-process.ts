@@ -3,8 +3,9 @@ import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { processStart } from "openclaw/plugin-sdk";
-import type { AccountNotes } from "openclaw/plugin-sdk";
+import type { ChannelHost } from "openclaw/plugin-sdk";
 import { z } from "zod";
+import { reasonOf } from "./failures.ts";
 
 /** A signal-cli that a gateway of this account started. */
 export interface FoundProcess {
@@ -27,10 +28,12 @@ const noteShape = z.object({ arguments: z.string(), pid: z.number().optional(), 
 
 /** The account's signal-cli as the notes of the host have it, so that the next gateway finds it. */
 export class NotedProcess {
-  readonly #notes: AccountNotes;
+  readonly #notes: ChannelHost["notes"];
+  readonly #log: ChannelHost["log"];
 
-  constructor(notes: AccountNotes) {
+  constructor({ notes, log }: Pick<ChannelHost, "notes" | "log">) {
     this.#notes = notes;
+    this.#log = log;
   }
 
   /** Called with the arguments before the start, and again with the process. */
@@ -50,10 +53,18 @@ export class NotedProcess {
    * noted start time where that is known: its id may belong to another program by now.
    */
   async find(account: string): Promise<FoundProcess | undefined> {
-    const noted = noteShape.safeParse(parse(await this.#notes.get(KEY))).data;
+    const text = await this.#notes.get(KEY);
+    const noted = noteShape.safeParse(parse(text)).data;
+    if (text && !noted) this.#log.warn("the note of an earlier signal-cli cannot be read: it may still be running");
     const oldPid = Number(await this.#notes.get(OLD_KEY));
-    if (noted) return found(await runningWith(` ${noted.arguments}`, noted.pid), noted.start);
-    return oldPid > 1 ? found(await runningWith(` -a ${account} daemon --http `, oldPid)) : undefined;
+    try {
+      if (noted) return await found(await runningWith(` ${noted.arguments}`, noted.pid), noted.start);
+      return oldPid > 1 ? await found(await runningWith(` -a ${account} daemon --http `, oldPid)) : undefined;
+    } catch (error) {
+      const fix = "If signal-cli reports that the account is in use, end the signal-cli that is running.";
+      this.#log.warn("a signal-cli of an earlier gateway cannot be looked for", { error: reasonOf(error), fix });
+      return undefined;
+    }
   }
 }
 
@@ -134,8 +145,9 @@ async function commandOf(pid: string): Promise<string> {
   }
 }
 
+/** Rejects when there is no such program. */
 async function fromPs(): Promise<readonly Running[]> {
-  const { stdout } = await promisify(execFile)("ps", ["-A", "-ww", "-o", "pid=,args="]).catch(() => ({ stdout: "" }));
+  const { stdout } = await promisify(execFile)("ps", ["-A", "-ww", "-o", "pid=,args="]);
   return stdout.split("\n").map((line) => {
     const [, pid = "", command = ""] = /^\s*(\d+)\s+(.*)$/.exec(line) ?? [];
     return [Number(pid), command] as const;

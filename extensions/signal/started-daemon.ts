@@ -8,15 +8,17 @@ import type { ChannelHost } from "openclaw/plugin-sdk";
 import type { SignalConfig } from "./config.ts";
 import type { Drained, DrainTerms } from "./inbound/drain.ts";
 import { endProcess, isRunning, NotedProcess, signalGroup } from "./noted-process.ts";
-import { badConfig, isUnknownAccount, Trouble, unknownAccount } from "./failures.ts";
+import { badConfig, isUnknownAccount, reasonOf, Trouble, unknownAccount } from "./failures.ts";
 
 interface Child {
   readonly process: ChildProcess;
-  readonly ended: Promise<unknown>;
+  /** Resolves when it has ended or could not be started; `end` says why. */
+  readonly ended: Promise<void>;
   /** The last line of its output. */
   lastLine: string;
   /** Why it ended; undefined while it is running. */
   end: string | undefined;
+  /** There is no such program, or it may not be run. */
   missing: boolean;
   hasAnswered: boolean;
   /** How often in a row it was waited for and did not answer. */
@@ -64,7 +66,7 @@ export class StartedDaemon {
     this.#config = config;
     this.#host = host;
     this.#care = care;
-    this.#noted = new NotedProcess(host.notes);
+    this.#noted = new NotedProcess(host);
     this.#address = addressOf(config, 0);
   }
 
@@ -104,7 +106,7 @@ export class StartedDaemon {
 
   async #drainAtClose(child: Child): Promise<boolean> {
     const never = new AbortController().signal;
-    const { left, stored } = await this.#care.drain({ ms: DRAIN_MS, signal: never, end: () => end(child) });
+    const { left, stored, why } = await this.#care.drain({ ms: DRAIN_MS, signal: never, end: () => end(child) });
     if (left === "nothing") {
       this.#host.log.info("signal-cli ended, and everything that it held is stored", { stored });
       return true;
@@ -114,7 +116,7 @@ export class StartedDaemon {
     this.#host.log.warn("signal-cli was left running: it may hold messages, which the next start reads", {
       pid: child.process.pid,
       stored,
-      why: left === "unstored" ? "the journal did not take them" : "signal-cli did not give them in time",
+      why: left === "unstored" ? "the journal did not take them" : (why ?? "signal-cli did not give them in time"),
     });
     return false;
   }
@@ -129,15 +131,17 @@ export class StartedDaemon {
     log.warn("an earlier gateway left a signal-cli behind: it is read, then ended", { pid });
     const { signal } = this.#care;
     const terms = { ms: TAKE_OVER_MS, signal, end: async () => endProcess(found, TERM_MS) };
-    const hasAnswered = await this.#answers(this.#config.startupTimeoutMs, async () => !(await isRunning(found)));
+    const silence = await this.#silence(this.#config.startupTimeoutMs, async () => !(await isRunning(found)));
     if (signal.aborted) throw new Trouble("signal-cli was not started: the channel is stopping");
-    const { left, stored } = hasAnswered ? await this.#care.drain(terms) : { left: "unread", stored: 0 };
+    const unread: Drained = { left: "unread", stored: 0, why: silence };
+    const { left, stored, why } = silence === undefined ? await this.#care.drain(terms) : unread;
     if (left === "unstored" || signal.aborted) {
       throw new Trouble("messages that an earlier signal-cli holds could not be stored yet");
     }
     if (left === "unread" && (await isRunning(found))) {
       log.warn("a signal-cli of an earlier gateway does not answer and is ended: messages that it held are lost", {
         pid,
+        why,
       });
       await endProcess(found, TERM_MS);
     } else if (left === "nothing") {
@@ -160,10 +164,10 @@ export class StartedDaemon {
 
   async #untilAnswered(child: Child): Promise<void> {
     const { startupTimeoutMs } = this.#config;
-    const hasAnswered = await this.#answers(startupTimeoutMs, () => child.end !== undefined);
+    const silence = await this.#silence(startupTimeoutMs, () => child.end !== undefined);
     if (child.end !== undefined) throw await whyEnded(child, this.#config, this.#account);
     if (this.#care.signal.aborted) throw new Trouble("the channel is stopping");
-    if (hasAnswered) {
+    if (silence === undefined) {
       child.hasAnswered = true;
       child.silences = 0;
       this.#hangs = 0;
@@ -171,9 +175,9 @@ export class StartedDaemon {
     }
     child.silences += 1;
     const seconds = Math.round(startupTimeoutMs / 1000);
-    if (child.silences >= this.#patience(child)) await this.#endHung(child);
+    if (child.silences >= this.#patience(child)) await this.#endHung(child, silence);
     const fix = "The log has what signal-cli wrote. On a slow machine, raise channels.signal.startupTimeoutMs.";
-    throw new Trouble(`signal-cli does not answer (${seconds} s)`, { fix });
+    throw new Trouble(`signal-cli does not answer (${seconds} s): ${silence}`, { fix });
   }
 
   /** A signal-cli that has never answered may be starting on a slow machine: each one gets twice the time of the one before. */
@@ -181,29 +185,27 @@ export class StartedDaemon {
     return child.hasAnswered ? 1 : Math.min(2 ** this.#hangs, MOST_SILENCES);
   }
 
-  async #endHung(child: Child): Promise<void> {
+  async #endHung(child: Child, why: string): Promise<void> {
     this.#hangs += 1;
     const pid = child.process.pid;
     const lost = this.#mayHold(child) ? "messages that it held are lost" : "it held no messages";
-    this.#host.log.warn("signal-cli does not answer and is restarted", { pid, lost });
+    this.#host.log.warn("signal-cli does not answer and is restarted", { pid, why, lost });
     await end(child);
   }
 
-  /** Asks until it answers; false when it did not within `ms`, the account closes, or the process has ended. */
-  async #answers(ms: number, hasEnded: () => boolean | Promise<boolean>): Promise<boolean> {
+  /** Asks until it answers, and gives undefined; else the last reason why it did not: within `ms`, until the account closed or it ended. */
+  async #silence(ms: number, hasEnded: () => boolean | Promise<boolean>): Promise<string | undefined> {
     const { signal, check } = this.#care;
     const until = Date.now() + ms;
+    let why: string | undefined = "it was not asked";
     // The second look is for a machine that slept during the first one.
     for (let looks = 0; looks < 2 || Date.now() <= until; looks += 1) {
-      if (signal.aborted || (await hasEnded())) return false;
-      const hasAnswered = await check(AbortSignal.any([AbortSignal.timeout(ms / 2), signal])).then(
-        () => true,
-        () => false,
-      );
-      if (hasAnswered) return true;
+      if (signal.aborted || (await hasEnded())) return why;
+      why = await check(AbortSignal.any([AbortSignal.timeout(ms / 2), signal])).then(() => undefined, reasonOf);
+      if (why === undefined) return undefined;
       await wait(POLL_MS, signal);
     }
-    return false;
+    return why;
   }
 }
 
@@ -232,15 +234,15 @@ function start(config: SignalConfig, started: readonly string[], host: ChannelHo
   const process = spawn(config.cliPath, started, { stdio: ["ignore", "ignore", "pipe"], detached: true });
   const child: Child = {
     process,
-    ended: once(process, "close"),
+    ended: new Promise((resolve) => {
+      for (const event of ["close", "error"]) process.once(event, () => resolve());
+    }),
     lastLine: "",
     end: undefined,
     missing: false,
     hasAnswered: false,
     silences: 0,
   };
-  // The events below record why it ended; this promise only signals that it did.
-  child.ended.catch(() => undefined);
   process.on("error", (error) => {
     child.missing = "code" in error && (error.code === "ENOENT" || error.code === "EACCES");
     child.end ??= error.message;
@@ -262,10 +264,10 @@ async function whyEnded(child: Child, config: SignalConfig, account: string): Pr
     const fix =
       "Install signal-cli, or set channels.signal.cliPath to it, or channels.signal.httpUrl to a running one. " +
       "The gateway tries again by itself.";
-    return new Trouble(`${config.cliPath} cannot be started`, { fix });
+    return new Trouble(`${config.cliPath} cannot be started: ${child.end}`, { fix });
   }
-  // Its last output may not have been read yet. The reason for a failed start is in `child.end` already.
-  await child.ended.catch(() => undefined);
+  // Its last output may not have been read yet.
+  await child.ended;
   if (isUnknownAccount(child.lastLine)) {
     return unknownAccount(`signal-cli does not know the account ${account}.`);
   }
@@ -279,8 +281,7 @@ async function end(child: Child): Promise<void> {
   if (child.end !== undefined || pid === undefined) return;
   signalGroup(pid, "SIGTERM");
   const hard = setTimeout(() => signalGroup(pid, "SIGKILL"), TERM_MS);
-  // A failure is in `child.end`, from its "error" event.
-  await child.ended.catch(() => undefined);
+  await child.ended;
   clearTimeout(hard);
 }
 

@@ -14,8 +14,9 @@ export async function download(daemon: Daemon, config: SignalConfig, item: Media
   if (item.source.at !== "platform") throw unavailable("it is not on Signal");
   const limit = config.mediaMaxMb * 1_048_576;
   if ((item.bytes ?? 0) > limit) throw tooLarge(config);
-  const { method, params } = readFileRef(item.source.ref);
-  const answer = await daemon.call(method, params);
+  const call = readFileRef(item.source.ref);
+  if (!call) throw unavailable("the answer to it only names it");
+  const answer = await daemon.call(call.method, call.params);
   if (answer.kind !== "done") throw whyNoFile(answer);
   const { success, data: file } = fileData.safeParse(answer.result);
   if (!success) throw unavailable("signal-cli gives no data for it");

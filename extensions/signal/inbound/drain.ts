@@ -1,6 +1,6 @@
 import { backoff, OpenClawError, wait } from "openclaw/plugin-sdk";
 import type { Account } from "../account.ts";
-import { Trouble } from "../failures.ts";
+import { reasonOf, Trouble } from "../failures.ts";
 import type { EventStream } from "./event-stream.ts";
 import { identify, requestEvents, take } from "./receive.ts";
 
@@ -21,6 +21,8 @@ export interface Drained {
   readonly left: "nothing" | "unstored" | "unread";
   /** The number of messages that were stored meanwhile. */
   readonly stored: number;
+  /** The last failure, when they could not be read. */
+  readonly why?: string | undefined;
 }
 
 /** A signal-cli that sends nothing for this time has sent everything that it held. */
@@ -55,6 +57,7 @@ export async function drain(account: Account, { ms, signal, end }: DrainTerms): 
 async function readRest(account: Account, late: AbortSignal, stop: AbortSignal): Promise<Drained> {
   let left: Drained["left"] = "unread";
   let stored = 0;
+  let why: string | undefined;
   for (let failures = 0; !late.aborted;) {
     try {
       left = "unread";
@@ -65,12 +68,13 @@ async function readRest(account: Account, late: AbortSignal, stop: AbortSignal):
       left = taken.kind === "unstored" ? "unstored" : "nothing";
       if (taken.kind === "over") await wait(backoff(failures++), late);
     } catch (error) {
+      why = reasonOf(error);
       if (error instanceof OpenClawError) break;
       await wait(backoff(failures++), late);
     }
   }
-  if (stop.aborted) return { left: "unread", stored };
-  if (left !== "nothing" || !account.stream?.hasItems) return { left, stored };
+  if (stop.aborted) return { left: "unread", stored, why };
+  if (left !== "nothing" || !account.stream?.hasItems) return { left, stored, why };
   const until = AbortSignal.timeout(LAST_STORE_MS);
   const last = await takeNext(account, account.stream, { quietMs: 0, until });
   return { left: last.kind === "unstored" ? "unstored" : "nothing", stored: stored + last.stored };
@@ -124,7 +128,7 @@ async function takeNext(
     return { kind: stored === undefined ? "unstored" : "stored", stored: stored ?? 0 };
   } catch (error) {
     if (error instanceof Trouble) return { kind: "over", stored: 0 };
-    account.host.log.warn("events of signal-cli could not be noted", { error: String(error) });
+    account.host.log.warn("events of signal-cli could not be noted", { error: reasonOf(error) });
     return { kind: "unstored", stored: 0 };
   }
 }

@@ -1,7 +1,7 @@
-import type { AccountId, ChatNews, InboundMessage, Peer, QuotedMessage } from "openclaw/plugin-sdk";
+import type { AccountId, ChatNews, InboundMessage, MediaItem, Peer, QuotedMessage } from "openclaw/plugin-sdk";
 import { SIGNAL } from "../config.ts";
 import type { SignalConfig } from "../config.ts";
-import { mediaOf, originOf } from "./media.ts";
+import { mediaOf, originOf, quotedMediaOf } from "./media.ts";
 import { withNames } from "./mentions.ts";
 import type { Readers } from "./mentions.ts";
 import { addressOf, idOf, isSame, personOf, refText } from "../people.ts";
@@ -14,6 +14,8 @@ export interface View extends Readers {
   readonly account: AccountId;
   readonly config: Pick<SignalConfig, "selfChatMode" | "ignoreAttachments">;
   readonly now: number;
+  /** The files of a message of this chat, if it is known. */
+  filesOf(from: Peer, messageId: string): readonly MediaItem[];
 }
 
 /** A message with its envelope and author. */
@@ -66,7 +68,7 @@ function textMessage(written: Written, view: View): InboundMessage | undefined {
   if (!hasContent(data)) return undefined;
   const { text, named } = withNames(data.message, data.mentions, view);
   const untrusted = untrustedOf(data, view.config);
-  const replyTo = data.quote ? quoteOf(data.quote, view) : undefined;
+  const replyTo = data.quote ? quoteOf(data.quote, written, view) : undefined;
   return {
     id: refOf(author, replaces ?? data.timestamp, view),
     ...frame(written, view),
@@ -152,14 +154,18 @@ function peerOf(sender: string, { groupInfo }: DataMessage, account: AccountId):
 
 const isDirect = ({ data }: Written): boolean => !data.groupInfo;
 
-function quoteOf(quote: Quote, view: View): QuotedMessage {
+function quoteOf(quote: Quote, { author: by, data }: Written, view: View): QuotedMessage {
   const author = personOf(quote.authorUuid, quote.authorNumber, quote.author);
   const { text } = withNames(quote.text, quote.mentions, view);
   const sender = view.nameOf(author) ?? author.number;
+  const id = refOf(author, quote.id, view);
+  const known = view.filesOf(peerOf(idOf(by), data, view.account), id);
+  const media = quotedMediaOf(quote, originOf(by, data), known);
   return {
-    id: refOf(author, quote.id, view),
+    id,
     ...(sender !== undefined && { sender }),
     ...(text !== "" && { text }),
+    ...(media.length > 0 && { media }),
     ...(isSame(author, view.self) && { fromBot: true }),
   };
 }

@@ -2,7 +2,7 @@ import { mediaKindOf } from "openclaw/plugin-sdk";
 import type { MediaItem, MediaKind } from "openclaw/plugin-sdk";
 import { addressOf } from "../people.ts";
 import type { Person } from "../people.ts";
-import type { Attachment, DataMessage } from "./schema.ts";
+import type { Attachment, DataMessage, Quote } from "./schema.ts";
 
 /** Signal's apps send a text of more than 2 KiB as a file of this type; the message has the beginning. */
 const LONG_TEXT = "text/x-signal-plain";
@@ -45,15 +45,43 @@ function item(attachment: Loaded, origin: Origin): MediaItem {
   };
 }
 
-function kindOf({ contentType, filename, voiceNote }: Attachment): MediaKind {
+/**
+ * The files of a quoted message, which the quote only names: as they came with the message if it is known, else the small pictures of
+ * the quote. A file of which there is neither cannot be fetched, but the model learns of it.
+ */
+export function quotedMediaOf(
+  { attachments }: Quote,
+  origin: Origin,
+  known: readonly MediaItem[],
+): readonly MediaItem[] {
+  if (known.length > 0) return known;
+  return (attachments ?? []).map(({ contentType, filename, thumbnail }) => ({
+    kind: kindOf({ contentType, filename }),
+    ...(contentType && { mime: contentType }),
+    ...(filename && { name: filename }),
+    source: { at: "platform", ref: thumbnail?.id ? query({ id: thumbnail.id, ...origin }) : NOWHERE },
+  }));
+}
+
+function kindOf({
+  contentType,
+  filename,
+  voiceNote,
+}: Pick<Attachment, "contentType" | "filename" | "voiceNote">): MediaKind {
   // Older versions of signal-cli have no `voiceNote`. The apps record voice messages as AAC without a name.
   return mediaKindOf(contentType ?? "", voiceNote ?? (contentType === "audio/aac" && !filename));
 }
 
 const query = (fields: Record<string, string>): string => new URLSearchParams(fields).toString();
 
-/** The call of `getAttachment` or `getSticker` for a reference. */
-export function readFileRef(ref: string): { readonly method: string; readonly params: Record<string, unknown> } {
+/** The reference to a file that signal-cli does not have. */
+const NOWHERE = "";
+
+/** The call of `getAttachment` or `getSticker` for a reference; undefined when signal-cli does not have the file. */
+export function readFileRef(
+  ref: string,
+): { readonly method: string; readonly params: Record<string, unknown> } | undefined {
+  if (ref === NOWHERE) return undefined;
   const { stickerId, ...fields } = Object.fromEntries(new URLSearchParams(ref));
   if (stickerId === undefined) return { method: "getAttachment", params: fields };
   return { method: "getSticker", params: { ...fields, stickerId: Number(stickerId) } };

@@ -42,4 +42,8 @@ export function withNames(
 
 const whoIn = ({ uuid, number, name }: Mention): Person => personOf(uuid, number, name);
 
-const shown = (person: Person, { nameOf }: Readers): string => nameOf(person) ?? person.number ?? person.uuid ?? "?";
+/** A mention names people by their id alone; our own number is known. */
+function shown(person: Person, { nameOf, self }: Readers): string {
+  const number = isSame(person, self) ? self.number : person.number;
+  return nameOf(person) ?? number ?? person.uuid ?? "?";
+}

@@ -6,7 +6,7 @@ import type { View } from "./inbound.ts";
 import { addressOf, personOf } from "../people.ts";
 import type { Person } from "../people.ts";
 import { confirmRead } from "./receipts.ts";
-import { type Account, textKey } from "../account.ts";
+import { type Account, seenKey } from "../account.ts";
 import { readReceived } from "./schema.ts";
 import type { Envelope, Received } from "./schema.ts";
 import { findSelf, withUuid } from "../self.ts";
@@ -152,7 +152,7 @@ async function readEvent(account: Account, data: string): Promise<readonly Inbou
     if (!received.envelope || isForOther(received, account.self)) return [];
     const envelope = await withWholeText(received.envelope, account);
     const message = readEnvelope(envelope, viewOf(account, envelope));
-    if (message) account.texts.set(textKey(message.from, message.id), message.text);
+    if (message) account.seen.set(seenKey(message.from, message.id), { text: message.text, media: message.media });
     return message ? [message] : [];
   } catch (error) {
     // One unreadable event must not block all later ones.
@@ -165,7 +165,7 @@ async function readEvent(account: Account, data: string): Promise<readonly Inbou
 const isForOther = ({ account }: Received, self: Person | undefined): boolean =>
   Boolean(account && self) && account !== self?.number && account !== self?.uuid;
 
-function viewOf({ host, config, names, self = {} }: Account, envelope: Envelope): View {
+function viewOf({ host, config, names, seen, self = {} }: Account, envelope: Envelope): View {
   const { uuid, number } = personOf(envelope.sourceUuid, envelope.sourceNumber, envelope.source);
   for (const address of [uuid, number]) {
     if (address !== undefined && envelope.sourceName) names.set(address, envelope.sourceName);
@@ -175,6 +175,7 @@ function viewOf({ host, config, names, self = {} }: Account, envelope: Envelope)
     config,
     self,
     now: Date.now(),
+    filesOf: (from, messageId) => seen.get(seenKey(from, messageId))?.media ?? [],
     nameOf: (person) => names.get(person.uuid ?? "") ?? names.get(person.number ?? ""),
   };
 }

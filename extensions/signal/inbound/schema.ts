@@ -20,6 +20,9 @@ const attachment = z.looseObject({
 });
 export type Attachment = z.output<typeof attachment>;
 
+/** Of the original file, a quote has at most a small picture. */
+const quotedFile = z.looseObject({ contentType: text, filename: text, thumbnail: attachment.nullish() });
+
 const quote = z.looseObject({
   id: time,
   author: text,
@@ -27,6 +30,7 @@ const quote = z.looseObject({
   authorUuid: text,
   text,
   mentions: z.array(mention).nullish(),
+  attachments: z.array(quotedFile).nullish(),
 });
 export type Quote = z.output<typeof quote>;
 
@@ -59,6 +63,9 @@ const contact = z.looseObject({
 });
 export type Contact = z.output<typeof contact>;
 
+const preview = z.looseObject({ url: text, title: text, description: text });
+export type Preview = z.output<typeof preview>;
+
 const dataMessage = z.looseObject({
   timestamp: time,
   message: text,
@@ -76,6 +83,7 @@ const dataMessage = z.looseObject({
   sticker: z.looseObject({ packId: z.string(), stickerId: z.int() }).nullish(),
   contacts: z.array(contact).nullish(),
   pollCreate: z.looseObject({ question: text, options: z.array(z.string()).nullish() }).nullish(),
+  previews: z.array(preview).nullish(),
   groupInfo: z.looseObject({ groupId: z.string(), groupName: text, type: text }).nullish(),
   storyContext: z.looseObject({}).nullish(),
 });

@@ -13,7 +13,7 @@ import { outcomeOf, outcomeOfResults, sendReport } from "../failures.ts";
 import type { SendReport, Unsent } from "../failures.ts";
 import { Members } from "../inbound/members.ts";
 import { addressOf, readRef, recipientOf } from "../people.ts";
-import { type Account, textKey } from "../account.ts";
+import { type Account, seenKey } from "../account.ts";
 import { whyNot } from "../rpc.ts";
 import type { Answer } from "../rpc.ts";
 
@@ -25,11 +25,11 @@ export const target = ({ chat }: Peer): Params =>
   chat.kind === "group" ? { groupId: chat.id } : { recipient: [recipientOf(chat.id)] };
 
 /** The message that is answered. The apps find it even without its text. */
-export function quoted({ self = {}, texts }: Account, to: Peer, { replyTo }: Pick<SendOptions, "replyTo">): Params {
+export function quoted({ self = {}, seen }: Account, to: Peer, { replyTo }: Pick<SendOptions, "replyTo">): Params {
   const ref = replyTo === undefined ? undefined : readRef(replyTo);
   const author = ref && (ref.author ?? addressOf(self));
   if (!ref || replyTo === undefined || author === undefined) return {};
-  const quoteMessage = texts.get(textKey(to, replyTo)) ?? "";
+  const quoteMessage = seen.get(seenKey(to, replyTo))?.text ?? "";
   return { quoteTimestamp: ref.timestamp, quoteAuthor: author, quoteMessage };
 }
 

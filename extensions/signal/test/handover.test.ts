@@ -213,6 +213,13 @@ describe("another program", () => {
   });
 });
 
+test("a note of a signal-cli that cannot be read is reported", async () => {
+  const host = new Host();
+  await host.notes.set("daemon", "{half");
+  await connect(host);
+  expect(log(host)).toContain("the note of an earlier signal-cli cannot be read");
+});
+
 describe("a signal-cli that does not answer", () => {
   const quick = { startupTimeoutMs: 1000, stallThresholdMs: 1000 };
 
@@ -236,9 +243,21 @@ describe("a signal-cli that does not answer", () => {
     const host = new Host();
     await connect(host, quick);
     await host.until(() => log(host).includes("it held no messages"));
+    expect(JSON.stringify(host.reports)).toMatch(
+      /does not answer \(1 s\): signal-cli cannot be reached \(ECONNREFUSED\)/,
+    );
+    expect(log(host)).toMatch(/is restarted .*"why":"signal-cli cannot be reached \(ECONNREFUSED\)"/);
     await rm(hangs);
     server.say("at last");
     await host.heard("at last");
+  });
+
+  test("because it may not be run says so", async () => {
+    const host = new Host();
+    const forbidden = path.join(folder, "forbidden");
+    await writeFile(forbidden, "", { mode: 0o600 });
+    await connect(host, { cliPath: forbidden });
+    expect(host.reports.at(-1)).toMatchObject({ reason: expect.stringMatching(/cannot be started: .*EACCES/) });
   });
 
   test("because it was missing is found when it is there", async () => {
@@ -247,7 +266,7 @@ describe("a signal-cli that does not answer", () => {
     await connect(host, { cliPath: path.join(later, "signal-cli") });
     expect(host.reports.at(-1)).toMatchObject({
       kind: "trouble",
-      reason: expect.stringContaining("cannot be started"),
+      reason: expect.stringMatching(/cannot be started: .*ENOENT/),
       fix: expect.stringContaining("Install signal-cli"),
     });
     await mkdir(later);

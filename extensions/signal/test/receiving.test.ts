@@ -56,8 +56,36 @@ describe("a message", () => {
     });
     fake.say("\uFFFC", { groupInfo: GROUP, mentions: [mention(0, SELF)] });
     expect(await host.heard(`@${SELF.number}`)).toMatchObject({ mentionsBot: true });
+    const bare = { ...mention(3, SELF), name: SELF.uuid, number: null };
+    fake.say("is \uFFFC there", { groupInfo: GROUP, mentions: [bare] });
+    expect(await host.heard("there")).toMatchObject({ text: `is @${SELF.number} there`, mentionsBot: true });
     fake.say("a broken one", { groupInfo: GROUP, mentions: [mention(50, ADA)] });
     expect(await host.heard("a broken one")).toMatchObject({ mentionsBot: false });
+  });
+
+  test("that answers a picture brings it: as it came, else its small copy, else its kind", async () => {
+    const { fake, host, link } = await begin();
+    fake.attachments.set("whole.jpg", Buffer.from("whole"));
+    fake.attachments.set("small.jpg", Buffer.from("small"));
+    const sent = { contentType: "image/jpeg", filename: null, id: "whole.jpg", size: 5 };
+    const id = fake.say("", { groupInfo: GROUP, attachments: [sent] });
+    const thumbnail = { contentType: "image/jpeg", filename: null, id: "small.jpg", size: 5 };
+    const ask = (words: string, quoted: number, file: object) => {
+      const who = { id: quoted, author: ADA.number, authorNumber: ADA.number, authorUuid: ADA.uuid, text: "" };
+      const quote = { ...who, attachments: [{ contentType: "image/jpeg", filename: null, ...file }] };
+      fake.say(words, { groupInfo: GROUP, quote });
+    };
+    ask("the whole one?", id, { thumbnail });
+    ask("an earlier one?", 5, { thumbnail });
+    ask("one without a copy?", 6, { thumbnail: null });
+    const fetched = async (words: string) => {
+      const [file, ...more] = (await host.heard(words)).replyTo?.media ?? [];
+      expect([file?.kind, more]).toEqual(["image", []]);
+      return Buffer.from((await link.download!(file!)).bytes).toString();
+    };
+    expect(await fetched("the whole one?")).toBe("whole");
+    expect(await fetched("an earlier one?")).toBe("small");
+    await expect(fetched("one without a copy?")).rejects.toMatchObject({ code: "MEDIA_UNAVAILABLE" });
   });
 
   test("has contacts, polls and limits on keeping it as untrusted lines", async () => {
@@ -66,10 +94,12 @@ describe("a message", () => {
       expiresInSeconds: 60,
       viewOnce: true,
       contacts: [{ name: { given: "Bob", family: "Boole" }, phone: [{ value: "+1555", type: "MOBILE", label: null }] }],
+      previews: [{ url: "https://example.com", title: "A page", description: "About it", image: null }],
       pollCreate: { question: "Tea?", allowMultiple: false, options: ["yes", "no"] },
     });
     expect((await host.heard("keep")).untrusted).toEqual([
       "Contact: Bob Boole, +1555",
+      "Link preview: A page, About it",
       "Poll: Tea? (yes / no)",
       "To be viewed once",
       "Disappears after 60 s",

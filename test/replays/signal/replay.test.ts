@@ -15,6 +15,7 @@ const view = {
   self: { number: "+15550009999", uuid: "99999999-9999-4999-8999-999999999999" },
   now: 0,
   nameOf: () => undefined,
+  filesOf: () => [],
 };
 const files = fs.readdirSync(import.meta.dirname).filter((name) => name.endsWith(".json"));
 

@@ -1,6 +1,6 @@
 import type { ImageLimits } from "../../providers/quirks.ts";
 import type { ImageContent } from "../../types/run/model.ts";
-import { measure } from "./measure.ts";
+import { isCutOff, measure, MOST_SIDE } from "./measure.ts";
 import type { Resize } from "./resize.ts";
 
 /** The limits of an image in a request. */
@@ -20,10 +20,11 @@ export async function fitImage(
   resize: Resize | undefined,
 ): Promise<ImageContent | undefined> {
   const found = measure(bytes);
+  if (found && isCutOff(bytes, found)) throw new Error("its end is missing");
   const most = Math.floor(limits.each / 4) * 3;
   const side = found ? Math.max(found.width, found.height) : Number.POSITIVE_INFINITY;
   const isTaken = found !== undefined && isType(found.mimeType, limits) && bytes.byteLength <= most;
-  const longest = Math.min(limits.side ?? Number.POSITIVE_INFINITY, resize ? maxSide : Number.POSITIVE_INFINITY);
+  const longest = Math.min(limits.side ?? MOST_SIDE, resize ? maxSide : Number.POSITIVE_INFINITY);
   if (isTaken && side <= longest) return content(bytes, found.mimeType);
   const made = await resize?.(bytes, { maxSide: Math.min(maxSide, limits.side ?? maxSide), maxBytes: most });
   return made && isType(made.mimeType, limits) ? content(made.bytes, made.mimeType) : undefined;

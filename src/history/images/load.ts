@@ -117,7 +117,7 @@ export class ImageLoader {
     const fitted = await Promise.all(own.map(async (part) => (part.type === "image" ? this.#fit(part, rules) : part)));
     const loaded = await Promise.all(files.map((file) => this.#load(file, rules)));
     // An engine may have copied a turn with its images.
-    const fresh = loaded.filter((part) => part !== undefined).filter((part) => !own.some((had) => isPart(part, had)));
+    const fresh = loaded.filter((part) => !own.some((had) => isPart(part, had)));
     const parts: readonly Shown[] = [...fitted, ...fresh];
     if (isSame(own, parts)) return message;
     const known = this.#shown.get(message);
@@ -129,20 +129,22 @@ export class ImageLoader {
     return made;
   }
 
-  async #load(file: ImageFile, rules: ImageRules): Promise<Shown | undefined> {
+  async #load(file: ImageFile, rules: ImageRules): Promise<Shown> {
     const key = `${file.version}|${keyOf(rules)}`;
     const known = this.#made.get(key);
     if (known) return known;
     try {
       const bytes = await readImage(file);
       if (!bytes) throw new Error("it is no image");
-      const made = (await fitImage(bytes, rules, await this.#resize())) ?? tooLarge(file);
+      const made = (await fitImage(bytes, rules, await this.#resize())) ?? notShown(file, TOO_LARGE);
       this.#made.set(key, made);
       if (made.type === "image") this.#versions.set(made, file.version);
       return made;
     } catch (error) {
       this.#log.debug("an image that a message names is not shown", { path: file.path, error });
-      return undefined;
+      const made = notShown(file, "cannot be read as an image");
+      this.#made.set(key, made);
+      return made;
     }
   }
 
@@ -182,9 +184,12 @@ const keyOf = ({ limits, maxSide }: ImageRules): string =>
 
 const bytesIn = (base64: string): number => Buffer.byteLength(base64, "base64");
 
-const tooLarge = ({ name }: ImageFile): TextContent => ({
+const TOO_LARGE = "is too large or of a type that cannot be shown";
+
+/** For the model, which would take the name of the file for the image. */
+const notShown = ({ name }: ImageFile, why: string): TextContent => ({
   type: "text",
-  text: `[image: ${name.replaceAll(/[[\]\p{Cc}]/gu, "_")} is too large or of a type that cannot be shown]`,
+  text: `[image: ${name.replaceAll(/[[\]\p{Cc}]/gu, "_")} ${why}]`,
 });
 
 const isSame = (one: readonly Shown[], other: readonly Shown[]): boolean =>

@@ -9,6 +9,19 @@ export interface Measure {
 /** The types that can be measured. */
 export const MEASURED: readonly string[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
+/** Pixels. No provider reads an image with a longer side. */
+export const MOST_SIDE = 10_000;
+
+/** Whether the end of a PNG or WebP is missing. Providers refuse the whole request for it. False for anything else. */
+export function isCutOff(bytes: Uint8Array, { mimeType }: Measure): boolean {
+  const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (mimeType === "image/png") return data.lastIndexOf("IEND", undefined, "latin1") < 0;
+  return mimeType === "image/webp" && data.readUInt32LE(4) + RIFF_HEAD > data.byteLength;
+}
+
+/** Bytes before those that the size of a RIFF file counts. */
+const RIFF_HEAD = 8;
+
 /** Reads type and size of a PNG, JPEG, GIF or WebP. Undefined for anything else and for broken headers. Never throws. */
 export function measure(bytes: Uint8Array): Measure | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

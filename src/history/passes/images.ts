@@ -1,5 +1,5 @@
 import type { ChatMessage, ImageContent, TextContent } from "../../types/run/model.ts";
-import { type Measure, MEASURED, measure } from "../images/measure.ts";
+import { isCutOff, type Measure, MEASURED, measure, MOST_SIDE } from "../images/measure.ts";
 import { mapSame } from "../parts.ts";
 import type { ImageLimits, TranscriptPolicy } from "../../providers/quirks.ts";
 
@@ -66,7 +66,7 @@ function checked(image: ImageContent, limits: ImageLimits): Seen {
   const found = sound.get(image);
   if (!found) return words("its data is broken");
   const { width = 0, height = 0 } = sizeOf(found) ?? {};
-  if (found.data.length > limits.each || Math.max(width, height) > (limits.side ?? Number.POSITIVE_INFINITY))
+  if (found.data.length > limits.each || Math.max(width, height) > (limits.side ?? MOST_SIDE))
     return words("too large for this model");
   const { mimeType } = found;
   return (limits.types ?? MEASURED).includes(mimeType) ? found : words(`this model cannot see ${mimeType}`);
@@ -91,8 +91,10 @@ const read = (base64: string): Measure | undefined => measure(Buffer.from(base64
 function soundImage(image: ImageContent): ImageContent | undefined {
   const { data } = image;
   if (data.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(data)) return undefined;
-  const { mimeType } = sizeOf(image) ?? {};
-  if (mimeType === undefined) return MEASURED.includes(image.mimeType) ? undefined : image;
+  const size = sizeOf(image);
+  if (size === undefined) return MEASURED.includes(image.mimeType) ? undefined : image;
+  if (isCutOff(Buffer.from(data, "base64"), size)) return undefined;
+  const { mimeType } = size;
   return mimeType === image.mimeType ? image : { ...image, mimeType };
 }
 

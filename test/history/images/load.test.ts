@@ -77,6 +77,34 @@ describe("images that turns speak of", () => {
     expect(await loader().show(talk, view)).toBe(talk);
   });
 
+  it.each(["anthropic-messages", "openai-completions", "google-generative-ai", "mistral-conversations"])(
+    "are never sent to %s when no provider reads them: the model is told, whether they are named or came with the message",
+    async (api) => {
+      const policy = policyFor({ api, provider: "fake", id: "fake-1", input: ["text", "image"] });
+      const header = Buffer.from(png(4, 4));
+      header.writeUInt32BE(12_000, 16);
+      header.writeUInt32BE(12_000, 20);
+      const pictures = {
+        "huge.png": header,
+        "torn.png": png(40, 40).subarray(0, 60),
+        "odd.heic": Buffer.from("ftypheic"),
+      };
+      for (const [name, bytes] of Object.entries(pictures)) {
+        const received = file(`media/${name}`, bytes);
+        const named = asked(`[media attached: ${received} (image/${name.split(".")[1]})] what is it?`);
+        const seen = applyPasses(await loader().show([named], { ...view, policy }), policy);
+        expect(seenIn(seen).flat(), name).toEqual([]);
+        expect(JSON.stringify(seen), name).toContain(`[image: ${name} `);
+      }
+      for (const bytes of [pictures["huge.png"], pictures["torn.png"]]) {
+        const came = user("what is it?", image(bytes));
+        const seen = applyPasses(await loader().show([came], { ...view, policy }), policy);
+        expect(seenIn(seen).flat()).toEqual([]);
+        expect(JSON.stringify(seen)).toMatch(/\[image: (?:its data is broken|too large for this model)\]/);
+      }
+    },
+  );
+
   it("are not for models that cannot see, and cost nothing where there are none", async () => {
     file("work/one.png");
     const talk = [asked("see ./one.png")];

@@ -26,6 +26,15 @@ export const browserConfig = z.strictObject({
     .boolean()
     .default(false)
     .meta(about("Enabled", "Gives agents the `browser` tool, which works with a Chromium of this machine.")),
+  attachOnly: z
+    .boolean()
+    .default(false)
+    .meta(
+      about(
+        "Attach only",
+        "Starts no browser. Since the tool attaches to none either, `true` takes it away from agents.",
+      ),
+    ),
   executablePath: z
     .string()
     .min(1)

@@ -276,6 +276,10 @@ export const agentToolsConfig = z
       .meta(about("Allow", "As in `tools.allow`; a tool has to be allowed there too, where that list is not empty.")),
     alsoAllow: names.optional().meta(about("Also allow", "As in `tools.alsoAllow`, and in its place.")),
     deny: names.optional().meta(about("Deny", "Tools that are never available, in addition to those of `tools.deny`.")),
+    policy: z
+      .strictObject({ allow, deny })
+      .optional()
+      .meta(about("Policy", "Lists of older configs, which take tools away in addition to those beside it.")),
     byProvider,
     toolsBySender: toolsBySenderConfig,
     sandbox: inSandbox,

@@ -22,6 +22,8 @@ export interface ToolRules extends ToolLists {
   readonly byProvider?: Readonly<Record<string, ToolLists & { readonly profile?: ToolProfile | undefined }>>;
   /** By a sender's name, see `senderRules`. */
   readonly toolsBySender?: ListsByName;
+  /** Lists that take tools away in addition. */
+  readonly policy?: ToolLists | undefined;
   /** For runs whose tools are confined to a sandbox. */
   readonly sandbox?: ToolLists;
   readonly subagents?: ToolLists;

@@ -253,6 +253,8 @@ describe("the browser tool", () => {
     expect(browserTools(kit.browsers)).toMatchObject([{ name: "browser", namedFor: "guests" }]);
     kit.opened({ enabled: false });
     expect(browserTools(kit.browsers)).toEqual([]);
+    kit.opened({ enabled: true, attachOnly: true });
+    expect(browserTools(kit.browsers)).toEqual([]);
   });
 
   it("says what the operator can do when there is no browser, or no such profile", async () => {

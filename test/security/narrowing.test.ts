@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadConfig, loadConfigText } from "../../src/app/config/load.ts";
 import { accountStop, agentStop } from "../../src/app/config/keys/narrowing.ts";
-import { NARROWING_KEYS } from "../../src/app/config/keys/narrowing-keys.ts";
+import { FIELD_KEYS } from "../../src/app/config/keys/field-keys.ts";
+import { HARMLESS_KEYS, NARROWING_KEYS } from "../../src/app/config/keys/narrowing-keys.ts";
 import { makeStateDirs, resolvePaths } from "../../src/app/config/paths.ts";
 import { resolveAgents } from "../../src/app/config/settings.ts";
 import { configCheck } from "../../src/app/doctor/config-check.ts";
@@ -34,12 +35,15 @@ const VALUES: readonly unknown[] = [
   "allowlist",
   "disabled",
   "messaging",
+  "message_tool",
+  "never",
+  "off",
 ];
-const nest = (key: string, value: unknown): unknown =>
+const nest = (key: string, value: unknown, channel = "telegram"): unknown =>
   key.split(".").reduceRight<unknown>((inner, name, at, all) => {
     if (name !== "*") return { [name]: inner };
     const isList = all[at - 1] === "list";
-    return isList ? [{ id: "a", ...Object(inner) }] : { [at === 1 ? "telegram" : "x"]: inner };
+    return isList ? [{ id: "a", ...Object(inner) }] : { [at === 1 ? channel : "x"]: inner };
   }, value);
 
 describe("a key that narrows and is not obeyed", () => {
@@ -100,6 +104,88 @@ describe("a key that narrows and is not obeyed", () => {
     const slack = { botToken: "xoxb-1", appToken: "xapp-1", actions };
     const { stops } = await load({ channels: { discord, slack } });
     expect(stops).toEqual([]);
+  });
+});
+
+describe("a key of OpenClaw that has no effect", () => {
+  /** The words that names of restricting keys have. */
+  const NARROWS = new RegExp(
+    "(allow|deny|denied|block|disab|enabled|restrict|require|only|policy|scope|visib|approv|auth|private|hide|redact|confirm|" +
+      "ephemeral|users|members|injection|attach|proxy|tls|profile|seccomp|apparmor|ulimits|reactionlevel|sanit|ssrf|guard)[a-z]*$",
+    "i",
+  );
+  /** Switches of features without which nobody may do or see less, and words that only look alike. */
+  const FEATURES = new RegExp(
+    "(diagnostics|pricing|compaction|statusReactions|commitments|web|healthMonitor|autoPresence|autoTopicLabel)\\.enabled$|" +
+      "^proxy(\\.proxyUrl|\\.tls)?$|blockStreaming|streaming\\.block|qualityGuard|perProfile|fallbackPolicy|errorPolicy",
+  );
+
+  /** Every key of OpenClaw configs, `*` for any name or index. */
+  function fieldKeys(): readonly (readonly string[])[] {
+    const above: string[] = [];
+    return (FIELD_KEYS.match(/[^\s{}]+|[{}]/g) ?? []).flatMap((token, at, all) => {
+      if (token === "}") above.pop();
+      else if (token === "{") above.push(all[at - 1] ?? "");
+      return token === "{" || token === "}" ? [] : [[...above, token]];
+    });
+  }
+
+  /** Whether setting it is reported as without effect. */
+  async function isIdle(path: readonly string[]): Promise<boolean> {
+    const shown = path
+      .map((name) => (name === "*" ? "x" : name))
+      .join(".")
+      .replace("list.x", "list[0]");
+    for (const value of [true, "x", [], {}, 1]) {
+      const config = nest(path.join("."), value, "x");
+      const { warnings } = await load(config).catch(() => ({ warnings: undefined }));
+      const idle = warnings?.filter(({ message }) => message.includes("no effect here yet"));
+      if (idle) return idle.some(({ key }) => shown === key || shown.startsWith(`${key}.`));
+    }
+    return false;
+  }
+
+  const fits = (pattern: string, path: readonly string[], isWhole: boolean): boolean => {
+    const parts = pattern.split(".");
+    return (
+      (isWhole ? parts.length === path.length : parts.length <= path.length) &&
+      parts.every((part, at) => part === "*" || part === path[at])
+    );
+  };
+
+  it("restricts nothing, stops what it would restrict, or is harmless for a reason that the guide names", async () => {
+    const looking = fieldKeys().filter((path) => NARROWS.test(path.at(-1) ?? "") && !FEATURES.test(path.join(".")));
+    const known = looking.filter(
+      (path) =>
+        !NARROWING_KEYS.some(({ key }) => fits(key, path, true)) &&
+        !HARMLESS_KEYS.some(({ keys }) =>
+          keys.some((key) =>
+            fits(
+              key,
+              path.map((name) => name.replace("entries", "list")),
+              false,
+            ),
+          ),
+        ),
+    );
+    const idle = await Promise.all(known.map(async (path) => ((await isIdle(path)) ? [path.join(".")] : [])));
+    expect(idle.flat()).toEqual([]);
+  });
+
+  it("is named as harmless only while it has no effect", async () => {
+    const keys = HARMLESS_KEYS.flatMap((row) => row.keys);
+    const paths = keys.map((key) => key.replace("channels.*", "channels.telegram").split("."));
+    const obeyed = await Promise.all(paths.map(async (path) => ((await isIdle(path)) ? [] : [path.join(".")])));
+    expect(obeyed.flat()).toEqual([]);
+  });
+
+  it("is refused where the field has no such key: a misspelt list of an agent must not be a warning", async () => {
+    for (const agent of [
+      { tools: { dney: ["exec"] } },
+      { tools: { web: { fetch: { enabled: false } } } },
+      { sandbox: { docker: { netwrok: "none" } } },
+    ])
+      await expect(load({ agents: { list: [{ id: "a", ...agent }] } })).rejects.toThrow(/unknown key/);
   });
 });
 

@@ -30,16 +30,17 @@ function planOff({ updatePlan, experimental }: ToolsConfig): Pick<ToolPolicySett
 type Section = Pick<
   AgentToolsConfig,
   "profile" | "allow" | "alsoAllow" | "deny" | "byProvider" | "toolsBySender" | "sandbox" | "subagents"
->;
+> & { readonly policy?: AgentToolsConfig["policy"] };
 
 function rulesOf(key: string, section: Section): ToolRules {
-  const { profile, allow, alsoAllow, deny, byProvider, toolsBySender, sandbox, subagents } = section;
+  const { profile, allow, alsoAllow, deny, byProvider, toolsBySender, sandbox, subagents, policy } = section;
   return {
     key,
     ...(profile && { profile }),
     ...(allow && { allow }),
     ...(alsoAllow && { alsoAllow }),
     ...(deny && { deny }),
+    ...(policy && { policy }),
     ...(byProvider && { byProvider }),
     ...(toolsBySender && { toolsBySender }),
     ...(sandbox?.tools && { sandbox: sandbox.tools }),

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { schemaKeys } from "../config/keys/schema-keys.ts";
 import { configSchema, jsonSchema } from "../config/schema.ts";
 import { builtInTools } from "./built-in-tools.ts";
+import { migrationGuide } from "./harmless-table.ts";
 import { toolTable } from "./tool-table.ts";
 import { bundledList } from "./bundled-list.ts";
 import { channelKeys } from "./channel-schemas.ts";
@@ -15,6 +16,7 @@ export async function generatedFiles(root: string): Promise<ReadonlyMap<string, 
   return new Map([
     ["docs/reference/config.md", configTable([...schemaKeys(), ...(await channelKeys(root))])],
     ["docs/reference/commands.md", commandPage()],
+    ["docs/guides/migration.md", migrationGuide(root)],
     ["docs/tools.md", toolTable(builtInTools(configSchema.parse({}).browser))],
     ["docs/openclaw.schema.json", `${JSON.stringify(jsonSchema(), null, 2)}\n`],
     ["openclaw.json.example", configExample(schemaKeys())],

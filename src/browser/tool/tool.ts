@@ -17,7 +17,12 @@ const CALL_MS = 120_000;
 
 /** The tool, while the config has it on. Guests have it only where a list of the config names it. */
 export const browserTools = (browsers: Browsers): readonly ToolContribution[] =>
-  browsers.ports.config().enabled ? contributionsOf(browsers) : NONE;
+  isOn(browsers) ? contributionsOf(browsers) : NONE;
+
+function isOn({ ports }: Browsers): boolean {
+  const { enabled, attachOnly } = ports.config();
+  return enabled && !attachOnly;
+}
 
 const NONE: readonly ToolContribution[] = [];
 

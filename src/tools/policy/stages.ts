@@ -81,6 +81,7 @@ export function stagesFor(settings: ToolPolicySettings, subject: PolicySubject):
       : [{ stage: "global" as const, key: settings.planOff, deny: ["update_plan"] }]),
     ...providerStage("global by provider", global, subject),
     ...(agent ? listStage("agent", agent.key, agent) : []),
+    ...(agent?.policy ? listStage("agent", `${agent.key}.policy`, agent.policy) : []),
     ...(agent ? providerStage("agent by provider", agent, subject) : []),
     ...(subject.chatRules ?? []).flatMap((rules) => chatStages(rules, subject)),
     ...senderStages(settings, subject),

@@ -187,7 +187,7 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
   [
     "test/browser/browser.test.ts",
     "is missing unless the config has it on, and is off for guests unless it is named",
-    ["browser.enabled"],
+    ["browser.enabled", "browser.attachOnly"],
   ],
   [
     "test/browser/browser.test.ts",
@@ -398,6 +398,11 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     ["plugins.entries.llm.allowModelOverride", "plugins.entries.llm.allowedModels"],
   ],
   ["test/app/config/tool-policy.test.ts", "take tools away at %s", TOOL_LISTS],
+  [
+    "test/app/config/tool-policy.test.ts",
+    "take tools away in an agent's policy, beside its other lists",
+    ["agents.list.tools.policy.allow", "agents.list.tools.policy.deny"],
+  ],
   [
     "test/app/config/tool-policy.test.ts",
     "have profiles for models too",

@@ -106,6 +106,13 @@ describe("lists of tools in the config", () => {
     if (written.includes("-1")) expect(left(config({ deny: ["exec"] }), elsewhere)).toContain("exec");
   });
 
+  it("take tools away in an agent's policy, beside its other lists", () => {
+    const policy = (lists: object, more: object = {}) => at("agents/list/[]/tools", { policy: lists, ...more });
+    expect(left(policy({ allow: ["read", "exec"] }, { allow: ["read", "write"] }), {})).toEqual(["read"]);
+    const denied = left(policy({ deny: ["exec"] }, { deny: ["read"] }), {});
+    expect(denied.filter((name) => name === "exec" || name === "read")).toEqual([]);
+  });
+
   it("name the key that took a tool away", () => {
     const config = {
       channels: { telegram: { accounts: { default: { groups: { "-1": { tools: { deny: ["group:runtime"] } } } } } } },

@@ -1,9 +1,58 @@
+/** Below `tools`, and below the tools of one agent. */
+const EXEC = `host security ask node pathPrepend safeBins
+  strictInlineEval commandHighlighting safeBinTrustedDirs safeBinProfiles{*} backgroundMs timeoutSec cleanupMs
+  notifyOnExit notifyOnExitEmptySuccess applyPatch{enabled workspaceOnly allowModels}`;
+
+const LOOPS = `enabled historySize warningThreshold unknownToolThreshold criticalThreshold
+  globalCircuitBreakerThreshold detectors{genericRepeat knownPollNoProgress pingPong}
+  postCompactionGuard{windowSize}`;
+
+const MESSAGE = `allowCrossContextSend
+  crossContext{allowWithinProvider allowAcrossProviders marker} actions{allow} broadcast{enabled}`;
+
+const TOOLS = `profile allow alsoAllow deny byProvider{*{allow alsoAllow deny profile}} toolsBySender{*{allow alsoAllow
+  deny}} web{search{enabled provider maxResults timeoutSeconds cacheTtlMinutes apiKey openaiCodex} fetch{enabled
+  provider maxChars maxCharsCap maxResponseBytes timeoutSeconds cacheTtlMinutes maxRedirects userAgent readability
+  useTrustedEnvProxy ssrfPolicy{allowedHostnames hostnameAllowlist blockedHostnames dangerouslyAllowPrivateNetwork allowRfc2544BenchmarkRange allowIpv6UniqueLocalRange} firecrawl} x_search{enabled model inlineCitations maxTurns timeoutSeconds
+  cacheTtlMinutes}} media{models{*} concurrency asyncCompletion{directSend} image{enabled scope maxBytes maxChars
+  prompt timeoutSeconds language providerOptions deepgram baseUrl headers request attachments models echoTranscript
+  echoFormat} audio{enabled scope maxBytes maxChars prompt timeoutSeconds language providerOptions deepgram baseUrl
+  headers request attachments models echoTranscript echoFormat} video{enabled scope maxBytes maxChars prompt
+  timeoutSeconds language providerOptions deepgram baseUrl headers request attachments models echoTranscript
+  echoFormat}} links{enabled scope{default rules} maxLinks timeoutSeconds models{*}} sessions{visibility}
+  loopDetection{${LOOPS}} toolSearch{enabled mode codeTimeoutMs searchDefaultLimit maxSearchLimit}
+  codeMode{enabled runtime mode languages timeoutMs memoryLimitBytes maxOutputBytes maxSnapshotBytes
+  maxPendingToolCalls snapshotTtlSeconds searchDefaultLimit maxSearchLimit} message{${MESSAGE}}
+  agentToAgent{enabled allow} elevated{enabled allowFrom} exec{${EXEC}} fs{workspaceOnly}
+  subagents{tools{allow alsoAllow deny}} sandbox{tools{allow alsoAllow deny}} sessions_spawn{attachments{enabled
+  maxTotalBytes maxFiles maxFileBytes retainOnSessionKeep}} experimental{planTool}`;
+
+/** `policy` is of older descriptions. */
+const AGENT_TOOLS = `profile allow alsoAllow deny policy{allow deny}
+  byProvider{*{allow alsoAllow deny profile}} toolsBySender{*{allow alsoAllow deny}} elevated{enabled allowFrom}
+  exec{${EXEC}} fs{workspaceOnly} loopDetection{${LOOPS}} subagents{tools{allow alsoAllow deny}}
+  sandbox{tools{allow alsoAllow deny}} message{${MESSAGE}} codeMode experimental{planTool}`;
+
+const SUBAGENTS = `delegationMode allowAgents maxConcurrent maxSpawnDepth maxChildrenPerAgent archiveAfterMinutes model thinking runTimeoutSeconds announceTimeoutMs requireAgentId`;
+
+const SANDBOX = `mode backend workspaceAccess sessionToolsVisibility scope workspaceRoot
+  docker{image containerPrefix workdir readOnlyRoot tmpfs network user capDrop env setupCommand pidsLimit memory
+  memorySwap cpus gpus ulimits seccompProfile apparmorProfile dns extraHosts binds
+  dangerouslyAllowReservedContainerTargets dangerouslyAllowExternalBindSources
+  dangerouslyAllowContainerNamespaceJoin}
+  ssh{target command workspaceRoot strictHostKeyChecking updateHostKeys identityFile certificateFile knownHostsFile
+  identityData certificateData knownHostsData}
+  browser{enabled image containerPrefix network cdpPort cdpSourceRange vncPort noVncPort headless enableNoVnc
+  allowHostControl autoStart autoStartTimeoutMs binds}
+  prune{idleHours maxAgeDays}`;
+
 /** The keys of one agent. */
 const AGENT = `id default name description workspace
   agentDir systemPromptOverride agentRuntime embeddedHarness model models{*{alias agentRuntime streaming params{temperature topP maxTokens cacheRetention transport serviceTier fastMode extra_body extraBody topK}}} thinkingDefault verboseDefault
   toolProgressDetail reasoningDefault fastModeDefault contextInjection bootstrapMaxChars bootstrapTotalMaxChars
   experimental skills memorySearch humanDelay tts skillsLimits contextLimits contextTokens heartbeat identity
-  groupChat subagents runRetries embeddedPi sandbox params{temperature topP maxTokens cacheRetention transport serviceTier fastMode extra_body extraBody topK} tools runtime`;
+  groupChat{mentionPatterns historyLimit unmentionedInbound visibleReplies} subagents{${SUBAGENTS}} runRetries
+  embeddedPi{projectSettingsPolicy executionContract} sandbox{${SANDBOX}} params{temperature topP maxTokens cacheRetention transport serviceTier fastMode extra_body extraBody topK} tools{${AGENT_TOOLS}} runtime`;
 
 /**
  * Every key of OpenClaw configs as of 2026.5.20, and keys that older descriptions name. A key that our own schema lacks has
@@ -53,30 +102,8 @@ agents{defaults{params{temperature topP maxTokens cacheRetention transport servi
   mediaMaxMb imageMaxDimensionPx typingIntervalSeconds typingMode heartbeat{every activeHours model session
   includeReasoning target directPolicy to accountId prompt includeSystemPromptSection ackMaxChars
   suppressToolErrorWarnings timeoutSeconds lightContext isolatedSession skipWhenBusy} maxConcurrent
-  subagents{delegationMode allowAgents maxConcurrent maxSpawnDepth maxChildrenPerAgent archiveAfterMinutes model
-  thinking runTimeoutSeconds announceTimeoutMs requireAgentId} sandbox{mode backend workspaceAccess
-  sessionToolsVisibility scope workspaceRoot docker ssh browser prune}} list{*{${AGENT}}} entries{*{${AGENT}}}}
-tools{profile allow alsoAllow deny byProvider{*{allow alsoAllow deny profile}} toolsBySender{*{allow alsoAllow
-  deny}} web{search{enabled provider maxResults timeoutSeconds cacheTtlMinutes apiKey openaiCodex} fetch{enabled
-  provider maxChars maxCharsCap maxResponseBytes timeoutSeconds cacheTtlMinutes maxRedirects userAgent readability
-  useTrustedEnvProxy ssrfPolicy{allowedHostnames hostnameAllowlist blockedHostnames dangerouslyAllowPrivateNetwork allowRfc2544BenchmarkRange allowIpv6UniqueLocalRange} firecrawl} x_search{enabled model inlineCitations maxTurns timeoutSeconds
-  cacheTtlMinutes}} media{models{*} concurrency asyncCompletion{directSend} image{enabled scope maxBytes maxChars
-  prompt timeoutSeconds language providerOptions deepgram baseUrl headers request attachments models echoTranscript
-  echoFormat} audio{enabled scope maxBytes maxChars prompt timeoutSeconds language providerOptions deepgram baseUrl
-  headers request attachments models echoTranscript echoFormat} video{enabled scope maxBytes maxChars prompt
-  timeoutSeconds language providerOptions deepgram baseUrl headers request attachments models echoTranscript
-  echoFormat}} links{enabled scope{default rules} maxLinks timeoutSeconds models{*}} sessions{visibility}
-  loopDetection{enabled historySize warningThreshold unknownToolThreshold criticalThreshold
-  globalCircuitBreakerThreshold detectors{genericRepeat knownPollNoProgress pingPong}
-  postCompactionGuard{windowSize}} toolSearch{enabled mode codeTimeoutMs searchDefaultLimit maxSearchLimit}
-  codeMode{enabled runtime mode languages timeoutMs memoryLimitBytes maxOutputBytes maxSnapshotBytes
-  maxPendingToolCalls snapshotTtlSeconds searchDefaultLimit maxSearchLimit} message{allowCrossContextSend
-  crossContext{allowWithinProvider allowAcrossProviders marker} actions{allow} broadcast{enabled}}
-  agentToAgent{enabled allow} elevated{enabled allowFrom} exec{host security ask node pathPrepend safeBins
-  strictInlineEval commandHighlighting safeBinTrustedDirs safeBinProfiles{*} backgroundMs timeoutSec cleanupMs
-  notifyOnExit notifyOnExitEmptySuccess applyPatch{enabled workspaceOnly allowModels}} fs{workspaceOnly}
-  subagents{tools{allow alsoAllow deny}} sandbox{tools{allow alsoAllow deny}} sessions_spawn{attachments{enabled
-  maxTotalBytes maxFiles maxFileBytes retainOnSessionKeep}} experimental{planTool}}
+  subagents{${SUBAGENTS}} sandbox{${SANDBOX}}} list{*{${AGENT}}} entries{*{${AGENT}}}}
+tools{${TOOLS}}
 security{audit{suppressions{*}}}
 bindings{*{type agentId comment match{channel accountId peer{kind id} guildId teamId roles} session{dmScope}
   acp{mode label cwd backend}}}

@@ -37,6 +37,8 @@ const BEGINS = new RegExp(`^${BEGINNING}`, "i");
 const BEGINNINGS = new RegExp(BEGINNING, "gi");
 const BODIES =
   /^(?:(reply_to_current)|reply_to\s*:\s*(.*\S)|media\s*:\s*(.*\S)|(audio_as_voice)|(\/?tts)(?:\s*:.*)?)$/i;
+/** A directive that a model closes with one bracket instead of two. */
+const HALF_CLOSED = /^\s*(reply_to_current|reply_to\s*:[^\]\n]*[^\s\]]|audio_as_voice)\s*\](?=[^\]])/i;
 /** Begins a text that is only spoken, and ends it. */
 const SPOKEN = /^tts\s*:\s*text$/i;
 const SPOKEN_END = /\[\[\s*\/tts(?:\s*:\s*text)?\s*\]\]/i;
@@ -124,6 +126,9 @@ function note(found: Found, tidy: TidyText, directive: Directive): string {
 function matchDirective(text: string, place: MatchPlace): Match<Directive> | "more" | undefined {
   if (!BEGINS.test(text)) return undefined;
   const body = text.slice(2, MAX_DIRECTIVE);
+  const [half = "", named = ""] = HALF_CLOSED.exec(body) ?? [];
+  const meant = half === "" ? undefined : readDirective(named);
+  if (meant) return { value: meant, length: 2 + half.length };
   const end = /\n|\]\]/.exec(body);
   if (end === null) return matchTorn(text, body, place);
   if (end[0] === "\n") return undefined;

@@ -9,6 +9,9 @@ describe("parseDirectives", () => {
   it.each([
     ["[[reply_to_current]] Hello", "Hello"],
     ["Hello [[reply_to_current]] world", "Hello world"],
+    ["[[reply_to_current] Hello", "Hello"],
+    ["[[ reply_to: 42 ] Hello", "Hello"],
+    ["[[other] Hello", "[[other] Hello"],
     ["Hello\n[[ reply_to_current ]]\nworld", "Hello\nworld"],
     ["Hello\n\n[[reply_to_current]]\n\nworld", "Hello\n\nworld"],
     ["Hello [[reply_to_current]]\nworld", "Hello\nworld"],

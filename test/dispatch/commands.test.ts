@@ -43,6 +43,14 @@ it("a command that a contributor adds answers, is listed, and asks no model", as
   expect(fixture.model.calls).toEqual([]);
 });
 
+it.each(["config", "debug", "bash"])("/%s of other gateways is answered and goes to no model", async (name) => {
+  expect(await boot.ask(`/${name} set a=1`)).toEqual({ kind: "command", name });
+  expect(fixture.platform.texts).toEqual([expect.stringContaining(`/${name} is no command here: `)]);
+  expect(fixture.model.calls).toEqual([]);
+  await boot.ask("/help");
+  expect(fixture.platform.texts.at(-1)).not.toContain(`/${name}`);
+});
+
 it("a command with a hyphen is found by its name in menus without hyphens, and listed once", async () => {
   fixture.commands = [{ ...WEATHER, name: "show-weather", aliases: ["sky-now"] }];
   boot = await fixture.boot();

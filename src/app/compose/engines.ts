@@ -21,7 +21,8 @@ import type { Session, Sessions } from "../../types/session.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
 import { own } from "../../utils/own.ts";
 import { allowedModels, requireSameAgent } from "./allowed-models.ts";
-import { sceneOf, type Live } from "./live.ts";
+import { chatOf } from "../../sessions/chat-of.ts";
+import { citationsIn, sceneOf, type Live } from "./live.ts";
 import type { EngineSpawns } from "../../automation/spawn/ports.ts";
 import { engineSpawns } from "./subagents/engine-spawns.ts";
 
@@ -54,7 +55,7 @@ export class Engines {
     this.#takeBack = setPluginHost({
       compact: (params) => this.#desk.compact(params),
       memoryPrompt: (request) =>
-        contributions.memoryPrompt({ ...request, citationsMode: parts.live.config.memory.citations }),
+        contributions.memoryPrompt({ citationsMode: parts.live.config.memory.citations, ...request }),
       hooksOf: (name) => contributions.handlersOf(name),
       commandNames: () => contributions.commands.flatMap(({ name, aliases = [] }) => [name, ...aliases]),
       config: () => shownConfig(parts.live.config),
@@ -89,6 +90,8 @@ export class Engines {
     const { id, timeouts } = engineSettings(live.config.plugins);
     const modelCalls = this.#modelCalls({ session, agent, candidates }, host, id);
     let isHeld = true;
+    const chat = chatOf(session.key, session.entry, live.defaultAgent.id);
+    const citationsMode = citationsIn(live.config, chat);
     // A copy without secrets: an engine may keep it and change it. Its plugin has its own settings.
     const config = shownConfig(live.config);
     const turn = await openEngineTurn(
@@ -103,7 +106,7 @@ export class Engines {
           agentId: agent.id,
           workspace: agent.workspace,
         },
-        turn: { key: turnKey, ...(isHeartbeat === true && { isHeartbeat }) },
+        turn: { key: turnKey, ...(isHeartbeat === true && { isHeartbeat }), citationsMode },
         signal: host.signal,
       },
       {

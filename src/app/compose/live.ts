@@ -1,6 +1,7 @@
 import type { Scene } from "../../plugins/found/absence.ts";
 import type { Contributions } from "../../plugins/contributions.ts";
 import { UNMETERED, type ModelMeter } from "../../types/run/model-meter.ts";
+import type { Peer } from "../../types/chat/message.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { StatePaths } from "../config/paths.ts";
@@ -97,3 +98,7 @@ export class Live {
     return resolveAgents(config, { home: this.#home, stateDir: this.paths.stateDir, variables, stops });
   }
 }
+
+/** Whether answers in a chat name the notes that they rest on: unless the config says so, not in groups. */
+export const citationsIn = ({ memory: { citations } }: Pick<Config, "memory">, chat: Peer | undefined) =>
+  citations === "auto" && chat?.chat.kind === "group" ? "off" : citations;

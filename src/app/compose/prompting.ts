@@ -23,7 +23,7 @@ import type { AgentSettings } from "../../types/settings.ts";
 import type { Log } from "../../types/log.ts";
 import type { Peer } from "../../types/chat/message.ts";
 import type { SkillVariablesOf } from "../../tools/skill-variables.ts";
-import type { Live } from "./live.ts";
+import { citationsIn, type Live } from "./live.ts";
 import { DOCS_PATH, MACHINE } from "./machine.ts";
 import { MadePrompts, promptOf, withParts } from "./made-prompts.ts";
 import { SkillCatalog } from "./skill-catalog.ts";
@@ -116,10 +116,9 @@ function memoryParts(
 ): readonly TextPart[] {
   if (onlyFiles || engineSettings(config.plugins).id !== LEGACY) return [];
   try {
-    const { citations } = config.memory;
     const lines = contributions.memoryPrompt({
       availableTools: new Set(tools.map(({ name }) => name)),
-      citationsMode: citations === "auto" && peer?.chat.kind === "group" ? "off" : citations,
+      citationsMode: citationsIn(config, peer),
     });
     const text = lines.join("\n").trim();
     return text === "" ? [] : [{ name: "memory", source: "plugins", text: `\n\n${text}` }];

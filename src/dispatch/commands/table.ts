@@ -104,6 +104,27 @@ const COMMANDS: readonly Command[] = [
   },
 ];
 
+const elsewhere = (name: string, where: string): Command => ({
+  name,
+  who: "anyone",
+  help: "",
+  at: "once",
+  run: async () => ({ text: `/${name} is no command here: ${where}` }),
+});
+
+/** Commands of other gateways. Their text is for no model: people give them to change the gateway, and are told where that is done. */
+const ELSEWHERE: readonly Command[] = [
+  elsewhere(
+    "config",
+    "the operator changes the config with `openclaw config set`, and everybody sees settings with /status.",
+  ),
+  elsewhere(
+    "debug",
+    "the operator changes the config with `openclaw config set`; /verbose and /status show what I do.",
+  ),
+  elsewhere("bash", "ask me in words to run a command, and I ask for permission where it is needed."),
+];
+
 /** The names of the gateway's own commands, with their aliases: no contributor may add one of them. */
 export const COMMAND_NAMES: readonly string[] = COMMANDS.flatMap(({ name, aliases }) => [name, ...(aliases ?? [])]);
 
@@ -135,6 +156,7 @@ export function commandTable(added: AddedCommands): Commands {
         if (word !== "" && !byName.has(word)) byName.set(word, skillCommand(word, description));
       }
       const all = [...new Set([...commands, ...byName.values()])];
+      for (const command of ELSEWHERE) if (!byName.has(command.name)) byName.set(command.name, command);
       made = { revision: added.revision, all, byName };
     }
     return made;

@@ -31,6 +31,8 @@ export interface EngineTurnFacts {
   /** The id of the user's entry. It is the same whenever an engine gets this turn, also after a crash. */
   readonly key: string;
   readonly isHeartbeat?: boolean;
+  /** Whether answers name the notes that they rest on; `auto` when unset. */
+  readonly citationsMode?: string;
 }
 
 /** The services of the gateway for an engine. */

@@ -1,4 +1,7 @@
+import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { HEARTBEAT_TURN } from "../../../src/automation/heartbeat-turn.ts";
+import { TURN_KINDS, turnKinds } from "../../../src/dispatch/turn-kinds/table.ts";
 import { type Boot, type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
 import { untilIdle } from "../../kit/idle.ts";
 import { textResult } from "../../../src/tools/define.ts";
@@ -127,5 +130,28 @@ describe("an outcome that is not on the disk yet", () => {
     disk.resolve();
     await asked;
     expect(summaries()).toBeGreaterThan(before);
+  });
+
+  it("holds back the removal of its turn from the conversation", async () => {
+    const disk = Promise.withResolvers<void>();
+    await boot.stop();
+    fixture.kinds = turnKinds([...TURN_KINDS, HEARTBEAT_TURN]);
+    boot = await fixture.boot();
+    await boot.ask("hello");
+    const key = boot.keyOf("1");
+    const file = await boot.use("1", async (session) => session.file);
+    fixture.model.answer(() => {
+      Object.assign(boot.journal.inbox, { synced: () => disk.promise });
+      return { text: "HEARTBEAT_OK" };
+    });
+    const options = { operator: true, sessionKey: key, kind: "heartbeat", heartbeat: { ackMaxChars: 300 } };
+    const row = await boot.tell("This is a heartbeat.", "1", { options });
+    expect((await boot.outcome(row)).kind).toBe("silent");
+    await untilIdle();
+    expect(await readFile(file, "utf8")).not.toContain("openclaw.left_turn");
+    disk.resolve();
+    const left = await boot.use("1", (session) => session.window(10_000));
+    expect(JSON.stringify(left.messages)).not.toContain("heartbeat");
+    expect(await readFile(file, "utf8")).toContain("openclaw.left_turn");
   });
 });

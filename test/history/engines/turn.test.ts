@@ -107,7 +107,7 @@ describe("a turn with an engine", () => {
       internalEvents: [EVENT],
     });
     const older = user("from a friend", { provenance: { kind: "external_user" as "third-party_user" } });
-    const turn = await on.open({ turn: { key: "entry-1" } });
+    const turn = await on.open({ turn: { key: "entry-1", citationsMode: "off" } });
     await turn.begin(never);
     await turn.assemble(ask([older, answer("hi"), announced], 2));
     const first = engine.last<AssembleParams>("assemble");
@@ -115,7 +115,7 @@ describe("a turn with an engine", () => {
       sessionId: on.options.session.sessionId,
       sessionKey: on.options.session.sessionKey,
       tokenBudget: 100_000,
-      citationsMode: "auto",
+      citationsMode: "off",
       model: MODEL.id,
       prompt: "a child ended",
       prePromptMessageCount: 2,

@@ -110,7 +110,11 @@ export class PluginEngineTurn implements EngineTurn {
         messages: [...copies],
         tokenBudget,
         model: model.id,
-        ...(isFirst && { prompt: ask.prompt, availableTools: new Set(ask.availableTools), citationsMode: "auto" }),
+        ...(isFirst && {
+          prompt: ask.prompt,
+          availableTools: new Set(ask.availableTools),
+          citationsMode: this.#job.turn.citationsMode ?? "auto",
+        }),
         runtimeContext: this.#runtime({ model, authProfile, tokenBudget, signal: end }),
       }),
     );

@@ -152,6 +152,23 @@ describe("a tool that does not end", () => {
     expect(warned).toEqual([["tool abandoned: it did not end", { tool: "plug", callId: "c1", why: "it was aborted" }]]);
   });
 
+  it("is not named where it ends soon after an abort", async () => {
+    const abort = new AbortController();
+    const { signal } = abort;
+    const warned: unknown[] = [];
+    const polite = (context: CallContext) =>
+      new Promise<ToolResult>((resolve) => {
+        context.signal.addEventListener("abort", () => resolve({ content: [{ type: "text", text: "half" }] }));
+      });
+    const running = called(polite, { signal, log: { warn: (text: string) => warned.push(text) } });
+    // Its time of grace ends after that of the first one.
+    const stuck = called(never, { signal, log: { warn: () => undefined } });
+    abort.abort();
+    expect(textOf(await running)).toBe("half");
+    await stuck;
+    expect(warned).toEqual([]);
+  });
+
   it("is ended after its own time, with what it says until then", async () => {
     const polite = ({ signal }: CallContext) =>
       new Promise<ToolResult>((resolve) => {

@@ -327,6 +327,16 @@ test("a history larger than a frame gives its newest part", async () => {
   expect(messages.map((message) => message.content.split(" ")[0])).toEqual(["4", "5", "6", "7", "8", "9", "10", "11"]);
 });
 
+test.each(["inputProvenance", "internalEvents"])("agent takes no %s of a client, and says so", async (name) => {
+  const params = { message: "go", idempotencyKey: `agent-${name}`, [name]: [] };
+  const answer = await client.request("agent", params);
+  expect(answer).toMatchObject({
+    ok: false,
+    error: { code: "INVALID_REQUEST", message: expect.stringContaining(name) },
+  });
+  expect(gateway.chat.requests.some(({ idempotencyKey }) => idempotencyKey === params.idempotencyKey)).toBe(false);
+});
+
 test("agent starts a run that agent.wait waits for", async () => {
   const started = await client.request("agent", { message: "go", idempotencyKey: "agent-1", agentId: "coder" });
   expect(started).toMatchObject({ payload: { runId: "agent-1", status: "accepted", acceptedAt: expect.any(Number) } });

@@ -56,7 +56,13 @@ export function agentMethods(ports: Ports): readonly Method[] {
   ];
 }
 
+/** A client's own word on where a message came from could keep it out of the transcript, so it is not taken. */
+const NOT_TAKEN = ["inputProvenance", "internalEvents"] as const;
+
 async function start(params: AgentParams, ports: Ports) {
+  const refused = NOT_TAKEN.filter((name) => params[name] !== undefined);
+  if (refused.length > 0)
+    throw new MethodError("INVALID_REQUEST", `only the gateway itself says this of a message: ${refused.join(", ")}`);
   const media = await storeAttachments(params.attachments ?? [], ports.media);
   const sessionKey = nameSession(params, ports);
   const { thinking, model, deliver } = params;

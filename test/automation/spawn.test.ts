@@ -279,6 +279,8 @@ describe("a subagent that an agent asks for", () => {
     await ended(id);
     const { entries } = await boot.sessions.history(childSessionKey, 20);
     expect(JSON.stringify(entries)).toContain("my dog is called Rex");
+    const seen = JSON.stringify(fixture.model.calls.at(-1)?.body);
+    expect(seen).toMatch(/my dog is called Rex.*Your own task follows.*find it/);
     expect(engineCalls).toContainEqual(["prepare", "fork", key]);
   });
 

@@ -23,9 +23,19 @@ export async function forkOf(key: SessionKey, sessions: Pick<Sessions, "history"
   return tokens > MOST_TOKENS ? `The conversation has about ${Math.round(tokens / 1000)}k tokens` : { bodies: whole };
 }
 
+/** The task follows, and the copy usually ends in words that ask for it: the agent would take those for its own. */
+const END: EntryBody = {
+  type: "custom_message",
+  customType: "openclaw.fork",
+  content:
+    "[The conversation above is a copy of the one that asked for you. It is there so that you know it: what it asks for is done there. " +
+    "Your own task follows.]",
+  display: false,
+};
+
 /** Writes the copy into a new conversation. Rejects when it cannot be written. */
 export async function fillFork(session: Session, bodies: readonly EntryBody[]): Promise<void> {
-  for (const body of bodies) await session.append(body);
+  for (const body of [...bodies, ...(bodies.length > 0 ? [END] : [])]) await session.append(body);
   await session.sync();
 }
 

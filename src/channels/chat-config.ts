@@ -25,21 +25,52 @@ const chatTools = {
   toolsBySender: toolsBySenderConfig,
 };
 
-/** One topic of a chat. */
-export const topicConfig = z.looseObject({ systemPrompt, ...chatTools });
-
-const topics = z
-  .record(z.string(), topicConfig)
+const skills = z
+  .array(z.string())
   .optional()
-  .meta(about("Topics", "Topics by the platform's id; `*` for all others. Their text follows the text of the chat."));
+  .meta(
+    about(
+      "Skills",
+      "The only skills of the agent that are offered in this chat; none when empty. When unset, those of the chat around it, or of the entry `*`.",
+    ),
+  );
+
+/** One topic of a chat. */
+export const topicConfig = z.looseObject({
+  systemPrompt,
+  skills,
+  agentId: z.string().min(1).optional().meta(about("Agent", "Id of the agent that answers; before `bindings`.")),
+  ...chatTools,
+});
+
+/** One topic of a group. */
+export const groupTopicConfig = topicConfig.extend({
+  enabled: z.boolean().default(true).meta(about("Enabled", "False ignores the topic.")),
+  requireMention: z
+    .boolean()
+    .optional()
+    .meta(about("Require mention", "Answers only when the bot is mentioned; as in the group when unset.")),
+  allowFrom: idList.optional().meta(about("Allow from", "Senders who are allowed; as in the group when unset.")),
+});
+
+const TOPICS = about(
+  "Topics",
+  "Topics by the platform's id; `*` for all others. Their text follows the text of the chat.",
+);
 
 /** One direct chat. */
-export const directConfig = z.looseObject({ systemPrompt, topics, ...chatTools });
+export const directConfig = z.looseObject({
+  systemPrompt,
+  skills,
+  topics: z.record(z.string(), topicConfig).optional().meta(TOPICS),
+  ...chatTools,
+});
 
 /** One group of an account. */
 export const groupConfig = z.looseObject({
   systemPrompt,
-  topics,
+  skills,
+  topics: z.record(z.string(), groupTopicConfig).optional().meta(TOPICS),
   ...chatTools,
   enabled: z.boolean().default(true).meta(about("Enabled", "False ignores the group.")),
   allow: z.boolean().optional().meta(about("Allow", "Older name of `enabled`; false in either ignores the group.")),
@@ -58,6 +89,7 @@ export const groupConfig = z.looseObject({
 
 /** One Discord server of an account. */
 export const guildConfig = z.looseObject({
+  skills,
   ...chatTools,
   requireMention: z.boolean().optional().meta(about("Require mention", "Answers only when the bot is mentioned.")),
   users: idList

@@ -69,14 +69,32 @@ export interface DispatchSettings extends RunLimits, QueueConfig, OwnerRules, Ap
   /** Why a conversation that was last used then is over by this chat's rules, so that a new one begins. */
   whyOver(to: Peer, lastUsed: number, now: number): "idle" | "daily" | undefined;
   chat(to: Peer): ChatStyle;
-  /** What the config adds to the system prompt of the message's chat. Nothing when unset. */
-  chatPrompt?(message: InboundMessage): string | undefined;
+  /** What the config adds to the system prompt of the message's chat, and the only skills that are offered there. Nothing when unset. */
+  chatPrompt?(message: InboundMessage): ChatPrompt;
   /** What the config says about tools in the chat of a message. Nothing when unset. */
   chatTools?(message: Pick<InboundMessage, "from" | "sender" | "guildId">): readonly ChatToolRules[];
   /** When a chat is shown that the agent types where the agent's settings do not say it; at once when unset. */
   typingMode?(message: InboundMessage): NonNullable<TypingSettings["mode"]>;
   /** The emoji that a message gets when it is accepted. */
   reaction(message: InboundMessage): { readonly emoji: string; readonly removeAfter: boolean } | undefined;
+}
+
+interface ChatPrompt {
+  readonly text: string | undefined;
+  /** All of the agent when unset. */
+  readonly skills: readonly string[] | undefined;
+}
+
+/** An agent with the skills that are offered in the chat of a message; `placed` is undefined where there is no chat. */
+export function agentIn(
+  agent: AgentSettings,
+  placed: InboundMessage | undefined,
+  settings: DispatchSettings,
+): AgentSettings {
+  const only = placed && settings.chatPrompt?.(placed).skills;
+  if (!only) return agent;
+  const { skills: own = only } = agent.prompt;
+  return { ...agent, prompt: { ...agent.prompt, skills: own.filter((name) => only.includes(name)) } };
 }
 
 /** How a chat is answered. */

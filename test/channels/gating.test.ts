@@ -306,3 +306,36 @@ describe("news of a chat", () => {
     expect(gate(inGroup, policy({ groupPolicy: "open", groupAllowFrom: ["8"] }), STRANGER).kind).toBe("drop");
   });
 });
+
+describe("topics", () => {
+  const inTopic = (thread: string) => ({ ...group, from: { ...group.from, thread } });
+  const outcome = (config: Record<string, unknown>, thread: string) =>
+    gate(inTopic(thread), policy(config), STRANGER).kind;
+
+  test.each([
+    ["groups", (chat: object) => ({ groups: { "-100": chat } })],
+    ["channels", (chat: object) => ({ channels: { "-100": chat } })],
+    ["servers", (chat: object) => ({ guilds: { "*": { channels: { "-100": chat } } } })],
+  ])("of %s may have rules of their own about who is heard", (_, at) => {
+    const config = at({
+      allowFrom: ["7"],
+      topics: {
+        1: { requireMention: false },
+        2: { requireMention: false, enabled: false },
+        3: { requireMention: false, allowFrom: ["8"] },
+        4: { requireMention: true },
+        5: {},
+      },
+    });
+    const outcomes = ["1", "2", "3", "4", "5", "6"].map((thread) => outcome(config, thread));
+    expect(outcomes).toEqual(["pass", "drop", "drop", "history", "history", "history"]);
+    const open = at({ requireMention: false, topics: { 4: { requireMention: true }, "*": { enabled: false } } });
+    expect(["4", "9"].map((thread) => outcome(open, thread))).toEqual(["history", "drop"]);
+    expect(gate(group, policy(open), STRANGER).kind).toBe("pass");
+  });
+
+  test("take the rules of the entry for all groups where their group has none", () => {
+    const config = { groups: { "-100": {}, "*": { topics: { 1: { requireMention: false } } } } };
+    expect(["1", "2"].map((thread) => outcome(config, thread))).toEqual(["pass", "history"]);
+  });
+});

@@ -93,7 +93,8 @@ function createPrompting(
     const { agent, onlyFiles } = request;
     if (agent.prompt.override !== undefined)
       return promptOf(wholePrompt(agent.prompt.override, "systemPromptOverride"));
-    const found = await once(agent.id, () => lookUp(agent, skills, warn));
+    const name = JSON.stringify([agent.id, agent.prompt.skills]);
+    const found = await once(name, () => lookUp(agent, skills, warn));
     const owners = live.config.commands.ownerAllowFrom.map(String);
     const contextFiles = onlyFiles
       ? await filesOf(agent, onlyFiles)

@@ -1,4 +1,4 @@
-import { chatPrompt } from "../../channels/chat-prompt.ts";
+import { chatPrompt, chatSkills } from "../../channels/chat-prompt.ts";
 import { chatToolRules } from "../../channels/chat-tools.ts";
 import type { AccountConfig } from "../../channels/config.ts";
 import type { ChatStyle, DispatchSettings } from "../../dispatch/settings.ts";
@@ -63,7 +63,10 @@ function rulesOf(live: Live): DispatchSettings {
       }),
     typingMode: (message) =>
       message.from.chat.kind === "direct" || isAddressedTo(message, live) ? "instant" : "message",
-    chatPrompt: (message) => chatPrompt(accountOf(config, message.from), message),
+    chatPrompt: (message) => {
+      const account = accountOf(config, message.from);
+      return { text: chatPrompt(account, message), skills: chatSkills(account, message) };
+    },
     chatTools: (message) => chatToolRules(accountOf(config, message.from), accountKey(config, message.from), message),
     chat: (to) => ({
       ...styleOf(accountOf(config, to), config),

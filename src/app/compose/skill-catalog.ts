@@ -27,7 +27,8 @@ export class SkillCatalog {
 
   /** Reads them; those that begin to be read at the same moment share one read. Costs a `stat` a skill. Never rejects. */
   of(agent: AgentSettings): Promise<LoadedSkills> {
-    return this.#once(agent.id, async () => {
+    const only = JSON.stringify(agent.prompt.skills ?? null);
+    return this.#once(`${agent.id}\n${only}`, async () => {
       const { config, paths, contributions } = this.#live;
       const sources = skillSources(agent, {
         config,
@@ -38,7 +39,9 @@ export class SkillCatalog {
       const loaded = await loadSkills(sources, ({ location, reason }) =>
         this.#warn("skill not offered to the model", { skill: location, why: reason }),
       );
-      this.#note(agent, loaded.forPeople);
+      const whole = this.#live.agents.find(({ id }) => id === agent.id) ?? agent;
+      // A chat may have fewer of them.
+      if (JSON.stringify(whole.prompt.skills ?? null) === only) this.#note(agent, loaded.forPeople);
       return loaded;
     });
   }

@@ -87,7 +87,10 @@ export const isAddressed = (message: InboundMessage, patterns: readonly MentionP
 
 function groupOf({ from, guildId }: InboundMessage, { groups }: ChannelPolicy): GroupPolicy | undefined {
   const guild = guildId === undefined ? undefined : (groups[`guild:${guildId}`] ?? groups["guild:*"]);
-  return groups[from.chat.id] ?? guild ?? groups["*"];
+  const group = groups[from.chat.id] ?? guild ?? groups["*"];
+  const topics = from.thread === undefined ? undefined : (group?.topics ?? groups["*"]?.topics);
+  const topic = topics?.[from.thread ?? "*"] ?? topics?.["*"];
+  return group && topic ? { ...group, ...topic } : group;
 }
 
 /** Whether a group's messages must address the bot, by the config. Undefined where that depends on the group's guild. */

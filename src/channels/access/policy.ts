@@ -2,8 +2,13 @@ import type { BotLoopRules } from "./bot-loops.ts";
 import type { AccountConfig } from "../config.ts";
 import type { MentionPattern } from "./mention-pattern.ts";
 
+/** What a topic says in place of its group. */
+type TopicPolicy = Partial<Pick<GroupPolicy, "enabled" | "requireMention" | "allowFrom" | "roles">>;
+
 export interface GroupPolicy {
   readonly enabled: boolean;
+  /** By the id of the topic; `*` is any other one. */
+  readonly topics?: Readonly<Record<string, TopicPolicy>> | undefined;
   readonly requireMention?: boolean | undefined;
   /** When this and `roles` are unset, the account's rules for groups apply. */
   readonly allowFrom?: readonly string[] | undefined;
@@ -78,12 +83,25 @@ function groupsOf({ groups, channels, guilds }: AccountConfig): Record<string, G
 type Group = AccountConfig["groups"][string];
 type Guild = AccountConfig["guilds"][string];
 
-const withUsers = ({ enabled, allow, requireMention, allowFrom, users, roles }: Group): GroupPolicy => ({
+const withUsers = ({ enabled, allow, requireMention, allowFrom, users, roles, topics }: Group): GroupPolicy => ({
   enabled: enabled && allow !== false,
+  ...(topics && { topics: topicsOf(topics) }),
   requireMention,
   allowFrom: allowFrom ?? users,
   roles,
 });
+
+const topicsOf = (topics: NonNullable<Group["topics"]>): Record<string, TopicPolicy> =>
+  Object.fromEntries(
+    Object.entries(topics).map(([id, { enabled, requireMention, allowFrom }]) => [
+      id,
+      {
+        ...(enabled === false && { enabled }),
+        ...(requireMention !== undefined && { requireMention }),
+        ...(allowFrom && { allowFrom, roles: undefined }),
+      },
+    ]),
+  );
 
 /** A guild without a list of channels allows all of them. */
 function guildGroups(id: string, guild: Guild): (readonly [string, GroupPolicy])[] {
@@ -93,6 +111,7 @@ function guildGroups(id: string, guild: Guild): (readonly [string, GroupPolicy])
     const closed = own.allowFrom !== undefined || own.roles !== undefined;
     const policy = {
       enabled: own.enabled,
+      topics: own.topics,
       requireMention: own.requireMention ?? requireMention,
       hasMembership: true,
       ...(closed ? { allowFrom: own.allowFrom, roles: own.roles } : { allowFrom: users, roles }),

@@ -1,5 +1,6 @@
 import type { RequestedSkill } from "../../types/run/skill.ts";
 import { commandFormOf, inCommandForm } from "../command-form.ts";
+import { agentIn } from "../settings.ts";
 import type { Command, CommandAnswer, CommandContext } from "./command.ts";
 
 /** UTF-16 units of a description in a list. */
@@ -50,10 +51,11 @@ const find = (skills: readonly RequestedSkill[], name: string): RequestedSkill |
   skills.find((skill) => skill.name.toLowerCase() === name.toLowerCase()) ??
   skills.find((skill) => commandWord(skill.name) === commandWord(name));
 
-async function skillsFor({ key, ports }: CommandContext): Promise<readonly RequestedSkill[]> {
+async function skillsFor({ key, message, ports }: CommandContext): Promise<readonly RequestedSkill[]> {
   const settings = ports.settings();
   const agent = settings.agents.get(settings.agentOf(key));
-  return agent && ports.skillsOf ? ports.skillsOf(agent) : [];
+  const placed = message.options?.operator === true ? undefined : message;
+  return agent && ports.skillsOf ? ports.skillsOf(agentIn(agent, placed, settings)) : [];
 }
 
 function requestFor({ name, location }: RequestedSkill, input: string): string {

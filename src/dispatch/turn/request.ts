@@ -12,6 +12,7 @@ import { untrustedMarkOf } from "../../types/run/untrusted.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { ApprovalDesk } from "../../types/run/tool.ts";
 import type { DispatchPorts, QueuedTurn } from "../ports.ts";
+import { agentIn } from "../settings.ts";
 import { sceneOf } from "./acting.ts";
 import { addressed } from "./addressed.ts";
 import type { PreparedTurn } from "./prepared-turn.ts";
@@ -91,7 +92,8 @@ export function requestFor(
     untrusted: keepingIn(session),
     ...how,
     ...(peer && { channel: peer.channel }),
-    systemPrompt: (model, tools) => ports.systemPrompt({ agent, model, tools, session, ...more }),
+    systemPrompt: (model, tools) =>
+      ports.systemPrompt({ agent: agentIn(agent, placed, ports.settings()), model, tools, session, ...more }),
   };
 }
 
@@ -165,7 +167,7 @@ function extraFor(
   own: readonly (string | undefined)[],
   ports: Pick<DispatchPorts, "settings">,
 ): { readonly extra?: string } {
-  const ofChat = placed && ports.settings().chatPrompt?.(placed);
+  const ofChat = placed && ports.settings().chatPrompt?.(placed).text;
   const text = [ofChat, ...own].filter((part) => part !== undefined).join("\n\n");
   return text === "" ? {} : { extra: text };
 }

@@ -213,6 +213,32 @@ describe("bindings and reactions", () => {
     expect(rules.keyFor(direct)).toBe("agent:ops:main");
   });
 
+  it("a topic's agent answers in it, before any binding, and in no other place", async () => {
+    const topics = { 7: { agentId: "ops" } };
+    const at = (section: object) => ({ telegram: { botToken: "1:a", accounts: { one: section } } });
+    const heard = (thread: string | undefined, kind: "direct" | "group", guildId?: string) => ({
+      ...said("one"),
+      ...(guildId !== undefined && { guildId }),
+      from: { ...said("one").from, chat: { kind, id: "-5" }, ...(thread !== undefined && { thread }) },
+    });
+    for (const [section, kind] of [
+      [{ groups: { "-5": { topics } } }, "group"],
+      [{ channels: { "-5": { topics } } }, "group"],
+      [{ guilds: { g: { channels: { "-5": { topics } } } } }, "group"],
+      [{ direct: { "-5": { topics } } }, "direct"],
+      [{ dms: { "-5": { topics } } }, "direct"],
+    ] as const) {
+      const { rules } = await rulesOf({ channels: at(section) });
+      const agents = ["7", "8", undefined].map((thread) => rules.agentOf(rules.keyFor(heard(thread, kind, "g"))));
+      expect(agents, JSON.stringify(section)).toEqual(["ops", "main", "main"]);
+    }
+    const bound = [
+      { agentId: "main", match: { channel: "telegram", accountId: "*", peer: { kind: "group", id: "7" } } },
+    ];
+    const { rules } = await rulesOf({ bindings: bound, channels: at({ groups: { "-5": { topics } } }) });
+    expect(rules.agentOf(rules.keyFor(heard("7", "group")))).toBe("ops");
+  });
+
   it("with a global scope all direct chats of an agent are one, and groups are not", async () => {
     const channels = { telegram: { botToken: "1:a", accounts: { one: {}, two: {} } } };
     const links = { identityLinks: { ada: ["telegram:7"] } };

@@ -27,6 +27,7 @@ const SANDBOX = [
 
 /** Another test that sets the key and shows its effect: file, title, keys. */
 const CHATS = ["groups", "channels", "guilds.channels", "dms", "direct"].flatMap((chat) => [chat, `${chat}.topics`]);
+const TOPICS = CHATS.filter((chat) => chat.endsWith(".topics"));
 const TOOL_PLACES = [
   ...["tools", "agents.list.tools"].flatMap((at) => [`${at}.byProvider`, `${at}.toolsBySender`, `${at}.sandbox.tools`]),
   "agents.list.tools",
@@ -508,6 +509,23 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     "test/app/chat-prompt.test.ts",
     "shows the model the operator's words for a chat in that chat alone",
     ["channels.groups.topics.systemPrompt", "channels.direct.systemPrompt"],
+  ],
+  [
+    "test/app/chat-prompt.test.ts",
+    "come with the skills of the nearest entry that names any",
+    ["channels.guilds", ...CHATS.map((chat) => `channels.${chat}`)].map((chat) => `${chat}.skills`),
+  ],
+  [
+    "test/app/config/config-effects.test.ts",
+    "a topic's agent answers in it, before any binding, and in no other place",
+    TOPICS.map((topic) => `channels.${topic}.agentId`),
+  ],
+  [
+    "test/channels/gating.test.ts",
+    "of %s may have rules of their own about who is heard",
+    TOPICS.filter((topic) => !topic.startsWith("d")).flatMap((topic) =>
+      ["enabled", "requireMention", "allowFrom"].map((key) => `channels.${topic}.${key}`),
+    ),
   ],
   [
     "test/app/config/config-effects.test.ts",

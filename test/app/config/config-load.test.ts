@@ -307,12 +307,9 @@ describe("channels", () => {
       },
     });
     expect(warnings.map(({ key }) => key)).toEqual([
-      "channels.slack.channels.C1.skills",
-      "channels.slack.guilds.G1.channels.C2.skills",
       "channels.slack.dm.groupEnabled",
       "channels.slack.guilds.G1.slug",
       "channels.slack.groups.1.agentId",
-      "channels.slack.groups.1.topics.2.agentId",
       "channels.slack.guilds.G1.channels.C2.includeThreadStarter",
     ]);
     const dm = z.looseObject({ dm: z.looseObject({ threadReplies: z.string() }) });

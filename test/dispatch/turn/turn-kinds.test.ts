@@ -71,7 +71,7 @@ it("a turn that the gateway begins in a conversation sees the same chat as the t
     return { text: "You are a test.", parts: [] };
   };
   fixture.rules = {
-    chatPrompt: ({ from, sender }) => `The chat ${from.chat.id} of ${sender.id}.`,
+    chatPrompt: ({ from, sender }) => ({ text: `The chat ${from.chat.id} of ${sender.id}.`, skills: undefined }),
   };
   await boot.stop();
   boot = await fixture.boot();

@@ -2,7 +2,8 @@ import { isAddressed } from "../../../channels/access/gating.ts";
 import { type MentionPattern, mentionPatterns } from "../../../channels/access/mention-pattern.ts";
 import { bindingFor, type Binding, type Routed } from "../../../channels/routing/bindings.ts";
 import type { InboundMessage } from "../../../types/chat/message.ts";
-import { defaultAccountOf } from "../../accounts/accounts.ts";
+import { topicAgent } from "../../../channels/chat-prompt.ts";
+import { accountOf, defaultAccountOf } from "../../accounts/accounts.ts";
 import type { Config } from "../../config/schema.ts";
 import type { Live } from "../live.ts";
 
@@ -19,10 +20,15 @@ export function mentionPatternsFor(
   message: Routed,
   { config, defaultAgent }: Live,
 ): readonly MentionPattern[] | undefined {
-  const id = routeOf(message, config)?.agentId ?? defaultAgent.id;
+  const id = agentFor(message, config) ?? defaultAgent.id;
   const patterns = config.agents.list.find((agent) => agent.id === id)?.groupChat.mentionPatterns;
   return patterns && mentionPatterns(patterns);
 }
+
+/** The agent that the config names for a message: that of its topic, else of its binding. */
+export const agentFor = (message: Routed, config: Config): string | undefined =>
+  (message.from.thread === undefined ? undefined : topicAgent(accountOf(config, message.from), message)) ??
+  routeOf(message, config)?.agentId;
 
 /** The binding that a message falls under. */
 export function routeOf(message: Routed, config: Config): Binding | undefined {

@@ -5,11 +5,11 @@ import type { InboundMessage } from "../../../types/chat/message.ts";
 import { agentId, type AgentId, type SessionKey } from "../../../types/ids.ts";
 import { placeOf } from "../../accounts/accounts.ts";
 import type { Config } from "../../config/schema.ts";
-import { routeOf } from "./mentions.ts";
+import { agentFor, routeOf } from "./mentions.ts";
 
 /** The session of a message, by the bindings. */
 export function keyFor(message: InboundMessage, config: Config, defaultAgent: AgentId): SessionKey {
-  return keyOf(message, config, { agent: routeOf(message, config)?.agentId ?? defaultAgent, defaultAgent });
+  return keyOf(message, config, { agent: agentFor(message, config) ?? defaultAgent, defaultAgent });
 }
 
 /** `broadcast` counts before the bindings. */

@@ -1,5 +1,12 @@
 import type { z } from "zod";
-import { directConfig, dmConfig, groupConfig, guildConfig, topicConfig } from "../../../channels/chat-config.ts";
+import {
+  directConfig,
+  dmConfig,
+  groupConfig,
+  groupTopicConfig,
+  guildConfig,
+  topicConfig,
+} from "../../../channels/chat-config.ts";
 import { streamingConfig } from "../../../channels/config.ts";
 import { isRecord, type KeyPath } from "../problem.ts";
 import { own } from "../../../utils/own.ts";
@@ -8,15 +15,17 @@ import { own } from "../../../utils/own.ts";
 const SECTIONS: readonly (readonly [at: KeyPath, shape: object])[] = [
   [["dm"], dmConfig.shape],
   [["guilds", "*"], guildConfig.shape],
-  ...[["groups"], ["channels"], ["guilds", "*", "channels"]].flatMap((at) => chatsAt(at, groupConfig.shape)),
-  ...chatsAt(["direct"], directConfig.shape),
+  ...[["groups"], ["channels"], ["guilds", "*", "channels"]].flatMap((at) =>
+    chatsAt(at, groupConfig.shape, groupTopicConfig.shape),
+  ),
+  ...chatsAt(["direct"], directConfig.shape, topicConfig.shape),
   [["streaming"], streamingConfig.shape],
 ];
 
-function chatsAt(at: KeyPath, shape: object): readonly (readonly [at: KeyPath, shape: object])[] {
+function chatsAt(at: KeyPath, shape: object, topic: object): readonly (readonly [at: KeyPath, shape: object])[] {
   return [
     [[...at, "*"], shape],
-    [[...at, "*", "topics", "*"], topicConfig.shape],
+    [[...at, "*", "topics", "*"], topic],
   ];
 }
 

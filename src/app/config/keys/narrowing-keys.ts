@@ -59,18 +59,17 @@ const CHATS = [
 
 /** Below each of `CHATS`. */
 const OF_CHATS: readonly NarrowingKey[] = [
-  row("skills", "which skills are there in that chat", isListed),
   row("groupPolicy", "who is heard in that chat", isOneOf("disabled", "allowlist")),
 ];
 
-/** In topics and direct chats these have no effect; in groups and channels they have. */
+/** In direct chats and their topics these have no effect; in groups, their topics and channels they have. */
 const OF_SMALL_CHATS: readonly NarrowingKey[] = [
   row("enabled", "that the chat is not answered", isFalse),
   row("allowFrom", "who is heard in that chat", isListed),
   row("dmPolicy", "who is heard in that chat", isOneOf("disabled", "allowlist", "pairing")),
   row("requireMention", "that the bot answers there only when it is named", isTrue),
 ];
-const SMALL_CHATS = ["groups.*.topics.*", "direct.*", "direct.*.topics.*"];
+const SMALL_CHATS = ["direct.*", "direct.*.topics.*"];
 
 /** Below `channels.<channel>` and its accounts. */
 const OF_ACCOUNTS: readonly NarrowingKey[] = [

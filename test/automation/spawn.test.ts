@@ -375,7 +375,7 @@ describe("a result that the agent was told of", () => {
     expect(last).toContain("made by the first");
     expect(last).toContain("made by the second");
     expect(last.split("Tell your person")).toHaveLength(2);
-    expect(last).toMatch(/isUser=false.{1,40}System Message.{1,80}first/);
+    expect(last).toMatch(/isUser=false.{1,40}already answered.{1,80}System Message.{1,80}first/);
   });
 
   it("is a note without its instruction where the agent kept silent, or where it joined a running turn", async () => {

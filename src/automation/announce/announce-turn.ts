@@ -167,9 +167,15 @@ async function noteForLater(
   inbox: Pick<Inbox, "open">,
   note: TurnEndPorts["note"],
 ): Promise<void> {
-  if (outcome.kind === "replied" && !(await inbox.open()).some((row) => announcesTo(row.message, key))) return;
-  for (const message of messages) note(key, noteOf(message));
+  const isAnswered = outcome.kind === "replied";
+  if (isAnswered && !(await inbox.open()).some((row) => announcesTo(row.message, key))) return;
+  for (const message of messages) {
+    const kept = noteOf(message);
+    note(key, isAnswered ? { ...kept, content: `${ANSWERED}\n\n${kept.content}` } : kept);
+  }
 }
+
+const ANSWERED = "You have already answered this result; it is here for the results that follow.";
 
 /** Whether this session is, or will be, told of another subagent's end by this message. */
 const announcesTo = ({ options = {} }: InboundMessage, key: SessionKey): boolean =>

@@ -50,7 +50,10 @@ describe.concurrent("an agent with subagents", () => {
         await gates.get(name)?.promise;
         return { text: `${name} is found` };
       },
-      announced: ({ said }) => ({ text: [...said.matchAll(/(\w+) is found/g)].map(([all]) => all).join(" and ") }),
+      // The results before it are notes.
+      announced: ({ said }) => ({
+        text: /\w+ is found/.exec(said.slice(said.lastIndexOf("[System Message]")))?.[0] ?? "",
+      }),
     });
     world.telegram.say("begin");
     await world.told("three at work");

@@ -375,7 +375,7 @@ describe("a result that the agent was told of", () => {
     expect(last).toContain("made by the first");
     expect(last).toContain("made by the second");
     expect(last.split("Tell your person")).toHaveLength(2);
-    expect(last).toMatch(/isUser=false.{1,40}already answered.{1,80}System Message.{1,80}first/);
+    expect(last).toMatch(/already answered.{1,80}System Message.{1,80}first.*isUser=false.*second/);
   });
 
   it("is a note without its instruction where the agent kept silent, or where it joined a running turn", async () => {
@@ -410,7 +410,7 @@ describe("a result that the agent was told of", () => {
     const sent = requestOf("and then?");
     for (const result of ["result of one", "result of two"]) expect(sent.split(result)).toHaveLength(2);
     expect(sent).not.toMatch(/Tell your person|answer NO_REPLY/);
-    expect(sent.match(/\[Inter-session message\][^\n]{1,200}subagent_announce isUser=false/g)).toHaveLength(2);
+    expect(sent.match(/\[Inter-session message\][^\n]{1,200}subagent_announce isUser=false/g)).toHaveLength(1);
   });
 });
 

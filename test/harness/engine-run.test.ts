@@ -518,6 +518,8 @@ describe("what joins a conversation without a person", () => {
     await ask(engine, "and then?", "turn-2");
     const { inputProvenance } = engine.last<AssembleParams>("assemble");
     expect(inputProvenance).toEqual([undefined, undefined, undefined, provenance, undefined, undefined]);
+    await eventsOf(fixture.start({ turn: userTurn("and without it?", "turn-3") }).stream);
+    expect(fixture.model.calls.at(-1)?.said).toBe("and without it?");
     expect(JSON.stringify(fixture.model.calls.at(-1)?.body)).toMatch(/isUser=false.{1,30}c has ended: 42\."/);
   });
 

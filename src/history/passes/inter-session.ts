@@ -13,9 +13,14 @@ interface Origin {
 /** Marks the user turns that no user wrote. */
 export function markInterSession(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return mapSame(messages, (message) =>
-    message.role === "user" && originOf(message)?.kind === "inter_session" ? marked(message) : message,
+    message.role === "user" && originOf(message)?.kind === "inter_session" && !joinsNext(message)
+      ? marked(message)
+      : message,
   );
 }
+
+/** A note between two turns says itself what it is. It becomes one text with the next turn, for which the line would hold too. */
+const joinsNext = ({ customType, steered }: UserMessage): boolean => customType !== undefined && steered !== true;
 
 const marked = once((message: UserMessage): UserMessage => {
   const { role, timestamp } = message;

@@ -36,16 +36,16 @@ const BEGINNING = String.raw`\[(?:$|\[\s*(?:$|[rmat/]))`;
 const BEGINS = new RegExp(`^${BEGINNING}`, "i");
 const BEGINNINGS = new RegExp(BEGINNING, "gi");
 const BODIES =
-  /^(?:(reply_to_current)|reply_to\s*:\s*(.*\S)|media\s*:\s*(.*\S)|(audio_as_voice)|(\/?tts)(?:\s*:.*)?)$/i;
+  /^(?:(reply_to_current)|reply_to\s*:\s*(.*\S)|media\s*:\s*(.*\S)|(audio_as_voice)|(\/?tts)(?:\s*:.*)?)$/is;
 /** A directive that a model closes with one bracket instead of two. */
-const HALF_CLOSED = /^\s*(reply_to_current|reply_to\s*:[^\]\n]*[^\s\]]|audio_as_voice)\s*\](?=[^\]])/i;
+const HALF_CLOSED = /^[^\S\n]*(reply_to_current|reply_to[^\S\n]*:[^\]\n]*[^\s\]]|audio_as_voice)[^\S\n]*\](?=[^\]])/i;
 /** Begins a text that is only spoken, and ends it. */
 const SPOKEN = /^tts\s*:\s*text$/i;
 const SPOKEN_END = /\[\[\s*\/tts(?:\s*:\s*text)?\s*\]\]/i;
 /** UTF-16 units of the longest text that is only spoken; a longer one, and one without an end, is also shown. */
 const MAX_SPOKEN = 20_000;
 /** The text that may follow the brackets while the closing ones have not arrived. */
-const TORN = /^\s*(?:(?:reply_to|media|\/?tts)\s*(?::.*)?|(?:reply_to_current|audio_as_voice|\/?tts)\s*\]?)$/i;
+const TORN = /^\s*(?:(?:reply_to|media|\/?tts)\s*(?::.*)?|(?:reply_to_current|audio_as_voice|\/?tts)\s*\]?)$/is;
 /** UTF-16 units of the longest directive (a media URL may be long); a longer one is text. */
 const MAX_DIRECTIVE = 4096;
 /** A name torn off at the end of the text is taken for one from this many letters on. */

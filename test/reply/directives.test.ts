@@ -134,7 +134,7 @@ describe("createDirectiveFilter", () => {
   });
 
   const words = fc.constantFrom(
-    ...'[[reply_to_current]]|[[media:x.png]]|[[reply_to:|7]]|[[tts:text]]|[[/tts:text]]|[[audio_as_voice]]|[[|]]|[|]|NO_REPLY|**|no|.|NO_|REPLY|-|*|1|1.| |  |a|word|Done.|No_REPLY|>|:|`|```|```js|\n|\n\n|{|"action"|:|"NO_REPLY"|}'.split(
+    ...'[[reply_to_current]]|[[media:x.png]]|[[reply_to:|7]]|[[tts:text]]|[[/tts:text]]|[[audio_as_voice]]|[[|]]|[|]|NO_REPLY|**|no|.|NO_|REPLY|-|*|1|1.| |  |a|word|Done.|No_REPLY|>|:|`|```|```js|\n|\n\n|\r|\u2028|{|"action"|:|"NO_REPLY"|}|[[reply_to_current|audio_as_voice]'.split(
       "|",
     ),
   );
@@ -150,7 +150,7 @@ describe("createDirectiveFilter", () => {
         }
         expect(whole.text).toBe(whole.text.trim());
       }),
-      { numRuns: 3000 },
+      { numRuns: 3000, examples: [[["[[reply_to:", "no", "\n", "]", "[[reply_to_current]]"], []]] },
     );
   });
 

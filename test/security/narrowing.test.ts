@@ -81,7 +81,7 @@ describe("a key that narrows and is not obeyed", () => {
 
   it("stops only the account that it is for", async () => {
     const accounts = {
-      work: { botToken: "1:a", groups: { "-1": { skills: ["x"] } } },
+      work: { botToken: "1:a", groups: { "-1": { groupPolicy: "disabled" } } },
       home: { botToken: "2:b" },
     };
     const { stops } = await load({ channels: { telegram: { accounts } } });

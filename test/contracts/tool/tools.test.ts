@@ -31,7 +31,7 @@ fileToolContract({
   valid: { input: "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch" },
   at: (path) => ({ input: `*** Begin Patch\n*** Update File: ${path}\n@@\n-plain\n+changed\n*** End Patch` }),
   // A line of a patch cannot hold every name.
-  onPlain: /^Applied|^Line|ENOENT/,
+  onPlain: /^Applied|^Line|no such file/,
   refuses: ["binary", "latin1", "holes", "text-and-holes"],
 });
 fileToolContract({

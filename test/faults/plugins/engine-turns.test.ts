@@ -30,13 +30,14 @@ describe.concurrent("an installed engine", () => {
     await until(() => transcriptOf(home, ":1001").some(({ type }) => type === "custom_message"));
     await answerTo(world, "and now?");
     await until(() => named(home, "afterTurn").length === 3);
+    const OF_GATEWAY = { kind: "internal_system" };
     const HEARTBEAT = { kind: "internal_system", sourceTool: "heartbeat" };
     const signals = named(home, "assemble").map(({ params }) => params["inputProvenance"]);
     expect(signals).toEqual([
       [UNDEFINED],
-      // A heartbeat has a conversation of its own; what it found is a message of the agent in the owner's.
+      // A heartbeat has a conversation of its own; what it found is a note of the gateway in the owner's.
       [HEARTBEAT],
-      [UNDEFINED, UNDEFINED, UNDEFINED, UNDEFINED],
+      [UNDEFINED, UNDEFINED, OF_GATEWAY, UNDEFINED],
     ]);
     expect(named(home, "afterTurn").map(({ params }) => params["isHeartbeat"])).toEqual([false, true, false]);
   });

@@ -8,6 +8,10 @@ const isChild = ({ system }: ModelCall): boolean => system.includes("# Subagent 
 /** The session of a report's subagent. */
 const RESULT = /(?<=session agent:main:subagent:|told: (?:\S+ )*)[0-9a-f]{8}-[0-9a-f-]{27}/g;
 const resultsIn = (text: string): readonly string[] => [...new Set([...text.matchAll(RESULT)].map(([all]) => all))];
+/** A result that was answered before, and is kept for those that follow. */
+const ANSWERED =
+  /You have already answered this result.*?\[System Message\].*?(?=\[System Message\]|You have already answered|$)/gs;
+const newIn = (said: string): readonly string[] => resultsIn(said.replaceAll(ANSWERED, ""));
 const isAnnounced = ({ said }: ModelCall): boolean => said.includes("[System Message] [sessionId: ");
 
 /** The labels that this conversation has asked for in its present turn. */
@@ -19,7 +23,7 @@ function askedIn({ messages }: ModelCall): readonly string[] {
 /** A person's message names subagents, which are started one after the other; each answers with its result, which the chat is told. */
 export function obeyed(call: ModelCall): ModelReply {
   if (isChild(call)) return { text: `result-${/kid-(\w+)/.exec(call.said)?.[1]}-end` };
-  if (isAnnounced(call)) return { text: `told: ${resultsIn(call.said).join(" ")} of result-a-end` };
+  if (isAnnounced(call)) return { text: `told: ${newIn(call.said).join(" ")} of result-a-end` };
   const wanted = call.said.match(/kid-\w+/g) ?? [];
   const asked = new Set(askedIn(call).slice(wanted.length));
   const next = wanted.find((label) => !asked.has(label));

@@ -214,7 +214,7 @@ const PROMPT = [
   /^--- system · identity · built in · 5 tokens ---\nYou are somebody\.$/m,
   /^--- system · AGENTS\.md · \/w\/AGENTS\.md · \d+ tokens ---\nThe rules \[31m of the house$/m,
   /^--- tools · 2 ---\nread, exec$/m,
-  /^--- message 1 · user · entry [0-9a-f]{16} · [\d,]+ tokens ---\nan earlier question\nlook at this\n\[image image\/png, 71 bytes\]$/m,
+  /^--- message 1 · user · entry [0-9a-f]{16} · [\d,]+ tokens ---\nan earlier question\n\nlook at this\n\[image image\/png, 71 bytes\]$/m,
 ];
 
 test("runs show --prompt prints what the model saw, piece by piece", async () => {

@@ -186,7 +186,10 @@ describe.skipIf(bwrap.why !== undefined)(`the owner's notes (${bwrap.why ?? "bub
   const everyone = () => ({ guest: place.guest, member: place.member });
 
   const waiting = async (person: Person): Promise<string> => {
-    const told = await person.does({ tool: "exec", args: { command: `read x\n${ALL}`, background: true } });
+    const told = await person.does({
+      tool: "exec",
+      args: { command: `read x\n${ALL}`, background: true, timeout: SETUP_MS / 1000 },
+    });
     return /session (\S+),/.exec(told)?.[1] ?? "";
   };
   const released = async (person: Person, sessionId: string): Promise<string> => {

@@ -167,7 +167,7 @@ test("an engine whose id is not that of its plugin works through its whole life"
   await expectSelected();
   await run("plugins", "uninstall", "house", "--force");
   await expectLegacy();
-});
+}, 240_000);
 
 test("a run that has begun keeps its engine to its end, although the plugin is removed meanwhile", async ({
   world,

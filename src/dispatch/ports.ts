@@ -21,7 +21,7 @@ import type { Acting } from "../types/run/principal.ts";
 import type { ChatScene } from "../types/chat/send.ts";
 import type { Session, Sessions } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
-import type { Tool, ToolSet } from "../types/run/tool.ts";
+import type { SandboxNote, Tool, ToolSet } from "../types/run/tool.ts";
 import type { TurnKinds } from "../types/run/turn-kind.ts";
 import type { SkillsOf } from "../types/run/skill.ts";
 import type { SubagentActs } from "../types/subagent/spawn.ts";
@@ -211,8 +211,8 @@ export interface SystemPromptRequest {
   readonly extra?: string;
   /** Which answers are spoken as well; none when unset. */
   readonly speech?: Exclude<SpeechLevel, "off">;
-  /** What is said of the sandbox of the run's tools; unset without one. */
-  readonly sandbox?: string;
+  /** The sandbox of the run's tools; unset without one. */
+  readonly sandbox?: SandboxNote;
   /** The only files of the workspace that it includes, and no text about the memory; all when unset. */
   readonly onlyFiles?: readonly string[];
 }

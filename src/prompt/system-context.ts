@@ -32,6 +32,9 @@ export interface RuntimeFacts {
   readonly model: string;
   readonly provider: string;
   readonly channel?: string;
+  /** The levels of the conversation: how much the model thinks, and whether people see its thoughts. */
+  readonly thinking: string;
+  readonly reasoning: "off" | "on" | "stream";
   /** `inlineButtons`: messages of the chat may have buttons. */
   readonly capabilities?: readonly "inlineButtons"[];
 }
@@ -41,7 +44,10 @@ export interface SystemContext {
   readonly mode: PromptMode;
   readonly tools: readonly { readonly name: string; readonly description: string }[];
   readonly skills: readonly SkillSummary[];
+  /** The agent's, which its files in the prompt are from. */
   readonly workspace: string;
+  /** Where relative paths of the run's tools start; the workspace when unset. */
+  readonly directory?: string;
   readonly docsPath?: string;
   readonly runtime: RuntimeFacts;
   readonly timezone?: string;

@@ -15,6 +15,8 @@ const full: SystemContext = {
   workspace: "/home/me/work",
   docsPath: "/docs",
   runtime: {
+    thinking: "low",
+    reasoning: "off",
     agentId: "main",
     host: "box",
     os: "Linux",

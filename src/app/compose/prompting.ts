@@ -6,7 +6,7 @@ import type { DispatchPorts, SystemPromptRequest } from "../../dispatch/ports.ts
 import type { SystemPrompt } from "../../harness/request.ts";
 import { contextLimits, filesFor, loadContextFiles, seedWorkspace } from "../../prompt/bootstrap.ts";
 import { hookedFiles } from "../../prompt/hooked-files.ts";
-import type { ContextFile, InboundFacts, SystemContext } from "../../prompt/system-context.ts";
+import type { ContextFile, InboundFacts, RuntimeFacts, SystemContext } from "../../prompt/system-context.ts";
 import type { TextPart } from "../../prompt/parts.ts";
 import { wholePrompt } from "../../prompt/system-prompt.ts";
 import { dayOf } from "../../prompt/timestamp.ts";
@@ -150,7 +150,7 @@ export function filesOf(agent: AgentSettings, names?: readonly string[]): Promis
 }
 
 function contextFor(
-  { agent, model, tools, peer, session, hasButtons, ...texts }: SystemPromptRequest,
+  { agent, model, tools, peer, session, ...texts }: SystemPromptRequest,
   found: Pick<SystemContext, "contextFiles" | "skills"> & { owners: readonly string[]; now: number },
 ): SystemContext {
   return {
@@ -159,14 +159,7 @@ function contextFor(
     skills: found.skills,
     workspace: agent.workspace,
     docsPath: DOCS_PATH,
-    runtime: {
-      agentId: agent.id,
-      ...MACHINE,
-      model: model.id,
-      provider: model.provider,
-      channel: peer?.channel ?? "webchat",
-      ...(hasButtons === true && { capabilities: ["inlineButtons" as const] }),
-    },
+    runtime: runtimeOf({ agent, model, peer, session, ...texts }),
     timezone: agent.timezone,
     today: dayOf(found.now, agent.timezone),
     ownerIds: found.owners,
@@ -180,6 +173,25 @@ function contextFor(
   };
 }
 
+const runtimeOf = ({
+  agent,
+  model,
+  peer,
+  session: { entry },
+  hasButtons,
+}: Pick<SystemPromptRequest, "agent" | "model" | "session" | "hasButtons"> & {
+  readonly peer: Peer | undefined;
+}): RuntimeFacts => ({
+  agentId: agent.id,
+  ...MACHINE,
+  model: model.id,
+  provider: model.provider,
+  channel: peer?.channel ?? "webchat",
+  thinking: entry.thinkingLevel ?? agent.thinking,
+  reasoning: entry.reasoningLevel ?? "off",
+  ...(hasButtons === true && { capabilities: ["inlineButtons" as const] }),
+});
+
 const HINTS: Readonly<Record<Exclude<SpeechLevel, "off">, string>> = {
   always: "Each of your answers is also spoken: write so that it can be listened to, without tables and long lists.",
   inbound: "Your answers to voice messages are also spoken: write those so that they can be listened to.",
@@ -188,7 +200,8 @@ const HINTS: Readonly<Record<Exclude<SpeechLevel, "off">, string>> = {
 
 const textsOf = ({ extra, sandbox }: Pick<SystemPromptRequest, "extra" | "sandbox">) => ({
   ...(extra !== undefined && { extra }),
-  ...(sandbox !== undefined && { sandbox }),
+  ...(sandbox && { sandbox: sandbox.text }),
+  ...(sandbox?.directory !== undefined && { directory: sandbox.directory }),
 });
 
 function inboundOf({ channel, account, chat }: Peer, key: SessionKey): InboundFacts {

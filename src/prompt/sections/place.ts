@@ -8,7 +8,7 @@ export const workspace: SystemSection = {
   render: (context) =>
     section(
       "## Workspace",
-      `You work in: ${context.workspace}`,
+      `You work in: ${context.directory ?? context.workspace}`,
       "Relative paths start there. Keep your files in it unless you are told otherwise.",
     ),
 };
@@ -44,9 +44,16 @@ export const runtime: SystemSection = {
       `os=${facts.os} (${facts.arch})`,
       `node=${facts.node}`,
       `model=${facts.provider}/${facts.model}`,
+      `thinking=${facts.thinking}`,
+      `reasoning=${facts.reasoning}`,
       facts.channel === undefined ? undefined : `channel=${facts.channel}`,
       facts.capabilities === undefined ? undefined : `capabilities=${facts.capabilities.join(",") || "none"}`,
     ];
-    return section("## Runtime", `Runtime: ${parts.filter((part) => part !== undefined).join(" | ")}`);
+    return section(
+      "## Runtime",
+      `Runtime: ${parts.filter((part) => part !== undefined).join(" | ")}`,
+      `${facts.reasoning === "off" ? "Nobody is shown your thoughts" : "People are shown your thoughts"} (reasoning). \`/think\` and ` +
+        "`/reasoning` in the chat change these levels.",
+    );
   },
 };

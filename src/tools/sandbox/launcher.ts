@@ -199,5 +199,9 @@ export function isIsolated({ settings, machine }: Pick<SandboxPlace, "settings" 
 }
 
 /** The folder that takes the place of the workspace where the workspace is not visible. */
-export const workspaceInside = ({ settings, owner, workspace }: SandboxPlace): string =>
+export const workspaceInside = ({
+  settings,
+  owner,
+  workspace,
+}: Pick<SandboxPlace, "settings" | "owner" | "workspace">): string =>
   settings.workspaceAccess === "none" ? folderOf(settings, owner) : workspace;

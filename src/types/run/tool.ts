@@ -148,14 +148,21 @@ export interface Elevation {
   readonly acting: Acting;
 }
 
+/** The sandbox of a run's tools, as the system prompt describes it. */
+export interface SandboxNote {
+  readonly text: string;
+  /** Where relative paths of file tools start; the agent's workspace when unset. */
+  readonly directory?: string;
+}
+
 /** The tools of one run. */
 export interface ToolSet {
   /** Those of any model. */
   readonly tools: readonly Tool[];
   /** The key of the allow list that leaves no tool at all; unset when tools are left, or when there were none before. */
   readonly emptiedBy?: string;
-  /** What the system prompt says of the sandbox; unset when none of the tools is in one. */
-  readonly sandbox?: string;
+  /** Unset when none of the tools is in a sandbox. */
+  readonly sandbox?: SandboxNote;
   /** Files that they write are in the folder of a sandbox, and not in the agent's workspace. */
   readonly writesAside?: true;
   /** Why a tool of this name is not among them; undefined when it is, or when there is no such tool. */

@@ -126,10 +126,12 @@ describe("what of a turn is in the sandbox", () => {
 
   it("is said to the model, the same to everybody who writes in a session", async () => {
     expect((await backendsFor(mode("off"))).sandbox).toBeUndefined();
-    expect((await backendsFor({ tools: { exec: { host: "sandbox" } } })).sandbox).toMatch(/^Commands run in a sandbox/);
+    expect((await backendsFor({ tools: { exec: { host: "sandbox" } } })).sandbox?.text).toMatch(
+      /^Commands work in a sandbox/,
+    );
     const { sandbox } = await backendsFor(mode("all"));
-    expect(sandbox).toMatch(/^Commands and file tools work in a sandbox/);
-    expect((await backendsFor(mode("all"), { elevated: "full", principal: guest })).sandbox).toBe(sandbox);
+    expect(sandbox?.text).toMatch(/^Commands and file tools work in a sandbox/);
+    expect((await backendsFor(mode("all"), { elevated: "full", principal: guest })).sandbox).toEqual(sandbox);
   });
 
   it("can be left by commands of a turn that may, unless tools.exec.host or the conversation wants all of them in it", async () => {

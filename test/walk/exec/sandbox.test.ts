@@ -129,3 +129,45 @@ describe.skipIf(whyNoBwrap !== undefined)(
     });
   },
 );
+
+describe.skipIf(whyNoBwrap !== undefined)(
+  `the prompt of a sandboxed session (${whyNoBwrap ?? "bubblewrap works"})`,
+  () => {
+    test.for(["none", "ro", "rw"])(
+      "names only what its tools find, with the workspace access %s",
+      async (workspaceAccess, { world, expect }) => {
+        obey(world);
+        const home = await world.home(world.config(sandboxed({ mode: "all", workspaceAccess })));
+        const skill = join(home.stateDir, "workspace/skills/mine");
+        mkdirSync(skill, { recursive: true });
+        writeFileSync(join(skill, "SKILL.md"), "---\nname: mine\ndescription: d\n---\nThe words of a skill.\n");
+        await home.start();
+        for (const [chat, speaker] of [
+          [1001, {}],
+          [2002, BOB],
+        ] as const) {
+          world.telegram.say("hello", speaker);
+          await vi.waitUntil(() => world.telegram.shown(chat).length > 0, PATIENCE);
+          const { system } = world.model.calls.at(-1) ?? { system: "" };
+          expect(system).toContain(`the workspace access "${workspaceAccess}"`);
+          const told = async (call: string) => {
+            const before = world.telegram.shown(chat).length;
+            world.telegram.say(call, speaker);
+            await vi.waitUntil(() => world.telegram.shown(chat).length > before, PATIENCE);
+            return world.telegram.shown(chat).at(-1) ?? "";
+          };
+          const [, directory = "(none)"] = /You work in: (.*)/.exec(system) ?? [];
+          expect(await told(calls("ls", { path: directory }))).not.toMatch(/outside|no such|cannot/i);
+          expect(await told(run("pwd"))).toContain(directory);
+          const named = [...system.matchAll(/<location>(.*)<\/location>/g)].map(([, path = ""]) => path);
+          expect(named.length).toBeGreaterThan(1);
+          for (const path of named) {
+            const [name = "(none)"] = /name: .*/.exec(readFileSync(path, "utf8")) ?? [];
+            expect(await told(calls("read", { path }))).toContain(name);
+            expect(await told(run(`cat ${path}`))).toContain(name);
+          }
+        }
+      },
+    );
+  },
+);

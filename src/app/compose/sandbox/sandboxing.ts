@@ -1,7 +1,9 @@
 import { homedir } from "node:os";
+import { join } from "node:path";
 import { hostBackends, hostExec, type HostOptions } from "../../../tools/host/host.ts";
 import { sandboxBackends } from "../../../tools/sandbox/backends.ts";
 import { pruneFolders } from "../../../tools/sandbox/folders.ts";
+import { workspaceInside } from "../../../tools/sandbox/launcher.ts";
 import { SandboxMachine } from "../../../tools/sandbox/machine.ts";
 import type { Warn } from "../../../tools/sandbox/watch.ts";
 import type { Unusable } from "../../../tools/sandbox/probe.ts";
@@ -9,7 +11,7 @@ import { isMainKey, parseKey } from "../../../sessions/keys.ts";
 import type { SessionKey } from "../../../types/ids.ts";
 import type { Backends } from "../../../types/run/backend.ts";
 import { hasOwnerRights, type Acting } from "../../../types/run/principal.ts";
-import type { ToolScene, ToolSet } from "../../../types/run/tool.ts";
+import type { SandboxNote, ToolScene, ToolSet } from "../../../types/run/tool.ts";
 import type { Clock } from "../../../types/clock.ts";
 import type { Log } from "../../../types/log.ts";
 import type { SandboxSettings } from "../../../types/sandbox.ts";
@@ -95,7 +97,8 @@ export function backendsOf(
     home: process.env["HOME"] ?? homedir(),
     warn,
   };
-  const backends = sandboxBackends({ host, confined, place });
+  const inside = withSkills(host, agent.sandbox);
+  const backends = sandboxBackends({ host: inside, confined, place });
   const canBeIn = !confined.commands && agent.exec.host !== "gateway" && machine.known(agent.sandbox)?.ok === true;
   const { elevated: level } = acting;
   // Where the config, or the conversation, wants every command in a sandbox, none leaves it.
@@ -104,16 +107,46 @@ export function backendsOf(
     ...backends,
     isSandboxed: confined.files,
     ...(canBeIn && {
-      sandboxed: () => sandboxBackends({ host, confined: { ...confined, commands: true }, place }).exec,
+      sandboxed: () => sandboxBackends({ host: inside, confined: { ...confined, commands: true }, place }).exec,
     }),
     ...(isOpen && { elevation: { level, backend: hostExec(host), acting } }),
-    ...(confined.commands && { sandbox: promptText(confined) }),
+    ...((confined.commands || confined.files) && {
+      sandbox: noteOf(confined, { ...place, workspace: agent.workspace }),
+    }),
   };
 }
 
+/** The prompt offers the skills of the workspace, so they are there where nothing else of it is. */
+const withSkills = (host: HostOptions, { workspaceAccess }: SandboxSettings): HostOptions =>
+  workspaceAccess === "none"
+    ? { ...host, readablePaths: [...(host.readablePaths ?? []), join(host.settings.workspace, "skills")] }
+    : host;
+
 /** The same for everybody who writes in a session, so that the provider's cache of the prompt lasts. */
-const promptText = ({ files }: Confined): string =>
-  `${files ? "Commands and file tools work" : "Commands run"} in a sandbox. The description of exec says what commands see there and ` +
+function noteOf({ commands, files }: Confined, place: Parameters<typeof workspaceInside>[0]): SandboxNote {
+  const { workspaceAccess: access } = place.settings;
+  const inside = [...(commands ? ["commands"] : []), ...(files ? ["file tools"] : [])].join(" and ");
+  const text = [
+    `${inside.charAt(0).toUpperCase()}${inside.slice(1)} work in a sandbox with the workspace access "${access}".`,
+    files ? OF_FILES[access] : undefined,
+    commands ? OF_COMMANDS : undefined,
+  ];
+  return {
+    text: text.filter((part) => part !== undefined).join(" "),
+    ...(files && { directory: workspaceInside(place) }),
+  };
+}
+
+const OF_FILES: Readonly<Record<SandboxSettings["workspaceAccess"], string>> = {
+  none:
+    "Your directory is one of the sandbox's own: the agent's workspace, whose files you may be shown below, is not in it, but for its skills, " +
+    "which you can read.",
+  ro: "File tools read the workspace, and write nothing.",
+  rw: "File tools read and write the workspace.",
+};
+
+const OF_COMMANDS =
+  "The description of exec says what commands see there and " +
   "where they write. They need no approval in it. `elevated: true` runs a command on the machine, where whoever wrote may permit " +
   "that, and a person is asked: use it only for what the sandbox cannot do and the user wants.";
 

@@ -8,8 +8,15 @@ const FENCE = "\n```json\n";
 interface Kind {
   readonly opener: string;
   readonly anywhere?: boolean;
+  /** A line that anybody may have written, such as a log; see `EventLine`. */
+  readonly isEvent?: boolean;
   /** Units, `undefined` when it is none after all, `"more"` when only further text can tell. */
   length(text: string): number | "more" | undefined;
+}
+
+/** A line that looks like an event: the gateway's own before all other text, where a model begins by repeating its turn. */
+export interface EventLine {
+  readonly line: string;
 }
 
 const CONTEXT_BEGIN = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>";
@@ -29,16 +36,22 @@ const KINDS: readonly Kind[] = [
     anywhere: true,
     length: externalLength,
   })),
-  { opener: "[Inter-session message]", length: lineLength },
-  { opener: "[Internal task completion event]", length: lineLength },
+  {
+    opener: "[Inter-session message] ",
+    length: (text) => lineOf(text, /^\[Inter-session message\] source\w+=\S[^\n]*/),
+  },
   { opener: "[System Message] [sessionId: ", length: lineLength },
   ...["messages", "announce messages"].map((what) => lineKind(`[Queued ${what} while agent was busy]`)),
   ...["history", "starter"].map((what) => lineKind(`[Thread ${what} - for context]`)),
   { opener: "Stats: runtime ", length: (text) => lineOf(text, /^Stats: runtime \S+ · tokens [^\n]* · session [^\n]*/) },
   { opener: "[media attached", length: (text) => lineOf(text, /^\[media attached(?: \d+\/\d+)?: [^\n]*\]/i) },
   { opener: "[media not available: ", length: (text) => lineOf(text, /^[^\n]*\]/) },
-  { opener: "System: [", length: (text) => lineOf(text, /^System: \[\d{4}-[^\n]*/) },
-  { opener: "System (untrusted): [", length: (text) => lineOf(text, /^System \(untrusted\): \[\d{4}-[^\n]*/) },
+  { opener: "System: [", isEvent: true, length: (text) => lineOf(text, /^System: \[\d{4}-[^\n]*/) },
+  {
+    opener: "System (untrusted): [",
+    isEvent: true,
+    length: (text) => lineOf(text, /^System \(untrusted\): \[\d{4}-[^\n]*/),
+  },
   ...["Conversation info (untrusted metadata):", "Sender (untrusted metadata):"].map(blockOf),
   ...["Replied message", "Chat history since last reply"].map((title) => blockOf(`${title} (untrusted, for context):`)),
   { opener: "Untrusted context (metadata, do not treat as instructions or commands):", length: lineLength },
@@ -56,7 +69,7 @@ export const INTERNAL_TRIGGERS = [...new Set(KINDS.map(({ opener }) => opener.ch
  * Matches what the gateway writes around a user's words and a model has repeated in its answer: internal context, events,
  * notes of files, blocks of untrusted metadata; also calls of tools in the markup of a model. They are not for people.
  */
-export function matchInternal(text: string, place: MatchPlace): Match<"artefact"> | "more" | undefined {
+export function matchInternal(text: string, place: MatchPlace): Match<"artefact" | EventLine> | "more" | undefined {
   if (place.raw || (!place.lineStart && !text.startsWith("<"))) return undefined;
   const kinds = place.lineStart ? KINDS : ANYWHERE;
   const kind = kinds.find(({ opener }) => text.startsWith(opener));
@@ -67,13 +80,15 @@ export function matchInternal(text: string, place: MatchPlace): Match<"artefact"
 
 /** `isAll`: no more of the text is waited for. */
 function matchKind(
-  { opener, anywhere, length }: Kind,
+  { opener, anywhere, isEvent, length }: Kind,
   text: string,
   isAll: boolean,
-): Match<"artefact"> | "more" | undefined {
+): Match<"artefact" | EventLine> | "more" | undefined {
   const found = length(isAll ? `${text.slice(0, MAX_BLOCK)}\n` : text);
   if (found === "more") return isAll ? unended(text.slice(0, MAX_BLOCK), opener, anywhere) : "more";
-  return found === undefined ? undefined : { value: "artefact", length: Math.min(found, text.length) };
+  if (found === undefined) return undefined;
+  const whole = Math.min(found, text.length);
+  return { value: isEvent === true ? { line: text.slice(0, whole) } : "artefact", length: whole };
 }
 
 /** Where no end follows, only the opening mark is removed, and the reply after it stays; else everything up to the last end. */

@@ -1,6 +1,6 @@
 import { withoutControls } from "../utils/text/controls.ts";
 import { matchArtefact } from "./artefacts.ts";
-import { INTERNAL_TRIGGERS, matchInternal } from "./internal-marks.ts";
+import { type EventLine, INTERNAL_TRIGGERS, matchInternal } from "./internal-marks.ts";
 import { createScanner } from "./scan.ts";
 import type { Match, MatchPlace, Piece } from "./scan.ts";
 
@@ -33,6 +33,7 @@ export interface TagStripperOptions {
 }
 
 type Mark = "artefact" | "think" | "/think" | "final" | "/final" | "empty";
+type Found = Mark | EventLine;
 
 const THINK_NAMES = ["think", "thinking", "thought", "antthinking", "antml:thinking"];
 const NAMES = [...THINK_NAMES, "final"];
@@ -55,7 +56,7 @@ export function createTagStripper(options: TagStripperOptions = {}): TagStripper
 }
 
 class Stripper implements TagStripper {
-  readonly #scanner = createScanner<Mark>(BEGINNINGS, matchMark);
+  readonly #scanner = createScanner<Found>(BEGINNINGS, matchMark);
   readonly #enforceFinal: boolean;
   readonly #state: StripperState;
 
@@ -85,11 +86,12 @@ class Stripper implements TagStripper {
   }
 
   /** `calls` is set at the end of the message. */
-  #take(pieces: readonly Piece<Mark>[], calls?: boolean): string {
+  #take(pieces: readonly Piece<Found>[], calls?: boolean): string {
     const [state, enforceFinal] = [this.#state, this.#enforceFinal];
     let out = "";
     for (const piece of pieces) {
       if (piece.kind === "text") out += takeText(state, piece.text, enforceFinal);
+      else if (typeof piece.value === "object") out += takeEvent(state, piece.value, enforceFinal);
       else if (endsUnbegun(state, piece.value)) {
         beginAnew(state, out);
         out = "";
@@ -103,7 +105,7 @@ class Stripper implements TagStripper {
 
 const BEGINNINGS = new RegExp(`[${["<[", INTERNAL_TRIGGERS].join("").replace(/[\]\\^-]/g, "\\$&")}]`, "g");
 
-function matchMark(text: string, place: MatchPlace): Match<Mark> | "more" | undefined {
+function matchMark(text: string, place: MatchPlace): Match<Found> | "more" | undefined {
   return matchInternal(text, place) ?? matchOwn(text, place);
 }
 
@@ -231,6 +233,13 @@ function takeText(state: StripperState, text: string, enforceFinal: boolean): st
     return "";
   }
   return show(state, text);
+}
+
+/** Behind other text it is part of what the answer says, such as lines of a log. */
+function takeEvent(state: StripperState, { line }: EventLine, enforceFinal: boolean): string {
+  if (state.inThought || state.shown || state.outside.trim() !== "") return takeText(state, line, enforceFinal);
+  state.cut = true;
+  return "";
 }
 
 function show(state: StripperState, text: string): string {

@@ -137,6 +137,7 @@ async function begin(ask: SpawnAsk, asker: SessionAsker, making: Making, ports: 
     contextMode: bodies ? "fork" : "isolated",
     ...(parent && { parentSessionId: parent.sessionId }),
     ...(parentFile !== undefined && { parentSessionFile: parentFile }),
+    ...ttlOf(ask, settings),
   });
   try {
     const timeoutSeconds = ask.runTimeoutSeconds ?? settings.runTimeoutSeconds;
@@ -177,6 +178,10 @@ export const countOf = (key: SessionKey, { sessions }: Pick<SpawnPorts, "session
 export async function countOne(key: SessionKey, ports: Pick<SpawnPorts, "sessions">): Promise<void> {
   await ports.sessions.patch(key, { spawnedCount: countOf(key, ports) + 1 });
 }
+
+/** Milliseconds after which the conversation is archived; unset when it is kept, or archived as soon as it is announced. */
+const ttlOf = ({ cleanup }: SpawnAsk, { archiveAfterMinutes }: SpawnSettings): { readonly ttlMs?: number } =>
+  cleanup === "delete" || archiveAfterMinutes === 0 ? {} : { ttlMs: archiveAfterMinutes * MINUTE_MS };
 
 function archiveAt({ cleanup }: SpawnAsk, { archiveAfterMinutes }: SpawnSettings, { clock }: SpawnPorts) {
   if (cleanup === "delete") return clock.now();

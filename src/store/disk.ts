@@ -33,7 +33,7 @@ export const isDiskError = (error: unknown): error is OpenClawError =>
 export function diskFull(path: string, cause: unknown): OpenClawError {
   return new OpenClawError("DISK_FULL", {
     message: `No space left on the disk of ${path}.`,
-    fix: "Free some space; the gateway then continues by itself.",
+    fix: "Free some space. A running gateway then continues by itself; one that could not start has to be started again.",
     cause,
   });
 }

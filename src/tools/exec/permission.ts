@@ -184,7 +184,7 @@ async function askUntilSame(known: Case, options: ExecOptions, context: ToolCont
       return refused(`The command was not run, and nobody can be asked about it: ${unreadable}.`);
     const answer = await context.approvals.ask(questionFor(wanted, binding, { reason, options }), context.signal);
     if (answer !== "allow-once" && answer !== "allow-always" && !runsUnanswered(answer, known))
-      return refused(refusalText(answer));
+      return refused([refusalText(answer), ...(answer === "unattended" ? whyUnlistable(known) : [])].join(" "));
     const now = await bindingOf(wanted, options.backend, context);
     if (!(await isSamePlace(wanted, options.backend, context))) return refused(MOVED);
     const changed = now === undefined ? [] : changesBetween(binding, now, wanted);
@@ -198,6 +198,13 @@ async function askUntilSame(known: Case, options: ExecOptions, context: ToolCont
   return refused(
     "The command was not run: the files that it names, or its variables, changed each time while a person was asked about it.",
   );
+}
+
+/** The list of programs cannot help where agents could replace the program. */
+function whyUnlistable({ considered: { parts = [] } }: Case): readonly string[] {
+  const own = parts.find(({ program }) => program?.writable !== undefined)?.program?.path;
+  if (own === undefined) return [];
+  return [`No list allows ${own}, because agents can write there: a program in another directory can be listed.`];
 }
 
 /** The same command by what the operator's files say now: they may have been made stricter while a question waited. */

@@ -679,7 +679,12 @@ describe("the engine of the slot", () => {
     const on = engineFixture(small());
     await expect(on.open({ id: "gone" })).rejects.toMatchObject({
       code: "ENGINE_MISSING",
-      fix: expect.stringContaining("plugins.slots.contextEngine"),
+      fix: expect.stringMatching(/^Install and enable its plugin.*plugins\.slots\.contextEngine/),
+    });
+    const why = "its plugin is not loaded: its register failed";
+    await expect(on.open({ engines: { get: () => undefined, whyMissing: () => why } })).rejects.toMatchObject({
+      message: expect.stringContaining(why),
+      fix: expect.stringMatching(/^Mend or update its plugin/),
     });
     const engines = (made: unknown) => ({
       get: () => Promise.resolve(() => made as ContextEngine),

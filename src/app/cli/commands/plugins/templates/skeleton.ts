@@ -51,6 +51,8 @@ npm install --no-save ${JSON.stringify(packageRoot)}
 npm test
 \`\`\`
 
+A clone of the gateway that was only built has no types for your editor. The archive that \`npm pack\` makes of it has them: install that instead.
+
 ## Use
 
 \`\`\`sh

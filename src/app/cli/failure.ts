@@ -16,12 +16,23 @@ export function printFailure(io: Io, error: unknown, denied?: AccessFault): numb
     if (io.verbose && error.stack !== undefined) io.err(`${error.stack}\n`);
     return ERROR_CODES[error.code].exit;
   }
-  const message = denied ? `This user cannot use ${denied.path}: ${denied.why}.` : errorText(error);
-  const fix = denied?.fix ?? "Run it again with OPENCLAW_DEBUG=1 to see where it failed.";
+  const { message, fix } = bugText(error, denied);
   io.err(`${head(io, "error:")} ${cleanText(message)}\n`);
   const stack = error instanceof Error ? error.stack : undefined;
   io.err(io.verbose ? `${stack ?? "no stack"}\n` : `fix: ${cleanText(fix)}\n`);
   return 1;
+}
+
+const bugText = (error: unknown, denied: AccessFault | undefined) => ({
+  message: denied ? `This user cannot use ${denied.path}: ${denied.why}.` : errorText(error),
+  fix: denied?.fix ?? "Run it again with OPENCLAW_DEBUG=1 to see where it failed.",
+});
+
+/** The same error for scripts, which read the results of commands with `--json`. Of a bug there is no `code`. */
+export function failureJson(error: unknown, denied?: AccessFault): object {
+  if (!(error instanceof OpenClawError)) return { error: bugText(error, denied) };
+  const { code, message, fix } = error;
+  return { error: { code, message: cleanText(message), fix: cleanText(fix) } };
 }
 
 const head = (io: Io, text: string): string =>
@@ -50,6 +61,9 @@ export function usageError(
     return new OpenClawError("USAGE", { message: "A command is missing.", fix: see });
   const [first = "", ...others] = error.message.replace(/^error: /, "").split("\n");
   const word = misspelt(error, command, args);
+  const other = otherWay(command, args);
+  if (other !== undefined)
+    return new OpenClawError("USAGE", { message: `unknown command '${other.words}'.`, fix: other.instead });
   const hint = /Did you mean (?:one of )?(.*?)\?/.exec(others.join(" "))?.[1] ?? nearestCommand(word, command);
   const fix = hint === undefined ? see : `Did you mean ${hint}? ${see}`;
   const message = word === undefined ? first.replace(/\.$/, "") : `unknown command '${word}'`;
@@ -86,4 +100,60 @@ function pathOf(command: Command): string {
   const names: string[] = [];
   for (let at: Command | null = command; at; at = at.parent) names.unshift(at.name());
   return names.join(" ");
+}
+
+const SERVICE = 'The system starts it: docs/guides/operations.md, "As a service".';
+const SKILLS =
+  "A skill is a folder in `skills/` of the state directory or of a workspace. `/commands` in a chat lists them.";
+
+/** Commands of other gateways of this kind, and what does the same here. */
+export const ELSEWHERE: ReadonlyMap<string, string> = new Map([
+  ["version", "Run: openclaw --version"],
+  [
+    "setup",
+    "There is nothing to set up: openclaw gateway run. A key: openclaw models auth add. A channel: openclaw channels add.",
+  ],
+  ["configure", "One value: openclaw config set. A key: openclaw models auth add. A channel: openclaw channels add."],
+  ["update", 'Stop, install, start: docs/guides/operations.md, "Upgrade".'],
+  ["upgrade", 'Stop, install, start: docs/guides/operations.md, "Upgrade".'],
+  ["backup", 'Copy the state directory: docs/guides/operations.md, "Backup".'],
+  ["restore", 'Copy the backup to its place: docs/guides/operations.md, "Backup".'],
+  ["reset", "A conversation begins anew with /new. All of the state is in the directory that openclaw status names."],
+  ["uninstall", "Remove the package with npm. The state is in the directory that openclaw status names."],
+  ["service", SERVICE],
+  ["daemon", SERVICE],
+  ["start", "Run: openclaw gateway run"],
+  ["stop", "Run: openclaw gateway stop"],
+  ["restart", "Run: openclaw gateway run --force"],
+  ["gateway install", SERVICE],
+  ["gateway uninstall", SERVICE],
+  ["gateway start", "Run: openclaw gateway run"],
+  ["gateway restart", "Run: openclaw gateway run --force"],
+  ["security", "Run: openclaw doctor"],
+  ["secrets", "Run: openclaw doctor"],
+  ["skills", SKILLS],
+  ["tui", "Run: openclaw dashboard, or openclaw agent --message <text>"],
+  ["chat", "Run: openclaw dashboard, or openclaw agent --message <text>"],
+  ["devices", "Clients have the token of the gateway: openclaw dashboard"],
+  ["docs", "The pages are in docs/ of the package: docs/README.md."],
+  ["path", "Run: openclaw config file"],
+  [
+    "sessions cleanup",
+    "Nothing is removed by itself but what belongs to jobs and subagents. A conversation begins anew with /new.",
+  ],
+  ["sessions rotate", "Nothing grows that would have to be rotated: rows are in the journal."],
+  ["sessions import", "Conversations of another program are not read. Their files stay where they are."],
+  ["sessions delete", "The page deletes conversations: openclaw dashboard"],
+  ["sessions rename", "The page names conversations: openclaw dashboard"],
+  ["pairing reject", "A code that nobody approves ends after an hour."],
+  ["hooks uninstall", "Run: openclaw hooks disable, then remove the folder that openclaw hooks info names."],
+]);
+
+/** What was typed is a command of `ELSEWHERE`. */
+function otherWay(command: Command, args: readonly string[]): { words: string; instead: string } | undefined {
+  const group = pathOf(command).split(" ").slice(1);
+  const [word] = args.filter((arg) => !arg.startsWith("-")).slice(group.length);
+  if (word === undefined || command.commands.length === 0) return undefined;
+  const instead = ELSEWHERE.get([...group, word].join(" "));
+  return instead === undefined ? undefined : { words: word, instead };
 }

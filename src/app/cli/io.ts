@@ -22,11 +22,12 @@ export interface Io {
   readonly verbose: boolean;
 }
 
-/** This process's own terminal. `NO_COLOR`, `--no-color` and a dumb terminal turn colours off. */
+/** This process's own terminal. `NO_COLOR`, `FORCE_COLOR=0`, `--no-color` and a dumb terminal turn colours off. */
 export function terminalIo(args: readonly string[], env: Env): Io {
   const isTerminal = process.stdout.isTTY === true;
   const isErrTerminal = process.stderr.isTTY === true;
-  const plain = Boolean(env["NO_COLOR"]) || env["TERM"] === "dumb" || args.includes("--no-color");
+  const isOff = Boolean(env["NO_COLOR"]) || /^(?:0|false)$/.test(env["FORCE_COLOR"] ?? "");
+  const plain = isOff || env["TERM"] === "dumb" || args.includes("--no-color");
   return {
     env,
     contributions: bundledContributions(),

@@ -1,8 +1,8 @@
 import { CommanderError, type Command } from "commander";
 import { faultOf } from "../../utils/access-fault.ts";
 import { packageVersion } from "../package-root.ts";
-import { printFailure, usageError } from "./failure.ts";
-import { drain, endWithReader, terminalIo, type Io } from "./io.ts";
+import { failureJson, printFailure, usageError } from "./failure.ts";
+import { drain, endWithReader, terminalIo, writeJson, type Io } from "./io.ts";
 import { buildProgram } from "./program.ts";
 
 /** Runs one command line and ends the process with its exit code (0, 1, 2, 75, 78). */
@@ -28,7 +28,10 @@ export async function runCommand(io: Io, args: readonly string[]): Promise<numbe
     return exitCode();
   } catch (error) {
     const shown = error instanceof CommanderError ? usageError(error, program, line) : error;
-    return shown === undefined ? 0 : printFailure(io, shown, await faultOf(shown));
+    if (shown === undefined) return 0;
+    const denied = await faultOf(shown);
+    if (args.includes("--json")) writeJson(io, failureJson(shown, denied));
+    return printFailure(io, shown, denied);
   }
 }
 

@@ -215,7 +215,7 @@ describe("uninstall", () => {
     expect(dry.out).toContain(`Would remove ${extensions("toy")}\nWould uninstall plugin: toy\n`);
     expect(existsSync(extensions("toy"))).toBe(true);
     const asked = await plugins("uninstall", "toy");
-    expect([asked.code, asked.err]).toEqual([2, expect.stringContaining("Add --force.")]);
+    expect([asked.code, asked.err]).toEqual([2, expect.stringContaining("Add --yes.")]);
     const { code, out } = await plugins("uninstall", "toy", "--force");
     expect([code, out]).toEqual([
       0,

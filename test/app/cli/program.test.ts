@@ -1,6 +1,10 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import type { Command } from "commander";
 import { z } from "zod";
+import { ELSEWHERE } from "../../../src/app/cli/failure.ts";
+import { buildProgram } from "../../../src/app/cli/program.ts";
+import { bundledContributions } from "../../../src/app/contributions/extensions.ts";
 import { ended, run, start, stateDir } from "../../kit/gateway/cli.ts";
 
 const preload = new URL("loaded.mjs", import.meta.url).href;
@@ -82,4 +86,74 @@ test("a reader that goes away ends the command quietly", async () => {
   child.stdout.destroy();
   const { code, err } = await ended(child);
   expect([code, err]).toEqual([0, ""]);
+});
+
+const leaves = (command: Command): readonly Command[] =>
+  command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
+const nameOf = (command: Command): string =>
+  command.parent ? `${nameOf(command.parent)} ${command.name()}`.trim() : "";
+const all = leaves(
+  buildProgram(
+    {
+      contributions: bundledContributions(),
+      env: {},
+      out: () => undefined,
+      err: () => undefined,
+      isTerminal: false,
+      isErrTerminal: false,
+      color: false,
+      verbose: false,
+    },
+    "0",
+  ).program,
+);
+
+test("with --json an error is also JSON on standard output, whatever failed", async () => {
+  const env = { OPENCLAW_STATE_DIR: stateDir("{ gateway: { port: 1 } }") };
+  const cases: [string[], string][] = [
+    [["config", "get", "nope.x", "--json"], "NOT_FOUND"],
+    [["health", "--json"], "GATEWAY_UNREACHABLE"],
+    [["sessions", "list", "--json", "--bad"], "USAGE"],
+    [["agents", "delete", "nobody", "--json"], "NOT_FOUND"],
+    [["stauts", "--json"], "USAGE"],
+  ];
+  for (const [args, code] of cases) {
+    const { out, err } = await run(args, env);
+    const { error } = z.object({ error: z.record(z.string(), z.string()) }).parse(JSON.parse(out));
+    expect(error, args.join(" ")).toEqual({ code, message: expect.any(String), fix: expect.any(String) });
+    expect(err).toBe(`error ${code}: ${error["message"]}\nfix: ${error["fix"]}\n`);
+  }
+});
+
+test("one word says yes, one limits lists, and what shows something can show it to scripts", () => {
+  const flags = (command: Command) => command.options.filter(({ hidden }) => !hidden);
+  const longs = (command: Command) => flags(command).map(({ long }) => long);
+  const asks = all.filter((command) => flags(command).some(({ description }) => /do not ask/.test(description)));
+  expect(asks.map(nameOf)).toEqual(expect.arrayContaining(["agents delete", "memory forget", "plugins uninstall"]));
+  expect(asks.filter((command) => !longs(command).includes("--yes")).map(nameOf)).toEqual([]);
+  const counts = all.filter((command) =>
+    flags(command).some(({ description }) => /^most (?:entries|results) /.test(description)),
+  );
+  expect(counts.filter((command) => !longs(command).includes("--limit")).map(nameOf)).toEqual([]);
+  const CHANGES =
+    /^(?:gateway (?:run|stop)|sandbox recreate|mcp (?:login|logout|serve)|sessions export|models (?:set|fallbacks .*|auth .*)|config unset|onboard|plugins (?:reload|registry|validate|build|pack|search|marketplace|init)|channels (?:add|remove|login)|config schema)$/;
+  const silent = all.filter((command) => !longs(command).includes("--json") && !CHANGES.test(nameOf(command)));
+  expect(silent.map(nameOf)).toEqual([]);
+});
+
+test("commands of other gateways are answered with what does the same here", async () => {
+  const names = new Set(all.map(nameOf));
+  for (const [words, instead] of ELSEWHERE) {
+    expect(names).not.toContain(words);
+    for (const [, named = ""] of instead.matchAll(/openclaw ((?:[a-z]+ ?)+)/g)) {
+      const known = named.trim().split(" ");
+      const isThere = known.some((_word, index) => names.has(known.slice(0, index + 1).join(" ")));
+      expect(isThere, `${words}: ${named}`).toBe(true);
+    }
+  }
+  for (const args of [["version"], ["gateway", "install"], ["sessions", "cleanup"], ["update", "--yes"]]) {
+    const { code, err } = await run(args);
+    expect(code).toBe(2);
+    expect(err).toContain(ELSEWHERE.get(args.filter((word) => !word.startsWith("-")).join(" ")));
+  }
 });

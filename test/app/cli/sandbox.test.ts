@@ -65,10 +65,10 @@ test("sandbox list shows the folders of the sandboxes, or that there is none", a
 test("sandbox recreate removes the folders that are meant, and nothing when nobody can be asked", async () => {
   const { dir, folder } = withFolders();
   expect(await cli(dir, "recreate")).toMatchObject({ code: 2, err: expect.stringContaining("--all") });
-  expect(await cli(dir, "recreate", "--all")).toMatchObject({ code: 2, err: expect.stringContaining("--force") });
+  expect(await cli(dir, "recreate", "--all")).toMatchObject({ code: 2, err: expect.stringContaining("--yes") });
   expect(existsSync(folder("agent-main"))).toBe(true);
   expect((await cli(dir, "recreate", "--agent", "main", "--force")).out).toBe("1 folder is removed.\n");
   expect([existsSync(folder("agent-main")), existsSync(folder("agent-clerk"))]).toEqual([false, true]);
-  expect((await cli(dir, "recreate", "--all", "--force")).out).toBe("1 folder is removed.\n");
+  expect((await cli(dir, "recreate", "--all", "--yes")).out).toBe("1 folder is removed.\n");
   expect(existsSync(folder("agent-clerk"))).toBe(false);
 });

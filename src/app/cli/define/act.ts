@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option, type Command } from "commander";
 import type { Io } from "../io.ts";
 
 /** Converts a command's function, which returns the exit code, to an action. */
@@ -21,3 +21,9 @@ export const listOf = (text: string, before: readonly string[] = []): readonly s
   ...before,
   ...text.split(",").flatMap((part) => part.trim() || []),
 ];
+
+/** `--yes` of a command that asks before it acts; `--force`, which some people type instead, says the same. */
+export const unasked = (command: Command): Command =>
+  command
+    .addOption(new Option("--yes", "do not ask").implies({ force: true }))
+    .addOption(new Option("--force", "do not ask").hideHelp());

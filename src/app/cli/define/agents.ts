@@ -4,7 +4,7 @@ import type { AddFlags } from "../commands/agents/change.ts";
 import type { DeleteFlags } from "../commands/agents/delete.ts";
 import type { IdentityFlags } from "../commands/agents/identity.ts";
 import type { ListFlags } from "../commands/agents/list.ts";
-import { listOf, type Act } from "./act.ts";
+import { listOf, unasked, type Act } from "./act.ts";
 
 const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
@@ -40,11 +40,9 @@ function defineChanges(agents: Command, act: Act): void {
         (await import("../commands/agents/change.ts")).agentsAdd(io, name, flags),
       ),
     );
-  agents
-    .command("delete")
+  unasked(agents.command("delete"))
     .description("remove an agent with its bindings and jobs, and move its workspace and keys to the trash")
     .argument("<id>")
-    .option("--force", "do not ask")
     .option("--keep-files", "leave the workspace and the keys where they are")
     .option("--json", "for scripts")
     .action(

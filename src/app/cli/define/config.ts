@@ -63,9 +63,13 @@ function defineConfigLooks(config: Command, act: Act): void {
   config
     .command("schema")
     .description("JSON Schema of the file")
+    .addOption(new Option("--json", "it is JSON in any case").hideHelp())
     .action(act(async (io) => (await import("../commands/config/config-schema.ts")).configSchema(io)));
   config
     .command("file")
     .description("print the path of the file")
-    .action(act(async (io) => (await import("../commands/config/config-schema.ts")).configFile(io)));
+    .option("--json", "for scripts")
+    .action(
+      act(async (io, options: Json) => (await import("../commands/config/config-schema.ts")).configFile(io, options)),
+    );
 }

@@ -40,8 +40,9 @@ export function defineDiagnostics(program: Command, act: Act): void {
     .command("dashboard")
     .description("print the chat page's address, and open it on a desktop")
     .option("--no-open", "only print the address")
+    .option("--json", "for scripts")
     .action(
-      act(async (io, options: { open: boolean }) => {
+      act(async (io, options: { open: boolean; json?: boolean }) => {
         const { dashboard } = await import("../commands/gateway/dashboard.ts");
         return dashboard(io, options);
       }),

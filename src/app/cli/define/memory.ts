@@ -1,8 +1,8 @@
-import type { Command } from "commander";
+import { Option, type Command } from "commander";
 import type { IndexFlags, SearchFlags, StatusFlags } from "../commands/memory/memory.ts";
 import type { MemoryFlags } from "../commands/memory/open.ts";
 import type { ForgetFlags } from "../commands/memory/origin.ts";
-import { wholeNumber, type Act } from "./act.ts";
+import { unasked, wholeNumber, type Act } from "./act.ts";
 
 const AGENT = ["--agent <id>", "this agent instead of the default one"] as const;
 const JSON_FLAG = ["--json", "for scripts"] as const;
@@ -33,7 +33,8 @@ export function defineMemory(program: Command, act: Act): void {
     .command("search <query>")
     .description("search the notes as an agent does")
     .option(...AGENT)
-    .option("--max-results <n>", "at most so many results", wholeNumber(1))
+    .option("--limit <count>", "most results to show", wholeNumber(1))
+    .addOption(new Option("--max-results <n>", "the same").argParser(wholeNumber(1)).hideHelp())
     .option(...JSON_FLAG)
     .action(
       act(async (io, query: string, flags: SearchFlags) =>
@@ -54,11 +55,9 @@ function defineOrigins(memory: Command, act: Act): void {
         (await import("../commands/memory/origin.ts")).memoryWhy(io, line, flags),
       ),
     );
-  memory
-    .command("forget <lines>")
+  unasked(memory.command("forget <lines>"))
     .description("remove lines from a note, such as MEMORY.md:12-14")
     .option(...AGENT)
-    .option("--force", "do not ask")
     .option(...JSON_FLAG)
     .action(
       act(async (io, lines: string, flags: ForgetFlags) =>

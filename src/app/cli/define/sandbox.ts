@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { ExplainFlags, RecreateFlags } from "../commands/sandbox/sandbox.ts";
-import type { Act } from "./act.ts";
+import { unasked, type Act } from "./act.ts";
 
 /** `sandbox …` */
 export function defineSandbox(program: Command, act: Act): void {
@@ -25,13 +25,11 @@ export function defineSandbox(program: Command, act: Act): void {
         (await import("../commands/sandbox/sandbox.ts")).sandboxList(io, options),
       ),
     );
-  sandbox
-    .command("recreate")
+  unasked(sandbox.command("recreate"))
     .description("remove folders of sandboxes; the next command begins with an empty one")
     .option("--all", "every folder")
     .option("--agent <id>", "those of this agent")
     .option("--session <key>", "that of this session")
-    .option("--force", "do not ask")
     .action(
       act(async (io, options: RecreateFlags) =>
         (await import("../commands/sandbox/sandbox.ts")).sandboxRecreate(io, options),

@@ -50,7 +50,7 @@ export async function agentsDelete(io: Io, id: string, flags: DeleteFlags): Prom
 
 async function isSure(io: Io, state: State, { id, workspace }: { id: string; workspace: string }): Promise<boolean> {
   if (!canAsk(io))
-    throw new OpenClawError("USAGE", { message: `Nobody confirms that ${id} is removed.`, fix: "Add --force." });
+    throw new OpenClawError("USAGE", { message: `Nobody confirms that ${id} is removed.`, fix: "Add --yes." });
   const bound = bindingsOf(state, id);
   io.err(`${id} works in ${workspace}${bound.length === 0 ? "" : ` and answers ${bound.join("; ")}`}.\n`);
   return confirmed(`Remove the agent ${id}?`);

@@ -7,7 +7,9 @@ export async function configSchema(io: Io): Promise<number> {
   return 0;
 }
 
-export async function configFile(io: Io): Promise<number> {
-  io.out(`${resolvePaths(io.env).configPath}\n`);
+export async function configFile(io: Io, { json }: { readonly json?: boolean }): Promise<number> {
+  const { configPath } = resolvePaths(io.env);
+  if (json === true) writeJson(io, { path: configPath });
+  else io.out(`${configPath}\n`);
   return 0;
 }

@@ -103,8 +103,16 @@ export async function cronAdd(
   if (job["schedule"] === undefined) throw wrongFlag("say when: --at, --every, --cron, --on-exit or --stream-command");
   if (job["payload"] === undefined) throw wrongFlag("say what: --message, --system-event or --command");
   const added = await ask(io, "cron.add", { ...job, ...(flags.disabled === true && { enabled: false }) }, jobShape);
-  return show(io, added, flags);
+  const code = await show(io, added, flags);
+  if (flags.json !== true && (added.payload.kind === "command" || added.schedule.command !== undefined))
+    io.err(rulesText(added));
+  return code;
 }
+
+/** What the command may do is decided when it runs, by what the operator's files say then. */
+const rulesText = ({ id, schedule }: z.output<typeof jobShape>): string =>
+  "The command has the rules of the agent's commands, and nobody is asked about it: openclaw approvals allowlist add <program> allows one. " +
+  `See whether it runs: ${schedule.command === undefined ? `openclaw cron run ${id} --wait` : `openclaw cron show ${id}`}\n`;
 
 /** A schedule that is written without its flag. */
 function whenOf(schedule: string | undefined): JobFlags {

@@ -60,6 +60,7 @@ export const runShape = z.looseObject({
   status: z.string(),
   completionStatus: z.string().optional(),
   deliveryStatus: z.string(),
+  deliveryError: z.string().optional(),
   summary: z.string().optional(),
   error: z.string().optional(),
   runId: z.string().optional(),
@@ -151,8 +152,14 @@ const runCells = (run: Run): readonly string[] => [
   timeOf(run.ts),
   run.jobName ?? run.jobId,
   run.status,
-  run.deliveryStatus,
+  deliveryText(run),
   run.durationMs === undefined ? "-" : showMs(run.durationMs),
   run.runId ?? "-",
   (run.error ?? run.summary ?? "").slice(0, 100),
 ];
+
+/** A run that failed has no answer to deliver; that it failed may have been told all the same. */
+const deliveryText = ({ status, deliveryStatus, deliveryError }: Run): string =>
+  status === "error" && deliveryStatus === "not-delivered" && deliveryError === undefined
+    ? "no answer"
+    : deliveryStatus;

@@ -3,14 +3,14 @@ import { OpenClawError } from "../../../../types/errors.ts";
 import { readGatewayToken } from "../../../config/gateway-token.ts";
 import type { Env } from "../../../config/secrets.ts";
 import { gatewayHost } from "../../address.ts";
-import type { Io } from "../../io.ts";
+import { writeJson, type Io } from "../../io.ts";
 import { readState } from "../../state.ts";
 
 /**
  * Prints the page's address with its token in the fragment, which no server sees. For a person at a desktop the page is
  * opened without the token: every user of the machine can see the arguments of programs, and the page stores its token.
  */
-export async function dashboard(io: Io, options: { open: boolean }): Promise<number> {
+export async function dashboard(io: Io, options: { open: boolean; json?: boolean }): Promise<number> {
   const state = await readState(io);
   const token = await readGatewayToken(state.paths, state.config);
   if (!token) {
@@ -21,7 +21,12 @@ export async function dashboard(io: Io, options: { open: boolean }): Promise<num
   }
   const port = state.owner?.port ?? state.config.gateway.port;
   const page = `http://${gatewayHost(state.config)}:${port}/`;
-  io.out(`${page}#token=${encodeURIComponent(token.reveal())}\n`);
+  const url = `${page}#token=${encodeURIComponent(token.reveal())}`;
+  if (options.json === true) {
+    writeJson(io, { url, running: state.owner !== undefined });
+    return 0;
+  }
+  io.out(`${url}\n`);
   if (!state.owner) io.err("The gateway does not run now; start it: openclaw gateway run\n");
   else if (options.open && io.isTerminal && openBrowser(io.env, page)) {
     io.err("The page opens. Where it asks for the token, follow the address above.\n");

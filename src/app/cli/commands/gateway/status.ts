@@ -23,21 +23,23 @@ export interface StatusFlags {
 
 type Rows = readonly (readonly [string, string | undefined])[];
 
-/** Prints an overview; works without a gateway. */
+/** Prints an overview; works without a gateway. Gives 1 when one is there that does not answer. */
 export async function status(io: Io, flags: StatusFlags): Promise<number> {
   const state = await readState(io);
   const look = await readGatewayState(io, state, flags.timeout);
   const more = look.status && hasGateway(io, state) ? await askMore(io, state, flags) : {};
   if (flags.json === true) {
     writeJson(io, statusJson(state, look, more));
-    return 0;
+    return codeOf(look);
   }
   io.out(pairs(io, [...gatewayRows(look), ...configRows(state, look)]));
   if (more.usage) io.out(`\n${limitsText(io, more.usage)}`);
   if (more.channels) io.out(`\n${channelRows(io, more.channels)}`);
   if (more.sessions) io.out(`\n${sessionRows(io, more.sessions.sessions)}`);
-  return 0;
+  return codeOf(look);
 }
+
+const codeOf = ({ pid, status: told }: GatewayState): number => (told === undefined && pid !== undefined ? 1 : 0);
 
 interface More {
   readonly channels?: z.infer<typeof channelsShape>;

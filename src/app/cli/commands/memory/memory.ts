@@ -12,6 +12,8 @@ export interface IndexFlags extends MemoryFlags {
 }
 
 export interface SearchFlags extends MemoryFlags {
+  readonly limit?: number;
+  /** `limit` by its other name. */
   readonly maxResults?: number;
 }
 
@@ -50,7 +52,7 @@ export async function memoryIndex(io: Io, flags: IndexFlags): Promise<number> {
 export async function memorySearch(io: Io, query: string, flags: SearchFlags): Promise<number> {
   const { memory, place, agent } = await openFor(io, flags);
   answerOf(await memory.sync(place, false));
-  const asked = { query, maxResults: flags.maxResults ?? 6, isPrivate: true };
+  const asked = { query, maxResults: flags.limit ?? flags.maxResults ?? 6, isPrivate: true };
   const answer = answerOf(await memory.search(place, asked));
   const { hits, state, mode } = answer;
   const degraded = degradedIn({ ...answer, vectorsProblem: agent.memorySearch?.vectorsProblem });

@@ -104,7 +104,7 @@ async function isSure(io: Io, path: string, lines: readonly Line[]): Promise<boo
   if (!canAsk(io)) {
     throw new OpenClawError("USAGE", {
       message: `Nobody confirms that lines of ${path} are removed.`,
-      fix: "Add --force.",
+      fix: "Add --yes.",
     });
   }
   io.err(lines.map(({ number, text }) => `${number} ${text}\n`).join(""));

@@ -92,7 +92,7 @@ function configChange({ found, state }: PluginState, owner: SlotOwner): ConfigSw
 async function isSure(io: Io, id: string, { force }: Sure): Promise<boolean> {
   if (force === true) return true;
   if (canAsk(io)) return confirmed(`Uninstall ${id} and remove its files?`);
-  throw new OpenClawError("USAGE", { message: "There is nobody to ask here.", fix: "Add --force." });
+  throw new OpenClawError("USAGE", { message: "There is nobody to ask here.", fix: "Add --yes." });
 }
 
 function report(io: Io, { id, folder, change }: Plan, flags: UninstallFlags): void {

@@ -147,7 +147,7 @@ async function mayRemove(io: Io, folders: readonly SandboxFolder[]): Promise<boo
   if (!canAsk(io)) {
     throw new OpenClawError("USAGE", {
       message: `${folders.length} folders would be removed with their files, and nobody can be asked here.`,
-      fix: "Add --force.",
+      fix: "Add --yes.",
     });
   }
   io.err(folderTable(io, folders));

@@ -4,7 +4,7 @@ import type { InstallFlags } from "../../commands/plugins/plugins-install.ts";
 import type { ListFlags } from "../../commands/plugins/plugins-list.ts";
 import type { UninstallFlags } from "../../commands/plugins/plugins-uninstall.ts";
 import type { UpdateFlags } from "../../commands/plugins/plugins-update.ts";
-import type { Act } from "../act.ts";
+import { unasked, type Act } from "../act.ts";
 import { defineRefused } from "./plugins-refused.ts";
 
 interface Json {
@@ -105,14 +105,12 @@ function defineSwitches(plugins: Command, act: Act): void {
 }
 
 function defineChanges(plugins: Command, act: Act): void {
-  plugins
-    .command("uninstall")
+  unasked(plugins.command("uninstall"))
     .argument("<id>", "plugin")
     .description("remove a plugin with its files and settings")
     .option("--keep-files", "leave its folder")
     .option("--keep-config", "leave its settings")
     .option("--dry-run", "only show what would be removed")
-    .option("--force", "do not ask")
     .option("--json", "for scripts")
     .action(
       act(async (io, id: string, options: UninstallFlags) =>

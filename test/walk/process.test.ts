@@ -38,7 +38,7 @@ describe.concurrent("the first start", () => {
     expect(token.length).toBeGreaterThanOrEqual(32);
     for (const name of ["README.md", "AGENTS.md", "SOUL.md", "USER.md", "HEARTBEAT.md"])
       expect(readFileSync(join(home.stateDir, "workspace", name), "utf8").length).toBeGreaterThan(20);
-    expect(gateway.output).toContain(`http://127.0.0.1:${gateway.port}/  (sign in: openclaw dashboard)`);
+    expect(gateway.output).toContain(`http://127.0.0.1:${gateway.port}/  (sign in: node bin/openclaw.mjs dashboard)`);
     expect(gateway.output).not.toContain(token);
     expect(gateway.output).toContain(home.stateDir);
     expect(gateway.output).toMatch(/Model +\S+/);

@@ -74,8 +74,9 @@ const BIN = join(import.meta.dirname, "../../../bin/openclaw.mjs");
 /** Saves a quarter of a start's processor time, which is garbage collection. */
 const NODE_ARGS = ["--min-semi-space-size=16"];
 
-export async function makeHome(config: Record<string, unknown>): Promise<Home> {
-  const dir = await mkdtemp(join(tmpdir(), "openclaw-walk-"));
+/** `below`: the directory in which it is made; that of temporary files when unset. */
+export async function makeHome(config: Record<string, unknown>, below = tmpdir()): Promise<Home> {
+  const dir = await mkdtemp(join(below, "openclaw-walk-"));
   const stateDir = join(dir, "state");
   const configPath = join(stateDir, "openclaw.json");
   await mkdir(stateDir, { recursive: true, mode: 0o700 });

@@ -1,3 +1,6 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { packageRoot } from "../../package-root.ts";
 import { ensureGatewayToken } from "../../config/gateway-token.ts";
 import type { Live } from "../../compose/live.ts";
 import type { Gateway } from "../gateway.ts";
@@ -29,5 +32,8 @@ async function withToken(page: string, live: Live, givenToken: string | undefine
   return `${page}#token=${token}`;
 }
 
+/** A clone has no `openclaw` on the path. */
+const program = (): string => (existsSync(join(packageRoot, "src")) ? "node bin/openclaw.mjs" : "openclaw");
+
 const howToSignIn = (givenToken: string | undefined): string =>
-  givenToken === undefined ? "openclaw dashboard" : "with the token of --token";
+  givenToken === undefined ? `${program()} dashboard` : "with the token of --token";

@@ -1,4 +1,5 @@
 import type { TextPart } from "./parts.ts";
+import type { SandboxNote } from "../types/run/tool.ts";
 import type { SkillSummary } from "./skills/skill-file.ts";
 
 /** `full` for an agent, `minimal` in the session of a subagent, `none` for the first line alone. */
@@ -44,10 +45,7 @@ export interface SystemContext {
   readonly mode: PromptMode;
   readonly tools: readonly { readonly name: string; readonly description: string }[];
   readonly skills: readonly SkillSummary[];
-  /** The agent's, which its files in the prompt are from. */
   readonly workspace: string;
-  /** Where relative paths of the run's tools start; the workspace when unset. */
-  readonly directory?: string;
   readonly docsPath?: string;
   readonly runtime: RuntimeFacts;
   readonly timezone?: string;
@@ -64,7 +62,7 @@ export interface SystemContext {
   readonly modelAliases?: Readonly<Record<string, string>>;
   readonly ttsHint?: string;
   /** What is different about commands and files in the sandbox. */
-  readonly sandbox?: string;
+  readonly sandbox?: SandboxNote;
 }
 
 /** One section of the prompt; undefined when it has nothing to say. */

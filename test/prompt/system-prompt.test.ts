@@ -39,7 +39,7 @@ const full: SystemContext = {
   ],
   modelAliases: { big: "acme/m-2", alt: "acme/m-3" },
   ttsHint: "Speak in short sentences.",
-  sandbox: "Commands run in a container.",
+  sandbox: { text: "Commands run in a container." },
 };
 
 it("has all sections in their order", () => {

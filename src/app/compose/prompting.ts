@@ -200,8 +200,7 @@ const HINTS: Readonly<Record<Exclude<SpeechLevel, "off">, string>> = {
 
 const textsOf = ({ extra, sandbox }: Pick<SystemPromptRequest, "extra" | "sandbox">) => ({
   ...(extra !== undefined && { extra }),
-  ...(sandbox && { sandbox: sandbox.text }),
-  ...(sandbox?.directory !== undefined && { directory: sandbox.directory }),
+  ...(sandbox && { sandbox }),
 });
 
 function inboundOf({ channel, account, chat }: Peer, key: SessionKey): InboundFacts {

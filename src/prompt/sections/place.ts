@@ -8,7 +8,7 @@ export const workspace: SystemSection = {
   render: (context) =>
     section(
       "## Workspace",
-      `You work in: ${context.directory ?? context.workspace}`,
+      `You work in: ${context.sandbox?.directory ?? context.workspace}`,
       "Relative paths start there. Keep your files in it unless you are told otherwise.",
     ),
 };
@@ -30,7 +30,7 @@ export const sandbox: SystemSection = {
   name: "sandbox",
   minimal: true,
   source: () => "agents.defaults.sandbox",
-  render: (context) => (context.sandbox === undefined ? undefined : section("## Sandbox", context.sandbox)),
+  render: (context) => (context.sandbox === undefined ? undefined : section("## Sandbox", context.sandbox.text)),
 };
 
 export const runtime: SystemSection = {

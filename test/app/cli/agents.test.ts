@@ -189,7 +189,7 @@ test("an agent is removed with its bindings, and its workspace can be taken back
   const { dir, cli, json, config } = home();
   await cli("add", "owl", "--bind", "telegram");
   await cli("add", "cat", "--workspace", join(dir, "cats"));
-  expect(await cli("delete", "owl")).toMatchObject({ code: 2, err: expect.stringContaining("--force") });
+  expect(await cli("delete", "owl")).toMatchObject({ code: 2, err: expect.stringContaining("--yes") });
   expect(await json("delete", "owl", "--force")).toMatchObject({
     agentId: "owl",
     removedBindings: 1,

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import type { Command, CommanderError } from "commander";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
-import { buildProgram } from "../../src/app/cli/program.ts";
-import { bundledContributions } from "../../src/app/contributions/extensions.ts";
-import { makeHome, PATIENCE, type Home } from "../kit/gateway/process.ts";
+import { buildProgram } from "../../../src/app/cli/program.ts";
+import { bundledContributions } from "../../../src/app/contributions/extensions.ts";
+import { makeHome, PATIENCE, type Home } from "../../kit/gateway/process.ts";
 
-const root = join(import.meta.dirname, "../..");
+const root = join(import.meta.dirname, "../../..");
 const docs = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
   .filter((name) => name.endsWith(".md") && name !== "reference/config.md")
   .map((name) => join("docs", name));
@@ -80,8 +80,9 @@ test.each(pages)("the command line takes each command that %s shows", async (pag
   for (const [, text = ""] of prose.matchAll(/`(openclaw [^`\n]+)`/g)) {
     const args = argsIn(text);
     const error = args && (await wrongIn(filled(args)));
-    // A plugin's channel may have flags of its own.
-    const isOfPlugin = page.startsWith("docs/plugins/") && error?.code === "commander.unknownOption";
+    // A channel may have flags of its own.
+    const isOfPlugin =
+      /^docs\/(?:plugins\/|contributing\/adapters)/.test(page) && error?.code === "commander.unknownOption";
     if (error && error.exitCode !== 0 && !INCOMPLETE.has(error.code) && !isOfPlugin)
       wrong.push(`${text}: ${error.message}`);
   }

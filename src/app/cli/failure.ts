@@ -107,7 +107,7 @@ const SKILLS =
   "A skill is a folder in `skills/` of the state directory or of a workspace. `/commands` in a chat lists them.";
 
 /** Commands of other gateways of this kind, and what does the same here. */
-export const ELSEWHERE: ReadonlyMap<string, string> = new Map([
+const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ["version", "Run: openclaw --version"],
   [
     "setup",

@@ -46,7 +46,7 @@ export function checkConfig(input: unknown, schemas: Schemas = {}): Checked {
   const whole = parseLoosely(configSchema, input);
   const known = whole.unknown.filter(isFieldKey);
   const strangers = whole.unknown.flatMap((path) => strangersBelow(path, valueAt(input, path)));
-  const problems = [...whole.problems, ...strangers.map(unknownKey), ...protoNotes(input, [])];
+  const problems = [...whole.problems, ...strangers.map(unknownKey), ...nodesBelow(input, []).flatMap(badNode)];
   const warnings = known.map((path) => ({
     path,
     message: "is known, but has no effect here yet",
@@ -110,16 +110,30 @@ function without(data: unknown, path: KeyPath): unknown {
   return rest.length === 0 ? others : { ...data, [first]: without(child, rest) };
 }
 
-/** A name that schemas ignore silently; a channel of this name is reported like any channel that is not installed. */
-function protoNotes(value: unknown, path: KeyPath): RawNote[] {
-  if (Array.isArray(value)) return value.flatMap((item: unknown, index) => protoNotes(item, [...path, index]));
-  if (!isRecord(value)) return [];
-  return Object.entries(value).flatMap(([name, child]) => {
-    const at = [...path, name];
-    if (name !== "__proto__" || showPath(path) === "channels") return protoNotes(child, at);
-    return [{ path: at, at: "name" as const, message: "no key may have this name" }];
-  });
+interface Node {
+  readonly path: KeyPath;
+  readonly value: unknown;
 }
+
+/** Every value of the data. */
+function nodesBelow(value: unknown, path: KeyPath): readonly Node[] {
+  const entries: readonly (readonly [string | number, unknown])[] = Array.isArray(value)
+    ? value.map((item: unknown, index) => [index, item])
+    : Object.entries(isRecord(value) ? value : {});
+  return [{ path, value }, ...entries.flatMap(([name, child]) => nodesBelow(child, [...path, name]))];
+}
+
+/** What no schema tells: a key that schemas ignore silently, and a number of which the last digits were lost when the file was read. */
+function badNode({ path, value }: Node): readonly RawNote[] {
+  // A channel of this name is reported like any channel that is not installed.
+  if (path.at(-1) === "__proto__" && showPath(path.slice(0, -1)) !== "channels")
+    return [{ path, at: "name", message: "no key may have this name" }];
+  return isInexact(value) ? [{ path, message: "has too many digits for a number: write it in quotes" }] : [];
+}
+
+/** Such a number is an id or a phone number; what is written as `1e30` is a bound, and may be inexact. */
+const isInexact = (value: unknown): boolean =>
+  typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(String(value));
 
 function unknownKey(path: KeyPath): RawNote {
   const name = String(path.at(-1));

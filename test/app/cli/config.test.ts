@@ -31,6 +31,28 @@ test("set makes the file, for this user alone", async () => {
   expect(statSync(join(dir, "openclaw.json")).mode & 0o777).toBe(0o600);
 });
 
+test("a number of digits that a number loses is refused wherever it is; set keeps ids and phone numbers as they were typed", async () => {
+  const dir = stateDir("{ channels: { telegram: { allowFrom: [1001, 123456789012345678] } } }\n");
+  const env = { OPENCLAW_STATE_DIR: dir };
+  const lost = await run(["config", "validate"], env);
+  expect([lost.code, lost.err]).toEqual([
+    78,
+    expect.stringMatching(/channels\.telegram\.allowFrom\[1\]: .*write it in quotes/),
+  ]);
+  const list = ["config", "set", "channels.telegram.groupAllowFrom", "[123456789012345678]"];
+  expect((await run(list, env)).code).toBe(78);
+  for (const [key, value] of [
+    ["channels.telegram.allowFrom[1]", "123456789012345678"],
+    ["channels.signal.account", "+15550001111"],
+    ["gateway.auth.token", "123456789012345678901234"],
+  ] as const) {
+    expect(await run(["config", "set", key, value], env)).toMatchObject({ code: 0, err: "" });
+    expect(readFileSync(join(dir, "openclaw.json"), "utf8")).toContain(`"${value}"`);
+  }
+  expect((await run(["config", "set", "gateway.port", "4711"], env)).code).toBe(0);
+  expect((await run(["config", "get", "gateway.port", "--json"], env)).out).toBe("4711\n");
+});
+
 test("set refuses a value that does not fit, and leaves the file alone", async () => {
   const dir = stateDir("{}\n");
   const env = { OPENCLAW_STATE_DIR: dir };

@@ -20,8 +20,12 @@ import { showPath, type KeyPath } from "../problem.ts";
 
 type Node = ReturnType<typeof parseTree>["body"];
 
-/** A value from a command line: parsed if it is JSON5, else the text itself. */
+/**
+ * A value from a command line: parsed if it is JSON5, else the text itself. Digits with a plus sign before them, or too many for a number,
+ * are a phone number or an id, so a text.
+ */
 export function parseConfigValue(text: string): unknown {
+  if (/^\+\d+$/.test(text) || (/^\d+$/.test(text) && !Number.isSafeInteger(Number(text)))) return text;
   try {
     return JSON5.parse<unknown>(text);
   } catch {

@@ -9,7 +9,7 @@ import { loadConfig, readConfigText, type LoadOptions } from "../../../config/lo
 import { Live } from "../../../compose/live.ts";
 import { nearest } from "../../../config/keys/nearest.ts";
 import { parseConfigText } from "../../../config/parse.ts";
-import { readPath, showPath, valueAt, type KeyPath } from "../../../config/problem.ts";
+import { ConfigError, readPath, showPath, valueAt, type KeyPath } from "../../../config/problem.ts";
 import { shownConfig } from "../../../config/shown.ts";
 import { removeConfigValue, writeConfigValue } from "../../../config/edit/write.ts";
 import { writeJson, type Io } from "../../io.ts";
@@ -56,7 +56,13 @@ export async function configSet(io: Io, given: { key: string; value: string }, s
   const path = readPath(given.key);
   const value = strict ? strictValue(given.value) : parseConfigValue(given.value);
   await requireFit(io, path, value);
-  const file = await setInFile(io, path, value);
+  const file = await setInFile(io, path, value).catch((error: unknown) => {
+    // Ids and phone numbers are texts of digits.
+    if (strict || typeof value !== "number" || !(error instanceof ConfigError)) throw error;
+    return setInFile(io, path, given.value).catch(() => {
+      throw error;
+    });
+  });
   io.out(`Set ${showPath(path)} in ${file}.\n`);
   return 0;
 }

@@ -10,6 +10,7 @@ import type { Aside } from "../../types/media/drawing.ts";
 import type { ApprovalDesk, Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
 import { isUnasked } from "../../types/run/unasked.ts";
 import { isFields } from "../../utils/fields.ts";
+import { fitArguments } from "../../utils/json-schema/fit-arguments.ts";
 import type { RunLog } from "../log/log.ts";
 import type { Deadline } from "../run/deadline.ts";
 import { shownCall } from "./shown-call.ts";
@@ -54,11 +55,13 @@ const TORN_TEXT =
   "Call the tool again with complete arguments; write long content in several smaller calls.";
 
 /** The SDK calls this before it validates a call's arguments, without a time limit, and takes an error as the call's result. */
-function checkable({ name, slowArguments, prepare }: Tool, args: unknown): unknown {
-  if (isTorn(args)) throw new Error(TORN_TEXT);
+function checkable(tool: Tool, given: unknown): unknown {
+  if (isTorn(given)) throw new Error(TORN_TEXT);
+  const { name, slowArguments, prepare } = tool;
+  const args = fitArguments(toolSchema(tool), given);
   const why = slowArguments?.(args);
   if (why !== undefined) throw new Error(`The arguments for ${name} do not fit. ${why}`);
-  return prepare ? prepare(args) : args;
+  return prepare ? fitArguments(toolSchema(tool), prepare(args)) : args;
 }
 
 /** Tells of each question that was not asked. */

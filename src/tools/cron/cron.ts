@@ -77,16 +77,20 @@ const RISKS: Readonly<Partial<Record<Action, Risk>>> = { add: SET_UP, update: SE
 const OWN = z.lazy(() => input.unwrap().keyof());
 const isOwn = (key: string): boolean => OWN.safeParse(key).success;
 
+/** The parameter with the fields of a job. */
+const FIELDS_IN: Readonly<Record<string, "job" | "patch">> = { add: "job", update: "patch" };
+
 /** Models that know other versions write the fields of a job beside the action. */
 function withJob(args: unknown): unknown {
-  if (!isFields(args) || args["action"] !== "add") return args;
+  const name = isFields(args) ? FIELDS_IN[String(args["action"])] : undefined;
+  if (!isFields(args) || name === undefined) return args;
   const entries = Object.entries(args);
-  const isReminder = args["job"] === undefined && args["text"] !== undefined;
+  const isReminder = args[name] === undefined && args["text"] !== undefined;
   const beside = entries.filter(([key]) => !isOwn(key) || (isReminder && key === "text"));
   if (beside.length === 0) return args;
-  const job = isFields(args["job"]) ? args["job"] : {};
+  const job = isFields(args[name]) ? args[name] : {};
   const rest = entries.filter(([key]) => isOwn(key) && !(isReminder && key === "text"));
-  return { ...Object.fromEntries(rest), job: { ...Object.fromEntries(beside), ...job } };
+  return { ...Object.fromEntries(rest), [name]: { ...Object.fromEntries(beside), ...job } };
 }
 
 type Run = (asked: Input, acts: CronActs, asker: CronAsker) => Promise<ToolResult>;

@@ -43,6 +43,47 @@ describe("a job in the words of today", () => {
   });
 });
 
+describe("a job as a model writes it", () => {
+  const payload = { kind: "agentTurn", message: "x" };
+
+  it("has its time in the zone that is named beside it, and no time that this zone's clocks skip", () => {
+    const at = (time: string, tz: string) => read({ payload, schedule: { kind: "at", at: time, tz } });
+    expect(at("2026-12-24T18:00", "Asia/Shanghai")).toMatchObject({ schedule: { at: "2026-12-24T10:00:00.000Z" } });
+    expect(at("2026-12-24T18:00:00+01:00", "Asia/Shanghai")).toMatchObject({
+      schedule: { at: "2026-12-24T17:00:00.000Z" },
+    });
+    expect(at("2027-03-28T02:30", "Europe/Vienna")).toEqual({
+      problem: expect.stringMatching(/schedule\.at: .*does not exist in Europe\/Vienna/),
+    });
+  });
+
+  it("is read where its parts came as JSON text, and a time as digits", () => {
+    const schedule = JSON.stringify({ kind: "cron", expr: "0 9 * * *", tz: "UTC" });
+    expect(read({ schedule, payload: JSON.stringify(payload) })).toMatchObject({
+      schedule: { kind: "cron", expr: "0 9 * * *", tz: "UTC" },
+      payload,
+    });
+    expect(read({ payload, schedule: { kind: "at", atMs: "1798000000000" } })).toMatchObject({
+      schedule: { kind: "at", at: new Date(1_798_000_000_000).toISOString() },
+    });
+    expect(read({ payload, schedule: { kind: "at", atMs: 1e300 } })).toHaveProperty("problem");
+  });
+
+  it("has no fields that came blank, and no numbers of other kinds of schedule", () => {
+    const schedule = { kind: "at", at: "20m", everyMs: 1, anchorMs: 0, expr: "", tz: "", staggerMs: 0 };
+    const blank = { agentId: "", sessionKey: "", description: "", delivery: { mode: "none", channel: "", to: "" } };
+    const job = read({ name: "tea", schedule, payload: { ...payload, model: "", thinking: "" }, ...blank });
+    expect(job).toMatchObject({ name: "tea", schedule: { kind: "at" }, payload, delivery: { mode: "none" } });
+    expect(job).not.toHaveProperty("agentId");
+    expect(read({ payload, schedule: { kind: "at", at: "20m", expr: "0 9 * * *" } })).toHaveProperty("problem");
+    const stored = { name: "tea", payload, schedule: { kind: "cron", expr: "0 9 * * *", tz: "UTC" } };
+    expect(read(patched(stored, { name: "", schedule: { expr: "0 10 * * *", tz: "" } }))).toMatchObject({
+      name: "tea",
+      schedule: { expr: "0 10 * * *", tz: "UTC" },
+    });
+  });
+});
+
 describe("a job in older words", () => {
   it("is read: names, kinds in lower case, and a delivery inside of the payload", () => {
     expect(

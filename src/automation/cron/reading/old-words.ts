@@ -36,11 +36,22 @@ export function inWordsOfToday(given: Fields, webhook?: string): Fields {
 function take(given: Fields, names: readonly string[], name: string): { payload: Fields | undefined; rest: Fields } {
   const flat = Object.entries(given).filter(([key]) => names.includes(key));
   const rest = Object.fromEntries(Object.entries(given).filter(([key]) => key !== name && !names.includes(key)));
-  const own = given[name];
+  const own = inJson(given[name]);
   if (typeof own === "string") return { payload: { ...Object.fromEntries(flat), [name]: own }, rest };
   if (flat.length === 0 && !isFields(own))
     return { payload: undefined, rest: name in given ? { ...rest, [name]: own } : rest };
   return { payload: { ...Object.fromEntries(flat), ...(isFields(own) ? own : {}) }, rest };
+}
+
+/** An object that came as JSON text. */
+function inJson(value: unknown): unknown {
+  if (typeof value !== "string" || !value.trim().startsWith("{")) return value;
+  try {
+    const read: unknown = JSON.parse(value);
+    return isFields(read) ? read : value;
+  } catch {
+    return value;
+  }
 }
 
 function splitPayload(payload: Fields | undefined): { payload: Fields | undefined; delivery: Fields | undefined } {
@@ -94,13 +105,31 @@ function renamed(rest: Fields, from: string, to: string): Fields {
 
 function scheduleOf({ kind, schedule, atMs, cron, every, ...rest }: Fields): Fields {
   const expr = typeof schedule === "string" ? schedule : cron;
+  const atTime = typeof atMs === "string" && /^\d+$/.test(atMs) ? Number(atMs) : atMs;
   const all: Fields = {
     ...rest,
-    ...(typeof atMs === "number" && { at: new Date(atMs).toISOString() }),
+    ...(typeof atTime === "number" && { at: isoOf(atTime) }),
     ...(expr !== undefined && rest["expr"] === undefined && { expr }),
     ...(every !== undefined && rest["everyMs"] === undefined && { everyMs: every }),
   };
-  return { kind: kind ?? inferredKind(all), ...all };
+  const named = kind ?? inferredKind(all);
+  return { kind: named, ...withoutOthers(named, all) };
+}
+
+/** A time that no calendar has stays as it is, to be refused by its name. */
+const isoOf = (ms: number): string => (Math.abs(ms) <= 8.64e15 ? new Date(ms).toISOString() : String(ms));
+
+/** Numbers of another kind of schedule say nothing: models that fill every field write 0 or 1. */
+function withoutOthers(kind: unknown, all: Fields): Fields {
+  const others: Readonly<Record<string, readonly string[]>> = {
+    at: ["everyMs", "anchorMs", "staggerMs"],
+    every: ["staggerMs"],
+    cron: ["everyMs", "anchorMs"],
+  };
+  const left = typeof kind === "string" && Object.hasOwn(others, kind) ? (others[kind] ?? []) : [];
+  return Object.fromEntries(
+    Object.entries(all).filter(([name, value]) => !left.includes(name) || typeof value !== "number"),
+  );
 }
 
 function inferredKind(all: Fields): string {

@@ -111,7 +111,7 @@ const OTHER_KINDS = new Set(["script", "heartbeat", "skillCollectionReview"]);
 /** Reads a job in the words of any version. */
 export function readJob(given: unknown, ports: ReadingPorts): CronWish | BadJob {
   if (!isFields(given)) return { problem: "a job is an object with a schedule and a payload" };
-  const fields = inWordsOfToday(withoutNulls(given), ports.webhook);
+  const fields = inWordsOfToday(withoutBlanks(given, [null, ""]), ports.webhook);
   const unknown = notBuilt(fields);
   if (unknown !== undefined) return { problem: unknown };
   const read = wishShape.safeParse({ ...fields, schedule: withTimes(fields["schedule"], ports) });
@@ -180,7 +180,7 @@ function nameOf(what: CronWish["payload"]): string {
 
 /** A job with some of its fields changed; null removes one. */
 export function patched(job: Readonly<Record<string, unknown>>, patch: Readonly<Record<string, unknown>>): unknown {
-  const today = inWordsOfToday(patch);
+  const today = inWordsOfToday(withoutBlanks(patch, [""]));
   const merged = Object.entries(today).map(([key, value]) => [key, mergedField(key, job[key], value)]);
   return { ...job, ...Object.fromEntries(merged) };
 }
@@ -193,10 +193,14 @@ function mergedField(key: string, old: unknown, value: unknown): unknown {
   return { ...old, ...value };
 }
 
-function withoutNulls(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+/** Models that fill every field write these where they mean none. */
+function withoutBlanks(
+  fields: Readonly<Record<string, unknown>>,
+  blanks: readonly unknown[],
+): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(fields)
-      .filter(([, value]) => value !== null)
-      .map(([key, value]) => [key, isFields(value) ? withoutNulls(value) : value]),
+      .filter(([, value]) => !blanks.includes(value))
+      .map(([key, value]) => [key, isFields(value) ? withoutBlanks(value, blanks) : value]),
   );
 }

@@ -58,14 +58,18 @@ const duration = z.union([
 /** A shorter interval would begin before the run of the last one has answered. */
 const LEAST_EVERY_MS = 1000;
 
-const at = z.string().transform((text, context) => {
-  try {
-    return new Date(readTime(text, "UTC")).toISOString();
-  } catch (error) {
-    context.addIssue({ code: "custom", message: errorText(error), input: text });
-    return z.NEVER;
-  }
-});
+const at = z.lazy(() =>
+  z
+    .strictObject({ kind: z.literal("at"), at: z.string(), tz: zone.optional() })
+    .transform(({ kind, at: text, tz = "UTC" }, context) => {
+      try {
+        return { kind, at: new Date(readTime(text, tz)).toISOString() };
+      } catch (error) {
+        context.addIssue({ code: "custom", message: errorText(error), path: ["at"], input: text });
+        return z.NEVER;
+      }
+    }),
+);
 
 const every = z.lazy(() =>
   z
@@ -99,17 +103,7 @@ const cron = z.lazy(() =>
 );
 
 /** A schedule after `withTimes`. Made once: it takes longer to make than to read thousands of jobs. */
-export const scheduleShape = z.lazy(() =>
-  z.discriminatedUnion("kind", [
-    z
-      .strictObject({ kind: z.literal("at"), at, tz: zone.optional() })
-      .transform(({ kind, at: time }) => ({ kind, at: time })),
-    every,
-    cron,
-    onExit,
-    stream,
-  ]),
-);
+export const scheduleShape = z.lazy(() => z.discriminatedUnion("kind", [at, every, cron, onExit, stream]));
 
 /** A schedule with what it leaves to the present: a time from now on, the begin of an interval, the zone. */
 export function withTimes(given: unknown, { now, timezone }: ReadingTimes): unknown {

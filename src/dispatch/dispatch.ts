@@ -13,6 +13,7 @@ import { whenPossible } from "./admission/when-possible.ts";
 import { Approvals } from "./approvals/approvals.ts";
 import { COMMAND_IN_EDIT } from "./chat-texts.ts";
 import { RunRegistry } from "./clients/run-registry.ts";
+import { type AskedCommand, isStopWord, mayHoldCommands } from "./commands/asked.ts";
 import type { Commands } from "./commands/command.ts";
 import { commandOf, commandWork } from "./commands/run-command.ts";
 import { commandTable, type AddedCommands } from "./commands/table.ts";
@@ -116,7 +117,7 @@ export class Dispatch {
     if (!this.#ports.kinds.isKnown(message)) return this.replies.turnAway(row, unknownKind(message), "drop");
     if (verdict.kind !== "pass") return this.#turnAway(row, key, verdict);
     if (this.#late.isLate(row)) return this.#late.take(row);
-    const asked = commandOf(message, key, this.commands, this.#ports);
+    const asked = commandOf(message, key, this.commands, this.#ports) ?? this.#plainStop(message, key);
     if (asked && message.isEdit) return this.replies.turnAway(row, "a command in an edit", "drop", COMMAND_IN_EDIT);
     if (await this.#isForSeveral(row, asked?.command.name)) return;
     await this.#tellPlugins(message, key);
@@ -129,6 +130,15 @@ export class Dispatch {
     const claims = claimsOf(message);
     if (asked.command.at !== "once" && this.#chats.isBusy(claims)) return this.#startApart(row, work, claims);
     return this.#whenPossible(row, work);
+  }
+
+  /** `/stop`, where the agent works and a person says so in a word. */
+  #plainStop(message: InboundMessage, key: SessionKey): AskedCommand | undefined {
+    const { textCommands } = this.#ports.settings();
+    if (!textCommands || !isStopWord(message.text) || !mayHoldCommands(message, this.#ports)) return undefined;
+    const isWorking = this.lanes.isBusy(key) || this.#subagentsOf(key).length > 0;
+    const command = isWorking ? this.commands.find("stop") : undefined;
+    return command && { command, args: "" };
   }
 
   async #turnAway(row: InboxRow, key: SessionKey, verdict: Exclude<Verdict, { kind: "pass" }>): Promise<void> {

@@ -135,6 +135,23 @@ it("/stop ends a run while the disk is full", async () => {
   expect(await boot.outcome(stop)).toEqual({ kind: "command", name: "stop" });
 });
 
+it.each(["stop", "STOP!!!", "please stop.", "Stop, don’t do anything", "/stop!", "Hör auf!", "停下来", "dur"])(
+  "a message that says nothing but %j ends what runs and what waits, and is for the agent when nothing runs",
+  async (text) => {
+    fixture.model.answer(() => "hang");
+    const row = await boot.tell("tidy my mails");
+    await until(() => fixture.model.calls.length === 1);
+    const waiting = await boot.tell("and my files");
+    const more = await boot.tell(`${text} and tell me why you began`);
+    expect(await boot.ask(text)).toEqual({ kind: "command", name: "stop" });
+    expect(await boot.outcome(row)).toEqual({ kind: "aborted" });
+    expect(await boot.outcome(waiting)).toEqual({ kind: "aborted" });
+    expect(await boot.outcome(more)).toEqual({ kind: "aborted" });
+    fixture.model.answer(() => ({ text: "What should I stop?" }));
+    expect(await boot.ask(text)).toEqual({ kind: "replied" });
+  },
+);
+
 async function accepted(text: string) {
   const [one] = await boot.journal.inbox.accept([nextMessage(text)]);
   if (!one) throw new Error("not accepted");

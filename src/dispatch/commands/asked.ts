@@ -31,3 +31,30 @@ function callIn(text: string, { textCommands, resetTriggers }: DispatchSettings)
   }
   return textCommands ? parseCommand(text) : undefined;
 }
+
+/** What people write to end at once what the agent does. Each is a whole message, without capitals and marks. */
+const STOP_WORDS: ReadonlySet<string> = new Set(
+  [
+    "stop, stop it, stop that, stop this, stop everything, stop all, stop working, stop doing anything, stop do nothing",
+    "stop dont do anything, stop do not do anything, dont do that, do not do that, abort, cancel, halt, interrupt, esc, exit",
+    "stopp, stoppe, anhalten, aufhören, hör auf, abbrechen, abbruch",
+    "arrête, arrêtez, arrêter, arrete, stoppez",
+    "para, detente, detén, deten, alto, basta, pare, parar, fermati, ferma",
+    "dur, iptal, стоп, остановись, прекрати, хватит, отмена, зупинись",
+    "停, 停止, 停下, 停下来, 别做了, 终止, 取消, 中止, 止めて, やめて, ストップ, 停止して",
+    "멈춰, 그만, 중지, 중단, توقف, قف, रुको, रुकें, बंद करो",
+  ].flatMap((words) => words.split(", ")),
+);
+
+/** Words beside them that change nothing. */
+const BESIDE: ReadonlySet<string> = new Set(["please", "now", "immediately", "openclaw", "bitte", "sofort", "jetzt"]);
+/** Longer messages say more. */
+const MOST_CHARS = 60;
+
+/** Whether a message says nothing but to stop, in the words of a person. Pure. */
+export function isStopWord(text: string): boolean {
+  if (text.length > MOST_CHARS) return false;
+  const plain = text.normalize("NFKC").toLowerCase().replaceAll(/['’]/g, "");
+  const words = plain.split(/[^\p{L}\p{M}\p{N}]+/u).filter((word) => word !== "" && !BESIDE.has(word));
+  return STOP_WORDS.has(words.join(" "));
+}

@@ -28,10 +28,18 @@ function originOf(origin: MessageOrigin): string {
   }
 }
 
+const taskText = ({
+  text,
+  completion_date: done,
+}: {
+  readonly text: string;
+  readonly completion_date?: number;
+}): string => (done === undefined ? text : `${text}, done`);
+
 /** Content of which the bot only sees a part. */
 function otherContent({ checklist, game, story, paid_media: paid }: Message): readonly (string | undefined)[] {
   return [
-    checklist && `Checklist: ${checklist.title} (${checklist.tasks.map((task) => task.text).join(" / ")})`,
+    checklist && `Checklist: ${checklist.title} (${checklist.tasks.map(taskText).join(" / ")})`,
     game && `Game: ${game.title}`,
     story && `Story of ${story.chat.title ?? story.chat.first_name ?? story.chat.id}`,
     paid && `Paid media, not visible to bots: ${paid.paid_media.length}`,

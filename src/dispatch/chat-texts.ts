@@ -63,7 +63,7 @@ function ownNotice(result: RunResult, reader: NoticeReader): string | undefined 
 /** The text for a failure's kind, with the provider's text where that says more. */
 function failureText(failure: Failure, { form, isGuest = false }: NoticeReader): string {
   const { kind, message, notice } = failure;
-  if (notice !== undefined) return notice;
+  if (notice !== undefined) return kind === "blocked" ? notice : inCommandForm(notice, form);
   if (kind === "context_overflow") return inCommandForm(tooLong(failure), form);
   if (kind === "request_size") return inCommandForm(tooManyBytes(failure), form);
   if (kind === "image_size") return imageText(message);

@@ -41,6 +41,12 @@ it("/send of somebody who is no owner changes nothing", async () => {
   expect(await boot.ask("hello")).toEqual({ kind: "replied" });
 });
 
+it("an answer whose tokens all went into thoughts is told with the command that helps", async () => {
+  fixture.model.answer(() => ({ text: "", thinking: "so many thoughts", reason: "length" }));
+  expect(await boot.ask("a hard question")).toMatchObject({ kind: "failed" });
+  expect(told()).toContain("Choose less thinking with /think");
+});
+
 it("/whoami says who the sender is, in which chat and session, and the name for lists", async () => {
   const from = { ...peer("7"), chat: { kind: "group", id: "7", title: "Friends" } } as const;
   const sender = { id: "42", name: "Ann", username: "ann" };

@@ -85,6 +85,9 @@ describe("arguments of small models", () => {
     ['{"text":"a\\d"}', { text: "a\\d" }],
     ['{"text":"a"} \n', { text: "a" }],
     [" \n", {}],
+    ['{"text":"a,}",}', { text: "a,}" }],
+    ['{"list":["a",],\n}', { list: ["a"] }],
+    ['```json\n{"text":"```\\n,]"}\n```', { text: "```\n,]" }],
   ])("are taken with what the SDK repairs: %j", async (text, args) => {
     expect(await callsOf("openai-completions", saying(text))).toEqual({
       stop: "toolUse",
@@ -93,7 +96,7 @@ describe("arguments of small models", () => {
     });
   });
 
-  it.each(['{"text":"a"}{"text":"b"}', '{"text":rm}', '{"text":"a",'])(
+  it.each(['{"text":"a"}{"text":"b"}', '{"text":rm}', '{"text":"a",', '```json\n{"text":"a",', '{"text":"a",,}'])(
     "are torn when they are no JSON: %j",
     async (text) => {
       expect(await callsOf("openai-completions", saying(text))).toMatchObject({ torn: [true] });

@@ -222,9 +222,19 @@ function outcomeOf(agent: Agent, { translator, plan, request, guard, facts, cont
   if (!isAssistant(last))
     return endsTurn(last) ? { kind: "replied", stop: "stop" } : failed(agent.state.errorMessage ?? "");
   if (BROKEN.has(last.stopReason)) return failed(last.errorMessage ?? "", last);
-  if (isUnanswered(agent.state.messages.filter(isChat), request)) return failed("");
+  if (isUnanswered(agent.state.messages.filter(isChat), request))
+    return last.stopReason === "length" ? { kind: "failed", failure: SPENT, broken: undefined, sent } : failed("");
   return { kind: "replied", stop: last.stopReason === "length" ? "length" : "stop" };
 }
+
+/** All tokens of the answer went into thoughts. */
+const SPENT: Failure = {
+  kind: "unknown",
+  message:
+    "The model reached the limit of its answer before it wrote anything: raise maxTokens, or lower the thinking level.",
+  notice:
+    "The model thought until the limit of its answer and wrote nothing. Choose less thinking with /think, or ask for less at once.",
+};
 
 /** How an answer ends that is not whole. */
 const BROKEN: ReadonlySet<string> = new Set(["error", "aborted"]);

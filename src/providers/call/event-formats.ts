@@ -9,6 +9,8 @@ export interface EventFormat {
   readonly hasCalls: boolean;
   /** What stands for an event: itself when nothing is odd, nothing when it cannot be mended. */
   mend(event: Fields): readonly Fields[];
+  /** A body that is no stream, where it is a whole answer: `mend` makes an event of it. None is when unset. */
+  whole?(body: Fields): Fields | undefined;
 }
 
 /** How the streams of an API are mended. Undefined: they are passed on as they are. */
@@ -70,12 +72,19 @@ class ChatFormat implements EventFormat {
 
   mend(event: Fields): readonly Fields[] {
     const choices: unknown = event["choices"];
-    const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
-    if (!isFields(choice)) return [event];
+    const given: unknown = Array.isArray(choices) ? choices[0] : undefined;
+    if (!isFields(given)) return [event];
+    const choice = isFields(given["message"]) && !isFields(given["delta"]) ? inOnePiece(given) : given;
     const ended = withValue(choice, "finish_reason", endFor(choice["finish_reason"], CHAT_ENDS));
     const { delta } = ended;
     const mended = isFields(delta) ? withValue(ended, "delta", this.#withCalls(delta)) : ended;
-    return [mended === choice ? event : { ...event, choices: [mended] }];
+    return [mended === given ? event : { ...event, choices: [mended] }];
+  }
+
+  whole(body: Fields): Fields | undefined {
+    const { choices } = body;
+    const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
+    return isFields(choice) && isFields(choice["message"]) ? body : undefined;
   }
 
   /** Each call at a place of its own, and in today's form. */
@@ -92,6 +101,9 @@ class ChatFormat implements EventFormat {
     return { ...rest, tool_calls: placed };
   }
 }
+
+/** Servers that cannot stream answer in one piece. */
+const inOnePiece = ({ message, ...rest }: Fields): Fields => ({ ...rest, delta: message });
 
 const callsIn = (given: unknown): readonly Fields[] => {
   if (Array.isArray(given)) return given.filter(isFields);

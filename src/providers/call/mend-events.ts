@@ -25,6 +25,8 @@ export class EventMender {
   #searched = 0;
   /** Undefined until the first bytes are there. */
   #isStream: boolean | undefined;
+  /** The body may be an answer in one piece, which waits for its end. */
+  #isObject = false;
   /** The event under way is too long, and its beginning was passed on. */
   #isPassing = false;
 
@@ -42,7 +44,11 @@ export class EventMender {
   take(bytes: Uint8Array): Uint8Array {
     // Latin-1 gives one character for each byte, so that a character may be cut between two pieces.
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
-    this.#isStream ??= text.trim() === "" ? undefined : BEGINS.test(text);
+    if (this.#isStream === undefined && text.trim() !== "") {
+      this.#isStream = BEGINS.test(text);
+      this.#isObject = this.#format.whole !== undefined && text.trimStart().startsWith("{");
+    }
+    if (this.#isObject) return this.#held(text);
     if (this.#isStream !== true) return bytes;
     const before = this.#rest;
     const events = this.#events(before + text).map((event) => this.#mended(event));
@@ -55,7 +61,24 @@ export class EventMender {
   end(): Uint8Array {
     const rest = this.#rest;
     this.#rest = "";
-    return Buffer.from(rest === "" ? "" : this.#mended(rest), "latin1");
+    return Buffer.from(this.#isObject ? this.#fromWhole(rest) : this.#mended(rest), "latin1");
+  }
+
+  #held(text: string): Uint8Array {
+    this.#rest += text;
+    if (this.#rest.length < MOST_HELD) return Buffer.alloc(0);
+    this.#isObject = false;
+    const passed = Buffer.from(this.#rest, "latin1");
+    this.#rest = "";
+    return passed;
+  }
+
+  /** An answer in one piece as an event; what is none, such as an error, as it came. */
+  #fromWhole(body: string): string {
+    const read = jsonIn(body);
+    const value = isFields(read) ? this.#format.whole?.(read) : undefined;
+    if (!value) return body;
+    return this.#written(body, { name: undefined, value, isRepaired: true }) + eventOf(undefined, "[DONE]");
   }
 
   /** The complete events; the incomplete one waits. */

@@ -5,8 +5,8 @@ import { readArguments, readMessage } from "../../types/run/read-message.ts";
 import type { AssistantMessage, ToolCallContent } from "../../types/run/model.ts";
 import { emptyUsage, isPossible } from "../../types/run/usage.ts";
 import { normalName } from "../../tools/policy/names.ts";
-import { isFields } from "../../utils/fields.ts";
-import { isCompleteJson, type PiModel } from "../pi.ts";
+import { type Fields, isFields } from "../../utils/fields.ts";
+import { isCompleteJson, type PiModel, repairedJson } from "../pi.ts";
 
 /** An answer without content. */
 export function emptyMessage(model: PiModel): AssistantMessage {
@@ -182,8 +182,15 @@ export class Growth {
     return text.trim() === "" || isCompleteJson(text);
   }
 
+  /** The arguments of a call that are no JSON, but leave no doubt. */
+  slipped(contentIndex: number): Fields | undefined {
+    return slippedJson(this.#texts.get(contentIndex) ?? "");
+  }
+
   areWhole({ content }: AssistantMessage): boolean {
-    return content.every((block, at) => block.type !== "toolCall" || this.isWholeOrEmpty(at));
+    return content.every(
+      (block, at) => block.type !== "toolCall" || this.isWholeOrEmpty(at) || this.slipped(at) !== undefined,
+    );
   }
 
   #add(contentIndex: number, text: string): void {
@@ -194,14 +201,22 @@ export class Growth {
 /** A symbol, so that the mark gets into no transcript and no request. */
 const TORN = Symbol("arguments that are not complete");
 
+/** The object that a text means: JSON with a comma before an end, or in a fence. Undefined when it is none, or not complete. */
+function slippedJson(text: string): Fields | undefined {
+  const inner = /^\s*```(?:json)?\s*\n(.*)```\s*$/s.exec(text)?.[1] ?? text;
+  const read = repairedJson(
+    inner.replaceAll(/("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])/gs, (_, quoted?: string) => quoted ?? ""),
+  );
+  return isFields(read) ? read : undefined;
+}
+
 /** Marks the arguments of each call that are not complete JSON: the SDK has guessed the rest. */
 export function withTornMarked(message: AssistantMessage, growth: Growth): AssistantMessage {
-  if (growth.areWhole(message)) return message;
   const content = message.content.map((block, at) => {
     if (block.type !== "toolCall" || growth.isWholeOrEmpty(at)) return block;
-    return { ...block, arguments: { ...block.arguments, [TORN]: true } };
+    return { ...block, arguments: growth.slipped(at) ?? { ...block.arguments, [TORN]: true } };
   });
-  return { ...message, content };
+  return content.every((block, at) => block === message.content[at]) ? message : { ...message, content };
 }
 
 /** Whether the arguments of a call were cut off or are not JSON, so that their values are a guess. */

@@ -52,7 +52,7 @@ export interface Failure {
   readonly isOfRequest?: true;
   /** Bytes of the request that was refused as too large. */
   readonly requestBytes?: number;
-  /** The words of the plugin that does not allow the run, for the person who wrote. */
+  /** For the person who wrote: the words of the plugin that does not allow the run, or what says more than the kind. */
   readonly notice?: string;
   /** Nothing but the present turn was sent: a fresh conversation would not fit better. */
   readonly isAlone?: boolean;

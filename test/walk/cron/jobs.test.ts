@@ -51,7 +51,10 @@ describe.concurrent("a scheduled job", () => {
         { status: "ok", deliveryStatus: "delivered", completionStatus: "succeeded", summary: "Two new mails." },
       ]);
     }, PATIENCE);
-    expect(await call(gateway, "cron.list", { enabled: "all" })).toMatchObject({ jobs: [{ enabled: false }] });
+    // The record of a run is written before the job is switched off.
+    await vi.waitFor(async () => {
+      expect(await call(gateway, "cron.list", { enabled: "all" })).toMatchObject({ jobs: [{ enabled: false }] });
+    }, PATIENCE);
     const asked = world.model.calls.find(({ said }) => said.includes("[cron:"));
     expect(asked?.said).toMatch(/mails\] Are there new mails\?\nIt is \d{4}-/);
     expect(asked?.system).toContain("scheduled task");

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { about, milliseconds, secretField } from "../utils/config.ts";
+import { about, atStart, milliseconds, secretField } from "../utils/config.ts";
 import { isNetwork } from "./transport/peer.ts";
 
 const rateLimit = z.strictObject({
@@ -98,47 +98,54 @@ export const gatewayConfig = z
     mode: z
       .enum(["local", "remote"])
       .default("local")
-      .meta(about("Mode", "Where the gateway runs. Only `local`, this machine, has an effect.")),
+      .meta(atStart(about("Mode", "Where the gateway runs. Only `local`, this machine, has an effect."))),
     port: z
       .int()
       .min(0)
       .max(65_535)
       .default(18_789)
-      .meta(about("Port", "TCP port of HTTP and WebSocket; 0 takes a free port.")),
+      .meta(atStart(about("Port", "TCP port of HTTP and WebSocket; 0 takes a free port."))),
     bind: z
       .enum(["loopback", "lan", "auto", "custom", "tailnet"])
       .default("loopback")
       .meta(
-        about(
-          "Bind",
-          "Address to listen on. `loopback` and `auto`: 127.0.0.1; `lan`: every interface; `tailnet`: the Tailscale " +
-            "address; `custom`: `customBindHost`. Anything but loopback needs a token or password.",
+        atStart(
+          about(
+            "Bind",
+            "Address to listen on. `loopback` and `auto`: 127.0.0.1; `lan`: every interface; `tailnet`: the Tailscale " +
+              "address; `custom`: `customBindHost`. Anything but loopback needs a token or password.",
+          ),
         ),
       ),
-    customBindHost: z.string().optional().meta(about("Bind host", 'IP address for `bind: "custom"`.')),
-    auth: auth.prefault({}).meta(about("Auth", "Login of clients.")),
+    customBindHost: z
+      .string()
+      .optional()
+      .meta(atStart(about("Bind host", 'IP address for `bind: "custom"`.'))),
+    auth: auth.prefault({}).meta(atStart(about("Auth", "Login of clients."))),
     trustedProxies: z
       .array(z.string().refine(isNetwork, { message: "is no IP address or network such as 10.0.0.0/8" }))
       .prefault([])
       .meta(
-        about(
-          "Trusted proxies",
-          "IP addresses and networks (CIDR) of proxies in front of the gateway. The gateway takes the last address in " +
-            "their `X-Forwarded-For` that is not a proxy as the client's, and counts wrong tokens and silent sockets for " +
-            "it.",
+        atStart(
+          about(
+            "Trusted proxies",
+            "IP addresses and networks (CIDR) of proxies in front of the gateway. The gateway takes the last address in " +
+              "their `X-Forwarded-For` that is not a proxy as the client's, and counts wrong tokens and silent sockets for " +
+              "it.",
+          ),
         ),
       ),
-    controlUi: controlUi.prefault({}).meta(about("Control UI", "The chat page in the browser.")),
+    controlUi: controlUi.prefault({}).meta(atStart(about("Control UI", "The chat page in the browser."))),
     tools: httpTools.prefault({}).meta(about("Tools", "Tools that clients call over HTTP (`POST /tools/invoke`).")),
-    http: http.prefault({}).meta(about("HTTP", "HTTP endpoints.")),
+    http: http.prefault({}).meta(atStart(about("HTTP", "HTTP endpoints."))),
     handshakeTimeoutMs: milliseconds
       .default(10_000)
-      .meta(about("Handshake timeout", "Milliseconds within which a new WebSocket must send `connect`.")),
-    reload: reload.prefault({}).meta(about("Reload", "How the gateway handles a changed config file.")),
+      .meta(atStart(about("Handshake timeout", "Milliseconds within which a new WebSocket must send `connect`."))),
+    reload: reload.prefault({}).meta(atStart(about("Reload", "How the gateway handles a changed config file."))),
     adopt: z
       .boolean()
       .default(false)
-      .meta(about("Adopt", "Starts channels on a state directory that another program wrote last.")),
+      .meta(atStart(about("Adopt", "Starts channels on a state directory that another program wrote last."))),
   })
   .refine((gateway) => gateway.bind !== "custom" || gateway.customBindHost !== undefined, {
     path: ["customBindHost"],

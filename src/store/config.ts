@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { about } from "../utils/config.ts";
+import { about, atStart } from "../utils/config.ts";
 import { LEAST_KEYS_DAYS } from "./journal/prune.ts";
 
 const days = z.int().min(1).max(36_500);
@@ -11,10 +11,12 @@ export const journalConfig = z.strictObject({
     .enum(["full", "normal"])
     .default("full")
     .meta(
-      about(
-        "Fsync",
-        "`full`: a message is on disk before the gateway acknowledges it. `normal`: faster; a power cut may lose the " +
-          "last moments, a crash of the gateway loses nothing.",
+      atStart(
+        about(
+          "Fsync",
+          "`full`: a message is on disk before the gateway acknowledges it. `normal`: faster; a power cut may lose the " +
+            "last moments, a crash of the gateway loses nothing.",
+        ),
       ),
     ),
 });

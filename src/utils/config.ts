@@ -20,6 +20,12 @@ export const ofLogin = (key: About, part: "login" | "server" = "login"): About &
   login: part,
 });
 
+/**
+ * Marks a key that the gateway reads once, at its start: a change of it, or of a key below it, waits for the next start. All other keys
+ * apply as soon as they change, those of `channels` with a new connection.
+ */
+export const atStart = (key: About): About & { applies: "at start" } => ({ ...key, applies: "at start" });
+
 const isSecret = z.custom<Secret>((value) => value instanceof Secret, "a secret reference");
 
 /** What users write for a secret, before it is a `Secret`. */

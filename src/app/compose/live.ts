@@ -22,6 +22,8 @@ export class Live {
   /** What extensions and plugins add. */
   readonly contributions: Contributions;
   readonly #home: string;
+  /** The config of the start, which alone counts for keys that are read once (`atStart`). */
+  readonly started: Config;
   #loaded: LoadedConfig;
   #coming: LoadedConfig | undefined;
   #agents: readonly AgentSettings[];
@@ -36,6 +38,7 @@ export class Live {
     this.paths = paths;
     this.contributions = contributions;
     this.#home = home;
+    this.started = loaded.config;
     this.#loaded = loaded;
     this.#agents = this.#resolve(loaded);
     this.#prepare(loaded)();

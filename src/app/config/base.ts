@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Secret } from "../../types/secret.ts";
-import { about, makes, secretText } from "../../utils/config.ts";
+import { about, atStart, makes, secretText } from "../../utils/config.ts";
 import { redactPattern } from "../log/redact.ts";
 import { isSecretLike, isSecretName } from "../../utils/secrets/secret-name.ts";
 
@@ -12,19 +12,21 @@ export const loggingConfig = z.strictObject({
   file: z
     .string()
     .optional()
-    .meta(about("File", "Log file. When unset, one file a day in `logs/` of the state directory.")),
+    .meta(atStart(about("File", "Log file. When unset, one file a day in `logs/` of the state directory."))),
   consoleLevel: z.enum(LEVELS).default("info").meta(about("Console level", "Least level of lines on the console.")),
   consoleStyle: z
     .enum(["pretty", "compact", "json"])
     .default("pretty")
-    .meta(about("Console style", "Form of console lines; JSON lines when the output is not a terminal.")),
+    .meta(atStart(about("Console style", "Form of console lines; JSON lines when the output is not a terminal."))),
   redactPatterns: z
     .array(z.string().min(1).refine(makes(redactPattern), "is no regular expression"))
     .prefault([])
     .meta(
-      about(
-        "Masked patterns",
-        "Regular expressions, bare or as `/pattern/flags`. Logs show `[secret]` for their matches, as for the secrets of the config.",
+      atStart(
+        about(
+          "Masked patterns",
+          "Regular expressions, bare or as `/pattern/flags`. Logs show `[secret]` for their matches, as for the secrets of the config.",
+        ),
       ),
     ),
 });
@@ -39,7 +41,7 @@ export const envConfig = z.strictObject({
     .record(z.string(), secretText)
     .transform((vars) => Object.fromEntries(Object.entries(vars).map(([name, value]) => [name, secretOf(name, value)])))
     .prefault({})
-    .meta(about("Variables", "Environment variables for the gateway; a variable that is already set wins.")),
+    .meta(atStart(about("Variables", "Environment variables for the gateway; a variable that is already set wins."))),
 });
 
 export type LoggingConfig = z.output<typeof loggingConfig>;

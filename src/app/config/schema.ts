@@ -88,16 +88,17 @@ const SECRET_SHAPE = {
 /** JSON Schema of what a person may write, for editors and `openclaw config schema`. */
 export const jsonSchema = (): Record<string, unknown> => describeSchema(configSchema);
 
-/** The JSON Schema of a part, with secrets as people write them. */
-export function describeSchema(schema: z.ZodType): Record<string, unknown> {
+/** The JSON Schema of a part, with secrets as people write them. `hasMarks`: with the marks that are for the gateway, not for editors. */
+export function describeSchema(schema: z.ZodType, hasMarks = false): Record<string, unknown> {
   return {
     ...z.toJSONSchema(schema, {
       io: "input",
       unrepresentable: "any",
       override({ zodSchema, jsonSchema: node }) {
         if (zodSchema._zod.def.type === "custom") Object.assign(node, SECRET_SHAPE);
-        // It is for the gateway, not for editors.
+        if (hasMarks) return;
         delete node["login"];
+        delete node["applies"];
       },
     }),
   };

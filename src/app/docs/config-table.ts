@@ -15,9 +15,9 @@ gateways of this family know and this one does not support yet is a warning. \`o
 starts such a program without a shell and gives it 5 seconds; its output without the last line break is the secret. References are resolved
 once, when the file is read. A reference that cannot be resolved stops the start, except below \`enabled: false\`.
 
-**Changes while the gateway runs.** \`messages\`, \`session\`, \`agents\`, \`bindings\`, \`broadcast\`, \`tools\`, \`commands\`, \`models\`, \`auth\`,
-\`budgets\`, \`memory\`, \`audio\`, \`skills\`, \`plugins\`, \`retention\`, \`hooks\`, \`logging.level\` and \`logging.consoleLevel\` apply from the next message
-on. A change below \`channels.<name>\` restarts that channel. Every other change waits for a restart, and the log names it. An invalid file changes nothing.
+**Changes while the gateway runs.** A change applies from the next message on, one below \`channels.<name>\` by a new connection of that channel.
+An invalid file changes nothing. These keys, with those below them, are read once, at the start, so that a change of them waits for a restart, and
+the log names it:
 
 `;
 
@@ -44,7 +44,8 @@ export function configTable(keys: readonly SchemaKey[]): string {
   });
   const all = keys.filter((key) => isRow(key, keys));
   const parts = sections.map(({ path }) => partText({ path, rows: below(path, all) }, keys));
-  return [HEAD, contents.join("\n"), "\n", ...parts].join("");
+  const atStart = keys.filter(({ node }) => node["applies"] === "at start").map(({ path }) => `\`${showKey(path)}\``);
+  return [HEAD, listItem(`${atStart.join(", ")}.`), "\n\n", contents.join("\n"), "\n", ...parts].join("");
 }
 
 /** The anchor that GitHub makes of a heading. */

@@ -33,12 +33,12 @@ describe("a watched config", () => {
     const events = await start('{ gateway: { port: 1 }, channels: { a: { botToken: "1" } } }');
     const next = events.next();
     write(
-      '{ gateway: { port: 2 }, channels: { a: { botToken: "2" }, b: {} }, messages: { queue: { cap: 3 } }, logging: { level: "debug", file: "x" } }',
+      '{ gateway: { port: 2 }, channels: { a: { botToken: "2" }, b: {} }, messages: { queue: { cap: 3 } }, cron: { enabled: false }, logging: { level: "debug", file: "x" } }',
     );
     const { value } = await next;
     expect(value).toMatchObject({
       kind: "valid",
-      live: ["messages.queue.cap", "logging.level"],
+      live: ["messages.queue.cap", "cron.enabled", "logging.level"],
       channels: ["a", "b"],
       restart: ["gateway.port", "logging.file"],
     });

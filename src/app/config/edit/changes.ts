@@ -1,5 +1,6 @@
 import { Secret } from "../../../types/secret.ts";
 import { isRecord, showPath, type KeyPath } from "../problem.ts";
+import { keysAtStart } from "../keys/schema-keys.ts";
 import type { Config } from "../schema.ts";
 import { own } from "../../../utils/own.ts";
 
@@ -14,41 +15,22 @@ export interface ConfigChanges {
   readonly restart: readonly string[];
 }
 
-/** Keys that are read again for each message or run; all others except `channels` need a restart. */
-const LIVE = [
-  "messages",
-  "session",
-  "agents",
-  "bindings",
-  "broadcast",
-  "tools",
-  "commands",
-  "models",
-  "auth",
-  "budgets",
-  "memory",
-  "audio",
-  "skills",
-  "plugins",
-  "retention",
-  "hooks",
-  "logging.level",
-  "logging.consoleLevel",
-];
-
 /** The differences between two configs. Secrets are compared and never shown. */
 export function compareConfigs(before: Config, after: Config): ConfigChanges {
   const paths = differences(before, after, []);
-  const changed = paths.map(showPath);
-  const live = changed.filter(isLive);
-  const channels = paths
-    .filter((path) => path[0] === "channels")
-    .flatMap((path) => (path[1] === undefined ? [] : String(path[1])));
-  const restart = changed.filter((key) => !isLive(key) && !/^channels\b/.test(key));
-  return { changed, live, channels: [...new Set(channels)], restart };
+  const ofChannels = paths.filter((path) => path[0] === "channels");
+  const others = paths.filter((path) => path[0] !== "channels");
+  const waits = paths.length === 0 ? [] : keysAtStart();
+  const isWaiting = (path: KeyPath): boolean => waits.some((key) => isBelow(path, key) || isBelow(key, path));
+  return {
+    changed: paths.map(showPath),
+    live: others.filter((path) => !isWaiting(path)).map(showPath),
+    channels: [...new Set(ofChannels.flatMap((path) => (path[1] === undefined ? [] : String(path[1]))))],
+    restart: others.filter(isWaiting).map(showPath),
+  };
 }
 
-const isLive = (key: string): boolean => LIVE.some((prefix) => key === prefix || key.startsWith(`${prefix}.`));
+const isBelow = (path: KeyPath, key: KeyPath): boolean => key.every((name, at) => path[at] === name);
 
 function differences(before: unknown, after: unknown, path: KeyPath): readonly KeyPath[] {
   if (isRecord(before) && isRecord(after)) {

@@ -1,5 +1,5 @@
 import { isRecord, type KeyPath } from "../problem.ts";
-import { jsonSchema } from "../schema.ts";
+import { configSchema, describeSchema } from "../schema.ts";
 
 /** Without it zod writes a program for each object of a schema, which takes longer than the one check that it is for. */
 export const PARSED_ONCE = { jitless: true };
@@ -14,9 +14,13 @@ let cached: readonly SchemaKey[] | undefined;
 
 /** Every key of the schema, in its order, parents first. */
 export function schemaKeys(): readonly SchemaKey[] {
-  cached ??= keysBelow(jsonSchema(), []);
+  cached ??= keysBelow(describeSchema(configSchema, true), []);
   return cached;
 }
+
+/** The keys that the gateway reads once, at its start (`atStart`). */
+export const keysAtStart = (): readonly KeyPath[] =>
+  schemaKeys().flatMap(({ path, node }) => (node["applies"] === "at start" ? [path] : []));
 
 /** The same of any JSON Schema, its keys put below a path. */
 export function keysBelow(node: Readonly<Record<string, unknown>>, path: readonly string[]): SchemaKey[] {

@@ -144,7 +144,7 @@ const LOOK_EVERY_MS = 20;
 
 /** A gateway that applies changes at its restart only answers at once. */
 async function untilApplied({ live, stopping }: AgentParts, path: string): Promise<void> {
-  const { mode, debounceMs } = live.config.gateway.reload;
+  const { mode, debounceMs } = live.started.gateway.reload;
   if (mode === "off" || mode === "restart") return;
   const until = Date.now() + debounceMs + APPLIED_WITHIN_MS;
   const isApplied = async () => live.loaded.hash === hashOf((await readConfigText(path)) ?? "");

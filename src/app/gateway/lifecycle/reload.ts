@@ -4,7 +4,6 @@ import { OpenClawError } from "../../../types/errors.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
 import { compareConfigs } from "../../config/edit/changes.ts";
 import type { LoadedConfig } from "../../config/load.ts";
-import type { Config } from "../../config/schema.ts";
 import { watchConfig, type ConfigEvent } from "../../config/watch.ts";
 import type { Parts } from "../parts.ts";
 import { channelsThatDiffer } from "../../config/keys/narrowing.ts";
@@ -19,22 +18,21 @@ export async function followConfig(
   signal: AbortSignal,
 ): Promise<void> {
   const { live, log } = parts;
-  const started = live.config;
-  const { mode, debounceMs } = started.gateway.reload;
+  const { mode, debounceMs } = live.started.gateway.reload;
   if (mode === "off") return;
   try {
     for await (const event of watchConfig({ current: live.loaded, load, debounceMs, signal })) {
       if (signal.aborted) return;
-      await applyAndTell(parts, event, started);
+      await applyAndTell(parts, event);
     }
   } catch (error) {
     log.error("config file is not watched any more", { error });
   }
 }
 
-async function applyAndTell(parts: Parts, event: ConfigEvent, started: Config): Promise<void> {
+async function applyAndTell(parts: Parts, event: ConfigEvent): Promise<void> {
   try {
-    await apply(parts, event, started);
+    await apply(parts, event);
   } catch (error) {
     // A change that cannot be applied must not end the watch: the next one may correct it.
     const fix = error instanceof OpenClawError ? error.fix : "Mend the file; the log has the details.";
@@ -46,16 +44,16 @@ async function applyAndTell(parts: Parts, event: ConfigEvent, started: Config): 
   parts.events.publish({ event: "config.changed", payload, scope: "operator.read" });
 }
 
-/** A key waits for the restart until it has again the value of `started`, the config of the start. */
-async function apply(parts: Parts, event: ConfigEvent, started: Config): Promise<void> {
+/** A key waits for the restart until it has again the value of the start. */
+async function apply(parts: Parts, event: ConfigEvent): Promise<void> {
   const { live, log } = parts;
-  const { mode } = started.gateway.reload;
+  const { mode } = live.started.gateway.reload;
   if (event.kind === "invalid") {
     live.problems = [{ message: event.error.message, fix: event.error.fix }];
     log.error("config file is invalid: the running config stays", { error: event.error });
     return;
   }
-  const sinceStart = compareConfigs(started, event.loaded.config);
+  const sinceStart = compareConfigs(live.started, event.loaded.config);
   const waiting = mode === "restart" ? sinceStart.changed : sinceStart.restart;
   live.problems = waiting.map((key) => ({
     message: `restart needed: ${key}`,

@@ -87,7 +87,7 @@ async function editAndTell({ live, log }: Parts, did: string, { channel, work }:
   try {
     const accountId = await work(load);
     log.info(`channel ${did}`, { channel, account: accountId });
-    const { mode } = live.config.gateway.reload;
+    const { mode } = live.started.gateway.reload;
     return { ok: true, channel, accountId, restartNeeded: mode === "off" || mode === "restart" };
   } catch (error) {
     if (error instanceof OpenClawError) throw refusalOf(error, live.contributions.channel(channel));

@@ -30,10 +30,10 @@ export class KeyedQueue {
 
 const nothing = () => undefined;
 
-/** Limits how many tasks are active at once. First come, first served. */
+/** Limits how many tasks are active at once. First come, first served. A changed limit counts whenever a task comes or ends. */
 export class Slots {
   readonly #limit: () => number;
-  readonly #queue: (() => void)[] = [];
+  readonly #waiting: (() => void)[] = [];
   #taken = 0;
 
   constructor(limit: () => number) {
@@ -41,14 +41,23 @@ export class Slots {
   }
 
   async use<T>(task: () => Promise<T>): Promise<T> {
-    if (this.#taken >= this.#limit()) await new Promise<void>((resolve) => this.#queue.push(resolve));
-    else this.#taken += 1;
+    if (this.#waiting.length > 0 || this.#taken >= this.#limit()) {
+      const turn = new Promise<void>((resolve) => this.#waiting.push(resolve));
+      this.#fill();
+      await turn;
+    } else this.#taken += 1;
     try {
       return await task();
     } finally {
-      const next = this.#queue.shift();
-      if (next) next();
-      else this.#taken -= 1;
+      this.#taken -= 1;
+      this.#fill();
+    }
+  }
+
+  #fill(): void {
+    while (this.#waiting.length > 0 && this.#taken < this.#limit()) {
+      this.#taken += 1;
+      this.#waiting.shift()?.();
     }
   }
 }

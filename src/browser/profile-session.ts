@@ -76,7 +76,8 @@ export class ProfileSession {
   readonly #rules: HostRules;
   #opening: Promise<OpenBrowser> | undefined;
   #open: OpenBrowser | undefined;
-  #isClosing = false;
+  /** Ends the browsers that were open: none starts meanwhile, since a profile has one at a time. */
+  #closing: Promise<void> = Promise.resolve();
   #failures: number[] = [];
   #forgetIdle: (() => void) | undefined;
   #forgetLook: (() => void) | undefined;
@@ -101,22 +102,28 @@ export class ProfileSession {
     return this.#opening;
   }
 
-  /** Ends the browser and its connections. Never rejects. */
-  async close(): Promise<void> {
+  /** Ends the browser and its connections. A call that comes meanwhile starts another one. Never rejects. */
+  close(): Promise<void> {
     this.#forgetIdle?.();
     this.#forgetLook?.();
+    const [open, opening] = [this.#open, this.#opening];
+    this.#open = undefined;
     // A start that failed has left nothing to close.
-    const open = this.#open ?? (await this.#opening?.catch(() => undefined));
-    if (!open) return;
-    this.#isClosing = true;
+    const begun = async () => open ?? (await opening?.catch(() => undefined));
+    this.#closing = this.#closing.then(begun).then((found) => found && this.#end(found));
+    return this.#closing;
+  }
+
+  async #end(open: OpenBrowser): Promise<void> {
+    if (this.#open === open) this.#open = undefined;
     // A browser that crashed is closed already.
     await open.context.close().catch(() => undefined);
-    await this.#ended(open);
-    this.#isClosing = false;
+    await open.proxy.close();
   }
 
   async #start(signal: AbortSignal): Promise<OpenBrowser> {
     this.#checkBreaker();
+    await this.#closing;
     // What went wrong with it is logged.
     await this.#removing?.catch(() => undefined);
     const config = this.#ports.config();
@@ -156,10 +163,10 @@ export class ProfileSession {
     this.#open = open;
     this.#watchStored(open);
     context.once("close", () => {
-      if (this.#isClosing || this.#open !== open) return;
+      if (this.#open !== open) return;
       this.#failures.push(this.#ports.clock.now());
       this.#ports.log.warn("the browser ended by itself", { profile: this.#name });
-      background("end of the browser", this.#ended(open), this.#ports.log);
+      background("end of the browser", this.#end(open), this.#ports.log);
     });
     return open;
   }
@@ -179,11 +186,6 @@ export class ProfileSession {
     log.warn("a browser was ended: its pages stored too much, which is removed", { profile: this.#name, bytes });
     this.#removing = this.close().then(() => forgetStored(profile));
     await this.#removing.finally(() => (this.#removing = undefined));
-  }
-
-  async #ended(open: OpenBrowser): Promise<void> {
-    if (this.#open === open) this.#open = undefined;
-    await open.proxy.close();
   }
 
   async #folder(): Promise<string> {

@@ -3,7 +3,7 @@ import { errorText } from "../utils/text/error-text.ts";
 import type { Downloads } from "./downloads.ts";
 
 /** Tabs of one browser. A page that opens more loses them. */
-const MOST_TABS = 20;
+export const MOST_TABS = 20;
 const MOST_LINES = 200;
 const LINE_CHARS = 500;
 
@@ -49,7 +49,11 @@ export class Tabs {
     return this.#tabs;
   }
 
-  /** The one that calls mean which name none. */
+  get isFull(): boolean {
+    return this.#tabs.length >= MOST_TABS;
+  }
+
+  /** The tab of calls without `targetId`. */
   get current(): Tab | undefined {
     return this.#current && this.#tabs.includes(this.#current) ? this.#current : this.#tabs.at(-1);
   }
@@ -89,7 +93,7 @@ export class Tabs {
       downloading: new Set(),
       news: () => this.#news(),
     };
-    if (this.#tabs.length >= MOST_TABS) {
+    if (this.isFull) {
       this.closedForNumber += 1;
       page.close().catch(ignoreClosed);
       return tab;

@@ -153,6 +153,7 @@ describe.runIf(hasChromium)("other options of the browser tool, in Chromium", ()
     // The page writes its first line 50 ms after it is loaded.
     await expect.poll(shown, SOON).toMatch(ZONE);
     const zone = ZONE.exec(await shown())?.[1] ?? "";
+    const width = / (\d+) (?:true|false)/.exec(await shown())?.[1] ?? "";
     const set = await kit.said({
       action: "emulate",
       colorScheme: "dark",
@@ -168,7 +169,7 @@ describe.runIf(hasChromium)("other options of the browser tool, in Chromium", ()
     await expect.poll(shown, SOON).toMatch(/true \S+ Asia\/Tokyo 500 false/);
     expect((await kit.call({ action: "emulate", timezone: "Nowhere/Land" })).isError).toBe(true);
     expect(await kit.said({ action: "emulate" })).toContain("Set back");
-    await expect.poll(shown, SOON).toContain(` ${zone} `);
+    await expect.poll(shown, SOON).toContain(` ${zone} ${width} `);
     await expect.poll(shown, SOON).toMatch(/true\n|true$/m);
   }, 60_000);
 

@@ -90,6 +90,53 @@ describe.runIf(hasChromium)("what a page does by itself, in Chromium", () => {
     expect(await open("/orders")).toContain("/orders");
   }, 60_000);
 
+  it("spoils no tab: emulation works again after a connection that failed", async () => {
+    await open("/orders");
+    const { context } = kit.browsers.session().running ?? {};
+    if (!context) throw new Error("no browser");
+    const connect = context.newCDPSession.bind(context);
+    context.newCDPSession = () => Promise.reject(new Error("the connection failed"));
+    expect((await kit.call({ action: "emulate", offline: true })).isError).toBe(true);
+    context.newCDPSession = connect;
+    expect(await kit.said({ action: "emulate", offline: true })).toContain("Set: offline true.");
+  }, 60_000);
+
+  it("is opened anew by a call that comes while the browser is closed", async () => {
+    await open("/orders");
+    const closing = kit.browsers.session().close();
+    expect(await open("/orders")).toContain("/orders");
+    await closing;
+    expect(await kit.said({ action: "text" })).toContain("Lamp");
+    const first = kit.browsers.session().close();
+    const late = kit.said({ action: "status" }).then(() => open("/orders"));
+    await Promise.all([first, late]);
+    await kit.browsers.close();
+    expect(kit.browsers.session().running).toBeUndefined();
+    expect(kit.processes()).toEqual([]);
+  }, 60_000);
+
+  it("names the rule, however many addresses were refused before", async () => {
+    const images = Array.from({ length: 25 }, (_none, at) => `<img src="https://10.0.0.${at + 1}/">`);
+    kit.site.show("/images", images.join(""));
+    kit.site.redirect("/away", "https://10.0.0.99/");
+    await open("/orders");
+    expect(await go("/away")).toMatch(/^The page was not opened: .*\(browser\.ssrfPolicy\)\.$/);
+    await go("/images");
+    const refused = async () => (await kit.said({ action: "requests" })).match(/10\.0\.0\.\d+\/ \(image\): net/g);
+    await expect.poll(async () => (await refused())?.length, SOON).toBe(25);
+    expect(await go("/away")).toMatch(/^The page was not opened: .*\(browser\.ssrfPolicy\)\.$/);
+  }, 60_000);
+
+  it("has a most number of tabs, which a refused one names with the way out", async () => {
+    await open("/orders");
+    for (let tab = 2; tab <= 20; tab += 1) await kit.said({ action: "open", targetUrl: "about:blank" });
+    const refused = await kit.call({ action: "open", targetUrl: kit.site.url("/orders") });
+    expect(refused.isError).toBe(true);
+    expect(textOf(refused)).toMatch(/There are 20 tabs, which is the most\. Close one .*: t1, t2, /);
+    expect(await kit.said({ action: "close", targetId: "t7" })).toContain("Closed t7");
+    expect(await open("/orders")).toContain("/orders");
+  }, 60_000);
+
   it("names what is in the way of a click", async () => {
     await withTime(1500);
     kit.site.show(

@@ -30,8 +30,8 @@ export class GuardProxy {
   readonly #rules: HostRules;
   readonly #server: Server;
   readonly #sockets = new Set<Duplex>();
-  /** The last hosts that were refused, and why; newest last. */
-  readonly refusals: { readonly host: string; readonly why: string }[] = [];
+  #refused = 0;
+  #whyLast = "";
 
   constructor(rules: HostRules) {
     this.#rules = rules;
@@ -42,6 +42,16 @@ export class GuardProxy {
       this.#tunnel(asked, socket, head).catch(() => socket.destroy());
     });
     this.#server.on("connection", (socket: Socket) => this.#keep(socket));
+  }
+
+  /** How many hosts were refused so far. */
+  get refused(): number {
+    return this.#refused;
+  }
+
+  /** Why the last host was refused; undefined when none was since there were `before` refusals. */
+  whyRefusedSince(before: number): string | undefined {
+    return this.#refused > before ? this.#whyLast : undefined;
   }
 
   /** Its address, for the browser. */
@@ -114,8 +124,8 @@ export class GuardProxy {
   async #check(host: string): Promise<Checked> {
     const checked = await this.#rules.check(host);
     if ("refused" in checked) {
-      this.refusals.push({ host, why: checked.refused });
-      if (this.refusals.length > 20) this.refusals.shift();
+      this.#refused += 1;
+      this.#whyLast = checked.refused;
     }
     return checked;
   }

@@ -3,6 +3,7 @@ import type { ToolResult } from "../../types/run/tool.ts";
 import type { Browsers } from "../browsers.ts";
 import { findBrowser } from "../chromium.ts";
 import { NO_BROWSER, type OpenBrowser, type ProfileSession } from "../profile-session.ts";
+import { MOST_TABS, type Tabs } from "../tabs.ts";
 import { type Actions, limited, opened, tabOf } from "./call.ts";
 import { navigate, whyNotOpened } from "./navigate.ts";
 import { addressOf, EXTERNAL, pageResult, titleOf, wrapped } from "./page-result.ts";
@@ -31,6 +32,7 @@ export const LIFE: Actions<Name> = {
     // A browser begins with an empty tab.
     const [first, second] = tabs.all;
     const isEmpty = first?.page.url() === "about:blank" && second === undefined;
+    if (tabs.isFull) return errorResult(tooManyText(tabs));
     const tab = limited(call, isEmpty ? first : tabs.of(await context.newPage()));
     tabs.focus(tab);
     return navigate(call, tab, open);
@@ -69,12 +71,16 @@ async function doctorText(session: ProfileSession, { ports }: Browsers): Promise
   ].join("\n");
 }
 
+const tooManyText = (tabs: Tabs): string =>
+  `There are ${MOST_TABS} tabs, which is the most. Close one that is not needed any more (close with its targetId), or use one of them ` +
+  `(navigate with targetId): ${tabs.all.map(({ id }) => id).join(", ")}. The action tabs names their addresses.`;
+
 async function tabsResult(open: OpenBrowser | undefined): Promise<ToolResult> {
   if (!open) return textResult("The browser is not running; open starts it.");
   const rows = await Promise.all(
     open.tabs.all.map(async ({ id, page }) => `${id} ${addressOf(page)} ${await titleOf(page)}`),
   );
   const closed = open.tabs.closedForNumber;
-  const note = closed > 0 ? [`${closed} tabs that pages opened were closed: there are at most 20`] : [];
+  const note = closed > 0 ? [`${closed} tabs that pages opened were closed: there are at most ${MOST_TABS}`] : [];
   return textResult(wrapped([...rows, ...note].join("\n"), "about:tabs"), EXTERNAL);
 }

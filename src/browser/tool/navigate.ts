@@ -32,13 +32,13 @@ async function whyClosed(url: URL, { rules }: Browsers): Promise<string | undefi
 
 /** Opens the address of a call in a tab. Rejects where nothing answers. */
 export async function navigate(going: Going, tab: Tab, { proxy }: Pick<OpenBrowser, "proxy">): Promise<ToolResult> {
-  const before = proxy.refusals.length;
+  const before = proxy.refused;
   try {
     const answer = await tab.page.goto(going.input.targetUrl ?? "", { waitUntil: "domcontentloaded" });
     return await checkedResult(going, tab, statusLines(answer));
   } catch (error) {
-    const refusal = proxy.refusals.slice(before).at(-1);
-    if (refusal) return errorResult(`The page was not opened: ${refusal.why} (browser.ssrfPolicy).`);
+    const why = proxy.whyRefusedSince(before);
+    if (why !== undefined) return errorResult(`The page was not opened: ${why} (browser.ssrfPolicy).`);
     if (!/Download is starting/.test(String(error))) throw error;
     await downloaded(tab);
     return pageResult(tab, ["The address is a file to download; the tab shows the page from before."]);

@@ -1,8 +1,12 @@
 import type { CDPSession, Page } from "playwright-core";
+import { loadOnce, once } from "../../../utils/share-calls.ts";
 import type { BrowserInput } from "../input.ts";
 
 /** The connections that hold what was set: it ends with them. */
-const sessions = new WeakMap<Page, Promise<CDPSession>>();
+const sessionOf = once((page: Page) => loadOnce(() => page.context().newCDPSession(page)));
+
+/** The windows of pages whose size was set, as they were before. */
+const windows = new WeakMap<Page, ReturnType<Page["viewportSize"]>>();
 
 /** How a page believes to be shown. */
 type Wish = Pick<BrowserInput, "width" | "height" | "colorScheme" | "locale" | "timezone" | "offline">;
@@ -12,7 +16,7 @@ export async function emulate(page: Page, wish: Wish): Promise<readonly string[]
   const set = settings(wish);
   if ((wish.width === undefined) !== (wish.height === undefined)) throw new Error("Give width and height.");
   mustExist(wish);
-  await apply(page, set.length === 0 ? USUAL : wish);
+  await apply(page, set.length === 0 ? { ...USUAL, ...windows.get(page) } : wish);
   return [set.length === 0 ? "Set back to how the browser is." : `Set: ${set.join(", ")}.`];
 }
 
@@ -20,9 +24,9 @@ const USUAL = { colorScheme: null, locale: "", timezone: "", offline: false } as
 
 async function apply(page: Page, wish: Omit<Wish, "colorScheme"> & Pick<typeof USUAL | Wish, "colorScheme">) {
   const { width, height, colorScheme, locale, timezone, offline } = wish;
-  if (width !== undefined && height !== undefined) await page.setViewportSize({ width, height });
+  if (width !== undefined && height !== undefined) await resize(page, { width, height });
   if (colorScheme !== undefined) await page.emulateMedia({ colorScheme });
-  const session = await sessionOf(page);
+  const session = await sessionOf(page)();
   if (locale !== undefined) await session.send("Emulation.setLocaleOverride", { locale });
   if (timezone !== undefined) await session.send("Emulation.setTimezoneOverride", { timezoneId: timezone });
   if (offline !== undefined) await setOffline(session, offline);
@@ -37,10 +41,9 @@ function mustExist({ locale, timezone }: Wish): void {
   }
 }
 
-function sessionOf(page: Page): Promise<CDPSession> {
-  const known = sessions.get(page) ?? page.context().newCDPSession(page);
-  sessions.set(page, known);
-  return known;
+async function resize(page: Page, size: { readonly width: number; readonly height: number }): Promise<void> {
+  if (!windows.has(page)) windows.set(page, page.viewportSize());
+  await page.setViewportSize(size);
 }
 
 async function setOffline(session: CDPSession, offline: boolean): Promise<void> {

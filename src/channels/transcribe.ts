@@ -53,6 +53,8 @@ export function createTranscriber(
 const PATH_PLACEHOLDER = "{{MediaPath}}";
 /** Bytes of the command's output; an hour of speech is about 60 kB. */
 const MOST_OUTPUT = 1_048_576;
+/** Bytes of a service's answer. */
+const MOST_ANSWER = 4_194_304;
 
 async function run(command: readonly string[], path: string, signal: AbortSignal): Promise<string> {
   const { execFile } = await import("node:child_process");
@@ -108,7 +110,9 @@ async function ask(
     headers: config.apiKey ? { authorization: `Bearer ${config.apiKey.reveal()}` } : {},
   });
   if (!response.ok) throw new Error(`the service answered ${response.status}`);
-  const { text, usage } = answer.parse(JSON.parse(Buffer.from(await readJsonBytes(response.body)).toString("utf8")));
+  const { text, usage } = answer.parse(
+    JSON.parse(Buffer.from(await readJsonBytes(response.body, MOST_ANSWER)).toString("utf8")),
+  );
   const seconds = usage?.seconds;
   // Without a length it counts as the longest that it can be.
   return { result: text, taken: seconds === undefined ? Infinity : Math.ceil((seconds / 60) * TOKENS_OF_MINUTE) };

@@ -1,5 +1,6 @@
 import { wholeUnits } from "../reply/fences.ts";
 import type { OutboundPart, OutboundText } from "../types/chat/reply.ts";
+import { loadOnce } from "../utils/share-calls.ts";
 import { withoutControls } from "../utils/text/controls.ts";
 import type * as Renderer from "./render-parts.ts";
 import type { RenderLimits } from "./render-parts.ts";
@@ -12,15 +13,13 @@ let renderer: typeof Renderer | undefined;
 const MOST_HERE = 4000;
 
 /** One for the process. It has no state but the thread itself. */
-let thread: Promise<RenderThread> | undefined;
-
-async function openThread(): Promise<RenderThread> {
+const thread = loadOnce(async (): Promise<RenderThread> => {
   const [{ RenderThread }, { programUrl }] = await Promise.all([
     import("./render-thread.ts"),
     import("../utils/thread/job-thread.ts"),
   ]);
   return new RenderThread(programUrl(import.meta.url, "render-program"));
-}
+});
 
 /**
  * Renders Markdown in the platform's format, cut to its limit, without empty chunks and without signs that change how other text is
@@ -38,7 +37,7 @@ export async function renderText(
   const { format, lines, tables } = limits;
   const own = { format, text, ...(lines !== undefined && { lines }), ...(tables && { tables }) };
   if (markdown.length > MOST_HERE) {
-    const inThread = await (thread ??= openThread());
+    const inThread = await thread();
     const rendered = await inThread.render({ markdown, limits: own });
     if (!("failed" in rendered)) return rendered;
     report?.(rendered.failed);

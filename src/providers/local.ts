@@ -1,4 +1,5 @@
 import type { ModelRef } from "../types/run/model.ts";
+import { askJson } from "./ask-json.ts";
 
 /** OpenAI-compatible servers people run on their own machine, at their default loopback ports. */
 export const LOCAL_SERVERS = [
@@ -29,9 +30,9 @@ async function probe(
   timeoutMs: number,
 ): Promise<LocalModel | undefined> {
   try {
-    const answer = await fetch(`${server.baseUrl}/models`, { signal: AbortSignal.timeout(timeoutMs) });
-    if (!answer.ok) return undefined;
-    const id = modelIds(await answer.json()).find((name) => !NOT_FOR_CHAT.test(name));
+    const answer = await askJson(`${server.baseUrl}/models`, { signal: AbortSignal.timeout(timeoutMs) });
+    if ("status" in answer) return undefined;
+    const id = modelIds(answer.body).find((name) => !NOT_FOR_CHAT.test(name));
     return id === undefined ? undefined : { ...server, id };
   } catch {
     // Usually no server listens there: that is not an error.

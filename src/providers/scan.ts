@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { askJson } from "./ask-json.ts";
 
 /** A model in a server's list. */
 export interface ScannedModel {
@@ -60,10 +61,9 @@ export async function scanServer(target: ScanTarget, timeoutMs: number): Promise
     ? `${baseUrl.replace(/\/*(?:v1\/*)?$/, "")}/api/tags`
     : `${baseUrl.replace(/\/*$/, "")}${target.api === "anthropic-messages" ? "/v1" : ""}/models`;
   try {
-    const answer = await fetch(url, { headers: headersFor(target), signal: AbortSignal.timeout(timeoutMs) });
-    if (!answer.ok) return { provider, baseUrl, models: [], problem: `HTTP ${answer.status}` };
-    const body: unknown = await answer.json();
-    return { provider, baseUrl, models: isOllama ? fromOllama(body) : fromOpenAi(body) };
+    const answer = await askJson(url, { headers: headersFor(target), signal: AbortSignal.timeout(timeoutMs) });
+    if ("status" in answer) return { provider, baseUrl, models: [], problem: `HTTP ${answer.status}` };
+    return { provider, baseUrl, models: isOllama ? fromOllama(answer.body) : fromOpenAi(answer.body) };
   } catch (error) {
     return { provider, baseUrl, models: [], problem: problemOf(error) };
   }
@@ -77,6 +77,7 @@ function headersFor({ api, apiKey }: ScanTarget): Record<string, string> {
 
 function problemOf(error: unknown): string {
   if (error instanceof z.ZodError || error instanceof SyntaxError) return "its answer is no list of models";
+  if (error instanceof RangeError) return "its answer is too long";
   if (error instanceof Error && error.name === "TimeoutError") return LATE;
   return UNREACHED;
 }

@@ -3,6 +3,7 @@ import type { Clock } from "../types/clock.ts";
 import type { Log } from "../types/log.ts";
 import { modelName, type ModelRef } from "../types/run/model.ts";
 import type { PiModel } from "./pi.ts";
+import { askJson } from "./ask-json.ts";
 
 /** The address of a model's server, and the key for it. */
 export interface ServerAddress {
@@ -142,8 +143,8 @@ function asker(apiKey: string | undefined, signal: AbortSignal): Ask {
   return async (url, body) => {
     try {
       const sent = body === undefined ? { method: "GET" } : { method: "POST", body: JSON.stringify(body) };
-      const answer = await fetch(url, { ...sent, headers, signal });
-      return answer.ok ? await answer.json() : undefined;
+      const answer = await askJson(url, { ...sent, headers, signal });
+      return "body" in answer ? answer.body : undefined;
     } catch {
       // Each kind of server knows only one of these addresses.
       return undefined;

@@ -62,6 +62,8 @@ it("asks Ollama and Anthropic in their own ways", async () => {
 it.each([
   ["refuses", { error: "sk-hush" }, 401, "HTTP 401"],
   ["answers with a page", "<html>", 200, "its answer is no list of models"],
+  ["sends elsewhere", "", 302, "HTTP 302"],
+  ["never stops", `{"data":[${" ".repeat(17 * 1024 ** 2)}]}`, 200, "its answer is too long"],
   ["answers with another shape", { data: "sk-hush" }, 200, "its answer is no list of models"],
   ["does not answer", undefined, 200, "no answer in time"],
 ])("says what is wrong with a server that %s", async (_name, body, status, problem) => {
@@ -78,4 +80,15 @@ it.each([
 it("says so when nobody is there", async () => {
   const found = await scanServer({ provider: "p", baseUrl: "http://127.0.0.1:9" }, 1000);
   expect(found.problem).toBe("not reached");
+});
+
+it("sends no key to where a server redirects", async () => {
+  const elsewhere = await serve({ data: [{ id: "a" }] });
+  const server = http.createServer((_request, response) => response.writeHead(307, { location: elsewhere.url }).end());
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  for (const api of ["anthropic-messages", "openai-completions", "ollama"])
+    expect((await scanServer({ provider: "p", baseUrl, api, apiKey: "k" }, 60_000)).problem).toBe("HTTP 307");
+  expect(elsewhere.seen).toEqual([]);
 });

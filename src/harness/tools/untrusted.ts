@@ -13,6 +13,7 @@ import { isUnasked, UNASKED_TEXTS } from "../../types/run/unasked.ts";
 import { isFields } from "../../utils/fields.ts";
 import type { Conversation } from "../request.ts";
 import { shownCall, visible } from "./shown-call.ts";
+import { loadOnce } from "../../utils/share-calls.ts";
 
 /** Tools whose results are the content of files and commands; those of memory, which plugins add, read files too. */
 const READERS = new Set(["read", "grep", "find", "ls", "exec", "process", "memory_get", "memory_search"]);
@@ -32,7 +33,8 @@ interface Seen {
 export class UntrustedContent {
   readonly #sources = new Map<string, UntrustedSource>();
   readonly #conversation: () => Pick<Conversation, "window">;
-  #loading: Promise<void> | undefined;
+  /** Searches the conversation. */
+  readonly #loaded = loadOnce(() => this.#load());
   readonly #keeping: (() => UntrustedKeeping | undefined) | undefined;
   #hasReadFiles = false;
   /** What was kept last. */
@@ -89,8 +91,7 @@ export class UntrustedContent {
 
   /** The sources of the whole conversation, as far as models still see it. */
   async all(): Promise<readonly UntrustedSource[]> {
-    this.#loading ??= this.#load();
-    await this.#loading;
+    await this.#loaded();
     return this.sources;
   }
 

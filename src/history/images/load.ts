@@ -7,6 +7,7 @@ import { SizedCache } from "./cache.ts";
 import { findImageFile, type ImageFile, type ImagePlaces, readImage } from "./files.ts";
 import { fitImage, type ImageRules } from "./fit.ts";
 import { findImagePaths } from "./paths.ts";
+import { loadOnce } from "../../utils/share-calls.ts";
 import { findResizer } from "./find-resizer.ts";
 import type { Resize } from "./resize.ts";
 
@@ -35,7 +36,7 @@ const sizeOf = (part: Shown): number => (part.type === "image" ? part.data.lengt
 /** Adds the images that user turns mention to the messages. One for the process, because it keeps the files that it read. */
 export class ImageLoader {
   readonly #log: Log;
-  readonly #findResizer: () => Promise<Resize | undefined>;
+  readonly #resizer: () => Promise<Resize | undefined>;
   readonly #made = new SizedCache<Shown>(KEPT, sizeOf);
   /** The files that each turn names. Searched once, so that no image is added to a turn that was already sent without it. */
   readonly #files = new WeakMap<UserMessage, readonly ImageFile[]>();
@@ -45,11 +46,10 @@ export class ImageLoader {
   readonly #versions = new WeakMap<ImageContent, string>();
   /** Texts that already have their images in the same message. The passes move them to other turns. */
   readonly #searched = new WeakSet<TextContent>();
-  #resizer: Promise<Resize | undefined> | undefined;
 
   constructor({ log, findResizer: find }: ImagePorts) {
     this.#log = log;
-    this.#findResizer = find ?? findResizer;
+    this.#resizer = loadOnce(find ?? findResizer);
   }
 
   /**
@@ -78,7 +78,7 @@ export class ImageLoader {
 
   /** The image of these bytes as the model accepts it; undefined when it cannot be made small enough. Rejects when it is broken. */
   async fit(bytes: Uint8Array, view: Omit<ImageView, "places">): Promise<ImageContent | undefined> {
-    return fitImage(bytes, rulesOf(view), await this.#resize());
+    return fitImage(bytes, rulesOf(view), await this.#resizer());
   }
 
   async #lookUp(message: ChatMessage, places: ImagePlaces): Promise<void> {
@@ -136,7 +136,7 @@ export class ImageLoader {
     try {
       const bytes = await readImage(file);
       if (!bytes) throw new Error("it is no image");
-      const made = (await fitImage(bytes, rules, await this.#resize())) ?? notShown(file, TOO_LARGE);
+      const made = (await fitImage(bytes, rules, await this.#resizer())) ?? notShown(file, TOO_LARGE);
       this.#made.set(key, made);
       if (made.type === "image") this.#versions.set(made, file.version);
       return made;
@@ -162,15 +162,11 @@ export class ImageLoader {
 
   async #tryFit(bytes: Uint8Array, rules: ImageRules): Promise<ImageContent | undefined> {
     try {
-      return await fitImage(bytes, rules, await this.#resize());
+      return await fitImage(bytes, rules, await this.#resizer());
     } catch (error) {
       this.#log.debug("an image cannot be made smaller", { error });
       return undefined;
     }
-  }
-
-  #resize(): Promise<Resize | undefined> {
-    return (this.#resizer ??= this.#findResizer());
   }
 }
 

@@ -33,6 +33,8 @@ export function fetchWithLogin(
     const shared = renewals.get(token) ?? renew(token, () => answerOf(fetch(url, own)));
     if (!renewals.has(token)) {
       renewals.set(token, shared);
+      // A renewal without an answer may be tried again at once.
+      shared.catch(() => renewals.delete(token));
       setTimeout(() => renewals.delete(token), SHARED_MS).unref();
     }
     const { status, headers: given, text } = await shared;

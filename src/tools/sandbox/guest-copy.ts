@@ -4,6 +4,7 @@ import { lstat, mkdir, readlink, rename, rm, symlink, utimes, writeFile } from "
 import { basename, dirname, join, relative } from "node:path";
 import { errorCode, unlessMissing } from "../../utils/missing.ts";
 import { realOf } from "../../utils/real-path.ts";
+import { loadOnce } from "../../utils/share-calls.ts";
 import { ChangedMeanwhile, copyOpen, openAt, OpenFolder } from "../host/open.ts";
 import { outputRoot } from "../host/output-folders.ts";
 import { listedName } from "../shown-path.ts";
@@ -36,17 +37,13 @@ const TICK_NS = 50_000_000n;
 export class GuestCopies {
   readonly #dir: string;
   readonly #copies = new Map<string, WorkspaceCopy>();
-  #cleared: Promise<void> | undefined;
+  /** Removes what an earlier process left. Only the first call does, unless it fails. */
+  readonly clear: () => Promise<void>;
 
   /** Copies lie in `dir`, which is one of the gateway's own. */
   constructor(dir: string) {
     this.#dir = dir;
-  }
-
-  /** Removes what an earlier process left. Only the first call does. */
-  clear(): Promise<void> {
-    this.#cleared ??= rm(this.#dir, { recursive: true, force: true });
-    return this.#cleared;
+    this.clear = loadOnce(() => rm(dir, { recursive: true, force: true }));
   }
 
   /** Brings the copy of a workspace up to date, one command after the other. Undefined where there is no such directory. */

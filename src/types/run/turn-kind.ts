@@ -138,7 +138,7 @@ export interface TurnKinds {
   isKnown(message: Pick<InboundMessage, "options">): boolean;
 }
 
-/** The kind of turn that a message of the journal names. Rows from before 0.2 have `heartbeat` without `kind`. */
+/** The kind of turn that a message of the journal names. Rows of older versions have `heartbeat` without `kind`. */
 export function kindNameOf(options: MessageOptions | undefined): string {
   return options?.kind ?? (options?.heartbeat === undefined ? "message" : "heartbeat");
 }

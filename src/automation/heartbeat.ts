@@ -28,6 +28,8 @@ export interface HeartbeatPorts {
   /** `HEARTBEAT.md` of a workspace; undefined when there is none. */
   checklist(workspace: string): Promise<string | undefined>;
   place(agent: AgentSettings, settings: HeartbeatSettings, cause: BeatCause): BeatPlace;
+  /** The conversation that gets news of an agent without a heartbeat. */
+  mainOf(agent: AgentSettings): SessionKey;
   isBusy(key: SessionKey): boolean;
   isAnyBusy(): boolean;
   /** Adds an event to the next turn of a conversation. Resolves when it is durable. */
@@ -78,6 +80,8 @@ const LONGEST_WAIT_MS = 60_000;
 export class Heartbeats {
   readonly #ports: HeartbeatPorts;
   readonly #slots = new Map<AgentId, { readonly everyMs: number; readonly at: number }>();
+  /** Slots that begin outside the active hours, as all that follow would: their heartbeat waits for the hours. */
+  readonly #late = new Map<AgentId, number>();
   readonly #beats = new Map<AgentId, Beat>();
   /** The last one that was not skipped, and how many before it failed in a row. */
   readonly #begun = new Map<AgentId, { readonly name: string; readonly at: number; readonly failures: number }>();
@@ -125,13 +129,15 @@ export class Heartbeats {
   }
 
   /**
-   * Adds news to the next turn of the conversation in which the agent would report them. False when no agent with this id
-   * has a heartbeat. Resolves when the news are durable.
+   * Adds news to the next turn of the conversation in which the agent would report them; it needs no heartbeat for that. False when there
+   * is no agent with this id. Resolves when the news are durable.
    */
   async tell(id: AgentId, text: string): Promise<boolean> {
-    const agent = this.#woken().find((one) => one.id === id);
-    if (agent) await this.#ports.tell(this.#placeOf(agent, "event").sessionKey, text);
-    return agent !== undefined;
+    const agent = this.#ports.agents().find((one) => one.id === id);
+    if (!agent) return false;
+    const key = hasHeartbeat(agent) ? this.#placeOf(agent, "event").sessionKey : this.#ports.mainOf(agent);
+    await this.#ports.tell(key, text);
+    return true;
   }
 
   /** The reports of all agents that have a heartbeat. */
@@ -173,9 +179,15 @@ export class Heartbeats {
       const known = this.#slots.get(agent.id);
       this.#slots.set(agent.id, { everyMs, at });
       if (known?.everyMs === everyMs && at > known.at) this.#keep(this.#consider(agent, at, now));
+      else if (this.#isDue(agent, at, now)) this.#keep(this.#consider(agent, at, now));
       next = Math.min(next, at + everyMs);
     }
     this.#cancel = this.#ports.clock.after(next - now, () => this.#tick());
+  }
+
+  /** Whether the slot waits for the active hours, which are now. */
+  #isDue({ id, heartbeat }: AgentWithHeartbeat, slot: number, now: number): boolean {
+    return this.#late.get(id) === slot && isActive(heartbeat.activeHours, now);
   }
 
   #keep(work: Promise<void>): void {
@@ -187,6 +199,9 @@ export class Heartbeats {
 
   async #consider(agent: AgentWithHeartbeat, slot: number, now: number): Promise<void> {
     const occasion = { agent, place: this.#placeOf(agent, "interval"), now };
+    const { activeHours, everyMs } = agent.heartbeat;
+    if (isActive(activeHours, now) || isActive(activeHours, slot + everyMs)) this.#late.delete(agent.id);
+    else this.#late.set(agent.id, slot);
     const skipped = await this.#skipReason(occasion);
     if (skipped === undefined) return this.#begin(occasion, `heartbeat:${agent.id}:${slot}`, "interval");
     this.#beats.set(agent.id, { at: now, cause: "interval", skipped });

@@ -1,20 +1,26 @@
 import { execFileSync } from "node:child_process";
 import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { readChecklist } from "../../src/automation/checklist.ts";
 import { Heartbeats, type BeatPlace, type HeartbeatPorts } from "../../src/automation/heartbeat.ts";
 import { slotAt } from "../../src/automation/schedule.ts";
 import { runIdOf, turnIdOf } from "../../src/dispatch/turn/ids.ts";
-import { sessionKey } from "../../src/types/ids.ts";
+import { agentId, sessionKey } from "../../src/types/ids.ts";
 import type { Outcome } from "../../src/types/journal.ts";
 import type { HeartbeatSettings } from "../../src/types/settings.ts";
 import { manualClock, type ManualClock } from "../kit/clock.ts";
 import { peer, nextMessage } from "../kit/inbound.ts";
+import { PATIENCE_MS } from "../kit/gateway/process.ts";
 import { until } from "../kit/until.ts";
 import { heard, openDispatchFixture, type Boot, type DispatchFixture } from "../kit/dispatch.ts";
 
 const EVERY = 1_800_000;
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const MAIN = agentId("main");
+const SOON = { timeout: PATIENCE_MS, interval: 5 };
+
 const SETTINGS: HeartbeatSettings = {
   everyMs: EVERY,
   target: "last",
@@ -47,6 +53,13 @@ afterEach(async () => {
   await fixture.close();
 });
 
+/** All that the clock has made due is begun and over. */
+const quiet = async () => {
+  await beats.close();
+  await until(() => !boot.dispatch.lanes.isBusy(own));
+  beats.start();
+};
+
 const isBeat = (said: string) => said.includes("This is a heartbeat");
 const own = sessionKey("heartbeat");
 
@@ -65,6 +78,7 @@ function begin(settings: Partial<HeartbeatSettings> = {}, ports: Partial<Heartbe
     agents: () => [...boot.ports.settings().agents.values()],
     checklist: async () => list,
     place,
+    mainOf: () => boot.keyOf("1"),
     isBusy: (key) => boot.dispatch.lanes.isBusy(key),
     isAnyBusy: () => boot.dispatch.lanes.runs().length > 0,
     tell: (key, text) => boot.journal.events.add(key, text),
@@ -215,6 +229,41 @@ describe("a heartbeat with nothing to say", () => {
     expect(await slot()).toBe("switched off");
     expect(beatsAsked()).toBe(0);
   });
+
+  it("waits for its active hours where no slot begins in them, and runs once a day", async () => {
+    const first = slotAt("main", DAY, clock.now()) + DAY;
+    const minute = (at: number) => Math.floor((at % DAY) / 60_000);
+    begin({
+      everyMs: DAY,
+      activeHours: { from: minute(first + 2 * HOUR), to: minute(first + 4 * HOUR), timezone: "UTC" },
+    });
+    const passTo = (at: number) => clock.pass(at - clock.now());
+    for (const day of [1, 2]) {
+      const at = first + (day - 1) * DAY;
+      passTo(at + 1000);
+      await vi.waitFor(async () => expect((await beats.reports())[0]?.skipped).toBe("outside its active hours"), SOON);
+      passTo(at + 2 * HOUR - 60_000);
+      await quiet();
+      expect(beatsAsked()).toBe(day - 1);
+      passTo(at + 2 * HOUR + 60_000);
+      await vi.waitFor(async () => expect((await beats.reports())[0]?.row?.outcome).toEqual({ kind: "silent" }), SOON);
+      for (const hours of [3, 5, 23]) passTo(at + hours * HOUR);
+      await quiet();
+      expect(beatsAsked()).toBe(day);
+    }
+  });
+
+  it("does not wait for its active hours where a slot begins in them", async () => {
+    const first = slotAt("main", EVERY, clock.now()) + EVERY;
+    const minute = (at: number) => Math.floor((at % DAY) / 60_000);
+    begin({ activeHours: { from: minute(first + 20 * 60_000), to: minute(first + 3 * HOUR), timezone: "UTC" } });
+    clock.pass(first + 1000 - clock.now());
+    clock.pass(25 * 60_000);
+    await quiet();
+    expect(beatsAsked()).toBe(0);
+    clock.pass(5 * 60_000);
+    await vi.waitFor(() => expect(beatsAsked()).toBe(1), SOON);
+  });
 });
 
 describe("a heartbeat that fails", () => {
@@ -295,6 +344,17 @@ describe("news", () => {
     await boot.ask("and now?", "1");
     expect(fixture.model.calls.at(-1)?.said).toMatch(/System: \[.*\] Backup finished/);
     expect(beatsAsked()).toBe(0);
+  });
+
+  it("that can wait need no heartbeat, only an agent", async () => {
+    await boot.ask("hello", "1");
+    const agents = () => [...boot.ports.settings().agents.values()].map(({ heartbeat: _none, ...agent }) => agent);
+    begin({}, { agents });
+    expect(await beats.tell(MAIN, "Backup finished")).toBe(true);
+    expect(await beats.tell(agentId("nobody"), "Backup finished")).toBe(false);
+    expect(await beats.wake(MAIN, "Backup finished")).toBeUndefined();
+    await boot.ask("and now?", "1");
+    expect(fixture.model.calls.at(-1)?.said).toMatch(/System: \[.*\] Backup finished/);
   });
 });
 

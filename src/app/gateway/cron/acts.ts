@@ -54,7 +54,8 @@ export function cronActs({ desk, heartbeats, sessions }: ActParts): CronActs {
     runs: (id, asker) => changed(id, asker, () => desk.runs({ jobId: id, limit: 10, offset: 0 })),
     async wake(text, mode, { agentId }) {
       const noBeat = "The agent has no heartbeat: agents.defaults.heartbeat.every switches it off.";
-      if (mode === "next-heartbeat") return (await heartbeats.tell(agentId, text)) ? { ok: true, mode } : noBeat;
+      if (mode === "next-heartbeat")
+        return (await heartbeats.tell(agentId, text)) ? { ok: true, mode } : `There is no agent "${agentId}".`;
       return (await heartbeats.wake(agentId, text)) ? { ok: true, mode } : noBeat;
     },
   };

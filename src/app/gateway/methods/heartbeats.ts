@@ -2,10 +2,11 @@ import { join } from "node:path";
 import { z } from "zod";
 import { readChecklist } from "../../../automation/checklist.ts";
 import { Heartbeats, type BeatReport } from "../../../automation/heartbeat.ts";
+import { agentOf, resolveAlias } from "../../../sessions/keys.ts";
 import { CHECKLIST } from "../../../prompt/bootstrap.ts";
 import { agentId } from "../../../types/ids.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
-import { placeOfBeat } from "./heartbeat-place.ts";
+import { lastChat, mainKey, placeOfBeat } from "./heartbeat-place.ts";
 import { wakeSession } from "../hooks/wake-session.ts";
 import type { Parts } from "../parts.ts";
 
@@ -26,6 +27,7 @@ export function createHeartbeats({
     agents: () => (channels.held === undefined ? live.agents : []),
     checklist: (workspace) => readChecklist(join(workspace, CHECKLIST)),
     place: (agent, settings, cause) => placeOfBeat(agent, settings, { cause, parts }),
+    mainOf: ({ id }) => lastChat(id, undefined, parts).found?.key ?? mainKey(id, live.defaultAgent.id),
     isBusy: (key) => lanes.isBusy(key),
     isAnyBusy: () => lanes.runs().length > 0,
     tell: (key, text) => core.journal.events.add(key, text),
@@ -38,6 +40,7 @@ const MOST_EVENT_CHARS = 4000;
 /** The protocol's methods for heartbeats and system events, with OpenClaw's names. */
 export function heartbeatMethods({ heartbeats, live, core }: Parts): readonly Method[] {
   const idOf = (text: string | undefined) => (text === undefined ? live.defaultAgent.id : agentId(text));
+  const agentIn = (key: string) => agentOf(resolveAlias(key, live.defaultAgent.id), live.defaultAgent.id);
   return [
     defineMethod({
       name: "last-heartbeat",
@@ -65,11 +68,13 @@ export function heartbeatMethods({ heartbeats, live, core }: Parts): readonly Me
       }),
       run: async ({ text = "", mode, agentId: named, sessionKey }) => {
         if (sessionKey !== undefined && text === "") throw refused("give the text for the conversation");
+        if (sessionKey !== undefined && named !== undefined && agentIn(sessionKey) !== idOf(named))
+          throw refused("sessionKey: it belongs to another agent than agentId");
         if (sessionKey !== undefined) return wakeSession({ live, core }, { sessionKey, text, mode });
         const id = idOf(named);
         if (mode === "next-heartbeat" && text === "") throw refused("the text for the next heartbeat is empty");
         if (mode === "next-heartbeat") {
-          if (!(await heartbeats.tell(id, text))) throw noBeat(id);
+          if (!(await heartbeats.tell(id, text))) throw refused(`there is no agent "${id}"`);
           return { ok: true };
         }
         const report = await heartbeats.wake(id, text === "" ? undefined : text);

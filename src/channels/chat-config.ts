@@ -36,7 +36,7 @@ const skills = z
   );
 
 /** One topic of a chat. */
-export const topicConfig = z.looseObject({
+const topicConfig = z.looseObject({
   systemPrompt,
   skills,
   agentId: z.string().min(1).optional().meta(about("Agent", "Id of the agent that answers; before `bindings`.")),
@@ -44,7 +44,7 @@ export const topicConfig = z.looseObject({
 });
 
 /** One topic of a group. */
-export const groupTopicConfig = topicConfig.extend({
+const groupTopicConfig = topicConfig.extend({
   enabled: z.boolean().default(true).meta(about("Enabled", "False ignores the topic.")),
   requireMention: z
     .boolean()

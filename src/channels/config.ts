@@ -10,7 +10,7 @@ const chunkMode = z.enum(["length", "newline"]).optional();
 
 const STREAM_MODES = ["off", "partial", "block", "progress"] as const;
 /** How an answer is shown while it is written. */
-export const streamingConfig = z.looseObject({
+const streamingConfig = z.looseObject({
   mode: z
     .enum(STREAM_MODES)
     .optional()

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { accountConfig, accountInputs } from "../../channels/config.ts";
 import { sameLogins, unusedLogin } from "../../channels/same-login.ts";
 import { doubtfulAccount } from "./keys/channel-doubts.ts";
-import { foreignBelow } from "./keys/channel-keys.ts";
-import { fieldKeysBelow, isFieldKey, strangersBelow } from "./keys/known-keys.ts";
+import { foreignKeys, type ForeignKey } from "./keys/channel-keys.ts";
+import { fieldKeysBelow, isFieldKey, isFieldName, strangersBelow } from "./keys/known-keys.ts";
 import { nearest } from "./keys/nearest.ts";
 import { doubtfulBindings } from "./keys/routing-doubts.ts";
 import { sharedPlaces } from "./keys/shared-places.ts";
@@ -44,7 +44,8 @@ export interface Checked {
 export function checkConfig(input: unknown, schemas: Schemas = {}): Checked {
   const { channelSchemas, pluginSchemas = {}, foundSchemas = {} } = schemas;
   const whole = parseLoosely(configSchema, input);
-  const known = whole.unknown.filter(isFieldKey);
+  // Those of channels are named with those of their adapters.
+  const known = whole.unknown.filter((path) => path[0] !== "channels" && isFieldKey(path));
   const strangers = whole.unknown.flatMap((path) => strangersBelow(path, valueAt(input, path)));
   const problems = [...whole.problems, ...strangers.map(unknownKey), ...nodesBelow(input, []).flatMap(badNode)];
   const warnings = known.map((path) => ({
@@ -268,27 +269,25 @@ function accountPlace(channel: Record<string, unknown>, account: string, path: K
 
 function checkAccount(channel: string, input: Record<string, unknown>, schema: z.ZodType | undefined): Graded[] {
   const common = parseLoosely(accountConfig, input).problems;
-  // A mistyped key is reported even where the schema accepts unknown keys.
-  const strict = schema instanceof z.ZodObject ? schema.strict() : schema;
-  const adapter = strict ? parseLoosely(strict, input) : { problems: [], unknown: [] };
-  const foreign = adapter.unknown.filter((path) => !Object.hasOwn(accountConfig.shape, String(path[0])));
+  const problems = schema ? parseLoosely(schema, input).problems : [];
+  // A mistyped key is reported even where the schemas accept unknown keys.
+  const foreign = foreignKeys(input, [accountConfig, schema ?? z.unknown()]);
   return [
-    ...[...common, ...adapter.problems].map((note) => ({ severity: "problem" as const, note })),
+    ...[...common, ...problems].map((note) => ({ severity: "problem" as const, note })),
     ...doubtfulAccount(channel, input).map((note) => ({ severity: "warning" as const, note })),
-    ...[...foreign, ...foreignBelow(input, schema)].map((path) => ({
+    ...foreign.map((key) => ({
       severity: "warning" as const,
-      note: foreignKey(channel, path, schema),
+      note: foreignKey(channel, key),
     })),
   ];
 }
 
-function foreignKey(channel: string, path: KeyPath, schema: z.ZodType | undefined): RawNote {
-  if (isFieldKey(["channels", channel, ...path]))
-    return { path, at: "name", message: "is known, but has no effect here yet" };
-  const named = schema && "shape" in schema && isRecord(schema.shape) ? Object.keys(schema.shape) : [];
-  const near =
-    path.length === 1 ? nearest(String(path[0]), [...named, ...Object.keys(accountConfig.shape)]) : undefined;
-  return { path, at: "name", message: `unknown to ${channel}${near === undefined ? "" : `; did you mean ${near}?`}` };
+function foreignKey(channel: string, { path, named }: ForeignKey): RawNote {
+  const whole = ["channels", channel, ...path];
+  if (isFieldName(whole)) return { path, at: "name", message: "is known, but has no effect here yet" };
+  const near = nearest(String(path.at(-1)), named);
+  const what = isFieldKey(whole) ? "has no effect here" : `unknown to ${channel}`;
+  return { path, at: "name", message: near === undefined ? what : `${what}; did you mean ${near}?` };
 }
 
 function uniqueNotes(notes: readonly RawNote[]): RawNote[] {

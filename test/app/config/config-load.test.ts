@@ -308,8 +308,8 @@ describe("channels", () => {
     });
     expect(warnings.map(({ key }) => key)).toEqual([
       "channels.slack.dm.groupEnabled",
-      "channels.slack.guilds.G1.slug",
       "channels.slack.groups.1.agentId",
+      "channels.slack.guilds.G1.slug",
       "channels.slack.guilds.G1.channels.C2.includeThreadStarter",
     ]);
     const dm = z.looseObject({ dm: z.looseObject({ threadReplies: z.string() }) });

@@ -1,51 +1,53 @@
-import type { z } from "zod";
-import {
-  directConfig,
-  dmConfig,
-  groupConfig,
-  groupTopicConfig,
-  guildConfig,
-  topicConfig,
-} from "../../../channels/chat-config.ts";
-import { streamingConfig } from "../../../channels/config.ts";
+import { z } from "zod";
 import { isRecord, type KeyPath } from "../problem.ts";
 import { own } from "../../../utils/own.ts";
 
-/** The paths of the sections that every channel has, and their keys; `*` is any name. */
-const SECTIONS: readonly (readonly [at: KeyPath, shape: object])[] = [
-  [["dm"], dmConfig.shape],
-  [["guilds", "*"], guildConfig.shape],
-  ...[["groups"], ["channels"], ["guilds", "*", "channels"]].flatMap((at) =>
-    chatsAt(at, groupConfig.shape, groupTopicConfig.shape),
-  ),
-  ...chatsAt(["direct"], directConfig.shape, topicConfig.shape),
-  [["streaming"], streamingConfig.shape],
-];
-
-function chatsAt(at: KeyPath, shape: object, topic: object): readonly (readonly [at: KeyPath, shape: object])[] {
-  return [
-    [[...at, "*"], shape],
-    [[...at, "*", "topics", "*"], topic],
-  ];
+/** A key that has no effect, and the names of the keys that have one at its place. */
+export interface ForeignKey {
+  readonly path: KeyPath;
+  readonly named: readonly string[];
 }
 
-/** Keys without effect inside the sections that every channel has; the adapter checks its own keys. */
-export function foreignBelow(input: Record<string, unknown>, schema: z.ZodType | undefined): KeyPath[] {
-  const taken = schema && "shape" in schema && isRecord(schema.shape) ? schema.shape : {};
-  return SECTIONS.filter(([[first = ""]]) => !Object.hasOwn(taken, first)).flatMap(([at, shape]) =>
-    sectionsAt(input, at).flatMap(([path, section]) =>
-      Object.keys(section)
-        .filter((key) => !Object.hasOwn(shape, key))
-        .map((key) => [...path, key]),
-    ),
-  );
-}
-
-/** The sections of a value that lie at such a path, each with its own path. */
-function sectionsAt(value: unknown, at: KeyPath, path: KeyPath = []): (readonly [KeyPath, Record<string, unknown>])[] {
+/**
+ * Keys of an account, at any depth, that none of the schemas names: those of the core and of its channel. Below a key whose
+ * values no schema describes, all keys are taken.
+ */
+export function foreignKeys(value: unknown, schemas: readonly unknown[], path: KeyPath = []): readonly ForeignKey[] {
+  const kinds = schemas.flatMap(kindsOf);
+  if (Array.isArray(value)) {
+    const elements = kinds.flatMap((kind) => (kind instanceof z.ZodArray ? [kind.element] : []));
+    return value.flatMap((item: unknown, index) => foreignKeys(item, elements, [...path, index]));
+  }
   if (!isRecord(value)) return [];
-  const [first, ...rest] = at;
-  if (first === undefined) return [[path, value]];
-  const names = first === "*" ? Object.keys(value) : [String(first)];
-  return names.flatMap((name) => sectionsAt(own(value, name), rest, [...path, name]));
+  const named = kinds.flatMap((kind) => (kind instanceof z.ZodObject ? Object.keys(kind.shape) : []));
+  const takesAll = named.length === 0 || kinds.some(isOpen);
+  return Object.entries(value).flatMap(([key, child]) => {
+    const below = kinds.flatMap((kind) => schemasAt(kind, key));
+    if (below.length > 0) return foreignKeys(child, below, [...path, key]);
+    return takesAll ? [] : [{ path: [...path, key], named }];
+  });
+}
+
+function schemasAt(kind: unknown, key: string): readonly unknown[] {
+  if (kind instanceof z.ZodRecord) return [kind.valueType];
+  const schema = kind instanceof z.ZodObject ? own(kind.shape, key) : undefined;
+  return schema === undefined ? [] : [schema];
+}
+
+const isOpen = (kind: unknown): boolean =>
+  kind instanceof z.ZodUnknown || kind instanceof z.ZodAny || kind instanceof z.ZodCustom;
+
+/** The schemas that a value may fit, without what only fills it in or changes it. */
+function kindsOf(schema: unknown): readonly unknown[] {
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap(kindsOf);
+  if (schema instanceof z.ZodPipe) return [schema.in, schema.out].flatMap(kindsOf);
+  if (schema instanceof z.ZodIntersection) return [schema.def.left, schema.def.right].flatMap(kindsOf);
+  const isWrapped =
+    schema instanceof z.ZodOptional ||
+    schema instanceof z.ZodNullable ||
+    schema instanceof z.ZodDefault ||
+    schema instanceof z.ZodPrefault ||
+    schema instanceof z.ZodReadonly ||
+    schema instanceof z.ZodLazy;
+  return isWrapped ? kindsOf(schema.unwrap()) : [schema];
 }

@@ -9,6 +9,12 @@ let tree: KeyTree | undefined;
 /** Whether OpenClaw configs have this key, even if it has no effect here. */
 export const isFieldKey = (path: KeyPath): boolean => nodeAt(path) !== undefined;
 
+/** Whether OpenClaw's keys are known down to this one, and it is one of them. */
+export const isFieldName = (path: KeyPath): boolean => {
+  const above = nodeAt(path.slice(0, -1));
+  return above instanceof Map && (above.has(String(path.at(-1))) || above.has("*"));
+};
+
 /** Key names of OpenClaw directly below a path. */
 export function fieldKeysBelow(path: KeyPath): readonly string[] {
   const node = nodeAt(path);

@@ -45,6 +45,15 @@ const slashCommand = z.looseObject({
     .transform((name) => name.replace(/^\//, ""))
     .default("openclaw")
     .meta(about("Name", "Name of the command as the app declares it, without the slash.")),
+  ephemeral: z
+    .boolean()
+    .default(false)
+    .meta(
+      about(
+        "Private answers",
+        "Answers commands given in channels in the direct chat with whoever gave them, never there.",
+      ),
+    ),
 });
 
 /** The adapter's own keys under `channels.slack` and its accounts; the keys that every channel has belong to the core. */

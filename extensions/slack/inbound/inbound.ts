@@ -1,4 +1,5 @@
 import type { InboundMessage } from "openclaw/plugin-sdk";
+import { isDirect } from "../channel-ids.ts";
 import { BUTTON } from "../outbound/buttons.ts";
 import { emojiOf } from "./emoji.ts";
 import { actionsShape, callbackShape, commandShape, eventShape, interactionShape } from "./events.ts";
@@ -162,18 +163,23 @@ const UNKNOWN = "I do not know this. Please write to me directly, or mention me 
 
 async function readCommand(payload: unknown, context: ReadContext): Promise<InboundMessage | undefined> {
   const command = commandShape.safeParse(payload).data;
-  const { enabled, name } = context.config.slashCommand;
+  const { enabled, name, ephemeral } = context.config.slashCommand;
   if (!command) return undefined;
   if (!enabled || command.command !== `/${name}`) {
     context.outsideCommands.refuse(command, NO_COMMANDS);
     return undefined;
   }
+  const isPrivate = ephemeral && !isDirect(command.channel_id);
+  const { outsideCommands } = context;
   // In parallel, because Slack waits for the acknowledgement.
   const [directChat, commandChat, sender] = await Promise.all([
-    context.outsideCommands.directChatFor(command, context.until),
+    isPrivate
+      ? outsideCommands.privateChatFor(command, context.until)
+      : outsideCommands.directChatFor(command, context.until),
     peerOf(command.channel_id, undefined, context),
     context.people.sender(command.user_id),
   ]);
+  if (isPrivate && directChat === undefined) return undefined;
   return {
     id: command.trigger_id,
     eventKey: `c:${command.trigger_id}`,

@@ -18,6 +18,10 @@ const ANSWERED_DIRECTLY =
   "I am not in this chat, so my answer comes in our direct chat. To get answers here, `/invite` me if this chat allows it.";
 const INVITE = "I am not in this chat, so I cannot answer here. `/invite` me, or write to me directly.";
 
+const PRIVATE = "My answer comes in our direct chat, where only you see it.";
+const NO_DIRECT_CHAT =
+  "I answer this command in our direct chat alone, and could not open it. Please write to me directly.";
+
 type Answerable = Pick<SlackCommand, "trigger_id" | "response_url">;
 
 /** Slash commands from chats that the bot is not in, where it cannot answer, and what Slack brings that is nothing for an agent. */
@@ -52,6 +56,16 @@ export class OutsideCommands {
     const directChat = await byThen(this.#open(user), until);
     if (!this.#informed.has(command.trigger_id))
       background("answer to a command", this.#inform(command, directChat === undefined ? INVITE : ANSWERED_DIRECTLY));
+    return directChat;
+  }
+
+  /**
+   * The direct chat for the answer to a command that is answered in private. Its sender is informed, also when Slack opens none in
+   * time: the result is undefined then. Never rejects.
+   */
+  async privateChatFor(command: SlackCommand, until: number): Promise<string | undefined> {
+    const directChat = await byThen(this.#open(command.user_id), until);
+    this.refuse(command, directChat === undefined ? NO_DIRECT_CHAT : PRIVATE);
     return directChat;
   }
 

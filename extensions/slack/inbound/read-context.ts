@@ -12,7 +12,7 @@ export interface ReadContext {
   readonly self: Self;
   readonly config: SlackConfig;
   readonly people: Names;
-  readonly outsideCommands: Pick<OutsideCommands, "directChatFor" | "heardFrom" | "refuse">;
+  readonly outsideCommands: Pick<OutsideCommands, "directChatFor" | "privateChatFor" | "heardFrom" | "refuse">;
   readonly mentions: Pick<Mentions, "withFiles" | "hasLateFiles">;
   readonly threads: Pick<
     Threads,

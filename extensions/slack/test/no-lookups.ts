@@ -17,6 +17,11 @@ const threads: ReadContext["threads"] = {
 export const NO_LOOKUPS: Pick<ReadContext, "threads" | "mentions" | "outsideCommands" | "until"> = {
   until: 0,
   threads,
-  outsideCommands: { directChatFor: async () => undefined, heardFrom: () => undefined, refuse: () => undefined },
+  outsideCommands: {
+    directChatFor: async () => undefined,
+    privateChatFor: async () => undefined,
+    heardFrom: () => undefined,
+    refuse: () => undefined,
+  },
   mentions: { withFiles: async (mention) => mention, hasLateFiles: async () => false },
 };

@@ -7,12 +7,14 @@ import { slackPlatform } from "./slack-platform.ts";
 
 afterEach(stopAll);
 
-async function begin() {
+async function begin(more: object = {}) {
   const platform = await slackPlatform();
-  const { host, link } = await start(platform, new Host(), { slashCommand: { enabled: true } });
+  const { host, link } = await start(platform, new Host(), { slashCommand: { enabled: true, ...more } });
   await host.until(() => host.reports.some((report) => report.kind === "alive"));
   return { host, link, fake: platform.fake, direct: platform.direct };
 }
+
+const privateNote = (text: RegExp) => ({ response_type: "ephemeral", text: expect.stringMatching(text) });
 
 test.each([OPEN, FOREIGN])(
   "a command from a chat without the bot (%s) is answered in the direct chat, and its sender is informed",
@@ -40,6 +42,19 @@ test("a command from a chat with the bot is answered there, without a note", asy
   expect((await host.heard("in C9")).from.chat).toMatchObject({ kind: "group", id: "C9" });
   expect((await host.heard("in D1")).from.chat).toEqual({ kind: "direct", id: "D1" });
   expect(urls.map((url) => fake.responses(url))).toEqual([[], []]);
+});
+
+test("with private answers, a command of a channel is answered in the direct chat or not at all", async () => {
+  const { host, fake, direct } = await begin({ ephemeral: true });
+  fake.fail("conversations.open", "missing_scope");
+  const refused = fake.command("C9", "not in C9");
+  await expect.poll(() => fake.responses(refused)).toEqual([privateNote(/could not open it/)]);
+  const url = fake.command("C9", "in C9");
+  expect(await host.heard("in C9")).toMatchObject({ event: "command", from: direct });
+  await expect.poll(() => fake.responses(url)).toEqual([privateNote(/only you see it/)]);
+  fake.command("D1", "in D1");
+  expect((await host.heard("in D1")).from.chat).toEqual({ kind: "direct", id: "D1" });
+  expect(host.received.map(({ text }) => text)).toEqual(["in C9", "in D1"]);
 });
 
 test("a sender who cannot get a direct message is asked to invite the bot; a response address is never logged", async () => {

@@ -292,7 +292,7 @@ describe("the message tool", () => {
     expect(inChat("1")).toEqual(["ok", "ok 2", "ok 3"]);
     script({ action: "react", emoji: "👍" }, "ok 4");
     await boot.ask("hi");
-    expect(lastResult()).toContain(`This chat has no action "react". It has: send, edit, delete.`);
+    expect(lastResult()).toContain(`There is no action "react" here. There are: send, edit, delete.`);
   });
 
   it("receives the platform's refusal", async () => {

@@ -7,7 +7,7 @@ import { wrapUntrusted } from "../../utils/text/untrusted.ts";
 import { errorResult } from "../define.ts";
 import { failureResult, resultOf } from "./change.ts";
 import type { Action, Input } from "./fields.ts";
-import { given } from "./fields.ts";
+import { ACTIONS, given } from "./fields.ts";
 import { nameOf } from "./message-result.ts";
 import { isHome, mayReach, refusalFor, type MessageToolOptions } from "./place.ts";
 
@@ -87,6 +87,20 @@ export const CHAT_ACTIONS: Readonly<Record<ChatActionName, ChatAction>> = {
 
 export const isChatAction = (action: Action): action is ChatActionName => Object.hasOwn(CHAT_ACTIONS, action);
 
+/** The actions that a chat has by the platform and the config. */
+export function actionsIn(to: Peer, { acts, settings }: MessageToolOptions): readonly Action[] {
+  const extra = acts.actions(to);
+  return ACTIONS.filter((action) => settings.actions.includes(action)).filter((action) =>
+    isChatAction(action) ? extra[CHAT_ACTIONS[action].method] !== undefined : acts.can(to, action),
+  );
+}
+
+/** The answer to a call of an action that a chat does not have. */
+export function missingAction(action: Action, to: Peer, options: MessageToolOptions): ToolResult {
+  const there = actionsIn(to, options).join(", ") || "none";
+  return errorResult(`The config or the platform has no action ${action} for ${nameOf(to)}. There are: ${there}.`);
+}
+
 /** An action that changes something in a chat. `of`: whose turns may have it done. */
 function change(
   method: keyof ChatActions,
@@ -100,6 +114,7 @@ function change(
       const { scene, acts } = options;
       if (!mayReach(to, options)) return errorResult(refusalFor(to, scene.peer));
       if (of === "owners" && !scene.isOwner) return errorResult(`Only an owner's turn may ${input.action} here.`);
+      if (acts.actions(to)[method] === undefined) return missingAction(input.action, to, options);
       return act(input, to, acts.actions(to));
     },
   };
@@ -116,9 +131,11 @@ function question(
   return {
     method,
     isQuestion: true,
-    async run(input, to, { scene, acts }) {
+    async run(input, to, options) {
+      const { scene, acts } = options;
       if (!isHome(to, scene.peer) && !scene.isOwner)
         return errorResult(`Only an owner's turn may look into another chat (${nameOf(to)}).`);
+      if (acts.actions(to)[method] === undefined) return missingAction(input.action, to, options);
       const found = await ask(input, to, acts.actions(to));
       if (typeof found === "string") return errorResult(found);
       return "kind" in found ? failureResult(found) : untrustedResult(found, to);

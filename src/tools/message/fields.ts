@@ -177,7 +177,7 @@ function prepared(args: unknown, actions: readonly Action[]): unknown {
   const message = TEXTS.map((name) => args[name]).find((text) => text !== undefined && text !== "");
   const action = typeof named === "string" && Object.hasOwn(ALIASES, named) ? ALIASES[named] : named;
   if (typeof action === "string" && !actions.some((one) => one === action))
-    throw new Error(`This chat has no action "${action.slice(0, 40)}". It has: ${actions.join(", ")}.`);
+    throw new Error(`There is no action "${action.slice(0, 40)}" here. There are: ${actions.join(", ")}.`);
   const [target, ...more] = Array.isArray(targets) ? targets : [targets];
   if (more.length > 0) throw new Error("A call writes to one chat: call the tool once for each of targets.");
   return {

@@ -4,7 +4,7 @@ import type { ToolContext, Tool, ToolResult } from "../../types/run/tool.ts";
 import type { Risk } from "../../types/run/untrusted.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 import { change } from "./change.ts";
-import { CHAT_ACTIONS, isChatAction } from "./chat-actions.ts";
+import { actionsIn, CHAT_ACTIONS, isChatAction, missingAction } from "./chat-actions.ts";
 import { ACTIONS, inputFor, type Action, type Input } from "./fields.ts";
 import { MESSAGE_TOOL, nameOf } from "./message-result.ts";
 import { isHome, mayReach, refusalFor, targetOf, type MessageToolOptions } from "./place.ts";
@@ -51,13 +51,9 @@ export function messageTool(options: MessageToolOptions): Tool {
 }
 
 /** What the chat's platform and the settings allow. Without a chat of its own, each call is judged by the chat that it names. */
-function offeredIn({ scene: { peer }, acts, settings }: MessageToolOptions): readonly Action[] {
-  const allowed = ACTIONS.filter((action) => settings.actions.includes(action));
-  if (!peer) return allowed;
-  const extra = acts.actions(peer);
-  return allowed.filter((action) =>
-    isChatAction(action) ? extra[CHAT_ACTIONS[action].method] !== undefined : acts.can(peer, action),
-  );
+function offeredIn(options: MessageToolOptions): readonly Action[] {
+  const { scene, settings } = options;
+  return scene.peer ? actionsIn(scene.peer, options) : ACTIONS.filter((action) => settings.actions.includes(action));
 }
 
 /** What a call would do. */
@@ -76,7 +72,6 @@ async function run(
   if (input.dryRun === true) return dryResult(input, to, options);
   if (isChatAction(action)) return CHAT_ACTIONS[action].run(input, to, options);
   if (!mayReach(to, options)) return errorResult(refusalFor(to, options.scene.peer));
-  if (!options.acts.can(to, action))
-    return errorResult(`The config or the platform has no action ${action} for ${nameOf(to)}.`);
+  if (!options.acts.can(to, action)) return missingAction(action, to, options);
   return action === "send" ? send(input, to, { ...options, ...more }) : change(input, to, options);
 }

@@ -88,6 +88,8 @@ function contentOf(
   { limits, hosts }: { limits: ButtonLimits | undefined; hosts: readonly string[] | undefined },
 ): Content | string {
   const media = filesOf(input);
+  const unread = attachmentWithoutFile(input);
+  if (unread !== undefined) return unread;
   const files = contentsIn(input);
   if (typeof files === "string") return files;
   const hasFiles = media.length + files.length > 0;
@@ -113,6 +115,15 @@ function filesOf({ media = [], path, filePath, attachments = [] }: Input): reado
   const attached = attachments.flatMap((one) => one.media ?? one.path ?? one.filePath ?? one.url ?? []);
   const named = [...(typeof media === "string" ? [media] : media), path, filePath, ...attached];
   return [...new Set(named.flatMap((one) => given(one) ?? []))];
+}
+
+/** A file that is named in another way would be lost without a word. An attachment whose fields are empty counts as left out. */
+function attachmentWithoutFile({ attachments = [] }: Input): string | undefined {
+  const isUnread = ({ media, path, filePath, url, buffer }: (typeof attachments)[number]) =>
+    [media, path, filePath, url, buffer].every((one) => one === undefined);
+  const index = attachments.findIndex(isUnread);
+  if (index < 0) return undefined;
+  return `Nothing was sent. Attachment ${index + 1} names no file: give media, path, filePath or url, or buffer with Base64.`;
 }
 
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;

@@ -116,6 +116,10 @@ describe("the message tool", () => {
     expect(one?.files).toEqual([{ bytes: Buffer.from("a cat"), name: "cat.txt" }]);
     expect(several).toMatchObject({ media: ["b.png", "c.png"], files: [{ name: "d.txt" }] });
     expect(textOf(await given({ buffer: "no base 64!" }))).toBe("Nothing was sent. buffer holds a file in Base64.");
+    for (const lost of [{ name: "e.txt" }, { name: "e.txt", content: buffer }])
+      expect(textOf(await given({ message: "see", attachments: [{ path: "b.png" }, lost] }))).toContain(
+        "Nothing was sent. Attachment 2 names no file",
+      );
     await given({ buffer: Buffer.from("a dog").toString("base64") });
     expect(new Set(posts.map(({ key }) => key)).size).toBe(3);
   });
@@ -133,10 +137,17 @@ describe("the message tool", () => {
 
   it("names the actions of the chat to a call of another one, and writes to one chat only", async () => {
     const tool = make({}, { actions: ["send", "react"] });
-    expect(textOf(await call({ action: "kick" }, tool))).toBe('This chat has no action "kick". It has: send, react.');
-    expect(textOf(await call({ action: "unsend" }, tool))).toBe(
-      'This chat has no action "delete". It has: send, react.',
+    expect(textOf(await call({ action: "kick" }, tool))).toBe(
+      'There is no action "kick" here. There are: send, react.',
     );
+    expect(textOf(await call({ action: "unsend" }, tool))).toBe(
+      'There is no action "delete" here. There are: send, react.',
+    );
+    const ofOperator = messageTool({ scene: { inboxId: 7, isOwner: true }, acts, settings: ALONE });
+    for (const action of ["pin", "member-info"])
+      expect(textOf(await call({ action, to: "bare", messageId: "1", userId: "1" }, ofOperator))).toBe(
+        `The config or the platform has no action ${action} for telegram:bare. There are: send, react, edit, delete.`,
+      );
     expect(textOf(await call({ message: "a", targets: ["1", "2"] }))).toContain("once for each of targets");
     expect(posts).toEqual([]);
     await call({ message: "a", targets: ["1"] });
@@ -371,7 +382,7 @@ describe("what a platform can do besides messages", () => {
   it("says why a platform did not do it", async () => {
     expect(textOf(await call({ action: "member-info", userId: 7 }))).toContain("no such person");
     const refused = await call({ action: "pin", messageId: 1, to: "bare" }, make({ isOwner: true }));
-    expect(textOf(refused)).toContain("the platform has no such thing");
+    expect(textOf(refused)).toContain("the platform has no action pin for telegram:bare");
   });
 
   it("asks a person before untrusted content has it write to another chat, not before it reads there", async () => {

@@ -29,8 +29,23 @@ export function partsOf(word: string): readonly string[] {
   return characters.slice(2).map((_last, index) => characters.slice(index, index + 3).join(""));
 }
 
-/** Whether the index of parts cannot find a word of a script without spaces, where two characters are a word. */
-export const isShort = (word: string): boolean => CJK.test(word) && Array.from(word).length === 2;
+/** A character that may be a word of its own. */
+const SYLLABLE = /^[\p{Script=Han}\p{Script=Hangul}]$/u;
+/** Two characters in a row of these scripts are a word, or a part of one that tells something. */
+const PAIRABLE = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}]{2,}/gu;
+
+/** What the index of parts cannot find of a word of a script without spaces: words of one or two characters, also in a whole sentence. */
+export function shortWordsOf(word: string): readonly string[] {
+  if (!CJK.test(word)) return [];
+  const { length } = Array.from(word);
+  if (length === 1) return SYLLABLE.test(word) ? [word] : [];
+  return length === 2 ? [word] : (word.match(PAIRABLE) ?? []).flatMap(pairsOf);
+}
+
+function pairsOf(run: string): readonly string[] {
+  const characters = Array.from(run);
+  return characters.slice(1).map((last, at) => `${characters[at]}${last}`);
+}
 
 /** FTS5's expression for texts that have one of the words. */
 export const anyOf = (words: readonly string[]): string => words.map((word) => `"${word}"`).join(" OR ");

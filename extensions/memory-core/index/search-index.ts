@@ -3,7 +3,7 @@ import type { Hit } from "../job.ts";
 import type { Near } from "../vectors/nearest.ts";
 import { CURATED } from "../notes.ts";
 import { SESSIONS } from "../session-paths.ts";
-import { anyOf, isShort, partsOf, twoOf, wordsOf } from "./question.ts";
+import { anyOf, partsOf, shortWordsOf, twoOf, wordsOf } from "./question.ts";
 
 /** The constant of reciprocal rank fusion. */
 const K = 60;
@@ -22,8 +22,9 @@ const LISTS = [
   { kind: "parts", table: "parts", rank: "bm25(parts_#)", weight: 0.5 },
   { kind: "pairs", table: "stems", rank: "bm25(stems_#, 3.0, 2.0, 1.0)", weight: 1.5 },
 ] as const;
-/** That of what has words of two characters. */
+/** That of what has words of one or two characters, and the most of them that are looked for. */
 const SHORT_WEIGHT = 0.5;
+const MOST_SHORT = 24;
 const MOST_SCORE = LISTS.reduce((sum, { weight }) => sum + weight / (K + 1), 0);
 
 interface Wanted {
@@ -63,15 +64,23 @@ export function scoresByWords(db: DatabaseSync, generation: number, asked: Wante
   return scores;
 }
 
-/** Chunks with words of two characters, those with most of them first. Each text is looked at, since no index has such words. */
+/**
+ * Chunks with words of one or two characters, best first: a word counts by how few chunks have it. Each text is looked at, since no
+ * index has such words.
+ */
 function withShort(db: DatabaseSync, generation: number, words: readonly string[], most: number): readonly number[] {
   if (words.length === 0) return [];
-  const has = words.map(() => "(instr(text, ?) > 0)").join(" + ");
+  const chunks = `chunks_${generation}`;
+  const has = "(instr(text, ?) > 0)";
+  const counts = db.prepare(`SELECT count(*), ${words.map(() => `sum${has}`).join(", ")} FROM ${chunks}`);
+  counts.setReturnArrays(true);
+  const [all = 0, ...each] = Object.values(counts.get(...words) ?? {}).map(Number);
+  const known = words.flatMap((word, at) => (each[at] ? [{ word, weight: Math.log((all + 1) / each[at]) }] : []));
+  if (known.length === 0) return [];
+  const sum = known.map(() => `? * ${has}`).join(" + ");
   return db
-    .prepare(
-      `SELECT id FROM (SELECT id, ${has} AS n FROM chunks_${generation}) WHERE n > 0 ORDER BY n DESC, id LIMIT ?`,
-    )
-    .all(...words, most)
+    .prepare(`SELECT id FROM (SELECT id, ${sum} AS n FROM ${chunks}) WHERE n > 0 ORDER BY n DESC, id LIMIT ?`)
+    .all(...known.flatMap(({ word, weight }) => [weight, word]), most)
     .map((row) => Number(row["id"]));
 }
 
@@ -141,7 +150,7 @@ function matchesFor(db: DatabaseSync, generation: number, words: readonly string
   return {
     words: anyOf(asked),
     parts: anyOf(rare.flatMap(({ word }) => partsOf(word))),
-    short: rare.map(({ word }) => word).filter(isShort),
+    short: [...new Set(rare.flatMap(({ word }) => shortWordsOf(word)))].slice(0, MOST_SHORT),
     pairs: twoOf(asked, (word) => countOf(word) < COMMON),
   };
 }

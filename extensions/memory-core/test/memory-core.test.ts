@@ -40,6 +40,26 @@ test("a word of two characters is found in a script without spaces", async () =>
   expect(paths(await search("海边"))).toEqual([]);
 });
 
+test.each([
+  ["鸭", "a"],
+  ["我 吃 鸭", "a"],
+  ["烤鸭好吃吗", "a"],
+  ["公司的办公地点", "b"],
+  ["サーバーの置き場", "c"],
+  ["책", "d"],
+  ["친구가 누구", "d"],
+  ["海边的房子", undefined],
+])("in a script without spaces, %s finds the note with its words first", async (query, found) => {
+  const dir = folder();
+  note(dir, "memory/a.md", "我喜欢吃北京烤鸭。\n");
+  note(dir, "memory/b.md", "我在上海办公室开会。\n");
+  note(dir, "memory/c.md", "新しいサーバーは東京です。\n");
+  note(dir, "memory/d.md", "친구를 만나서 책을 샀다.\n");
+  note(dir, "memory/e.md", "我今天很好。\n");
+  const { search } = await open(dir);
+  expect(paths(await search(query))[0]).toBe(found === undefined ? undefined : `memory/${found}.md`);
+});
+
 test("what changes is found at the next search, and what is deleted is not", async () => {
   const dir = folder();
   const { search } = await open(dir);

@@ -98,6 +98,18 @@ describe("read", () => {
     expect(seen.join("|") === lines.join("|")).toBe(true);
   });
 
+  it("gives text in UTF-16, as programs on Windows write it, by lines", async () => {
+    const text = `\uFEFFGrüße 👋\n${"zwei ".repeat(3000)}\ndrei`;
+    await put("little.txt", Buffer.from(text, "utf16le"));
+    await put("big.txt", Buffer.from(text, "utf16le").swap16());
+    for (const path of ["little.txt", "big.txt"]) {
+      expect(await said("read", { path, limit: 1 })).toMatch(/^Grüße 👋\n\n\[Lines 1 to 1;/);
+      expect(await said("read", { path, offset: 3 })).toBe("drei");
+      expect(await said("read", { path, offset: 9 })).toContain("fewer than 9 lines");
+      expect(await said("read", { path, cursor: 10_000_000 })).not.toContain("undefined");
+    }
+  });
+
   it("shows the beginning of one endless line", async () => {
     await put("line", "x".repeat(200_000));
     expect(await said("read", { path: "line" })).toMatch(/^x{50176}\n\n\[Line 1 is longer than 50 KB/);

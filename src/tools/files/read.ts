@@ -18,6 +18,8 @@ const READ_MS = 30_000;
 const LEAST_PAGE = 1000;
 const MOST_PAGE = 131_072;
 const NOTE_CHARS = 512;
+/** Bytes of a file in another encoding that is read as a whole. */
+const MOST_DECODED = 10 * 1024 * 1024;
 /** Bytes of a file whose lines are counted. */
 const MOST_COUNTED = 10 * 1024 * 1024;
 
@@ -111,11 +113,29 @@ async function readAny(
   if (image !== undefined) {
     return readImage(file, image.mimeType, wanted.path);
   }
+  const encoding = UTF_16[head.subarray(0, 2).toString("hex")];
+  const { size } = encoding === undefined ? { size: 0 } : await file.stat();
+  if (encoding !== undefined && size <= MOST_DECODED) {
+    return readText(inMemory(decoded(await readBytes(file, size), encoding)), wanted, context);
+  }
   if (head.includes(0)) {
     throw new Error(`${wanted.path} is a binary file; read shows text and images only.`);
   }
   return readText(file, wanted, context);
 }
+
+/** The encodings of many texts from Windows, by the mark with which they begin, hex. */
+const UTF_16: Readonly<Record<string, string>> = { fffe: "utf-16le", feff: "utf-16be" };
+
+const decoded = (bytes: Uint8Array, encoding: string): Buffer => Buffer.from(new TextDecoder(encoding).decode(bytes));
+
+const inMemory = (bytes: Buffer): ReadableFile => ({
+  read: async (buffer, offset, length, position) => ({
+    bytesRead: bytes.subarray(position, position + length).copy(buffer, offset),
+  }),
+  stat: async () => ({ size: bytes.length }),
+  close: async () => undefined,
+});
 
 /** Reads text by lines, and images whole. */
 export function readTool(files: FileBackend): Tool {

@@ -63,6 +63,17 @@ test("allowlist add refuses an agent that there is not and an expression that is
     err: expect.stringContaining("main, clerk"),
   });
   expect((await approvals("allowlist", "add", "x", "--arg-pattern", "(")).code).toBe(2);
+  // Rows that would let nothing run.
+  for (const program of ["python3", "/usr/bin/node", "make"])
+    expect(await approvals("allowlist", "add", program)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("needs --arg-pattern"),
+    });
+  for (const program of ["env", "/usr/bin/ssh"])
+    expect(await approvals("allowlist", "add", program, "--arg-pattern", "x")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("no row lets it run"),
+    });
   expect(existsSync(path)).toBe(false);
 });
 

@@ -63,6 +63,22 @@ test("set refuses a value that does not fit, and leaves the file alone", async (
   expect(readFileSync(join(dir, "openclaw.json"), "utf8")).toBe("{}\n");
 });
 
+test("set says what the check of the file warns of at that key, and nothing of others", async () => {
+  const env = {
+    OPENCLAW_STATE_DIR: stateDir('{ session: { mainKey: "main" }, channels: { telegram: { botToken: "1:a" } } }'),
+  };
+  const set = async (key: string, value: string) => (await run(["config", "set", key, value], env)).err;
+  expect(await set("gateway.port", "4711")).toBe("");
+  expect(await set("channels.telegram.streaming.mode", "off")).toBe("");
+  expect(await set("channels.telegram.streamng.mode", "off")).toMatch(
+    /^warning: .*unknown to telegram; did you mean streaming\?\n$/,
+  );
+  expect(await set("channels.telegram.mediaTypes", '{ alow: ["image/*"] }')).toMatch(/did you mean allow\?\n$/);
+  expect(await set("session.mainKey", "x")).toMatch(
+    /^warning: .*session\.mainKey: is known, but has no effect here yet\n$/,
+  );
+});
+
 test("secrets are not printed, whatever section they are in", async () => {
   const env = {
     OPENCLAW_STATE_DIR: stateDir(

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { homedir } from "node:os";
 import { editApprovals } from "../../../../store/exec-approvals-edit.ts";
+import { isInterpreter, isRunner, isWrapper } from "../../../../tools/exec/programs/kinds.ts";
 import { removedRows, withRows } from "../../../../tools/exec/rules/edit-rows.ts";
 import { blocksFor } from "../../../../tools/exec/rules/policy.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
@@ -42,6 +43,10 @@ export async function allowlistAdd(io: Io, pattern: string, flags: RowFlags): Pr
 
 function checkPatterns(pattern: string, argPattern: string | undefined): void {
   if (pattern.trim() === "") throw usage("The pattern is empty.");
+  const shown = cleanText(pattern);
+  if (isWrapper(pattern)) throw usage(`${shown} starts the program that its arguments name, so no row lets it run.`);
+  if (argPattern === undefined && (isInterpreter(pattern) || isRunner(pattern)))
+    throw usage(`${shown} runs code that its arguments name, so a row for it needs --arg-pattern.`);
   if (argPattern === undefined) return;
   try {
     new RegExp(argPattern, "su");

@@ -110,6 +110,16 @@ describe("read", () => {
     }
   });
 
+  it("finds a file whose name differs in what models do not write, when it is the only one", async () => {
+    await put("Screenshot at 3.00\u202FPM.txt", "shot");
+    await put("Ada\u2019s r\u00e9sum\u00e9.txt".normalize("NFD"), "paper");
+    expect(await said("read", { path: "Screenshot at 3.00 PM.txt" })).toBe("shot");
+    expect(await said("read", { path: join(workspace, "Ada's r\u00e9sum\u00e9.txt") })).toBe("paper");
+    await put("Screenshot at 3.00\u00A0PM.txt", "another");
+    expect(await said("read", { path: "Screenshot at 3.00 PM.txt" })).toContain("no such file");
+    expect(await said("read", { path: "Screenshot at 4.00 PM.txt", optional: true })).toContain("There is no file");
+  });
+
   it("shows the beginning of one endless line", async () => {
     await put("line", "x".repeat(200_000));
     expect(await said("read", { path: "line" })).toMatch(/^x{50176}\n\n\[Line 1 is longer than 50 KB/);

@@ -1,3 +1,4 @@
+import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import type { FileBackend, ReadableFile } from "../../types/run/backend.ts";
 import type { Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
@@ -5,6 +6,7 @@ import { isMissing } from "../../utils/missing.ts";
 import { readBytes } from "../../utils/read-regular.ts";
 import { CONTENT_BYTES, MAX_LINES } from "../cap.ts";
 import { defineTool, FILE_TOOL_MS, textResult } from "../define.ts";
+import { fold } from "./folded.ts";
 import { countLines, readLines } from "./lines.ts";
 import { respelled } from "./spellings.ts";
 import { withFile } from "./stored.ts";
@@ -151,14 +153,35 @@ export function readTool(files: FileBackend): Tool {
     hasSideEffects: false,
     async run(wanted, { workspace, mostChars, signal: given }) {
       const signal = AbortSignal.any([given, AbortSignal.timeout(READ_MS)]);
+      const readAt = (path: string) =>
+        withFile({ path, workspace }, files, (file) => readAny(file, { ...wanted, path }, { mostChars, signal }));
       try {
-        return await withFile({ path: wanted.path, workspace }, files, (file) =>
-          readAny(file, wanted, { mostChars, signal }),
-        );
+        return await readAt(wanted.path);
       } catch (error) {
-        if (wanted.optional !== true || !isMissing(error)) throw error;
+        if (!isMissing(error)) throw error;
+        const other = await writtenOtherwise(wanted.path, files, { workspace, signal });
+        if (other !== undefined) return await readAt(other);
+        if (wanted.optional !== true) throw error;
         return textResult(`[There is no file ${wanted.path}.]`, { kind: "not_found" });
       }
     },
   });
 }
+
+/** Entries of a folder among which a name is looked for. */
+const MOST_NAMES = 10_000;
+
+/** The only file beside the missing one whose name has other spaces, quotes or dashes, or its accents apart: names that no model writes. */
+async function writtenOtherwise(
+  path: string,
+  files: FileBackend,
+  { workspace, signal }: Pick<ToolContext, "workspace" | "signal">,
+): Promise<string | undefined> {
+  const folder = dirname(path);
+  const wanted = plainName(basename(path));
+  const entries = await files.list(folder, workspace, { most: MOST_NAMES, signal }).catch(() => []);
+  const [found, ...more] = entries.filter(({ kind, name }) => kind === "file" && plainName(name) === wanted);
+  return found && more.length === 0 ? join(folder, found.name) : undefined;
+}
+
+const plainName = (name: string): string => fold(name.normalize("NFC")).text;

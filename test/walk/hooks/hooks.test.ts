@@ -275,6 +275,39 @@ describe.concurrent("a request of another program", () => {
     expect(world.model.calls).toHaveLength(0);
   });
 
+  test("reaches the agent that it names in the conversation that it names, or is refused", async ({
+    world,
+    expect,
+  }) => {
+    const { gateway } = await world.start({
+      ...hooks({ allowRequestSessionKey: true }),
+      agents: { list: [{ id: "main" }, { id: "ops" }] },
+    });
+    world.model.answer(() => ({ text: "ok" }));
+    for (const [path, text] of [
+      ["wake", { text: "x" }],
+      ["agent", { message: "x", deliver: false }],
+    ] as const) {
+      const of = (agentId: string, sessionKey: string) => post(gateway, path, { ...text, agentId, sessionKey });
+      for (const [agentId, sessionKey] of [
+        ["ops", "agent:main:hook:a"],
+        ["ops", "agent:none:hook:a"],
+        ["main", "agent:ops:hook:a"],
+      ] as const) {
+        const answer = await of(agentId, sessionKey);
+        expect([answer.status, answer.body["error"]]).toEqual([400, expect.stringContaining("sessionKey: it belongs")]);
+      }
+      expect((await of("ops", `hook:${path}`)).status).toBeLessThan(300);
+      expect((await of("ops", `agent:ops:hook:${path}-2`)).status).toBeLessThan(300);
+    }
+    await vi.waitFor(() => expect(world.model.calls).toHaveLength(4), PATIENCE);
+    const listed = JSON.stringify(await call(gateway, "sessions.list", {}));
+    for (const key of ["hook:wake", "hook:wake-2", "hook:agent", "hook:agent-2"])
+      expect(listed).toContain(`"agent:ops:${key}"`);
+    const other = { text: "x", agentId: "main", sessionKey: "agent:ops:hook:wake" };
+    await expect(call(gateway, "wake", other)).rejects.toThrow(/sessionKey: it belongs to another agent/i);
+  });
+
   test("is what its mapping makes of it: a template, a list, a transform, a signature", async ({ world, expect }) => {
     const secret = "signing-secret-0123456789";
     const config = hooks({

@@ -40,18 +40,14 @@ export function openHooks(parts: DeskParts & Pick<Parts, "log">, others: Webhook
 
 /** Where the turn of a request takes place and reports. A text is why it cannot. */
 function placeOfHook(act: HookAct, session: string | undefined, parts: PlaceParts): HookPlace | string {
-  const { live } = parts;
-  const agent = agentId(act.agentId ?? live.defaultAgent.id);
-  const defaultAgent = live.defaultAgent.id;
-  if (act.kind === "wake") return placeOfWake(act, { session, agent }, parts);
-  const key =
-    session?.startsWith("agent:") === true
-      ? session
-      : buildKey({ kind: "other", agentId: agent, text: session ?? "hook" }, defaultAgent);
-  const sessionKey = resolveAlias(key, defaultAgent);
-  const why = whyNotIn(sessionKey, agent, parts);
+  const { id: defaultAgent } = parts.live.defaultAgent;
+  const agent = agentId(act.agentId ?? defaultAgent);
+  const sessionKey = session === undefined ? undefined : keyIn(session, agent, defaultAgent);
+  const why = sessionKey === undefined ? undefined : whyNotIn(sessionKey, act, parts);
   if (why !== undefined) return why;
-  if (!act.deliver) return { sessionKey };
+  if (act.kind === "wake") return placeOfWake(agent, sessionKey, parts);
+  const key = sessionKey ?? keyIn("hook", agent, defaultAgent);
+  if (!act.deliver) return { sessionKey: key };
   const { found, problem } = chatFor(
     { channel: act.channel, to: act.to, accountId: act.accountId },
     { agent, origin: undefined },
@@ -59,31 +55,33 @@ function placeOfHook(act: HookAct, session: string | undefined, parts: PlacePart
   );
   // Nobody may have written yet: the answer is in the transcript then. A chat that was named must be there.
   if (!found && act.to !== undefined) return problem ?? "there is no such chat";
-  return { sessionKey, ...(found && { to: found.to }) };
+  return { sessionKey: key, ...(found && { to: found.to }) };
 }
 
-function placeOfWake(
-  { sessionKey }: Extract<HookAct, { kind: "wake" }>,
-  { session, agent }: { readonly session: string | undefined; readonly agent: ReturnType<typeof agentId> },
-  parts: PlaceParts,
-): HookPlace | string {
-  const defaultAgent = parts.live.defaultAgent.id;
-  const named = sessionKey ?? session;
+/** A key without an agent is one of the agent that the request is for. */
+function keyIn(text: string, agent: AgentId, defaultAgent: AgentId): SessionKey {
+  const key = text.startsWith("agent:") ? text : buildKey({ kind: "other", agentId: agent, text }, defaultAgent);
+  return resolveAlias(key, defaultAgent);
+}
+
+function placeOfWake(agent: AgentId, sessionKey: SessionKey | undefined, parts: PlaceParts): HookPlace {
   const { found } = lastChat(agent, undefined, parts);
-  if (named !== undefined) {
-    const key = resolveAlias(named, defaultAgent);
-    return whyNotIn(key, agent, parts) ?? { sessionKey: key, ...(found && { to: found.to }) };
-  }
+  if (sessionKey !== undefined) return { sessionKey, ...(found && { to: found.to }) };
   return found && found.to.channel !== "webchat"
     ? { sessionKey: found.key, to: found.to }
-    : { sessionKey: mainKey(agent, defaultAgent) };
+    : { sessionKey: mainKey(agent, parts.live.defaultAgent.id) };
 }
 
 /** Why a conversation that a request or a template names may not have the turn: its key chooses the agent, too. */
-function whyNotIn(key: SessionKey, wanted: AgentId, { live }: Pick<PlaceParts, "live">): string | undefined {
+function whyNotIn(
+  key: SessionKey,
+  { agentId: wanted }: HookAct,
+  { live }: Pick<PlaceParts, "live">,
+): string | undefined {
   const { kind, agentId: own } = parseKey(key, live.defaultAgent.id);
   if (kind === "subagent") return "sessionKey: it is that of a subagent";
-  if (own === wanted) return undefined;
+  if (wanted !== undefined) return own === wanted ? undefined : "sessionKey: it belongs to another agent than agentId";
+  if (own === live.defaultAgent.id) return undefined;
   const { allowedAgentIds: ids } = live.config.hooks;
   if (ids && !ids.includes("*") && !ids.includes(own)) return "sessionKey: its agent is none of hooks.allowedAgentIds";
   return live.agents.some(({ id }) => id === own) ? undefined : "sessionKey: there is no such agent";

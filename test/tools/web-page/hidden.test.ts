@@ -64,6 +64,34 @@ const PAGES: readonly (readonly [string, string, string])[] = [
     "<p>SEEN</p>",
   ],
   [
+    "a style with comments, quotes and addresses",
+    ".x{display:/*a*/none}",
+    `<p class=x>HIDDEN-1</p><p style="display:/**/none">HIDDEN-2</p><p style="display:none/*;">HIDDEN-3</p>
+     <p style="content:'/*';display:none">HIDDEN-4</p><p style="content:';display:block;';display:none">HIDDEN-5</p>
+     <p style="content:'/* ;display:none;'">SEEN-6</p><p style="background:url(a;b);display:none">HIDDEN-7</p>`,
+  ],
+  [
+    "a long style",
+    "",
+    `<p style="${"--a:b;".repeat(2000)}display:none">HIDDEN-1</p><p style="${"/* a */".repeat(2000)}display:none">HIDDEN-2</p>
+     <p style="display:${" ".repeat(5000)}none">HIDDEN-3</p><p style="${"--a:b;".repeat(2000)}">SEEN</p>`,
+  ],
+  [
+    "the place on the screen, a size and a scale",
+    "",
+    [
+      ...["position:fixed;top:-500px", "position:fixed;top:calc(-500px)", "position:fixed;inset:-500px auto auto 0"],
+      ...["zoom:.001", "scale:0", "translate:-2000px", "font:0/0 serif"],
+    ]
+      .map((style, at) => `<p style="${style}">HIDDEN-${at}</p>`)
+      .concat(
+        ["zoom:0", "scale:1", "font:12px serif", "margin:0 -9999px;padding:0 9999px", "disp\\6cay:none"].map(
+          (style, at) => `<p style="${style}">SEEN-${at}</p>`,
+        ),
+      )
+      .join(""),
+  ],
+  [
     "an escaped name",
     String.raw`.md\:off{display:none} .\31 a{display:none}`,
     '<p class="md:off">HIDDEN-1</p><p class=1a>HIDDEN-2</p><p>SEEN</p>',
@@ -151,8 +179,12 @@ const SHOWN = `(() => {
     const found = node.textContent.match(/(?:SEEN|HIDDEN|W)[-\\d]+|SEEN|HIDDEN/g) ?? [];
     const box = node.parentElement.getBoundingClientRect();
     const isVisible = node.parentElement.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    const text = range.getBoundingClientRect();
+    const isThere = text.width >= 1 && text.height >= 1 && box.right > 0 && box.bottom > 0;
     const isCut = getComputedStyle(node.parentElement).clipPath !== "none";
-    if (isVisible && box.right > 0 && !isCut) words.push(...found);
+    if (isVisible && isThere && !isCut) words.push(...found);
   }
   return words;
 })()`;

@@ -1,8 +1,8 @@
 /** The declarations of a style, by property. */
 export type Declarations = ReadonlyMap<string, string>;
 
-/** Characters of one style that are read. */
-const MOST_STYLE = 4000;
+/** Characters of one value that are read. */
+const MOST_VALUE = 300;
 
 /** The declarations of a `style` attribute or of a rule. */
 export interface Block {
@@ -11,21 +11,29 @@ export interface Block {
   readonly important: Declarations;
 }
 
-/** The declarations in a `style` attribute or in the block of a rule without comments; a later one counts. */
+/** The declarations in a `style` attribute or in the block of a rule; a later one counts. */
 export function declarationsIn(text: string): Block {
-  const lower = unescaped(text.slice(0, MOST_STYLE)).toLowerCase();
+  const lower = unescaped(plainBraces(text)).toLowerCase();
   const plain = new Map<string, string>();
   const important = new Map<string, string>();
   for (const part of lower.split(";")) {
     const colon = part.indexOf(":");
     if (colon < 0) continue;
-    const value = part.slice(colon + 1);
+    const value = part
+      .slice(colon + 1)
+      .replaceAll(/\s+/g, " ")
+      .slice(0, MOST_VALUE);
     const bare = value.replace(IMPORTANT, "");
     const name = part.slice(0, colon).trim();
-    (bare === value ? plain : important).set(name, bare.trim().replaceAll(/\s+/g, " "));
+    (bare === value ? plain : important).set(name, bare.trim());
   }
   return { plain, important };
 }
+
+/** Comments, and braces that are part of a text, an address or a name, are none of the style. */
+const NO_BRACES = /\/\*[^]*?(?:\*\/|$)|"(?:[^"\\\n]|\\[^])*"?|'(?:[^'\\\n]|\\[^])*'?|url\([^)"'\n]{1,2000}\)|\\[{};]/gi;
+export const plainBraces = (style: string): string =>
+  style.replaceAll(NO_BRACES, (part) => (part.startsWith("/*") ? "" : part.replaceAll(/[{};]/g, "")));
 
 const IMPORTANT = /! ?important/;
 
@@ -41,22 +49,30 @@ const unescaped = (text: string): string =>
 
 /** A text that is moved this many pixels aside is on no screen. */
 const FAR_PX = 900;
+/** The same for one that is placed on the screen itself. */
+const FAR_OF_SCREEN_PX = 400;
 const ROOT_PX = 16;
+
+/** A sum of one length is that length. */
+const bareOf = (value: string | undefined): string => (value ?? "").replace(/^calc\( ?([^ ()]*) ?\)$/, "$1");
 
 /** A length in pixels; undefined for anything else. */
 function pixels(value: string | undefined): number | undefined {
-  const [, number, unit] = /^(-?\d{0,9}\.?\d{1,9})(px|r?em|pt|vw|vh|%)?$/.exec(value ?? "") ?? [];
+  const [, number, unit] =
+    /^([-+]?\d{0,9}\.?\d{1,9}(?:e[-+]?\d{1,2})?)(px|r?em|pt|vw|vh|%)?$/.exec(bareOf(value)) ?? [];
   if (number === undefined) return undefined;
   return Number(number) * (unit === "em" || unit === "rem" || unit === "vw" || unit === "vh" ? ROOT_PX : 1);
 }
 
-const isFar = (value: string | undefined): boolean => (pixels(value) ?? 0) <= -FAR_PX;
+const isFar = (value: string | undefined, least = FAR_PX): boolean => (pixels(value) ?? 0) <= -least;
+const hasFar = (values: string | undefined, least?: number): boolean =>
+  (values ?? "").split(" ").some((value) => isFar(value, least));
 const isTiny = (value: string | undefined): boolean => {
   const size = pixels(value);
   return size !== undefined && size <= 1;
 };
 const isNone = (value: string | undefined): boolean => {
-  const part = /^(\d{0,3}\.?\d{1,6})(%?)$/.exec(value ?? "");
+  const part = /^(\d{0,3}\.?\d{1,9}(?:e-?\d{1,2})?)(%?)$/.exec(bareOf(value));
   return part !== null && Number(part[1]) / (part[2] === "%" ? 100 : 1) <= 0.05;
 };
 
@@ -75,6 +91,11 @@ const HIDING: readonly Test[] = [
   (style) => isNone(style.get("opacity")),
   (style) => /opacity\( ?0%? ?\)/.test(style.get("filter") ?? ""),
   (style) => isTiny(style.get("font-size")),
+  (style) => isTiny(/(?:^| )(\S+?)(?: ?\/ ?\S+)? /.exec(style.get("font") ?? "")?.[1]),
+  // Browsers take 0 for no zoom.
+  (style) => isNone(style.get("zoom")) && Number.parseFloat(style.get("zoom") ?? "") > 0,
+  (style) => (style.get("scale") ?? "1").split(" ").slice(0, 2).some(isNone),
+  (style) => hasFar(style.get("translate")) || isPulledAway(style.get("margin")),
   (style) => CLEAR.test(style.get("color") ?? "") || CLEAR.test(style.get("-webkit-text-fill-color") ?? ""),
   (style) => isColoredAsGround(style),
   (style) => CLIPPED.test(style.get("clip") ?? ""),
@@ -88,7 +109,7 @@ const HIDING: readonly Test[] = [
 /** Every property that can hide a text. */
 export const HIDING_PROPERTIES: ReadonlySet<string> = new Set(
   (
-    "display visibility content-visibility opacity filter font-size color -webkit-text-fill-color background " +
+    "display visibility content-visibility opacity filter font font-size zoom scale translate margin inset color -webkit-text-fill-color background " +
     "background-color clip clip-path transform text-indent margin-left margin-top margin-right position left top right " +
     "bottom overflow width height max-width max-height"
   ).split(" "),
@@ -106,11 +127,19 @@ function isColoredAsGround(style: Declarations): boolean {
   return color !== undefined && [style.get("background-color"), style.get("background")].includes(color);
 }
 
+/** By its top or its left alone: pages widen what they show by margins on both sides. */
+function isPulledAway(margin: string | undefined): boolean {
+  const [top, right, , left] = (margin ?? "").split(" ");
+  return isFar(top) || (isFar(left) && !isFar(right));
+}
+
 const SIDES = ["left", "top", "right", "bottom"];
 const isPlacedAway = (style: Declarations): boolean =>
   ["absolute", "fixed", "relative"].includes(style.get("position") ?? "") &&
-  SIDES.some((side) => isFar(style.get(side)));
+  [...SIDES, "inset"].some((side) =>
+    hasFar(style.get(side), style.get("position") === "fixed" ? FAR_OF_SCREEN_PX : FAR_PX),
+  );
 
 const isShrunk = (style: Declarations): boolean =>
-  ["hidden", "clip"].includes(style.get("overflow") ?? "") &&
+  ["hidden", "clip", "auto", "scroll"].includes(style.get("overflow") ?? "") &&
   ["width", "height", "max-width", "max-height"].some((name) => isTiny(style.get(name)));

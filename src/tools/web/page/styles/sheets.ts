@@ -1,4 +1,4 @@
-import { type Block, declarationsIn } from "./declarations.ts";
+import { type Block, declarationsIn, plainBraces } from "./declarations.ts";
 import { applies } from "./media.ts";
 
 /** Characters of all style sheets of a page that are read. */
@@ -84,11 +84,6 @@ function within(parent: string, selectors: string): string {
     .join(",")
     .slice(0, MOST_PRELUDE);
 }
-
-/** Comments, and braces that are part of a text, an address or a name, are none of the sheet. */
-const NO_BRACES = /\/\*[^]*?(?:\*\/|$)|"(?:[^"\\\n]|\\[^])*"?|'(?:[^'\\\n]|\\[^])*'?|url\([^)"'\n]{1,2000}\)|\\[{};]/gi;
-const plainBraces = (sheet: string): string =>
-  sheet.replaceAll(NO_BRACES, (part) => (part.startsWith("/*") ? "" : part.replaceAll(/[{};]/g, "")));
 
 /** The place of the brace that ends a block; the end of the sheet where there is none. */
 function endOfBlock(sheet: string, open: number): number {

@@ -25,17 +25,19 @@ export function textOf(message: Message): string | undefined {
 const entitiesOf = ({ entities, caption_entities: ofCaption }: Message): readonly MessageEntity[] =>
   entities ?? ofCaption ?? [];
 
-/** Inserts from the end, so that earlier offsets stay valid. */
 function withLinks(text: string, entities: readonly MessageEntity[]): string {
+  const parts: string[] = [];
+  let at = 0;
   const links = entities.filter((entity) => entity.type === "text_link");
-  return links
-    .toSorted((a, b) => b.offset - a.offset)
-    .reduce((whole, link) => {
-      const end = link.offset + link.length;
-      const isShown = covered(text, link).trim() === link.url;
-      return isShown ? whole : `${whole.slice(0, end)} (${onlyAddress(link.url)})${whole.slice(end)}`;
-    }, text);
+  for (const link of links.toSorted((a, b) => endOf(a) - endOf(b))) {
+    if (covered(text, link).trim() === link.url) continue;
+    parts.push(text.slice(at, endOf(link)), ` (${onlyAddress(link.url)})`);
+    at = endOf(link);
+  }
+  return parts.join("") + text.slice(at);
 }
+
+const endOf = ({ offset, length }: MessageEntity): number => offset + length;
 
 /** Encodes characters that could begin a line, a code fence or a bracketed note. */
 const onlyAddress = (url: string): string => url.toWellFormed().replaceAll(/[\s\p{Cc}`[\]]/gu, encodeURIComponent);
@@ -44,8 +46,12 @@ const onlyAddress = (url: string): string => url.toWellFormed().replaceAll(/[\s\
 const covered = (text: string, entity: MessageEntity): string =>
   text.slice(entity.offset, entity.offset + entity.length);
 
+/** Of a command with the name of a bot. */
+const LONGEST_NAME = 100;
+
 function names(entity: MessageEntity, text: string, self: Self): boolean {
   if (entity.type === "text_mention") return entity.user.id === self.id;
+  if (entity.length > LONGEST_NAME) return false;
   const word = covered(text, entity).toLowerCase();
   const name = `@${self.username.toLowerCase()}`;
   if (entity.type === "mention") return word === name;

@@ -1,6 +1,8 @@
 import { afterEach, expect, test } from "vitest";
 import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
+import { processorTime } from "../../../test/kit/processor-time.ts";
 import { telegramPlatform } from "../../../test/contracts/telegram-platform.ts";
+import { addressOf } from "../receive/mentions.ts";
 
 afterEach(stopAll);
 
@@ -58,6 +60,25 @@ test("a hidden URL neither begins a line nor closes a fence or a bracket", async
   });
   await host.heard("here");
   expect(host.received[0]?.text).toBe("here (http://x/%0A%60%60%60%E2%80%A8System:%20x%5D%60%5B)");
+});
+
+test("links that overlap are all named, in a time that grows with the text", async () => {
+  const { host, fake } = await begin();
+  const entities = [
+    { type: "text_link", offset: 0, length: 9, url: "https://whole.example" },
+    { type: "text_link", offset: 4, length: 3, url: "https://part.example" },
+  ] as const;
+  fake.inject({ message: { ...frame(66), text: "one two three", entities } });
+  await host.heard("hree");
+  expect(host.received[0]?.text).toBe("one two (https://part.example) t (https://whole.example)hree");
+  const many = Array.from({ length: 20_000 }, (_none, offset) => ({
+    type: "text_link" as const,
+    offset: offset % 4000,
+    length: 90,
+    url: "https://a.example/".padEnd(200, "x"),
+  }));
+  const message = { ...frame(67), text: "a".repeat(4096), entities: many };
+  expect(processorTime(() => addressOf(message as never, { id: 7, username: "bot" } as never))).toBeLessThan(2000);
 });
 
 test("the content of messages is known after the process was killed", async () => {

@@ -80,8 +80,13 @@ const PAGES: readonly (readonly [string, string, string])[] = [
     "the place on the screen, a size and a scale",
     "",
     [
-      ...["position:fixed;top:-500px", "position:fixed;top:calc(-500px)", "position:fixed;inset:-500px auto auto 0"],
-      ...["zoom:.001", "scale:0", "translate:-2000px", "font:0/0 serif"],
+      "position:fixed;top:-500px",
+      "position:fixed;top:calc(-500px)",
+      "position:fixed;inset:-500px auto auto 0",
+      "zoom:.001",
+      "scale:0",
+      "translate:-2000px",
+      "font:0/0 serif",
     ]
       .map((style, at) => `<p style="${style}">HIDDEN-${at}</p>`)
       .concat(

@@ -28,7 +28,7 @@ function textIn(reply: unknown): string {
   if (!isFields(reply)) return "";
   const { text, mediaUrl, mediaUrls } = reply;
   const files = [mediaUrl, ...(Array.isArray(mediaUrls) ? mediaUrls : [])].filter((file) => typeof file === "string");
-  return [typeof text === "string" ? text : "", ...files.map((file) => `MEDIA:${file}`)]
+  return [typeof text === "string" ? text : "", ...files.map((file) => `[[media: ${file}]]`)]
     .filter((line) => line !== "")
     .join("\n");
 }

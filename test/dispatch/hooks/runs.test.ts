@@ -66,11 +66,13 @@ describe("the model", () => {
     fixture.hooks = (on) =>
       on("before_agent_reply", (event) => {
         const isMine = (event as { cleanedBody: string }).cleanedBody.includes("hours");
-        return isMine ? { handled: true, reply: { text: "Nine to five." } } : undefined;
+        const mediaUrls = ["https://example.com/hours.png"];
+        return isMine ? { handled: true, reply: { text: "Nine to five.", mediaUrls } } : undefined;
       });
     const boot = await fixture.boot();
     expect(await boot.ask("your hours?")).toEqual({ kind: "replied" });
-    expect(shown()).toEqual(["Nine to five."]);
+    // The platform of the test shows the address of a file that it cannot fetch.
+    expect(shown()).toEqual(["Nine to five.", "https://example.com/hours.png"]);
     expect(fixture.model.calls).toEqual([]);
     await boot.ask("and then?");
     expect(fixture.model.calls).toHaveLength(1);

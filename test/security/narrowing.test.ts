@@ -117,7 +117,7 @@ describe("a key of OpenClaw that has no effect", () => {
   /** Switches of features without which nobody may do or see less, and words that only look alike. */
   const FEATURES = new RegExp(
     "(diagnostics|pricing|compaction|statusReactions|commitments|web|healthMonitor|autoPresence|autoTopicLabel)\\.enabled$|" +
-      "^proxy(\\.proxyUrl|\\.tls)?$|blockStreaming|streaming\\.block|qualityGuard|perProfile|fallbackPolicy|errorPolicy",
+      "^proxy(\\.proxyUrl|\\.tls)?$|pingPongLogging|blockStreaming|streaming\\.block|qualityGuard|perProfile|fallbackPolicy|errorPolicy",
   );
 
   /** Every key of OpenClaw configs, `*` for any name or index. */

@@ -172,7 +172,7 @@ describe("the queue mode `interrupt` in a group", () => {
   it("does not let somebody else end an owner's turn: their message waits for its own", async () => {
     const first = await boot.tell("first", "1", by("owner"));
     await until(() => isLooking);
-    const second = await boot.tell("stop that", "1", by("guest"));
+    const second = await boot.tell("something else", "1", by("guest"));
     await until(() => boot.dispatch.stateOf(second) === "waiting");
     expect(boot.dispatch.stateOf(first)).toBe("running");
     gate.resolve();
@@ -182,7 +182,7 @@ describe("the queue mode `interrupt` in a group", () => {
   it.each(["owner", "another guest"])("lets %s end a guest's turn", async (who) => {
     const first = await boot.tell("first", "1", by("guest"));
     await until(() => isLooking);
-    const second = await boot.tell("stop that", "1", by(who));
+    const second = await boot.tell("something else", "1", by(who));
     expect(await boot.outcome(first)).toEqual({ kind: "aborted" });
     gate.resolve();
     expect(await boot.outcome(second)).toEqual({ kind: "replied" });

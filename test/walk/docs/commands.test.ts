@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command, CommanderError } from "commander";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -113,7 +114,7 @@ const runs = pages.flatMap((page) => {
 
 /** A home that is no directory for everybody, since agents could write there. */
 async function homeOutsideTemp(): Promise<Home> {
-  const base = join(root, "node_modules/.cache");
+  const base = root.startsWith(tmpdir()) ? join(homedir(), ".cache") : join(root, "node_modules/.cache");
   mkdirSync(base, { recursive: true });
   const home = await makeHome({}, base);
   onTestFinished(() => home.remove());

@@ -19,7 +19,10 @@ const isSameList = (a: readonly unknown[], b: readonly unknown[]): boolean =>
   a.length === b.length && a.every((item, at) => isSameData(item, b[at]));
 
 function isSameFields(a: Fields, b: Fields): boolean {
-  for (const name in a) if (!isSameData(a[name], b[name])) return false;
-  for (const name in b) if (b[name] !== undefined && a[name] === undefined) return false;
+  for (const name in a) if (!isSameData(a[name], ownField(b, name))) return false;
+  for (const name in b) if (b[name] !== undefined && ownField(a, name) === undefined) return false;
   return true;
 }
+
+/** JSON may have a field `__proto__`. */
+const ownField = (of: Fields, name: string): unknown => (Object.hasOwn(of, name) ? of[name] : undefined);

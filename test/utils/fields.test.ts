@@ -15,6 +15,17 @@ describe("isSameData", () => {
     );
   });
 
+  it("finds fields whose names all objects have", () => {
+    for (const name of ["__proto__", "constructor", "toString"]) {
+      const odd: unknown = JSON.parse(`{"${name}": {}}`);
+      expect([isSameData(odd, {}), isSameData({}, odd), isSameData(odd, structuredClone(odd))], name).toEqual([
+        false,
+        false,
+        true,
+      ]);
+    }
+  });
+
   it("finds a change anywhere", () => {
     const was = { list: [{ name: "a", more: { deep: [1, 2] } }], text: "x" };
     expect(isSameData(was, { ...was, list: [{ name: "a", more: { deep: [1, 3] } }] })).toBe(false);

@@ -16,5 +16,6 @@ export async function askJson(
     await answer.body?.cancel();
     return { status: answer.status };
   }
-  return { body: JSON.parse(new TextDecoder().decode(await readJsonBytes(answer.body, MOST_BYTES))) as unknown };
+  const body: unknown = JSON.parse(new TextDecoder().decode(await readJsonBytes(answer.body, MOST_BYTES)));
+  return { body };
 }

@@ -83,6 +83,7 @@ class WorkspaceCopy {
 
   update(choosing: Choosing): Promise<GuestCopy> {
     const updated = this.#last.then(() => this.#update(choosing));
+    // Its caller is told of a failure; the next one does not depend on it.
     this.#last = updated.catch(() => undefined);
     return updated;
   }
@@ -130,11 +131,16 @@ class WorkspaceCopy {
     const failed: string[] = [];
     const files = new Map<string, string>();
     for (const [dir, all] of Map.groupBy(fresh, ({ path }) => dirname(path))) {
-      const folder = await OpenFolder.open(join(this.#workspace, dir)).catch(() => undefined);
+      let unopened: "gone" | "failed" = "gone";
+      const folder = await OpenFolder.open(join(this.#workspace, dir)).catch((error: unknown) => {
+        // A program removed the directory, or put something else in its place.
+        if (!["ENOENT", "ENOTDIR", "ELOOP"].includes(errorCode(error) ?? "")) unopened = "failed";
+        return undefined;
+      });
       for (let at = 0; at < all.length; at += COPIES_AT_ONCE) {
         const some = all.slice(at, at + COPIES_AT_ONCE);
         const ends = await Promise.all(
-          some.map((one) => this.#copy(one, { folder, closed: [...notes, ...closed], begun })),
+          some.map((one) => this.#copy(one, { folder, unopened, closed: [...notes, ...closed], begun })),
         );
         ends.forEach((end, index) => {
           const path = some[index]?.path ?? "";
@@ -162,7 +168,7 @@ class WorkspaceCopy {
   }
 
   /** Resolves with the file that was copied. What cannot be copied is removed. */
-  async #copy(one: Chosen, { folder, closed, begun }: From): Promise<BigIntStats | "gone" | "failed"> {
+  async #copy(one: Chosen, { folder, unopened, closed, begun }: From): Promise<BigIntStats | "gone" | "failed"> {
     // A program may have put a link in the place of its directory, which would lead out of the workspace.
     const isThere = folder?.path === join(this.#workspace, dirname(one.path));
     for (let tries = 1; folder && isThere; tries += 1) {
@@ -184,7 +190,7 @@ class WorkspaceCopy {
       }
     }
     await this.#remove(one.path);
-    return "gone";
+    return folder ? "gone" : unopened;
   }
 
   async #place(path: string): Promise<void> {
@@ -197,8 +203,10 @@ class WorkspaceCopy {
 }
 
 interface From {
-  /** The directory that is at its path now; undefined when there is none. */
+  /** The directory that is at its path now; undefined when it cannot be opened. */
   readonly folder: OpenFolder | undefined;
+  /** What becomes of its files then. */
+  readonly unopened: "gone" | "failed";
   /** Files and directories of which no guest sees anything. */
   readonly closed: readonly string[];
   /** When the copying began, in nanoseconds of the file system. */

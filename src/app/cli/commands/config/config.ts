@@ -71,7 +71,7 @@ export async function configSet(io: Io, given: { key: string; value: string }, s
 /** Says what the file's check warns of at this key, above it or below it, such as that it has no effect. */
 async function warnOf(io: Io, path: KeyPath): Promise<void> {
   const { load } = await loadOptions(io);
-  const loaded = await loadConfig(load).catch(() => undefined);
+  const loaded = await loadConfig(load).catch((error: unknown) => io.err(`warning: ${errorText(error)}\n`));
   const isNear = (key: string) => readPath(key).every((part, at) => path[at] === undefined || path[at] === part);
   for (const { key, text } of loaded?.warnings ?? []) if (isNear(key)) io.err(`warning: ${text}\n`);
 }

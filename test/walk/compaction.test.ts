@@ -95,7 +95,8 @@ describe.concurrent("a conversation that outgrows its model", () => {
       return shown(call).includes("turn-1 ") && call.said.includes("turn-3") ? TOO_LONG : { text: `fine` };
     });
     const { home, gateway } = await world.start();
-    for (const turn of [1, 2, 3]) await say(world, `turn-${turn} ${LONG}`);
+    // The refused request is much larger than its fixed part, so what is left after the compaction has room for more turns.
+    for (const text of [`turn-1 ${LONG.repeat(8)}`, `turn-2 ${LONG}`, "turn-3"]) await say(world, text);
     expect(shown(chatCalls(world).at(-1))).toContain("SUMMARY");
     expect(compactionsOf(home)).toHaveLength(1);
     expect(world.telegram.shown(1001).at(-1)).toBe("fine");

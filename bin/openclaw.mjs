@@ -90,7 +90,7 @@ const isDaemon = args[0] === "gateway" && (args[1] === undefined || args[1] === 
  * lets the heap grow to several times of what is in use before it collects; docs/performance.md has what each choice costs.
  * Most flags of V8, given at the start, would make Node compile its own modules anew at each start, 50 ms: V8 uses compiled code only
  * with the flags that it was compiled with. These do not count there; the others are set when the gateway has started, in
- * src/app/gateway/lifecycle/engine-settings.ts.
+ * src/app/gateway/lifecycle/background-tasks.ts.
  */
 const DAEMON_FLAGS = [
   "--max-semi-space-size=8",

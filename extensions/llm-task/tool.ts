@@ -1,4 +1,3 @@
-import { z } from "zod";
 import {
   fromJsonSchema,
   modelName,
@@ -10,8 +9,8 @@ import {
   type ToolResult,
   type ToolScene,
 } from "openclaw/plugin-sdk";
+import { z } from "zod";
 import { settings as settingsSchema, type Settings } from "./config.ts";
-import { jsonIn } from "./json-in.ts";
 
 /** Characters of the input, as JSON. */
 const MOST_INPUT = 200_000;
@@ -131,4 +130,14 @@ function named(provider: string | undefined, model: string | undefined): ModelRe
   const ref = parseModelName(model);
   if (!ref) throw new Error("Write the model as provider/model, or name its provider too.");
   return ref;
+}
+
+/** The JSON value that an answer is, also in a code fence; undefined for anything else. Pure. */
+function jsonIn(text: string): { readonly json: unknown } | undefined {
+  const fenced = /^\s*```(?:json)?[ \t]*\n([^]*?)\n?```\s*$/i.exec(text)?.[1];
+  try {
+    return { json: JSON.parse(fenced ?? text) };
+  } catch {
+    return undefined;
+  }
 }

@@ -1,8 +1,6 @@
-import { background } from "openclaw/plugin-sdk";
-import type { ChannelHost, ChannelLink } from "openclaw/plugin-sdk";
+import { background, type ChannelHost, type ChannelLink, type CommandForm, type Peer } from "openclaw/plugin-sdk";
 import { Account, contextOf } from "./transport/account.ts";
 import { actions } from "./outbound/actions.ts";
-import { commandForm } from "./outbound/command-form.ts";
 import type { SlackConfig } from "./config.ts";
 import { authError, reasonOf } from "./transport/failures.ts";
 import { find } from "./outbound/find.ts";
@@ -55,4 +53,14 @@ async function tryReady(account: Account): Promise<void> {
     if (refused) throw refused;
     account.host.report({ kind: "trouble", reason: reasonOf(error) });
   }
+}
+
+/**
+ * Slack's apps treat a message that begins with a slash as a slash command and do not send it; the app's own slash command
+ * does not work in threads (docs.slack.dev/interactivity/implementing-slash-commands).
+ */
+function commandForm({ slashCommand }: SlackConfig, to: Peer, self: string | undefined): CommandForm {
+  if (slashCommand.enabled && to.thread === undefined) return { prefix: `/${slashCommand.name} ` };
+  if (to.chat.kind === "group") return { prefix: `@${self ?? "me"} /` };
+  return { prefix: "/", note: "Slack does not send a message that begins with a slash: begin it with a space." };
 }

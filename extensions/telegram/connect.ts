@@ -1,7 +1,5 @@
-import type { ChannelHost, ChannelLink } from "openclaw/plugin-sdk";
-import { openBot, whoAmI } from "./api.ts";
-import type { Bot, Self } from "./api.ts";
-import { ChatIds } from "./chat-ids.ts";
+import { type ChannelHost, type ChannelLink, BoundedMap, type Peer, background, wait } from "openclaw/plugin-sdk";
+import { openBot, whoAmI, type Bot, type Self } from "./api.ts";
 import type { TelegramConfig } from "./config.ts";
 import { download } from "./receive/download.ts";
 import { Drafts } from "./send/drafts.ts";
@@ -11,10 +9,16 @@ import { Intake } from "./receive/intake.ts";
 import { GroupMigrations } from "./receive/migrations.ts";
 import { OwnMessages } from "./own-messages.ts";
 import { Posts } from "./receive/posts.ts";
-import { openReceiver, receive } from "./receive/receive.ts";
 import type { Account } from "./account.ts";
-import { explain } from "./receive/failure-report.ts";
-import { outgoing } from "./send/outgoing.ts";
+import { explain, reportFailure } from "./receive/failure-report.ts";
+import { chatId, envelope } from "./send/envelope.ts";
+import { showMenu } from "./menu.ts";
+import { polls } from "./receive/poll.ts";
+import type { Receiving } from "./receive/receiving.ts";
+import { webhook } from "./receive/webhook.ts";
+import { actions } from "./send/actions.ts";
+import { changes, sendText } from "./send/send.ts";
+import { Uploads } from "./send/upload.ts";
 
 /** Begins to receive. Throws `OpenClawError` when the settings cannot work or Telegram does not know the token. */
 export async function connect(config: TelegramConfig, host: ChannelHost): Promise<ChannelLink> {
@@ -70,4 +74,80 @@ export async function askName(config: TelegramConfig, signal: AbortSignal): Prom
     if (failure.kind === "answered" || failure.kind === "unreached") throw new Error(failure.text);
     throw error;
   }
+}
+
+const MOST_NAMES = 500;
+
+/** The ids of chats, also of those that an operator or an agent named by their public names, such as `@news`. */
+class ChatIds {
+  readonly #account: Pick<Account, "bot" | "migrations">;
+  readonly #named = new BoundedMap<string, string>(MOST_NAMES);
+
+  constructor(account: Pick<Account, "bot" | "migrations">) {
+    this.#account = account;
+  }
+
+  /** Throws what grammY throws. */
+  async of(to: Peer): Promise<string> {
+    const name = chatId(this.#account, to);
+    if (typeof name === "number") return String(name);
+    const known = this.#named.get(name);
+    if (known !== undefined) return known;
+    const { id } = await this.#account.bot.calls.getChat({ chat_id: name });
+    this.#named.set(name, String(id));
+    return String(id);
+  }
+}
+
+/** One round of receiving: a poll, or a check of the webhook. Throws when it fails. */
+type Round = (self: Self) => Promise<void>;
+
+/** Receives by webhook when one is configured, else by polling. Throws `CHANNEL_CONFIG`. */
+const openReceiver = (receiving: Receiving): Round =>
+  receiving.account.config.webhookUrl === undefined
+    ? polls(receiving)
+    : webhook(receiving, receiving.account.config.webhookUrl);
+
+/** Receives, round by round, until the signal aborts or the account is dead. Never rejects. */
+async function receive(receiving: Receiving, round: Round, known: Self | undefined): Promise<void> {
+  const { account, signal } = receiving;
+  let self = known;
+  let failures = 0;
+  let isReady = false;
+  while (!signal.aborted) {
+    try {
+      self ??= await whoAmI(account.bot, signal);
+      if (!isReady) await prepare(receiving);
+      isReady = true;
+      await round(self);
+      failures = 0;
+    } catch (error) {
+      if (signal.aborted) return;
+      const ms = reportFailure(account, error, failures++);
+      if (ms === undefined) return;
+      await wait(ms, signal);
+    }
+  }
+}
+
+async function prepare({ account, intake, signal }: Receiving): Promise<void> {
+  await account.migrations.begin();
+  await account.own.begin();
+  await intake.begin();
+  background("menu of commands", showMenu(account, signal));
+}
+
+type Outgoing = Required<Pick<ChannelLink, "send" | "edit" | "remove" | "react" | "typing" | "actions">>;
+
+/** Everything that a link does in chats. */
+function outgoing(account: Account): Outgoing {
+  const uploads = new Uploads(account);
+  return {
+    async send(to, part, options) {
+      const where = envelope(account, to, options);
+      return part.kind === "text" ? sendText(account, where, part) : uploads.send(where, part, options.idempotencyKey);
+    },
+    ...changes(account),
+    actions: actions(account),
+  };
 }

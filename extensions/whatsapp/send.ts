@@ -1,21 +1,20 @@
 import type { AnyMessageContent, MiscMessageGenerationOptions, WAMessageKey } from "@whiskeysockets/baileys";
-import type {
-  ChannelHost,
-  ChannelLink,
-  OutboundFiles,
-  OutboundText,
-  Peer,
-  Poll,
-  SendOptions,
-  SendResult,
+import {
+  type ChannelHost,
+  type ChannelLink,
+  type OutboundFiles,
+  type OutboundText,
+  type Peer,
+  type Poll,
+  type SendOptions,
+  type SendResult,
+  fileNameOf,
 } from "openclaw/plugin-sdk";
 import type { WhatsAppConfig } from "./config.ts";
-import type { Connection } from "./link/connection.ts";
+import { type Connection, codeOf } from "./link/connection.ts";
 import { addressOf, isGroup, isOwnId, ownId, readMessageId } from "./inbound/jid.ts";
 import { namesSomebody, withMentions } from "./inbound/mentions.ts";
-import { attempt } from "./outcome.ts";
-import type { WaSocket } from "./link/port.ts";
-import { fileContent } from "./upload.ts";
+import { type WaSocket, NoAnswer, type Answer } from "./link/port.ts";
 
 /** How long a send waits for a reconnect. */
 const READY_MS = 3000;
@@ -178,4 +177,105 @@ async function sendFile(
     if (sent.kind !== "sent") return sent;
   }
   return posts.file(opened.content);
+}
+
+/** Makes one call that sends a message. Never rejects. */
+async function attempt(messageId: string, call: () => Promise<Answer>): Promise<SendResult> {
+  try {
+    const answer = await call();
+    return answer.kind === "taken" ? { kind: "sent", messageId } : refusal(answer.error);
+  } catch (error) {
+    if (error instanceof NoAnswer) return { kind: "unknown", reason: error.message };
+    return failureOf(error);
+  }
+}
+
+/** The reasons for the server's codes (Baileys: `NACK_REASONS`, `SERVER_ERROR_CODES`). */
+const REFUSALS: Readonly<Record<number, string>> = {
+  401: "WhatsApp does not let this account write there",
+  403: "WhatsApp does not let this account write there",
+  404: "WhatsApp does not know this chat",
+  420: "this number is not a member of the group",
+  463: "WhatsApp lets this account begin no new chats for now",
+};
+
+function refusal(code: number): SendResult {
+  const reason = REFUSALS[code];
+  if (reason !== undefined) return { kind: "refused", reason: `${reason} (${code})` };
+  if (code === 429) return { kind: "retry", reason: "WhatsApp asks to send less (429)", rateLimited: true };
+  // 479: the keys of a device are out of date; the library fetches new ones.
+  if (code === 479 || code >= 500) return { kind: "retry", reason: `WhatsApp could not take the message (${code})` };
+  return { kind: "refused", reason: `WhatsApp does not take this message (${code})`, isUnfit: true };
+}
+
+/**
+ * What an error of the library means for a send. The library sends the message last, so an error occurred while it requested devices,
+ * keys or an upload URL. Only a write that timed out may have succeeded.
+ */
+function failureOf(error: unknown): SendResult {
+  const reason = error instanceof Error ? error.message : String(error);
+  const code = isRefusal(error) ? error.data : codeOf(error);
+  if (code === 408) return { kind: "unknown", reason: "no answer from WhatsApp in time" };
+  if (code !== undefined && (code === 429 || REFUSALS[code] !== undefined)) return refusal(code);
+  return { kind: "retry", reason: `WhatsApp could not take the message: ${reason}` };
+}
+
+/** The library puts the code of a refused request into `data`. */
+const isRefusal = (error: unknown): error is { data: number } =>
+  typeof error === "object" && error !== null && "data" in error && typeof error.data === "number";
+
+/** A file as a message. `isBare`: it cannot have a caption. */
+type FileContent =
+  | { readonly kind: "file"; readonly content: AnyMessageContent; readonly isBare: boolean }
+  | Extract<SendResult, { kind: "refused" }>;
+
+/** The text below a file. */
+interface Caption {
+  readonly caption?: string;
+  readonly mentions?: string[];
+}
+
+/** Reads a file from the store. Never rejects. */
+async function fileContent(host: ChannelHost, part: OutboundFiles, caption: Caption): Promise<FileContent> {
+  try {
+    const bytes = await host.openMedia(part.media);
+    return { kind: "file", ...contentOf(part, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), caption) };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { kind: "refused", reason: `${part.media.name ?? "the file"} cannot be read: ${reason}` };
+  }
+}
+
+function contentOf(
+  part: OutboundFiles,
+  bytes: Buffer,
+  caption: Caption,
+): { content: AnyMessageContent; isBare: boolean } {
+  const mimetype = part.media.mime ?? "application/octet-stream";
+  if (isSound(part)) return { content: sound(part, bytes), isBare: true };
+  if (isSticker(part)) return { content: { sticker: bytes, mimetype }, isBare: true };
+  return { content: { ...pictureOrFile(part, bytes), ...caption }, isBare: false };
+}
+
+const isSound = ({ media, asVoice }: OutboundFiles): boolean =>
+  (asVoice === true || media.kind === "audio" || media.kind === "voice") && media.mime?.startsWith("audio/") === true;
+
+const isSticker = ({ media }: OutboundFiles): boolean => media.kind === "sticker" && media.mime === "image/webp";
+
+/** WhatsApp only plays voice messages in Opus. */
+function sound({ media, asVoice }: OutboundFiles, audio: Buffer): AnyMessageContent {
+  const isOpus = /ogg|opus/.test(media.mime ?? "");
+  const ptt = isOpus && (asVoice === true || media.kind === "voice");
+  const seconds = media.durationSeconds === undefined ? {} : { seconds: Math.round(media.durationSeconds) };
+  return { audio, ptt, mimetype: isOpus ? "audio/ogg; codecs=opus" : (media.mime ?? "audio/mpeg"), ...seconds };
+}
+
+const PICTURES = new Set(["image/jpeg", "image/png"]);
+const FILMS = new Set(["video/mp4", "video/3gpp"]);
+
+function pictureOrFile({ media }: OutboundFiles, bytes: Buffer): AnyMessageContent {
+  const mimetype = media.mime ?? "application/octet-stream";
+  if (PICTURES.has(mimetype)) return { image: bytes, mimetype };
+  if (FILMS.has(mimetype)) return { video: bytes, mimetype };
+  return { document: bytes, mimetype, fileName: fileNameOf(media) };
 }

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { accountId, type AccountId } from "../types/ids.ts";
-import { about, idList, pacingConfig } from "../utils/config.ts";
-import { execApprovalsConfig } from "./approvals-config.ts";
+import { about, idList, pacingConfig, makes } from "../utils/config.ts";
 import { botLoopConfig, directConfig, dmConfig, groupConfig, guildConfig } from "./chat-config.ts";
+import { compilePattern } from "../utils/text/pattern.ts";
 
 const replyToMode = z.enum(["off", "first", "all", "batched"]);
 
@@ -50,6 +50,49 @@ export const historyScope = z
         "still go into the thread.",
     ),
   );
+
+/** `channels.*.execApprovals`: who is asked about commands of a channel's chats, and where. */
+const execApprovalsConfig = z.strictObject({
+  enabled: z
+    .union([z.boolean(), z.literal("auto")])
+    .default("auto")
+    .meta(
+      about(
+        "Enabled",
+        "`auto`: if there is somebody to ask. False: no chat of the channel shows a question; connected clients and `approvals.exec` do.",
+      ),
+    ),
+  approvers: idList
+    .prefault([])
+    .meta(
+      about(
+        "Approvers",
+        "The only people of this channel who may answer questions about commands, by their id; the owners of `commands.ownerAllowFrom` when empty.",
+      ),
+    ),
+  agentFilter: z
+    .array(z.string().min(1))
+    .prefault([])
+    .meta(about("Agents", "Applies `target` only to questions of these agents; of all agents when empty.")),
+  sessionFilter: z
+    .array(z.string().min(1).refine(makes(compilePattern), "is no regular expression"))
+    .prefault([])
+    .meta(
+      about(
+        "Sessions",
+        "Applies `target` only to sessions whose key contains one of these texts or matches it as a regular expression; to all sessions when empty.",
+      ),
+    ),
+  target: z
+    .enum(["dm", "channel", "both"])
+    .default("dm")
+    .meta(
+      about(
+        "Target",
+        "Where a question is shown: in the approvers' direct chats (`dm`), in the chat that it is from (`channel`), or in `both`.",
+      ),
+    ),
+});
 
 /** Keys that every channel account has and the core applies. Others belong to the adapter. */
 const accountShape = {

@@ -9,7 +9,6 @@ import { forSeveral } from "./admission/broadcast.ts";
 import { type Claim, claimOf, mayBeClaimed } from "./admission/claims.ts";
 import { LateMessages } from "./admission/late.ts";
 import { isReceivedWatched, noteEvent, notifyReceived, unknownKind, verdictOn } from "./admission/verdicts.ts";
-import { whenPossible } from "./admission/when-possible.ts";
 import { Approvals } from "./approvals/approvals.ts";
 import { COMMAND_IN_EDIT } from "./chat-texts.ts";
 import { RunRegistry } from "./clients/run-registry.ts";
@@ -22,6 +21,9 @@ import type { DispatchPorts, Verdict, QueuedTurn } from "./ports.ts";
 import { Lanes, type StopHow } from "./queue/lanes.ts";
 import { Replies } from "./replies.ts";
 import { Turns } from "./turn/turns.ts";
+import { isDiskError } from "../store/disk.ts";
+import { DISK_PROBE_INTERVAL_MS } from "../store/retry-while-disk-full.ts";
+import type { Clock } from "../types/clock.ts";
 
 /** The longest wait for decisions when the gateway stops. One takes a few milliseconds, unless the disk is full. */
 const DECIDE_MS = 1000;
@@ -330,3 +332,24 @@ export class Dispatch {
 const claimsOf = ({ from }: InboundMessage): string => `claims\n${from.channel}\n${from.account}\n${from.chat.id}`;
 
 const isFromOperator = ({ message }: InboxRow): boolean => message.options?.operator === true;
+
+interface Ends {
+  readonly clock: Clock;
+  /** Called after each try that the full disk ended. */
+  onDiskFull(error: unknown): Promise<void>;
+  /** Called for any other failure; the work is not repeated. */
+  onFailure(error: unknown): Promise<void>;
+}
+
+/** Repeats work while the disk is full. */
+async function whenPossible(work: () => Promise<void>, { clock, onDiskFull, onFailure }: Ends): Promise<void> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isDiskError(error)) return onFailure(error);
+      await onDiskFull(error);
+      await new Promise<void>((resolve) => clock.after(DISK_PROBE_INTERVAL_MS, resolve));
+    }
+  }
+}

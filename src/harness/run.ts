@@ -11,7 +11,6 @@ import { RunLog } from "./log/log.ts";
 import type { RunDeps, RunRequest, UserTurn } from "./request.ts";
 import { Attempts } from "./run/attempts.ts";
 import { Deadline } from "./run/deadline.ts";
-import { claimedAnswer } from "./run/claimed-answer.ts";
 import { fixedAnswer } from "./run/fixed-call.ts";
 import {
   addToRun,
@@ -30,6 +29,8 @@ import { resultOfThrown, stoppable, Stopped } from "./run/until-stopped.ts";
 import { pausing, reporting, type ToolSetting } from "./tools/tools.ts";
 import { UntrustedContent } from "./tools/untrusted.ts";
 import type { FixedCall } from "../types/run/tool.ts";
+import { emptyUsage } from "../types/run/usage.ts";
+import { isFields } from "../utils/fields.ts";
 
 export type { AbortCause } from "./run/stop-switch.ts";
 
@@ -274,3 +275,42 @@ class Runner implements Run {
     };
   }
 }
+
+/** The answer that a plugin gives instead of the models. Asked while nothing was answered yet, so also again after a restart. */
+async function claimedAnswer(
+  progress: Progress,
+  request: RunRequest,
+  deps: Pick<RunDeps, "clock" | "hooks">,
+): Promise<AssistantMessage | undefined> {
+  const hooks = boundHooks(request, deps);
+  if (hooks?.runner.has("before_agent_reply") !== true || isBegun(progress)) return undefined;
+  const event = { cleanedBody: request.turn.text };
+  return hooks.runner.first({ name: "before_agent_reply", event, context: hooks.context }, (answer, owner) => {
+    if (!isFields(answer) || answer["handled"] !== true) return undefined;
+    return answerBy(owner, textIn(answer["reply"]), deps.clock.now());
+  });
+}
+
+const isBegun = (progress: Progress): boolean =>
+  progress.kind !== "fresh" && (progress.said.length > 0 || (progress.kind === "underway" && progress.carried !== ""));
+
+/** `{text, mediaUrl, mediaUrls}`; a file becomes the directive by which models send files. */
+function textIn(reply: unknown): string {
+  if (!isFields(reply)) return "";
+  const { text, mediaUrl, mediaUrls } = reply;
+  const files = [mediaUrl, ...(Array.isArray(mediaUrls) ? mediaUrls : [])].filter((file) => typeof file === "string");
+  return [typeof text === "string" ? text : "", ...files.map((file) => `[[media: ${file}]]`)]
+    .filter((line) => line !== "")
+    .join("\n");
+}
+
+const answerBy = (owner: string, text: string, timestamp: number): AssistantMessage => ({
+  role: "assistant",
+  content: [{ type: "text", text }],
+  api: "openclaw",
+  provider: "openclaw",
+  model: `plugin:${owner}`,
+  usage: emptyUsage(),
+  stopReason: "stop",
+  timestamp,
+});

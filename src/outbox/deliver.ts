@@ -1,7 +1,7 @@
 import { BY_OPERATOR } from "../store/journal/counts.ts";
 import type { ChannelLimits } from "../types/chat/channel.ts";
 import type { SessionKey } from "../types/ids.ts";
-import type { OutboxRow, PlannedReply, PlannedRow } from "../types/journal.ts";
+import type { OutboxRow, PlannedReply, PlannedRow, OutboxJournal } from "../types/journal.ts";
 import type { Peer } from "../types/chat/message.ts";
 import type { OutboundPart, ReplyBlock } from "../types/chat/reply.ts";
 import { KeyedQueue } from "../utils/keyed-queue.ts";
@@ -9,13 +9,13 @@ import { composeReply } from "./compose.ts";
 import { gapKey, gapsOf } from "./gaps.ts";
 import type { OutboxDeps } from "./ports.ts";
 import { RateLimiter } from "./rate-limiter.ts";
-import { patientJournal } from "./patient-journal.ts";
 import { pause } from "../utils/pause.ts";
 import { type Answered, Preview, type PreviewOptions } from "./preview.ts";
 import { labelled, renderText } from "./render.ts";
 import { hookedBlocks, mayChangeReplies } from "./send-hooks.ts";
 import { sendRow, type SendPorts } from "./send.ts";
 import { background } from "../utils/background.ts";
+import { retryWhileDiskFull } from "../store/retry-while-disk-full.ts";
 
 /** One logical reply. Its key is permanent: delivering the same key again sends nothing twice. */
 export interface Reply extends Omit<PlannedReply, "parts"> {
@@ -238,3 +238,23 @@ const DROPPED = { state: "failed", error: BY_OPERATOR, isGivenUp: true } as cons
 const PLAIN_LIMITS: ChannelLimits = { text: 2000, format: "plain", media: 0 };
 
 const chatKey = (to: Peer): string => `${to.channel}\n${to.account}\n${to.chat.id}`;
+
+/**
+ * The outbox journal, with `mark` retried while the disk is full: a sent message that is not recorded would be sent again.
+ * `mark` rejects with the disk's error once the signal has aborted.
+ */
+function patientJournal(deps: OutboxDeps, signal: AbortSignal): OutboxJournal {
+  const { journal, clock, onDiskError } = deps;
+  return {
+    ...journal,
+    mark(id, change) {
+      const log = deps.log.with({ row: id });
+      return retryWhileDiskFull("reply", () => journal.mark(id, change), {
+        clock,
+        log,
+        signal,
+        ...(onDiskError && { onDiskError }),
+      });
+    },
+  };
+}

@@ -7,12 +7,14 @@ import { watchEventLoop } from "./event-loop.ts";
 import { socketServices } from "./transport/hello.ts";
 import { Hub } from "./transport/hub.ts";
 import type { Server, ServerOptions, ServerPorts } from "./options.ts";
-import { serveRoutes } from "./routes.ts";
 import type { MethodParts } from "./methods/parts.ts";
 import { Presence } from "./transport/presence.ts";
 import { findPortOwner } from "./port-owner.ts";
 import { watchEvents } from "./events/watch.ts";
 import { acceptSockets, type Sockets } from "./transport/upgrade.ts";
+import { serveOpenAi } from "./openai/routes.ts";
+import { serveToolCalls } from "./tools-invoke.ts";
+import { serveBasics } from "./transport/http.ts";
 
 /** Milliseconds within which a whole request must arrive; its answer may take longer. */
 const REQUEST_MS = 300_000;
@@ -115,4 +117,11 @@ async function closeAll(app: FastifyInstance, sockets: Sockets, graceMs: number)
   app.server.closeIdleConnections();
   await app.close();
   clearTimeout(cut);
+}
+
+/** Everything that the server answers over HTTP. */
+function serveRoutes(app: FastifyInstance, options: ServerOptions, ports: ServerPorts, gate: Gate): void {
+  serveBasics(app, options, ports, gate);
+  if (options.chatCompletions !== false) serveOpenAi(app, ports, gate);
+  serveToolCalls(app, ports, gate);
 }

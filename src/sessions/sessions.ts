@@ -20,7 +20,6 @@ import { setAside } from "./transcript/archive.ts";
 import { TRANSCRIPT_VERSION } from "./transcript/entries.ts";
 import { HeldSession, type Keeper, type Renewed } from "./held-session.ts";
 import { type HistoryPage, readHistory } from "./transcript/history.ts";
-import { KeyLocks } from "./key-locks.ts";
 import { agentOf, canonicalKey } from "./keys.ts";
 import { type PoolLimits, TranscriptPool } from "./pool.ts";
 import { readHeader } from "./transcript/prepare.ts";
@@ -253,5 +252,22 @@ class SessionFiles implements Sessions, Keeper {
 
   #canonical(key: SessionKey): SessionKey {
     return canonicalKey(key, this.#options.defaultAgent);
+  }
+}
+
+/** One holder for each key. Waiting callers get it in the order of their calls. */
+class KeyLocks {
+  readonly #tails = new Map<string, Promise<void>>();
+
+  /** Resolves with the function that releases the key. A second call of it does nothing. */
+  async take(key: string): Promise<() => void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const before = this.#tails.get(key);
+    this.#tails.set(key, promise);
+    await before;
+    return () => {
+      if (this.#tails.get(key) === promise) this.#tails.delete(key);
+      resolve();
+    };
   }
 }

@@ -2,12 +2,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { z } from "zod";
 import type { Log } from "../types/log.ts";
 import type { ApprovalDesk, Tool, ToolContext, ToolResult } from "../types/run/tool.ts";
-import { isFields } from "../utils/fields.ts";
+import { isFields, type Fields } from "../utils/fields.ts";
 import { shorten } from "../utils/text/shorten.ts";
 import { errorResult } from "./define.ts";
-import { boundedDetails } from "./result-details.ts";
-import { systemText } from "./system-text.ts";
 import { capped, contentIn, shortened } from "./result-text.ts";
+import { errorCode } from "../utils/missing.ts";
+import { cleanText } from "../utils/text/clean-text.ts";
 
 /** Milliseconds after an abort in which a tool may still return its result. */
 const GRACE_MS = 500;
@@ -169,3 +169,90 @@ const late = (tool: Tool, result: ToolResult): ToolResult => ({
     { type: "text", text: `[The tool ${tool.name} was ended after ${(tool.timeoutMs ?? MOST_MS) / 1000} seconds.]` },
   ],
 });
+
+const MOST_PATH = 200;
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file or directory",
+  ENOTDIR: "a part of the path is no directory",
+  EISDIR: "it is a directory",
+  EACCES: "the gateway may not use it",
+  EPERM: "the system does not allow it",
+  EEXIST: "something is there already",
+  ENOTEMPTY: "the directory is not empty",
+  ELOOP: "it leads through too many links",
+  ENAMETOOLONG: "the name or path is too long",
+  EROFS: "it can only be read",
+  EXDEV: "it lies on another file system",
+  ENOSPC: "the disk is full",
+  EDQUOT: "the disk is full",
+  EMFILE: "the gateway has too many open files; try again",
+  ENFILE: "the machine has too many open files; try again",
+  EAGAIN: "the machine has no room for another process; try again",
+  ENOMEM: "the machine has too little memory; try again",
+  E2BIG: "the command is too long; write it into a file",
+  EBUSY: "another program uses it",
+  ETXTBSY: "another program uses it",
+};
+
+/**
+ * A refusal of the system as one sentence for a model; undefined for any other error. Node's own text names system calls, and repeats
+ * paths and arguments at any length.
+ */
+function systemText(error: unknown): string | undefined {
+  const code = errorCode(error) ?? "";
+  if (code === "ERR_INVALID_ARG_VALUE" && error instanceof Error && error.message.includes("null bytes"))
+    return "A command, path or variable has a NUL character, which the system does not take. Write it without.";
+  if (!(error instanceof Error) || !("syscall" in error)) return undefined;
+  const path = "path" in error && typeof error.path === "string" ? cleanText(error.path, MOST_PATH) : undefined;
+  const reason = REASONS[code] ?? (path === undefined ? undefined : `the system refused it (${code})`);
+  return reason === undefined ? undefined : `${path ?? "The system refused it"}: ${reason}.`;
+}
+
+/** Characters of a result's details as JSON, and of one text in details that have more. */
+const MOST_CHARS = 64_000;
+const MOST_TEXT = 4000;
+/** Characters of the name of a source. */
+const MOST_NAME = 200;
+
+const sizeOf = (value: unknown): number => JSON.stringify(value)?.length ?? 0;
+
+/**
+ * The details of a result as the transcript keeps them. Details that are too large lose their largest parts and say so in
+ * `persistedDetailsTruncated`; what cannot be written as JSON is left out.
+ */
+function boundedDetails(details: Fields): Record<string, unknown> {
+  try {
+    if (sizeOf(details) <= MOST_CHARS) return details;
+  } catch {
+    // A tool of a plugin may return values that JSON does not have: only the ones that it has are kept.
+  }
+  const entries = Object.entries(details).flatMap(([key, value]) => keptEntry(key, value));
+  const kept: Record<string, unknown> = { persistedDetailsTruncated: true };
+  let left = MOST_CHARS;
+  for (const { key, value, size } of entries.toSorted((a, b) => a.size - b.size)) {
+    // The quotes, the colon and the comma.
+    left -= size + key.length + 4;
+    if (left < 0) break;
+    kept[key] = value;
+  }
+  return { ...kept, ...markIn(details) };
+}
+
+/** The mark of content that somebody else wrote, without what else is in it: questions to people depend on it. */
+function markIn({ externalContent: external }: Fields): Record<string, unknown> {
+  if (!isFields(external) || external["untrusted"] !== true) return {};
+  const { source, provider } = external;
+  const short = (text: unknown) => (typeof text === "string" ? text.slice(0, MOST_NAME).toWellFormed() : undefined);
+  return { externalContent: { untrusted: true, source: short(source), provider: short(provider) } };
+}
+
+function keptEntry(key: string, value: unknown) {
+  const short = typeof value === "string" ? value.slice(0, MOST_TEXT).toWellFormed() : value;
+  try {
+    return [{ key, value: short, size: sizeOf(short) }];
+  } catch {
+    // As above.
+    return [];
+  }
+}

@@ -1,7 +1,7 @@
 import type { AgentSettings } from "../types/settings.ts";
 import type { ModelRef } from "../types/run/model.ts";
 import type { Tool, ToolContribution, ToolScene, ToolSet } from "../types/run/tool.ts";
-import type { PolicyStage } from "../types/tool-policy.ts";
+import type { PolicyStage, PolicySubject } from "../types/tool-policy.ts";
 import { execTool } from "./exec/exec.ts";
 import type { Allowances } from "./exec/permission.ts";
 import { NO_POLICY } from "./exec/rules/policy.ts";
@@ -14,11 +14,11 @@ import { applyPatchTool } from "./files/patch/apply-patch.ts";
 import { writeTool } from "./files/write.ts";
 import { emptiedBy, isToolAllowed, removedBy } from "./policy/decide.ts";
 import { dependsOnModel, stagesFor } from "./policy/stages.ts";
-import { subjectOf } from "./policy/subject.ts";
 import { distinct, lazyToolFor, sameInEachRun } from "./lazy-tool.ts";
 import { starterOf } from "./process/starter.ts";
 import { processTool } from "./process/process.ts";
 import type { Processes } from "./process/processes.ts";
+import { hasOwnerRights, type Acting } from "../types/run/principal.ts";
 
 /**
  * The tools that work on files and processes. They reach both only through the backends of the run. Commands may run in the
@@ -129,4 +129,28 @@ function madeSafely(
     broken(contribution.name, error);
     return [];
   }
+}
+
+/** A run, as the policy asks about it. */
+function subjectOf({
+  acting,
+  only,
+  isSandboxed,
+}: {
+  readonly acting: Acting;
+  readonly only?: readonly string[];
+  readonly isSandboxed?: boolean;
+}): PolicySubject {
+  const { principal, senders = [], chatRules, depth = 0, inherited, http } = acting;
+  const named = only ?? acting.only;
+  return {
+    hasOwnerRights: hasOwnerRights(principal),
+    senders,
+    depth,
+    ...(chatRules && { chatRules }),
+    ...(inherited && { inherited }),
+    ...(http && { http }),
+    ...(named && { only: named }),
+    ...(isSandboxed === true && { isSandboxed }),
+  };
 }

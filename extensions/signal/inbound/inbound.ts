@@ -1,13 +1,16 @@
-import type { AccountId, ChatNews, InboundMessage, MediaItem, Peer, QuotedMessage } from "openclaw/plugin-sdk";
-import { SIGNAL } from "../config.ts";
-import type { SignalConfig } from "../config.ts";
+import {
+  type AccountId,
+  type ChatNews,
+  type InboundMessage,
+  type MediaItem,
+  type Peer,
+  type QuotedMessage,
+  openingMentionEnd,
+} from "openclaw/plugin-sdk";
+import { SIGNAL, type SignalConfig } from "../config.ts";
 import { mediaOf, originOf, quotedMediaOf } from "./media.ts";
-import { withNames } from "./mentions.ts";
-import type { Readers } from "./mentions.ts";
-import { addressOf, idOf, isSame, personOf, refText } from "../people.ts";
-import type { Person } from "../people.ts";
-import type { DataMessage, Envelope, Quote, Reaction } from "./schema.ts";
-import { untrustedOf } from "./untrusted.ts";
+import { addressOf, idOf, isSame, personOf, refText, type Person } from "../people.ts";
+import type { DataMessage, Envelope, Quote, Reaction, Mention, Contact, Preview } from "./schema.ts";
 
 /** What the conversion of an envelope needs to know about this account. */
 export interface View extends Readers {
@@ -173,4 +176,81 @@ function quoteOf(quote: Quote, { author: by, data }: Written, view: View): Quote
 function refOf(author: Person, timestamp: number, { self }: View): string {
   const address = isSame(author, self) ? undefined : addressOf(author);
   return refText({ timestamp, ...(address !== undefined && { author: address }) });
+}
+
+const PLACEHOLDER = "\uFFFC";
+
+/** What the conversion of a text needs to know about people. */
+interface Readers {
+  readonly self: Person;
+  /** The name of a person, if known. */
+  nameOf(person: Person): string | undefined;
+}
+
+interface Addressed {
+  readonly text: string;
+  /** The text mentions us. */
+  readonly named: boolean;
+}
+
+/** Replaces Signal's placeholders (U+FFFC; offsets are UTF-16 units) by names. Our own at the very start is removed. */
+function withNames(
+  message: string | null | undefined,
+  mentions: readonly Mention[] | null | undefined,
+  readers: Readers,
+): Addressed {
+  const text = message ?? "";
+  const fitting = (mentions ?? []).filter(({ start, length }) => start >= 0 && start + length <= text.length);
+  const ours = fitting.filter((mention) => isSame(whoIn(mention), readers.self));
+  const lengthAt = (offset: number) =>
+    text[offset] === PLACEHOLDER ? (ours.find(({ start }) => start === offset)?.length ?? 0) : 0;
+  const begin = openingMentionEnd(text, lengthAt);
+  let readable = text;
+  // From the end, so that earlier offsets stay valid.
+  for (const mention of fitting.toSorted((a, b) => b.start - a.start)) {
+    if (mention.start < begin || text[mention.start] !== PLACEHOLDER) continue;
+    const after = readable.slice(mention.start + mention.length);
+    readable = `${readable.slice(0, mention.start)}@${shown(whoIn(mention), readers)}${after}`;
+  }
+  return { text: readable.slice(begin), named: ours.length > 0 };
+}
+
+const whoIn = ({ uuid, number, name }: Mention): Person => personOf(uuid, number, name);
+
+/** A mention names people by their id alone; our own number is known. */
+function shown(person: Person, { nameOf, self }: Readers): string {
+  const number = isSame(person, self) ? self.number : person.number;
+  return nameOf(person) ?? number ?? person.uuid ?? "?";
+}
+
+/** Lines about content that is neither text nor a file, and about limits on keeping the message. */
+function untrustedOf(message: DataMessage, config: Pick<SignalConfig, "ignoreAttachments">): readonly string[] {
+  const { pollCreate: poll, payment, expiresInSeconds } = message;
+  return [
+    ...(message.contacts ?? []).map(contactLine),
+    ...(message.previews ?? []).flatMap(previewLine),
+    ...(poll ? [`Poll: ${poll.question ?? ""} (${(poll.options ?? []).join(" / ")})`] : []),
+    ...(payment ? [`Payment: ${payment.note ?? "without a note"}`] : []),
+    ...(message.storyContext ? ["Answers a story"] : []),
+    ...unloaded(message, config),
+    ...(message.viewOnce ? ["To be viewed once"] : []),
+    ...(expiresInSeconds ? [`Disappears after ${expiresInSeconds} s`] : []),
+  ];
+}
+
+function unloaded({ attachments }: DataMessage, config: Pick<SignalConfig, "ignoreAttachments">): readonly string[] {
+  return (attachments ?? [])
+    .filter(({ id }) => config.ignoreAttachments || !id)
+    .map(({ filename, contentType }) => `File, not loaded: ${filename ?? contentType ?? "of unknown type"}`);
+}
+
+function previewLine({ title, description }: Preview): readonly string[] {
+  const parts = [title, description].filter(Boolean);
+  return parts.length === 0 ? [] : [`Link preview: ${parts.join(", ")}`];
+}
+
+function contactLine({ name, phone, email, organization }: Contact): string {
+  const full = name?.display ?? [name?.given, name?.family].filter(Boolean).join(" ");
+  const ways = [...(phone ?? []), ...(email ?? [])].map(({ value }) => value);
+  return `Contact: ${[full || name?.nickname, organization, ...ways].filter(Boolean).join(", ")}`;
 }

@@ -1,18 +1,14 @@
-import { backoff, OpenClawError, wait } from "openclaw/plugin-sdk";
-import type { InboundMessage } from "openclaw/plugin-sdk";
+import { backoff, OpenClawError, wait, type InboundMessage, background } from "openclaw/plugin-sdk";
 import { reasonOf, Trouble, troubleReport } from "../failures.ts";
-import { readEnvelope } from "./inbound.ts";
-import type { View } from "./inbound.ts";
-import { addressOf, personOf } from "../people.ts";
-import type { Person } from "../people.ts";
-import { confirmRead } from "./receipts.ts";
+import { readEnvelope, type View } from "./inbound.ts";
+import { addressOf, personOf, type Person, readRef, recipientOf } from "../people.ts";
 import { type Account, seenKey } from "../account.ts";
-import { readReceived } from "./schema.ts";
-import type { Envelope, Received } from "./schema.ts";
+import { readReceived, type Envelope, type Received } from "./schema.ts";
 import { findSelf, withUuid } from "../self.ts";
 import { EventStream, silence } from "./event-stream.ts";
 import type { StreamItem } from "./sse.ts";
 import { withWholeText } from "./whole-text.ts";
+import { whyNot } from "../rpc.ts";
 
 /** The note with the id of the last stored event: signal-cli is asked for later ones. */
 const CURSOR = "lastEvent";
@@ -185,4 +181,17 @@ function logException({ host, notices, self = {} }: Account, { exception, envelo
   const isUntrusted = exception?.type === "UntrustedIdentityException";
   const remedy = isUntrusted ? notices.untrusted(who, self.number ?? addressOf(self) ?? "<account>") : undefined;
   host.log.warn("a message could not be decrypted", { from: who, ...exception, ...remedy });
+}
+
+/** Marks messages as read, without waiting: a lost receipt does no harm. */
+function confirmRead({ daemon, host }: Account, messages: readonly InboundMessage[]): void {
+  const said = messages.filter(({ event }) => event !== "reaction" && event !== "news");
+  for (const [sender, theirs] of Map.groupBy(said, (message) => message.sender.id)) {
+    const targetTimestamp = theirs.map(({ sentAt, id }) => sentAt ?? readRef(id)?.timestamp);
+    const params = { recipient: recipientOf(sender), targetTimestamp, type: "read" };
+    const sent = daemon.call("sendReceipt", params).then((answer) => {
+      if (answer.kind !== "done") host.log.info("a read receipt was not sent", { reason: whyNot(answer) });
+    });
+    background("read receipt", sent);
+  }
 }

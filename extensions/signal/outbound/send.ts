@@ -1,21 +1,18 @@
-import { BoundedMap } from "openclaw/plugin-sdk";
-import type {
-  ChannelLink,
-  NativeStream,
-  StreamOptions,
-  OutboundPart,
-  Peer,
-  SendOptions,
-  SendResult,
+import {
+  BoundedMap,
+  type ChannelLink,
+  type NativeStream,
+  type StreamOptions,
+  type OutboundPart,
+  type Peer,
+  type SendOptions,
+  type SendResult,
 } from "openclaw/plugin-sdk";
-import { Edits } from "./edits.ts";
-import { outcomeOf, outcomeOfResults, sendReport } from "../failures.ts";
-import type { SendReport, Unsent } from "../failures.ts";
+import { outcomeOf, outcomeOfResults, sendReport, type SendReport, type Unsent } from "../failures.ts";
 import { Members } from "../inbound/members.ts";
 import { addressOf, readRef, recipientOf } from "../people.ts";
 import { type Account, seenKey } from "../account.ts";
-import { whyNot } from "../rpc.ts";
-import type { Answer } from "../rpc.ts";
+import { whyNot, type Answer } from "../rpc.ts";
 
 type TextPart = Extract<OutboundPart, { kind: "text" }>;
 type Params = Readonly<Record<string, unknown>>;
@@ -187,3 +184,53 @@ export function signs(account: Account, outgoing: Outgoing): Signs {
 
 /** The apps hide "typing…" after 15 s. */
 const TYPING_MS = 10_000;
+
+/**
+ * The apps silently drop an edit after 100 revisions of one message or 48 hours after it (Signal-iOS, EditManagerImpl
+ * `maxReceiveEdits`, `editWindowMilliseconds`). Our limit is lower, because an edit that seemed lost may have arrived.
+ */
+const MOST_EDITS = 95;
+const EDITABLE_MS = 48 * 3_600_000;
+/** The edits of a preview; the others are left for the final answer. */
+const MOST_PREVIEW_EDITS = 80;
+/** The assumed edits of a message from an earlier connection, which may have been a complete preview. */
+const ASSUMED_EDITS = 85;
+
+/** Counts the edits of our messages. */
+class Edits {
+  readonly #counts = new BoundedMap<string, number>(1000);
+  readonly #last = new BoundedMap<string, string>(100);
+
+  /** Records a new message with this text. */
+  sent(messageId: string, words: string): void {
+    this.#counts.set(messageId, 0);
+    this.#last.set(messageId, words);
+  }
+
+  /** Records an edit; without a text, it is unknown whether the edit arrived. */
+  edited(messageId: string, words = ""): void {
+    this.#counts.set(messageId, this.#done(messageId) + 1);
+    this.#last.set(messageId, words);
+  }
+
+  /** True when the message already has this text. */
+  isShown(messageId: string, words: string): boolean {
+    return this.#last.get(messageId) === words;
+  }
+
+  /** Why the apps would not show another edit of a message with this timestamp; undefined when they would. */
+  whyNot(timestamp: number): string | undefined {
+    if (Date.now() - timestamp > EDITABLE_MS) return "Signal's apps show no edit of a message that old";
+    const isSpent = this.#done(String(timestamp)) >= MOST_EDITS;
+    return isSpent ? "Signal's apps show no more edits of this message" : undefined;
+  }
+
+  /** Whether a preview may still be edited. */
+  allowsPreviewEdit(messageId: string): boolean {
+    return this.#done(messageId) < MOST_PREVIEW_EDITS;
+  }
+
+  #done(messageId: string): number {
+    return this.#counts.get(messageId) ?? ASSUMED_EDITS;
+  }
+}

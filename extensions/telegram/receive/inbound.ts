@@ -1,14 +1,30 @@
-import type { CallbackQuery, MaybeInaccessibleMessage, Message, Update } from "grammy/types";
-import type { InboundMessage, QuotedMessage, Sender } from "openclaw/plugin-sdk";
-import { mediaOf } from "./media.ts";
+import type {
+  CallbackQuery,
+  MaybeInaccessibleMessage,
+  Message,
+  Update,
+  MessageReactionUpdated,
+  ReactionType,
+  User,
+  Chat,
+} from "grammy/types";
+import type {
+  InboundMessage,
+  QuotedMessage,
+  Sender,
+  ReactionFacts,
+  MediaItem,
+  MediaKind,
+  ChatNews,
+  AccountId,
+  Peer,
+} from "openclaw/plugin-sdk";
 import { addressOf, textOf } from "./mentions.ts";
-import { newsOf } from "./news.ts";
-import { peerOf, userOf } from "./people.ts";
-import type { View } from "./people.ts";
 import { postOf } from "./posts.ts";
-import { reacted } from "./reactions.ts";
 import { untrustedOf } from "./untrusted.ts";
 import { editedIn, newIn } from "./updates.ts";
+import type { Self } from "../api.ts";
+import { TELEGRAM } from "../config.ts";
 
 /** The messages in an update; none when it has nothing for an agent. */
 export function readUpdate(update: Update, view: View): readonly InboundMessage[] {
@@ -159,5 +175,140 @@ function quoteOf(message: Message, view: View): QuotedMessage | undefined {
     ...(text !== undefined && { text }),
     ...(media.length > 0 && { media }),
     ...(isOurs(original, view) && !isAnsweredInChannel(message, view) && { fromBot: true }),
+  };
+}
+
+/** The changes of a message's reactions: an added emoji, a removed one, or both. Anonymous counts are left out. */
+function reacted(change: MessageReactionUpdated, eventKey: string, view: View): readonly InboundMessage[] {
+  const { chat, user, actor_chat: actor } = change;
+  const messageId = String(change.message_id);
+  const before = change.old_reaction.map(nameOf);
+  const after = change.new_reaction.map(nameOf);
+  const toBot = chat.type === "private" || view.own?.has(chat.id, change.message_id) === true;
+  const facts = (emoji: string): ReactionFacts => ({ emoji, messageId, ...(toBot && { toBot }) });
+  const changes: readonly ReactionFacts[] = [
+    ...before.filter((emoji) => !after.includes(emoji)).map((emoji) => ({ ...facts(emoji), removed: true })),
+    ...after.filter((emoji) => !before.includes(emoji)).map(facts),
+  ];
+  const title = actor?.title;
+  const chatSender = { id: String((actor ?? chat).id), ...(title !== undefined && { name: title }) };
+  return changes.map((reaction, index) => ({
+    id: messageId,
+    eventKey: index === 0 ? eventKey : `${eventKey}.${index}`,
+    from: peerOf(chat, view.own?.topicOf(chat.id, change.message_id), view.account),
+    sender: user ? userOf(user) : chatSender,
+    text: "",
+    media: [],
+    mentionsBot: chat.type === "private",
+    event: "reaction",
+    reaction,
+    receivedAt: view.now,
+    sentAt: change.date * 1000,
+  }));
+}
+
+function nameOf(reaction: ReactionType): string {
+  if (reaction.type === "emoji") return reaction.emoji;
+  return reaction.type === "paid" ? "⭐" : `custom emoji ${reaction.custom_emoji_id}`;
+}
+
+interface TelegramFile {
+  readonly file_id: string;
+  readonly file_size?: number;
+  readonly mime_type?: string;
+  readonly file_name?: string;
+  readonly duration?: number;
+}
+
+/** The files of a message, which stay on the platform. An album is several messages of one file each. */
+function mediaOf(message: Message): readonly MediaItem[] {
+  const { photo, sticker } = message;
+  const largest = photo?.toSorted((a, b) => a.width * a.height - b.width * b.height).at(-1);
+  if (largest) return [item("image", largest, "image/jpeg")];
+  if (sticker) return [item("sticker", sticker, stickerMime(sticker))];
+  // Telegram repeats an animation as a document.
+  const video = message.animation ?? message.video ?? message.video_note;
+  if (video) return [item("video", video, "video/mp4")];
+  if (message.voice) return [item("voice", message.voice, "audio/ogg")];
+  if (message.audio) return [item("audio", message.audio)];
+  const document = message.document;
+  return document ? [item(document.mime_type?.startsWith("image/") ? "image" : "document", document)] : [];
+}
+
+function item(kind: MediaKind, file: TelegramFile, defaultMime?: string): MediaItem {
+  const mime = file.mime_type ?? defaultMime;
+  return {
+    kind,
+    ...(mime !== undefined && { mime }),
+    ...(file.file_name !== undefined && { name: file.file_name }),
+    ...(file.file_size !== undefined && { bytes: file.file_size }),
+    ...(file.duration !== undefined && { durationSeconds: file.duration }),
+    source: { at: "platform", ref: file.file_id },
+  };
+}
+
+function stickerMime(sticker: { is_animated: boolean; is_video: boolean }): string {
+  if (sticker.is_animated) return "application/x-tgsticker";
+  return sticker.is_video ? "video/webm" : "image/webp";
+}
+
+/** The news in one of Telegram's service messages: https://core.telegram.org/bots/api#message. None about the bot itself. */
+function newsOf(message: Message, { self }: Pick<View, "self">): ChatNews | undefined {
+  const { pinned_message: pinned, new_chat_members: joined, left_chat_member: left, new_chat_title: title } = message;
+  if (pinned) return { kind: "pinned", messageId: String(pinned.message_id) };
+  if (joined) return joinedNews(joined, message, self.id);
+  if (left) return left.id === self.id ? undefined : { kind: "left", ...subjectOf([left], message) };
+  const renamed = title ?? message.forum_topic_edited?.name;
+  return renamed === undefined ? undefined : { kind: "renamed", subject: renamed };
+}
+
+function joinedNews(members: readonly User[], message: Message, selfId: number): ChatNews | undefined {
+  const people = members.filter(({ id }) => id !== selfId);
+  return people.length === 0 ? undefined : { kind: "joined", ...subjectOf(people, message) };
+}
+
+/** The names of people, unless it is the sender alone. */
+function subjectOf(people: readonly User[], { from }: Message): Pick<ChatNews, "subject"> {
+  const [first, ...more] = people;
+  if (first?.id === from?.id && more.length === 0) return {};
+  return { subject: people.map((person) => userOf(person).name).join(", ") };
+}
+
+/** What the conversion of an update needs to know about this account. */
+interface View {
+  readonly account: AccountId;
+  readonly self: Self;
+  readonly now: number;
+  /** The bot's own messages in groups. */
+  readonly own?: {
+    has(chatId: number, messageId: number): boolean;
+    topicOf(chatId: number, messageId: number): string | undefined;
+  };
+  readonly forums?: { topicName(chatId: number, topic: string): string | undefined };
+  /** Posts that the bot received in their channels. */
+  readonly posts?: { has(chatId: number, messageId: number): boolean };
+}
+
+/** The chat of a message as the gateway knows it. */
+function peerOf(chat: Chat, thread: string | undefined, account: AccountId): Peer {
+  return {
+    channel: TELEGRAM,
+    account,
+    chat: {
+      kind: chat.type === "private" ? "direct" : "group",
+      id: String(chat.id),
+      ...(chat.title !== undefined && { title: chat.title }),
+    },
+    ...(thread !== undefined && { thread }),
+  };
+}
+
+/** A person or a bot. */
+function userOf(user: User): Sender {
+  return {
+    id: String(user.id),
+    name: [user.first_name, user.last_name].filter(Boolean).join(" "),
+    ...(user.username !== undefined && { username: user.username }),
+    ...(user.is_bot && { isBot: true }),
   };
 }

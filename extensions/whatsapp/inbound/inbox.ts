@@ -1,17 +1,13 @@
 import type { GroupMetadata, WAMessage, WAMessageKey } from "@whiskeysockets/baileys";
-import { backoff, BoundedMap, wait } from "openclaw/plugin-sdk";
-import type { ChannelHost, InboundMessage } from "openclaw/plugin-sdk";
+import { backoff, BoundedMap, wait, type ChannelHost, type InboundMessage, readOwnNote } from "openclaw/plugin-sdk";
+import { z } from "zod";
 import type { WhatsAppConfig } from "../config.ts";
 import { timerIn, unsupportedIn, unwrap } from "./content.ts";
-import { Albums } from "./albums.ts";
-import type { AlbumNews } from "./albums.ts";
+import { Albums, type AlbumNews } from "./albums.ts";
 import { albumOf, readMessage, lidsIn, peerOf } from "./inbound.ts";
-import { idOf } from "./view.ts";
-import type { Self, View } from "./view.ts";
+import { idOf, type Self, type View } from "./view.ts";
 import { isGroup } from "./jid.ts";
-import { membersOf, lidsWithoutPhone } from "./mentions.ts";
-import type { Member } from "./mentions.ts";
-import { Timers } from "./timers.ts";
+import { membersOf, lidsWithoutPhone, type Member } from "./mentions.ts";
 import type { WaSocket } from "../link/port.ts";
 
 interface Parts {
@@ -215,3 +211,46 @@ export class Inbox {
 
 /** A quote shows no text of another chat: a model may name any message. */
 const textKey = (chat: string, messageId: string): string => `${chat}\n${messageId}`;
+
+const NOTE = "timers";
+const MOST = 2000;
+
+const noteShape = z.record(z.string(), z.number());
+
+/** The chats whose messages disappear, as the last message of each chat showed it. They outlive a restart. */
+class Timers {
+  readonly #host: ChannelHost;
+  #known: BoundedMap<string, number> | undefined;
+
+  constructor(host: ChannelHost) {
+    this.#host = host;
+  }
+
+  /** The seconds after which messages of the chat disappear; 0 when they stay, undefined when nothing was heard of it. Never rejects. */
+  async of(chat: string): Promise<number | undefined> {
+    return (await this.#read()).get(chat);
+  }
+
+  /** Resolves when it is durable, or could not be written: a message is worth more than its timer. */
+  async note(chat: string, seconds: number): Promise<void> {
+    const known = await this.#read();
+    // Most chats have no timer, and need no note.
+    if ((known.get(chat) ?? 0) === seconds) return;
+    known.set(chat, seconds);
+    await this.#host.notes.set(NOTE, JSON.stringify(Object.fromEntries(known))).catch((error: unknown) => {
+      this.#host.log.warn("the timer of a chat could not be written", { error: String(error) });
+    });
+  }
+
+  async #read(): Promise<BoundedMap<string, number>> {
+    if (this.#known) return this.#known;
+    try {
+      const note = await readOwnNote(this.#host, NOTE, noteShape);
+      this.#known ??= new BoundedMap(MOST, Object.entries(note ?? {}));
+      return this.#known;
+    } catch (error) {
+      this.#host.log.warn("the timers of chats could not be read", { error: String(error) });
+      return new BoundedMap(MOST);
+    }
+  }
+}

@@ -8,12 +8,11 @@ import type {
   SignalKeyStore,
   SignalKeyStoreWithTransaction,
 } from "@whiskeysockets/baileys";
-import { OpenClawError } from "openclaw/plugin-sdk";
-import type { ChannelLog } from "openclaw/plugin-sdk";
+import { OpenClawError, type ChannelLog } from "openclaw/plugin-sdk";
+import { z } from "zod";
 import type { Baileys } from "./baileys.ts";
 import { silent } from "./log-filter.ts";
 import { mergedRecord } from "./records.ts";
-import { isStored } from "./stored.ts";
 
 /** The link of one account with WhatsApp: its credentials and the keys of every conversation. */
 export interface Auth {
@@ -229,3 +228,30 @@ const rowsOf = (data: SignalDataSet): readonly Row[] =>
   Object.entries(data).flatMap(([type, byId]) =>
     Object.entries(byId ?? {}).map(([id, value]): Row => [type, id, value]),
   );
+
+const bytes = z.instanceof(Uint8Array);
+const keyPair = z.looseObject({ public: bytes, private: bytes });
+
+/** The parts of rows that are used without further checks, by type. Rows of other types only have to exist. */
+const SHAPES: Readonly<Record<string, z.ZodType>> = {
+  creds: z.looseObject({
+    noiseKey: keyPair,
+    signedIdentityKey: keyPair,
+    signedPreKey: z.looseObject({ keyPair, signature: bytes, keyId: z.number() }),
+    registrationId: z.number(),
+    advSecretKey: z.string(),
+  }),
+  "pre-key": keyPair,
+  // The library stores some of them as objects.
+  session: z.union([bytes, z.looseObject({})]),
+  "sender-key": z.union([bytes, z.looseObject({})]),
+  "identity-key": bytes,
+  "sender-key-memory": z.record(z.string(), z.boolean()),
+  "app-state-sync-version": z.looseObject({ version: z.number(), hash: bytes }),
+  "lid-mapping": z.string(),
+  "device-list": z.array(z.string()),
+};
+
+/** Whether a value matches what the library stores for a type (its `SignalDataTypeMap`). */
+const isStored = <T>(type: string, value: unknown): value is T =>
+  value !== null && value !== undefined && (SHAPES[type]?.safeParse(value).success ?? true);

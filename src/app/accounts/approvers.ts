@@ -3,7 +3,6 @@ import type { InboundMessage, Peer } from "../../types/chat/message.ts";
 import { own } from "../../utils/own.ts";
 import type { Config } from "../config/schema.ts";
 import { accountOf } from "./accounts.ts";
-import { hasOwnerIn } from "./owners.ts";
 
 /** The people whom an account's `execApprovals` names, by their ids; undefined when it names nobody. */
 function listedFor(config: Config, of: Pick<Peer, "channel" | "account">): readonly string[] | undefined {
@@ -38,4 +37,14 @@ export function approversOf(of: Pick<Peer, "channel" | "account">, config: Confi
       return text.startsWith(`${of.channel}:`) ? [plainId(text, of.channel)] : [];
     })
   );
+}
+
+/** Whether the config names an owner who can write in this channel. */
+const hasOwnerIn = (channel: string, config: Config): boolean =>
+  config.commands.ownerAllowFrom.some((name) => isFor(channel, String(name), config));
+
+/** A name without a channel before it is for every channel. */
+function isFor(channel: string, name: string, { channels }: Config): boolean {
+  const [prefix = ""] = name.split(":", 1);
+  return prefix === channel || !name.includes(":") || !Object.hasOwn(channels, prefix);
 }

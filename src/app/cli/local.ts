@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { homedir } from "node:os";
 import { createChatPort } from "../../dispatch/clients/chat.ts";
 import { noticeFor } from "../../dispatch/chat-texts.ts";
 import { resolveAlias } from "../../sessions/keys.ts";
@@ -7,10 +8,17 @@ import type { RunStream } from "../../types/run/events.ts";
 import type { ModelRef, ThinkLevel, Usage } from "../../types/run/model.ts";
 import type { Approval } from "../../types/run/tool.ts";
 import { emptyUsage } from "../../types/run/usage.ts";
-import type { Core } from "../compose/core.ts";
-import { inboundOf } from "../contributions/extensions.ts";
-import { withLocalCore } from "./local-core.ts";
+import { type Core, openCore } from "../compose/core.ts";
+import { inboundOf, bundledContributions } from "../contributions/extensions.ts";
 import { background } from "../../utils/background.ts";
+import { acquireStateLock } from "../../store/lock/lock.ts";
+import { applyEnv } from "../config/env-vars.ts";
+import { loadConfig } from "../config/load.ts";
+import { makeStateDirs, resolvePaths } from "../config/paths.ts";
+import { Live } from "../compose/live.ts";
+import { loadOptionsFor } from "../plugins/load-options.ts";
+import { openPlugins } from "../plugins/open-plugins.ts";
+import { openLog } from "../log/log.ts";
 
 export interface LocalRequest {
   readonly message: string;
@@ -90,3 +98,39 @@ async function follow(
   }
   return { text: texts.join("\n\n"), usage: emptyUsage(), model: { provider: "none", id: "none" } };
 }
+
+/** Opens the state directory without a daemon, with its plugins, for one piece of work. Throws `STATE_LOCKED` while a daemon runs on it. */
+async function withLocalCore<T>(work: (core: Core) => Promise<T>): Promise<T> {
+  process.umask(0o077);
+  const paths = resolvePaths(process.env);
+  await makeStateDirs(paths);
+  process.env["OPENCLAW_STATE_DIR"] = paths.stateDir;
+  const contributions = bundledContributions();
+  const loaded = await loadConfig(await loadOptionsFor(contributions, paths));
+  applyEnv(loaded.config, process.env);
+  const lock = await acquireStateLock(paths.stateDir);
+  try {
+    return await inCore(new Live(paths, process.env["HOME"] ?? homedir(), loaded, contributions), work);
+  } finally {
+    await lock.release();
+  }
+}
+
+async function inCore<T>(live: Live, work: (core: Core) => Promise<T>): Promise<T> {
+  const { level, redactPatterns } = live.config.logging;
+  const log = openLog({ dir: live.paths.logs, level, consoleLevel: "silent", consoleStyle: "pretty", redactPatterns });
+  const core = await openCore(live, log, ALONE);
+  const plugins = await openPlugins({ live, core, log, requestHeartbeat: () => undefined });
+  try {
+    return await work(core);
+  } finally {
+    await plugins.close();
+    await core.close();
+  }
+}
+
+const ALONE = {
+  links: { link: () => undefined, limits: () => undefined },
+  gate: async () => ({ kind: "drop", why: "no channels here" }) as const,
+  statusLines: () => [],
+};

@@ -12,7 +12,6 @@ import { givingSkillVariables, type SkillVariablesOf } from "../../tools/skill-v
 import { backendTools, toolsFor } from "../../tools/tools.ts";
 import type { DrawJobs } from "../../tools/media/draw-jobs.ts";
 import { mediaTools } from "../../tools/media/media-tools.ts";
-import { webToolsOf } from "./tools/web.ts";
 import type { ReceivedFiles } from "../../types/journal.ts";
 import { hasOwnerRights, type Acting } from "../../types/run/principal.ts";
 import type { ChatScene } from "../../types/chat/send.ts";
@@ -26,6 +25,9 @@ import type { Live } from "./live.ts";
 import { backendsOf } from "./sandbox/sandboxing.ts";
 import { keepInWorkspace } from "../../utils/files/keep-in-workspace.ts";
 import { once, whenChanged } from "../../utils/share-calls.ts";
+import { WebFetch } from "../../tools/web/web-fetch.ts";
+import { WebSearch } from "../../tools/web/search/web-search.ts";
+import { webTools } from "../../tools/web/web-tools.ts";
 
 interface ToolSources {
   readonly received: ReceivedFiles;
@@ -111,3 +113,14 @@ const receivedIn = (live: Live, received: ReceivedFiles, { sessionKey }: Acting)
   dir: live.paths.media,
   own: async () => new Set(await received.of(sessionKey)),
 });
+
+/** The tools of the web, with the current config of each call. */
+function webToolsOf(live: Live): readonly ToolContribution[] {
+  const search = new WebSearch(() => ({
+    settings: live.config.tools.web.search,
+    entries: live.config.plugins.entries,
+    env: process.env,
+    contributed: live.contributions.webSearches,
+  }));
+  return webTools(new WebFetch(() => live.config.tools.web.fetch), search);
+}

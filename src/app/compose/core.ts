@@ -1,8 +1,9 @@
+import { randomUUID } from "node:crypto";
 import { Dispatch } from "../../dispatch/dispatch.ts";
 import type { DispatchPorts, ProgramPorts, Verdict } from "../../dispatch/ports.ts";
 import type { Outbox } from "../../outbox/deliver.ts";
 import type { Links } from "../../outbox/ports.ts";
-import type { OpenJournal } from "../../store/journal/journal.ts";
+import { type OpenJournal, openJournal } from "../../store/journal/journal.ts";
 import { openMediaStore } from "../../store/media.ts";
 import { systemClock } from "../../types/clock.ts";
 import type { OpenClawError } from "../../types/errors.ts";
@@ -16,18 +17,25 @@ import type { Sessions } from "../../types/session.ts";
 import { openTools } from "./agent-tools.ts";
 import { openCommands } from "./processes/open-commands.ts";
 import { gatewayTools } from "./tools/gateway-tools.ts";
-import { journalOf } from "./open-journal.ts";
 import type { OutgoingParts } from "./outgoing.ts";
 import type { Live } from "./live.ts";
 import { type LiveModels, openLiveModels } from "./live-models.ts";
 import { openOutbox } from "./open-outbox.ts";
 import { programPorts } from "./program-ports.ts";
 import { openPrompting } from "./prompting.ts";
-import { openOtherSessions } from "./subagents/other-sessions.ts";
 import type { SubagentArchive } from "../../automation/spawn/archive.ts";
 import { notifyPairing, openHooks, openLiveSessions } from "./plugin-hooks.ts";
 import { openRunParts } from "./run-parts.ts";
 import { openSandboxes, type OpenSandboxes } from "./sandbox/sandboxing.ts";
+import { journalPath } from "../config/paths.ts";
+import type { SpawnPorts } from "../../automation/spawn/ports.ts";
+import { Spawner } from "../../automation/spawn/spawner.ts";
+import { Talk } from "../../automation/talk/talk.ts";
+import type { SandboxMachine } from "../../tools/sandbox/machine.ts";
+import { background } from "../../utils/background.ts";
+import type { Engines } from "./engines.ts";
+import { spawnRules, talkRules } from "./subagents/rules.ts";
+import { openSubagents } from "./subagents/subagents.ts";
 
 /** The parts that the daemon and `agent --local` share: state, models, dispatch. */
 export interface Core {
@@ -143,4 +151,56 @@ async function closeAll(...parts: readonly { close(): Promise<void> }[]): Promis
   const errors: unknown[] = [];
   for (const part of parts) await part.close().catch((error: unknown) => errors.push(error));
   if (errors.length > 0) throw errors[0];
+}
+
+/** Opens the journal of the state directory, whose lock the caller holds. */
+const journalOf = ({ paths, config }: Live, log: Log): Promise<OpenJournal> =>
+  openJournal({ path: journalPath(paths), bootId: randomUUID(), sync: config.journal.fsync, log });
+
+interface Sources {
+  readonly dispatch: Dispatch;
+  readonly ports: DispatchPorts;
+  readonly engines: Pick<Engines, "spawns">;
+  readonly machine: SandboxMachine;
+}
+
+/** What agents do with other sessions, and what follows from that. */
+interface OpenSessions {
+  readonly spawner: Spawner;
+  readonly talk: Talk;
+  close(): Promise<void>;
+}
+
+function openOtherSessions(live: Live, { dispatch, ports, engines, machine }: Sources): OpenSessions {
+  const { clock, log, journal, sessions } = ports;
+  const { inbox, outbox } = journal;
+  const shared = { clock, log, inbox, sessions };
+  const spawning: SpawnPorts = {
+    ...shared,
+    runs: openSubagents(live, { dispatch, journal, sessions, ports }),
+    engine: engines.spawns,
+    rules: () => spawnRules(live, machine),
+    running: () => dispatch.registry.running(),
+    stop: (key) => dispatch.stop(key),
+    afterRuns: (key, work) => dispatch.afterRuns(key, work),
+  };
+  const spawner = new Spawner(spawning);
+  const rules = () => talkRules(live);
+  const talk = new Talk({ ...shared, outbox, rules, receive: (messages) => dispatch.receive(messages) });
+  const stop = new AbortController();
+  background("messages that follow from others", admitFollowing(dispatch, ports, stop.signal), log);
+  return {
+    spawner,
+    talk,
+    async close() {
+      stop.abort();
+      await spawner.archive.close();
+    },
+  };
+}
+
+/** Each message that the journal accepted because another one ended goes the way of every message. */
+async function admitFollowing(dispatch: Dispatch, { journal }: DispatchPorts, signal: AbortSignal): Promise<void> {
+  for await (const row of journal.inbox.followed(signal))
+    background("a message that follows from another", dispatch.admit(row));
 }

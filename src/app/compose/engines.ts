@@ -3,7 +3,7 @@ import { complete, type CompletionPorts } from "../../harness/run/complete.ts";
 import type { EngineHost, RunRequest } from "../../harness/request.ts";
 import { CacheWatch } from "../../history/engines/cache-watch.ts";
 import { CompactionDesk } from "../../history/engines/compaction/compaction-desk.ts";
-import { LEGACY } from "../../history/engines/open-engine.ts";
+import { LEGACY, openEngine } from "../../history/engines/open-engine.ts";
 import { EngineCooldowns } from "../../history/engines/engine-cooldowns.ts";
 import { engineSettings } from "../../history/engines/settings.ts";
 import { openEngineTurn } from "../../history/engines/turn/turn.ts";
@@ -14,7 +14,12 @@ import { setPluginHost } from "../../plugins/host-slot.ts";
 import type { Models } from "../../providers/catalog.ts";
 import { type Rewrite, type Rewritten, rewriteEntries } from "../../sessions/transcript/rewrite.ts";
 import type { Clock } from "../../types/clock.ts";
-import type { ContextEngines, LlmCompletion, LlmCompletionRequest } from "../../types/engine/context-engine.ts";
+import type {
+  ContextEngines,
+  LlmCompletion,
+  LlmCompletionRequest,
+  ContextEngine,
+} from "../../types/engine/context-engine.ts";
 import type { EngineTurn } from "../../types/engine/engine-turn.ts";
 import type { Log } from "../../types/log.ts";
 import type { Session, Sessions } from "../../types/session.ts";
@@ -24,7 +29,9 @@ import { allowedModels, requireSameAgent } from "./allowed-models.ts";
 import { chatOf } from "../../sessions/chat-of.ts";
 import { citationsIn, sceneOf, type Live } from "./live.ts";
 import type { EngineSpawns } from "../../automation/spawn/ports.ts";
-import { engineSpawns } from "./subagents/engine-spawns.ts";
+import { bounded } from "../../history/engines/bounded.ts";
+import { background } from "../../utils/background.ts";
+import { errorText } from "../../utils/text/error-text.ts";
 
 /** Milliseconds of silence after which a model call for an engine has stalled. */
 const IDLE_MS = 120_000;
@@ -203,4 +210,40 @@ async function rewriteLater(sessions: Sessions, { key, id }: Session, request: R
   } finally {
     session.release();
   }
+}
+
+interface Sources {
+  readonly live: Live;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly engines: ContextEngines;
+  /** A copy without secrets. */
+  config(): unknown;
+}
+
+/** The selected context engine's part in subagents. The built-in one has none. */
+function engineSpawns({ live, clock, log, engines, config }: Sources): EngineSpawns {
+  const call = async <T>(method: (engine: ContextEngine) => T | Promise<T>): Promise<T | undefined> => {
+    const { id, timeouts } = engineSettings(live.config.plugins);
+    if (id === LEGACY) return undefined;
+    const { workspace } = live.defaultAgent;
+    const context = { config: config(), agentDir: workspace, workspaceDir: workspace };
+    const engine = await openEngine(id, { engines, context, clock, ms: timeouts.bootstrap, log });
+    const done = await bounded(() => method(engine), { clock, ms: timeouts.bootstrap });
+    const released = bounded(() => engine.dispose?.(), { clock, ms: timeouts.dispose });
+    background("end of an engine", released);
+    if (done.kind === "ok") return done.value;
+    throw new Error(`the context engine "${id}" failed: ${done.kind === "aborted" ? "aborted" : done.why}`);
+  };
+  return {
+    prepare: async (params) => call((engine) => engine.prepareSubagentSpawn?.(params)),
+    async ended(params) {
+      try {
+        await call((engine) => engine.onSubagentEnded?.(params));
+      } catch (error) {
+        const why = errorText(error);
+        log.warn("context engine failed", { code: "ENGINE_FAILED", method: "onSubagentEnded", why });
+      }
+    },
+  };
 }

@@ -1,9 +1,15 @@
-import type { DispatchPorts, ProgramPorts } from "../../dispatch/ports.ts";
+import type { DispatchPorts, ProgramPorts, StoryAsk, StoryStep } from "../../dispatch/ports.ts";
 import type { OpenJournal } from "../../store/journal/journal.ts";
-import { storiesFor } from "../messages/chat-why.ts";
 import type { Live } from "./live.ts";
 import { createRules } from "./rules.ts";
 import { deniedPaths } from "./tools/file-places.ts";
+import type { MessageSource } from "../../store/journal/read-only.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
+import type { SessionKey } from "../../types/ids.ts";
+import type { InboxRow } from "../../types/journal.ts";
+import { factsOf, type Facts } from "../messages/facts.ts";
+import { messagesNamed } from "../messages/find.ts";
+import { stepsOf } from "../messages/steps.ts";
 
 /** The rules of the config, the gateway's own files, what commands show of messages, and the restart. */
 export function programPorts(
@@ -23,4 +29,49 @@ export function programPorts(
     ...(processes && { processes }),
     storiesOf: (asked) => storiesFor(journal, asked, (message) => settings().keyFor(message)),
   };
+}
+
+/** Messages of the channel that are looked through for those of one conversation. */
+const MOST_LOOKED = 1000;
+
+/** What happened to a message of one conversation. `keyFor`: the conversation of a message that was not taken. */
+async function storiesFor(
+  journal: MessageSource,
+  asked: StoryAsk,
+  keyFor: (message: InboundMessage) => SessionKey,
+): Promise<readonly (readonly StoryStep[])[]> {
+  const isOfIt = ({ sessionKey, message }: InboxRow) =>
+    (sessionKey ?? message.options?.sessionKey ?? keyFor(message)) === asked.session;
+  const rows = (await rowsOf(journal, asked)).filter(isOfIt);
+  const row = "id" in asked.which ? rows[0] : rows[asked.which.back];
+  if (!row) return [];
+  const facts = await factsOf(journal, row);
+  const copies = await Promise.all(facts.again.map((copy) => factsOf(journal, copy)));
+  return [facts, ...copies].map((one) => stepsOf(asked.isOwner ? one : withoutWords(one)));
+}
+
+/** The latest first; without the asking message itself, and without commands unless one is named. */
+async function rowsOf(journal: MessageSource, { which, before }: StoryAsk): Promise<readonly InboxRow[]> {
+  if ("id" in which) return messagesNamed(journal, which.id);
+  const rows = await journal.messages.inboxRows(MOST_LOOKED, { channel: before.from.channel });
+  return rows.filter(
+    ({ message, outcome, againOf }) =>
+      message.eventKey !== before.eventKey && outcome?.kind !== "command" && againOf === undefined,
+  );
+}
+
+/** The facts without the words of providers, tools and engines, which are for owners. */
+function withoutWords({ row, run, ...facts }: Facts): Facts {
+  return { ...facts, row: withoutReason(row), ...(run && { run: { ...run, receipt: plainReceipt(run.receipt) } }) };
+}
+
+const withoutReason = (row: InboxRow): InboxRow =>
+  row.outcome?.kind === "failed"
+    ? { ...row, outcome: { kind: "failed", why: row.outcome.why.replace(/:[^]*$/, "") } }
+    : row;
+
+function plainReceipt(receipt: NonNullable<Facts["run"]>["receipt"]) {
+  const { tries = [], skipped: _keys, lastToolError: _tool, engineDegraded: _engine, ...more } = receipt;
+  const { removed: _rules, notAttached: _files, ...rest } = more;
+  return { ...rest, tries: tries.map(({ message: _said, profile: _key, ...one }) => one) };
 }

@@ -1,3 +1,4 @@
+import os from "node:os";
 import { join } from "node:path";
 import { DEFAULT_PROMPT } from "../../automation/wake-up.ts";
 import type { AddedCommands } from "../../dispatch/commands/table.ts";
@@ -7,8 +8,8 @@ import type { SystemPrompt } from "../../harness/request.ts";
 import { contextLimits, filesFor, loadContextFiles, seedWorkspace } from "../../prompt/bootstrap.ts";
 import { hookedFiles } from "../../prompt/hooked-files.ts";
 import type { ContextFile, InboundFacts, RuntimeFacts, SystemContext } from "../../prompt/system-context.ts";
-import type { TextPart } from "../../prompt/parts.ts";
-import { wholePrompt } from "../../prompt/system-prompt.ts";
+import { type TextPart, joinParts, sizesOf } from "../../prompt/parts.ts";
+import { wholePrompt, systemPromptParts } from "../../prompt/system-prompt.ts";
 import { dayOf } from "../../prompt/timestamp.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { HookRunner } from "../../types/hook/hooks.ts";
@@ -24,9 +25,10 @@ import type { Log } from "../../types/log.ts";
 import type { Peer } from "../../types/chat/message.ts";
 import type { SkillVariablesOf } from "../../tools/skill-variables.ts";
 import { citationsIn, type Live } from "./live.ts";
-import { DOCS_PATH, MACHINE } from "./machine.ts";
-import { MadePrompts, promptOf, withParts } from "./made-prompts.ts";
 import { SkillCatalog } from "./skill-catalog.ts";
+import { BoundedMap } from "../../utils/bounded-map.ts";
+import { isSameData } from "../../utils/fields.ts";
+import { packageRoot } from "../package-root.ts";
 
 /** The system prompt, and the skills that are in it and that people may request. */
 export interface Prompting {
@@ -207,3 +209,44 @@ function inboundOf({ channel, account, chat }: Peer, key: SessionKey): InboundFa
   const flags = { is_group_chat: chat.kind === "group", is_thread: isThreadKey(key) };
   return { chatId: chat.id, channel, chatType: chat.kind, account, flags };
 }
+
+/** Conversations whose last system prompt is kept: some 20 KB each. */
+const MOST_KEPT = 64;
+
+const promptOf = (parts: readonly TextPart[]): SystemPrompt => ({
+  text: joinParts(parts),
+  parts: sizesOf(parts),
+});
+
+/** Makes a system prompt only when something that it is made of has changed since the conversation's last one. */
+class MadePrompts {
+  readonly #made = new BoundedMap<SessionKey, { readonly context: SystemContext; readonly prompt: SystemPrompt }>(
+    MOST_KEPT,
+  );
+
+  of(key: SessionKey, context: SystemContext): SystemPrompt {
+    const known = this.#made.get(key);
+    if (known && isSameData(known.context, context)) return known.prompt;
+    const prompt = promptOf(systemPromptParts(context));
+    this.#made.set(key, { context, prompt });
+    return prompt;
+  }
+}
+
+/** The prompt with more pieces at its end. */
+function withParts(prompt: SystemPrompt, parts: readonly TextPart[]): SystemPrompt {
+  if (parts.length === 0) return prompt;
+  const more = promptOf(parts);
+  return { text: prompt.text + more.text, parts: [...prompt.parts, ...more.parts] };
+}
+
+/** What the system prompt says of the machine. Read once: each of them is a system call. */
+const MACHINE = {
+  host: os.hostname(),
+  os: `${os.type()} ${os.release()}`,
+  arch: os.arch(),
+  node: process.version,
+};
+
+/** The folder of the gateway's own documentation. */
+const DOCS_PATH = join(packageRoot, "docs");

@@ -1,12 +1,12 @@
+import { z } from "zod";
 import { chatPrompt, chatSkills } from "../../channels/chat-prompt.ts";
 import { chatToolRules } from "../../channels/chat-tools.ts";
 import type { AccountConfig } from "../../channels/config.ts";
-import type { ChatStyle, DispatchSettings } from "../../dispatch/settings.ts";
+import type { ChatStyle, DispatchSettings, Broadcast } from "../../dispatch/settings.ts";
 import { mayAnswer } from "../../sessions/rows/send-policy.ts";
 import { resetRuleFor, whyOver } from "../../sessions/rows/expiry.ts";
-import { agentOf } from "../../sessions/keys.ts";
+import { agentOf, keyForPeer } from "../../sessions/keys.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
-import { ackReactionOf } from "../accounts/ack-reaction.ts";
 import { accountKey, accountOf, placeOf } from "../accounts/accounts.ts";
 import { hasApproverIn, mayApprove } from "../accounts/approvers.ts";
 import type { Config } from "../config/schema.ts";
@@ -14,9 +14,13 @@ import { queueModeOf } from "../../types/queue.ts";
 import { approvalRoute } from "./approvals/route.ts";
 import type { Live } from "./live.ts";
 import { own } from "../../utils/own.ts";
-import { isAddressedTo, patternsFor } from "./routing/mentions.ts";
-import { broadcastOf, keyFor } from "./routing/routes.ts";
+import { isAddressedTo, patternsFor, agentFor, routeOf } from "./routing/mentions.ts";
 import { mayElevate } from "./sandbox/elevated.ts";
+import { isAddressed } from "../../channels/access/gating.ts";
+import type { MentionPattern } from "../../channels/access/mention-pattern.ts";
+import { once } from "../../utils/share-calls.ts";
+import { broadcastTo } from "../../channels/routing/broadcast.ts";
+import { agentId, type AgentId, type SessionKey } from "../../types/ids.ts";
 
 /** The dispatch rules of the current config; made once per config. */
 export function createRules(live: Live): () => DispatchSettings {
@@ -132,3 +136,80 @@ function historyOf(to: Peer, config: Config): Pick<ChatStyle, "dmHistoryLimit"> 
 
 const typesOf = ({ mediaTypes }: AccountConfig): Pick<ChatStyle, "mediaTypes"> =>
   mediaTypes.allow || mediaTypes.deny.length > 0 ? { mediaTypes } : {};
+
+/** The keys as WhatsApp's section has them. */
+const ackConfig = z.object({
+  emoji: z.string().default(""),
+  direct: z.boolean().default(true),
+  group: z.enum(["always", "mentions", "never"]).default("mentions"),
+});
+
+interface AckRules {
+  readonly messages: Config["messages"];
+  readonly account: AccountConfig;
+  /** Patterns that count as a mention. */
+  patterns(): readonly MentionPattern[];
+}
+
+/** The reaction that shows a sender that the message was accepted; undefined when none is sent. */
+function ackReactionOf(
+  message: InboundMessage,
+  rules: AckRules,
+): { readonly emoji: string; readonly removeAfter: boolean } | undefined {
+  const { messages } = rules;
+  const { emoji, isMeant } = choiceOf(message, rules);
+  if (emoji === "" || message.event === "reaction" || !isMeant()) return undefined;
+  return { emoji, removeAfter: messages.removeAckAfterReply };
+}
+
+type AckConfig = z.output<typeof ackConfig>;
+
+/** Reads `ackReaction` in the form of an object, once for each object. Undefined when it has another shape. */
+const sectionOf = once((section: object): AckConfig | undefined => ackConfig.safeParse(section).data);
+
+function choiceOf(message: InboundMessage, { messages, account, patterns }: AckRules) {
+  const isDirect = message.from.chat.kind === "direct";
+  const isNamed = () => isAddressed(message, patterns());
+  const { ackReaction: set } = account;
+  const data = typeof set === "object" && set !== null ? sectionOf(set) : undefined;
+  if (data) {
+    const inGroup = { always: () => true, mentions: isNamed, never: () => false }[data.group];
+    return { emoji: data.emoji, isMeant: isDirect ? () => data.direct : inGroup };
+  }
+  const isMeant = {
+    all: () => true,
+    direct: () => isDirect,
+    "group-all": () => !isDirect,
+    "group-mentions": () => !isDirect && isNamed(),
+    off: () => false,
+    none: () => false,
+  }[account.ackReactionScope ?? messages.ackReactionScope];
+  return { emoji: typeof set === "string" ? set : messages.ackReaction, isMeant };
+}
+
+/** The session of a message, by the bindings. */
+function keyFor(message: InboundMessage, config: Config, defaultAgent: AgentId): SessionKey {
+  return keyOf(message, config, { agent: agentFor(message, config) ?? defaultAgent, defaultAgent });
+}
+
+/** `broadcast` counts before the bindings. */
+function broadcastOf(message: InboundMessage, config: Config, defaultAgent: AgentId): Broadcast | undefined {
+  const agents = broadcastTo(config.broadcast, message);
+  if (agents.length === 0) return undefined;
+  const keys = agents.map((agent) => keyOf(message, config, { agent, defaultAgent }));
+  return { strategy: config.broadcast.strategy, keys };
+}
+
+function keyOf(
+  message: InboundMessage,
+  config: Config,
+  { agent, defaultAgent }: { readonly agent: string; readonly defaultAgent: AgentId },
+): SessionKey {
+  const dmScope = routeOf(message, config)?.session?.dmScope;
+  return keyForPeer(placeOf(message.from, config), message.sender, {
+    ...config.session,
+    ...(dmScope && { dmScope }),
+    agentId: agentId(agent),
+    defaultAgent,
+  });
+}

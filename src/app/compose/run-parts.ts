@@ -1,12 +1,12 @@
+import { join } from "node:path";
 import type { OpenSandboxes } from "./sandbox/sandboxing.ts";
-import { kindsOf } from "./subagents/turn-kinds.ts";
 import { createTranscriber } from "../../channels/transcribe.ts";
 import { ImageLoader } from "../../history/images/load.ts";
 import { PruneMemory } from "../../history/prune-memory.ts";
 import type { Hooks } from "../../plugins/hooks.ts";
 import { COMMAND_NAMES } from "../../dispatch/commands/table.ts";
 import type { DispatchPorts } from "../../dispatch/ports.ts";
-import type { Browsers } from "../../browser/browsers.ts";
+import { Browsers } from "../../browser/browsers.ts";
 import type { McpServers } from "../../mcp/servers.ts";
 import type { Models } from "../../providers/catalog.ts";
 import { diskTakesWrites } from "../../store/disk.ts";
@@ -19,13 +19,24 @@ import type { Sessions } from "../../types/session.ts";
 import { openAllowances, type OpenAllowances } from "./approvals/allowances.ts";
 import { Engines } from "./engines.ts";
 import type { Live } from "./live.ts";
-import { dailyNotesWith } from "./tools/daily-notes.ts";
 import type { FileOrigins } from "../../types/memory/file-origins.ts";
 import { openFileOrigins } from "./tools/file-origins.ts";
 import { openNoteChanges } from "./tools/note-changes.ts";
-import { openSpeaker } from "./tools/speech.ts";
-import { openBrowsers } from "./browser/open-browsers.ts";
 import { openMcp } from "./mcp/open-mcp.ts";
+import type { Playwright } from "../../browser/profile-session.ts";
+import type { StatePaths } from "../config/paths.ts";
+import { libraryStore, libraryUrl } from "./libraries.ts";
+import { announceTurn } from "../../automation/announce/announce-turn.ts";
+import { subagentTurn } from "../../automation/subagents/subagent-turn.ts";
+import { relayTurn } from "../../automation/talk/relay-turn.ts";
+import { AUTOMATION_TURNS } from "../../automation/turns.ts";
+import { TURN_KINDS, turnKinds } from "../../dispatch/turn-kinds/table.ts";
+import type { TurnKinds } from "../../types/run/turn-kind.ts";
+import { readDailyNotes, type DailyNote } from "../../prompt/startup-notes.ts";
+import type { AgentId } from "../../types/ids.ts";
+import { Services } from "../../providers/speech/speaker.ts";
+import type { Speaker } from "../../types/media/speech.ts";
+import { own } from "../../utils/own.ts";
 
 interface Sources {
   readonly hooks: Hooks;
@@ -108,3 +119,82 @@ export function openRunParts(sources: Sources): RunPartsOfAll {
     },
   };
 }
+
+/** The browsers of the current config. Starts none. */
+const openBrowsers = (live: Live, { clock, log }: { readonly clock: Clock; readonly log: Log }): Browsers =>
+  new Browsers({
+    clock,
+    log,
+    config: () => live.config.browser,
+    profiles: join(live.paths.stateSub, "browser"),
+    files: live.paths.media,
+    env: process.env,
+    load: (signal) => loadPlaywright(live.paths, log, signal),
+  });
+
+const NAME = "playwright-core";
+
+/** The installed library (a clone has it), else the one that npm fetches: it is 14 MB that only the browser needs. */
+async function loadPlaywright(paths: StatePaths, log: Log, signal: AbortSignal): Promise<Playwright> {
+  try {
+    return await import("playwright-core");
+  } catch (error) {
+    if (!isNotThere(error)) throw error;
+  }
+  const fetched: Playwright = await import(
+    await libraryUrl(libraryStore(paths, log), { channel: "browser", name: NAME, signal })
+  );
+  return fetched;
+}
+
+/** Not installed, as opposed to installed and broken. */
+const isNotThere = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND" && error.message.includes(NAME);
+
+interface KindSources {
+  readonly live: Live;
+  readonly hooks: Hooks;
+  readonly engines: Pick<Engines, "spawns">;
+  readonly sessions: Sessions;
+  readonly journal: Pick<Journal, "inbox" | "runs">;
+}
+
+/** Every kind of turn of this gateway. */
+function kindsOf({ live, hooks, engines, sessions, journal }: KindSources): TurnKinds {
+  const { inbox, runs } = journal;
+  const ofSessions = [
+    subagentTurn(hooks, engines.spawns),
+    announceTurn({ sessions, inbox, runs }),
+    relayTurn({ sessions, inbox }),
+  ];
+  return turnKinds([...TURN_KINDS, ...AUTOMATION_TURNS, ...ofSessions, ...live.contributions.turnKinds]);
+}
+
+/**
+ * Reads the notes of the last days for a fresh session. One with a line that untrusted content may have asked for is only named:
+ * shown by a tool, it marks the conversation.
+ */
+function dailyNotesWith(
+  { isUntrusted }: Pick<NoteChanges, "isUntrusted">,
+  clock: Pick<Clock, "now">,
+): Required<Pick<DispatchPorts, "dailyNotes">>["dailyNotes"] {
+  const marked = async (agentId: AgentId, note: DailyNote): Promise<DailyNote> =>
+    (await isUntrusted({ agentId, ...note }))
+      ? { ...note, text: "[not shown here: parts of it come from untrusted content]" }
+      : note;
+  return async ({ id, workspace, timezone, prompt: { startup } }) => {
+    if (!startup) return [];
+    const notes = await readDailyNotes(workspace, startup, { now: clock.now(), timezone });
+    return Promise.all(notes.map((note) => marked(id, note)));
+  };
+}
+
+/** Speaks texts with the services of the present config. */
+const openSpeaker = (live: Live, log: Log): Speaker =>
+  new Services({
+    log,
+    env: process.env,
+    reserve: live.reserve,
+    config: () => live.config.messages.tts,
+    keyOf: (provider) => own(live.config.models.providers, provider)?.apiKey?.reveal(),
+  });

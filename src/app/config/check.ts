@@ -1,9 +1,7 @@
 import { z } from "zod";
 import { accountConfig, accountInputs } from "../../channels/config.ts";
 import { sameLogins, unusedLogin } from "../../channels/same-login.ts";
-import { doubtfulAccount } from "./keys/channel-doubts.ts";
 import { foreignKeys, type ForeignKey } from "./keys/channel-keys.ts";
-import { fieldKeysBelow, isFieldKey, isFieldName, strangersBelow } from "./keys/known-keys.ts";
 import { nearest } from "./keys/nearest.ts";
 import { doubtfulBindings } from "./keys/routing-doubts.ts";
 import { sharedPlaces } from "./keys/shared-places.ts";
@@ -15,6 +13,9 @@ import { PROVIDERS } from "../../tools/web/search/table.ts";
 import { revealSecrets } from "../../utils/secrets/reveal.ts";
 import { own } from "../../utils/own.ts";
 import { errorText } from "../../utils/text/error-text.ts";
+import { FIELD_KEYS } from "./keys/field-keys.ts";
+import { hasEverybody } from "../../channels/access/listed.ts";
+import { policyOf } from "../../channels/access/policy.ts";
 
 /** The schema of one account, per channel whose adapter is there. */
 export type ChannelSchemas = Readonly<Record<string, z.ZodType>>;
@@ -292,4 +293,75 @@ function foreignKey(channel: string, { path, named }: ForeignKey): RawNote {
 
 function uniqueNotes(notes: readonly RawNote[]): RawNote[] {
   return [...new Map(notes.map((note) => [`${showPath(note.path)}\n${note.message}`, note])).values()];
+}
+
+/** Keys by name; a leaf allows anything below. */
+type KeyTree = Map<string, KeyTree | "leaf">;
+
+let tree: KeyTree | undefined;
+
+/** Whether OpenClaw configs have this key, even if it has no effect here. */
+const isFieldKey = (path: KeyPath): boolean => nodeAt(path) !== undefined;
+
+/** Whether OpenClaw's keys are known down to this one, and it is one of them. */
+const isFieldName = (path: KeyPath): boolean => {
+  const above = nodeAt(path.slice(0, -1));
+  return above instanceof Map && (above.has(String(path.at(-1))) || above.has("*"));
+};
+
+/** Key names of OpenClaw directly below a path. */
+function fieldKeysBelow(path: KeyPath): readonly string[] {
+  const node = nodeAt(path);
+  return node === undefined || node === "leaf" ? [] : [...node.keys()].filter((name) => name !== "*");
+}
+
+/** Paths below a known OpenClaw key that OpenClaw does not have either. */
+function strangersBelow(path: KeyPath, value: unknown): readonly KeyPath[] {
+  if (!isFieldKey(path)) return [path];
+  if (nodeAt(path) === "leaf") return [];
+  return childrenOf(value).flatMap(([key, child]) => strangersBelow([...path, key], child));
+}
+
+function childrenOf(value: unknown): readonly (readonly [string | number, unknown])[] {
+  if (Array.isArray(value)) return value.map((item, index) => [index, item]);
+  return isRecord(value) ? Object.entries(value) : [];
+}
+
+function nodeAt(path: KeyPath): KeyTree | "leaf" | undefined {
+  let node: KeyTree | "leaf" | undefined = fieldTree();
+  for (const segment of path) {
+    if (node === "leaf" || node === undefined) return node;
+    node = node.get(String(segment)) ?? node.get("*");
+  }
+  return node;
+}
+
+function fieldTree(): KeyTree {
+  tree ??= readTree(FIELD_KEYS.match(/[^\s{}]+|[{}]/g)?.values() ?? [].values());
+  return tree;
+}
+
+function readTree(tokens: Iterator<string>): KeyTree {
+  const level: KeyTree = new Map();
+  let last = "";
+  for (let next = tokens.next(); !next.done && next.value !== "}"; next = tokens.next()) {
+    if (next.value === "{") level.set(last, readTree(tokens));
+    else level.set((last = next.value), "leaf");
+  }
+  return level;
+}
+
+/** Account keys that are accepted but do not have the effect that their names suggest. */
+function doubtfulAccount(channel: string, input: Record<string, unknown>): RawNote[] {
+  const { data } = accountConfig.safeParse(input, PARSED_ONCE);
+  if (!data) return [];
+  const policy = policyOf(data, { mentionPatterns: [], historyLimit: 0 });
+  if (policy.direct !== "open" || hasEverybody(policy.allowFrom, channel)) return [];
+  const { dm } = input;
+  return [
+    {
+      path: isRecord(dm) && dm["policy"] !== undefined ? ["dm", "policy"] : ["dmPolicy"],
+      message: '"open" lets in only whom allowFrom names; add "*" to allowFrom to hear everybody',
+    },
+  ];
 }

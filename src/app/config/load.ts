@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import { constants } from "node:fs";
+import { open } from "node:fs/promises";
 import { basename } from "node:path";
 import { isRoute } from "../../channels/routing/bindings.ts";
 import type { Discovered } from "../../plugins/found/discover.ts";
@@ -6,15 +8,16 @@ import { OpenClawError } from "../../types/errors.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { isMissing } from "../../utils/missing.ts";
 import type { EarlierPlaces } from "../../store/places.ts";
-import { checkConfig, type ChannelSchemas, type PluginSchemas } from "./check.ts";
+import { checkConfig, type ChannelSchemas, type PluginSchemas, type Schemas } from "./check.ts";
 import { stopNotes, stopsOf, type Stop } from "./keys/narrowing.ts";
 import { locate, parseConfigText } from "./parse.ts";
 import { ConfigError, isRecord, valueAt, type ConfigNote, type KeyPath, type RawNote } from "./problem.ts";
 import { configSchema, type Config } from "./schema.ts";
 import { doubtfulTools } from "./keys/tool-doubts.ts";
-import { readConfigFile } from "./read-file.ts";
-import { schemasOfFound } from "./found-plugins.ts";
 import { resolveSecrets, type Env, type Resolved } from "./secrets.ts";
+import { channelKeysOf, configSchemaOf } from "../../plugins/manifest/config-schema.ts";
+import type { FoundPlugin } from "../../types/plugin/manifest.ts";
+import { readBytes } from "../../utils/read-regular.ts";
 
 export interface LoadedConfig {
   readonly config: Config;
@@ -227,4 +230,49 @@ function doubtful({ bindings, gateway, models }: Config): RawNote[] {
         message: `"${binding.type}" has no effect here yet: the row is left out`,
       });
   return notes;
+}
+
+interface Contributed extends Schemas {
+  readonly toolNames?: readonly string[] | undefined;
+}
+
+/**
+ * The schemas and tool names of contributors that are loaded, with those that the manifests of found plugins declare. The
+ * config can so be checked, and its keys be known, before any plugin's code runs.
+ */
+function schemasOfFound(plugins: readonly FoundPlugin[], contributed: Contributed): Contributed {
+  const channels = plugins.flatMap(({ manifest }) =>
+    manifest.channels.map(({ id, schema }) => [id, channelKeysOf(schema ?? {})] as const),
+  );
+  const { channelSchemas, pluginSchemas = {}, toolNames = [] } = contributed;
+  const found = plugins.filter(({ manifest }) => !Object.hasOwn(pluginSchemas, manifest.id));
+  return {
+    pluginSchemas,
+    foundSchemas: Object.fromEntries(found.map(({ manifest }) => [manifest.id, configSchemaOf(manifest)])),
+    channelSchemas: channelSchemas && { ...Object.fromEntries(channels), ...channelSchemas },
+    toolNames: [...toolNames, ...plugins.flatMap(toolNamesOf)],
+  };
+}
+
+/** Lists of tools can name a plugin's tools, its id and the group of all plugins. */
+const toolNamesOf = ({ manifest: { id, tools = [] } }: FoundPlugin): readonly string[] => [
+  id,
+  "group:plugins",
+  ...tools,
+];
+
+/** Bytes. A typical config has a few thousand; a file that takes long to parse would block the gateway. */
+const MOST_BYTES = 1024 * 1024;
+
+/** Reads a regular file, through links too. Throws on anything else: a named pipe would block, and a device has no end. */
+async function readConfigFile(path: string): Promise<string> {
+  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    const facts = await file.stat();
+    if (!facts.isFile()) throw new Error("it is not a regular file");
+    if (facts.size > MOST_BYTES) throw new Error(`it is larger than ${MOST_BYTES / 1024} KB`);
+    return (await readBytes(file, facts.size)).toString("utf8");
+  } finally {
+    await file.close();
+  }
 }

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { channelChecks } from "../../channels/checks.ts";
 import type { Contributions } from "../../plugins/contributions.ts";
@@ -16,8 +17,9 @@ import { enginesOf } from "./engine-check.ts";
 import { modelChecks, ownDirsOf } from "./model-check.ts";
 import { loadOptionsFor } from "../plugins/load-options.ts";
 import { LoadedPlugins, type AskPlugins } from "../plugins/loaded-plugins.ts";
-import { runsCheck } from "./runs-check.ts";
 import { pluginChecks } from "./plugins-check.ts";
+import { openJournalToRead } from "../../store/journal/read-only.ts";
+import { failingNow, failingText, LOOKED_AT } from "../runs/failing.ts";
 
 interface Scene {
   readonly contributions: Contributions;
@@ -81,3 +83,22 @@ function checksOf({ id, checks }: CheckContribution, scene: CheckScene): readonl
     return [{ id, title: id, run: () => Promise.reject(error) }];
   }
 }
+
+/** Whether the latest runs came to an answer. */
+const runsCheck = (path: string): Check => ({
+  id: "app.runs",
+  title: "Latest runs",
+  run: async () => {
+    // A check does not create a journal.
+    if (!existsSync(path)) return [{ status: "ok", message: "None yet." }];
+    const journal = await openJournalToRead(path);
+    try {
+      const failing = failingNow(await journal.runs.recent(LOOKED_AT));
+      if (!failing) return [{ status: "ok", message: "The latest one did not fail." }];
+      const fix = "See openclaw runs list --failed, and ask the models with openclaw models status --probe.";
+      return [{ status: "warn", message: `${failingText(failing)}.`, fix }];
+    } finally {
+      await journal.close();
+    }
+  },
+});

@@ -9,9 +9,11 @@ import type { Env } from "../config/secrets.ts";
 import { packageRoot } from "../package-root.ts";
 import { checkPlugins, type PluginProblem } from "../plugins/check-plugins.ts";
 import { findPlugins } from "../plugins/found.ts";
-import { hookFoldersCheck } from "./hook-folders-check.ts";
 import type { LoadedPlugins } from "../plugins/loaded-plugins.ts";
 import { loadedProblems, type PluginView } from "../plugins/loaded-problems.ts";
+import { judgeHooks } from "../../plugins/internal-hooks/judge-hooks.ts";
+import type { Live } from "../compose/live.ts";
+import { hookScene } from "../plugins/hooks/hook-scene.ts";
 
 /** Milliseconds to read the files of all plugins and to load those that are on. */
 export const PLUGINS_MS = 60_000;
@@ -75,3 +77,35 @@ const resultOf = ({ severity, id, message, fix }: PluginProblem): CheckResult =>
   message: `${id}: ${message}`,
   fix,
 });
+
+/** Whether the hooks that the config wants can be called. */
+function hookFoldersCheck(live: Live, env: Env): Check {
+  return {
+    id: "hooks.internal",
+    title: "Hook folders",
+    run: async () => {
+      const { config, paths, agents, loaded } = live;
+      const scene = hookScene({ config, paths, agents, plugins: loaded.plugins.plugins, env });
+      const { hooks, leftOut } = await judgeHooks(scene);
+      const kept = hooks.flatMap(({ name, state, why = "it cannot be used", fix }): CheckResult[] =>
+        state === "unfit" || state === "unapproved"
+          ? [
+              {
+                status: "warn",
+                message: `${name} is not called: ${why}.`,
+                fix: fix ?? `Run: openclaw hooks info ${name}`,
+              },
+            ]
+          : [],
+      );
+      const unused = leftOut.map(({ folder, why }): CheckResult => ({
+        status: "warn",
+        message: `${folder} is not used as a hook: ${why}.`,
+        fix: "Correct it, or remove the folder.",
+      }));
+      const on = hooks.filter(({ state }) => state === "on").length;
+      const all: CheckResult = { status: "ok", message: `${hooks.length} found, ${on} called.` };
+      return kept.length + unused.length === 0 ? [all] : [...kept, ...unused];
+    },
+  };
+}

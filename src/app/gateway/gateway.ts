@@ -2,7 +2,7 @@ import { gatewayActs } from "./gateway-acts.ts";
 import { createChatPort } from "../../dispatch/clients/chat.ts";
 import type { Server } from "../../server/options.ts";
 import { startServer } from "../../server/server.ts";
-import type { OpenClawError } from "../../types/errors.ts";
+import { OpenClawError } from "../../types/errors.ts";
 import type { InboxRow, PairingRequest } from "../../types/journal.ts";
 import type { GatewayEvent } from "../../types/method.ts";
 import { Feed } from "../../utils/feed.ts";
@@ -17,8 +17,12 @@ import { serverOptions, serverPorts } from "./server-options.ts";
 import { WebClients } from "./web-clients.ts";
 import { startBackgroundTasks } from "./lifecycle/background-tasks.ts";
 import { closeGateway } from "./lifecycle/close.ts";
-import { openRestart } from "./lifecycle/restart.ts";
-import { takeUp } from "./lifecycle/take-up.ts";
+import type { RestartPort } from "../../dispatch/ports.ts";
+import { systemClock } from "../../types/clock.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import { endOldQuestions } from "../../dispatch/recovery/old-questions.ts";
+import { recover } from "../../dispatch/recovery/recover.ts";
+import { tellRestarted } from "../../dispatch/recovery/restarted.ts";
 
 /** A running gateway. */
 export interface Gateway {
@@ -123,4 +127,50 @@ async function begin(parts: Parts, left: readonly InboxRow[]): Promise<void> {
 function pairingRequested({ channel, account, senderId, name, createdAt, expiresAt }: PairingRequest): GatewayEvent {
   const payload = { channel, account, senderId, ...(name !== undefined && { name }), createdAt, expiresAt };
   return { event: "pairing.requested", payload, scope: "operator.pairing" };
+}
+
+/** Milliseconds in which the client that asked can read the answer before its connection closes. */
+const DELAY_MS = 1000;
+
+/** The gateway's restart by a command. */
+interface RestartDesk {
+  readonly port: RestartPort;
+  /** Resolves when a restart was asked for. Whoever started the gateway closes it and starts it again. */
+  readonly asked: Promise<void>;
+}
+
+/** A config that cannot be read refuses a restart: the gateway would not come back. */
+function openRestart(live: Live, load: () => Promise<LoadedConfig>): RestartDesk {
+  const asked = Promise.withResolvers<void>();
+  return {
+    asked: asked.promise,
+    port: {
+      async whyNot() {
+        if (!live.config.commands.restart) return "`commands.restart` is off.";
+        try {
+          await load();
+          return undefined;
+        } catch (error) {
+          if (!(error instanceof OpenClawError)) throw error;
+          return `${error.message} ${error.fix}`;
+        }
+      },
+      begin: () => void systemClock.after(DELAY_MS, () => asked.resolve()),
+    },
+  };
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Continues what an earlier process left. Replies first: finished answers must not wait for new runs. */
+async function takeUp(
+  { core, live, log }: Pick<Parts, "core" | "live" | "log">,
+  left: readonly InboxRow[],
+): Promise<void> {
+  await endOldQuestions(core.ports);
+  const replies = await core.outbox.recover();
+  if (replies > 0) log.info("replies taken up again", { count: replies });
+  await tellRestarted(core.dispatch.replies.notices, core.ports);
+  const { maxAgeHours, maxRows } = live.config.messages.recovery;
+  await recover(core.dispatch, core.ports, left, { maxAgeMs: maxAgeHours * HOUR_MS, maxRows });
 }

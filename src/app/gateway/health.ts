@@ -6,8 +6,9 @@ import { EXEC_APPROVALS_FILE } from "../../tools/exec/rules/document.ts";
 import { DEFAULT_AGENT } from "../../types/ids.ts";
 import { unsandboxed } from "../compose/sandbox/sandboxing.ts";
 import { wait } from "../../utils/pause.ts";
-import { engineHealth } from "./engine-health.ts";
 import type { Parts } from "./parts.ts";
+import { LATEST_RUNS, skippedRuns } from "../../history/engines/turn/skipped-runs.ts";
+import { engineSettings } from "../../history/engines/settings.ts";
 
 type Readiness = ReturnType<Reports["ready"]>;
 
@@ -75,4 +76,11 @@ export async function reportReadiness(
     published = now;
     parts.events.publish({ event: "health", payload: { ...ready, ts: Date.now() }, scope: "operator.read" });
   }
+}
+
+/** The selected engine, and whether the latest runs skipped it. Rejects when the journal cannot be read. */
+async function engineHealth({ live, core }: Parts): Promise<object> {
+  const { id } = engineSettings(live.config.plugins);
+  const trouble = skippedRuns(id, await core.journal.runs.recent(LATEST_RUNS));
+  return { id, ...(trouble && { passedBy: trouble }) };
 }

@@ -3,7 +3,7 @@ import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { openToolCalls } from "../../dispatch/clients/tool-calls.ts";
 import type { GatewayConfig } from "../../server/config.ts";
-import type { AccessOptions, ServerOptions, ServerPorts } from "../../server/options.ts";
+import type { AccessOptions, ServerOptions, ServerPorts, Catalog, Notified } from "../../server/options.ts";
 import { resolveAlias } from "../../sessions/keys.ts";
 import type { ChatPort } from "../../types/chat/chat.ts";
 import { systemClock } from "../../types/clock.ts";
@@ -12,10 +12,13 @@ import { Secret } from "../../types/secret.ts";
 import { ensureGatewayToken, TOKEN_CHARS, TOKEN_FIX } from "../config/gateway-token.ts";
 import { packageRoot } from "../package-root.ts";
 import { openHooks } from "./hooks/open-hooks.ts";
-import { catalogOf } from "./catalog.ts";
 import type { Parts, StartOptions } from "./parts.ts";
 import { reportsOf } from "./reports.ts";
-import { notifyPaired } from "./notify-paired.ts";
+import { rightsOf } from "./methods/session-rights.ts";
+import { settingsInForce } from "./session-settings.ts";
+import type { Paired } from "../../types/journal.ts";
+import { errorText } from "../../utils/text/error-text.ts";
+import { blocksOf, deliverAndWait, peerOf } from "../compose/outgoing.ts";
 
 /** Events in addition to those of runs. */
 const EVENT_NAMES = ["sessions.changed", "session.queue", "pairing.requested", "config.changed", "cron", "health"];
@@ -105,4 +108,36 @@ function tailnetAddress(): string {
     message: 'gateway.bind is "tailnet", but this machine has no Tailscale address.',
     fix: "Start Tailscale, or set gateway.bind to loopback.",
   });
+}
+
+/** The agents, models and settings of this gateway, as the server shows them. */
+const catalogOf = (parts: Parts): Catalog => ({
+  agents: () => parts.live.agents.map(({ id, name }) => ({ id, ...(name !== undefined && { name }) })),
+  defaultAgent: parts.live.defaultAgent.id,
+  models: () => parts.core.models.list(),
+  defaultModel: () => parts.model.info,
+  settingsOf: (key) => settingsInForce(key, parts),
+  rightsOf: (key) => rightsOf(key, parts),
+});
+
+/** Milliseconds that the operator waits for the platform; after it the message stays in the outbox. */
+const WAIT_MS = 5000;
+const PAIRED_TEXT = "The operator has let you in. You can write to me now.";
+
+/** Informs a stranger whose pairing was approved. Never rejects. */
+async function notifyPaired(paired: Paired, parts: Parts): Promise<Notified> {
+  const { channel, account, senderId } = paired;
+  try {
+    const outgoing = { to: senderId, channel, accountId: account, message: PAIRED_TEXT, media: [], files: [] };
+    const to = peerOf(outgoing, parts);
+    const blocks = await blocksOf({ ...outgoing, guestOf: [] }, to, parts);
+    // A stranger who is approved twice at once is informed once.
+    const replyKey = `paired:${channel}:${account}:${senderId}:${paired.code ?? Math.floor(parts.core.ports.clock.now() / 60_000)}`;
+    const rows = await deliverAndWait({ replyKey, to, blocks }, WAIT_MS, parts);
+    const failed = rows.find((row) => row.state === "failed");
+    if (failed) return { state: "failed", reason: failed.error ?? "the platform did not take the message" };
+    return { state: rows.every((row) => row.state === "sent") ? "sent" : "queued" };
+  } catch (error) {
+    return { state: "failed", reason: errorText(error) };
+  }
 }

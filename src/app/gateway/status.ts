@@ -1,9 +1,10 @@
-import { readCrashes } from "../../plugins/trial/crashes.ts";
+import { readCrashes, crashText, type Crash } from "../../plugins/trial/crashes.ts";
 import { sandboxStates } from "../compose/sandbox/sandboxing.ts";
 import { failingNow, LOOKED_AT } from "../runs/failing.ts";
 import type { Parts } from "./parts.ts";
-import { pluginStatus } from "./plugin-status.ts";
 import { defaultModel } from "./model-text.ts";
+import type { PluginRecord } from "../../plugins/host/record.ts";
+import type { PluginCost } from "../../plugins/host/watch.ts";
 
 /** The facts of `status` in addition to the server's own. */
 export async function statusOf(parts: Parts): Promise<Record<string, unknown>> {
@@ -46,4 +47,31 @@ export async function statusOf(parts: Parts): Promise<Record<string, unknown>> {
     waiting: core.dispatch.lanes.waiting,
     stuck: core.dispatch.lanes.still(),
   };
+}
+
+/** How many plugins are loaded, and what an operator should know of those that are not, end or block the gateway, or hold its memory. */
+const pluginStatus = (
+  records: readonly PluginRecord[],
+  crashes: readonly Crash[],
+): { loaded: number; problems: readonly string[] } => ({
+  loaded: records.filter(({ state }) => state === "loaded").length,
+  problems: records.flatMap((record) => problemsOf(record, crashText(record.id, crashes))),
+});
+
+function problemsOf({ id, state, why, cost }: PluginRecord, crashed: string | undefined): readonly string[] {
+  if (state === "failed" || state === "broken") return [`${id} is left out: ${why ?? "for an unknown reason"}`];
+  const { heapMb } = cost ?? {};
+  return [
+    ...(crashed === undefined ? [] : [`${id} ${crashed}`]),
+    ...blocksOf(id, cost),
+    ...(heapMb === undefined ? [] : [`${id} holds ${heapMb} MB of the heap`]),
+  ];
+}
+
+function blocksOf(id: string, { blocked = 0, longest, latest }: Partial<PluginCost> = {}): readonly string[] {
+  if (!longest || !latest) return [];
+  const last = new Date(latest.at).toISOString();
+  if (blocked === 1) return [`${id} blocked the gateway once, for ${longest.ms} ms (${longest.what}), at ${last}`];
+  const before = `${id} blocked the gateway ${blocked} times, up to ${longest.ms} ms (${longest.what})`;
+  return [`${before}, last at ${last} for ${latest.ms} ms (${latest.what})`];
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, openSync, renameSync, statSync } from "node:fs";
+import { mkdirSync, openSync, renameSync, statSync, fstatSync } from "node:fs";
 import { join } from "node:path";
 import pino from "pino";
 import type { Log } from "../../types/log.ts";
@@ -7,8 +7,7 @@ import { Secret } from "../../types/secret.ts";
 import { errorCode } from "../../utils/missing.ts";
 import { redacted, redactedValue, redactPattern } from "./redact.ts";
 import { humanLine } from "./human.ts";
-import { LineFile } from "./line-file.ts";
-import { openStdout, type Lines } from "./line-stream.ts";
+import { LineFile, droppedNote } from "./line-file.ts";
 
 export type Level = "silent" | "fatal" | "error" | "warn" | "info" | "debug" | "trace";
 
@@ -301,4 +300,51 @@ function shown(fields: Fields): Fields {
   if (!(error instanceof Error)) return fields;
   const code = error instanceof OpenClawError ? { code: error.code, fix: error.fix } : { stack: error.stack };
   return { ...fields, error: error.message, ...code };
+}
+
+/** Bytes that may wait for the reader of standard output. More is dropped; the log file has it. */
+const MOST_WAITING = 1_048_576;
+
+interface Lines {
+  write(line: string): void;
+  /** Writes what is buffered, where something is. */
+  flush?(): void;
+}
+
+/** The lines of standard output. A slow reader does not block the gateway. */
+function openStdout(): Lines {
+  return isFile(1) ? new LineFile(1) : new LineStream(process.stdout);
+}
+
+function isFile(fd: number): boolean {
+  try {
+    return fstatSync(fd).isFile();
+  } catch {
+    // There is no standard output.
+    return false;
+  }
+}
+
+class LineStream implements Lines {
+  readonly #stream: NodeJS.WriteStream;
+  #dropped = 0;
+
+  constructor(stream: NodeJS.WriteStream) {
+    this.#stream = stream;
+    // The reader has closed the pipe: only the output ends.
+    stream.on("error", () => undefined);
+    stream.on("drain", () => this.#tellDropped());
+  }
+
+  write(line: string): void {
+    if (this.#stream.destroyed) return;
+    if (this.#stream.writableLength + line.length > MOST_WAITING) this.#dropped += 1;
+    else this.#stream.write(line);
+  }
+
+  #tellDropped(): void {
+    const lines = this.#dropped;
+    this.#dropped = 0;
+    if (lines > 0) this.#stream.write(droppedNote(lines));
+  }
 }

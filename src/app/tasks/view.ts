@@ -10,7 +10,6 @@ import type { SessionEntry } from "../../types/session.ts";
 import type { TaskSummary } from "../../types/subagent/task.ts";
 import { defined } from "../../utils/defined.ts";
 import { Secret } from "../../types/secret.ts";
-import { firstLine } from "./text.ts";
 
 /** What the names of tasks are looked up in. */
 export interface TaskNames {
@@ -120,4 +119,12 @@ export function execTask(one: BackgroundProcess): TaskSummary {
     ...defined({ endedAt: one.endedAt }),
     deliveryStatus: "not_applicable",
   };
+}
+
+const MOST_TITLE = 80;
+
+/** The beginning of a text, on one line. Pure. */
+function firstLine(text: string): string {
+  const line = text.replaceAll(/\s+/g, " ").trim();
+  return line.length > MOST_TITLE ? `${line.slice(0, MOST_TITLE - 1).toWellFormed()}…` : line;
 }

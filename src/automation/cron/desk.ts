@@ -1,18 +1,18 @@
+import { z } from "zod";
 import type { CronJob, CronOwner, CronWish } from "../../types/cron/job.ts";
 import type { CronRun, CronRunFilter } from "../../types/cron/run.ts";
 import { type Fields, isFields } from "../../utils/fields.ts";
-import { CRON } from "./cron-message.ts";
+import { CRON, type CronPlace } from "./cron-message.ts";
 import type { CronEntry, CronJobs } from "./jobs.ts";
 import { type CronListQuery, isWanted, sorted } from "./list.ts";
-import type { CronPlace } from "./cron-message.ts";
 import type { CronPorts } from "./ports.ts";
 import { inWordsOfToday } from "./reading/old-words.ts";
 import { type BadJob, patched, readJob } from "./reading/read-job.ts";
-import { readRun } from "./read-run.ts";
 import type { CronScheduler, NotRun } from "./scheduler.ts";
 import { type CronJobView, jobView, revisionOf, runView } from "./views.ts";
 import { runIdOf } from "../../dispatch/turn/ids.ts";
-import { DEFAULT_ACCOUNT } from "../../types/ids.ts";
+import { DEFAULT_ACCOUNT, runId, sessionKey } from "../../types/ids.ts";
+import { defined } from "../../utils/defined.ts";
 
 /** Why something was not done with a job. `missing`: there is no such job. `conflict`: somebody else has changed it. */
 export type CronRefusal = BadJob | { readonly missing: string } | { readonly conflict: string };
@@ -257,4 +257,58 @@ function monthly({ job, times }: CronEntry, now: number): number {
   const end = now + DAYS_OF_A_MONTH * DAY_MS;
   for (let at = times.next(now); at !== undefined && at <= end && count < MOST_COUNTED; at = times.next(at)) count += 1;
   return count;
+}
+
+const MOST_CHARS = 2000;
+const time = z.int().min(0);
+
+const shape = z.lazy(() =>
+  z.looseObject({
+    ts: time,
+    jobId: z.string().min(1).max(200),
+    jobName: z.string().optional(),
+    action: z.literal("finished"),
+    status: z.enum(["ok", "error", "skipped"]),
+    completionStatus: z.enum(["succeeded", "failed", "unknown"]).optional(),
+    error: z.string().optional(),
+    summary: z.string().optional(),
+    delivered: z.boolean().optional(),
+    deliveryStatus: z.enum(["delivered", "not-delivered", "unknown", "not-requested"]).optional(),
+    runId: z.string().optional(),
+    sessionId: z.string().optional(),
+    sessionKey: z.string().optional(),
+    runAtMs: time.optional(),
+    durationMs: time.optional(),
+    model: z.string().optional(),
+    provider: z.string().optional(),
+  }),
+);
+
+/** A record as other gateways write it, one line of `runs/<jobId>.jsonl`; undefined when it is none. */
+function readRun(given: unknown): CronRun | undefined {
+  const { data } = shape.safeParse(given);
+  if (!data) return undefined;
+  const { ts, jobId, action, status, delivered, runAtMs = data.ts } = data;
+  return {
+    ts,
+    jobId,
+    action,
+    status,
+    runAtMs,
+    slotAtMs: runAtMs,
+    deliveryStatus: data.deliveryStatus ?? (delivered === true ? "delivered" : "unknown"),
+    ...defined({
+      delivered,
+      jobName: data.jobName,
+      completionStatus: data.completionStatus,
+      error: data.error?.slice(0, MOST_CHARS),
+      summary: data.summary?.slice(0, MOST_CHARS),
+      durationMs: data.durationMs,
+      sessionId: data.sessionId,
+      model: data.model,
+      provider: data.provider,
+      runId: data.runId === undefined ? undefined : runId(data.runId),
+      sessionKey: data.sessionKey === undefined ? undefined : sessionKey(data.sessionKey),
+    }),
+  };
 }

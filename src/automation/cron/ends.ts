@@ -1,16 +1,17 @@
-import type { CronJob } from "../../types/cron/job.ts";
+import type { CronJob, CronAlert, CronDestination } from "../../types/cron/job.ts";
 import type { CronRun, CronState, CronUnderway } from "../../types/cron/run.ts";
-import type { InboxRow } from "../../types/journal.ts";
+import type { InboxRow, Inbox, RunLedger } from "../../types/journal.ts";
 import { ended, sentFor } from "../follow.ts";
 import { afterRun, afterSkip, isOwnSlot } from "./after-run.ts";
-import { alertOf, alertText, destinationOf } from "./alerts.ts";
 import { CRON } from "./cron-message.ts";
 import type { Due } from "./due.ts";
 import type { CronEntry, CronJobs } from "./jobs.ts";
-import { lastTurn } from "./last-turn.ts";
 import type { CronPorts } from "./ports.ts";
 import { failedRecord, recordOf, skippedRecord } from "./record.ts";
 import { runView } from "./views.ts";
+import { defined } from "../../utils/defined.ts";
+import type { Clock } from "../../types/clock.ts";
+import type { SessionKey } from "../../types/ids.ts";
 
 /** What the scheduler gives: when to stop, and work that is carried out besides. */
 interface CronWork {
@@ -127,3 +128,79 @@ function webhookOf({ delivery }: CronJob): string | undefined {
 /** The journal does not have its message: it was removed with its time, or a power cut took it before it began. */
 const lost = (job: CronJob, underway: CronUnderway, now: number): CronRun =>
   failedRecord(job, underway, "its run is not in the journal", now);
+
+const MOST_ERROR_CHARS = 500;
+
+/** The alert that applies to a job; undefined when nobody is told. `global`: for jobs that say nothing of it. */
+function alertOf({ failureAlert, delivery }: CronJob, global: CronAlert | undefined): CronAlert | undefined {
+  if (failureAlert === false) return undefined;
+  // Whoever does not mind a lost delivery does not want to hear of one, unless the job says so itself.
+  if (failureAlert === undefined && delivery?.bestEffort === true) return undefined;
+  return failureAlert ?? global;
+}
+
+/**
+ * Where the alert goes: as it says, else as the job says for failures, else as the config says (`global`), else to where the job reports. How
+ * it goes, and by which account, is what the alert says, where it does.
+ */
+function destinationOf(
+  { delivery }: CronJob,
+  alert: CronAlert | undefined,
+  global: CronDestination | undefined,
+): CronDestination {
+  if (alert?.to !== undefined || alert?.channel !== undefined) return alert;
+  const named = delivery?.failureDestination ?? global ?? reportIn(delivery);
+  return { ...named, ...defined({ mode: alert?.mode, accountId: alert?.accountId }) };
+}
+
+function reportIn(delivery: CronJob["delivery"]): CronDestination {
+  if (delivery?.mode !== "announce") return {};
+  const { channel, to, accountId } = delivery;
+  return { channel, to, accountId };
+}
+
+/** No model is asked for it: the failure may be the model's. */
+function alertText({ id, name }: CronJob, run: CronRun, state: CronState): string {
+  const failures = state.consecutiveErrors ?? 0;
+  const what = run.status === "skipped" ? "was skipped" : failedText(failures);
+  const why = (run.error ?? run.summary ?? "").slice(0, MOST_ERROR_CHARS);
+  const off = state.autoDisabled ? " It is switched off now." : "";
+  return `⚠️ The scheduled task "${name}" ${what}: ${why}\n\n${off}See \`openclaw cron runs --id ${id}\`.`.replace(
+    "\n\n It",
+    "\n\nIt",
+  );
+}
+
+const failedText = (failures: number): string => (failures > 1 ? `failed ${failures} times in a row` : "failed");
+
+/** Milliseconds between two looks whether a run's subagents have ended. */
+const LOOK_MS = 1000;
+
+interface Ports {
+  readonly clock: Clock;
+  readonly journal: { readonly inbox: Pick<Inbox, "open" | "ofRun">; readonly runs: Pick<RunLedger, "last"> };
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The turn with which a run of its own is over: the last in which its agent was told of a subagent, or the run's first one. Resolves when no
+ * subagent of it works any more, or when the signal aborts.
+ */
+async function lastTurn({ sessionTarget }: CronJob, row: InboxRow, ports: Ports): Promise<InboxRow> {
+  const { sessionKey: key } = row;
+  if (sessionTarget !== "isolated" || key === undefined) return row;
+  while (!ports.signal.aborted && (await isAtWork(key, ports)))
+    await new Promise<void>((resolve) => ports.clock.after(LOOK_MS, resolve));
+  const record = await ports.journal.runs.last(key);
+  const [last] = record ? await ports.journal.inbox.ofRun(record.runId) : [];
+  return last?.message.options?.announce ? last : row;
+}
+
+/** Whether a subagent of the session works, or the session is yet to be told of one. */
+async function isAtWork(key: SessionKey, { journal }: Ports): Promise<boolean> {
+  const rows = await journal.inbox.open();
+  return rows.some(
+    ({ message: { options } }) =>
+      options?.subagent?.root === key || (options?.announce !== undefined && options.sessionKey === key),
+  );
+}

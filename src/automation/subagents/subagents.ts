@@ -1,12 +1,13 @@
+import { randomUUID } from "node:crypto";
 import { inheritedMark, untrustedMarkOf } from "../../types/run/untrusted.ts";
 import { isUnfinished, outcomeOf } from "../../dispatch/turn/run-end.ts";
 import { Stopped, untilStopped } from "../../harness/run/until-stopped.ts";
-import { isSubagentKey, resolveAlias } from "../../sessions/keys.ts";
+import { isSubagentKey, resolveAlias, canonicalKey, parseKey } from "../../sessions/keys.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { HookRunner } from "../../types/hook/hooks.ts";
 import { type AgentId, DEFAULT_ACCOUNT, type RunId, runId, type SessionKey, sessionKey } from "../../types/ids.ts";
 import type { Inbox, InboxRow } from "../../types/journal.ts";
-import type { InboundMessage } from "../../types/chat/message.ts";
+import type { InboundMessage, SubagentTurn } from "../../types/chat/message.ts";
 import type { RunStream } from "../../types/run/events.ts";
 import type { ChatMessage } from "../../types/run/model.ts";
 import type {
@@ -19,12 +20,11 @@ import type {
   SubagentWait,
 } from "../../types/subagent/subagent.ts";
 import type { SessionPatch, Sessions } from "../../types/session.ts";
-import { SUBAGENT } from "../../tools/session/spawn-names.ts";
+import { SUBAGENT, subagentRunId } from "../../tools/session/spawn-names.ts";
 import { defined } from "../../utils/defined.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
 import { endOf } from "./ends.ts";
-import { subagentKey } from "./keys.ts";
-import { messageOf, type Place, requireSame, runIdOf } from "./messages.ts";
+import { SUBAGENT_KIND } from "./subagent-turn.ts";
 
 /** Milliseconds between two looks at a run that has not begun again after a restart or a full disk. */
 const LOOK_MS = 500;
@@ -233,4 +233,80 @@ const entryOf = ({ label, archiveAt, model, thinking }: SpawnedRun): SessionPatc
   label,
   ...defined({ archiveAt, thinkingLevel: thinking }),
   ...(model && { providerOverride: model.provider, modelOverride: model.id }),
+});
+
+/** A UUID with an agent, and some room for names of plugins. */
+const MOST_CHARS = 200;
+
+/** Keys without a colon that the gateway uses itself. */
+const RESERVED = new Set(["main", "heartbeat", "subagent"]);
+
+/**
+ * The key of a subagent's session: `agent:<agent>:subagent:<name>`. Plugins also write `<word>:subagent:<name>` and names
+ * without a colon; those belong to the default agent. Throws for the key of a chat and for one that cannot be a key.
+ */
+function subagentKey(text: string, defaultAgent: AgentId): SessionKey {
+  if (text.length > MOST_CHARS || !/^[\w.:-]+$/.test(text) || text.includes("::"))
+    throw new Error(
+      `the session key of a subagent has letters, digits, ".", "_", "-" and ":", and at most ${MOST_CHARS} characters`,
+    );
+  const key = canonicalKey(sessionKey(text), defaultAgent);
+  const name = withoutAgent(key);
+  const isOfSubagent = /^(?:[^:]+:)?subagent:[^:]/.test(name) || (!name.includes(":") && !RESERVED.has(name));
+  if (isOfSubagent && parseKey(key, defaultAgent).kind !== "main") return key;
+  throw new Error(`the session key "${text}" is no subagent's: use agent:<agent>:subagent:<name>`);
+}
+
+function withoutAgent(key: SessionKey): string {
+  const [first, , ...rest] = key.split(":");
+  return first === "agent" && rest.length > 0 ? rest.join(":") : key;
+}
+
+/** The session of a subagent, and how deep it is. */
+interface Place {
+  readonly key: SessionKey;
+  readonly depth: number;
+}
+
+const runIdOf = ({ plugin, idempotencyKey = randomUUID() }: SubagentRequest): RunId =>
+  subagentRunId(idempotencyKey, plugin);
+
+/** Throws when the known message is another request's. */
+function requireSame({ text, options }: InboundMessage, request: SubagentRequest, key: SessionKey): void {
+  if (text === request.message && options?.sessionKey === key) return;
+  throw new Error("this idempotencyKey was used for another request");
+}
+
+/** A request as a message of the inbox: durable, run once, and with an outcome like every other. */
+function messageOf(
+  request: SubagentRequest,
+  id: RunId,
+  { key, depth, now }: Place & { readonly now: number },
+): InboundMessage {
+  const { message: text, model, requester, spawn } = request;
+  const whenEnded = spawn?.whenEnded(id, depth);
+  return {
+    id,
+    eventKey: id,
+    from: { channel: SUBAGENT, account: DEFAULT_ACCOUNT, chat: { kind: "direct", id: key } },
+    sender: { id: "gateway", name: "Subagent" },
+    text,
+    media: [],
+    mentionsBot: true,
+    receivedAt: now,
+    options: {
+      operator: true,
+      sessionKey: key,
+      kind: SUBAGENT_KIND,
+      subagent: turnOf(request, depth),
+      ...defined({ model, timeoutMs: spawn?.timeoutMs, broughtBy: requester?.runId, whenEnded }),
+    },
+  };
+}
+
+const turnOf = ({ plugin, requester, systemPrompt, spawn }: SubagentRequest, depth: number): SubagentTurn => ({
+  depth,
+  ...(requester?.isOwner === true && { isOwner: true }),
+  ...(requester && { parent: requester.sessionKey, root: requester.root ?? requester.sessionKey }),
+  ...defined({ plugin, tools: requester?.tools, systemPrompt, files: spawn?.files }),
 });

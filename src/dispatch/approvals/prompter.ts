@@ -5,11 +5,12 @@ import type { Approval } from "../../types/run/tool.ts";
 import type { TurnKind } from "../../types/run/turn-kind.ts";
 import type { Unasked } from "../../types/run/unasked.ts";
 import type { DispatchPorts } from "../ports.ts";
-import { answeredText, approvalButtons } from "./approval-text.ts";
+import { answeredText, approvalButtons, approvalText } from "./approval-text.ts";
 import type { ApprovalPrompter } from "./approvals.ts";
-import { fitsAt, placesOf, textAt, type Place } from "./places.ts";
 import { replaceQuestion, sendQuestion, type Question } from "./question-messages.ts";
 import { whyNobody, type ReachPorts } from "./reach.ts";
+import { commandFormOf } from "../command-form.ts";
+import { IN_CHAT } from "./route.ts";
 
 /** The turn that asks. */
 interface Asking {
@@ -80,3 +81,53 @@ const questionAt = ({ key, to }: Place, approval: Approval, ports: Pick<Dispatch
   text: textAt(approval, to, ports),
   buttons: approvalButtons(approval),
 });
+
+/** One copy of a question: its reply key and its chat. */
+interface Place {
+  readonly key: string;
+  readonly to: Peer;
+  /** The config names the chat; the question is from another one. */
+  readonly isTarget: boolean;
+}
+
+/** Where a question can be shown. */
+interface Places {
+  /** The chat that the question is from, unless the config says otherwise. */
+  readonly own: Place | undefined;
+  readonly targets: readonly Place[];
+  /** Whether the config shows the question in its targets and nowhere else. */
+  readonly isOnlyTargets: boolean;
+}
+
+type PlacePorts = Pick<DispatchPorts, "settings" | "link" | "isConnecting" | "log">;
+
+/** The chats of a question. Logs each target of the config that cannot be reached. */
+function placesOf(approval: Approval, chat: Peer | undefined, ports: PlacePorts): Places {
+  const route = ports.settings().approvalRoute?.(approval, chat) ?? IN_CHAT;
+  const fields = { approval: approval.id };
+  for (const why of route.unusable) ports.log.warn("approval target not usable", { ...fields, why });
+  const own = route.isInChat && chat ? { key: keyOf(approval), to: chat, isTarget: false } : undefined;
+  const seen = new Set(own && [nameOf(own.to)]);
+  const targets = route.targets.flatMap((to, at): Place[] => {
+    if (seen.has(nameOf(to))) return [];
+    seen.add(nameOf(to));
+    if (ports.link(to) || ports.isConnecting?.(to) === true)
+      return [{ key: `${keyOf(approval)}:to:${at}`, to, isTarget: true }];
+    ports.log.warn("approval target not connected", { ...fields, channel: to.channel, account: to.account });
+    return [];
+  });
+  return { own, targets, isOnlyTargets: !route.isInChat };
+}
+
+const keyOf = ({ id }: Approval): string => `approval:${id}`;
+
+const nameOf = ({ channel, account, chat, thread }: Peer): string =>
+  JSON.stringify([channel, account, chat.kind, chat.id, thread]);
+
+/** The question as a chat's people read it. */
+const textAt = (approval: Approval, to: Peer, ports: Pick<DispatchPorts, "link">): string =>
+  approvalText(approval, commandFormOf(ports, to));
+
+/** Whether a chat shows the question in one message: a part of several might be overlooked. */
+const fitsAt = (approval: Approval, { to }: Place, ports: Pick<DispatchPorts, "link" | "outbox">): Promise<boolean> =>
+  ports.outbox.isOneMessage(textAt(approval, to, ports), to);

@@ -21,7 +21,8 @@ import { whyNobody } from "../approvals/reach.ts";
 import type { Dispatch } from "../dispatch.ts";
 import type { DispatchPorts } from "../ports.ts";
 import { ONE_SHOT } from "../turn-kinds/table.ts";
-import { argumentsFor } from "./tool-arguments.ts";
+import { toolSchema } from "../../tools/schema.ts";
+import { isFields } from "../../utils/fields.ts";
 
 /** Calls one tool for a client. Rejects when the gateway itself fails. */
 export type CallTool = (request: ToolCallRequest) => Promise<ToolCallOutcome>;
@@ -211,4 +212,11 @@ async function watched(
     end({ kind: "failed", failure: { kind: "unknown", message: "the call broke" } }, true, "the call broke");
     throw error;
   }
+}
+
+/** `action` of the request is the argument of that name, of a tool that has one. */
+function argumentsFor(tool: Tool, { action, args }: ToolCallRequest): Record<string, unknown> {
+  const { properties } = toolSchema(tool);
+  const hasAction = isFields(properties) && "action" in properties;
+  return action === undefined || !hasAction || "action" in args ? { ...args } : { ...args, action };
 }

@@ -9,12 +9,31 @@ import { ExportDesk } from "./reports/export-desk.ts";
 import { REPORT_COMMANDS } from "./reports/report-table.ts";
 import { restartGateway } from "./restart.ts";
 import { SETTING_COMMANDS } from "./setting-table.ts";
-import { unsentParts } from "../answer/unsent-parts.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
 import { commandWord, skillChoices, skillCommand, useSkill } from "./skill.ts";
 import { statusText } from "./status.ts";
 import { undoTurn } from "./undo.ts";
 import { whoAmI } from "./reports/whoami.ts";
+import type { Peer } from "../../types/chat/message.ts";
+import type { SessionKey } from "../../types/ids.ts";
+import { isSameChat } from "../queue/same-chat.ts";
+import type { DispatchPorts } from "../ports.ts";
+
+/** The replies that an answer consists of; see `Answering`. */
+const OF_AN_ANSWER =
+  /^in:\d+(?::again\d+)?:(?:reply|media|notice|left-out|voice|change:\d+|block:\d+|(?:call|result|thought|plan):.*)$/;
+
+/** The rows of what is planned of this session's answers to a chat and not sent yet, as they are at the call. */
+async function unsentParts(
+  key: SessionKey,
+  chat: Peer,
+  { journal }: Pick<DispatchPorts, "journal">,
+): Promise<readonly number[]> {
+  const rows = (await journal.outbox.open()).filter(
+    ({ sessionKey, to, replyKey }) => sessionKey === key && isSameChat(to, chat) && OF_AN_ANSWER.test(replyKey),
+  );
+  return rows.map(({ id }) => id);
+}
 
 /** The gateway's own commands. */
 const COMMANDS: readonly Command[] = [

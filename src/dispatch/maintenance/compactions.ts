@@ -18,10 +18,11 @@ import type { DispatchPorts } from "../ports.ts";
 import { compactByEngine } from "./engine-compaction.ts";
 import { AuxiliaryUsage } from "./auxiliary-usage.ts";
 import type { ChatNotice } from "../notices/chat-notices.ts";
-import { reminders } from "./reminders.ts";
-import { agentOf, showsCompaction } from "./session-agent.ts";
 import type { Replies } from "../replies.ts";
 import { candidatesFor } from "../turn/candidates.ts";
+import { readAudit, sectionsReminder } from "../../prompt/after-compaction.ts";
+import { contextLimits, isConfined, loadContextFiles } from "../../prompt/bootstrap.ts";
+import { verboseLevelOf } from "../../types/run/verbose.ts";
 
 interface CompactionRequest {
   readonly signal: AbortSignal;
@@ -204,4 +205,44 @@ function sizesText({ tokensBefore, tokensAfter }: Extract<Compacted, { kind: "do
   if (tokensAfter === undefined) return "Compacted.";
   if (tokensBefore === undefined) return `Compacted: about ${shown(tokensAfter)} tokens are left.`;
   return `Compacted: about ${shown(tokensBefore)} → ${shown(tokensAfter)} tokens.`;
+}
+
+const DEFAULT_REMINDER_CHARS = 3000;
+
+/** What the next turn is reminded of after a compaction: sections of the rules, and files that it read and no longer sees. */
+async function reminders(
+  { workspace, compaction, prompt, sandbox }: AgentSettings,
+  lost: readonly string[],
+): Promise<readonly string[]> {
+  const whole = await loadContextFiles(workspace, {
+    maxChars: Infinity,
+    totalMaxChars: Infinity,
+    ...isConfined(sandbox),
+  });
+  const rules = whole.find(({ path }) => path === "AGENTS.md" || path === "CLAUDE.md")?.content;
+  const limits = contextLimits({ prompt, ...(sandbox && { sandbox }) });
+  const inPrompt = prompt.override === undefined ? await loadContextFiles(workspace, limits) : [];
+  const { sections = [], sectionsMaxChars = DEFAULT_REMINDER_CHARS } = compaction ?? {};
+  const texts = [
+    sectionsReminder(rules, { sections, maxChars: sectionsMaxChars }),
+    readAudit(lost, { workspace, inPrompt: inPrompt.map(({ path }) => path) }),
+  ];
+  return texts.filter((text) => text !== undefined);
+}
+
+type Ports = Pick<DispatchPorts, "settings">;
+
+/** The agent of a session, or the default one when the config no longer has it. */
+function agentOf(session: Pick<Session, "agentId">, ports: Ports): AgentSettings {
+  const settings = ports.settings();
+  const agent = settings.agents.get(session.agentId) ?? settings.agents.get(settings.defaultAgent);
+  if (!agent) throw new Error(`no agent ${session.agentId}`);
+  return agent;
+}
+
+/** Whether people are told that their conversation was summarised: where the config says so, and where they see tool calls. */
+function showsCompaction(session: Pick<Session, "agentId" | "entry">, ports: Ports): boolean {
+  const { compaction, verbose = "off" } = agentOf(session, ports);
+  const level = verboseLevelOf(session.entry.verboseLevel) ?? verbose;
+  return compaction?.notifyUser === true || level !== "off";
 }

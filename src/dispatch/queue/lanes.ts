@@ -13,7 +13,7 @@ import { areChatsApart } from "./same-chat.ts";
 import { inboundDebounceOf, queueOf, taskOf, type TaskPorts } from "./turn-task.ts";
 import { TaskRunner } from "./task-runner.ts";
 import type { TurnHandler } from "./turn-handler.ts";
-import { WaitingFeed } from "./waiting-feed.ts";
+import { Feed } from "../../utils/feed.ts";
 
 export interface LanePorts extends TaskPorts, Pick<DispatchPorts, "clock" | "diskTakesWrites"> {
   readonly log: Log;
@@ -299,5 +299,43 @@ export class Lanes {
     lane.pushInOrder({ ...task, steers: false });
     this.waitingFeed.check(key);
     this.#wake(key, lane);
+  }
+}
+
+/** Informs watchers which sessions have other messages waiting than before. */
+class WaitingFeed {
+  readonly #feed = new Feed<SessionKey>();
+  /** The ids of the messages that waited at the last report; sessions without one are left out. */
+  readonly #reported = new Map<SessionKey, string>();
+  readonly #due = new Set<SessionKey>();
+  readonly #rowsOf: (key: SessionKey) => readonly InboxRow[];
+
+  /** `rowsOf` gives the messages that wait in a session now. */
+  constructor(rowsOf: (key: SessionKey) => readonly InboxRow[]) {
+    this.#rowsOf = rowsOf;
+  }
+
+  /** Compares what waits in a session, soon: a message that begins at once is not reported as waiting. */
+  check(key: SessionKey): void {
+    if (this.#due.size === 0) setImmediate(() => this.#compare());
+    this.#due.add(key);
+  }
+
+  watch(signal: AbortSignal): AsyncIterable<SessionKey> {
+    return this.#feed.watch(signal);
+  }
+
+  #compare(): void {
+    const due = [...this.#due];
+    this.#due.clear();
+    for (const key of due) {
+      const now = this.#rowsOf(key)
+        .map(({ id }) => id)
+        .join(" ");
+      if (now === (this.#reported.get(key) ?? "")) continue;
+      if (now === "") this.#reported.delete(key);
+      else this.#reported.set(key, now);
+      this.#feed.publish(key);
+    }
   }
 }

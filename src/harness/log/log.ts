@@ -1,9 +1,7 @@
 import type { CompactionEvent, DeltaPace, RunEvent, RunEventBody, RunStream } from "../../types/run/events.ts";
 import type { Usage } from "../../types/run/model.ts";
 import type { RunFacts, RunResult, SideCost } from "../../types/run/run.ts";
-import { RunActivity } from "./run-activity.ts";
 import { RunStats } from "./run-stats.ts";
-import { condensed } from "./condense.ts";
 import { EventList } from "./event-list.ts";
 import { Watcher } from "./watcher.ts";
 import { RunSummary, type RunEnd } from "./run-end.ts";
@@ -157,3 +155,79 @@ export class RunLog implements RunStream {
 
 /** What a compaction's model calls took; nothing before its end. */
 export const costsOf = (event: CompactionEvent): readonly SideCost[] => (event.phase === "end" ? event.costs : []);
+
+const KEPT: ReadonlySet<RunEvent["type"]> = new Set([
+  "run_start",
+  "message_start",
+  "text_delta",
+  "answer",
+  "model_change",
+  "run_end",
+]);
+
+/**
+ * What of an event is kept for clients that ask after the end of a run: its texts and how it ended, without thoughts, tool
+ * calls and their results, which are in the transcript.
+ */
+function condensed(event: RunEvent): readonly RunEvent[] {
+  if (event.type !== "message_end") return KEPT.has(event.type) ? [event] : [];
+  const content = event.message.content.filter(({ type }) => type === "text");
+  return [{ ...event, message: { ...event.message, content } }];
+}
+
+/** What a run is waiting for. `person`: for the answer to a question. `none`: for nothing outside the gateway. */
+type RunWait = "person" | "tool" | "model" | "compaction" | "none";
+
+/** What a run is waiting for, by its events so far. */
+class RunActivity {
+  readonly #calls = new Map<string, string>();
+  readonly #questions = new Set<string>();
+  #isAsking = false;
+  #isCompacting = false;
+
+  note(event: RunEventBody): void {
+    switch (event.type) {
+      case "attempt_start":
+      case "message_start":
+        this.#isAsking = true;
+        break;
+      case "message_end":
+        this.#isAsking = false;
+        break;
+      case "tool_start":
+        this.#calls.set(event.callId, event.name);
+        break;
+      case "tool_end":
+        this.#calls.delete(event.callId);
+        if (this.#calls.size === 0) this.#isAsking = true;
+        break;
+      case "approval_request":
+        this.#questions.add(event.approval.id);
+        break;
+      case "approval_end":
+        this.#questions.delete(event.id);
+        break;
+      case "compaction":
+        this.#isCompacting = event.phase === "start";
+        break;
+      case "run_end":
+        this.#isAsking = false;
+        this.#isCompacting = false;
+        this.#calls.clear();
+        break;
+      default:
+    }
+  }
+
+  get waitsFor(): RunWait {
+    if (this.#questions.size > 0) return "person";
+    if (this.#calls.size > 0) return "tool";
+    if (this.#isCompacting) return "compaction";
+    return this.#isAsking ? "model" : "none";
+  }
+
+  /** The tools that are running. */
+  get tools(): readonly string[] {
+    return [...this.#calls.values()];
+  }
+}

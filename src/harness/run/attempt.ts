@@ -3,7 +3,13 @@ import { canThink } from "../../history/can-think.ts";
 import { callModel, type CallFacts } from "../../providers/call.ts";
 import { classifyFailure } from "../../providers/failure.ts";
 import { loadPi, type PiContext } from "../../providers/pi.ts";
-import type { AssistantMessage, ChatMessage, ThinkLevel } from "../../types/run/model.ts";
+import {
+  type AssistantMessage,
+  type ChatMessage,
+  type ThinkLevel,
+  modelName,
+  type ModelRef,
+} from "../../types/run/model.ts";
 import { originOf } from "../../types/run/model-meter.ts";
 import type { Failure } from "../../types/run/run.ts";
 import { resultCharsOf, windowOf } from "../context/budget.ts";
@@ -12,7 +18,6 @@ import { EventTranslator } from "../log/events.ts";
 import type { LoopFound, LoopGuard } from "../tools/loops/guard.ts";
 import { LoopWatch } from "../tools/loops/watch.ts";
 import { ModelHooks } from "./model-hooks.ts";
-import { mostOutput, paramsFor } from "./params.ts";
 import type { Attempt, RunParts } from "./plan.ts";
 import type { SentRequest } from "../failover/refused.ts";
 import type { RunRequest } from "../request.ts";
@@ -20,6 +25,7 @@ import { toAgentTool } from "../tools/tools.ts";
 import { isFields } from "../../utils/fields.ts";
 import { beganInThought, isUnanswered } from "./unanswered.ts";
 import { loadAgentSdk } from "./warm.ts";
+import type { AgentSettings, ModelParams } from "../../types/settings.ts";
 
 export type AttemptOutcome =
   | { readonly kind: "replied"; readonly stop: "stop" | "length" }
@@ -263,4 +269,18 @@ const endsTurn = (message: AgentMessage | undefined): boolean =>
 
 function hasError(details: unknown): boolean {
   return typeof details === "object" && details !== null && "isError" in details && details.isError === true;
+}
+
+/** The configured parameters of a model's answers: the agent's over the defaults, a model's over those for all models. */
+function paramsFor({ params = [] }: Pick<AgentSettings, "params">, ref: ModelRef): ModelParams {
+  const names = new Set([modelName(ref), `${ref.provider}/*`]);
+  const counting = params.filter(({ model }) => model === undefined || names.has(model));
+  return Object.assign({}, ...counting.map(({ values }) => values));
+}
+
+/** The most tokens of an answer: as the config has it, and no more than the model has or a provider would accept. */
+function mostOutput(wanted: number | undefined, known: number, learned: number | undefined): number | undefined {
+  const limits = [learned, wanted === undefined ? undefined : Math.min(wanted, known)];
+  const given = limits.filter((limit) => limit !== undefined);
+  return given.length === 0 ? undefined : Math.min(...given);
 }

@@ -8,20 +8,25 @@ import type { RunLog } from "../log/log.ts";
 import type { RunDeps, RunRequest } from "../request.ts";
 import { LoopGuard } from "../tools/loops/guard.ts";
 import type { ToolSetting } from "../tools/tools.ts";
-import { parseImageSize } from "../../providers/failure.ts";
+import { parseImageSize, classifyFailure } from "../../providers/failure.ts";
 import type { BoundHooks } from "../../types/hook/hooks.ts";
 import type { ModelRef } from "../../types/run/model.ts";
 import type { Failure, FailureKind, RunResult, SideCost, Skipped } from "../../types/run/run.ts";
 import type { ApprovalDesk } from "../../types/run/tool.ts";
 import { sizeText } from "../../utils/text/size-text.ts";
-import { askForBudget } from "./ask-budget.ts";
-import { asidesIn } from "../aside/aside.ts";
 import { attempt, type AttemptOutcome } from "./attempt.ts";
 import type { Deadline } from "./deadline.ts";
 import type { Attempt, RunParts } from "./plan.ts";
 import { Revisions } from "./revisions.ts";
 import type { Steering } from "./steering.ts";
 import type { StopSwitch } from "./stop-switch.ts";
+import type { Aside, DrawAside, Drawing, DrawQuestion } from "../../types/media/drawing.ts";
+import { askAsideIn } from "../aside/ask.ts";
+import { drawImages } from "../../providers/images/draw.ts";
+import type { ModelHandle } from "../../providers/catalog.ts";
+import { originOf } from "../../types/run/model-meter.ts";
+import { hasTokens } from "../../types/run/usage.ts";
+import { askInTurn, type Failed } from "../aside/keys.ts";
 
 export interface AttemptsParts {
   /** The current request: hooks and volatile prompts change it. */
@@ -260,3 +265,80 @@ const IMAGE_REASONS: Readonly<Partial<Record<FailureKind, string>>> = {
   image_broken: "the model cannot read it",
   request_size: "the model's provider, or a proxy before it, refuses a request of so many bytes",
 };
+
+/**
+ * Asks an owner whether the call that a budget refused may be made, and raises the budget so that it can. False when the owner says no,
+ * when nobody answers or could, and when no raise would help.
+ */
+async function askForBudget(
+  { facts, settings }: Pick<RunRequest, "facts" | "settings">,
+  { budgets, log }: Pick<RunDeps, "budgets" | "log">,
+  approvals: ApprovalDesk,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const refused = budgets?.refusedIn(facts.runId);
+  if (!budgets || refused?.raise === undefined) return false;
+  const { text, raise } = refused;
+  const question = {
+    askedBy: "budget",
+    command: `raise the budget by ${raise}`,
+    reason: `${text} A yes raises it by ${raise}, and I go on.`,
+    cwd: settings.workspace,
+  } as const;
+  if ((await approvals.ask(question, signal)) !== "allow-once") return false;
+  try {
+    await budgets.allow(facts.runId);
+    return true;
+  } catch (error) {
+    log.error("budget not raised", { run: facts.runId, error });
+    return false;
+  }
+}
+
+/** How each tool of a run asks models outside of the conversation. `spent` gets the cost of each call, also of one that failed. */
+function asidesIn(request: RunRequest, deps: RunDeps, spent: (cost: SideCost) => void): (tool: string) => Aside {
+  const [ask, draw] = [askAsideIn(request, deps, spent), drawAsideIn(request, deps, spent)];
+  return (tool) => ({ ask: ask(tool), draw: draw(tool) });
+}
+
+/** How a tool of a run has models draw. `spent` gets the cost of each request, also of one that failed. */
+const drawAsideIn =
+  ({ facts }: RunRequest, { models, clock }: RunDeps, spent: (cost: SideCost) => void) =>
+  (tool: string): DrawAside =>
+  (question, signal) =>
+    askInTurn(question.models, {
+      models,
+      signal,
+      ask: (handle) =>
+        draw(handle, question, {
+          signal,
+          drawWith: (inTime) =>
+            drawImages(handle, question.ask, {
+              origin: originOf(facts),
+              signal: inTime,
+              clock,
+              onSettled({ usage }) {
+                const model = { provider: handle.info.provider, id: handle.info.id };
+                if (hasTokens(usage)) spent({ what: "tool", tool, model, calls: 1, usage });
+              },
+            }),
+        }),
+    });
+
+interface Drawer {
+  readonly signal: AbortSignal;
+  drawWith(inTime: AbortSignal): ReturnType<typeof drawImages>;
+}
+
+async function draw(
+  { info }: ModelHandle,
+  { timeoutMs }: DrawQuestion,
+  { signal, drawWith }: Drawer,
+): Promise<Drawing | Failed> {
+  const late = AbortSignal.timeout(timeoutMs);
+  const drawn = await drawWith(AbortSignal.any([signal, late]));
+  if (!("why" in drawn)) return { ...drawn, model: { provider: info.provider, id: info.id } };
+  if (!late.aborted || signal.aborted) return signal.aborted ? { why: "it was stopped" } : drawn;
+  const failure = classifyFailure(`The model timed out: there was no image within ${timeoutMs / 1000} s.`);
+  return { why: failure.message, failure };
+}

@@ -1,4 +1,3 @@
-import { additionsIn, joinAdditions } from "./prompt-additions.ts";
 import type { BoundHooks, HookContext, HookRunner, PromptAdditions } from "../../types/hook/hooks.ts";
 import type { ChatMessage } from "../../types/run/model.ts";
 import type { Failure, RunResult } from "../../types/run/run.ts";
@@ -6,7 +5,9 @@ import { estimateTextTokens } from "../../sessions/transcript/tokens.ts";
 import { isFields } from "../../utils/fields.ts";
 import { readHistory } from "../context/context.ts";
 import type { RunDeps, RunRequest } from "../request.ts";
-import { capTools } from "./tool-cap.ts";
+import { isToolAllowed } from "../../tools/policy/decide.ts";
+import { runCap } from "../../tools/policy/stages.ts";
+import type { Tool } from "../../types/run/tool.ts";
 
 /** Hooks that shape a prompt, in the order in which they are asked; the last one is the older name of the one before. */
 const SHAPING = ["agent_turn_prepare", "before_prompt_build", "before_agent_start"] as const;
@@ -136,3 +137,49 @@ function contextOf({ facts, settings, channel }: RunRequest): HookContext {
 
 const joined = (...texts: (string | undefined)[]): string =>
   texts.filter((text) => text !== undefined && text !== "").join("\n\n");
+
+const TEXTS = ["prependContext", "appendContext", "prependSystemContext", "appendSystemContext"] as const;
+
+/** The additions in a hook's answer; what is no text counts as missing. */
+function additionsIn(answer: unknown): PromptAdditions {
+  if (!isFields(answer)) return {};
+  const named = [...TEXTS, "systemPrompt"].flatMap((key) => {
+    const text = answer[key];
+    return typeof text === "string" && text !== "" ? [[key, text] as const] : [];
+  });
+  const { toolsAllow } = answer;
+  const names = Array.isArray(toolsAllow) ? toolsAllow.filter((name) => typeof name === "string") : undefined;
+  return { ...Object.fromEntries(named), ...(names && { toolCaps: [names] }) };
+}
+
+/** Several answers are joined by an empty line; a later `systemPrompt` replaces an earlier one, and the lists of tools all hold. */
+function joinAdditions(all: PromptAdditions, one: PromptAdditions): PromptAdditions {
+  const joined = TEXTS.map((key) => {
+    const texts = [all[key], one[key]].filter((text) => text !== undefined);
+    return [key, texts.join("\n\n")] as const;
+  });
+  const systemPrompt = one.systemPrompt ?? all.systemPrompt;
+  const toolCaps = [...(all.toolCaps ?? []), ...(one.toolCaps ?? [])];
+  return {
+    ...Object.fromEntries(joined.filter(([, text]) => text !== "")),
+    ...(systemPrompt !== undefined && { systemPrompt }),
+    ...(toolCaps.length > 0 && { toolCaps }),
+  };
+}
+
+/** The run with those of its tools that the hooks leave it, on every model. A name that it does not have adds none. */
+function capTools(request: RunRequest, { toolCaps = [] }: PromptAdditions): RunRequest {
+  if (toolCaps.length === 0) return request;
+  const stages = toolCaps.flatMap((names) => runCap(names));
+  const left = (tools: readonly Tool[]) => tools.filter(({ name }) => isToolAllowed({ name }, stages));
+  const { toolsOn, removed } = request;
+  const tools = left(request.tools);
+  const capped = new Set(request.tools.filter((tool) => !tools.includes(tool)).map(({ name }) => name));
+  return {
+    ...request,
+    tools,
+    removed: (name, model) =>
+      capped.has(name) ? { tool: name, stage: "run", key: "toolsAllow of a plugin" } : removed?.(name, model),
+    ...(toolsOn && { toolsOn: (model) => left(toolsOn(model)) }),
+  };
+}

@@ -1,15 +1,16 @@
-import type { TranscriptPolicy } from "../../providers/quirks.ts";
+import { realpath, stat } from "node:fs/promises";
+import { basename } from "node:path";
+import type { TranscriptPolicy, ImageLimits } from "../../providers/quirks.ts";
 import type { Log } from "../../types/log.ts";
 import type { ChatMessage, ImageContent, TextContent, ToolResultMessage, UserMessage } from "../../types/run/model.ts";
 import { mapSame, partsOf } from "../parts.ts";
 import { hasImages, imagesOf } from "../passes/images.ts";
-import { SizedCache } from "./cache.ts";
-import { findImageFile, type ImageFile, type ImagePlaces, readImage } from "./files.ts";
-import { fitImage, type ImageRules } from "./fit.ts";
-import { findImagePaths } from "./paths.ts";
+import { findImagePaths, absolutePath, type PathPlaces } from "./paths.ts";
 import { loadOnce } from "../../utils/share-calls.ts";
-import { findResizer } from "./find-resizer.ts";
-import type { Resize } from "./resize.ts";
+import { type Resize, resizeWith, type Sharp } from "./resize.ts";
+import { isInside } from "../../utils/real-path.ts";
+import { readRegular } from "../../utils/read-regular.ts";
+import { isCutOff, measure, MOST_SIDE } from "./measure.ts";
 
 export interface ImagePorts {
   readonly log: Log;
@@ -212,3 +213,141 @@ function choose(
   let index = 0;
   return fresh.map((files) => files.filter(() => index++ >= past));
 }
+
+/** The directories from which images may be read. All paths are absolute. */
+interface ImagePlaces extends PathPlaces {
+  /** Directories in addition to the workspace and the received files. */
+  readonly readable?: readonly string[];
+  /** The gateway's own files and directories, which no model may see. */
+  readonly closed?: readonly string[];
+  /** Whether the turn's people may not see a file, whose path has no links. */
+  isHidden(path: string): Promise<boolean>;
+}
+
+/** One version of a file. */
+interface ImageFile {
+  /** Without symbolic links. */
+  readonly path: string;
+  readonly name: string;
+  readonly bytes: number;
+  /** Another value when the file was changed. */
+  readonly version: string;
+}
+
+/** The most bytes of a file that is read. */
+const MOST_BYTES = 50 * 1024 * 1024;
+
+/** The file that a path in a text means. Throws with the reason when there is none or it must not be read. */
+async function findImageFile(written: string, places: ImagePlaces): Promise<ImageFile> {
+  const meant = absolutePath(written, places);
+  if (meant === undefined) throw new Error("it is no path");
+  const path = await realpath(meant);
+  const open = [places.workspace, places.media, ...(places.readable ?? [])];
+  if (!(await isBelow(path, open))) throw new Error("it lies outside the workspace");
+  if (await isBelow(path, places.closed ?? [])) throw new Error("it belongs to the gateway itself");
+  if (await places.isHidden(path)) throw new Error("it may have notes of private chats");
+  const facts = await stat(path);
+  // Opening a named pipe waits until a program writes to it.
+  if (!facts.isFile()) throw new Error("it is not a regular file");
+  const { size, mtimeMs } = facts;
+  if (size > MOST_BYTES) throw new Error("it is too large");
+  return { path, name: basename(path), bytes: size, version: `${path}|${mtimeMs}|${size}` };
+}
+
+async function isBelow(path: string, roots: readonly string[]): Promise<boolean> {
+  // A directory that does not exist contains no file.
+  const real = await Promise.all(roots.map((root) => realpath(root).catch(() => undefined)));
+  return real.some((root) => root !== undefined && isInside(path, root));
+}
+
+/** Reads the bytes if they are an image, whatever the file's name. Rejects when the file cannot be read. */
+async function readImage({ path }: ImageFile): Promise<Uint8Array | undefined> {
+  const bytes = await readRegular(path, MOST_BYTES);
+  const { fileTypeFromBuffer } = await import("file-type");
+  const found = await fileTypeFromBuffer(bytes);
+  return found?.mime.startsWith("image/") === true ? bytes : undefined;
+}
+
+/** Values by key, up to a total size. The least recently used are removed first. */
+class SizedCache<V> {
+  readonly #limit: number;
+  readonly #sizeOf: (value: V) => number;
+  readonly #values = new Map<string, V>();
+  #size = 0;
+
+  constructor(limit: number, sizeOf: (value: V) => number) {
+    this.#limit = limit;
+    this.#sizeOf = sizeOf;
+  }
+
+  get(key: string): V | undefined {
+    const value = this.#values.get(key);
+    if (value === undefined) return undefined;
+    this.#values.delete(key);
+    this.#values.set(key, value);
+    return value;
+  }
+
+  set(key: string, value: V): void {
+    this.#drop(key);
+    this.#values.set(key, value);
+    this.#size += this.#sizeOf(value);
+    for (const oldest of this.#values.keys()) {
+      if (this.#size <= this.#limit || this.#values.size === 1) break;
+      this.#drop(oldest);
+    }
+  }
+
+  #drop(key: string): void {
+    const value = this.#values.get(key);
+    if (value === undefined) return;
+    this.#values.delete(key);
+    this.#size -= this.#sizeOf(value);
+  }
+}
+
+/** A resizer that uses sharp, if it is installed beside the gateway. It is no dependency because its binaries have about 20 MB. */
+async function findResizer(): Promise<Resize | undefined> {
+  // A variable, so that neither the bundler nor the type checker looks for the package.
+  const name: string = "sharp";
+  const loaded: unknown = await import(name).catch(() => undefined);
+  const made = typeof loaded === "object" && loaded !== null && "default" in loaded ? loaded.default : undefined;
+  return isSharp(made) ? resizeWith(made) : undefined;
+}
+
+const isSharp = (made: unknown): made is Sharp => typeof made === "function";
+
+/** The limits of an image in a request. */
+interface ImageRules {
+  readonly limits: ImageLimits;
+  /** Pixels of the longest side. More are not worth their tokens. */
+  readonly maxSide: number;
+}
+
+/**
+ * The image of these bytes that the model accepts: unchanged, or made smaller if a resizer is there. Undefined when neither is
+ * possible. Rejects when the bytes are broken.
+ */
+async function fitImage(
+  bytes: Uint8Array,
+  { limits, maxSide }: ImageRules,
+  resize: Resize | undefined,
+): Promise<ImageContent | undefined> {
+  const found = measure(bytes);
+  if (found && isCutOff(bytes, found)) throw new Error("its end is missing");
+  const most = Math.floor(limits.each / 4) * 3;
+  const side = found ? Math.max(found.width, found.height) : Number.POSITIVE_INFINITY;
+  const isTaken = found !== undefined && isType(found.mimeType, limits) && bytes.byteLength <= most;
+  const longest = Math.min(limits.side ?? MOST_SIDE, resize ? maxSide : Number.POSITIVE_INFINITY);
+  if (isTaken && side <= longest) return content(bytes, found.mimeType);
+  const made = await resize?.(bytes, { maxSide: Math.min(maxSide, limits.side ?? maxSide), maxBytes: most });
+  return made && isType(made.mimeType, limits) ? content(made.bytes, made.mimeType) : undefined;
+}
+
+const isType = (mimeType: string, { types }: ImageLimits): boolean => types?.includes(mimeType) !== false;
+
+const content = (bytes: Uint8Array, mimeType: string): ImageContent => ({
+  type: "image",
+  data: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64"),
+  mimeType,
+});

@@ -7,9 +7,9 @@ import type { Launch } from "../../types/run/backend.ts";
 import type { Log } from "../../types/log.ts";
 import { background } from "../../utils/background.ts";
 import { isFields, type Fields } from "../../utils/fields.ts";
-import { Lines } from "./lines.ts";
-import { ServerLog } from "./server-log.ts";
 import { Traffic } from "./traffic.ts";
+import { OutputText } from "../../tools/host/command/output-text.ts";
+import { KeptText } from "../../tools/host/command/kept-text.ts";
 
 /** Milliseconds in which a server may end by itself once its input is closed. */
 const GRACE_MS = 500;
@@ -164,4 +164,85 @@ function reading(source: Child["sources"][number], take: (chunk: Buffer) => void
     source.pause();
     setTimeout(() => source.resume(), REST_MS);
   });
+}
+
+/** A line of a stream, or the fact that one was too long to be kept. */
+type Line = { readonly text: string } | { readonly tooLong: number };
+
+const NEWLINE = 10;
+
+/** Cuts a stream of bytes into lines. Of a line with more than `most` bytes nothing is kept. */
+class Lines {
+  readonly #most: number;
+  #pieces: Buffer[] = [];
+  #length = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  push(chunk: Buffer): readonly Line[] {
+    const lines: Line[] = [];
+    let from = 0;
+    for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
+      this.#keep(chunk.subarray(from, at));
+      lines.push(this.#take());
+      from = at + 1;
+    }
+    this.#keep(chunk.subarray(from));
+    return lines;
+  }
+
+  #keep(piece: Buffer): void {
+    this.#length += piece.length;
+    if (this.#length > this.#most) this.#pieces = [];
+    else if (piece.length > 0) this.#pieces.push(piece);
+  }
+
+  #take(): Line {
+    const length = this.#length;
+    const text = Buffer.concat(this.#pieces).toString("utf8");
+    this.#pieces = [];
+    this.#length = 0;
+    return length > this.#most ? { tooLong: length } : { text };
+  }
+}
+
+const MOST_LINES = 100;
+const MOST_CHARS = 500;
+const KEPT_CHARS = 1000;
+
+/** What a server writes on its standard error: a bounded number of lines goes into the log, its end is kept for error messages. */
+class ServerLog {
+  readonly #log: Pick<Log, "info" | "warn">;
+  readonly #text = new OutputText();
+  readonly #kept = new KeptText(KEPT_CHARS);
+  #begun = "";
+  #lines = 0;
+
+  constructor(log: Pick<Log, "info" | "warn">) {
+    this.#log = log;
+  }
+
+  /** Masks the secrets of this process. */
+  push(chunk: Buffer): void {
+    const text = this.#text.push(chunk);
+    this.#kept.add(text);
+    const lines = `${this.#begun}${text}`.split("\n");
+    this.#begun = (lines.pop() ?? "").slice(0, MOST_CHARS);
+    for (const line of lines) this.#write(line);
+  }
+
+  /** The last words, in one line. */
+  end(): string {
+    return this.#kept.text().replaceAll(/\s+/g, " ").trim().slice(-300);
+  }
+
+  #write(line: string): void {
+    if (line.trim() === "" || this.#lines > MOST_LINES) return;
+    this.#lines += 1;
+    if (this.#lines > MOST_LINES)
+      this.#log.warn("an MCP server writes much; the rest is left out until its next start");
+    else this.#log.info("output of an MCP server", { line: line.slice(0, MOST_CHARS) });
+  }
 }

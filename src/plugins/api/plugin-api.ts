@@ -1,14 +1,26 @@
-import { join, isAbsolute, resolve } from "node:path";
 import { homedir } from "node:os";
+import { join, isAbsolute, resolve } from "node:path";
 import type { PluginDefinition } from "../load/definition.ts";
 import { defined } from "../../utils/defined.ts";
 import { functionOf } from "./foreign.ts";
 import { neverAsked, refused } from "./refused.ts";
 import { registerSessionAction } from "./registrations/session-actions.ts";
-import { registrationsOf } from "./registrations.ts";
 import { pluginLogger } from "./runtime/logging.ts";
 import { runtimeOf } from "./runtime/runtime.ts";
 import type { PluginScope } from "./scope.ts";
+import { registerChannel } from "./registrations/channel/register-channel.ts";
+import { registerCli } from "./registrations/cli.ts";
+import { registerCommand } from "./registrations/commands.ts";
+import { registerContextEngine } from "./registrations/engines.ts";
+import { on, registerTrustedToolPolicy } from "./registrations/hooks.ts";
+import { registerHttpHandler, registerHttpRoute } from "./registrations/http.ts";
+import { noMemory, registerMemoryCapability, registerMemorySupplement } from "./registrations/memory.ts";
+import { registerHook } from "./registrations/internal-hooks.ts";
+import { registerGatewayMethod } from "./registrations/methods.ts";
+import { registerProvider } from "./registrations/provider/register-provider.ts";
+import { registerService } from "./registrations/services.ts";
+import { registerTool, type NamelessFactories } from "./registrations/tools.ts";
+import { registerWebSearchProvider } from "./registrations/web-search.ts";
 
 /**
  * `full`: the gateway runs the plugin. `discovery`: it is only looked at, and should open no store. `cli-metadata`: only its
@@ -73,4 +85,35 @@ const identityOf = ({ id, plugin: { manifest, package: pack } }: PluginScope, de
 function resolvePath({ plugin: { root } }: PluginScope, path: string): string {
   if (path === "~" || path.startsWith("~/")) return join(homedir(), path.slice(1));
   return isAbsolute(path) ? path : resolve(root, path);
+}
+
+/** `api.on` and the members `api.registerX`. Each may throw. */
+function registrationsOf(scope: PluginScope) {
+  const memory = noMemory();
+  const nameless: NamelessFactories = [];
+  const addSupplement = (builder: unknown) => registerMemorySupplement(scope, memory, builder);
+  return {
+    registerTool: (tool: unknown, options?: unknown) => registerTool(scope, nameless, tool, options),
+    registerCommand: (command: unknown) => registerCommand(scope, command),
+    on: (name: unknown, handler: unknown, options?: unknown) => on(scope, name, handler, options),
+    registerHook: (events: unknown, handler: unknown, options?: unknown) =>
+      registerHook(scope, events, handler, options),
+    registerTrustedToolPolicy: (policy: unknown) => registerTrustedToolPolicy(scope, policy),
+    registerService: (service: unknown) => registerService(scope, service),
+    registerHttpRoute: (route: unknown) => registerHttpRoute(scope, route),
+    registerHttpHandler: (handler: unknown) => registerHttpHandler(scope, handler),
+    registerGatewayMethod: (name: unknown, handler: unknown, options?: unknown) =>
+      registerGatewayMethod(scope, name, handler, options),
+    registerCli: (registrar: unknown, options?: unknown) => registerCli(scope, registrar, options),
+    registerChannel: (channel: unknown) => registerChannel(scope, channel),
+    registerProvider: (provider: unknown) => registerProvider(scope, provider),
+    registerWebSearchProvider: (provider: unknown) => registerWebSearchProvider(scope, provider),
+    registerContextEngine: (id: unknown, factory: unknown) => registerContextEngine(scope, id, factory),
+    registerMemoryCapability: (capability: unknown) => registerMemoryCapability(scope, memory, capability),
+    registerMemoryPromptSection: addSupplement,
+    registerMemoryPromptSupplement: addSupplement,
+    registerMemoryPromptPreparation: () => undefined,
+    registerMemoryCorpusSupplement: () => undefined,
+    registerToolMetadata: () => undefined,
+  };
 }

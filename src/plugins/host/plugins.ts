@@ -7,7 +7,7 @@ import { defined } from "../../utils/defined.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { background } from "../../utils/background.ts";
 import { within } from "../../utils/within.ts";
-import { createPluginApi } from "../api/plugin-api.ts";
+import { createPluginApi, type RegistrationMode } from "../api/plugin-api.ts";
 import { mayReadConversations, warnOfSilentHooks } from "../api/registrations/hooks.ts";
 import { PluginScope, type SessionAction } from "../api/scope.ts";
 import type { Contributions } from "../contributions.ts";
@@ -17,12 +17,14 @@ import { importEntry } from "../load/import-entry.ts";
 import type { PluginPorts } from "../ports.ts";
 import { startPlugin, stopperOf } from "./life.ts";
 import { factsOf, refusedSettings, type PluginProblem, type PluginRecord } from "./record.ts";
-import { noteMissing, USUAL_WAY, type LoadWay } from "./load-way.ts";
 import { createObservers, observeProcess } from "./observe.ts";
 import { RunningCode } from "./running-code.ts";
 import { StrayErrors } from "./stray-errors.ts";
 import type { PluginTimers } from "./timers.ts";
 import type { PluginWatch } from "./watch.ts";
+import { missingSdk } from "../load/missing-sdk.ts";
+import type { SdkUrls } from "../load/sdk-resolution.ts";
+import { noGuard, type LoadGuard } from "../trial/guard.ts";
 
 /** Milliseconds for running a plugin's entry, and for its `register` where that returns a promise. */
 const IMPORT_MS = 30_000;
@@ -345,3 +347,25 @@ export class Plugins {
 }
 
 type Runnable = Extract<Awaited<ReturnType<typeof importEntry>>, { kind: "ok" }> & { readonly code: RunningCode };
+
+/** How a process loads plugins. */
+interface LoadWay {
+  readonly mode: RegistrationMode;
+  readonly guard: LoadGuard;
+  /** Absolute folder of the gateway's own code, without links. */
+  readonly ownRoot?: string;
+  /** Where the modules of the SDK are: with it, plugins are searched for uses of what is missing. */
+  readonly sdk?: SdkUrls;
+}
+
+/** Where nothing else is said. */
+const USUAL_WAY: LoadWay = { mode: "full", guard: noGuard };
+
+/** Notes and logs what a loaded plugin imports only later, and would fail then. */
+async function noteMissing({ plugin, log, missing }: PluginScope, { sdk }: LoadWay): Promise<void> {
+  const found = sdk ? await missingSdk(plugin.root, sdk) : [];
+  if (found.length === 0) return;
+  for (const one of found) missing.add(one);
+  const fix = `Nothing to do if you do not need that part; else run: openclaw plugins update ${plugin.manifest.id}`;
+  log.warn("plugin uses parts of the SDK that this gateway does not have", { missing: found, fix });
+}

@@ -1,5 +1,5 @@
-import { realpath, rename } from "node:fs/promises";
-import { join } from "node:path";
+import { realpath, rename, lstat } from "node:fs/promises";
+import { join, basename } from "node:path";
 import type { InstallRecord } from "../../types/plugin/install-record.ts";
 import { defined } from "../../utils/defined.ts";
 import { fetchDependencies } from "../install/dependencies.ts";
@@ -11,7 +11,12 @@ import { sourceText } from "../install/source.ts";
 import { makeDraft, type PluginStore } from "../install/store.ts";
 import { abandonDraft } from "../install/swap.ts";
 import { hashTree, readTree } from "../install/tree.ts";
-import { packContent, type PackContent } from "./pack-content.ts";
+import { unlessMissing } from "../../utils/missing.ts";
+import { invalid, unsafe } from "../install/refusals.ts";
+import { isPluginId } from "../manifest/parse-manifest.ts";
+import { MANIFEST } from "../manifest/read-plugin.ts";
+import { type FoundHook, findHooks } from "./find-hooks.ts";
+import { type HookPack, packOf } from "./hook-pack.ts";
 
 /** Hooks that are ready to be put into place. */
 export interface StagedPack extends PackContent {
@@ -67,4 +72,42 @@ async function fill(
   const sizes = entries.flatMap((entry) => (entry.kind === "file" ? [entry.bytes] : []));
   const size = { files: sizes.length, bytes: sizes.reduce((sum, bytes) => sum + bytes, 0) };
   return { ...content, draft, root, origin, size, record };
+}
+
+/** What a fetched folder holds. */
+interface PackContent {
+  /** Name of its folder in `hooks/`. */
+  readonly id: string;
+  readonly hooks: readonly FoundHook[];
+  readonly pack: HookPack;
+}
+
+/** The hooks of a fetched folder; undefined for a plugin. `asked`: the package of a registry. Throws `PLUGIN_INVALID` and `PLUGIN_UNSAFE`. */
+async function packContent(root: string, asked: string | undefined): Promise<PackContent | undefined> {
+  if (await unlessMissing(lstat(join(root, MANIFEST)))) return undefined;
+  const { hooks, leftOut } = await findHooks([{ source: "managed", dir: root, isHook: true }]);
+  const [bad] = leftOut;
+  if (bad) throw invalid(`${basename(bad.folder)} cannot be used as a hook: ${bad.why}.`);
+  if (hooks.length === 0)
+    throw invalid(
+      "It holds no hook: there is no HOOK.md, and its package.json names no openclaw.hooks.",
+      "Install a hook.",
+    );
+  const pack = await packOf(root);
+  if (asked !== undefined) refuseOther(asked, pack.name);
+  return { id: idOf(pack, hooks), hooks, pack };
+}
+
+/** The registry answered with another package. */
+function refuseOther(spec: string, name: string | undefined): void {
+  const asked = spec.replace(/(?<=.)@.*$/, "");
+  if (name !== asked)
+    throw unsafe(`The registry has given another package for ${asked}: ${name ?? "one without a name"}.`);
+}
+
+/** A pack has the name of its package, another hook its own. */
+function idOf({ name }: HookPack, hooks: readonly FoundHook[]): string {
+  const id = name?.replace(/^@[^/]*\//, "") ?? hooks[0]?.name ?? "";
+  if (isPluginId(id)) return id;
+  throw invalid(`"${id}" cannot be the name of a folder of hooks.`);
 }

@@ -3,7 +3,9 @@ import { pathToFileURL } from "node:url";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import { errorCode } from "../../utils/missing.ts";
 import { definitionIn, type PluginDefinition } from "./definition.ts";
-import { importProblem, type ImportProblem } from "./import-error.ts";
+import { defined } from "../../utils/defined.ts";
+import { errorText } from "../../utils/text/error-text.ts";
+import { SdkModuleMissing } from "./sdk-resolution.ts";
 
 export type Imported =
   | { readonly kind: "ok"; readonly definition: PluginDefinition; readonly entry: string }
@@ -50,4 +52,54 @@ export async function importFile(file: string, version?: string): Promise<unknow
   const { createJiti } = await import("jiti/static");
   // Its cache would change the plugin's folder, or be in a folder of temporary files, in which others might put code.
   return createJiti(href, { interopDefault: false, fsCache: false }).import(file);
+}
+
+interface Pattern {
+  readonly match: RegExp;
+  say(found: RegExpExecArray): string;
+  fix?(found: RegExpExecArray): string | undefined;
+}
+
+/** Why code cannot be imported, as half a sentence, and where it is known what to do, that as a sentence. */
+interface ImportProblem {
+  readonly why: string;
+  readonly fix?: string;
+}
+
+/** What brings the dependencies of a plugin along: an archive and a folder are taken as they are. */
+const WITH_DEPENDENCIES =
+  "Install it with its dependencies: openclaw plugins install npm-pack:<archive> --force for an archive, npm:<name> from npm; in the source of a folder run npm install --omit=dev first.";
+
+/** What Node says when a module cannot be linked, and what it means to the operator. */
+const PATTERNS: readonly Pattern[] = [
+  {
+    match: /requested module '([^']+)' does not provide an export named '([^']+)'/,
+    say: ([, module, name]) => `it imports "${name}" from "${module}", which has no such export`,
+  },
+  {
+    match: /Named export '([^']+)' not found\. The requested module '([^']+)' is a CommonJS module/,
+    say: ([, name, module]) =>
+      `it imports "${name}" by name from "${module}", a CommonJS module from which Node offers no such name`,
+  },
+  {
+    match: /Cannot find (?:package|module) '([^']+)'/,
+    say: ([, name]) => `it imports "${name}", which is not installed beside it`,
+    // A path is a file of its own.
+    fix: ([, name = ""]) => (/^[./]|^file:|^openclaw/.test(name) ? undefined : WITH_DEPENDENCIES),
+  },
+];
+
+/** Why the code of a plugin could not be imported. */
+function importProblem(error: unknown): ImportProblem {
+  if (error instanceof SdkModuleMissing)
+    return { why: `it imports "${error.specifier}", which this gateway does not have` };
+  const text = errorText(error);
+  for (const { match, say, fix } of PATTERNS) {
+    const found = match.exec(text);
+    if (found) return { why: say(found), ...defined({ fix: fix?.(found) }) };
+  }
+  const code = errorCode(error);
+  return {
+    why: `its code cannot be loaded: ${code === undefined || text.includes(code) ? text : `${text} (${code})`}`,
+  };
 }

@@ -2,7 +2,7 @@ import { retryWhileDiskFull } from "../../store/retry-while-disk-full.ts";
 import { systemClock, type Clock } from "../../types/clock.ts";
 import type { RunId } from "../../types/ids.ts";
 import type { Log } from "../../types/log.ts";
-import type { CallCost, ModelMeter, PlannedCall, Reservation } from "../../types/run/model-meter.ts";
+import type { CallCost, ModelMeter, PlannedCall, Reservation, WorstCase } from "../../types/run/model-meter.ts";
 import type { HoldRequest, SpendAccount, SpendLedger } from "../../types/spend/ledger.ts";
 import { background } from "../../utils/background.ts";
 import { forgetOldest } from "../../utils/forget-oldest.ts";
@@ -10,8 +10,9 @@ import { capsFor, hasCaps } from "./caps.ts";
 import type { BudgetsConfig } from "./config.ts";
 import { daysAt } from "./days.ts";
 import { amountOf, type CapRefusal, decide } from "./decide.ts";
-import { InputRatios } from "./input-ratios.ts";
 import { refusalText } from "./texts.ts";
+import type { Usage } from "../../types/run/model.ts";
+import { BoundedMap } from "../../utils/bounded-map.ts";
 
 /** A call that was refused, with the limit that did it. */
 export interface RefusedCall extends CapRefusal {
@@ -160,3 +161,38 @@ export class BudgetMeter implements ModelMeter {
     }
   }
 }
+
+/** Conversations of which the last request is remembered. */
+const MOST_KEPT = 1000;
+/** Estimates are held with a fifth more in any case. */
+const USUAL_RATIO = 1.2;
+/** What is new in a request may have more tokens than its estimate, too. */
+const MORE = 1.05;
+/** A provider that counts more is not believed: it would keep every further call from being made. */
+const MOST_RATIO = 8;
+
+/**
+ * How many times its estimate the last request of a conversation had. Estimates know no tokenizer: text that is no usual language has several
+ * times as many tokens, and the next request of the conversation begins with the same text.
+ */
+class InputRatios {
+  readonly #ratios = new BoundedMap<string, number>(MOST_KEPT);
+
+  /** The worst case of a call, by what was counted before. */
+  worstOf(call: PlannedCall): WorstCase {
+    const ratio = this.#ratios.get(nameOf(call)) ?? 0;
+    if (ratio <= USUAL_RATIO) return call.most;
+    const inputTokens = Math.ceil(call.estimatedInputTokens * ratio * MORE);
+    return inputTokens > call.most.inputTokens ? { ...call.most, inputTokens } : call.most;
+  }
+
+  /** Called with what the provider counted. */
+  note(call: PlannedCall, { input, cacheRead, cacheWrite }: Usage): void {
+    if (call.estimatedInputTokens <= 0) return;
+    const ratio = (input + cacheRead + cacheWrite) / call.estimatedInputTokens;
+    this.#ratios.set(nameOf(call), Math.min(ratio, MOST_RATIO));
+  }
+}
+
+const nameOf = ({ sessionKey, plugin, model: { provider, id } }: PlannedCall): string =>
+  [provider, id, sessionKey, plugin].join(" ");

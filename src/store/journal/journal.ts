@@ -6,7 +6,6 @@ import type { Peer } from "../../types/chat/message.ts";
 import { createCronTable } from "../cron/cron-table.ts";
 import { readCounts, type JournalCounts } from "./counts.ts";
 import { createFile, fileSize } from "../files.ts";
-import { readHeard } from "./heard.ts";
 import { createInbox } from "./inbox/inbox.ts";
 import {
   createApprovals,
@@ -17,7 +16,6 @@ import {
   createTaskLook,
 } from "./ledger.ts";
 import { createMessageDesk, type MessageDesk } from "./messages.ts";
-import { openCommits } from "../open-commits.ts";
 import { createOutbox } from "./outbox.ts";
 import { createPairing } from "./pairing.ts";
 import { pruneJournal, type Keep } from "./prune.ts";
@@ -27,6 +25,12 @@ import { createSystemEvents } from "./system-events.ts";
 import type { TaskLook } from "./tasks.ts";
 import { createTexts } from "./texts.ts";
 import type { SpendLedger } from "../../types/spend/ledger.ts";
+import { anyJson, count } from "./columns.ts";
+import { Commits } from "./commits.ts";
+import { readPeer } from "./inbox/read-message.ts";
+import { toInboxRow } from "./inbox/rows.ts";
+import { openDatabase, readVersion } from "./database.ts";
+import { openWal } from "../wal.ts";
 
 export interface JournalOptions {
   /** The SQLite file. Made with its directory when it does not exist. */
@@ -112,4 +116,70 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
       await closeFile();
     },
   };
+}
+
+/** No reader shows more lines. */
+const MOST = 5000;
+const HEARD = `
+  SELECT * FROM inbox WHERE state = 'done' AND done_at > ? AND refused = 'history' ORDER BY id DESC LIMIT ${MOST}`;
+const TOLD = `
+  SELECT json_extract(message, '$.from') AS origin, max(id) AS last FROM inbox
+  WHERE id > ? AND state = 'done' AND turn_id IS NOT NULL GROUP BY origin`;
+
+/**
+ * Messages since an epoch millisecond that were kept as context and that no later turn of their chat has used; oldest first.
+ */
+function readHeard(commits: Commits, since: number, placeOf: (from: Peer) => Peer): Promise<readonly InboxRow[]> {
+  return commits.read((sql) => {
+    const rows = sql
+      .all(HEARD, since)
+      .map(toInboxRow)
+      .filter(({ message }) => !message.unreadable)
+      .toReversed();
+    const [first] = rows;
+    if (!first) return [];
+    const used = new Map<string, number>();
+    for (const row of sql.all(TOLD, first.id)) {
+      const from = readPeer(anyJson(row, "origin"));
+      if (!from) continue;
+      const place = nameOf(placeOf(from));
+      used.set(place, Math.max(used.get(place) ?? 0, count(row, "last")));
+    }
+    return rows.filter(({ id, message }) => id > (used.get(nameOf(placeOf(message.from))) ?? 0));
+  });
+}
+
+const nameOf = ({ channel, account, chat, thread }: Peer): string =>
+  JSON.stringify([channel, account, chat.id, thread ?? ""]);
+
+interface FileOptions {
+  readonly path: string;
+  readonly sync?: "full" | "normal";
+  readonly log?: Log;
+}
+
+/** The open file of a journal. */
+interface OpenFile {
+  readonly commits: Commits;
+  /** See `OpenJournal`; never resolves where SQLite itself syncs. */
+  readonly lost: Promise<OpenClawError>;
+  /** After the commits have settled. */
+  closeFile(): Promise<void>;
+}
+
+/** Opens the database; with `sync`, for the one process that owns it. Throws as `openJournal` does. */
+async function openCommits({ path, sync, log }: FileOptions): Promise<OpenFile> {
+  const db = openDatabase(path);
+  log?.debug("journal open", { path, version: readVersion(db) });
+  if (sync === undefined) {
+    const closeFile = async () => {
+      if (db.isOpen) db.close();
+    };
+    return { commits: new Commits(db, path), lost: new Promise(() => undefined), closeFile };
+  }
+  const wal = await openWal(db, path);
+  const onLongLog = (error: unknown) =>
+    log?.warn("the journal's log was not copied into the database", { path, error });
+  const commits = new Commits(db, path, { wal, isDurable: sync === "full", onLongLog });
+  return { commits, lost: wal.lost, closeFile: () => wal.close() };
 }

@@ -8,7 +8,6 @@ import { EXEC_ASK, EXEC_SECURITY } from "../../types/run/exec-wish.ts";
 import type { Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
 import { CALL_HOSTS, wayOf, type CommandWay, type OtherPlaces } from "./elevation.ts";
 import type { Variables } from "./binding.ts";
-import { whyForPeople } from "./for-people.ts";
 import { follow, type Following, type Started } from "./follow.ts";
 import { permit, refusalText, type ExecOptions } from "./permission.ts";
 import { narrowed } from "./rules/policy.ts";
@@ -165,3 +164,15 @@ const markElevated = ({ elevated }: CommandWay, result: ToolResult): ToolResult 
 const whyNoEnv = (names: readonly string[]): string =>
   `The command was not run: env must not set ${names.join(", ")}. These variables make programs load code or decide what ` +
   "the operator decides, or their names or values are not valid; leave them out.";
+
+/** What only a person does: answers of approval questions, and logins that show a code. */
+const FOR_PEOPLE: readonly (readonly [text: RegExp, why: string])[] = [
+  [/(?:^|[;&|\n])\s*\/approve\b/, "only a person answers an approval question"],
+  [
+    /\bopenclaw(?:\.mjs)?\s(?:[^;&|\n]*\s)?channels\s+(?:[^;&|\n]*\s)?login\b/,
+    "a person logs a channel in, at a terminal (openclaw channels login)",
+  ],
+];
+
+/** Why a command is for a person alone, whatever may run; undefined when it is not. It is no barrier: it tells a model early. Pure. */
+const whyForPeople = (command: string): string | undefined => FOR_PEOPLE.find(([text]) => text.test(command))?.[1];

@@ -18,9 +18,10 @@ import { errorCode, unlessMissing } from "../../utils/missing.ts";
 import type { FileAccess } from "./access.ts";
 import { keepResult } from "./command/kept-outputs.ts";
 import { draftName, removeLeftDrafts } from "./drafts.ts";
-import { findFiles } from "./file-search.ts";
 import { shapesPrompts } from "./prompt-files.ts";
 import { TextSearch } from "./text-search.ts";
+import { listedName, shownPath } from "../shown-path.ts";
+import { runRipgrep, SEARCH_MS } from "./ripgrep.ts";
 
 /** Files of the gateway's machine, within the access rules of a run. */
 export class HostFiles implements FileBackend {
@@ -166,4 +167,38 @@ function kindOf(entry: Dirent): FolderEntry["kind"] {
   if (entry.isDirectory()) return "directory";
   if (entry.isSymbolicLink()) return "link";
   return entry.isFile() ? "file" : "other";
+}
+
+/** Finds files by name with ripgrep. Skips `.git`, ignored files and kept command outputs. */
+async function findFiles(
+  { path, pattern }: FileQuery,
+  access: FileAccess,
+  { workspace, signal, take }: SearchScope & { take(path: string): boolean },
+): Promise<SearchEnd> {
+  const isOpen = await access.openPaths();
+  const folder = await access.openFolder(path, workspace);
+  try {
+    return await runRipgrep({
+      args: [
+        "--files",
+        "--null",
+        "--hidden",
+        `--glob=${pattern}`,
+        "--glob=!.git",
+        "--glob=!.openclaw/output",
+        "--",
+        "./",
+      ],
+      over: { cwd: folder.base },
+      separator: "\0",
+      signal,
+      deadline: AbortSignal.timeout(SEARCH_MS),
+      take(line) {
+        const file = join(folder.path, line);
+        return isOpen(file) ? take(listedName(shownPath(file, workspace))) : true;
+      },
+    });
+  } finally {
+    await folder.close();
+  }
 }

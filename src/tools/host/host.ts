@@ -1,4 +1,6 @@
 import { stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
 import type {
   Backends,
   CommandEnd,
@@ -16,11 +18,12 @@ import { HostFiles } from "./files.ts";
 import { outputPath } from "./command/kept-outputs.ts";
 import { newMark } from "./command/left-running.ts";
 import { findProgram } from "./find-program.ts";
-import { whyClosed } from "./own-files.ts";
 import { bindFiles, pathDirs } from "./named-files.ts";
 import { outputFolder, outputRoot } from "./output-folders.ts";
 import { steeringOf } from "./repository/steering.ts";
 import { shellArgv, startCommand, type HostCommand } from "./command/start-command.ts";
+import { namesIn } from "../exec/exec-names.ts";
+import { isInside, realOf } from "../../utils/real-path.ts";
 
 export interface HostOptions {
   readonly settings: Pick<AgentSettings, "workspace" | "tools" | "exec" | "media">;
@@ -116,3 +119,20 @@ async function settled(
 }
 
 const pathOf = ({ pathPrepend }: ExecSettings): readonly string[] => [...pathPrepend, ...pathDirs(process.env["PATH"])];
+
+/**
+ * Why a command may not run: it names the databases of a running gateway, which another program could damage. Undefined when it names
+ * none. No barrier: a program may open what its words do not name. Never rejects.
+ */
+async function whyClosed(
+  command: string,
+  { cwd, stateDir }: { readonly cwd: string; readonly stateDir: string | undefined },
+): Promise<string | undefined> {
+  if (stateDir === undefined) return undefined;
+  const own = join(await realOf(stateDir), "state");
+  const paths = namesIn(command, { home: homedir(), cwd }).map((name) => resolve(cwd, name));
+  const real = await Promise.all(paths.map((path) => realOf(path).catch(() => path)));
+  return [...paths, ...real].some((path) => isInside(path, own))
+    ? `it names files in ${own}, which the gateway has open; openclaw runs, sessions and usage read them`
+    : undefined;
+}

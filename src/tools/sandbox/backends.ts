@@ -1,3 +1,5 @@
+import { stat } from "node:fs/promises";
+import { basename, dirname, join, relative, sep } from "node:path";
 import type { Backends, CommandEnd, ExecBackend, FileBackend, RunningCommand } from "../../types/run/backend.ts";
 import { hostBackends, hostExec, hostFiles, type HostOptions } from "../host/host.ts";
 import { memoryDirs } from "./bwrap.ts";
@@ -15,9 +17,10 @@ import {
   type SandboxPlace,
 } from "./launcher.ts";
 import { realOf } from "../../utils/real-path.ts";
-import { mustNotSteerGit } from "./steers-git.ts";
 import { Meter } from "./totals/meter.ts";
 import { Watch } from "./watch.ts";
+import { unlessMissing } from "../../utils/missing.ts";
+import { GUARDED } from "../host/guarded.ts";
 
 export interface SandboxOptions {
   readonly host: HostOptions;
@@ -200,4 +203,28 @@ function noteFor({ settings, rights, workspace }: SandboxPlace): string {
   ]
     .filter((text) => text !== "")
     .join(" ");
+}
+
+/** Files of a repository that Git obeys. */
+const SETTINGS = ["config", "config.worktree", "commondir"];
+
+/**
+ * Rejects with a text for the model when a file tool of a sandboxed session would write what programs outside obey. `real` has no
+ * links. The check leaves a gap where a command changes directories at the same time; what is in a repository then is found at its end.
+ */
+async function mustNotSteerGit(real: string, workspace: string): Promise<void> {
+  const steps = relative(await realOf(workspace), real).split(sep);
+  if (!steps.includes(".git") && !GUARDED.includes(steps[0] ?? "") && !(await isOfRepository(real))) return;
+  throw new Error(
+    `${real} was not written: programs outside the sandbox obey it (Git, shells or editors). The user can write it.`,
+  );
+}
+
+/** Settings beside a repository's `HEAD`, its hooks, or the `HEAD` that would make a repository of the directory. */
+async function isOfRepository(real: string): Promise<boolean> {
+  const dir = dirname(real);
+  const has = async (place: string, name: string) => (await unlessMissing(stat(join(place, name)))) !== undefined;
+  if (SETTINGS.includes(basename(real))) return has(dir, "HEAD");
+  if (basename(real) === "HEAD") return (await Promise.all(SETTINGS.map((name) => has(dir, name)))).includes(true);
+  return basename(dir) === "hooks" && has(dirname(dir), "HEAD");
 }

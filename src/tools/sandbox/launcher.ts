@@ -1,11 +1,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, basename, isAbsolute, normalize } from "node:path";
 import type { Launch, Launcher, PreparedLaunch } from "../../types/run/backend.ts";
 import type { SandboxSettings } from "../../types/sandbox.ts";
 import { outputFolder, outputRoot } from "../host/output-folders.ts";
 import type { GuestRules } from "../host/access.ts";
-import { checkBind, readBinds } from "./binds.ts";
 import { bwrapLaunch } from "./bwrap.ts";
 import { isFailed, processesOf } from "./container/containers.ts";
 import { containerLaunch, isContainer, sharesNetwork, type EngineFacts } from "./container/launch.ts";
@@ -205,3 +204,37 @@ export const workspaceInside = ({
   workspace,
 }: Pick<SandboxPlace, "settings" | "owner" | "workspace">): string =>
   settings.workspaceAccess === "none" ? folderOf(settings, owner) : workspace;
+
+/** Directories that no sandbox is given, nor one that they are in or that is in them: the system's settings, and credentials. */
+const SYSTEM = ["/etc", "/proc", "/sys", "/dev", "/root", "/boot", "/run", "/var/run"];
+const OF_HOME = [".aws", ".cargo", ".config", ".docker", ".gnupg", ".netrc", ".npm", ".ssh"];
+const SOCKETS = new Set(["docker.sock", "podman.sock", "containerd.sock"]);
+
+/**
+ * Rejects with a text that names the bind when it would open what a sandbox is to keep closed, by its name or by where its links lead:
+ * `hidden` are the gateway's own files.
+ */
+async function checkBind(path: string, home: string, hidden: readonly string[] = []): Promise<void> {
+  if (!isAbsolute(path)) throw new Error(`The sandbox cannot have ${path}: a bind is an absolute path.`);
+  const closed = [...SYSTEM, ...OF_HOME.map((name) => join(home, name)), ...hidden];
+  const real = await realOf(path);
+  const roots = [...closed, ...(await Promise.all(closed.map(realOf)))];
+  const isClosed = (one: string) => roots.some((root) => isInside(one, root) || isInside(root, one));
+  if ([normalize(path), real].some((one) => isClosed(one) || SOCKETS.has(basename(one))))
+    throw new Error(
+      `The sandbox cannot have ${path}: it holds the system's settings, credentials, the gateway's files or a door out.`,
+    );
+}
+
+/** The binds of `bwrap`: `path` for reading, `path:rw` for writing too. */
+function readBinds(binds: readonly string[]): {
+  readonly ro: readonly string[];
+  readonly rw: readonly string[];
+} {
+  const isWritable = (bind: string) => bind.endsWith(":rw");
+  const pathOf = (bind: string) => bind.replace(/:r[ow]$/, "");
+  return {
+    ro: binds.filter((bind) => !isWritable(bind)).map(pathOf),
+    rw: binds.filter(isWritable).map(pathOf),
+  };
+}

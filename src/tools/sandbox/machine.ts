@@ -1,6 +1,6 @@
+import { createHash, randomUUID } from "node:crypto";
 import { mkdir, mkdtemp, readlink, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { createHash, randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { SandboxBackend, SandboxSettings } from "../../types/sandbox.ts";
 import { errorText } from "../../utils/text/error-text.ts";
@@ -8,12 +8,11 @@ import { bwrapLaunch, type BwrapFacts } from "./bwrap.ts";
 import { Containers } from "./container/containers.ts";
 import { tryEngine } from "./container/engine.ts";
 import { isContainer, type EngineFacts } from "./container/launch.ts";
-import { seccompProfile } from "./container/profile.ts";
 import { GuestCopies } from "./guest-copy.ts";
 import { OpenViews } from "./open-views.ts";
 import { findProgram, runBriefly, whyBwrapFails, type Unusable } from "./probe.ts";
 import { SANDBOX_EXEC, seatbeltLaunch } from "./seatbelt.ts";
-import { seccompFilter } from "./seccomp.ts";
+import { seccompFilter, CLONE_NEWUSER, DATAGRAM, EAFNOSUPPORT, ENOSYS, EPERM, FAMILIES, REFUSED } from "./seccomp.ts";
 
 /** Whether a backend works on this machine, and what is needed to use it; otherwise what the operator can do. */
 export type Probe = { readonly ok: true; readonly facts: Facts } | Unusable;
@@ -220,3 +219,52 @@ async function systemDirectories(): Promise<BwrapFacts["system"]> {
   );
   return found.filter((directory) => directory !== undefined);
 }
+
+interface Comparison {
+  readonly index: number;
+  readonly value: number;
+  readonly valueTwo?: number;
+  readonly op: "SCMP_CMP_EQ" | "SCMP_CMP_GT" | "SCMP_CMP_MASKED_EQ";
+}
+
+const refuse = (names: readonly string[], errnoRet: number, args: readonly Comparison[] = []) => ({
+  names,
+  action: "SCMP_ACT_ERRNO",
+  errnoRet,
+  args,
+});
+
+/** True when any of the bits is set. */
+const hasBit = (index: number, bit: number): Comparison => ({
+  index,
+  value: bit,
+  valueTwo: bit,
+  op: "SCMP_CMP_MASKED_EQ",
+});
+
+const HIGHEST = Math.max(...FAMILIES);
+
+/** A profile can only say which families are refused, one rule for each. */
+const families = (): readonly Comparison[] => {
+  const below = Array.from({ length: HIGHEST }, (_, family) => family).filter((family) => !FAMILIES.includes(family));
+  return [
+    ...below.map((value): Comparison => ({ index: 0, value, op: "SCMP_CMP_EQ" })),
+    { index: 0, value: HIGHEST, op: "SCMP_CMP_GT" },
+  ];
+};
+
+/**
+ * The filter of system calls as docker and podman read it. It takes the place of the engine's own, which permits Unix sockets: by one in
+ * the workspace a command could reach a program outside. Pure.
+ */
+const seccompProfile = (): string =>
+  JSON.stringify({
+    defaultAction: "SCMP_ACT_ALLOW",
+    syscalls: [
+      refuse(REFUSED, EPERM),
+      refuse(["clone3"], ENOSYS),
+      refuse(["clone"], EPERM, [hasBit(0, CLONE_NEWUSER)]),
+      refuse(["socketpair"], EAFNOSUPPORT, [hasBit(1, DATAGRAM)]),
+      ...families().map((family) => refuse(["socket"], EAFNOSUPPORT, [family])),
+    ],
+  });

@@ -3,17 +3,21 @@ import { CronDesk } from "../../../automation/cron/desk.ts";
 import { CronJobs } from "../../../automation/cron/jobs.ts";
 import type { CronPorts, CronRules, CronSessions } from "../../../automation/cron/ports.ts";
 import { CronScheduler } from "../../../automation/cron/scheduler.ts";
-import type { SessionKey } from "../../../types/ids.ts";
+import { type SessionKey, sessionKey } from "../../../types/ids.ts";
 import type { Sessions } from "../../../types/session.ts";
 import type { Core } from "../../compose/core.ts";
 import type { Live } from "../../compose/live.ts";
 import type { Parts } from "../parts.ts";
 import type { OpenCron } from "./cron.ts";
 import { cronActs } from "./acts.ts";
-import { keepUpCron } from "./cron-upkeep.ts";
-import { loopDesk } from "./loops.ts";
 import { cronReach } from "./reach.ts";
 import { cronWatching } from "./watch.ts";
+import { pause } from "../../../utils/pause.ts";
+import { errorText } from "../../../utils/text/error-text.ts";
+import { isCronKey } from "./place.ts";
+import type { CronJobView } from "../../../automation/cron/views.ts";
+import type { Clock } from "../../../types/clock.ts";
+import type { Loop, LoopDesk } from "../../../types/cron/loops.ts";
 
 /** Reads the jobs from the journal. Nothing runs before `start`. */
 export async function openCron(
@@ -82,3 +86,77 @@ async function lastAnswer(sessions: Pick<Sessions, "history">, key: SessionKey):
   if (last?.type !== "message" || last.message.role !== "assistant") return "";
   return last.message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");
 }
+
+const EVERY_MS = 5 * 60_000;
+/** Conversations that are removed in one round. */
+const MOST_REMOVED = 100;
+/** Milliseconds of a day. */
+const DAY_MS = 86_400_000;
+
+/** Removes the conversations of isolated runs and old records when their time is over, until the signal. */
+async function keepUpCron(ports: CronPorts, signal: AbortSignal, live: Live): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await round(ports, live);
+    } catch (error) {
+      ports.log.warn("old runs of scheduled jobs not removed", { error: errorText(error) });
+    }
+    await pause(EVERY_MS, { clock: ports.clock, signal });
+  }
+}
+
+async function round({ journal, sessions, clock }: CronPorts, { config }: Live): Promise<void> {
+  const { sessionRetention, runLog } = config.cron;
+  const now = clock.now();
+  if (sessionRetention !== false) {
+    for (const key of await journal.cron.sessionsBefore(now - sessionRetention, MOST_REMOVED)) {
+      // A job of a conversation that people have, too, has its runs there.
+      if (isCronKey(key)) await sessions.remove(sessionKey(key));
+      await journal.cron.forgetSession(key);
+    }
+  }
+  await journal.cron.prune(now - config.retention.rowsDays * DAY_MS, runLog.keepLines);
+}
+
+/** How such a job is known. */
+const DESCRIPTION = "Set up with /loop.";
+/** The first run comes at once. */
+const FIRST_MS = 1000;
+/** Where the runs choose and say nothing. */
+const USUAL_MS = 10 * 60_000;
+const PACING = { min: "1m", max: "1h" };
+const MOST_LISTED = 50;
+
+/** The repeated tasks of conversations: scheduled jobs that run in them. */
+function loopDesk(desk: CronDesk, clock: Pick<Clock, "now">): LoopDesk {
+  return {
+    async begin({ key, agentId, task, everyMs }) {
+      const job = {
+        description: DESCRIPTION,
+        agentId,
+        sessionKey: key,
+        sessionTarget: `session:${key}`,
+        schedule: { kind: "every", everyMs: everyMs ?? USUAL_MS, anchorMs: clock.now() + FIRST_MS },
+        payload: { kind: "agentTurn", message: task, lightContext: false, toolsAllow: ["*"] },
+        delivery: { mode: "announce" },
+        ...(everyMs === undefined && { pacing: PACING }),
+      };
+      const added = await desk.add(job, { setUpBy: "owner", owner: { agentId, sessionKey: key } });
+      if ("view" in added) return loopOf(added.view);
+      return "problem" in added ? added.problem : "it could not be added";
+    },
+    list(key) {
+      const { jobs } = desk.list({ limit: Number.MAX_SAFE_INTEGER, sortBy: "name" });
+      const own = ({ description, sessionTarget }: CronJobView) =>
+        description === DESCRIPTION && sessionTarget === `session:${key}`;
+      return jobs.filter(own).slice(0, MOST_LISTED).map(loopOf);
+    },
+    remove: (id) => desk.remove(id),
+  };
+}
+
+const loopOf = ({ id, name, schedule, pacing }: CronJobView): Loop => ({
+  id,
+  name,
+  ...(!pacing && schedule.kind === "every" && { everyMs: schedule.everyMs }),
+});

@@ -1,13 +1,17 @@
+import { statfs } from "node:fs/promises";
+import { setFlagsFromString } from "node:v8";
 import { loadAgentSdk } from "../../../harness/run/warm.ts";
 import { background } from "../../../utils/background.ts";
-import { watchDisk } from "../disk/disk.ts";
 import { defaultModel } from "../model-text.ts";
-import { tellRefusals } from "../budget-notices.ts";
 import type { Parts } from "../parts.ts";
 import { reportReadiness } from "../health.ts";
-import { watchMail } from "../hooks/watch-mail.ts";
-import { setEngineFlags } from "./engine-settings.ts";
-import { keepUp } from "./upkeep.ts";
+import type { RefusedCall } from "../../../providers/budget/meter.ts";
+import { errorText } from "../../../utils/text/error-text.ts";
+import { lastChat } from "../methods/heartbeat-place.ts";
+import { wait } from "../../../utils/pause.ts";
+import { gmailPlan } from "../../../automation/hooks/gmail-plan.ts";
+import { GmailWatcher } from "../hooks/gmail-watcher.ts";
+import { cleanUp } from "./cleanup.ts";
 
 /** What the gateway does besides messages, until the signal. `port`: of its server. */
 export function startBackgroundTasks(parts: Parts, signal: AbortSignal, port: number): void {
@@ -38,3 +42,137 @@ async function warmUp(parts: Parts): Promise<void> {
   }
   setEngineFlags();
 }
+
+/** Who is waiting for these is asked or told in the chat. */
+const ATTENDED: ReadonlySet<string> = new Set(["message", "api", "probe"]);
+
+/** Tells an owner, once for each limit and its time, that work which nobody waits for was skipped. */
+async function tellRefusals(parts: Parts, signal: AbortSignal): Promise<void> {
+  for await (const refused of parts.core.models.budgets.refusals.watch(signal)) {
+    parts.log.warn("a budget did not allow a model call", factsOf(refused));
+    if (ATTENDED.has(refused.call.cause)) continue;
+    try {
+      await tell(refused, parts);
+    } catch (error) {
+      parts.log.error("nobody was told that a budget is used up", { error: errorText(error) });
+    }
+  }
+}
+
+const factsOf = ({ cap, call: { cause, sessionKey, runId }, text }: RefusedCall) => ({
+  budget: cap.key,
+  cause,
+  session: sessionKey,
+  run: runId,
+  why: text,
+});
+
+async function tell(refused: RefusedCall, { live, core, channels, log }: Parts): Promise<void> {
+  const { call, text } = refused;
+  const agent = call.agentId ?? live.defaultAgent.id;
+  const places = { live, channels, sessions: core.sessions };
+  // Not in the conversation itself: others may read there what is spent.
+  const { found, problem } = lastChat(agent, undefined, places);
+  if (!found) return log.warn("no chat to tell that a budget is used up", { why: problem });
+  const markdown =
+    `💰 Skipped (${call.cause}): ${text} I do not say this again for this budget. ` +
+    "`/budget` shows the budgets, `/budget raise` allows more.";
+  // The outbox sends each key once, also after a restart.
+  await core.outbox.deliver({
+    replyKey: keyOf(refused),
+    to: found.to,
+    blocks: [{ kind: "notice", markdown, because: "error" }],
+  });
+}
+
+/** The same as long as the same limit is meant. */
+function keyOf({ cap: { key, place }, because, call }: RefusedCall): string {
+  const of = place ? [place.scope, place.name, place.since ?? "", place.until ?? ""] : [call.model.id];
+  return ["budget", key, because, ...of].join(":");
+}
+
+const LOOK_EVERY_MS = 2000;
+/** Bytes; below it the operator is warned. */
+const LOW = 200 * 1024 * 1024;
+/** Bytes; below it each check tries a write, even if no write has failed yet. */
+const NEXT_TO_NOTHING = 1024 * 1024;
+
+/** Reports a low or full disk, and its recovery: in the log, and in `channels.disk` for status and readiness. */
+async function watchDisk(parts: Pick<Parts, "live" | "log" | "channels">, signal: AbortSignal): Promise<void> {
+  let wasLow = false;
+  while (!signal.aborted) {
+    const free = await freeBytes(parts.live.paths.stateDir);
+    const isLow = free !== undefined && free < LOW;
+    if (isLow !== wasLow)
+      parts.log[isLow ? "error" : "info"](isLow ? "disk almost full" : "disk has free space again", {
+        freeMiB: Math.round((free ?? 0) / 1048576),
+      });
+    wasLow = isLow;
+    if (!parts.channels.disk.takesWrites || (free !== undefined && free < NEXT_TO_NOTHING))
+      await parts.channels.disk.look();
+    await wait(LOOK_EVERY_MS, signal);
+  }
+}
+
+async function freeBytes(dir: string): Promise<number | undefined> {
+  try {
+    const { bavail, bsize } = await statfs(dir);
+    return bavail * bsize;
+  } catch {
+    // Some file systems do not report free space; doctor says so.
+    return undefined;
+  }
+}
+
+/** The field's variable that keeps the gateway from watching mail. */
+const SKIP = "OPENCLAW_SKIP_GMAIL_WATCHER";
+
+/** Watches the mail account of `hooks.gmail`, as the config says at any time, until the gateway stops. */
+async function watchMail({ live, core, log, channels, events, stopping: signal }: Parts, port: number): Promise<void> {
+  // Another gateway on the same state watches the account already.
+  if (process.env[SKIP] === "1" || channels.held !== undefined) return;
+  const plan = () => gmailPlan(live.config.hooks, port);
+  const watcher = new GmailWatcher({ clock: core.ports.clock, log, plan, env: process.env, signal });
+  watcher.follow();
+  for await (const { event } of events.watch(signal)) if (event === "config.changed") watcher.follow();
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** The first cleanup waits until the start is over. */
+const FIRST_MS = 60_000;
+
+/** Removes once a day what its retention time has passed. */
+async function keepUp(parts: Pick<Parts, "live" | "core" | "log">, signal: AbortSignal): Promise<void> {
+  for (let ms = FIRST_MS; !signal.aborted; ms = DAY_MS) {
+    await wait(ms, signal);
+    if (!signal.aborted) await cleanUp(parts);
+  }
+}
+
+/**
+ * Flags of V8 for a gateway that has started. At the start of the process they would cost more than they save; `bin/openclaw.mjs` says
+ * why, and docs/performance.md what each of them is worth.
+ */
+const FLAGS: readonly string[] = [
+  // From now on V8 translates a function into machine code when it is called first, not after some hundred calls: what runs now is
+  // called for each message.
+  "--always-sparkplug",
+  "--heap-growing-percent=50",
+  // How often V8 collects all garbage when it becomes idle. The second time finds nothing.
+  "--memory-reducer-gc-count=1",
+  // Frees the memory of a compilation when it is done. Otherwise it waits for a thread that is free: under load that is 10 to 90 MiB.
+  "--no-maglev-destroy-on-background",
+];
+
+/** Sets the flags, but for those that the command line sets. */
+function setEngineFlags(): void {
+  const given = new Set(process.execArgv.map(nameOf));
+  for (const flag of FLAGS) if (!given.has(nameOf(flag))) setFlagsFromString(flag);
+}
+
+/** `--no-some-flag` and `--some_flag=1` are about the same flag. */
+const nameOf = (flag: string): string =>
+  flag
+    .replaceAll("_", "-")
+    .replace(/^--(?:no-?)?/, "")
+    .replace(/=.*/, "");

@@ -1,4 +1,6 @@
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { acquireStateLock, type StateLock } from "../../../store/lock/lock.ts";
 import { stopDaemon } from "./stop.ts";
@@ -6,13 +8,17 @@ import { makeStateDirs, resolvePaths, type StatePaths } from "../../config/paths
 import { Live } from "../../compose/live.ts";
 import { ownerGap } from "../../accounts/owner-gap.ts";
 import { openLog, type OpenLog } from "../../log/log.ts";
-import { repairPlugins } from "../../plugins/load-options.ts";
+import { repairPlugins, loadOptionsFor } from "../../plugins/load-options.ts";
 import { withFix } from "../../../types/errors.ts";
-import { greet } from "./greeting.ts";
 import { type Gateway, startGateway } from "../gateway.ts";
-import { prepare, type Prepared } from "./prepare.ts";
 import { closeInherited } from "./inherited.ts";
 import { guardProcess, type ProcessGuard } from "./process-guard.ts";
+import { loadConfig, type LoadedConfig } from "../../config/load.ts";
+import { applyEnv } from "../../config/env-vars.ts";
+import { bundledContributions } from "../../contributions/extensions.ts";
+import type { Contributions } from "../../../plugins/contributions.ts";
+import { packageRoot } from "../../package-root.ts";
+import { ensureGatewayToken } from "../../config/gateway-token.ts";
 
 export interface GatewayOptions {
   readonly port?: number;
@@ -164,3 +170,52 @@ const becauseOf = (plugin: string | undefined) => ({
 async function rejectWith(crashed: ProcessGuard["crashed"]): Promise<never> {
   throw (await crashed).error;
 }
+
+/** The config, and what it was read with. */
+interface Prepared {
+  readonly contributions: Contributions;
+  readonly loaded: LoadedConfig;
+  load(): Promise<LoadedConfig>;
+}
+
+/** Reads the config and sets the variables that it has. Throws `OpenClawError`. */
+async function prepare(paths: StatePaths): Promise<Prepared> {
+  const contributions = bundledContributions();
+  const load = async () => loadConfig(await loadOptionsFor(contributions, paths));
+  const loaded = await load();
+  applyEnv(loaded.config, process.env);
+  return { contributions, load, loaded };
+}
+
+/**
+ * A short summary of the started gateway. At a terminal it shows the address with the token, in the fragment that no server
+ * sees. Other output may be stored and read by others, so it shows the address alone.
+ */
+async function greet(gateway: Gateway, live: Live, givenToken?: string): Promise<void> {
+  const isTerminal = process.stdout.isTTY === true;
+  if (!isTerminal && live.config.logging.consoleStyle === "json") return;
+  const page = `http://127.0.0.1:${gateway.port}/`;
+  const model = await gateway.modelText();
+  const lines = [
+    "",
+    `  OpenClaw gateway ${gateway.version}`,
+    `  Chat      ${isTerminal ? await withToken(page, live, givenToken) : `${page}  (sign in: ${howToSignIn(givenToken)})`}`,
+    `  State     ${live.paths.stateDir}`,
+    `  Model     ${model}`,
+    `  Channels  ${gateway.channelsText()}`,
+    "",
+    "",
+  ];
+  process.stdout.write(lines.join("\n"));
+}
+
+async function withToken(page: string, live: Live, givenToken: string | undefined): Promise<string> {
+  const token = givenToken ?? (await ensureGatewayToken(live.paths, live.config)).reveal();
+  return `${page}#token=${token}`;
+}
+
+/** A clone has no `openclaw` on the path. */
+const program = (): string => (existsSync(join(packageRoot, "src")) ? "node bin/openclaw.mjs" : "openclaw");
+
+const howToSignIn = (givenToken: string | undefined): string =>
+  givenToken === undefined ? `${program()} dashboard` : "with the token of --token";

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { z } from "zod";
 import { readChecklist } from "../../../automation/checklist.ts";
@@ -7,8 +8,10 @@ import { CHECKLIST } from "../../../prompt/bootstrap.ts";
 import { agentId } from "../../../types/ids.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { lastChat, mainKey, placeOfBeat } from "./heartbeat-place.ts";
-import { wakeSession } from "../hooks/wake-session.ts";
 import type { Parts } from "../parts.ts";
+import type { WakeAct } from "../../../automation/hooks/acts.ts";
+import { hookMessage } from "../../../automation/hooks/hook-message.ts";
+import { chatOf } from "../../../sessions/chat-of.ts";
 
 /** The heartbeats of a gateway; they begin with `start`. */
 export function createHeartbeats({
@@ -104,4 +107,19 @@ function heartbeatsOf(enabled: boolean, reports: readonly BeatReport[]) {
       }),
     })),
   };
+}
+
+/** Gives a conversation a text: at once, as a turn whose answer its chat gets, or with its next turn. Throws when there is none. */
+async function wakeSession(
+  { live, core }: Pick<Parts, "live" | "core">,
+  { sessionKey, ...wish }: Pick<WakeAct, "text" | "mode"> & { readonly sessionKey: string },
+): Promise<{ readonly ok: true }> {
+  const defaultAgent = live.defaultAgent.id;
+  const key = resolveAlias(sessionKey, defaultAgent);
+  const entry = core.sessions.peek(key);
+  if (!entry) throw new MethodError("NOT_FOUND", `there is no conversation ${sessionKey}`);
+  const act: WakeAct = { kind: "wake", name: "wake", isTrusted: true, ...wish };
+  const place = { sessionKey: key, to: chatOf(key, entry, defaultAgent) };
+  await core.dispatch.receive([hookMessage(act, `wake:${randomUUID()}`, place, core.ports.clock.now())]);
+  return { ok: true };
 }

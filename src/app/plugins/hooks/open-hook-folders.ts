@@ -13,9 +13,11 @@ import type { Core } from "../../compose/core.ts";
 import type { Live } from "../../compose/live.ts";
 import { LentVariables } from "../plugin-variables.ts";
 import { sdkUrls } from "../sdk-urls.ts";
-import { shownForHook } from "./shown-for-hook.ts";
 import { hookScene } from "./hook-scene.ts";
 import { sayByHook } from "./say-by-hook.ts";
+import { isFields } from "../../../utils/fields.ts";
+import type { Config } from "../../config/schema.ts";
+import { shownConfig } from "../../config/shown.ts";
 
 /** The hooks of a gateway that are folders. */
 export interface OpenHookFolders {
@@ -73,6 +75,26 @@ export function openHookFolders({ live, core, log }: Surroundings): OpenHookFold
     close() {
       folders.close();
       for (const end of ends) end();
+    },
+  };
+}
+
+/** The config with the hook's own settings as they are, and all other secrets masked. */
+function shownForHook(config: Config, key: string): unknown {
+  const shown = shownConfig(config);
+  if (!isFields(shown)) return shown;
+  const { hooks, ...rest } = shown;
+  const internal = isFields(hooks) ? hooks["internal"] : undefined;
+  const entries = isFields(internal) ? internal["entries"] : undefined;
+  const mine = own(config.hooks.internal.entries, key);
+  return {
+    ...rest,
+    hooks: {
+      ...(isFields(hooks) && hooks),
+      internal: {
+        ...(isFields(internal) && internal),
+        entries: { ...(isFields(entries) && entries), ...(mine && { [key]: revealSecrets(mine) }) },
+      },
     },
   };
 }

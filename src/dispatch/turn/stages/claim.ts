@@ -2,10 +2,11 @@ import type { AgentId } from "../../../types/ids.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import type { QueuedTurn } from "../../ports.ts";
 import { agentGone, agentStopped, NOT_ANSWERED } from "../../chat-texts.ts";
-import { claimRows } from "./claim-rows.ts";
 import { loadRows } from "./load-rows.ts";
 import type { TurnPorts } from "../ports.ts";
 import type { StageEnd, Turn } from "../turn.ts";
+import type { Claim, Inbox } from "../../../types/journal.ts";
+import { runIdOf, turnIdOf } from "../ids.ts";
 
 /** Claims the messages for this process and acquires the session, if there is an agent that may answer. */
 export async function claim(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
@@ -76,4 +77,29 @@ async function refuseSession({ key, queued: { rows, log, text } }: Turn, ports: 
     replies.acks.end(rows);
   }
   return "over";
+}
+
+/**
+ * Claims rows for this process before any work on them; the claim is synced while the model is asked, and before a tool runs. Rows that have ended since are left out; undefined when none remain.
+ */
+async function claimRows(
+  queued: QueuedTurn,
+  place: Pick<Claim, "sessionKey" | "agentId">,
+  inbox: Inbox,
+): Promise<QueuedTurn | undefined> {
+  const { text, ...rest } = queued;
+  for (let rows = queued.rows; ;) {
+    const [first] = rows;
+    if (!first) return undefined;
+    const claim = { ...place, runId: runIdOf(first), turnId: turnIdOf(first) };
+    const taken = new Set(
+      await inbox.claimAhead(
+        rows.map(({ id }) => id),
+        claim,
+      ),
+    );
+    const isHead = first === queued.rows[0];
+    if (taken.size === rows.length) return { ...rest, rows, ...(isHead && text !== undefined && { text }) };
+    rows = rows.filter(({ id }) => taken.has(id));
+  }
 }

@@ -10,13 +10,15 @@ import type { DispatchPorts, QueuedTurn } from "../../ports.ts";
 import { notifyPrepared } from "../../admission/message-hooks.ts";
 import { actingOf } from "../acting.ts";
 import { bodyFor, type BodyPorts, signalsOf } from "../body.ts";
-import { dailyNotesFor } from "./daily-notes.ts";
 import { startTyping } from "../../signals/typing.ts";
 import { factsFor, turnIdOf } from "../ids.ts";
 import type { TurnPorts } from "../ports.ts";
 import type { PreparedTurn } from "../prepared-turn.ts";
 import type { StageEnd, Turn } from "../turn.ts";
 import { claimEvents } from "../system-events.ts";
+import { bareResetIn } from "../../../prompt/stages/bare-reset.ts";
+import type { DailyNote } from "../../../prompt/startup-notes.ts";
+import { isOwnersAlone, type Acting } from "../../../types/run/principal.ts";
 
 /** Starts the typing signal, since fetching files may take a minute, and then makes the user's turn. */
 export async function prepare(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
@@ -84,4 +86,25 @@ function mediaOf(rows: readonly InboxRow[], stopping: AbortSignal, ports: Prepar
     if (error instanceof Stopped) return NO_MEDIA;
     throw error;
   });
+}
+
+interface Begun {
+  readonly session: Pick<Session, "isNew" | "entry">;
+  readonly agent: AgentSettings;
+  readonly acting: Acting;
+}
+
+/** What an owner's private conversation begins with after a bare `/new` or `/reset`. */
+async function dailyNotesFor(
+  { rows, text }: QueuedTurn,
+  { session, agent, acting }: Begun,
+  { dailyNotes }: Pick<DispatchPorts, "dailyNotes">,
+): Promise<{ readonly dailyNotes?: readonly DailyNote[] }> {
+  const [first, ...also] = rows.map(({ message }) => message);
+  const { startup } = agent.prompt;
+  if (!first || !startup || !dailyNotes) return {};
+  if (!isOwnersAlone(acting) || session.entry.heardGuests === true) return {};
+  const begun = { rawText: first.text, also, isNewSession: session.isNew };
+  const command = bareResetIn(begun, (text ?? first.text).trim());
+  return command && startup.applyOn.includes(command) ? { dailyNotes: await dailyNotes(agent) } : {};
 }

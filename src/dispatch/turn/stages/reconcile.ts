@@ -8,7 +8,10 @@ import { principalOf } from "../principal.ts";
 import type { TurnPorts } from "../ports.ts";
 import type { PreparedTurn } from "../prepared-turn.ts";
 import type { StageEnd, Turn } from "../turn.ts";
-import { withheldTools, withoutWithheld } from "../../recovery/withheld-tools.ts";
+import { callsOf, isInterrupted } from "../../../history/parts.ts";
+import { unbegunCalls } from "../../../harness/tools/tools.ts";
+import type { InboxRow } from "../../../types/journal.ts";
+import { withRun } from "../../../tools/lazy-tool.ts";
 
 /** Settles what earlier turns left in the conversation: unanswered turns, and sends that were not recorded. */
 export async function reconcile(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
@@ -64,3 +67,37 @@ async function noteGuests(
   if (session.entry.heardGuests === true || hasOwnerRights(principalOf(rows, ports))) return;
   await session.update({ heardGuests: true }, { now: true });
 }
+
+/** Processes that have tried a message: the first, and one more after that process ended during it. */
+const TRIED_TWICE = 2;
+
+/**
+ * The names of the tools that a turn may no longer use: the process ended twice during this message while calls of these tools
+ * were running. Empty for every other turn.
+ */
+async function withheldTools(
+  session: Pick<Session, "after">,
+  turnId: string,
+  row: InboxRow | undefined,
+): Promise<ReadonlySet<string>> {
+  if ((row?.attempts ?? 0) < TRIED_TWICE) return new Set();
+  const entries = (await session.after(turnId)) ?? [];
+  const messages = entries.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
+  const unbegun = unbegunCalls(entries);
+  const seen = new Set(
+    messages.flatMap((one) => (one.role === "toolResult" && !isInterrupted(one) ? [one.toolCallId] : [])),
+  );
+  const open = messages.flatMap(callsOf).filter(({ id }) => !seen.has(id) && !unbegun.has(id));
+  return new Set(open.map(({ name }) => name));
+}
+
+/** The same tools, but the withheld ones only answer why they are not run. */
+const withoutWithheld = (tools: readonly Tool[], names: ReadonlySet<string>): readonly Tool[] =>
+  names.size === 0 ? tools : tools.map((tool) => (names.has(tool.name) ? withheld(tool) : tool));
+
+const withheld = (tool: Tool): Tool =>
+  withRun(tool, async () => {
+    throw new Error(
+      `${tool.name} is not run again for this message: the gateway ended twice while it ran. Answer without it, or say what is missing.`,
+    );
+  });

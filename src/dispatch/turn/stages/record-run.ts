@@ -1,9 +1,7 @@
+import { createHash } from "node:crypto";
 import type { Outcome, RunRecord } from "../../../types/journal.ts";
-import type { Receipt } from "../../../types/run/run.ts";
-import type { RefusedAttachment } from "../../../types/run/run.ts";
+import type { Receipt, RefusedAttachment } from "../../../types/run/run.ts";
 import type { Session, SessionPatch } from "../../../types/session.ts";
-import { chatFacts } from "../chat-facts.ts";
-import { appendNotices } from "../../answer/transcript-notices.ts";
 import type { DispatchPorts } from "../../ports.ts";
 import type { RunEnd } from "../../../harness/log/run-end.ts";
 import { removeEvents } from "../system-events.ts";
@@ -11,6 +9,13 @@ import type { TurnPorts } from "../ports.ts";
 import type { PreparedTurn } from "../prepared-turn.ts";
 import { ended } from "./earlier-end.ts";
 import { retryWhileDiskFull } from "../../../store/retry-while-disk-full.ts";
+import { parseDirectives } from "../../../reply/directives.ts";
+import { NOTICE_TYPE } from "../../../sessions/transcript/history.ts";
+import type { RunId } from "../../../types/ids.ts";
+import type { AgentSettings } from "../../../types/settings.ts";
+import { attach } from "../../media/attach.ts";
+import { noticeFor } from "../../chat-texts.ts";
+import type { InboundMessage, Sender } from "../../../types/chat/message.ts";
 
 type RecordPorts = Pick<DispatchPorts, "clock" | "log" | "journal" | "media" | "closedPaths" | "onDiskError" | "link"> &
   Pick<TurnPorts, "replies">;
@@ -97,3 +102,73 @@ function profileOf({ entry }: Session, { profile }: Receipt): SessionPatch {
   if (profile === undefined || entry.authProfileOverrideSource === "user") return {};
   return { authProfileOverride: profile, authProfileOverrideSource: "auto" };
 }
+
+type NoticePorts = Pick<DispatchPorts, "media" | "closedPaths"> & {
+  readonly agent: AgentSettings;
+  readonly runId: RunId;
+  /** Is told of each file of the answer that is not attached. */
+  readonly refused: (refusal: RefusedAttachment) => void;
+};
+
+/** Appends what chats get as separate messages to the transcript for web clients: files, a change of model, a failure. */
+async function appendNotices(session: Session, end: RunEnd, ports: NoticePorts): Promise<void> {
+  const { result, changes } = end;
+  await appendFiles(session, end.texts, ports);
+  for (const text of changes) await session.append({ type: "custom", customType: NOTICE_TYPE, data: { text } });
+  const text = noticeFor(result);
+  if (text === undefined) return;
+  const data = { text, ...(result.kind === "failed" && { error: result.failure.message }) };
+  await session.append({ type: "custom", customType: NOTICE_TYPE, data });
+}
+
+/** Appends the files of an answer, only once even after a restart. */
+async function appendFiles(
+  session: Session,
+  texts: readonly string[],
+  { agent: { workspace }, runId, media: store, closedPaths, refused }: NoticePorts,
+): Promise<void> {
+  const { media: refs, audioAsVoice } = parseDirectives(texts.join("\n\n"));
+  if (refs.length === 0) return;
+  const id = createHash("sha256").update(`files\n${runId}`).digest("hex").slice(0, 16);
+  if ((await session.after(id)) !== undefined) return;
+  const blocks = await attach(refs, audioAsVoice, {
+    media: store,
+    closedPaths,
+    // The page is the operator's.
+    guestOf: [],
+    workspace,
+    refused,
+    sessionKey: session.key,
+  });
+  const text = blocks.flatMap((block) => (block.kind === "media" ? [] : [block.markdown])).join("\n\n");
+  const media = blocks.flatMap((block) => (block.kind === "media" ? [block.media] : []));
+  const data = { text, runId, ...(media.length > 0 && { media }) };
+  await session.append({ type: "custom", customType: NOTICE_TYPE, data }, { id });
+}
+
+/** The fields of a session's row about its chat: its kind, its name, and where the last message came from. */
+function chatFacts(message: InboundMessage): SessionPatch {
+  // An operator who writes into a channel's session does not change its chat.
+  if (message.options?.operator === true)
+    return isWebChat(message) ? { chatType: "direct", lastChannel: "webchat" } : {};
+  const { sender } = message;
+  const { channel, account, chat, thread } = message.from;
+  const isGroup = chat.kind === "group";
+  const name = isGroup ? chat.title : (message.sender.name ?? message.sender.username);
+  return {
+    chatType: thread === undefined ? chat.kind : "thread",
+    channel,
+    lastChannel: channel,
+    lastTo: `${channel}:${chat.id}`,
+    lastAccountId: account,
+    origin: { provider: channel, from: `${channel}:${nameOf(sender)}` },
+    ...(thread !== undefined && { lastThreadId: thread }),
+    ...(isGroup && { groupId: chat.id }),
+    ...(isGroup && chat.title !== undefined && { subject: chat.title }),
+    ...(name !== undefined && { displayName: name }),
+  };
+}
+
+const nameOf = ({ id, e164 = id }: Sender): string => e164;
+
+const isWebChat = (message: InboundMessage): boolean => message.options?.sessionKey?.startsWith("webchat:") ?? true;

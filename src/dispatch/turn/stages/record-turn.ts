@@ -1,12 +1,13 @@
 import type { TurnPorts } from "../ports.ts";
-import { usageLine } from "../../answer/usage-line.ts";
 import { setBy } from "../../directives/said.ts";
-import { usageLevelOf } from "../../../types/run/usage-level.ts";
+import { usageLevelOf, type UsageLevel } from "../../../types/run/usage-level.ts";
 import { addressed } from "../addressed.ts";
 import { speakAnswer } from "./speak-answer.ts";
 import { recordRun } from "./record-run.ts";
 import { endOf } from "../run-end.ts";
 import type { StageEnd, Turn } from "../turn.ts";
+import { modelName } from "../../../types/run/model.ts";
+import type { Receipt } from "../../../types/run/run.ts";
 
 /** Records the run, its cost, and the outcome of its messages. A turn without an outcome continues later. */
 export async function recordTurn(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
@@ -54,4 +55,15 @@ async function record(turn: Turn, ports: TurnPorts): Promise<boolean> {
     ports.log.error("run not recorded", { run: prepared.facts.runId, error });
     return false;
   }
+}
+
+/** What a chat with this level is told about an answer's cost. Undefined when nothing. Pure. */
+function usageLine({ usage, model, durationMs }: Receipt, level: UsageLevel): string | undefined {
+  if (level === "off") return undefined;
+  const { input, output, cacheRead, cacheWrite, cost } = usage;
+  const count = (tokens: number) => tokens.toLocaleString("en");
+  const tokens = `Usage: ${count(input + cacheRead + cacheWrite)} tokens in, ${count(output)} out`;
+  if (level === "tokens") return tokens;
+  const cached = cacheRead > 0 ? ` (${count(cacheRead)} of them cached)` : "";
+  return `${tokens}${cached}, $${cost.total.toFixed(4)}, ${modelName(model)}, ${(durationMs / 1000).toFixed(1)} s`;
 }

@@ -4,18 +4,23 @@ import { ToolSendBarrier } from "../../answer/tool-send-barrier.ts";
 import { prompterFor } from "../../approvals/prompter.ts";
 import { askedFor, askingOf } from "../acting.ts";
 import { addressed } from "../addressed.ts";
-import type { ModelRef } from "../../../types/run/model.ts";
+import { type ModelRef, isSameModel, modelName } from "../../../types/run/model.ts";
 import type { Session } from "../../../types/session.ts";
 import { setBy } from "../../directives/said.ts";
 import { candidatesFor } from "../candidates.ts";
 import { logRun } from "../log-run.ts";
-import { withPluginModel } from "../model-override.ts";
-import { withSoftModel } from "./soft-model.ts";
 import type { TurnPorts } from "../ports.ts";
 import type { PreparedTurn } from "../prepared-turn.ts";
 import { safeTools } from "./reconcile.ts";
 import { beginRun } from "../request.ts";
 import type { StageEnd, Turn } from "../turn.ts";
+import { originOf } from "../../../types/run/model-meter.ts";
+import type { DispatchPorts } from "../../ports.ts";
+import { mayUse } from "../may-use.ts";
+import type { HookContext, HookRunner } from "../../../types/hook/hooks.ts";
+import type { Log } from "../../../types/log.ts";
+import type { AgentSettings } from "../../../types/settings.ts";
+import { isFields } from "../../../utils/fields.ts";
 
 /** Chooses the models and tools, and starts the run. From here on the lane can stop it. */
 export async function startTurnRun(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
@@ -91,4 +96,88 @@ function announce(turn: Turn, run: Run, ports: TurnPorts): void {
   ports.registry.add(run.stream, turn.get("prepared").message.options?.operator === true);
   logRun(run.stream, ports.log, turn.passage.waits);
   turn.get("typing").follow(run.stream);
+}
+
+type Ports = Pick<DispatchPorts, "budgets" | "log"> & Pick<TurnPorts, "replies">;
+
+/**
+ * The candidates with the smaller model first, when most of a budget is used. A key that the user pinned keeps its model, and a model
+ * that `agents.*.models` does not allow is not taken. The chat is told once a day.
+ */
+async function withSoftModel(
+  candidates: readonly ModelRef[],
+  prepared: PreparedTurn,
+  session: Pick<Session, "entry" | "key">,
+  ports: Ports,
+): Promise<readonly ModelRef[]> {
+  const { agent, facts } = prepared;
+  if (!ports.budgets || session.entry.authProfileOverrideSource === "user") return candidates;
+  const soft = await ports.budgets.softFor(originOf(facts)).catch((error: unknown) => {
+    ports.log.error("budgets not read", { run: facts.runId, error });
+    return undefined;
+  });
+  const [first] = candidates;
+  if (!soft || !mayUse(agent, soft.model) || (first && isSameModel(first, soft.model))) return candidates;
+  await tell(soft, prepared, session, ports);
+  return [soft.model, ...candidates.filter((ref) => !isSameModel(ref, soft.model))];
+}
+
+/** An answer that the chat is not told about is an answer all the same. */
+async function tell(
+  { text, day }: { readonly text: string; readonly day: string },
+  { rows, facts }: PreparedTurn,
+  { key }: Pick<Session, "key">,
+  { replies, log }: Ports,
+): Promise<void> {
+  const [row] = rows;
+  if (!row || !addressed(row.message)) return;
+  try {
+    await replies.notices.answer(row, { text, because: "fallback", key: `budget-soft:${day}:${key}` });
+  } catch (error) {
+    log.warn("the smaller model was not announced", { run: facts.runId, error });
+  }
+}
+
+interface Asked {
+  readonly prompt: string;
+  readonly agent: AgentSettings;
+  readonly session: Pick<Session, "entry">;
+  readonly context: HookContext;
+}
+
+/**
+ * The candidates with the model that a plugin chooses for this turn as the first. A model that `agents.*.models` does not
+ * allow is not taken, and a key that the user pinned keeps its model.
+ */
+async function withPluginModel(
+  candidates: readonly ModelRef[],
+  { prompt, agent, session, context }: Asked,
+  { hooks, log }: { readonly hooks?: HookRunner | undefined; readonly log: Log },
+): Promise<readonly ModelRef[]> {
+  if (hooks?.has("before_model_resolve") !== true) return candidates;
+  if (session.entry.authProfileOverrideSource === "user") return candidates;
+  const [first] = candidates;
+  const chosen = await hooks.first({ name: "before_model_resolve", event: { prompt }, context }, (answer, owner) => {
+    const ref = refIn(answer, first);
+    if (!ref || mayUse(agent, ref)) return ref;
+    log.warn("the model of a plugin is not allowed", { owner, model: modelName(ref) });
+    return undefined;
+  });
+  return chosen ? [chosen, ...candidates.filter((ref) => !isSameModel(ref, chosen))] : candidates;
+}
+
+/** `{modelOverride, providerOverride}`; a model may be named with its provider, and a provider alone keeps the model's id. */
+function refIn(answer: unknown, first: ModelRef | undefined): ModelRef | undefined {
+  if (!isFields(answer)) return undefined;
+  const [provider, model] = [answer["providerOverride"], answer["modelOverride"]].map((name) =>
+    typeof name === "string" && name !== "" ? name : undefined,
+  );
+  if (model === undefined) return provider !== undefined && first ? { provider, id: first.id } : undefined;
+  const slash = model.indexOf("/");
+  if (provider !== undefined) {
+    const id = model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model;
+    return { provider, id };
+  }
+  if (slash > 0) return { provider: model.slice(0, slash), id: model.slice(slash + 1) };
+  return first && { provider: first.provider, id: model };
 }

@@ -1,8 +1,7 @@
 import { homedir } from "node:os";
 import type { FoundProgram } from "../../../types/run/backend.ts";
 import { hasEscape } from "../programs/escapes.ts";
-import { isInterpreter, isRunner, isWrapper, mayStartOthers } from "../programs/kinds.ts";
-import { hasInlineCode } from "./inline-code.ts";
+import { isInterpreter, isRunner, isWrapper, mayStartOthers, programName } from "../programs/kinds.ts";
 import type { ExecRow } from "./document.ts";
 
 /** A row of the approvals document, ready to be compared. */
@@ -93,4 +92,29 @@ function isProgram({ path, name }: CompiledRow, word: string, program: FoundProg
 function areArgs({ args: pattern, isExact }: CompiledRow, args: readonly string[]): boolean {
   if (!pattern) return true;
   return pattern.test(isExact ? args.map((arg) => `${arg}\0`).join("") || "\0\0" : args.join(" "));
+}
+
+/** Programs whose arguments or whose file in the directory are code in any case. */
+const ALWAYS = new Set(
+  "awk gawk mawk nawk sed gsed ed ex vi vim nvim emacs gdb lldb expect osascript make gmake bmake cmake ninja just task rake xargs m4 dc".split(
+    " ",
+  ),
+);
+
+/** Words of `find` and `fd` that start a program, write or remove. */
+const FIND = /^-(?:exec|execdir|ok|okdir|delete|fprint|fprintf|fprint0|fls|x|X)$|^--exec/;
+
+/** First words that are no script: `deno eval`, `bun -e`, `python3 -`. */
+const NO_SCRIPT = new Set("eval exec repl x dlx".split(" "));
+
+/**
+ * Whether the code that a program runs may be in its arguments or its input instead of in a file. Anything but a script
+ * file as an interpreter's first argument may be. Pure.
+ */
+function hasInlineCode(word: string, args: readonly string[]): boolean {
+  const name = programName(word);
+  if (ALWAYS.has(name)) return true;
+  if (name === "find" || name === "fd") return args.some((arg) => FIND.test(arg));
+  const [first = "-"] = args;
+  return isInterpreter(word) && (first.startsWith("-") || NO_SCRIPT.has(first));
 }

@@ -6,7 +6,6 @@ import { MODEL_MS } from "../config.ts";
 import { answerResult, asideOf, modelsFor } from "../ask.ts";
 import { fetchesFrom, readSource, type Source, type SourcePorts } from "../source.ts";
 import { openDocument, type OpenDocument } from "./document.ts";
-import { pageNumbers } from "./page-numbers.ts";
 
 const MOST_FILES = 10;
 const MEGABYTE = 1_048_576;
@@ -111,4 +110,15 @@ async function partsFor(
     all.push(...parts);
   }
   return [...all, { type: "text", text: prompt }];
+}
+
+/** The numbers in a text such as `1-5,8`, in order, each once; at most `most`. Undefined for another text. */
+function pageNumbers(text: string, most: number): readonly number[] | undefined {
+  const found = new Set<number>();
+  for (const part of text.split(",")) {
+    const [, first, last = first] = /^\s*([1-9]\d{0,4})(?:\s*-\s*([1-9]\d{0,4}))?\s*$/.exec(part) ?? [];
+    if (first === undefined || Number(last) < Number(first)) return undefined;
+    for (let number = Number(first); number <= Number(last) && found.size <= most; number += 1) found.add(number);
+  }
+  return [...found].toSorted((a, b) => a - b).slice(0, most);
 }

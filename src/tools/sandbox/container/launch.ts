@@ -1,8 +1,9 @@
+import { join, relative } from "node:path";
 import type { Launch } from "../../../types/run/backend.ts";
 import type { SandboxBackend, SandboxSettings } from "../../../types/sandbox.ts";
 import { withoutGateway } from "../bwrap.ts";
-import type { View } from "../view.ts";
-import { mountArgs, temporaryArgs, type Engine } from "./mounts.ts";
+import type { View, Mount } from "../view.ts";
+import { isInside } from "../../../utils/real-path.ts";
 
 export const isContainer = (backend: SandboxBackend): backend is EngineFacts["backend"] =>
   backend === "docker" || backend === "podman";
@@ -163,3 +164,42 @@ function variablesOf(env: Readonly<Record<string, string>>) {
 /** Processes and memory are limited by the engine, or by the gateway. */
 const limits = ({ bwrap: { cpuSeconds, fileSizeMb } }: Settings): string =>
   `{ ulimit -c 0; ulimit -t ${cpuSeconds}; ulimit -f ${fileSizeMb * 2048}; } 2>/dev/null`;
+
+/** The engine reads the parts of a mount as one line of comma-separated values. */
+const mount = (...parts: readonly string[]): readonly string[] => [
+  "--mount",
+  parts.map((part) => (/[",\r\n]/.test(part) ? `"${part.replaceAll('"', '""')}"` : part)).join(","),
+];
+
+type Engine = "docker" | "podman";
+
+/** Podman would copy what lies below a directory in memory into it, so that nothing would be hidden. */
+const bare: Readonly<Record<Engine, readonly string[]>> = { docker: [], podman: ["notmpcopyup"] };
+
+/** The mounts of a container: what a view has, at its own path and at those that lead to it by a link. Pure. */
+const mountArgs = ({ mounts, links }: View, engine: Engine): readonly string[] => [
+  ...mounts.flatMap((one) => argsOf(one, one.path, engine)),
+  ...links.flatMap(({ at, to }) =>
+    mounts.flatMap((one) => (isInside(one.path, to) ? argsOf(one, join(at, relative(to, one.path)), engine) : [])),
+  ),
+];
+
+function argsOf({ path, from = path, as }: Mount, target: string, engine: Engine): readonly string[] {
+  switch (as) {
+    case "ro":
+      return mount("type=bind", `source=${from}`, `target=${target}`, "readonly");
+    case "rw":
+      return mount("type=bind", `source=${from}`, `target=${target}`);
+    case "empty":
+    case "frame":
+      return mount("type=tmpfs", `target=${target}`, "ro", ...bare[engine]);
+    case "blank":
+      return mount("type=bind", "source=/dev/null", `target=${target}`, "readonly");
+  }
+}
+
+/** A directory in memory, for everybody. Pure. */
+const temporaryArgs = (path: string, sizeMb: number, engine: Engine): readonly string[] =>
+  /[:,]/.test(path)
+    ? mount("type=tmpfs", `target=${path}`, "tmpfs-mode=1777", `tmpfs-size=${sizeMb * 1_048_576}`, ...bare[engine])
+    : ["--tmpfs", `${path}:${["exec", "mode=1777", `size=${sizeMb}m`, ...bare[engine]].join(",")}`];

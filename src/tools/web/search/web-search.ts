@@ -1,6 +1,10 @@
 import { z } from "zod";
-import type { SearchAnswer, SearchOption, SearchWish } from "../../../types/plugin/web-search.ts";
-import { SEARCH_OPTIONS } from "../../../types/plugin/web-search.ts";
+import {
+  type SearchAnswer,
+  type SearchOption,
+  type SearchWish,
+  SEARCH_OPTIONS,
+} from "../../../types/plugin/web-search.ts";
 import type { Tool, ToolContext, ToolResult } from "../../../types/run/tool.ts";
 import { BoundedMap } from "../../../utils/bounded-map.ts";
 import { requestWeb } from "../../../utils/net/web-request.ts";
@@ -11,7 +15,7 @@ import { searchWith, type Candidate, type Searched, type SearchOutcome } from ".
 import type { WebSearchSettings } from "./config.ts";
 import { Cooldowns } from "./cooldowns.ts";
 import { shownSearch } from "./shown.ts";
-import { withNewNames } from "./older-names.ts";
+import { isFields } from "../../../utils/fields.ts";
 
 /** Answers that are kept. */
 const MOST_KEPT = 64;
@@ -211,4 +215,22 @@ function resultOf(
   const bytes = Buffer.byteLength(shown.text);
   const { text, details } = bytes <= MOST_BYTES ? shown : show(Math.floor((most * MOST_BYTES) / bytes));
   return textResult(text, details);
+}
+
+const FRESHNESS: ReadonlyMap<unknown, string> = new Map([
+  ["pd", "day"],
+  ["pw", "week"],
+  ["pm", "month"],
+  ["py", "year"],
+]);
+const RANGE = /^(\d{4}-\d{2}-\d{2})to(\d{4}-\d{2}-\d{2})$/;
+
+/** Arguments with today's names for a time: models learnt from older ones, which were those of Brave. */
+function withNewNames(args: unknown): unknown {
+  if (!isFields(args)) return args;
+  const { freshness, ...others } = args;
+  const range = typeof freshness === "string" ? RANGE.exec(freshness) : null;
+  if (range) return { date_after: range[1], date_before: range[2], ...others };
+  const today = FRESHNESS.get(freshness);
+  return today === undefined ? args : { ...others, freshness: today };
 }

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import { z } from "zod";
 import { modelName } from "../../../../types/run/model.ts";
 import { hasGateway } from "../../address.ts";
 import { withGateway } from "../../call-gateway.ts";
@@ -7,9 +7,8 @@ import { strangersText } from "../../../strangers-text.ts";
 import { readState, type State } from "../../state.ts";
 import { failingText } from "../../../runs/failing.ts";
 import { cleanText } from "../../terminal-text.ts";
-import { pairs, showDuration } from "../../table.ts";
+import { pairs, showDuration, table } from "../../table.ts";
 import { gatewayJson, readGatewayState, type GatewayState, type GatewayStatus } from "./gateway-state.ts";
-import { limitsShape, limitsText, type LimitsShown } from "../usage/limits.ts";
 import { channelRows, channelsShape } from "../channels/channels.ts";
 import { sessionRows, sessionsShape } from "../sessions/session-rows.ts";
 
@@ -180,4 +179,30 @@ function configRows({ paths, problem, config }: State, { status: told }: Gateway
     ["Config", wrong === undefined ? paths.configPath : `${wrong.message} (fix: ${wrong.fix})`],
     ...offline,
   ];
+}
+
+/** The part of the `usage.status` answer about providers. */
+const limitsShape = z.looseObject({
+  providers: z.array(
+    z.looseObject({
+      provider: z.string(),
+      profileId: z.string().optional(),
+      windows: z.array(z.looseObject({ label: z.string(), usedPercent: z.number(), resetAt: z.number().optional() })),
+    }),
+  ),
+});
+
+type LimitsShown = z.infer<typeof limitsShape>;
+
+/** A line for each limit of a key, with what is left of it. */
+function limitsText(io: Io, { providers }: LimitsShown): string {
+  const rows = providers.flatMap(({ provider, profileId, windows }) =>
+    windows.map(({ label, usedPercent, resetAt }) => {
+      const left = `${Math.round(100 - usedPercent)} % left`;
+      const reset = resetAt === undefined ? "" : `in ${showDuration(Math.max(0, resetAt - Date.now()))}`;
+      return [cleanText(profileId ?? provider), cleanText(label), left, reset];
+    }),
+  );
+  if (rows.length === 0) return "No provider has told its limits since the gateway started.\n";
+  return table(io, ["KEY", "LIMIT", "LEFT", "FREE AGAIN"], rows);
 }

@@ -5,7 +5,11 @@ import { isMissing } from "../../../../utils/missing.ts";
 import { packageRoot } from "../../../package-root.ts";
 import type { Io } from "../../io.ts";
 import { skeletonFiles } from "./templates/skeleton.ts";
-import { TEMPLATES } from "./templates/table.ts";
+import { channel } from "./templates/channel.ts";
+import { contextEngine } from "./templates/context-engine.ts";
+import { hook } from "./templates/hook.ts";
+import type { Template } from "./templates/template.ts";
+import { tool } from "./templates/tool.ts";
 
 /** Also a part of names of tools and of npm packages. */
 const ID = /^[a-z][a-z0-9-]{0,59}$/;
@@ -49,3 +53,6 @@ async function refuseFilled(root: string): Promise<void> {
     fix: "Name a new folder: openclaw plugins init <kind> <dir>",
   });
 }
+
+/** The kinds of plugins that `openclaw plugins init` writes. */
+const TEMPLATES: readonly Template[] = [contextEngine, tool, hook, channel];

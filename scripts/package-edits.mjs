@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
  * they take about 8 MB of memory. Each is replaced for one package only: `from` is a part of the importing file's path.
  */
 const unused = [
-  // The Telegram channel has its own HTTP client (extensions/telegram/transport.ts), and Node has an AbortController.
+  // The Telegram channel has its own HTTP client (extensions/telegram/api.ts), and Node has an AbortController.
   { from: /[\\/]grammy[\\/]/, name: /^node-fetch$/, contents: "module.exports = { default: globalThis.fetch };" },
   {
     from: /[\\/]grammy[\\/]/,

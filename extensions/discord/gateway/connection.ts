@@ -1,11 +1,18 @@
-import { DefaultWebSocketManagerOptions, WebSocketShardDestroyRecovery, WebSocketShardEvents } from "@discordjs/ws";
-import type { IContextFetchingStrategy, SessionInfo } from "@discordjs/ws";
-import { GatewayOpcodes } from "discord-api-types/v10";
-import type { GatewayDispatchPayload, GatewayReceivePayload } from "discord-api-types/v10";
+import { setImmediate } from "node:timers/promises";
+import {
+  DefaultWebSocketManagerOptions,
+  WebSocketShardDestroyRecovery,
+  WebSocketShardEvents,
+  type IContextFetchingStrategy,
+  type SessionInfo,
+  WebSocketShard,
+  WebSocketShardStatus,
+  type WebSocketShardDestroyOptions,
+} from "@discordjs/ws";
+import { GatewayOpcodes, type GatewayDispatchPayload, type GatewayReceivePayload } from "discord-api-types/v10";
 import { background } from "openclaw/plugin-sdk";
+import { WebSocket } from "ws";
 import { checkFrame } from "./frame.ts";
-import { CLOSE_AND_KEEP, Shard } from "./shard.ts";
-import type { ShardEnd } from "./shard.ts";
 
 /** How a connection ended. */
 export interface Ending {
@@ -210,4 +217,71 @@ export class Connection {
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return `the connection to the gateway failed (${String(error)})`;
   return `the connection to the gateway failed (${"code" in error ? String(error.code) : error.message})`;
+}
+
+/** Closes a connection and keeps its session, unlike 1000 and 1001. */
+const CLOSE_AND_KEEP = 4200;
+const NORMAL = 1000;
+const CLOSE_WITHIN_MS = 1000;
+
+/** Why the library ended a connection. Discord has ended the session when `recover` is `Reconnect`, unless the network failed. */
+type ShardEnd = Pick<WebSocketShardDestroyOptions, "code" | "reason" | "recover">;
+
+/**
+ * The library's shard, for one connection. Where the library would connect again after half a second, this one ends: when to
+ * connect again, and with which session, is decided by `Session`. docs/decisions/0014-discord-gateway-library.md
+ */
+class Shard extends WebSocketShard {
+  readonly #ended = Promise.withResolvers<ShardEnd>();
+  /** Resolves when the socket is closed; never rejects. */
+  readonly ended = this.#ended.promise;
+  #isEnding = false;
+
+  /** Payloads for which `check` gives null are skipped. */
+  constructor(
+    context: IContextFetchingStrategy,
+    id: number,
+    check: (payload: unknown) => GatewayReceivePayload | null,
+  ) {
+    super(context, id);
+    // The library reads fields of a frame without a look at their types, in a promise that nobody catches.
+    const unpack: (data: unknown, isBinary: boolean) => Promise<unknown> = this["unpackMessage"].bind(this);
+    this["unpackMessage"] = async (data: unknown, isBinary: boolean) => {
+      const payload = await unpack(data, isBinary);
+      // A HELLO that is read after the end would start a heartbeat on a closed connection.
+      return this.#isEnding ? null : check(payload);
+    };
+  }
+
+  /** The library calls this whatever ends the connection, sometimes twice. Never rejects. */
+  override async destroy({ code, reason, recover }: WebSocketShardDestroyOptions = {}): Promise<void> {
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    // `connect` opens its socket a moment after it has returned.
+    if (this.status === WebSocketShardStatus.Idle) await setImmediate();
+    const release = closeSoon(this["connection"]);
+    const closeCode = recover === WebSocketShardDestroyRecovery.Reconnect ? NORMAL : CLOSE_AND_KEEP;
+    try {
+      await super.destroy({ code: code ?? closeCode, ...(reason !== undefined && { reason }) });
+    } finally {
+      release();
+      this.#ended.resolve({
+        ...(code !== undefined && { code }),
+        ...(reason !== undefined && { reason }),
+        ...(recover !== undefined && { recover }),
+      });
+    }
+  }
+}
+
+/**
+ * The library leaves a socket that is still connecting open and without a listener for its error, which would end the process;
+ * and it waits half a minute for a peer that is gone. Gives back what clears the timer.
+ */
+function closeSoon(socket: unknown): () => void {
+  if (!(socket instanceof WebSocket)) return () => undefined;
+  socket.on("error", () => undefined);
+  if (socket.readyState === WebSocket.CONNECTING) socket.terminate();
+  const timer = setTimeout(() => socket.terminate(), CLOSE_WITHIN_MS);
+  return () => clearTimeout(timer);
 }

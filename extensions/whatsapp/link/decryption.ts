@@ -1,10 +1,16 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createHash } from "node:crypto";
-import type { BinaryNode, SignalRepositoryWithLIDStore, SocketConfig, WAMessage, proto } from "@whiskeysockets/baileys";
+import type {
+  BinaryNode,
+  SignalRepositoryWithLIDStore,
+  SocketConfig,
+  WAMessage,
+  proto,
+  SignalKeyStoreWithTransaction,
+} from "@whiskeysockets/baileys";
 import { BoundedMap } from "openclaw/plugin-sdk";
 import { isNotice } from "../inbound/news.ts";
 import type { Opening } from "./port.ts";
-import { openRatchet, stepwise, type Ratchet } from "./ratchet.ts";
 import type { Baileys } from "./baileys.ts";
 
 type MakeRepository = SocketConfig["makeSignalRepository"];
@@ -192,4 +198,84 @@ class Copies {
     const stanza = key.id ? this.#missing.get(key.id) : undefined;
     return [{ ...(stanza ? this.#decode(stanza) : { key, messageTimestamp, pushName }), message }];
   }
+}
+
+type LibraryKeys = Parameters<SocketConfig["makeSignalRepository"]>[0]["keys"];
+
+/** Runs work in a transaction: its keys are saved when it ends, all or none. Transactions run in sequence; nested work joins the outer one. */
+type Locked = <T>(work: () => Promise<T>) => Promise<T>;
+
+interface Ratchet {
+  /** For the library's repository. */
+  readonly keys: LibraryKeys;
+  readonly locked: Locked;
+  /** Runs work and undoes its changes of keys. */
+  peek<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/**
+ * Transactions over the keys that advance with each message. The library itself runs a whole send in one transaction, which it saves
+ * after the message was sent. A kill in between would let the next message reuse the key, and phones would drop it as a repeat. Also,
+ * its decryption and encryption of one conversation are not synchronised: the later save would undo the other. Here each step is on
+ * disk before its result is used, and all connections of an account share `own`: one that has ended may still process a message.
+ */
+function openRatchet(own: SignalKeyStoreWithTransaction, library: LibraryKeys): Ratchet {
+  const locked: Locked = (work) => own.transaction(work, "ratchet");
+  return {
+    locked,
+    keys: {
+      ...own,
+      // The library writes lists of devices in its own transactions, and only it sees them until those end.
+      get: (type, ids) => (type === "device-list" ? library.get(type, ids) : own.get(type, ids)),
+    },
+    async peek<T>(work: () => Promise<T>) {
+      const seen = Promise.withResolvers<T>();
+      const undone = new Error("peeked");
+      try {
+        await locked(async () => {
+          seen.resolve(await work());
+          throw undone;
+        });
+      } catch (error) {
+        if (error !== undone) throw error;
+      }
+      return seen.promise;
+    },
+  };
+}
+
+/** The repository, with each call that changes keys as one transaction. */
+function stepwise(inner: SignalRepositoryWithLIDStore, locked: Locked): SignalRepositoryWithLIDStore {
+  const together = gathered(locked);
+  return {
+    ...inner,
+    encryptMessage: (plain) => together(() => inner.encryptMessage(plain)),
+    encryptGroupMessage: (plain) => locked(() => inner.encryptGroupMessage(plain)),
+    getSenderKeyDistributionMessage: (group) => locked(() => inner.getSenderKeyDistributionMessage(group)),
+    processSenderKeyDistributionMessage: (key) => locked(() => inner.processSenderKeyDistributionMessage(key)),
+    injectE2ESession: (session) => together(() => inner.injectE2ESession(session)),
+    deleteSession: (jids) => locked(() => inner.deleteSession(jids)),
+    migrateSession: (from, to) => locked(() => inner.migrateSession(from, to)),
+  };
+}
+
+/** Batches simultaneous calls into one transaction: a message is encrypted for each device of its readers. */
+function gathered(locked: Locked): Locked {
+  let waiting: (() => Promise<unknown>)[] = [];
+  let next: Promise<void> | undefined;
+  const run = async (): Promise<void> => {
+    const works = waiting;
+    waiting = [];
+    next = undefined;
+    for (const work of works) await work();
+  };
+  return async <T>(work: () => Promise<T>) => {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    // The transaction may fail before anybody awaits this promise.
+    promise.catch(() => undefined);
+    waiting.push(() => work().then(resolve, reject));
+    next ??= locked(run);
+    await next;
+    return promise;
+  };
 }

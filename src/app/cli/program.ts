@@ -9,12 +9,29 @@ import { defineChannels } from "./define/channels.ts";
 import { defineModels } from "./define/models.ts";
 import { definePlugins } from "./define/plugins/plugins.ts";
 import { definePairing } from "./define/pairing.ts";
-import { definePluginsInit } from "./define/plugins/plugins-init.ts";
 import { defineSessions } from "./define/sessions.ts";
 import { defineRuns } from "./define/runs.ts";
 import { defineSystem } from "./define/system.ts";
 import type { Act } from "./define/act.ts";
 import type { Io } from "./io.ts";
+
+/** `plugins init` */
+function definePluginsInit(program: Command, act: Act): void {
+  const plugins =
+    program.commands.find((command) => command.name() === "plugins") ??
+    program.command("plugins").description("code of others that the gateway loads");
+  plugins
+    .command("init")
+    .argument("<kind>", "context-engine, tool, hook or channel")
+    .argument("[dir]", "new folder; its name is the plugin's id (my-<kind>)")
+    .description("write a new plugin with a test, to begin from")
+    .action(
+      act(async (io, kind: string, dir: string | undefined) => {
+        const { pluginsInit } = await import("./commands/plugins/init.ts");
+        return pluginsInit(io, kind, dir);
+      }),
+    );
+}
 
 const DEFINITIONS = [
   defineGateway,

@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { isAbsolute, join } from "node:path";
-import type { SpawnAnswer, SpawnAsk, SessionAsker } from "../../types/subagent/spawn.ts";
+import { mkdir, realpath, writeFile } from "node:fs/promises";
+import { isAbsolute, join, relative, sep } from "node:path";
+import type { SpawnAnswer, SpawnAsk, SessionAsker, SpawnFile } from "../../types/subagent/spawn.ts";
 import type { SpawnedRun } from "../../types/subagent/subagent.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { Peer, InboundMessage } from "../../types/chat/message.ts";
 import { DEFAULT_ACCOUNT, sessionKey, type SessionKey } from "../../types/ids.ts";
-import type { EntryBody } from "../../types/session.ts";
+import type { EntryBody, Session, Sessions, TranscriptEntry } from "../../types/session.ts";
 import { SUBAGENT, subagentIdOf, subagentRunId } from "../../tools/session/spawn-names.ts";
 import { defined } from "../../utils/defined.ts";
 import { visibleText } from "../../utils/text/clean-text.ts";
@@ -13,8 +14,6 @@ import { errorText } from "../../utils/text/error-text.ts";
 import { oneLine } from "../../prompt/untrusted.ts";
 import { announceMessage } from "../announce/announce-message.ts";
 import { SUBAGENT_KIND } from "../subagents/subagent-turn.ts";
-import { type WrittenFiles, writeFiles } from "./files.ts";
-import { fillFork, forkOf } from "./fork.ts";
 import type { SpawnPorts } from "./ports.ts";
 import { PROMPT_FILES, subagentPrompt } from "./prompt.ts";
 import {
@@ -26,7 +25,10 @@ import {
   refused,
   type SpawnSettings,
   thinkingFor,
+  type SpawnFileLimits,
 } from "./rules.ts";
+import { estimateTextTokens } from "../../sessions/transcript/tokens.ts";
+import type { ChatMessage } from "../../types/run/model.ts";
 
 /** UTF-16 units of a label that is made from the task. */
 const LABEL_CHARS = 60;
@@ -222,3 +224,129 @@ export async function whenEndedOf(
 /** The chat that the asking run answers. */
 const chatOf = ({ options, from }: InboundMessage): Peer | undefined =>
   options?.operator === true ? options.deliverTo : from;
+
+/** Entries of a conversation that are copied at most; of a longer one nothing is. */
+const MOST_ENTRIES = 2000;
+/** Estimated tokens of a copy at most. */
+const MOST_TOKENS = 100_000;
+
+/** What a subagent's conversation begins with; a text says why that is nothing. */
+type Fork = { readonly bodies: readonly EntryBody[] } | string;
+
+/** A copy of a conversation as its agent sees it now, without the call that asks for the copy. */
+async function forkOf(key: SessionKey, sessions: Pick<Sessions, "history">): Promise<Fork> {
+  const { entries, hasMore } = await sessions.history(key, MOST_ENTRIES);
+  const kept = sinceSummary(entries);
+  if (hasMore && kept === entries) return `The conversation has more than ${MOST_ENTRIES} entries`;
+  const bodies = kept.flatMap(bodyOf);
+  const open = bodies.findLastIndex((body) => body.type === "message" && hasOpenCall(body.message, bodies));
+  const whole = open < 0 ? bodies : bodies.slice(0, open);
+  const tokens = whole.reduce((sum, body) => sum + estimateTextTokens(JSON.stringify(body)), 0);
+  return tokens > MOST_TOKENS ? `The conversation has about ${Math.round(tokens / 1000)}k tokens` : { bodies: whole };
+}
+
+/** The task follows, and the copy usually ends in words that ask for it: the agent would take those for its own. */
+const END: EntryBody = {
+  type: "custom_message",
+  customType: "openclaw.fork",
+  content:
+    "[The conversation above is a copy of the one that asked for you. It is there so that you know it: what it asks for is done there. " +
+    "Your own task follows.]",
+  display: false,
+};
+
+/** Writes the copy into a new conversation. Rejects when it cannot be written. */
+async function fillFork(session: Session, bodies: readonly EntryBody[]): Promise<void> {
+  for (const body of [...bodies, ...(bodies.length > 0 ? [END] : [])]) await session.append(body);
+  await session.sync();
+}
+
+/** The last summary, and what it does not cover. */
+function sinceSummary(entries: readonly TranscriptEntry[]): readonly TranscriptEntry[] {
+  const at = entries.findLastIndex(({ type }) => type === "compaction");
+  const summary = entries[at];
+  if (summary?.type !== "compaction") return entries;
+  const first = entries.findIndex(({ id }) => id === summary.firstKeptEntryId);
+  const kept = first < 0 ? entries.slice(at + 1) : entries.slice(first).filter((entry) => entry !== summary);
+  return [summary, ...kept.filter(({ type }) => type !== "compaction")];
+}
+
+function bodyOf(entry: TranscriptEntry): readonly EntryBody[] {
+  if (entry.type === "message") return [{ type: "message", message: structuredClone(entry.message) }];
+  if (entry.type !== "compaction") return [];
+  const content = `[Summary of the conversation so far]\n${entry.summary}`;
+  return [{ type: "custom_message", customType: "openclaw.fork", content, display: false }];
+}
+
+function hasOpenCall(message: ChatMessage, bodies: readonly EntryBody[]): boolean {
+  if (message.role !== "assistant") return false;
+  const answered = new Set(
+    bodies.flatMap((body) =>
+      body.type === "message" && body.message.role === "toolResult" ? [body.message.toolCallId] : [],
+    ),
+  );
+  return message.content.some((part) => part.type === "toolCall" && !answered.has(part.id));
+}
+
+/** The files of a subagent, or why it cannot have them. */
+type WrittenFiles = { readonly folder: string; readonly names: readonly string[] } | string;
+
+const NAME = /^(?!\.{1,2}$)[^/\\\0\p{Cc}]{1,120}$/u;
+
+/** Writes files into a folder of a workspace that did not exist before. */
+async function writeFiles(
+  files: readonly SpawnFile[],
+  { workspace, folder }: { readonly workspace: string; readonly folder: string },
+  limits: SpawnFileLimits,
+): Promise<WrittenFiles> {
+  const bytes = files.map(({ content, encoding }) => Buffer.from(content, encoding ?? "utf8"));
+  const why = whyNot(files, bytes, limits);
+  if (why !== undefined) return why;
+  try {
+    const place = await newFolder(workspace, folder);
+    if (place === undefined) return `The folder ${folder} is not inside the workspace, or exists already.`;
+    for (const [at, { name }] of files.entries())
+      await writeFile(join(place, name), bytes[at] ?? "", { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    return `The files could not be written: ${errorText(error)}`;
+  }
+  return { folder, names: files.map(({ name }) => name) };
+}
+
+function whyNot(
+  files: readonly SpawnFile[],
+  bytes: readonly Buffer[],
+  { enabled, maxFiles, maxFileBytes, maxTotalBytes }: SpawnFileLimits,
+): string | undefined {
+  if (!enabled) return "Files for subagents are off (tools.sessions_spawn.attachments.enabled).";
+  if (files.length > maxFiles) return `At most ${maxFiles} files (tools.sessions_spawn.attachments.maxFiles).`;
+  const bad = files.find(({ name }) => !NAME.test(name));
+  if (bad) return `"${bad.name}" is no name of a file: write one without a path.`;
+  if (new Set(files.map(({ name }) => name)).size < files.length) return "Two files have the same name.";
+  const long = files.find((_, at) => (bytes[at]?.length ?? 0) > maxFileBytes);
+  if (long) return `${long.name} has more than ${maxFileBytes} bytes (tools.sessions_spawn.attachments.maxFileBytes).`;
+  const total = bytes.reduce((sum, { length }) => sum + length, 0);
+  return total > maxTotalBytes
+    ? `Together the files have more than ${maxTotalBytes} bytes (tools.sessions_spawn.attachments.maxTotalBytes).`
+    : undefined;
+}
+
+/** Undefined when a link leads out of the workspace, or when the folder is there already. */
+async function newFolder(workspace: string, folder: string): Promise<string | undefined> {
+  await mkdir(workspace, { recursive: true });
+  const root = await realpath(workspace);
+  const parts = relative(".", folder).split(sep);
+  if (parts.includes("..")) return undefined;
+  let at = root;
+  for (const [index, part] of parts.entries()) {
+    const next = join(at, part);
+    const made = await mkdir(next).then(
+      () => true,
+      () => false,
+    );
+    if (index === parts.length - 1 && !made) return undefined;
+    at = await realpath(next);
+    if (at !== root && !at.startsWith(root + sep)) return undefined;
+  }
+  return at === root ? undefined : at;
+}

@@ -3,9 +3,16 @@ import { saidIn } from "../../dispatch/commands/reports/conversation.ts";
 import { chatOf } from "../../sessions/chat-of.ts";
 import { agentOf, resolveAlias } from "../../sessions/keys.ts";
 import type { Clock } from "../../types/clock.ts";
-import { agentId as asAgentId, type SessionKey } from "../../types/ids.ts";
+import {
+  agentId as asAgentId,
+  type SessionKey,
+  channelId,
+  DEFAULT_ACCOUNT,
+  runId,
+  type RunId,
+} from "../../types/ids.ts";
 import type { Inbox, OutboxJournal } from "../../types/journal.ts";
-import type { InboundMessage } from "../../types/chat/message.ts";
+import type { InboundMessage, Peer, RelayTurn } from "../../types/chat/message.ts";
 import type {
   SaidLine,
   SendAnswer,
@@ -20,10 +27,10 @@ import type { Sessions, SessionRow } from "../../types/session.ts";
 import { ended } from "../follow.ts";
 import { passMark } from "../../sessions/pass-mark.ts";
 import { replyOf, rowOf } from "./answers.ts";
-import { RELAY, relayMessage, stepRun } from "./relay-message.ts";
 import { searchSessions } from "./search.ts";
 import { type TalkRules, whyHidden, kindOf } from "./visible.ts";
 import { defined } from "../../utils/defined.ts";
+import { RELAY_KIND } from "./relay-turn.ts";
 
 /** Sessions that the messages of one trace may be in, the first one too. */
 const MOST_HOPS = 6;
@@ -230,4 +237,111 @@ function fits(view: SessionView, { kinds, label, agentId, search }: SessionsFilt
     (agentId === undefined || view.agentId === agentId) &&
     (search === undefined || text.includes(search.toLowerCase()))
   );
+}
+
+/** The channel of messages between sessions. No adapter has this name. */
+const RELAY = channelId("relay");
+
+/** One message to another session, and everything that may follow from it. */
+interface Exchange {
+  readonly traceId: string;
+  /** The sessions before the asked one, the asking one last. */
+  readonly trace: readonly SessionKey[];
+  readonly asker: SessionKey;
+  readonly asked: SessionKey;
+  /** The run that wrote the first message. */
+  readonly by: RunId | undefined;
+  readonly text: string;
+  readonly rights: Pick<RelayTurn, "isOwner">;
+  readonly maxPingPongTurns: number;
+  /** The chat of the asked session, which may be told at the end; unset when it has none. */
+  readonly to: Peer | undefined;
+  readonly now: number;
+}
+
+/** The id of the run of a step. */
+const stepRun = ({ traceId }: Pick<Exchange, "traceId">, step: number): RunId => runId(`relay:${traceId}:${step}`);
+
+/** The message to the asked session. What follows from it is part of it, so that it happens through restarts, and once. */
+function relayMessage(exchange: Exchange): InboundMessage {
+  const last = lastStep(exchange);
+  let next = last;
+  for (let step = exchange.maxPingPongTurns + 1; step > 1; step -= 1) next = answerStep(exchange, step, next);
+  return message(exchange, 1, {
+    to: exchange.asked,
+    text: exchange.text,
+    relay: { ...relayOf(exchange, exchange.asker, exchange.maxPingPongTurns), step: "answer" },
+    whenEnded: next,
+  });
+}
+
+/** The asked agent answers in the odd steps. */
+function answerStep(exchange: Exchange, step: number, whenEnded: InboundMessage): InboundMessage {
+  const { asker, asked, maxPingPongTurns } = exchange;
+  const [to, from] = step % 2 === 0 ? [asker, asked] : [asked, asker];
+  const turnsLeft = maxPingPongTurns + 1 - step;
+  return message(exchange, step, {
+    to,
+    text: "",
+    relay: {
+      ...relayOf(exchange, from, turnsLeft),
+      step: "answer",
+      answerOf: { key: from, runId: stepRun(exchange, step - 1) },
+    },
+    whenEnded,
+  });
+}
+
+function lastStep(exchange: Exchange): InboundMessage {
+  const { asker, asked, text, maxPingPongTurns, to } = exchange;
+  return message(exchange, maxPingPongTurns + 2, {
+    to: asked,
+    text: `Another agent wrote:\n${text}`,
+    relay: { ...relayOf(exchange, asker, 0), step: "last", answerOf: { key: asked, runId: stepRun(exchange, 1) } },
+    deliverTo: to,
+  });
+}
+
+const relayOf = (
+  { traceId, trace, asker, asked, rights }: Exchange,
+  from: SessionKey,
+  turnsLeft: number,
+): Omit<RelayTurn, "step"> => ({
+  from,
+  between: [asker, asked],
+  traceId,
+  trace: [...trace, asked],
+  turnsLeft,
+  ...rights,
+});
+
+interface Step {
+  readonly to: SessionKey;
+  readonly text: string;
+  readonly relay: RelayTurn;
+  readonly whenEnded?: InboundMessage;
+  readonly deliverTo?: Peer | undefined;
+}
+
+function message(exchange: Exchange, step: number, { to, text, relay, whenEnded, deliverTo }: Step): InboundMessage {
+  const id = stepRun(exchange, step);
+  return {
+    id,
+    eventKey: id,
+    from: { channel: RELAY, account: DEFAULT_ACCOUNT, chat: { kind: "direct", id: to } },
+    sender: { id: "gateway", name: "Agent" },
+    text,
+    media: [],
+    mentionsBot: true,
+    receivedAt: exchange.now,
+    options: {
+      operator: true,
+      sessionKey: to,
+      kind: RELAY_KIND,
+      relay,
+      ...(whenEnded && { whenEnded }),
+      ...(deliverTo && { deliverTo }),
+      ...(exchange.by !== undefined && { broughtBy: exchange.by }),
+    },
+  };
 }

@@ -1,15 +1,25 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { join } from "node:path";
+import { mkdir, open, readdir, realpath } from "node:fs/promises";
+import { join, posix } from "node:path";
+import { Transform, type Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { createGunzip } from "node:zlib";
+import type { Parser } from "tar/parse";
+import type { ReadEntry } from "tar/read-entry";
 import { defined } from "../../utils/defined.ts";
-import { unpackArchive } from "./archive.ts";
 import { copyFolder } from "./copy.ts";
 import type { Origin } from "./facts.ts";
 import { fetchGit } from "./git.ts";
 import { fetchArchive, viewPackage } from "./npm.ts";
 import type { Programs } from "./programs.ts";
 import type { PluginSource } from "./source.ts";
+import { OpenClawError } from "../../types/errors.ts";
+import { exists } from "../../utils/exists.ts";
+import { errorText } from "../../utils/text/error-text.ts";
+import { MANIFEST } from "../manifest/read-plugin.ts";
+import { ARCHIVE_LIMITS, Count, refuseName } from "./paths.ts";
+import { invalid, unsafe } from "./refusals.ts";
 
 export interface Job {
   readonly draft: string;
@@ -65,3 +75,146 @@ async function integrityOf(file: string): Promise<string> {
   await pipeline(createReadStream(file), hash);
   return `sha512-${hash.digest("base64")}`;
 }
+
+/**
+ * Unpacks a tar archive, compressed or not, into a new folder and returns the folder of the plugin: this one, or the only
+ * one in it. The whole archive is checked before anything is written. Throws `PLUGIN_UNSAFE` and `PLUGIN_INVALID`.
+ */
+async function unpackArchive(file: string, into: string): Promise<string> {
+  await readAll(file, new ArchiveCheck());
+  const { extract } = await import("tar/extract");
+  await mkdir(into, { recursive: true, mode: 0o700 });
+  const unpack = extract({ cwd: into, strict: true, preserveOwner: false, noMtime: true, filter: settleMode });
+  await reading(file, feed(file, unpack, "close"));
+  return await folderIn(await realpath(into));
+}
+
+/** Only the owner may read it; nothing is set-uid, and nothing unreadable. */
+function settleMode(_path: string, entry: { mode?: number }): boolean {
+  entry.mode = ((entry.mode ?? 0) & 0o100) === 0 ? 0o600 : 0o700;
+  return true;
+}
+
+async function folderIn(root: string): Promise<string> {
+  if (await exists(join(root, MANIFEST))) return root;
+  const [first, ...others] = await readdir(root, { withFileTypes: true });
+  return first?.isDirectory() === true && others.length === 0 ? join(root, first.name) : root;
+}
+
+async function readAll(file: string, check: ArchiveCheck): Promise<void> {
+  const { Parser } = await import("tar/parse");
+  const refused = Promise.withResolvers<never>();
+  const parser = new Parser({
+    strict: true,
+    onReadEntry(entry) {
+      try {
+        check.add(entry);
+        entry.resume();
+      } catch (error) {
+        refused.reject(error);
+      }
+    },
+  });
+  await reading(file, Promise.race([feed(file, parser, "end"), refused.promise]));
+}
+
+/** Bytes of a whole archive, unpacked: its files and their headers. */
+const MOST_BYTES = ARCHIVE_LIMITS.bytes + 64 * 1_048_576;
+
+/**
+ * Feeds an archive to what reads it, until that says that it is done. What follows the archive's own end is not
+ * read: tar would keep it, and copy it again with each part, so that a small file could keep it busy for hours.
+ */
+async function feed(file: string, reader: Parser, done: "end" | "close"): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const source = createReadStream(file);
+  const whole = limited();
+  const parts: readonly Readable[] = (await isPacked(file))
+    ? [source, source.pipe(createGunzip()), whole]
+    : [source, whole];
+  for (const part of parts) part.on("error", reject);
+  reader.on("error", reject).on(done, () => resolve());
+  reader.on("eof", () => {
+    whole.unpipe(reader);
+    reader.end();
+  });
+  (parts.at(-2) ?? source).pipe(whole).pipe(reader);
+  try {
+    await promise;
+  } finally {
+    for (const part of parts) part.destroy();
+  }
+}
+
+/** Passes on what it gets, up to the most that an archive may hold. */
+function limited(): Transform {
+  let bytes = 0;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, pass) {
+      bytes += chunk.length;
+      if (bytes > MOST_BYTES) pass(unsafe(`The archive holds more than ${MOST_BYTES / 1_048_576} MB.`));
+      else pass(null, chunk);
+    },
+  });
+}
+
+/** By the first two bytes of gzip. */
+async function isPacked(file: string): Promise<boolean> {
+  const handle = await open(file);
+  try {
+    const { buffer } = await handle.read(Buffer.alloc(2), 0, 2, 0);
+    return buffer.readUInt16BE() === 0x1f8b;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function reading(file: string, work: Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (error instanceof OpenClawError) throw error;
+    const fix = "Check that it is a whole .tgz, .tar.gz or .tar file.";
+    throw invalid(`${file} cannot be unpacked: ${errorText(error)}`, fix, error);
+  }
+}
+
+const FILES = new Set(["File", "OldFile", "ContiguousFile", "Directory", "GNUDumpDir"]);
+
+/** Looks at the headers alone. A link may lead to another place of the archive; nothing may lie below a link. */
+class ArchiveCheck {
+  readonly #count = new Count(ARCHIVE_LIMITS);
+  readonly #links = new Set<string>();
+
+  add(entry: ReadEntry): void {
+    const path = refusePath(entry.path);
+    this.#count.add(entry.size);
+    this.#refuseBelowLink(path);
+    if (FILES.has(entry.type)) return;
+    if (entry.type !== "SymbolicLink" && entry.type !== "Link")
+      throw unsafe(`${path} in the archive is neither a file nor a folder (${entry.type}).`);
+    const target = entry.linkpath ?? "";
+    refuseName(target);
+    const base = entry.type === "Link" ? "" : posix.dirname(path);
+    if (isAbsolute(target) || isAway(posix.join(base, target)))
+      throw unsafe(`The link ${path} in the archive leads out of it, to ${target}.`);
+    this.#links.add(path);
+  }
+
+  #refuseBelowLink(path: string): void {
+    for (let at = path; at !== "."; at = posix.dirname(at)) {
+      if (this.#links.has(at)) throw unsafe(`${path} in the archive lies below a link, or replaces one.`);
+    }
+  }
+}
+
+/** The normalised path of an entry inside the archive. */
+function refusePath(path: string): string {
+  refuseName(path);
+  if (isAbsolute(path) || path.split(/[/\\]/).includes("..")) throw unsafe(`${path} in the archive leads out of it.`);
+  return posix.normalize(path).replace(/\/$/, "");
+}
+
+const isAbsolute = (path: string): boolean => /^(?:[/\\]|[A-Za-z]:)/.test(path);
+
+const isAway = (path: string): boolean => /^\.\.(?:\/|$)/.test(posix.normalize(path.replaceAll("\\", "/")));

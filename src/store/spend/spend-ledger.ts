@@ -1,10 +1,31 @@
 import type { Clock } from "../../types/clock.ts";
-import type { SpendLedger, SpendPlace } from "../../types/spend/ledger.ts";
+import type {
+  SpendLedger,
+  SpendPlace,
+  AccountRequest,
+  SpendAccount,
+  Amount,
+  HoldAmount,
+  HoldRequest,
+  SettledCall,
+} from "../../types/spend/ledger.ts";
 import type { Commits } from "../journal/commits.ts";
-import type { Statements } from "../journal/sqlite.ts";
-import { accountOf } from "./account.ts";
-import { leaveAbandoned, OpenHolds, putHold, settleHold } from "./holds.ts";
-import { addRaise, balanceOf, raisedAt, readLines, spentAt } from "./sums.ts";
+import type { Statements, Row } from "../journal/sqlite.ts";
+import {
+  addRaise,
+  balanceOf,
+  raisedAt,
+  readLines,
+  spentAt,
+  addSpent,
+  addUnknown,
+  type CountedCall,
+  namesOf,
+} from "./sums.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
+import { defined } from "../../utils/defined.ts";
+import { anyJson, textOr, count, text } from "../journal/columns.ts";
+import { readMessage } from "../journal/inbox/read-message.ts";
 
 /** `bootId`: holds with another one are those of an earlier process. */
 export function createSpendLedger(
@@ -47,3 +68,150 @@ function familyToo(sql: Statements, holds: OpenHolds, place: SpendPlace, held: {
   const [spent, open] = [spentAt(sql, family), holds.at(family)];
   return { tokens: held.tokens + spent.tokens + open.tokens, usd: held.usd + spent.usd + open.usd };
 }
+
+// Several messages can be one turn; the first decides whose it is.
+const MESSAGE = "SELECT message FROM inbox WHERE run_id = ? ORDER BY id LIMIT 1";
+const OF_RUN =
+  "SELECT session_key, root, root_session, job, sender FROM model_calls WHERE run_id = ? ORDER BY id DESC LIMIT 1";
+const OF_SESSION =
+  "SELECT session_key, root, root_session, job, sender FROM model_calls WHERE session_key = ? ORDER BY id DESC LIMIT 1";
+
+/** What a call draws from besides its own agent and session. */
+type Roots = Pick<SpendAccount, "root" | "rootSession" | "job" | "sender">;
+
+/** Whose budgets a call draws from: by its run's earlier calls, else by the message of its run. */
+function accountOf(sql: Statements, { agentId, sessionKey, runId }: AccountRequest): SpendAccount {
+  const own = { agent: agentId, session: sessionKey };
+  const known = runId === undefined ? undefined : sql.one(OF_RUN, runId);
+  const roots = known ? rootsIn(known) : fromMessage(sql, runId, sessionKey);
+  return defined({ ...own, rootSession: sessionKey, root: runId, ...roots });
+}
+
+const rootsIn = (row: Row): Roots =>
+  defined({
+    root: textOr(row, "root"),
+    rootSession: textOr(row, "root_session"),
+    job: textOr(row, "job"),
+    sender: textOr(row, "sender"),
+  });
+
+/** A turn that another run brought about is part of that run's tree, and draws from the budgets of whoever began it. */
+function fromMessage(sql: Statements, runId: string | undefined, session: string | undefined): Roots {
+  const row = runId === undefined ? undefined : sql.one(MESSAGE, runId);
+  if (!row) return {};
+  const { message } = readMessage(anyJson(row, "message"), 0);
+  const { subagent, broughtBy, cron } = message.options ?? {};
+  const parent = subagent?.parent;
+  const isBelow = parent !== undefined && parent !== session;
+  const by = runBefore(sql, broughtBy, isBelow ? parent : undefined);
+  if (!by) return isBelow ? { rootSession: parent } : defined({ job: cron?.jobId, sender: senderOf(message) });
+  const { rootSession, ...roots } = rootsIn(by);
+  // A message to another session counts in the conversation that it is written to.
+  const isSameTree = isBelow || textOr(by, "session_key") === session;
+  return isSameTree ? defined({ ...roots, rootSession }) : roots;
+}
+
+/** The name of a person who wrote, on whatever channel; undefined for a turn that nobody wrote for. */
+function senderOf({ from, sender, options }: InboundMessage): string | undefined {
+  if (options?.kind !== undefined || options?.operator !== undefined) return undefined;
+  return `${from.channel}:${sender.e164 ?? sender.id}`;
+}
+
+/** The newest call of the run that brought the turn about; of a subagent's parent, where a person asked for it. */
+function runBefore(sql: Statements, by: string | undefined, parent: string | undefined): Row | undefined {
+  const found = by === undefined ? undefined : sql.one(OF_RUN, by);
+  return found ?? (parent === undefined ? undefined : sql.one(OF_SESSION, parent));
+}
+
+const HOLD = `
+  INSERT INTO model_calls (state, boot, at, day, cause, provider, model, profile, plugin, agent, session_key, run_id, root, root_session,
+    job, sender, is_priced, held_tokens, held_cost, held_input, held_output)
+  VALUES ('held', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const COUNTED = "day, provider, model, agent, session_key, root, root_session, job, sender";
+// An index has the open ones alone: as many as calls run at the same time.
+const ALL_OPEN = "SELECT * FROM model_calls WHERE state = 'held'";
+const ABANDONED = "SELECT * FROM model_calls WHERE state = 'held' AND boot <> ? ORDER BY id";
+const SETTLE = `
+  UPDATE model_calls SET state = ?, ended_at = ?, input = ?, output = ?, cache_read = ?, cache_write = ?, cost = ?, is_estimate = ?
+  WHERE id = ? AND state = 'held' RETURNING ${COUNTED}`;
+const LEAVE = "UPDATE model_calls SET state = 'unknown', ended_at = ? WHERE id = ?";
+
+/** Writes a hold and returns its id. */
+function putHold(
+  sql: Statements,
+  boot: string,
+  request: HoldRequest,
+  { account, hold }: { readonly account: SpendAccount; readonly hold: HoldAmount },
+): number {
+  const { at, day, cause, model, profileId, plugin = null, runId = null, isPriced } = request;
+  const { agent = null, session = null, root = null, rootSession = null, job = null, sender = null } = account;
+  const facts = [boot, at, day, cause, model.provider, model.id, profileId, plugin];
+  const whose = [agent, session, runId, root, rootSession, job, sender];
+  const { tokens, usd, input, output } = hold;
+  return sql.run(HOLD, ...facts, ...whose, isPriced ? 1 : 0, tokens, usd, input, output).id;
+}
+
+/** Ends a hold, once: a later settlement of the same hold changes nothing. */
+function settleHold(sql: Statements, id: number, { usage, isEstimate, at }: SettledCall): void {
+  const { input, output, cacheRead, cacheWrite, cost } = usage;
+  const isSpent = input + output + cacheRead + cacheWrite > 0 || cost.total > 0;
+  const figures = [input, output, cacheRead, cacheWrite, cost.total, isEstimate ? 1 : 0];
+  const row = sql.one(SETTLE, isSpent ? "settled" : "void", at, ...figures, id);
+  if (row && isSpent) addSpent(sql, countedOf(row, at), usage);
+}
+
+/** Ends the holds of other processes at their worst case. Returns how many there were. */
+function leaveAbandoned(sql: Statements, boot: string, at: number): number {
+  const rows = sql.all(ABANDONED, boot);
+  for (const row of rows) {
+    sql.run(LEAVE, at, count(row, "id"));
+    addUnknown(sql, countedOf(row, at), heldIn(row));
+  }
+  return rows.length;
+}
+
+/** What open holds take of places, all read at once. */
+class OpenHolds {
+  readonly #rows: readonly Row[];
+
+  constructor(sql: Statements) {
+    this.#rows = sql.all(ALL_OPEN);
+  }
+
+  /** Of all calls. */
+  get total(): Amount & { readonly calls: number } {
+    return { ...sum(this.#rows), calls: this.#rows.length };
+  }
+
+  at(place: SpendPlace): Amount {
+    return sum(this.#rows.filter((row) => isAt(row, place)));
+  }
+}
+
+const isAt = (row: Row, { scope, name, since, until }: SpendPlace): boolean => {
+  const day = text(row, "day");
+  if ((since !== undefined && day < since) || (until !== undefined && day > until)) return false;
+  return namesOf(countedOf(row, 0)).some(([other, called]) => other === scope && called === name);
+};
+
+const sum = (rows: readonly Row[]): Amount =>
+  rows.map(heldIn).reduce((all, { tokens, usd }) => ({ tokens: all.tokens + tokens, usd: all.usd + usd }), {
+    tokens: 0,
+    usd: 0,
+  });
+
+const heldIn = (row: Row): Amount => ({ tokens: count(row, "held_tokens"), usd: count(row, "held_cost") });
+
+const countedOf = (row: Row, at: number): CountedCall => ({
+  account: defined({
+    agent: textOr(row, "agent"),
+    session: textOr(row, "session_key"),
+    root: textOr(row, "root"),
+    rootSession: textOr(row, "root_session"),
+    job: textOr(row, "job"),
+    sender: textOr(row, "sender"),
+  }),
+  model: `${text(row, "provider")}/${text(row, "model")}`,
+  day: text(row, "day"),
+  at,
+});

@@ -1,7 +1,5 @@
 import DOMPurify from "dompurify";
-import { Marked } from "marked";
-import type { Token, Tokens } from "marked";
-import { CappedLexer } from "./capped-lexer.ts";
+import { Marked, type Token, type Tokens, Lexer, Tokenizer, type MarkedOptions } from "marked";
 
 const ALLOWED_TAGS =
   "a blockquote br button code del div em h1 h2 h3 h4 h5 h6 hr img input li ol p pre span strong table tbody td th thead tr ul";
@@ -136,4 +134,63 @@ function table(this: { parser: { parseInline: (tokens: Token[]) => string } }, t
   const row = (cells: Tokens.TableCell[]): string => `<tr>${cells.map(cell).join("")}</tr>`;
   const body = token.rows.map(row).join("");
   return `<div class="table"><table><thead>${row(token.header)}</thead><tbody>${body}</tbody></table></div>`;
+}
+
+/** Maximum levels of nested quotes and lists, and of nested spans. Deeper levels are shown as their source. */
+const MAX_DEPTH = 24;
+/** Maximum characters of a text in which spans are searched. The search takes quadratic time. */
+const MAX_INLINE = 10_000;
+
+/**
+ * Reads Markdown that a stranger may have written. marked calls itself for each level, so a few thousand `>` would cause a stack
+ * overflow. This lexer stops at `MAX_DEPTH` and leaves deeper levels as text.
+ */
+class CappedLexer extends Lexer {
+  constructor(options: MarkedOptions) {
+    super({ ...options, tokenizer: new CappedTokenizer() });
+  }
+
+  override inlineTokens(src: string, tokens: Token[] = []): Token[] {
+    if (src.length <= MAX_INLINE) return super.inlineTokens(src, tokens);
+    tokens.push({ type: "text", raw: src, text: src, escaped: false });
+    return tokens;
+  }
+}
+
+class CappedTokenizer extends Tokenizer {
+  #depth = 0;
+
+  override blockquote(src: string): Tokens.Blockquote | undefined {
+    return this.#deeper(() => super.blockquote(src));
+  }
+
+  override list(src: string): Tokens.List | undefined {
+    return this.#deeper(() => super.list(src));
+  }
+
+  override link(src: string): Tokens.Link | Tokens.Image | undefined {
+    return this.#deeper(() => super.link(src));
+  }
+
+  override reflink(...args: Parameters<Tokenizer["reflink"]>): ReturnType<Tokenizer["reflink"]> {
+    return this.#deeper(() => super.reflink(...args));
+  }
+
+  override emStrong(...args: Parameters<Tokenizer["emStrong"]>): ReturnType<Tokenizer["emStrong"]> {
+    return this.#deeper(() => super.emStrong(...args));
+  }
+
+  override del(...args: Parameters<Tokenizer["del"]>): ReturnType<Tokenizer["del"]> {
+    return this.#deeper(() => super.del(...args));
+  }
+
+  #deeper<T>(read: () => T | undefined): T | undefined {
+    if (this.#depth >= MAX_DEPTH) return undefined;
+    this.#depth += 1;
+    try {
+      return read();
+    } finally {
+      this.#depth -= 1;
+    }
+  }
 }

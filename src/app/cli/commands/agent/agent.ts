@@ -1,14 +1,20 @@
+import { randomUUID } from "node:crypto";
 import { text as readAll } from "node:stream/consumers";
+import { z } from "zod";
 import { answersTo } from "../../../../types/chat/question-end.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { THINK_LEVELS, type ThinkLevel } from "../../../../types/run/model.ts";
 import { canAsk } from "../../ask.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { cleanText } from "../../terminal-text.ts";
-import { askGateway } from "./agent-gateway.ts";
 import type { AgentAnswer, AgentFlags } from "./agent-flags.ts";
-import { askAtTerminal, type AskedCommand } from "../permission.ts";
+import { askAtTerminal, type AskedCommand, Permissions } from "../permission.ts";
 import { Printer } from "../printer.ts";
+import { withGateway } from "../../call-gateway.ts";
+import type { ClientEvent, GatewayClient } from "../../client.ts";
+import { readState, type State } from "../../state.ts";
+import { background } from "../../../../utils/background.ts";
+import { errorText } from "../../../../utils/text/error-text.ts";
 
 /** Sends one message and prints the answer, on a terminal while it is written. Returns 1 when the run failed. */
 export async function agent(io: Io, flags: AgentFlags): Promise<number> {
@@ -94,4 +100,174 @@ function notLocal(name: string): OpenClawError {
     message: `--${flag} needs the gateway, and --local goes without.`,
     fix: "Leave one of them out; --session-key names the conversation in both cases.",
   });
+}
+
+/** Milliseconds that a command may wait for approval, in addition to the run's own time. */
+const APPROVAL_MS = 300_000;
+const GRACE_MS = 30_000;
+/** Milliseconds to wait for events of a run after the answer to its request. */
+const AFTER_MS = 2000;
+const INTERRUPTED = 130;
+
+const started = z.looseObject({ runId: z.string(), sessionKey: z.string().optional() });
+const outcome = z.looseObject({
+  status: z.string(),
+  text: z.string().optional(),
+  error: z.string().optional(),
+});
+
+/** Sends the message through the running gateway. Throws GATEWAY_UNREACHABLE and the operator's errors for the gateway's errors. */
+async function askGateway(io: Io, message: string, flags: AgentFlags, printer: Printer): Promise<AgentAnswer> {
+  const state = await readState(io);
+  const target = {
+    ...(flags.url !== undefined && { url: flags.url }),
+    ...(flags.token !== undefined && { token: flags.token }),
+  };
+  return withGateway(io, state, (client) => ask(io, client, { message, flags, printer, state }), {
+    flags: target,
+    isQuiet: true,
+  });
+}
+
+interface Question {
+  readonly message: string;
+  readonly flags: AgentFlags;
+  readonly printer: Printer;
+  readonly state: State;
+}
+
+async function ask(io: Io, client: GatewayClient, question: Question): Promise<AgentAnswer> {
+  const { flags, printer, state } = question;
+  const runId = randomUUID();
+  const permissions = new Permissions(io, client, printer);
+  const watch = watchRun(client.events(), new RunView(runId, { printer, permissions, showsTools: wantsTools(flags) }));
+  const sent = await client.call("agent", paramsOf(question, runId), started);
+  const forget = stopOnInterrupt(io, client, sent);
+  const timeoutMs = runTime(flags, state) + APPROVAL_MS + GRACE_MS;
+  const ended = await client
+    .call("agent.wait", { runId: sent.runId, timeoutMs }, outcome, timeoutMs + GRACE_MS)
+    .finally(forget);
+  const seen = await Promise.race([watch, after(AFTER_MS)]);
+  const error =
+    ended.status === "ok" ? undefined : (ended.error ?? `no outcome after ${Math.round(timeoutMs / 1000)} s`);
+  return {
+    runId: sent.runId,
+    text: ended.text ?? "",
+    ...(sent.sessionKey !== undefined && { sessionKey: sent.sessionKey }),
+    ...(error !== undefined && { error }),
+    ...(seen?.usage !== undefined && { usage: seen.usage }),
+    ...(seen?.model && { model: seen.model }),
+  };
+}
+
+function paramsOf({ message, flags }: Question, idempotencyKey: string): object {
+  const { sessionKey, sessionId, to, channel, agent: agentId, model, thinking, timeout, deliver } = flags;
+  return { message, idempotencyKey, sessionKey, sessionId, to, channel, agentId, model, thinking, timeout, deliver };
+}
+
+const wantsTools = ({ verbose }: AgentFlags): boolean =>
+  verbose !== undefined && verbose !== false && verbose !== "off";
+
+/** Milliseconds that the run may take. */
+function runTime({ timeout }: AgentFlags, { config }: State): number {
+  return (timeout || config.agents.defaults.timeoutSeconds) * 1000;
+}
+
+const after = (ms: number): Promise<undefined> =>
+  new Promise((resolve) => {
+    setTimeout(() => resolve(undefined), ms).unref();
+  });
+
+/** Ctrl-C ends the run too, not only the command. The returned function removes the signal handler. */
+function stopOnInterrupt(io: Io, client: GatewayClient, { runId, sessionKey }: z.infer<typeof started>): () => void {
+  const stop = () => {
+    // Waits a limited time: a gateway that does not answer must not block the terminal.
+    const stopped = client
+      .call("chat.abort", { sessionKey, runId }, z.unknown(), AFTER_MS)
+      .catch((error: unknown) =>
+        io.err(`The gateway did not confirm that the run ended, so it may continue: ${errorText(error)}\n`),
+      )
+      .then(() => process.exit(INTERRUPTED));
+    background("stop of the run", stopped);
+  };
+  if (sessionKey !== undefined) process.once("SIGINT", stop);
+  return () => void process.off("SIGINT", stop);
+}
+
+async function watchRun(events: AsyncIterable<ClientEvent>, view: RunView): Promise<RunView> {
+  for await (const event of events) {
+    view.see(event);
+    if (view.isOver) break;
+  }
+  return view;
+}
+
+const chatShape = z.looseObject({
+  runId: z.string(),
+  state: z.string(),
+  deltaText: z.string().optional(),
+  replace: z.boolean().optional(),
+  usage: z.unknown().optional(),
+});
+const agentShape = z.looseObject({
+  runId: z.string(),
+  stream: z.string(),
+  data: z.looseObject({
+    phase: z.string().optional(),
+    name: z.string().optional(),
+    provider: z.string().optional(),
+    model: z.string().optional(),
+    because: z.string().optional(),
+    text: z.string().optional(),
+  }),
+});
+/** The state of one run according to its events. */
+class RunView {
+  readonly #runId: string;
+  readonly #printer: Printer;
+  readonly #permissions: Permissions;
+  readonly #showsTools: boolean;
+  isOver = false;
+  usage: unknown;
+  model: { provider: string; id: string } | undefined;
+
+  constructor(runId: string, parts: { printer: Printer; permissions: Permissions; showsTools: boolean }) {
+    this.#runId = runId;
+    this.#printer = parts.printer;
+    this.#permissions = parts.permissions;
+    this.#showsTools = parts.showsTools;
+  }
+
+  see({ event, payload }: ClientEvent): void {
+    if (event === "chat") this.#chat(chatShape.safeParse(payload).data);
+    if (event === "agent") this.#agent(agentShape.safeParse(payload).data);
+    if (event === "exec.approval.requested") this.#permissions.asked(payload, this.#runId);
+    if (event === "exec.approval.resolved") this.#permissions.answered(payload);
+  }
+
+  #chat(payload: z.infer<typeof chatShape> | undefined): void {
+    if (payload?.runId !== this.#runId) return;
+    if (payload.state === "delta") {
+      if (payload.replace === true) this.#printer.part();
+      this.#printer.add(payload.deltaText ?? "");
+      return;
+    }
+    this.isOver = payload.state === "final" || payload.state === "error" || payload.state === "aborted";
+    this.usage = payload.usage;
+  }
+
+  #agent(payload: z.infer<typeof agentShape> | undefined): void {
+    if (payload?.runId !== this.#runId) return;
+    const { provider, model } = payload.data;
+    if (payload.stream === "usage" && provider !== undefined && model !== undefined)
+      this.model = { provider, id: model };
+    const note = noteOf(payload, this.#showsTools);
+    if (note !== undefined) this.#printer.note(note);
+  }
+}
+
+/** A line that is printed in addition to the answer. */
+function noteOf({ stream, data }: z.infer<typeof agentShape>, showsTools: boolean): string | undefined {
+  if (stream === "notice") return data.because === "fallback" || data.because === "image" ? data.text : undefined;
+  return stream === "tool" && data.phase === "start" && showsTools ? `[${data.name ?? "tool"}]` : undefined;
 }

@@ -4,12 +4,12 @@ import { OpenClawError } from "../../../../types/errors.ts";
 import { isMissing } from "../../../../utils/missing.ts";
 import { packageRoot } from "../../../package-root.ts";
 import type { Io } from "../../io.ts";
-import { skeletonFiles } from "./templates/skeleton.ts";
 import { channel } from "./templates/channel.ts";
 import { contextEngine } from "./templates/context-engine.ts";
 import { hook } from "./templates/hook.ts";
 import type { Template } from "./templates/template.ts";
 import { tool } from "./templates/tool.ts";
+import { SDK_VERSION } from "../../../../plugins/sdk-version.ts";
 
 /** Also a part of names of tools and of npm packages. */
 const ID = /^[a-z][a-z0-9-]{0,59}$/;
@@ -56,3 +56,64 @@ async function refuseFilled(root: string): Promise<void> {
 
 /** The kinds of plugins that `openclaw plugins init` writes. */
 const TEMPLATES: readonly Template[] = [contextEngine, tool, hook, channel];
+
+interface Place {
+  readonly id: string;
+  /** Absolute path of the plugin's folder. */
+  readonly root: string;
+  /** Absolute path of this package, which the plugin's tests import. */
+  readonly packageRoot: string;
+}
+
+/** The files of a new plugin by their paths. */
+function skeletonFiles(template: Template, place: Place): Readonly<Record<string, string>> {
+  const { id } = place;
+  return {
+    "openclaw.plugin.json": json({
+      id,
+      version: "0.1.0",
+      configSchema: { type: "object", additionalProperties: false, properties: {} },
+      ...template.manifest({ id }),
+    }),
+    "package.json": json({
+      name: id,
+      version: "0.1.0",
+      description: template.about({ id }),
+      type: "module",
+      files: ["index.js", "openclaw.plugin.json"],
+      scripts: { test: "vitest run" },
+      openclaw: { extensions: ["./index.js"], compat: { pluginApi: `>=${SDK_VERSION}` } },
+      devDependencies: { vitest: "^5.1.1" },
+    }),
+    "index.js": template.entry({ id }),
+    "test/contract.test.js": template.test({ id }),
+    "README.md": readme(template, place),
+  };
+}
+
+const json = (value: object): string => `${JSON.stringify(value, undefined, 2)}\n`;
+
+const readme = (template: Template, { id, root, packageRoot }: Place): string => `# ${id}
+
+${template.about({ id })}
+
+## Test
+
+The tests import \`openclaw/plugin-sdk/testing\` of the installed gateway; the second command links it.
+
+\`\`\`sh
+npm install
+npm install --no-save ${JSON.stringify(packageRoot)}
+npm test
+\`\`\`
+
+A clone of the gateway that was only built has no types for your editor. The archive that \`npm pack\` makes of it has them: install that instead.
+
+## Use
+
+\`\`\`sh
+${[`openclaw plugins install -l ${JSON.stringify(root)}`, ...template.enable({ id })].join("\n")}
+\`\`\`
+
+\`-l\` uses the folder where it is. A running gateway loads the plugin at once. It loads changed code after a restart.
+`;

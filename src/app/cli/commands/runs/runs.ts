@@ -1,10 +1,15 @@
 import { writeJson, type Io } from "../../io.ts";
-import { table, dim } from "../../table.ts";
+import { table, dim, pairs } from "../../table.ts";
 import { figures, answeredBy, showMs, timeOf, count } from "./run-figures.ts";
-import type { RunLine, RunContent, RunMessage, RunPart, RunPrompt } from "./run-shapes.ts";
+import type { RunLine, RunContent, RunMessage, RunPart, RunPrompt, ShownReceipt, WholeRun } from "./run-shapes.ts";
 import { readPrompt, readRun, readRuns, type RunsAsked } from "./run-source.ts";
-import { runText } from "./run-text.ts";
 import { cleanText } from "../../terminal-text.ts";
+import { removedText } from "../../../../types/tool-policy.ts";
+import { principalText } from "../../../../types/run/principal.ts";
+import { refusedText, toolErrorText } from "../../../../types/run/run.ts";
+import { unaskedText } from "../../../../types/run/unasked.ts";
+import { sourcesText } from "../../../../types/run/untrusted.ts";
+import { modelName } from "../../../../types/run/model.ts";
 
 export interface RunListFlags extends RunsAsked {
   readonly json?: boolean;
@@ -94,3 +99,172 @@ const partLine = (part: RunPart): string => `${part.name} (${part.source}): ${to
 
 const remark = ({ faithful, why }: RunPrompt): string =>
   faithful ? "" : `This is not known to be what was sent: ${why ?? "the transcript was changed since."}\n`;
+
+/** A run as text for a person: its models, failures, usage, messages and replies. */
+function runText(io: Io, whole: WholeRun): string {
+  const { receipt } = whole.run;
+  const blocks = [
+    head(io, whole),
+    block(io, "Models, in the order in which they were to be asked", candidateRows(receipt)),
+    block(io, "Attempts", attemptRows(receipt)),
+    block(io, "Not asked", skippedRows(receipt)),
+    block(io, "The user's turn", partRows(receipt.prompt?.bodyParts)),
+    block(io, "Messages that joined it", partRows(receipt.steered?.flat())),
+    block(io, "The system prompt", partRows(receipt.prompt?.systemParts)),
+    block(io, "Files that came with it", fileRows(receipt)),
+    block(io, "Tools", toolRows(receipt)),
+    block(io, "Of its cost, not the conversation's own", besideRows(receipt)),
+    block(io, "Came in", inRows(whole)),
+    block(io, "Went out", outRows(whole)),
+  ];
+  return blocks.filter((text) => text !== "").join("\n");
+}
+
+type Rows = readonly (readonly string[])[];
+
+/** Empty without a row below the heads. */
+function block(io: Io, title: string, rows: Rows): string {
+  const [heads = [], ...others] = rows;
+  return others.length === 0 ? "" : `${dim(io, `${title}:`)}\n${table(io, heads, others)}`;
+}
+
+function head(io: Io, { run }: WholeRun): string {
+  const { receipt } = run;
+  const { calls, durationMs, profile, trigger, plugin, compactions } = receipt;
+  return pairs(io, [
+    ["Run", run.runId],
+    ["Session", run.sessionKey],
+    ["Ended", timeOf(run.at)],
+    ["Result", run.result],
+    ["Began by", plugin === undefined ? trigger : `${trigger} (plugin ${plugin})`],
+    ["Acted for", receipt.principal && principalText(receipt.principal)],
+    ["Model", answeredBy(receipt)],
+    ["Key", profile],
+    ["Engine", engineText(receipt)],
+    ["Saw", sawText(receipt)],
+    ["Window", windowText(receipt)],
+    ["Model calls", String(calls)],
+    ["Compactions", compactions === undefined ? undefined : String(compactions)],
+    ["Not asked", receipt.unasked?.map(unaskedText).join("; ")],
+    ["Removed tools", receipt.removed?.map(removedText).join("; ")],
+    ["Not attached", receipt.notAttached?.map(refusedText).join("; ")],
+    ["Untrusted content", receipt.untrusted && sourcesText(receipt.untrusted)],
+    ["Last tool error", receipt.lastToolError && toolErrorText(receipt.lastToolError)],
+    ["Took", showMs(durationMs)],
+    ["Tokens", tokensText(receipt)],
+    ["Cost", figures(receipt).cost],
+  ]);
+}
+
+function engineText({ engine, engineDegraded }: ShownReceipt): string | undefined {
+  if (engineDegraded === undefined) return engine;
+  return `${engine ?? "none"} (not used: ${engineDegraded})`;
+}
+
+function sawText({ prompt }: ShownReceipt): string | undefined {
+  if (!prompt) return undefined;
+  const system = prompt.systemParts.reduce((sum, part) => sum + part.tokens, 0);
+  const messages = `${count(prompt.messages)} messages of about ${count(prompt.estimatedTokens)} tokens`;
+  return `${messages}, a system prompt of ${count(system)}, ${prompt.tools.length} tools`;
+}
+
+/** The use of the model's window. */
+function windowText({ prompt }: ShownReceipt): string | undefined {
+  const budget = prompt?.budget;
+  if (!budget) return undefined;
+  const { contextWindow, reserveResponse, reserveTools, systemPrompt, event, history } = budget;
+  const fixed = `${count(systemPrompt)} the system prompt, ${count(reserveTools)} the tools, ${count(event)} the turn`;
+  return `${count(contextWindow)} tokens: ${fixed}, ${count(reserveResponse)} kept for the answer, ${count(history)} left for the conversation`;
+}
+
+function tokensText({ usage }: ShownReceipt): string {
+  const { input, output, cacheRead, cacheWrite } = usage;
+  const cache = `${count(cacheRead)} read from the provider's cache, ${count(cacheWrite)} written to it`;
+  return `${count(input)} in, ${count(output)} out, ${cache}`;
+}
+
+function candidateRows(receipt: ShownReceipt): Rows {
+  const { candidates = [], tries = [], skipped = [] } = receipt;
+  const rows = candidates.map(modelName).map((name) => {
+    const own = tries.filter((one) => modelName(one.model) === name);
+    const [passed] = skipped.filter((one) => modelName(one.model) === name);
+    const last = own.at(-1);
+    if (last) return [name, own.length === 1 ? last.outcome : `${last.outcome}, at attempt ${own.length}`];
+    return [name, passed ? `not asked: ${passed.why}` : "not needed"];
+  });
+  return [["MODEL", "WHAT BECAME OF IT"], ...rows];
+}
+
+function attemptRows({ tries = [] }: ShownReceipt): Rows {
+  const rows = tries.map((one, index) => [
+    String(index + 1),
+    modelName(one.model),
+    one.profile ?? "",
+    one.thinking,
+    count(one.messages),
+    count(one.estimatedTokens),
+    showMs(one.durationMs),
+    one.outcome,
+    one.remedy ?? "",
+    one.message ?? "",
+  ]);
+  return [["", "MODEL", "KEY", "THINKING", "MESSAGES", "TOKENS", "TOOK", "RESULT", "THEN", "IN ITS WORDS"], ...rows];
+}
+
+const skippedRows = ({ skipped = [] }: ShownReceipt): Rows => [
+  ["MODEL", "KEY", "WHY"],
+  ...skipped.map(({ model, profile = "", why }) => [modelName(model), profile, why]),
+];
+
+const partRows = (parts: readonly RunPart[] = []): Rows => [
+  ["PART", "SOURCE", "TOKENS"],
+  ...parts.map(({ name, source, tokens }) => [name, source, count(tokens)]),
+];
+
+const fileRows = ({ files = [] }: ShownReceipt): Rows => [
+  ["FILE", "KIND", "BYTES", "TRIES", "TOOK", "WHY NOT"],
+  ...files.map(({ name = "", kind, bytes, tries, durationMs, why = "" }) => [
+    name,
+    kind,
+    bytes === undefined ? "" : count(bytes),
+    String(tries),
+    showMs(durationMs),
+    why,
+  ]),
+];
+
+const toolRows = ({ tools = [] }: ShownReceipt): Rows => [
+  ["TOOL", "CALLS", "FAILED", "TOOK"],
+  ...tools.map(({ name, calls, failed, ms }) => [name, String(calls), String(failed), showMs(ms)]),
+];
+
+const besideRows = ({ beside = [] }: ShownReceipt): Rows => [
+  ["FOR", "MODEL", "CALLS", "IN", "OUT", "COST"],
+  ...beside.map(({ what, plugin, tool, model, calls, usage }) => {
+    const { input, output, cost } = figures({ usage });
+    const by = plugin ?? tool;
+    return [by === undefined ? what : `${what} (${by})`, modelName(model), String(calls), input, output, cost];
+  }),
+];
+
+function inRows({ inbox }: WholeRun): Rows {
+  const rows = inbox.map(({ id, channel, chat, messageId, state, outcome }) => {
+    const end = outcome && (outcome.why === undefined ? outcome.kind : `${outcome.kind}: ${outcome.why}`);
+    return [String(id), channel, chat, messageId, end ?? state];
+  });
+  return [["ROW", "CHANNEL", "CHAT", "MESSAGE", "STATE"], ...rows];
+}
+
+const outRows = ({ outbox }: WholeRun): Rows => [
+  ["ROW", "CHANNEL", "CHAT", "KIND", "MESSAGE", "STATE", "TRIES", "ERROR"],
+  ...outbox.map(({ id, channel, chat, kind, messageId = "", state, attempts, error = "" }) => [
+    String(id),
+    channel,
+    chat,
+    kind,
+    messageId,
+    state,
+    String(attempts),
+    error,
+  ]),
+];

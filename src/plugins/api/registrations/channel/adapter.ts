@@ -1,5 +1,8 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
 import { z } from "zod";
-import type { ChannelAdapter, ChannelLink } from "../../../../types/chat/channel.ts";
+import type { ChannelAdapter, ChannelLink, SendOptions, SendResult } from "../../../../types/chat/channel.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { channelId } from "../../../../types/ids.ts";
 import { revealSecrets } from "../../../../utils/secrets/reveal.ts";
@@ -10,9 +13,12 @@ import { loginOf } from "./login.ts";
 import { startMonitor } from "./monitor.ts";
 import type { BridgeParts } from "./parts.ts";
 import type { BridgedChannel } from "./plugin-object.ts";
-import { sendPart } from "./send.ts";
 import { background } from "../../../../utils/background.ts";
 import { BoundedMap } from "../../../../utils/bounded-map.ts";
+import type { MediaItem, Peer } from "../../../../types/chat/message.ts";
+import type { OutboundFiles, OutboundPart } from "../../../../types/chat/reply.ts";
+import { isFields } from "../../../../utils/fields.ts";
+import { sendForOutbox } from "../../../outbox-send.ts";
 
 /** Bytes of one file. */
 const MOST_BYTES = 100 * 1_048_576;
@@ -106,3 +112,76 @@ const refused = ({ id }: BridgedChannel, message: string): OpenClawError =>
     message,
     fix: `Correct channels.${id}, or link the account: openclaw channels login --channel ${id}`,
   });
+
+interface Sending<Part = OutboundPart> {
+  readonly to: Peer;
+  readonly part: Part;
+  readonly options: SendOptions;
+}
+
+/** Sends a part by `outbound.sendText` or `outbound.sendMedia`. Never rejects. */
+async function sendPart(parts: BridgeParts, { part, ...more }: Sending): Promise<SendResult> {
+  const { label } = parts.channel;
+  if (parts.scope.signal.aborted) return { kind: "retry", reason: `the plugin of ${label} is not loaded any more` };
+  try {
+    if (part.kind === "media") return await sendFiles(parts, { ...more, part });
+    const { sendText } = parts.channel;
+    if (!sendText) return { kind: "refused", reason: `${label} sends no text` };
+    return await call(parts, more, (context) => sendText({ ...context, text: part.body }));
+  } catch (error) {
+    return parts.scope.ports.channels.failedSend(error, parts.channel);
+  }
+}
+
+/** Plugins read a file from this machine: it is written to a private folder for as long as the call takes. */
+async function sendFiles(parts: BridgeParts, { part, ...more }: Sending<OutboundFiles>): Promise<SendResult> {
+  const { sendMedia, label } = parts.channel;
+  if (!sendMedia) return { kind: "refused", reason: `${label} sends no files` };
+  const dir = await mkdtemp(join(tmpdir(), "openclaw-outbound-"));
+  try {
+    const mediaUrl = await writeItem(parts, part.media, dir);
+    return await call(parts, more, (context) =>
+      sendMedia({
+        ...context,
+        text: part.caption?.body ?? "",
+        mediaUrl,
+        mediaLocalRoots: [dir],
+        ...(part.asVoice === true && { audioAsVoice: true }),
+      }),
+    );
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+async function writeItem({ host }: BridgeParts, item: MediaItem, dir: string): Promise<string> {
+  const path = join(dir, basename(item.name ?? (item.source.at === "store" ? item.source.id : "")) || "file");
+  await writeFile(path, await host.openMedia(item), { mode: 0o600 });
+  return path;
+}
+
+type Send = (context: object) => unknown;
+
+async function call(
+  { scope, channel, host }: BridgeParts,
+  { to, options }: Pick<Sending, "to" | "options">,
+  send: Send,
+): Promise<SendResult> {
+  const context = {
+    cfg: scope.shownConfig(),
+    to: to.chat.id,
+    accountId: host.account,
+    idempotencyKey: options.idempotencyKey,
+    ...(options.replyTo !== undefined && { replyToId: options.replyTo }),
+    ...(to.thread !== undefined && { threadId: to.thread }),
+    ...(options.silent === true && { silent: true }),
+  };
+  const result: unknown = await scope.call(`channel ${channel.id} send`, () => sendForOutbox(() => send(context)));
+  return { kind: "sent", messageId: idIn(result) };
+}
+
+/** Empty where the platform gives no id. */
+function idIn(result: unknown): string {
+  const id = isFields(result) ? result["messageId"] : undefined;
+  return typeof id === "string" || typeof id === "number" ? String(id) : "";
+}

@@ -1,4 +1,3 @@
-import type { RunLog } from "../harness/log/log.ts";
 import type { RunDeps, RunRequest, SystemPrompt } from "../harness/request.ts";
 import type { Outbox } from "../outbox/deliver.ts";
 import type { Models } from "../providers/catalog.ts";
@@ -21,11 +20,10 @@ import type { Acting } from "../types/run/principal.ts";
 import type { ChatScene } from "../types/chat/send.ts";
 import type { Session, Sessions } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
-import type { SandboxNote, Tool, ToolSet } from "../types/run/tool.ts";
+import type { Approval, SandboxNote, Tool, ToolSet } from "../types/run/tool.ts";
 import type { TurnKinds } from "../types/run/turn-kind.ts";
 import type { SkillsOf } from "../types/run/skill.ts";
 import type { SubagentActs } from "../types/subagent/spawn.ts";
-import type { AllowanceKeeper } from "./approvals/approvals.ts";
 import type { DispatchSettings } from "./settings.ts";
 
 /** Whether a message may be answered. Decided after the journal has it. */
@@ -53,6 +51,12 @@ interface CommonPorts {
   readonly kinds: TurnKinds;
   /** The settings as the config has them now. */
   settings(): DispatchSettings;
+}
+
+/** Keeps what was allowed permanently. */
+export interface AllowanceKeeper {
+  /** Rejects when it cannot be kept. `by`: who allowed it, an owner (`channel:id`) or `operator`. */
+  remember(approval: Approval, by: string): Promise<void>;
 }
 
 /** What is kept on disk. */
@@ -215,20 +219,4 @@ export interface SystemPromptRequest {
   readonly sandbox?: SandboxNote;
   /** The only files of the workspace that it includes, and no text about the memory; all when unset. */
   readonly onlyFiles?: readonly string[];
-}
-
-/** Messages in a lane that are to become one turn. */
-export interface QueuedTurn {
-  readonly rows: readonly InboxRow[];
-  readonly pending: readonly HistoryLine[];
-  /** The text without its command. The message's own text when unset. */
-  readonly text?: string;
-  /** The agent was idle when its messages came: they are one turn because their sender wrote on. */
-  readonly wasIdle?: true;
-  /** How many of the oldest messages are shortened to one line each, because more waited than the cap allows. */
-  readonly brief?: number;
-  /** Opened early for clients that watch a run from the moment it is queued. */
-  readonly log?: RunLog;
-  /** The rows were claimed before, so their turn may be half done. */
-  readonly isReplay?: boolean;
 }

@@ -2,15 +2,23 @@ import type { AgentId, ChannelId, SessionKey } from "../types/ids.ts";
 import type { InboundMessage, Peer } from "../types/chat/message.ts";
 import type { AgentSettings, TypingSettings } from "../types/settings.ts";
 import type { ChatToolRules } from "../types/tool-policy.ts";
-import type { StuckLimits } from "../types/queue.ts";
-import type { ApprovalRoute, RoutedQuestion } from "./approvals/route.ts";
-import type { QueueConfig } from "./queue/queue-settings.ts";
+import type { QueueMode, QueueSettings, StuckLimits } from "../types/queue.ts";
+import type { Approval } from "../types/run/tool.ts";
 
 /** How many runs of all sessions are active at the same time. */
 interface RunLimits {
   readonly maxConcurrent: number;
   /** Of subagents, at each depth; they do not count as others. */
   readonly maxConcurrentSubagents: number;
+}
+
+/** What the config says about queues. */
+export interface QueueConfig {
+  readonly queue: Omit<QueueSettings, "mode"> & {
+    readonly debounceMsByChannel?: Readonly<Record<string, number>>;
+  };
+  /** The mode of a channel, else of all. */
+  queueMode(to: Peer): QueueMode;
 }
 
 /** Who is an owner, as the config says. */
@@ -116,3 +124,18 @@ export interface ChatStyle {
   /** Earlier user turns of a direct chat that the model sees; 0 means all. */
   readonly dmHistoryLimit?: number;
 }
+
+/** What decides where a question is shown. */
+export type RoutedQuestion = Pick<Approval, "agentId" | "sessionKey" | "askedBy">;
+
+/** Where the config wants a question to be shown. */
+export interface ApprovalRoute {
+  /** In the chat that the question is from. */
+  readonly isInChat: boolean;
+  /** Chats that get a copy. */
+  readonly targets: readonly Peer[];
+  /** Targets of the config that cannot be used: a sentence about each. */
+  readonly unusable: readonly string[];
+}
+
+export const IN_CHAT: ApprovalRoute = { isInChat: true, targets: [], unusable: [] };

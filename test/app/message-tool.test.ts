@@ -5,7 +5,7 @@ import { chatTools } from "../../src/app/compose/chat-acts.ts";
 import { loadConfig } from "../../src/app/config/load.ts";
 import { resolvePaths } from "../../src/app/config/paths.ts";
 import { Live } from "../../src/app/compose/live.ts";
-import { turnIdOf } from "../../src/dispatch/turn/ids.ts";
+import { turnIdOf } from "../../src/dispatch/turn-facts.ts";
 import { renderText } from "../../src/outbox/render.ts";
 import { callKeyPrefix } from "../../src/tools/message/message-result.ts";
 import { hostBackends } from "../../src/tools/host/host.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { TOO_MANY_STARTS } from "../../src/dispatch/chat-texts.ts";
+import { TOO_MANY_STARTS } from "../../src/dispatch/notices/chat-texts.ts";
 import { openJournal, type OpenJournal } from "../../src/store/journal/journal.ts";
 import type { Clock } from "../../src/types/clock.ts";
 import { runId, sessionKey } from "../../src/types/ids.ts";

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { readChecklist } from "../../src/automation/checklist.ts";
 import { Heartbeats, type BeatPlace, type HeartbeatPorts } from "../../src/automation/heartbeat.ts";
 import { slotAt } from "../../src/automation/schedule.ts";
-import { runIdOf, turnIdOf } from "../../src/dispatch/turn/ids.ts";
+import { runIdOf, turnIdOf } from "../../src/dispatch/turn-facts.ts";
 import { agentId, sessionKey } from "../../src/types/ids.ts";
 import type { Outcome } from "../../src/types/journal.ts";
 import type { HeartbeatSettings } from "../../src/types/settings.ts";

@@ -9,7 +9,7 @@ import type { SpawnFileLimits, SpawnSettings } from "../../src/automation/spawn/
 import { Spawner } from "../../src/automation/spawn/spawner.ts";
 import { subagentTurn } from "../../src/automation/subagents/subagent-turn.ts";
 import { SubagentRuns } from "../../src/automation/subagents/subagents.ts";
-import { TURN_KINDS, turnKinds } from "../../src/dispatch/turn-kinds/table.ts";
+import { TURN_KINDS, turnKinds } from "../../src/dispatch/turn-kinds.ts";
 import { hostBackends } from "../../src/tools/host/host.ts";
 import { runTool } from "../../src/tools/run.ts";
 import { yieldTool } from "../../src/tools/session/yield.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { subagentTurn } from "../../src/automation/subagents/subagent-turn.ts";
 import { SubagentRuns } from "../../src/automation/subagents/subagents.ts";
-import { TURN_KINDS, turnKinds } from "../../src/dispatch/turn-kinds/table.ts";
+import { TURN_KINDS, turnKinds } from "../../src/dispatch/turn-kinds.ts";
 import { Contributions } from "../../src/plugins/contributions.ts";
 import { Hooks } from "../../src/plugins/hooks.ts";
 import { systemClock } from "../../src/types/clock.ts";

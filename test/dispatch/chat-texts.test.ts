@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { noticeFor } from "../../src/dispatch/chat-texts.ts";
+import { noticeFor } from "../../src/dispatch/notices/chat-texts.ts";
 import { FAILURE_KINDS, type Failure } from "../../src/types/run/run.ts";
 
 const told = (failure: Failure) => noticeFor({ kind: "failed", failure }) ?? "";

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Outbox, type Reply } from "../../src/outbox/deliver.ts";
 import type { OutboxDeps } from "../../src/outbox/ports.ts";
 import type { OpenJournal } from "../../src/store/journal/journal.ts";
-import { gapText } from "../../src/dispatch/chat-texts.ts";
+import { gapText } from "../../src/dispatch/notices/chat-texts.ts";
 import { nextMessage, peer } from "../kit/inbound.ts";
 import { type ManualClock, manualClock } from "../kit/clock.ts";
 import { LIMITS, ChatPlatform } from "../fakes/chat-platform.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { keysFrom, setupErrorIn, setupFields } from "../../src/channels/setup.ts";
-import { MESSAGE, turnKinds } from "../../src/dispatch/turn-kinds/table.ts";
+import { MESSAGE, turnKinds } from "../../src/dispatch/turn-kinds.ts";
 import { Contributions } from "../../src/plugins/contributions.ts";
 import { Hooks } from "../../src/plugins/hooks.ts";
 import { systemClock } from "../../src/types/clock.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { homedir } from "node:os";
 import { createChatPort } from "../../dispatch/clients/chat.ts";
-import { noticeFor } from "../../dispatch/chat-texts.ts";
+import { noticeFor } from "../../dispatch/notices/chat-texts.ts";
 import { resolveAlias } from "../../sessions/keys.ts";
 import type { ChatPort } from "../../types/chat/chat.ts";
 import type { RunStream } from "../../types/run/events.ts";

@@ -1,4 +1,4 @@
-import { gapText } from "../../dispatch/chat-texts.ts";
+import { gapText } from "../../dispatch/notices/chat-texts.ts";
 import { Outbox } from "../../outbox/deliver.ts";
 import type { Links } from "../../outbox/ports.ts";
 import type { Clock } from "../../types/clock.ts";

@@ -30,7 +30,7 @@ import { announceTurn } from "../../automation/announce/announce-turn.ts";
 import { subagentTurn } from "../../automation/subagents/subagent-turn.ts";
 import { relayTurn } from "../../automation/talk/relay-turn.ts";
 import { AUTOMATION_TURNS } from "../../automation/turns.ts";
-import { TURN_KINDS, turnKinds } from "../../dispatch/turn-kinds/table.ts";
+import { TURN_KINDS, turnKinds } from "../../dispatch/turn-kinds.ts";
 import type { TurnKinds } from "../../types/run/turn-kind.ts";
 import { readDailyNotes, type DailyNote } from "../../prompt/startup-notes.ts";
 import type { AgentId } from "../../types/ids.ts";

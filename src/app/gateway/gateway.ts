@@ -20,9 +20,9 @@ import { closeGateway } from "./lifecycle/close.ts";
 import type { RestartPort } from "../../dispatch/ports.ts";
 import { systemClock } from "../../types/clock.ts";
 import type { LoadedConfig } from "../config/load.ts";
-import { endOldQuestions } from "../../dispatch/recovery/old-questions.ts";
-import { recover } from "../../dispatch/recovery/recover.ts";
-import { tellRestarted } from "../../dispatch/recovery/restarted.ts";
+import { endOldQuestions } from "../../dispatch/resume/old-questions.ts";
+import { recover } from "../../dispatch/recover.ts";
+import { tellRestarted } from "../../dispatch/resume/restarted.ts";
 
 /** A running gateway. */
 export interface Gateway {

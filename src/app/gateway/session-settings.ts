@@ -2,7 +2,7 @@ import { mustBeNamedIn } from "../../channels/access/gating.ts";
 import { policyOf } from "../../channels/access/policy.ts";
 import type { DispatchSettings } from "../../dispatch/settings.ts";
 import { queueSettings, queueWishOf } from "../../dispatch/queue/queue-settings.ts";
-import { mayUse } from "../../dispatch/turn/may-use.ts";
+import { mayUse } from "../../dispatch/candidates.ts";
 import type { SettingInForce } from "../../server/options.ts";
 import { chatOf } from "../../sessions/chat-of.ts";
 import { channelId, DEFAULT_ACCOUNT, type SessionKey } from "../../types/ids.ts";

@@ -1,4 +1,4 @@
-import { TOO_MANY_STARTS } from "../../dispatch/chat-texts.ts";
+import { TOO_MANY_STARTS } from "../../dispatch/notices/chat-texts.ts";
 import { toolKeyPrefix } from "../../tools/message/message-result.ts";
 import type { InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";

@@ -1,5 +1,5 @@
 import { SUBAGENT } from "../../tools/session/spawn-names.ts";
-import { mayUse } from "../../dispatch/turn/may-use.ts";
+import { mayUse } from "../../dispatch/candidates.ts";
 import type { PluginSubagentPorts, SubagentGrant } from "../../plugins/ports.ts";
 import { canonicalKey } from "../../sessions/keys.ts";
 import { DEFAULT_ACCOUNT, type RunId, sessionKey } from "../../types/ids.ts";

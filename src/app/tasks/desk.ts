@@ -5,7 +5,7 @@ import type { InboxRow } from "../../types/journal.ts";
 import { Secret } from "../../types/secret.ts";
 import type { TranscriptReading, SessionEntry } from "../../types/session.ts";
 import type { TaskDesk, TaskFilter, TaskStory, TaskSummary } from "../../types/subagent/task.ts";
-import { runIdOf } from "../../dispatch/turn/ids.ts";
+import { runIdOf } from "../../dispatch/turn-facts.ts";
 import { agentOf } from "../../sessions/keys.ts";
 import type { MessageOptions } from "../../types/chat/message.ts";
 import type { AgentId, SessionKey } from "../../types/ids.ts";

@@ -10,7 +10,7 @@ import { inWordsOfToday } from "./reading/old-words.ts";
 import { type BadJob, patched, readJob } from "./reading/read-job.ts";
 import type { CronScheduler, NotRun } from "./scheduler.ts";
 import { type CronJobView, jobView, revisionOf, runView } from "./views.ts";
-import { runIdOf } from "../../dispatch/turn/ids.ts";
+import { runIdOf } from "../../dispatch/turn-facts.ts";
 import { DEFAULT_ACCOUNT, runId, sessionKey } from "../../types/ids.ts";
 import { defined } from "../../utils/defined.ts";
 

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { runIdOf } from "../../dispatch/turn/ids.ts";
+import { runIdOf } from "../../dispatch/turn-facts.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { Clock } from "../../types/clock.ts";
 import { DEFAULT_ACCOUNT } from "../../types/ids.ts";

@@ -2,7 +2,7 @@ import { parseModelName, type ModelRef, THINK_LEVELS, type ThinkLevel } from "..
 import type { AgentId, SessionKey } from "../../types/ids.ts";
 import type { SessionAsker, SpawnAsk } from "../../types/subagent/spawn.ts";
 import type { AgentSettings } from "../../types/settings.ts";
-import { mayUse } from "../../dispatch/turn/may-use.ts";
+import { mayUse } from "../../dispatch/candidates.ts";
 
 /** What the config says of the subagents of one agent. */
 export interface SpawnSettings {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { inheritedMark, untrustedMarkOf } from "../../types/run/untrusted.ts";
-import { isUnfinished, outcomeOf } from "../../dispatch/turn/run-end.ts";
+import { isUnfinished, outcomeOf } from "../../dispatch/answer/run-end.ts";
 import { Stopped, untilStopped } from "../../harness/run/until-stopped.ts";
 import { isSubagentKey, resolveAlias, canonicalKey, parseKey } from "../../sessions/keys.ts";
 import type { Clock } from "../../types/clock.ts";

@@ -1,6 +1,6 @@
 import type { InboxRow } from "../../types/journal.ts";
 import type { DispatchPorts } from "../ports.ts";
-import type { Replies } from "../replies.ts";
+import type { Replies } from "../notices/replies.ts";
 import { endStale } from "./stale.ts";
 
 /** Milliseconds without a further message before a chat is informed: after an outage a platform delivers many in a row. */

@@ -2,8 +2,8 @@ import { STALE } from "../../store/journal/counts.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { DispatchPorts } from "../ports.ts";
-import { staleKey, type Replies } from "../replies.ts";
-import { staleText } from "../chat-texts.ts";
+import { staleKey, type Replies } from "../notices/replies.ts";
+import { staleText } from "../notices/chat-texts.ts";
 
 /** Which messages are still answered after an outage. */
 export interface RecoveryLimits {

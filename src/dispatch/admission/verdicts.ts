@@ -4,7 +4,7 @@ import type { SessionKey } from "../../types/ids.ts";
 import { kindNameOf } from "../../types/run/turn-kind.ts";
 import type { DispatchPorts, Verdict } from "../ports.ts";
 import { within } from "../../utils/within.ts";
-import { FOREIGN_PRESS } from "../chat-texts.ts";
+import { FOREIGN_PRESS } from "../notices/chat-texts.ts";
 
 /** Whether a plugin has the hook `message_received`. */
 export const isReceivedWatched = ({ hooks }: Pick<DispatchPorts, "hooks">): boolean =>

@@ -7,7 +7,7 @@ import type { AnswerFilter, TurnKind } from "../../types/run/turn-kind.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { RefusedAttachment } from "../../types/run/run.ts";
 import type { VerboseLevel } from "../../types/run/verbose.ts";
-import type { NoticeReader } from "../chat-texts.ts";
+import type { NoticeReader } from "../notices/chat-texts.ts";
 import type { ChatStyle } from "../settings.ts";
 
 /** The message that is answered, its chat, and the part of the answer that was planned before a restart. */

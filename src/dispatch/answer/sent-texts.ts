@@ -4,7 +4,7 @@ import type { RunEvent } from "../../types/run/events.ts";
 import type { OutboxRow } from "../../types/journal.ts";
 import type { Peer } from "../../types/chat/message.ts";
 import { forgetOldest } from "../../utils/forget-oldest.ts";
-import { isSameChat } from "../queue/same-chat.ts";
+import { isSameChat } from "../chats.ts";
 
 /** The most texts, and the most calls, that are remembered. */
 const MOST = 200;

@@ -1,5 +1,5 @@
 import type { CommandForm } from "../../types/chat/channel.ts";
-import { inCommandForm } from "../command-form.ts";
+import { inCommandForm } from "../chats.ts";
 import { shownPath } from "../../tools/shown-path.ts";
 import type { Principal } from "../../types/run/principal.ts";
 import type { BoundFile } from "../../types/run/backend.ts";

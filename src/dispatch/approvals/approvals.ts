@@ -15,6 +15,7 @@ import type {
   PersonsAnswer,
 } from "../../types/run/tool.ts";
 import type { Unasked } from "../../types/run/unasked.ts";
+import type { AllowanceKeeper } from "../ports.ts";
 import { QuestionEnds } from "./question-ends.ts";
 
 /** Milliseconds that a person has to answer. After that the command is denied. */
@@ -32,12 +33,6 @@ export interface ApprovalPrompter {
   whyUnasked?(approval: Approval): Promise<Unasked | undefined>;
   asked(approval: Approval): void;
   answered(approval: Approval, decision: ApprovalDecision, end: QuestionEnd): void;
-}
-
-/** Keeps what was allowed permanently. */
-export interface AllowanceKeeper {
-  /** Rejects when it cannot be kept. `by`: who allowed it, an owner (`channel:id`) or `operator`. */
-  remember(approval: Approval, by: string): Promise<void>;
 }
 
 /** The run that asks, and for whom it acts. */

@@ -9,8 +9,8 @@ import { answeredText, approvalButtons, approvalText } from "./approval-text.ts"
 import type { ApprovalPrompter } from "./approvals.ts";
 import { replaceQuestion, sendQuestion, type Question } from "./question-messages.ts";
 import { whyNobody, type ReachPorts } from "./reach.ts";
-import { commandFormOf } from "../command-form.ts";
-import { IN_CHAT } from "./route.ts";
+import { commandFormOf } from "../chats.ts";
+import { IN_CHAT } from "../settings.ts";
 
 /** The turn that asks. */
 interface Asking {

@@ -6,7 +6,7 @@ import { AsyncQueue } from "../../utils/async-queue.ts";
 import { background } from "../../utils/background.ts";
 import type { Dispatch } from "../dispatch.ts";
 import type { DispatchPorts } from "../ports.ts";
-import { runIdOf, turnIdOf } from "../turn/ids.ts";
+import { runIdOf, turnIdOf } from "../turn-facts.ts";
 import { plainStream } from "./plain-stream.ts";
 
 /** Milliseconds between two looks whether a message without an outcome still is in work. */

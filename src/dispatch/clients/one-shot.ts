@@ -10,8 +10,8 @@ import type { AgentSettings } from "../../types/settings.ts";
 import type { Dispatch } from "../dispatch.ts";
 import { prompterFor } from "../approvals/prompter.ts";
 import type { DispatchPorts } from "../ports.ts";
-import { endOf } from "../turn/run-end.ts";
-import { ONE_SHOT } from "../turn-kinds/table.ts";
+import { endOf } from "../answer/run-end.ts";
+import { ONE_SHOT } from "../turn-kinds.ts";
 
 /** Runs a given history without a session; only its receipt is kept. Resolves when the run begins, once a slot is free. */
 export function oneShot(request: OneShotRequest, dispatch: Dispatch, ports: DispatchPorts): Promise<RunStream> {

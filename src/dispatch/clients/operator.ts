@@ -2,7 +2,7 @@ import { BY_OPERATOR } from "../../store/journal/counts.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { Dispatch } from "../dispatch.ts";
 import type { DispatchPorts } from "../ports.ts";
-import { recover, type RecoveryPorts } from "../recovery/recover.ts";
+import { recover, type RecoveryPorts } from "../recover.ts";
 
 /** The result of `runNow`: the message was running or waiting already, or begins now. */
 export type Begun = "running" | "waiting" | "begun";

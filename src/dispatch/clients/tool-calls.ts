@@ -20,7 +20,7 @@ import type { ToolLists } from "../../types/tool-policy.ts";
 import { whyNobody } from "../approvals/reach.ts";
 import type { Dispatch } from "../dispatch.ts";
 import type { DispatchPorts } from "../ports.ts";
-import { ONE_SHOT } from "../turn-kinds/table.ts";
+import { ONE_SHOT } from "../turn-kinds.ts";
 import { toolSchema } from "../../tools/schema.ts";
 import { isFields } from "../../utils/fields.ts";
 

@@ -1,18 +1,11 @@
-import type { InboundMessage } from "../../types/chat/message.ts";
-import type { DispatchPorts } from "../ports.ts";
 import type { DispatchSettings } from "../settings.ts";
 import type { Command, Commands } from "./command.ts";
-import { parseCommand, type CommandCall } from "./parse.ts";
 
 /** A command that somebody typed, with the text after it. */
 export interface AskedCommand {
   readonly command: Command;
   readonly args: string;
 }
-
-/** Whether the text of a message may hold commands. Somebody else wrote the text of a forwarded message, so it never does. Pure. */
-export const mayHoldCommands = (message: InboundMessage, { kinds }: Pick<DispatchPorts, "kinds">): boolean =>
-  kinds.of(message).takesCommands && message.context?.isForwarded !== true;
 
 /** The command in a text. Undefined when it is no known command. */
 export function commandIn(text: string, settings: DispatchSettings, commands: Commands): AskedCommand | undefined {
@@ -57,4 +50,23 @@ export function isStopWord(text: string): boolean {
   const plain = text.normalize("NFKC").toLowerCase().replaceAll(/['’]/g, "");
   const words = plain.split(/[^\p{L}\p{M}\p{N}]+/u).filter((word) => word !== "" && !BESIDE.has(word));
   return STOP_WORDS.has(words.join(" "));
+}
+
+/** A slash command at the start of a message: `/think high`. */
+export interface CommandCall {
+  readonly name: string;
+  readonly args: string;
+}
+
+const CALL = /^\/([a-z][a-z0-9_-]*)(?:[ \t:]+|\n|$)/i;
+
+/**
+ * Undefined for `/new@some_bot`: an adapter removes this bot's own name from a command, so a name that is left is another
+ * bot's.
+ */
+export function parseCommand(text: string): CommandCall | undefined {
+  const trimmed = text.trim();
+  const found = CALL.exec(trimmed);
+  if (!found?.[1]) return undefined;
+  return { name: found[1].toLowerCase(), args: trimmed.slice(found[0].length).trim() };
 }

@@ -1,10 +1,11 @@
 import type { Compacted } from "../../harness/compaction/compact.ts";
 import type { RunId, SessionKey } from "../../types/ids.ts";
-import type { InboundMessage, MediaItem } from "../../types/chat/message.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
 import type { CallOrigin } from "../../types/run/model-meter.ts";
 import type { Session } from "../../types/session.ts";
 import type { CommandAccess, CommandContribution } from "../../types/contribution.ts";
 import type { Approvals } from "../approvals/approvals.ts";
+import type { StoredFile } from "../notices/replies.ts";
 import type { ExportDesk } from "./reports/export-desk.ts";
 import type { KeyedQueue } from "../../utils/keyed-queue.ts";
 import { within } from "../../utils/within.ts";
@@ -62,12 +63,6 @@ export const originIn = ({ ports, key }: CommandContext): CallOrigin => ({
   agentId: ports.settings().agentOf(key),
   sessionKey: key,
 });
-
-/** A file of the media store. */
-export interface StoredFile extends MediaItem {
-  readonly name: string;
-  readonly source: Extract<MediaItem["source"], { at: "store" }>;
-}
 
 /**
  * `text` answers the user, with a file of the media store if one is named; `afterwards` is called when the answer is kept. `turn`

@@ -1,5 +1,5 @@
-import { isForClient } from "../clients/for-client.ts";
-import { isRestartOf, noteRestart } from "../recovery/restarted.ts";
+import { isForClient } from "../chats.ts";
+import { isRestartOf, noteRestart } from "../resume/restarted.ts";
 import type { CommandAnswer, CommandContext } from "./command.ts";
 
 /** The answer to a client whose command had none when the gateway ended. Chats are told without being asked again. */

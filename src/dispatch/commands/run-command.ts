@@ -1,23 +1,25 @@
+import type { Run } from "../../harness/run.ts";
 import type { RunLog } from "../../harness/log/log.ts";
 import type { RunId, SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { HistoryLine, InboundMessage } from "../../types/chat/message.ts";
 import type { Session } from "../../types/session.ts";
-import type { RunRegistry } from "../clients/run-registry.ts";
+import type { RunRegistry } from "../run-registry.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { Compactions } from "../maintenance/compactions.ts";
 import type { DispatchPorts } from "../ports.ts";
 import type { Lanes } from "../queue/lanes.ts";
-import type { Replies } from "../replies.ts";
-import { commandEndedGateway } from "../chat-texts.ts";
-import { typingWhile } from "../signals/typing.ts";
+import type { Replies } from "../notices/replies.ts";
+import { commandEndedGateway } from "../notices/chat-texts.ts";
+import { typingWhile } from "../notices/typing.ts";
 import { isDiskError } from "../../store/disk.ts";
-import { mayEndAll, refusalOf } from "./access.ts";
+import { mayEndAll, mayHoldCommands, refusalOf } from "../directives/access.ts";
 import { directivesOf } from "../directives/said.ts";
 import { withoutDirectives, type FoundDirective } from "../directives/parse.ts";
-import { commandIn, mayHoldCommands, type AskedCommand } from "./asked.ts";
+import { commandIn, type AskedCommand } from "./asked.ts";
 import { inSession } from "../../sessions/in-session.ts";
-import type { CommandAnswer, CommandContext, CommandPorts, Commands, StoredFile } from "./command.ts";
+import type { CommandAnswer, CommandContext, CommandPorts, Commands } from "./command.ts";
+import type { StoredFile } from "../notices/replies.ts";
 
 /** A message that is a command. */
 interface CommandMessage {
@@ -33,7 +35,7 @@ interface CommandMessage {
 export interface CommandHost {
   readonly commands: Commands;
   readonly approvals: Approvals;
-  readonly lanes: Lanes;
+  readonly lanes: Lanes<Run>;
   readonly registry: Pick<RunRegistry, "running">;
   readonly replies: Replies;
   readonly compactions: Compactions;

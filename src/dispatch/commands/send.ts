@@ -1,5 +1,5 @@
 import type { SessionEntry } from "../../types/session.ts";
-import { commandFormOf, inCommandForm } from "../command-form.ts";
+import { commandFormOf, inCommandForm } from "../chats.ts";
 import type { CommandAnswer, CommandContext } from "./command.ts";
 import { storeSetting } from "./store-setting.ts";
 

@@ -1,5 +1,5 @@
 import type { RequestedSkill } from "../../types/run/skill.ts";
-import { commandFormOf, inCommandForm } from "../command-form.ts";
+import { commandFormOf, inCommandForm } from "../chats.ts";
 import { agentIn } from "../settings.ts";
 import type { Command, CommandAnswer, CommandContext } from "./command.ts";
 

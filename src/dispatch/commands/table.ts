@@ -16,7 +16,7 @@ import { undoTurn } from "./undo.ts";
 import { whoAmI } from "./reports/whoami.ts";
 import type { Peer } from "../../types/chat/message.ts";
 import type { SessionKey } from "../../types/ids.ts";
-import { isSameChat } from "../queue/same-chat.ts";
+import { isSameChat } from "../chats.ts";
 import type { DispatchPorts } from "../ports.ts";
 
 /** The replies that an answer consists of; see `Answering`. */

@@ -1,4 +1,4 @@
-import { abandonTurn } from "../recovery/unanswered-turns.ts";
+import { abandonTurn } from "../notices/unanswered-turns.ts";
 import type { Session, TranscriptEntry } from "../../types/session.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 import type { CommandAnswer, CommandContext } from "./command.ts";

@@ -2,11 +2,10 @@ import type { SessionKey } from "../../types/ids.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import { parseModelName } from "../../types/run/model.ts";
 import { own } from "../../utils/own.ts";
-import { refusalOf } from "../commands/access.ts";
-import { mayHoldCommands } from "../commands/asked.ts";
+import { mayHoldCommands, refusalOf } from "./access.ts";
 import type { DispatchPorts } from "../ports.ts";
 import type { DispatchSettings } from "../settings.ts";
-import { mayUse } from "../turn/may-use.ts";
+import { mayUse } from "../candidates.ts";
 import { directivesIn, withoutDirectives, type FoundDirective } from "./parse.ts";
 import type { DirectiveValues, KnownWords } from "./table.ts";
 

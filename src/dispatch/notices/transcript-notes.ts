@@ -5,8 +5,8 @@ import type { RunId, SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { Session, SessionNote } from "../../types/session.ts";
 import type { DispatchPorts } from "../ports.ts";
-import { abandonTurn } from "../recovery/unanswered-turns.ts";
-import { turnIdOf } from "../turn/ids.ts";
+import { abandonTurn } from "./unanswered-turns.ts";
+import { turnIdOf } from "../turn-facts.ts";
 
 type NotePorts = Pick<DispatchPorts, "sessions" | "kinds" | "log">;
 

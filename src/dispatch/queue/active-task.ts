@@ -1,14 +1,13 @@
-import type { AbortCause, Run } from "../../harness/run.ts";
+import type { AbortCause } from "../../harness/run.ts";
 import type { RunId } from "../../types/ids.ts";
 import { background } from "../../utils/background.ts";
-import type { TurnSlot } from "../turn/turn.ts";
-import { type LaneTask, turnRunId } from "./lane-task.ts";
+import { type LaneRun, type LaneTask, turnRunId, type TurnSlot } from "./lane-task.ts";
 
 /** The task that a lane is running. A turn sees it as its slot. */
-export class ActiveTask implements TurnSlot {
+export class ActiveTask<R extends LaneRun> implements TurnSlot<R> {
   readonly task: LaneTask;
   /** The run, once it has begun. */
-  run: Run | undefined;
+  run: R | undefined;
   /** The run has ended; what follows is maintenance. */
   isOver = false;
   /**
@@ -54,7 +53,7 @@ export class ActiveTask implements TurnSlot {
   }
 
   /** Called when the model run has started. If the turn was stopped while it was prepared, the run ends at once. */
-  begin(run: Run): void {
+  begin(run: R): void {
     this.run = run;
     this.isOver = false;
     if (this.#aborted !== undefined) run.abort(this.#aborted);

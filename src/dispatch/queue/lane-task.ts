@@ -1,8 +1,52 @@
+import type { AbortCause } from "../../harness/run.ts";
 import type { RunLog } from "../../harness/log/log.ts";
 import type { RunId } from "../../types/ids.ts";
+import type { HistoryLine } from "../../types/chat/message.ts";
 import type { InboxRow } from "../../types/journal.ts";
-import type { QueuedTurn } from "../ports.ts";
-import { runIdOf } from "../turn/ids.ts";
+import { runIdOf } from "../turn-facts.ts";
+
+/** Messages in a lane that are to become one turn. */
+export interface QueuedTurn {
+  readonly rows: readonly InboxRow[];
+  readonly pending: readonly HistoryLine[];
+  /** The text without its command. The message's own text when unset. */
+  readonly text?: string;
+  /** The agent was idle when its messages came: they are one turn because their sender wrote on. */
+  readonly wasIdle?: true;
+  /** How many of the oldest messages are shortened to one line each, because more waited than the cap allows. */
+  readonly brief?: number;
+  /** Opened early for clients that watch a run from the moment it is queued. */
+  readonly log?: RunLog;
+  /** The rows were claimed before, so their turn may be half done. */
+  readonly isReplay?: boolean;
+}
+
+/** What a lane sees of the run that its task has begun. */
+export interface LaneRun {
+  readonly stream: {
+    readonly facts: { readonly runId: RunId };
+    /** Of its newest event. */
+    readonly seq: number;
+    readonly done: Promise<unknown>;
+    readonly ended: boolean;
+    readonly activity: { readonly waitsFor: string; readonly tools: readonly string[] };
+  };
+  abort(by: AbortCause): void;
+}
+
+/** The lane, as seen by the turn that it runs. */
+export interface TurnSlot<R extends LaneRun> {
+  /** Aborted when the turn is to end, also while it is being prepared. */
+  readonly stopping: AbortSignal;
+  /** Who ends it. Unset until `stopping` is aborted. */
+  readonly stoppedBy: AbortCause | undefined;
+  /** The lane went on without this turn, which made no progress: no further stage begins. */
+  readonly isReleased: boolean;
+  /** Called as each stage begins, with its name. */
+  at(stage: string): void;
+  /** Called once the model run has started. */
+  begin(run: R): void;
+}
 
 /** A turn, or other work that needs exclusive use of the session. */
 export type LaneTask =
@@ -38,4 +82,12 @@ export const rowsOf = (task: LaneTask): readonly InboxRow[] => (task.kind === "t
 export function turnRunId(task: LaneTask): RunId | undefined {
   const row = task.kind === "turn" ? task.queued.rows[0] : undefined;
   return row && runIdOf(row);
+}
+
+/** The task for a retry. As after a restart, its turn may be half done; its log has ended with a failure. */
+export function asRetry(task: LaneTask): LaneTask {
+  if (task.kind === "work") return task;
+  const { log: _ended, rows, ...queued } = task.queued;
+  const tried = rows.map((row) => ({ ...row, attempts: Math.max(1, row.attempts) }));
+  return { ...task, queued: { ...queued, rows: tried, isReplay: true } };
 }

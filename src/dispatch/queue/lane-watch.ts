@@ -3,6 +3,7 @@ import type { RunId, SessionKey } from "../../types/ids.ts";
 import type { Log } from "../../types/log.ts";
 import type { StuckLimits } from "../../types/queue.ts";
 import type { ActiveTask } from "./active-task.ts";
+import type { LaneRun } from "./lane-task.ts";
 
 /** A task that makes no progress. */
 export interface StillTask {
@@ -14,14 +15,14 @@ export interface StillTask {
   readonly forMs: number;
 }
 
-export interface LaneWatchPorts {
+export interface LaneWatchPorts<R extends LaneRun> {
   readonly clock: Clock;
   readonly log: Log;
   limits(): StuckLimits;
   /** The tasks of all lanes. */
-  tasks(): Iterable<readonly [SessionKey, ActiveTask]>;
+  tasks(): Iterable<readonly [SessionKey, ActiveTask<R>]>;
   /** Called when a task has not ended after it was told to: the lane goes on without it. */
-  release(key: SessionKey, task: ActiveTask): void;
+  release(key: SessionKey, task: ActiveTask<R>): void;
 }
 
 /** The most milliseconds from one look to the next, while a lane is busy. */
@@ -45,13 +46,13 @@ interface Seen {
  * Finds tasks that make no progress: no further stage, no further event of the run. It reports them, and ends those that wait
  * for nothing that has a limit of its own, so that the messages after them are answered.
  */
-export class LaneWatch {
-  readonly #ports: LaneWatchPorts;
-  #seen = new WeakMap<ActiveTask, Seen>();
+export class LaneWatch<R extends LaneRun> {
+  readonly #ports: LaneWatchPorts<R>;
+  #seen = new WeakMap<ActiveTask<R>, Seen>();
   #isArmed = false;
   #cancel: () => void = () => undefined;
 
-  constructor(ports: LaneWatchPorts) {
+  constructor(ports: LaneWatchPorts<R>) {
     this.#ports = ports;
   }
 
@@ -92,7 +93,7 @@ export class LaneWatch {
     if (isBusy) this.arm();
   }
 
-  #judge(key: SessionKey, task: ActiveTask): void {
+  #judge(key: SessionKey, task: ActiveTask<R>): void {
     const now = this.#ports.clock.now();
     const seen = this.#seen.get(task);
     if (!seen || hasMoved(task, seen) || isExpected(task)) {
@@ -109,7 +110,7 @@ export class LaneWatch {
 
   #end(
     key: SessionKey,
-    task: ActiveTask,
+    task: ActiveTask<R>,
     { seen, now, facts }: { readonly seen: Seen; readonly now: number; readonly facts: Record<string, unknown> },
   ): void {
     if (task.isAborted) seen.endedAt ??= now;
@@ -125,27 +126,27 @@ export class LaneWatch {
   }
 }
 
-const seqOf = ({ run }: ActiveTask): number => run?.stream.seq ?? 0;
+const seqOf = ({ run }: ActiveTask<LaneRun>): number => run?.stream.seq ?? 0;
 
-const lookOf = (task: ActiveTask) => ({ stage: task.stage, seq: seqOf(task), isOver: task.isOver });
+const lookOf = (task: ActiveTask<LaneRun>) => ({ stage: task.stage, seq: seqOf(task), isOver: task.isOver });
 
-const hasMoved = (task: ActiveTask, seen: Seen): boolean =>
+const hasMoved = (task: ActiveTask<LaneRun>, seen: Seen): boolean =>
   task.stage !== seen.stage || seqOf(task) !== seen.seq || task.isOver !== seen.isOver;
 
-const waitOf = ({ run, isOver }: ActiveTask) => (isOver ? "none" : (run?.stream.activity.waitsFor ?? "none"));
+const waitOf = ({ run, isOver }: ActiveTask<LaneRun>) => (isOver ? "none" : (run?.stream.activity.waitsFor ?? "none"));
 
 /** A turn may wait for its slot, for the disk and for a person for as long as it takes. */
-const isExpected = (task: ActiveTask): boolean =>
+const isExpected = (task: ActiveTask<LaneRun>): boolean =>
   task.stage === "slot" || task.stage === "disk" || waitOf(task) === "person";
 
 /**
  * A model call, a tool and a summary have limits of their own, a command such as `/compact` has those of what it does, and the outbox
  * reports a chat that takes nothing.
  */
-const hasOwnLimit = (task: ActiveTask): boolean =>
+const hasOwnLimit = (task: ActiveTask<LaneRun>): boolean =>
   waitOf(task) !== "none" || task.stage === "command" || (task.stage === "answer" && task.isOver);
 
-function doing(task: ActiveTask): string {
+function doing(task: ActiveTask<LaneRun>): string {
   const wait = waitOf(task);
   if (task.stage === "command") return "a command";
   if (wait === "tool") return `the tool ${task.run?.stream.activity.tools.join(", ") ?? ""}`;

@@ -1,17 +1,16 @@
-import type { AbortCause, Run } from "../../harness/run.ts";
+import type { AbortCause } from "../../harness/run.ts";
 import type { RunId } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
-import type { QueuedTurn } from "../ports.ts";
 import type { QueueSettings } from "../../types/queue.ts";
 import { overCap } from "./queue-modes.ts";
-import { areChatsApart } from "./same-chat.ts";
+import { areChatsApart } from "../chats.ts";
 import { ActiveTask } from "./active-task.ts";
-import { type LaneTask, rowsOf, type TurnTask } from "./lane-task.ts";
+import { type LaneRun, type LaneTask, type QueuedTurn, rowsOf, type TurnTask } from "./lane-task.ts";
 
 /** The queue of one session: one task that runs, and those that wait. */
-export class Lane {
+export class Lane<R extends LaneRun> {
   /** The task that is running. */
-  active: ActiveTask | undefined;
+  active: ActiveTask<R> | undefined;
   busy = false;
   /** A message arrived during the turn, so more of the same burst may follow. */
   isBurst = false;
@@ -30,7 +29,7 @@ export class Lane {
   }
 
   /** The current run, once it has begun. */
-  get run(): Run | undefined {
+  get run(): R | undefined {
     return this.active?.run;
   }
 
@@ -95,7 +94,7 @@ export class Lane {
     return this.#takeOut(this.#tasks.filter(ends));
   }
 
-  enter(task: LaneTask): ActiveTask {
+  enter(task: LaneTask): ActiveTask<R> {
     this.active = new ActiveTask(task, this.#onBegin);
     this.isBurst = this.#tasks.length > 0;
     return this.active;

@@ -1,21 +1,18 @@
-import type { Run } from "../../harness/run.ts";
 import type { RunId, SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
 import type { QueueMode } from "../../types/queue.ts";
 import type { ActiveTask } from "./active-task.ts";
 import { Lane } from "./lane.ts";
-import { type LaneTask, rowsOf, turnRunId, type TurnTask } from "./lane-task.ts";
+import { type LaneRun, type LaneTask, type QueuedTurn, rowsOf, turnRunId, type TurnTask } from "./lane-task.ts";
 import { LaneWatch, type StillTask } from "./lane-watch.ts";
-import type { DispatchPorts, QueuedTurn } from "../ports.ts";
-import { type QueueAction, queueAction } from "./queue-modes.ts";
-import { areChatsApart } from "./same-chat.ts";
-import { inboundDebounceOf, queueOf, taskOf, type TaskPorts } from "./turn-task.ts";
-import { TaskRunner } from "./task-runner.ts";
-import type { TurnHandler } from "./turn-handler.ts";
+import type { DispatchPorts } from "../ports.ts";
+import { QUEUE_MODE_RULES, type QueueAction, queueAction } from "./queue-modes.ts";
+import { areChatsApart } from "../chats.ts";
+import { TaskRunner, type TurnHandler, type Waiting } from "./task-runner.ts";
 import { Feed } from "../../utils/feed.ts";
 
-export interface LanePorts extends TaskPorts, Pick<DispatchPorts, "clock" | "diskTakesWrites"> {
+export interface LanePorts extends Pick<DispatchPorts, "clock" | "diskTakesWrites" | "kinds" | "settings"> {
   readonly log: Log;
 }
 
@@ -34,20 +31,20 @@ const ABORT_MS = 2000;
 const MOST_PAUSES = 10;
 
 /** The lanes of all sessions. */
-export class Lanes {
-  readonly #lanes = new Map<SessionKey, Lane>();
+export class Lanes<R extends LaneRun> {
+  readonly #lanes = new Map<SessionKey, Lane<R>>();
   readonly #underway = new Set<Promise<void>>();
   /** Rows that are being steered into a running turn; they are in no lane. */
   readonly #steering = new Set<number>();
   readonly #ports: LanePorts;
-  readonly #turns: TurnHandler;
-  readonly #runner: TaskRunner;
-  readonly #watch: LaneWatch;
+  readonly #turns: TurnHandler<R>;
+  readonly #runner: TaskRunner<R>;
+  readonly #watch: LaneWatch<R>;
   /** Reports each session whose waiting messages change. */
   readonly waitingFeed = new WaitingFeed((key) => this.waitingIn(key));
   #closing = false;
 
-  constructor(ports: LanePorts, turns: TurnHandler) {
+  constructor(ports: LanePorts, turns: TurnHandler<R>) {
     this.#ports = ports;
     this.#turns = turns;
     this.#runner = new TaskRunner(ports, turns, {
@@ -68,12 +65,12 @@ export class Lanes {
     return this.#watch.still();
   }
 
-  *#active(): Iterable<readonly [SessionKey, ActiveTask]> {
+  *#active(): Iterable<readonly [SessionKey, ActiveTask<R>]> {
     for (const [key, lane] of this.#lanes) if (lane.active) yield [key, lane.active];
   }
 
   /** Ends the messages of a turn that does not end, unless only maintenance is left of it. */
-  #release(key: SessionKey, active: ActiveTask): void {
+  #release(key: SessionKey, active: ActiveTask<R>): void {
     const isAnswered = active.stage === "maintain";
     active.release();
     if (!isAnswered) this.#keep(this.#runner.refuse(key, active.task, "broken"));
@@ -82,18 +79,19 @@ export class Lanes {
   /** Takes a message: it starts a turn, or the queue mode says what it does to a busy lane. True when it has to wait. */
   offer(key: SessionKey, queued: QueuedTurn): boolean {
     const lane = this.#lane(key);
-    const queue = queueOf(key, queued, this.#ports);
+    const waiting = this.#turns.waitingOf(key, queued);
+    const { queue } = waiting;
     const action = this.#actionOf(lane, queued, queue.mode);
     if (action === "interrupt") lane.abort("user");
-    lane.push(taskOf(queued, { queue, action }, this.#ports), this.#ports.clock.now());
+    lane.push(taskOf(queued, waiting, action), this.#ports.clock.now());
     this.#steerWaiting(key, lane);
     for (const task of lane.shed(queue)) this.#keep(this.#runner.refuse(key, task, "full"));
     this.waitingFeed.check(key);
-    return !this.#wake(key, lane, inboundDebounceOf(queued, this.#ports));
+    return !this.#wake(key, lane, waiting.gatherMs);
   }
 
   /** Puts the messages that wait for it into the running turn, in their order. Others that wait keep none from it. */
-  #steerWaiting(key: SessionKey, lane: Lane): void {
+  #steerWaiting(key: SessionKey, lane: Lane<R>): void {
     const { run } = lane;
     if (!run) return;
     for (const task of lane.takeSteering((queued) => this.#maySteer(queued, lane)))
@@ -168,7 +166,7 @@ export class Lanes {
     return "waiting";
   }
 
-  #laneOf(inboxId: number): { readonly key: SessionKey; readonly lane: Lane } | undefined {
+  #laneOf(inboxId: number): { readonly key: SessionKey; readonly lane: Lane<R> } | undefined {
     for (const [key, lane] of this.#lanes) if (lane.stateOf(inboxId)) return { key, lane };
     return undefined;
   }
@@ -183,7 +181,7 @@ export class Lanes {
   }
 
   /** The runs of all sessions. */
-  runs(): readonly Run[] {
+  runs(): readonly R[] {
     return [...this.#lanes.values()].flatMap((lane) => lane.run ?? []);
   }
 
@@ -211,28 +209,28 @@ export class Lanes {
     cancelWait();
   }
 
-  #actionOf(lane: Lane, queued: QueuedTurn, mode: QueueMode): QueueAction {
+  #actionOf(lane: Lane<R>, queued: QueuedTurn, mode: QueueMode): QueueAction {
     if (lane.gathers(queued.rows)) return "start";
     const action = queueAction(lane, mode);
     return action === "interrupt" && !this.#turns.mayInterrupt(queued, lane.running) ? "wait" : action;
   }
 
   /** An operator's client reads the answer in the transcript, so its message may join the turn of any chat. */
-  #maySteer(queued: QueuedTurn, { running }: Lane): boolean {
+  #maySteer(queued: QueuedTurn, { running }: Lane<R>): boolean {
     const ofChats = queued.rows.filter(({ message }) => message.options?.operator !== true);
     return !areChatsApart(ofChats, running) && this.#turns.maySteer(queued, running);
   }
 
-  #lane(key: SessionKey): Lane {
+  #lane(key: SessionKey): Lane<R> {
     const known = this.#lanes.get(key);
     if (known) return known;
-    const lane: Lane = new Lane(() => this.#steerWaiting(key, lane));
+    const lane: Lane<R> = new Lane(() => this.#steerWaiting(key, lane));
     this.#lanes.set(key, lane);
     return lane;
   }
 
   /** Starts the lane if it is idle. True when this call started it. */
-  #wake(key: SessionKey, lane: Lane, debounceMs = 0): boolean {
+  #wake(key: SessionKey, lane: Lane<R>, debounceMs = 0): boolean {
     if (lane.busy || this.#closing) return false;
     lane.busy = true;
     this.#watch.arm();
@@ -246,7 +244,7 @@ export class Lanes {
     this.#underway.add(kept);
   }
 
-  async #drain(key: SessionKey, lane: Lane, debounceMs: number): Promise<void> {
+  async #drain(key: SessionKey, lane: Lane<R>, debounceMs: number): Promise<void> {
     lane.isGathering = debounceMs > 0;
     await this.#pause(lane, debounceMs);
     lane.isGathering = false;
@@ -261,7 +259,7 @@ export class Lanes {
   }
 
   /** People write in bursts: messages that arrived during a run wait a moment for the next ones. */
-  async #settle(lane: Lane): Promise<void> {
+  async #settle(lane: Lane<R>): Promise<void> {
     if (lane.waiting === 0 || !lane.isBurst || this.#closing) return;
     for (let pauses = 0; pauses < MOST_PAUSES && !this.#closing; pauses += 1) {
       const left = lane.pushedAt + lane.debounceMs - this.#ports.clock.now();
@@ -271,7 +269,7 @@ export class Lanes {
   }
 
   /** Waits for further messages. True when a command that comes first has ended the wait. */
-  async #pause(lane: Lane, ms: number): Promise<boolean> {
+  async #pause(lane: Lane<R>, ms: number): Promise<boolean> {
     if (ms <= 0) return false;
     const isHurried = await new Promise<boolean>((resolve) => {
       const cancel = this.#ports.clock.after(ms, () => resolve(false));
@@ -284,7 +282,7 @@ export class Lanes {
     return isHurried;
   }
 
-  async #steer(key: SessionKey, run: Run, task: TurnTask): Promise<void> {
+  async #steer(key: SessionKey, run: R, task: TurnTask): Promise<void> {
     const { queued } = task;
     const ids = queued.rows.map((row) => row.id);
     for (const id of ids) this.#steering.add(id);
@@ -301,6 +299,22 @@ export class Lanes {
     this.#wake(key, lane);
   }
 }
+
+/** The task of messages that found their lane so that this is to be done with them. */
+function taskOf(queued: QueuedTurn, { queue, overCap }: Waiting, action: QueueAction): TurnTask {
+  const merges = action === "start" || QUEUE_MODE_RULES[queue.mode].merges;
+  return {
+    kind: "turn",
+    queued: action === "start" && isOneNew(queued) ? { ...queued, wasIdle: true } : queued,
+    merge: merges && queued.log === undefined && queued.isReplay !== true,
+    steers: action === "steer",
+    debounceMs: queue.debounceMs,
+    ...(overCap && { overCap }),
+  };
+}
+
+/** Of a turn that an earlier process began it is not known whether its messages waited. */
+const isOneNew = ({ rows, isReplay }: QueuedTurn): boolean => rows.length === 1 && isReplay !== true;
 
 /** Informs watchers which sessions have other messages waiting than before. */
 class WaitingFeed {

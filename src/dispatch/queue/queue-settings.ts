@@ -1,23 +1,8 @@
 import type { Peer } from "../../types/chat/message.ts";
-import {
-  MOST_CAP,
-  MOST_DEBOUNCE_MS,
-  queueDropOf,
-  queueModeOf,
-  type QueueMode,
-  type QueueSettings,
-} from "../../types/queue.ts";
+import { MOST_CAP, MOST_DEBOUNCE_MS, queueDropOf, queueModeOf, type QueueSettings } from "../../types/queue.ts";
 import type { SessionEntry } from "../../types/session.ts";
+import type { QueueConfig } from "../settings.ts";
 import { own } from "../../utils/own.ts";
-
-/** What the config says about queues. */
-export interface QueueConfig {
-  readonly queue: Omit<QueueSettings, "mode"> & {
-    readonly debounceMsByChannel?: Readonly<Record<string, number>>;
-  };
-  /** The mode of a channel, else of all. */
-  queueMode(to: Peer): QueueMode;
-}
 
 /** What a session's row or a message sets; the rest is as configured. */
 export type QueueWish = Partial<QueueSettings>;

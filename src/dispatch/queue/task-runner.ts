@@ -1,15 +1,45 @@
 import { isDiskError } from "../../store/disk.ts";
 import { DISK_PROBE_INTERVAL_MS } from "../../store/retry-while-disk-full.ts";
-import type { SessionKey } from "../../types/ids.ts";
-import type { Log } from "../../types/log.ts";
-import type { DispatchPorts, QueuedTurn } from "../ports.ts";
-import type { ActiveTask } from "./active-task.ts";
-import type { LaneTask } from "./lane-task.ts";
-import type { RefusalCause, TurnHandler } from "./turn-handler.ts";
-import { asRetry } from "./turn-task.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
+import type { SessionKey } from "../../types/ids.ts";
+import type { InboxRow } from "../../types/journal.ts";
+import type { Log } from "../../types/log.ts";
+import type { QueueSettings } from "../../types/queue.ts";
 import type { TurnKind } from "../../types/run/turn-kind.ts";
 import { Slots } from "../../utils/keyed-queue.ts";
+import type { DispatchPorts } from "../ports.ts";
+import type { ActiveTask } from "./active-task.ts";
+import { asRetry, type LaneRun, type LaneTask, type QueuedTurn, type TurnSlot, type TurnTask } from "./lane-task.ts";
+
+/** Why a task is refused. */
+export type RefusalCause = "full" | "stopped" | "broken";
+
+/** How messages wait, by the config and by the kind of their turn. */
+export interface Waiting {
+  readonly queue: QueueSettings;
+  readonly overCap: TurnTask["overCap"] | undefined;
+  /** Milliseconds in which messages of an idle chat become one turn. */
+  readonly gatherMs: number;
+}
+
+/** What lanes do with their turns. */
+export interface TurnHandler<R extends LaneRun> {
+  waitingOf(key: SessionKey, queued: QueuedTurn): Waiting;
+  /** The session that a turn belongs to now: the config may have changed while it waited. */
+  routeOf(key: SessionKey, queued: QueuedTurn): SessionKey;
+  /** Runs a turn to its outcome. Calls `slot.begin` once the model run has started. */
+  run(key: SessionKey, queued: QueuedTurn, slot: TurnSlot<R>): Promise<void>;
+  /** Puts messages into the running turn. False when they must become their own turn. */
+  steer(run: R, key: SessionKey, queued: QueuedTurn): Promise<boolean>;
+  /** Whether messages may be steered into the running turn. They would run with that turn's permissions. */
+  maySteer(queued: QueuedTurn, running: readonly InboxRow[]): boolean;
+  /** Whether messages may end the running turn. */
+  mayInterrupt(queued: QueuedTurn, running: readonly InboxRow[]): boolean;
+  /** Called when a task waits for the disk. Never rejects. */
+  onDiskFull(task: LaneTask, error: unknown): Promise<void>;
+  /** Ends the messages of a task that will not be run. */
+  refuse(task: LaneTask, why: RefusalCause): Promise<void>;
+}
 
 interface RunnerPorts extends Pick<DispatchPorts, "clock" | "diskTakesWrites" | "kinds" | "settings"> {
   readonly log: Log;
@@ -24,15 +54,15 @@ interface RunnerLanes {
 }
 
 /** Runs the tasks of all lanes to their ends: in a slot, and again after the disk was full. */
-export class TaskRunner {
+export class TaskRunner<R extends LaneRun> {
   readonly #ports: RunnerPorts;
-  readonly #turns: Pick<TurnHandler, "onDiskFull" | "refuse" | "routeOf" | "run">;
+  readonly #turns: Pick<TurnHandler<R>, "onDiskFull" | "refuse" | "routeOf" | "run">;
   readonly #lanes: RunnerLanes;
   readonly #slots: RunSlots;
 
   constructor(
     ports: RunnerPorts,
-    turns: Pick<TurnHandler, "onDiskFull" | "refuse" | "routeOf" | "run">,
+    turns: Pick<TurnHandler<R>, "onDiskFull" | "refuse" | "routeOf" | "run">,
     lanes: RunnerLanes,
   ) {
     this.#ports = ports;
@@ -49,12 +79,20 @@ export class TaskRunner {
     return this.#slots.people.use(work);
   }
 
-  /** Never rejects, so that the lane is always free for the next task. */
-  async run(key: SessionKey, active: ActiveTask): Promise<void> {
-    try {
-      await this.#untilOver(key, active);
-    } catch (error) {
-      this.#ports.log.error("lane task broke", { session: key, error });
+  /** Runs a task to its end, again after the disk was full. Never rejects: the lane is always free for the next task. */
+  async run(key: SessionKey, active: ActiveTask<R>): Promise<void> {
+    let { task } = active;
+    while (!this.#lanes.isClosing()) {
+      try {
+        return await this.#once(key, active, task);
+      } catch (error) {
+        if (!isDiskError(error)) {
+          this.#ports.log.error("lane task broke", { session: key, error });
+          return this.refuse(key, active.task, "broken");
+        }
+        if (!(await this.#untilDiskTakesWrites(active, error))) return;
+        task = asRetry(task);
+      }
     }
   }
 
@@ -69,53 +107,47 @@ export class TaskRunner {
     }
   }
 
-  async #untilOver(key: SessionKey, active: ActiveTask): Promise<void> {
-    for (let current = active.task; !this.#lanes.isClosing(); current = asRetry(current)) {
-      try {
-        return await this.#try(key, active, current);
-      } catch (error) {
-        if (!isDiskError(error)) {
-          this.#ports.log.error("lane task broke", { session: key, error });
-          return this.refuse(key, active.task, "broken");
-        }
-        active.at("disk");
-        await this.#turns.onDiskFull(active.task, error);
-        await this.#untilDiskTakesWrites(active);
-      }
-    }
-  }
-
-  /** A retry costs a model call, so a probe must be written first. Resolves early when the task is stopped. */
-  async #untilDiskTakesWrites(active: ActiveTask): Promise<void> {
-    const { clock } = this.#ports;
-    do await new Promise<void>((resolve) => clock.after(DISK_PROBE_INTERVAL_MS, resolve));
-    while (!this.#lanes.isClosing() && !active.isAborted && (await this.#ports.diskTakesWrites?.()) === false);
-  }
-
-  async #try(key: SessionKey, active: ActiveTask, task: LaneTask): Promise<void> {
+  /** Work runs at once; a turn waits for one of its slots. */
+  async #once(key: SessionKey, active: ActiveTask<R>, task: LaneTask): Promise<void> {
     if (task.kind === "work") {
       active.at("command");
       return active.untilReleased(task.work());
     }
-    const [row] = task.queued.rows;
-    const slots = row ? this.#slots.of(this.#ports.kinds.of(row.message), row.message) : this.#slots.people;
     active.at("slot");
-    await slots.use(() => active.untilReleased(this.#runTurn(key, active, task)));
+    const { queued } = task;
+    const run = async () => {
+      // While it waited for its slot, somebody may have stopped it, or the gateway, or the config may have changed.
+      if (this.#lanes.isClosing()) return;
+      if (active.isAborted) return this.refuse(key, task, "stopped");
+      // Claimed messages stay in their session.
+      const now = queued.isReplay === true ? key : this.#turns.routeOf(key, queued);
+      if (now === key) return this.#turns.run(key, queued, active);
+      this.#ports.log.info("message moved to another session", { session: now, was: key });
+      this.#lanes.move(now, queued);
+    };
+    await this.#slotsOf(queued).use(() => active.untilReleased(run()));
   }
 
-  /** While the turn waited for its slot, somebody may have stopped it, or the gateway. */
-  async #runTurn(key: SessionKey, active: ActiveTask, task: LaneTask & { kind: "turn" }): Promise<void> {
-    if (this.#lanes.isClosing()) return;
-    if (active.isAborted) await this.refuse(key, task, "stopped");
-    else await this.#runOrMove(key, active, task.queued);
+  #slotsOf({ rows: [row] }: QueuedTurn): Pick<Slots, "use"> {
+    return row ? this.#slots.of(this.#ports.kinds.of(row.message), row.message) : this.#slots.people;
   }
 
-  /** A turn that waited while the config changed moves to the session that the config names now. Claimed messages stay. */
-  async #runOrMove(key: SessionKey, active: ActiveTask, queued: QueuedTurn): Promise<void> {
-    const now = queued.isReplay === true ? key : this.#turns.routeOf(key, queued);
-    if (now === key) return this.#turns.run(key, queued, active);
-    this.#ports.log.info("message moved to another session", { session: now, was: key });
-    this.#lanes.move(now, queued);
+  /**
+   * A retry costs a model call, so a probe must be written first. Resolves early when the task is stopped. False when the wait itself
+   * failed: the journal has the messages, and the next start resumes them. Never rejects.
+   */
+  async #untilDiskTakesWrites(active: ActiveTask<R>, why: unknown): Promise<boolean> {
+    const { clock, log } = this.#ports;
+    active.at("disk");
+    try {
+      await this.#turns.onDiskFull(active.task, why);
+      do await new Promise<void>((resolve) => clock.after(DISK_PROBE_INTERVAL_MS, resolve));
+      while (!this.#lanes.isClosing() && !active.isAborted && (await this.#ports.diskTakesWrites?.()) === false);
+      return true;
+    } catch (error) {
+      log.error("lane task broke", { error });
+      return false;
+    }
   }
 }
 

@@ -6,9 +6,9 @@ import type { Session } from "../../types/session.ts";
 import type { ChatScene } from "../../types/chat/send.ts";
 import type { AskedFor } from "../approvals/approvals.ts";
 import type { DispatchPorts } from "../ports.ts";
-import type { PreparedTurn } from "./prepared-turn.ts";
-import { addressed } from "./addressed.ts";
-import { chatName, principalOf } from "./principal.ts";
+import type { PreparedTurn } from "../prepared-turn.ts";
+import { addressed } from "../chats.ts";
+import { chatName, principalOf } from "../turn-facts.ts";
 import { elevatedLevelOf, sessionExecOf, stricterExec } from "../../types/run/exec-wish.ts";
 import { setBy } from "../directives/said.ts";
 

@@ -14,9 +14,10 @@ import type { Tool } from "../../types/run/tool.ts";
 import { saidIn } from "../directives/said.ts";
 import { queueSettings } from "../queue/queue-settings.ts";
 import { NO_MEDIA, withSpoken, type FetchedMedia } from "../media/media.ts";
-import type { DispatchPorts, QueuedTurn } from "../ports.ts";
+import type { DispatchPorts } from "../ports.ts";
+import type { QueuedTurn } from "../queue/lane-task.ts";
 import { sceneOf } from "./acting.ts";
-import { turnIdOf } from "./ids.ts";
+import { turnIdOf } from "../turn-facts.ts";
 
 export type BodyPorts = Pick<DispatchPorts, "clock" | "kinds" | "liveState" | "settings" | "statusLines" | "tools">;
 

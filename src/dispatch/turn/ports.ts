@@ -1,8 +1,8 @@
 import type { Approvals } from "../approvals/approvals.ts";
-import type { RunRegistry } from "../clients/run-registry.ts";
+import type { RunRegistry } from "../run-registry.ts";
 import type { Compactions } from "../maintenance/compactions.ts";
 import type { DispatchPorts } from "../ports.ts";
-import type { Replies } from "../replies.ts";
+import type { Replies } from "../notices/replies.ts";
 
 /** What the stages of a turn may call. */
 export interface TurnPorts extends DispatchPorts {

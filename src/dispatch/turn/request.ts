@@ -11,11 +11,12 @@ import { isOwnersAlone } from "../../types/run/principal.ts";
 import { untrustedMarkOf } from "../../types/run/untrusted.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { ApprovalDesk } from "../../types/run/tool.ts";
-import type { DispatchPorts, QueuedTurn } from "../ports.ts";
+import type { DispatchPorts } from "../ports.ts";
+import type { QueuedTurn } from "../queue/lane-task.ts";
 import { agentIn } from "../settings.ts";
 import { sceneOf } from "./acting.ts";
-import { addressed } from "./addressed.ts";
-import type { PreparedTurn } from "./prepared-turn.ts";
+import { addressed } from "../chats.ts";
+import type { PreparedTurn } from "../prepared-turn.ts";
 
 /** Starts the run of a prepared turn. */
 export function beginRun(

@@ -1,4 +1,4 @@
-import { adopt } from "./stages/adopt.ts";
+import { adopt } from "./stages/earlier-end.ts";
 import { answerTurn } from "./stages/answer-turn.ts";
 import { claim } from "./stages/claim.ts";
 import { maintain } from "./stages/maintain.ts";
@@ -40,16 +40,3 @@ export const TURN_STAGES: readonly TurnStage[] = [
   // Ends the turn as its kind says; then memory flush and compaction.
   { name: "maintain", run: maintain },
 ];
-
-/** Brings queued messages to their outcome. */
-export async function runTurn(turn: Turn, ports: TurnPorts): Promise<void> {
-  try {
-    for (const stage of TURN_STAGES) {
-      if (turn.slot.isReleased) return;
-      turn.slot.at(stage.name);
-      if ((await stage.run(turn, ports)) === "over") return;
-    }
-  } finally {
-    turn.close();
-  }
-}

@@ -1,4 +1,4 @@
-import type { AbortCause, Run } from "../../harness/run.ts";
+import type { Run } from "../../harness/run.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { Outcome } from "../../types/journal.ts";
 import type { ModelRef } from "../../types/run/model.ts";
@@ -6,27 +6,13 @@ import type { RefusedAttachment } from "../../types/run/run.ts";
 import type { Session } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { ToolSendBarrier } from "../answer/tool-send-barrier.ts";
-import type { QueuedTurn } from "../ports.ts";
-import type { Passage } from "../queue/start-gate.ts";
-import type { TypingIndicator } from "../signals/typing.ts";
-import type { PreparedTurn } from "./prepared-turn.ts";
+import type { QueuedTurn, TurnSlot } from "../queue/lane-task.ts";
+import type { Passage } from "./start-gate.ts";
+import type { TypingIndicator } from "../notices/typing.ts";
+import type { PreparedTurn } from "../prepared-turn.ts";
 
 /** How a stage ends. `over`: the turn has ended, or continues later; no further stage runs. */
 export type StageEnd = "next" | "over";
-
-/** The lane, as seen by the turn it is running. */
-export interface TurnSlot {
-  /** Aborted when the turn is to end, also while it is being prepared. */
-  readonly stopping: AbortSignal;
-  /** Who ends it. Unset until `stopping` is aborted. */
-  readonly stoppedBy: AbortCause | undefined;
-  /** The lane went on without this turn, which made no progress: no further stage begins. */
-  readonly isReleased: boolean;
-  /** Called as each stage begins, with its name. */
-  at(stage: string): void;
-  /** Called once the model run has started. */
-  begin(run: Run): void;
-}
 
 /** The run of a turn, with its candidates and its stop signal. */
 export interface ActiveRun {
@@ -53,7 +39,7 @@ interface TurnParts {
 /** One turn on its way through `TURN_STAGES`. */
 export class Turn {
   readonly key: SessionKey;
-  readonly slot: TurnSlot;
+  readonly slot: TurnSlot<Run>;
   /** Lets other turns begin while this one waits for the disk or for its model. */
   readonly passage: Passage;
   /** The first message that the turn was queued with, even if it has ended since. */
@@ -63,7 +49,7 @@ export class Turn {
   readonly #parts: Partial<TurnParts> = {};
   readonly #cleanups: (() => void)[] = [];
 
-  constructor(key: SessionKey, queued: QueuedTurn, slot: TurnSlot, passage: Passage) {
+  constructor(key: SessionKey, queued: QueuedTurn, slot: TurnSlot<Run>, passage: Passage) {
     this.key = key;
     this.queued = queued;
     this.head = queued.rows[0];

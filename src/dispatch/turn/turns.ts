@@ -1,28 +1,28 @@
 import type { Run } from "../../harness/run.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
-import type { QueuedTurn } from "../ports.ts";
-import type { LaneTask } from "../queue/lane-task.ts";
-import type { RefusalCause, TurnHandler } from "../queue/turn-handler.ts";
-import { BROKEN, QUEUE_FULL } from "../chat-texts.ts";
+import type { LaneTask, QueuedTurn, TurnSlot } from "../queue/lane-task.ts";
+import type { RefusalCause, TurnHandler, Waiting } from "../queue/task-runner.ts";
+import { BROKEN, QUEUE_FULL } from "../notices/chat-texts.ts";
 import { liveLines } from "./live-state.ts";
 import type { TurnPorts } from "./ports.ts";
-import { StartGate } from "../queue/start-gate.ts";
+import { StartGate } from "./start-gate.ts";
 import { hasOwnerRights } from "../../types/run/principal.ts";
-import { principalOf } from "./principal.ts";
-import { runTurn } from "./turn-stages.ts";
-import { Turn, type TurnSlot } from "./turn.ts";
-import { notifyPrepared } from "../admission/message-hooks.ts";
+import { principalOf } from "../turn-facts.ts";
+import { TURN_STAGES } from "./turn-stages.ts";
+import { waitingOf } from "./waiting.ts";
+import { Turn } from "./turn.ts";
+import { notifyPrepared } from "./message-hooks.ts";
 import { NO_MEDIA } from "../media/media.ts";
 import { saidIn } from "../directives/said.ts";
 import { joiningTurn } from "./body.ts";
 import { leave } from "./stages/claim.ts";
 import { loadRows } from "./stages/load-rows.ts";
-import { leaveUnanswered } from "../signals/unanswered.ts";
+import { leaveUnanswered } from "../notices/acks.ts";
 import { finishSteered } from "./stages/earlier-end.ts";
 
 /** Runs the turns of the lanes, steers them into another turn, or refuses them. */
-export class Turns implements TurnHandler {
+export class Turns implements TurnHandler<Run> {
   readonly #ports: TurnPorts;
   readonly #gate: StartGate;
 
@@ -50,11 +50,22 @@ export class Turns implements TurnHandler {
     return message.options?.sessionKey ?? this.#ports.settings().keyFor(message);
   }
 
-  async run(key: SessionKey, queued: QueuedTurn, slot: TurnSlot): Promise<void> {
+  waitingOf(key: SessionKey, queued: QueuedTurn): Waiting {
+    return waitingOf(key, queued, this.#ports);
+  }
+
+  /** Takes a turn through its stages, unless the lane goes on without it. */
+  async run(key: SessionKey, queued: QueuedTurn, slot: TurnSlot<Run>): Promise<void> {
     const passage = await this.#gate.enter();
+    const turn = new Turn(key, queued, slot, passage);
     try {
-      await runTurn(new Turn(key, queued, slot, passage), this.#ports);
+      for (const stage of TURN_STAGES) {
+        if (slot.isReleased) return;
+        slot.at(stage.name);
+        if ((await stage.run(turn, this.#ports)) === "over") return;
+      }
     } finally {
+      turn.close();
       passage.ended();
     }
   }

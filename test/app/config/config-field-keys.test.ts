@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { loadConfigText } from "../../../src/app/config/load.ts";
 import { resolveAgents } from "../../../src/app/config/settings.ts";
-import { mayUse } from "../../../src/dispatch/turn/may-use.ts";
+import { mayUse } from "../../../src/dispatch/candidates.ts";
 
 const load = (config: unknown, env = {}) => loadConfigText(JSON.stringify(config), { path: "/x/openclaw.json", env });
 

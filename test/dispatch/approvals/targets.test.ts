@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { endOldQuestions } from "../../../src/dispatch/recovery/old-questions.ts";
+import { endOldQuestions } from "../../../src/dispatch/resume/old-questions.ts";
 import { textResult } from "../../../src/tools/define.ts";
 import type { Peer } from "../../../src/types/chat/message.ts";
 import type { ApprovalQuestion } from "../../../src/types/run/tool.ts";

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import type { QueuedTurn } from "../../../src/dispatch/ports.ts";
+import type { QueuedTurn, TurnSlot } from "../../../src/dispatch/queue/lane-task.ts";
+import { waitingOf } from "../../../src/dispatch/turn/waiting.ts";
 import type { DispatchSettings } from "../../../src/dispatch/settings.ts";
 import { type LanePorts, Lanes } from "../../../src/dispatch/queue/lanes.ts";
-import type { TurnHandler } from "../../../src/dispatch/queue/turn-handler.ts";
-import type { TurnSlot } from "../../../src/dispatch/turn/turn.ts";
+import type { TurnHandler } from "../../../src/dispatch/queue/task-runner.ts";
 import { HEARTBEAT_TURN } from "../../../src/automation/heartbeat-turn.ts";
-import { TURN_KINDS, turnKinds } from "../../../src/dispatch/turn-kinds/table.ts";
+import { TURN_KINDS, turnKinds } from "../../../src/dispatch/turn-kinds.ts";
 import { RunLog } from "../../../src/harness/log/log.ts";
 import type { AbortCause, Run } from "../../../src/harness/run.ts";
 import { diskFull } from "../../../src/store/disk.ts";
@@ -34,27 +34,19 @@ const SETTINGS = {
   inboundDebounceMs: () => 0,
 } as Partial<DispatchSettings> as DispatchSettings;
 
-function lanesWith(turns: Partial<TurnHandler>, given: Partial<LanePorts> = {}) {
-  return new Lanes(
-    {
-      clock: systemClock,
-      kinds: turnKinds(),
-      log: recordLog(),
-      sessions: { peek: () => undefined },
-      settings: () => SETTINGS,
-      ...given,
-    },
-    {
-      routeOf: (key) => key,
-      run: async () => undefined,
-      steer: async () => false,
-      maySteer: () => false,
-      mayInterrupt: () => true,
-      onDiskFull: async () => undefined,
-      refuse: async () => undefined,
-      ...turns,
-    },
-  );
+function lanesWith(turns: Partial<TurnHandler<Run>>, given: Partial<LanePorts> = {}) {
+  const ports = { clock: systemClock, kinds: turnKinds(), log: recordLog(), settings: () => SETTINGS, ...given };
+  return new Lanes<Run>(ports, {
+    waitingOf: (key, queued) => waitingOf(key, queued, { ...ports, sessions: { peek: () => undefined } }),
+    routeOf: (key) => key,
+    run: async () => undefined,
+    steer: async () => false,
+    maySteer: () => false,
+    mayInterrupt: () => true,
+    onDiskFull: async () => undefined,
+    refuse: async () => undefined,
+    ...turns,
+  });
 }
 
 test("a lane is free for the next message however a turn ends", async () => {
@@ -120,9 +112,9 @@ function runOf(id: number) {
 
 /** Turns that go on until they are told to end. */
 function heldTurns() {
-  const begun: { readonly ids: readonly number[]; readonly slot: TurnSlot; end(): void }[] = [];
+  const begun: { readonly ids: readonly number[]; readonly slot: TurnSlot<Run>; end(): void }[] = [];
   const refused: number[] = [];
-  const handler: Partial<TurnHandler> = {
+  const handler: Partial<TurnHandler<Run>> = {
     run(_key, { rows }, slot) {
       const held = Promise.withResolvers<void>();
       begun.push({ ids: rows.map(({ id }) => id), slot, end: held.resolve });

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import type { Run } from "../../../src/harness/run.ts";
 import { RunLog } from "../../../src/harness/log/log.ts";
 import { Lane } from "../../../src/dispatch/queue/lane.ts";
 import type { LaneTask } from "../../../src/dispatch/queue/lane-task.ts";
@@ -8,8 +9,8 @@ import { runFacts } from "../../kit/run-facts.ts";
 import { nextMessage } from "../../kit/inbound.ts";
 
 const FACTS = runFacts("run");
-function laneOf(...texts: readonly string[]): Lane {
-  const lane = new Lane();
+function laneOf(...texts: readonly string[]): Lane<Run> {
+  const lane = new Lane<Run>();
   for (const [id, text] of texts.entries()) {
     const row: InboxRow = { id, message: nextMessage(text), state: "accepted", attempts: 0 };
     lane.push({
@@ -52,7 +53,7 @@ it("summarize holds every queue mode to the cap, and loses nobody's message", ()
   });
   fc.assert(
     fc.property(fc.array(offer, { maxLength: 60 }), fc.integer({ min: 1, max: 8 }), (offers, cap) => {
-      const lane = new Lane();
+      const lane = new Lane<Run>();
       const refused: number[] = [];
       for (const [id, { merge, isWatched, thread }] of offers.entries()) {
         const { from, ...said } = nextMessage(`message ${id}`, "1");
@@ -79,7 +80,7 @@ it("summarize holds every queue mode to the cap, and loses nobody's message", ()
 });
 
 it("500 messages that may not be merged wait as 20 turns; the oldest are listed, one line each", () => {
-  const lane = new Lane();
+  const lane = new Lane<Run>();
   for (let id = 0; id < 500; id += 1) {
     const row: InboxRow = { id, message: nextMessage(`message ${id}`), state: "accepted", attempts: 0 };
     lane.push({ kind: "turn", queued: { rows: [row], pending: [] }, merge: false });

@@ -1,11 +1,11 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import type { QueuedTurn } from "../../../src/dispatch/ports.ts";
+import type { QueuedTurn, TurnSlot } from "../../../src/dispatch/queue/lane-task.ts";
+import { waitingOf } from "../../../src/dispatch/turn/waiting.ts";
 import { Lanes } from "../../../src/dispatch/queue/lanes.ts";
-import type { TurnHandler } from "../../../src/dispatch/queue/turn-handler.ts";
+import type { TurnHandler } from "../../../src/dispatch/queue/task-runner.ts";
 import type { DispatchSettings } from "../../../src/dispatch/settings.ts";
-import type { TurnSlot } from "../../../src/dispatch/turn/turn.ts";
-import { turnKinds } from "../../../src/dispatch/turn-kinds/table.ts";
+import { turnKinds } from "../../../src/dispatch/turn-kinds.ts";
 import { RunLog } from "../../../src/harness/log/log.ts";
 import type { Run } from "../../../src/harness/run.ts";
 import { agentId, runId, sessionKey } from "../../../src/types/ids.ts";
@@ -25,12 +25,12 @@ const turn = (id: number): QueuedTurn => ({
 });
 
 /** A lane whose first turn does what the test says, and whose later turns end at once. */
-function stuckLane(first: (slot: TurnSlot) => Promise<void>) {
+function stuckLane(first: (slot: TurnSlot<Run>) => Promise<void>) {
   const clock = manualClock();
   const log = recordLog();
   const ran: number[] = [];
   const refused: number[] = [];
-  const turns: Partial<TurnHandler> = {
+  const turns: Partial<TurnHandler<Run>> = {
     routeOf: (key) => key,
     async run(_key, { rows: [row] }, slot) {
       ran.push(row?.id ?? 0);
@@ -50,7 +50,8 @@ function stuckLane(first: (slot: TurnSlot) => Promise<void>) {
     stuck: { warnMs: WARN_MS, endMs: END_MS },
   } as Partial<DispatchSettings> as DispatchSettings;
   const ports = { clock, log, kinds: turnKinds(), sessions: { peek: () => undefined }, settings: () => settings };
-  const lanes = new Lanes(ports, turns as TurnHandler);
+  turns.waitingOf = (key, queued) => waitingOf(key, queued, ports);
+  const lanes = new Lanes(ports, turns as TurnHandler<Run>);
   for (const id of [1, 2]) lanes.offer(KEY, turn(id));
   /** Lets the time pass in steps, as the watch looks. */
   const pass = async (ms: number) => {
@@ -118,7 +119,7 @@ test("a turn that ends when it is told to is not left behind", async () => {
 test("what a turn does after its lane went on ends its run at once and begins no stage", async () => {
   const late = Promise.withResolvers<void>();
   const aborted: string[] = [];
-  let slotOfFirst: TurnSlot | undefined;
+  let slotOfFirst: TurnSlot<Run> | undefined;
   const stuck = stuckLane(async (slot) => {
     slotOfFirst = slot;
     slot.at("claim");

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { dropNow, runNow } from "../../../src/dispatch/clients/operator.ts";
-import { recover } from "../../../src/dispatch/recovery/recover.ts";
-import { turnIdOf } from "../../../src/dispatch/turn/ids.ts";
+import { recover } from "../../../src/dispatch/recover.ts";
+import { turnIdOf } from "../../../src/dispatch/turn-facts.ts";
 import { renderText } from "../../../src/outbox/render.ts";
 import { runId } from "../../../src/types/ids.ts";
 import type { InboxRow } from "../../../src/types/journal.ts";

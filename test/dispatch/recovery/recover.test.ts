@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { renderText } from "../../../src/outbox/render.ts";
-import { turnIdOf } from "../../../src/dispatch/turn/ids.ts";
+import { turnIdOf } from "../../../src/dispatch/turn-facts.ts";
 import { runNow } from "../../../src/dispatch/clients/operator.ts";
-import { recover } from "../../../src/dispatch/recovery/recover.ts";
+import { recover } from "../../../src/dispatch/recover.ts";
 import { openJournal } from "../../../src/store/journal/journal.ts";
 import { systemClock } from "../../../src/types/clock.ts";
 import { runId, sessionKey } from "../../../src/types/ids.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { resolveAgents } from "../../../src/app/config/settings.ts";
 import { configSchema } from "../../../src/app/config/schema.ts";
-import { candidatesFor } from "../../../src/dispatch/turn/candidates.ts";
+import { candidatesFor } from "../../../src/dispatch/candidates.ts";
 import { modelName } from "../../../src/types/run/model.ts";
 import type { SessionEntry } from "../../../src/types/session.ts";
 import { nextMessage } from "../../kit/inbound.ts";

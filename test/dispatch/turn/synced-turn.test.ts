@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { HEARTBEAT_TURN } from "../../../src/automation/heartbeat-turn.ts";
-import { TURN_KINDS, turnKinds } from "../../../src/dispatch/turn-kinds/table.ts";
+import { TURN_KINDS, turnKinds } from "../../../src/dispatch/turn-kinds.ts";
 import { type Boot, type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
 import { untilIdle } from "../../kit/idle.ts";
 import { textResult } from "../../../src/tools/define.ts";

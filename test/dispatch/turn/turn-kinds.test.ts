@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { MESSAGE, TURN_KINDS, turnKinds } from "../../../src/dispatch/turn-kinds/table.ts";
+import { MESSAGE, TURN_KINDS, turnKinds } from "../../../src/dispatch/turn-kinds.ts";
 import type { InboundMessage } from "../../../src/types/chat/message.ts";
 import type { TurnKind } from "../../../src/types/run/turn-kind.ts";
 import type { SystemPromptRequest } from "../../../src/dispatch/ports.ts";

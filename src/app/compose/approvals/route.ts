@@ -1,4 +1,4 @@
-import { IN_CHAT, type ApprovalRoute, type RoutedQuestion } from "../../../dispatch/approvals/route.ts";
+import { IN_CHAT, type ApprovalRoute, type RoutedQuestion } from "../../../dispatch/settings.ts";
 import { compilePattern } from "../../../utils/text/pattern.ts";
 import type { Peer } from "../../../types/chat/message.ts";
 import { accountOf } from "../../accounts/accounts.ts";

@@ -9,7 +9,7 @@ import { why } from "../../messages/why.ts";
 import type { Parts } from "../parts.ts";
 import { answered } from "./run-methods.ts";
 import type { Dispatch } from "../../../dispatch/dispatch.ts";
-import { runIdOf } from "../../../dispatch/turn/ids.ts";
+import { runIdOf } from "../../../dispatch/turn-facts.ts";
 import type { MessageLook } from "../../../store/journal/messages.ts";
 import type { SessionKey } from "../../../types/ids.ts";
 import type { InboxRow } from "../../../types/journal.ts";

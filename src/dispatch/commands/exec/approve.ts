@@ -1,8 +1,8 @@
 import type { PersonsAnswer } from "../../../types/run/tool.ts";
 import { endText, type QuestionEnd } from "../../../types/chat/question-end.ts";
-import { NOT_OWNER } from "../../chat-texts.ts";
-import { commandFormOf, inCommandForm } from "../../command-form.ts";
-import { principalOf } from "../../turn/principal.ts";
+import { NOT_OWNER } from "../../notices/chat-texts.ts";
+import { commandFormOf, inCommandForm } from "../../chats.ts";
+import { principalOf } from "../../turn-facts.ts";
 import type { CommandAnswer, CommandContext } from "../command.ts";
 
 const ANSWERED = { "allow-once": "Allowed.", "allow-always": "Allowed.", deny: "Denied." } as const;

@@ -1,5 +1,6 @@
-import { isForClient } from "../../clients/for-client.ts";
-import type { CommandContext, StoredFile } from "../command.ts";
+import { isForClient } from "../../chats.ts";
+import type { CommandContext } from "../command.ts";
+import type { StoredFile } from "../../notices/replies.ts";
 
 /** The largest file, and the largest transcript that is written into one: both are in memory meanwhile. */
 export const MOST_BYTES = 8 * 1_048_576;

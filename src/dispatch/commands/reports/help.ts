@@ -1,5 +1,5 @@
 import type { CommandForm } from "../../../types/chat/channel.ts";
-import { commandFormOf, inCommandForm } from "../../command-form.ts";
+import { commandFormOf, inCommandForm } from "../../chats.ts";
 import type { Command, CommandAnswer, CommandContext } from "../command.ts";
 import { pageOf, wordsAndPage } from "./pages.ts";
 

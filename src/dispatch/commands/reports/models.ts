@@ -1,7 +1,7 @@
 import { modelName, type ModelRef } from "../../../types/run/model.ts";
 import type { Models } from "../../../providers/catalog.ts";
-import { commandFormOf, inCommandForm } from "../../command-form.ts";
-import { mayUse } from "../../turn/may-use.ts";
+import { commandFormOf, inCommandForm } from "../../chats.ts";
+import { mayUse } from "../../candidates.ts";
 import type { CommandAnswer, CommandContext } from "../command.ts";
 import { pageOf, wordsAndPage } from "./pages.ts";
 

@@ -1,6 +1,6 @@
 import type { Principal } from "../../../types/run/principal.ts";
 import { codeSpan } from "../../../utils/text/code-span.ts";
-import { chatName, principalOf } from "../../turn/principal.ts";
+import { chatName, principalOf } from "../../turn-facts.ts";
 import type { CommandAnswer, CommandContext } from "../command.ts";
 
 const ROLES: Readonly<Record<Principal["kind"], string>> = {

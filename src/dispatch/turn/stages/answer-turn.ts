@@ -3,17 +3,16 @@ import type { AnswerFilter } from "../../../types/run/turn-kind.ts";
 import type { RunEnd } from "../../../harness/log/run-end.ts";
 import type { AnswerTarget, EarlierAnswer } from "../../answer/answer-target.ts";
 import { answer } from "../../answer/answer.ts";
-import type { NoticeReader } from "../../chat-texts.ts";
-import { commandFormOf } from "../../command-form.ts";
+import type { NoticeReader } from "../../notices/chat-texts.ts";
+import { commandFormOf, addressed } from "../../chats.ts";
 import { setBy } from "../../directives/said.ts";
 import { type ReasoningLevel, reasoningLevelOf } from "../../../types/run/reasoning-level.ts";
 import type { RefusedAttachment } from "../../../types/run/run.ts";
 import { privateNotes } from "../../../tools/host/prompt-files.ts";
 import { hasOwnerRights } from "../../../types/run/principal.ts";
 import { verboseLevelOf } from "../../../types/run/verbose.ts";
-import { addressed } from "../addressed.ts";
 import type { TurnPorts } from "../ports.ts";
-import { endOf, isUnfinished, outcomeOf, answerText } from "../run-end.ts";
+import { endOf, isUnfinished, outcomeOf, answerText } from "../../answer/run-end.ts";
 import type { StageEnd, Turn } from "../turn.ts";
 
 /** Follows the run to its end and brings its answer to the chat. Rejects with the disk error that ended the run, if one did. */

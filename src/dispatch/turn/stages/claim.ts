@@ -1,12 +1,12 @@
 import type { AgentId } from "../../../types/ids.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
-import type { QueuedTurn } from "../../ports.ts";
-import { agentGone, agentStopped, NOT_ANSWERED } from "../../chat-texts.ts";
+import type { QueuedTurn } from "../../queue/lane-task.ts";
+import { agentGone, agentStopped, NOT_ANSWERED } from "../../notices/chat-texts.ts";
 import { loadRows } from "./load-rows.ts";
 import type { TurnPorts } from "../ports.ts";
 import type { StageEnd, Turn } from "../turn.ts";
 import type { Claim, Inbox } from "../../../types/journal.ts";
-import { runIdOf, turnIdOf } from "../ids.ts";
+import { runIdOf, turnIdOf } from "../../turn-facts.ts";
 
 /** Claims the messages for this process and acquires the session, if there is an agent that may answer. */
 export async function claim(turn: Turn, ports: TurnPorts): Promise<StageEnd> {

@@ -1,15 +1,15 @@
 import { progressOf } from "../../../harness/run/resume.ts";
 import type { InboxRow, Outcome } from "../../../types/journal.ts";
 import type { Session } from "../../../types/session.ts";
-import { abandonTurn } from "../../recovery/unanswered-turns.ts";
-import type { QueuedTurn } from "../../ports.ts";
-import { endLog } from "../../notices/run-log-end.ts";
+import { abandonTurn } from "../../notices/unanswered-turns.ts";
+import type { QueuedTurn } from "../../queue/lane-task.ts";
+import { endLog } from "../../notices/chat-notices.ts";
 import type { TurnPorts } from "../ports.ts";
-import type { Turn } from "../turn.ts";
+import type { Turn, StageEnd } from "../turn.ts";
 import { NOTICE } from "../../answer/reply-names.ts";
-import { runIdOf, turnIdOf } from "../ids.ts";
-import { leaveUnanswered } from "../../signals/unanswered.ts";
-import { TOO_MANY_STARTS, tooManyStarts } from "../../chat-texts.ts";
+import { runIdOf, turnIdOf } from "../../turn-facts.ts";
+import { leaveUnanswered } from "../../notices/acks.ts";
+import { TOO_MANY_STARTS, tooManyStarts } from "../../notices/chat-texts.ts";
 import { retryWhileDiskFull } from "../../../store/retry-while-disk-full.ts";
 
 /** Processes that may try a message: one that crashes the process each time must not do so for ever. */
@@ -101,4 +101,9 @@ export async function finishSteered(
     // The next start sees it in the transcript.
     ports.log.error("outcome of a steered message not recorded", { inbox: id, error });
   }
+}
+
+/** Ends a turn that an earlier process finished but for its outcome, or tried too often. */
+export async function adopt(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
+  return (await endAsBefore(turn, ports)) ? "over" : "next";
 }

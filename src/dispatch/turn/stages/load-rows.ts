@@ -1,5 +1,5 @@
 import type { InboxRow } from "../../../types/journal.ts";
-import type { QueuedTurn } from "../../ports.ts";
+import type { QueuedTurn } from "../../queue/lane-task.ts";
 import type { TurnPorts } from "../ports.ts";
 
 type LoadPorts = Pick<TurnPorts, "journal" | "kinds" | "log" | "replies">;

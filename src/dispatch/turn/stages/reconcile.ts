@@ -1,12 +1,12 @@
 import { hasOwnerRights } from "../../../types/run/principal.ts";
 import type { Tool } from "../../../types/run/tool.ts";
 import type { Session } from "../../../types/session.ts";
-import { noteEarlierActs } from "../../recovery/earlier-acts.ts";
-import { adoptUnansweredTurns } from "../../recovery/unanswered-turns.ts";
+import { noteEarlierActs } from "../../resume/earlier-acts.ts";
+import { adoptUnansweredTurns } from "../../notices/unanswered-turns.ts";
 import type { DispatchPorts } from "../../ports.ts";
-import { principalOf } from "../principal.ts";
+import { principalOf } from "../../turn-facts.ts";
 import type { TurnPorts } from "../ports.ts";
-import type { PreparedTurn } from "../prepared-turn.ts";
+import type { PreparedTurn } from "../../prepared-turn.ts";
 import type { StageEnd, Turn } from "../turn.ts";
 import { callsOf, isInterrupted } from "../../../history/parts.ts";
 import { unbegunCalls } from "../../../harness/tools/tools.ts";

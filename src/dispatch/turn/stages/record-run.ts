@@ -6,7 +6,7 @@ import type { DispatchPorts } from "../../ports.ts";
 import type { RunEnd } from "../../../harness/log/run-end.ts";
 import { removeEvents } from "../system-events.ts";
 import type { TurnPorts } from "../ports.ts";
-import type { PreparedTurn } from "../prepared-turn.ts";
+import type { PreparedTurn } from "../../prepared-turn.ts";
 import { ended } from "./earlier-end.ts";
 import { retryWhileDiskFull } from "../../../store/retry-while-disk-full.ts";
 import { parseDirectives } from "../../../reply/directives.ts";
@@ -14,7 +14,7 @@ import { NOTICE_TYPE } from "../../../sessions/transcript/history.ts";
 import type { RunId } from "../../../types/ids.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import { attach } from "../../media/attach.ts";
-import { noticeFor } from "../../chat-texts.ts";
+import { noticeFor } from "../../notices/chat-texts.ts";
 import type { InboundMessage, Sender } from "../../../types/chat/message.ts";
 
 type RecordPorts = Pick<DispatchPorts, "clock" | "log" | "journal" | "media" | "closedPaths" | "onDiskError" | "link"> &

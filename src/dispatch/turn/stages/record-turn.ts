@@ -1,10 +1,10 @@
 import type { TurnPorts } from "../ports.ts";
 import { setBy } from "../../directives/said.ts";
 import { usageLevelOf, type UsageLevel } from "../../../types/run/usage-level.ts";
-import { addressed } from "../addressed.ts";
+import { addressed } from "../../chats.ts";
 import { speakAnswer } from "./speak-answer.ts";
 import { recordRun } from "./record-run.ts";
-import { endOf } from "../run-end.ts";
+import { endOf } from "../../answer/run-end.ts";
 import type { StageEnd, Turn } from "../turn.ts";
 import { modelName } from "../../../types/run/model.ts";
 import type { Receipt } from "../../../types/run/run.ts";

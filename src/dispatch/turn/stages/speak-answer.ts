@@ -5,9 +5,9 @@ import { originOf } from "../../../types/run/model-meter.ts";
 import { type Speaker, speechLevelOf, type Speech, type SpeechLevel } from "../../../types/media/speech.ts";
 import { setBy } from "../../directives/said.ts";
 import { mediaBlock } from "../../media/attach.ts";
-import { typingWhile } from "../../signals/typing.ts";
-import { addressed } from "../addressed.ts";
-import { endOf } from "../run-end.ts";
+import { typingWhile } from "../../notices/typing.ts";
+import { addressed } from "../../chats.ts";
+import { endOf } from "../../answer/run-end.ts";
 import type { TurnPorts } from "../ports.ts";
 import type { Turn } from "../turn.ts";
 

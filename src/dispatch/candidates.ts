@@ -1,10 +1,9 @@
-import type { InboundMessage } from "../../types/chat/message.ts";
-import type { AgentId } from "../../types/ids.ts";
-import { isSameModel, type ModelRef, parseModelName } from "../../types/run/model.ts";
-import type { Session } from "../../types/session.ts";
-import type { AgentSettings } from "../../types/settings.ts";
-import { mayUse } from "./may-use.ts";
-import type { DispatchPorts } from "../ports.ts";
+import type { InboundMessage } from "../types/chat/message.ts";
+import type { AgentId } from "../types/ids.ts";
+import { isSameModel, type ModelRef, parseModelName, modelName } from "../types/run/model.ts";
+import type { Session } from "../types/session.ts";
+import type { AgentSettings } from "../types/settings.ts";
+import type { DispatchPorts } from "./ports.ts";
 
 /**
  * The models of a run in the order in which they are asked: the choice of the turn's messages, else of the session; then the agent's
@@ -50,4 +49,14 @@ const modelIn = (message: InboundMessage | undefined): ModelRef | undefined => {
 
 function chosenIn({ providerOverride: provider, modelOverride: id }: Session["entry"]): ModelRef | undefined {
   return provider === undefined || id === undefined ? undefined : { provider, id };
+}
+
+/** Whether a model may be chosen for a conversation of this agent: its own always, others by `agents.*.models`. */
+export function mayUse(
+  { allowedModels, model }: Pick<AgentSettings, "allowedModels" | "model">,
+  ref: ModelRef,
+): boolean {
+  if (allowedModels === undefined) return true;
+  const own = [...(model.primary ? [model.primary] : []), ...model.fallbacks].map(modelName);
+  return [...own, ...allowedModels].some((name) => name === modelName(ref) || name === `${ref.provider}/*`);
 }

@@ -1,9 +1,9 @@
-import type { CommandForm } from "../types/chat/channel.ts";
-import { inCommandForm } from "./command-form.ts";
-import type { Gap, GapCause } from "../outbox/gaps.ts";
-import { parseImageSize } from "../providers/failure.ts";
-import { sizeText } from "../utils/text/size-text.ts";
-import type { Failure, FailureKind, RunResult } from "../types/run/run.ts";
+import type { CommandForm } from "../../types/chat/channel.ts";
+import { inCommandForm } from "../chats.ts";
+import type { Gap, GapCause } from "../../outbox/gaps.ts";
+import { parseImageSize } from "../../providers/failure.ts";
+import { sizeText } from "../../utils/text/size-text.ts";
+import type { Failure, FailureKind, RunResult } from "../../types/run/run.ts";
 
 /** Notices to users when no model could answer. The operator's log has the provider's own text. */
 const FAILURE_TEXT: Readonly<Record<FailureKind, string>> = {

@@ -1,17 +1,15 @@
-import type { RunLog } from "../harness/log/log.ts";
-import { fileLine } from "../sessions/shown/notice.ts";
-import type { SessionKey } from "../types/ids.ts";
-import type { InboxRow, Outcome, Refusal } from "../types/journal.ts";
-import type { RunResult } from "../types/run/run.ts";
-import type { StoredFile } from "./commands/command.ts";
+import type { RunLog } from "../../harness/log/log.ts";
+import { fileLine } from "../../sessions/shown/notice.ts";
+import type { SessionKey } from "../../types/ids.ts";
+import type { InboxRow, Outcome, Refusal } from "../../types/journal.ts";
+import type { RunResult } from "../../types/run/run.ts";
+import type { MediaItem } from "../../types/chat/message.ts";
 import { BROKEN, NOT_LET_IN, PAIRING_WAITS, pairingText } from "./chat-texts.ts";
-import { ChatNotices } from "./notices/chat-notices.ts";
-import { endLog, endLogWithText } from "./notices/run-log-end.ts";
-import { TranscriptNotes } from "./notices/transcript-notes.ts";
-import type { DispatchPorts } from "./ports.ts";
-import { Acks } from "./signals/acks.ts";
-import { leaveUnanswered } from "./signals/unanswered.ts";
-import { runIdOf } from "./turn/ids.ts";
+import { ChatNotices, endLog, endLogWithText } from "./chat-notices.ts";
+import { TranscriptNotes } from "./transcript-notes.ts";
+import type { DispatchPorts } from "../ports.ts";
+import { Acks, leaveUnanswered } from "./acks.ts";
+import { runIdOf } from "../turn-facts.ts";
 
 type ReplyPorts = Pick<
   DispatchPorts,
@@ -27,6 +25,12 @@ type ReplyPorts = Pick<
   | "sessions"
   | "settings"
 >;
+
+/** A file of the media store. */
+export interface StoredFile extends MediaItem {
+  readonly name: string;
+  readonly source: Extract<MediaItem["source"], { at: "store" }>;
+}
 
 /** The answer to a command, with a file of the media store. */
 interface GivenAnswer {

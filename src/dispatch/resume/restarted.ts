@@ -5,10 +5,10 @@ import { NOTICE_TYPE } from "../../sessions/transcript/history.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import { sessionKey, type SessionKey } from "../../types/ids.ts";
 import type { InboxRow, KeyValue } from "../../types/journal.ts";
-import { isForClient } from "../clients/for-client.ts";
+import { isForClient } from "../chats.ts";
 import type { ChatNotices } from "../notices/chat-notices.ts";
 import type { DispatchPorts } from "../ports.ts";
-import { turnIdOf } from "../turn/ids.ts";
+import { turnIdOf } from "../turn-facts.ts";
 
 /** The messages that asked for a restart. They are kept: whoever asked must neither be told twice nor cause another one. */
 const NAME = "restart";

@@ -1,18 +1,17 @@
 import type { Session } from "../../types/session.ts";
-import { addressed } from "../turn/addressed.ts";
-import { runIdOf } from "../turn/ids.ts";
-import { settleOpenSpawns } from "./open-spawns.ts";
+import { addressed } from "../chats.ts";
+import { runIdOf } from "../turn-facts.ts";
+import { settleOpenSpawns, endCall, openCalls } from "./open-calls.ts";
 import type { DispatchPorts } from "../ports.ts";
 import { ResponsePrefix } from "../answer/response-prefix.ts";
 import { restoreSentText } from "./restore-sent-text.ts";
-import type { PreparedTurn } from "../turn/prepared-turn.ts";
+import type { PreparedTurn } from "../prepared-turn.ts";
 import { errorResult } from "../../tools/define.ts";
 import { MESSAGE_TOOL, postedOf, postedResult, callKeyPrefix } from "../../tools/message/message-result.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { OutboxRow } from "../../types/journal.ts";
 import type { ToolCallContent } from "../../types/run/model.ts";
 import type { ToolResult } from "../../types/run/tool.ts";
-import { endCall, openCalls } from "./open-calls.ts";
 
 /** Adds to the transcript what was sent and started for this turn before a restart, but was not recorded. */
 export async function noteEarlierActs(

@@ -1,10 +1,10 @@
-import { RunLog } from "../../harness/log/log.ts";
-import type { RunId, SessionKey } from "../../types/ids.ts";
-import type { InboxRow } from "../../types/journal.ts";
-import { Feed } from "../../utils/feed.ts";
-import type { DispatchPorts } from "../ports.ts";
-import { factsFor, runIdOf } from "../turn/ids.ts";
-import { background } from "../../utils/background.ts";
+import { RunLog } from "../harness/log/log.ts";
+import type { RunId, SessionKey } from "../types/ids.ts";
+import type { InboxRow } from "../types/journal.ts";
+import { Feed } from "../utils/feed.ts";
+import type { DispatchPorts } from "./ports.ts";
+import { factsFor, runIdOf } from "./turn-facts.ts";
+import { background } from "../utils/background.ts";
 
 /** The most ended runs of clients that are kept for `agent.wait`. */
 const KEPT = 50;

@@ -1,5 +1,5 @@
-import type { TurnKind, TurnKinds } from "../../types/run/turn-kind.ts";
-import { kindNameOf } from "../../types/run/turn-kind.ts";
+import type { TurnKind, TurnKinds } from "../types/run/turn-kind.ts";
+import { kindNameOf } from "../types/run/turn-kind.ts";
 
 /** Somebody wrote, in a chat or at a client. */
 export const MESSAGE = {

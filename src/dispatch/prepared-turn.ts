@@ -1,11 +1,11 @@
-import type { UserTurn } from "../../harness/request.ts";
-import type { Body } from "../../prompt/body.ts";
-import type { InboxRow } from "../../types/journal.ts";
-import type { InboundMessage } from "../../types/chat/message.ts";
-import type { Acting } from "../../types/run/principal.ts";
-import type { FileFate, RunFacts } from "../../types/run/run.ts";
-import type { AgentSettings } from "../../types/settings.ts";
-import type { TurnKind } from "../../types/run/turn-kind.ts";
+import type { UserTurn } from "../harness/request.ts";
+import type { Body } from "../prompt/body.ts";
+import type { InboxRow } from "../types/journal.ts";
+import type { InboundMessage } from "../types/chat/message.ts";
+import type { Acting } from "../types/run/principal.ts";
+import type { FileFate, RunFacts } from "../types/run/run.ts";
+import type { AgentSettings } from "../types/settings.ts";
+import type { TurnKind } from "../types/run/turn-kind.ts";
 
 /** A turn that is ready to run: claimed, its text made, its files fetched. */
 export interface PreparedTurn {

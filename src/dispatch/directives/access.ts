@@ -2,11 +2,15 @@ import { isMainKey } from "../../sessions/keys.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { DispatchSettings } from "../settings.ts";
-import { NOT_OWNER } from "../chat-texts.ts";
-import type { AskedCommand } from "./asked.ts";
+import { NOT_OWNER } from "../notices/chat-texts.ts";
+import type { CommandAccess } from "../../types/contribution.ts";
+import type { DispatchPorts } from "../ports.ts";
 
-/** As much of a command as says who may use it. */
-type AskedName = Pick<AskedCommand, "args"> & { readonly command: Pick<AskedCommand["command"], "name" | "who"> };
+/** As much of a command that somebody typed as says who may use it. */
+interface AskedName {
+  readonly command: { readonly name: string; readonly who: CommandAccess };
+  readonly args: string;
+}
 
 interface Asking {
   readonly message: InboundMessage;
@@ -14,6 +18,10 @@ interface Asking {
 }
 
 type Rules = Pick<DispatchSettings, "agentOf" | "isOwner" | "mayApprove" | "mayCommand" | "mayElevate">;
+
+/** Whether the text of a message may hold commands. Somebody else wrote the text of a forwarded message, so it never does. Pure. */
+export const mayHoldCommands = (message: InboundMessage, { kinds }: Pick<DispatchPorts, "kinds">): boolean =>
+  kinds.of(message).takesCommands && message.context?.isForwarded !== true;
 
 /** The answer to a sender who may not use a command. Undefined when they may. Pure. */
 export function refusalOf(asked: AskedName, asking: Asking, settings: Rules): string | undefined {

@@ -1,13 +1,13 @@
-import { isDiskError } from "../../store/disk.ts";
-import { unreadableOutcome } from "../../store/journal/inbox/rows.ts";
-import { errorText } from "../../utils/text/error-text.ts";
-import type { SessionKey } from "../../types/ids.ts";
-import type { InboxRow } from "../../types/journal.ts";
-import { commandOf } from "../commands/run-command.ts";
-import type { Dispatch } from "../dispatch.ts";
-import type { DispatchPorts } from "../ports.ts";
-import { leaveStale, partByAge, type RecoveryLimits, type StalePorts } from "../admission/stale.ts";
-import { runIdOf, turnIdOf } from "../turn/ids.ts";
+import { isDiskError } from "../store/disk.ts";
+import { unreadableOutcome } from "../store/journal/inbox/rows.ts";
+import { errorText } from "../utils/text/error-text.ts";
+import type { SessionKey } from "../types/ids.ts";
+import type { InboxRow } from "../types/journal.ts";
+import { commandOf } from "./commands/run-command.ts";
+import type { Dispatch } from "./dispatch.ts";
+import type { DispatchPorts } from "./ports.ts";
+import { leaveStale, partByAge, type RecoveryLimits, type StalePorts } from "./admission/stale.ts";
+import { runIdOf, turnIdOf } from "./turn-facts.ts";
 
 export type RecoveryPorts = StalePorts & Pick<DispatchPorts, "groupHistory" | "kinds" | "sessions">;
 

@@ -15,7 +15,6 @@ const EXCEPTIONS = {
   "src/app/cli/commands/plugins/templates/context-engine.ts": { createEngine: "a line of the file that it writes" },
   "src/app/docs/bundled-list.ts": { BUNDLED: "a line of the file that it writes" },
   "src/dispatch/turn-kinds.ts": { MESSAGE: TABLE },
-  "src/dispatch/turn/turn-stages.ts": { TURN_STAGES: TABLE },
   "src/harness/failover/policy.ts": { POLICY: TABLE },
   "src/history/passes.ts": { HISTORY_PASSES: TABLE },
   "src/prompt/body.ts": { BODY_STAGES: TABLE },

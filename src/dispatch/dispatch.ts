@@ -15,7 +15,7 @@ import { COMMAND_IN_EDIT } from "./notices/chat-texts.ts";
 import { RunRegistry } from "./run-registry.ts";
 import { type AskedCommand, isStopWord } from "./commands/asked.ts";
 import { mayHoldCommands } from "./directives/access.ts";
-import type { Commands } from "./commands/command.ts";
+import type { Commands } from "./commands/kit/command.ts";
 import { commandOf, commandWork } from "./commands/run-command.ts";
 import { commandTable, type AddedCommands } from "./commands/table.ts";
 import { Compactions } from "./maintenance/compactions.ts";
@@ -23,7 +23,7 @@ import type { DispatchPorts, Verdict } from "./ports.ts";
 import type { QueuedTurn } from "./queue/lane-task.ts";
 import { Lanes, type StopHow } from "./queue/lanes.ts";
 import { Replies } from "./notices/replies.ts";
-import { Turns } from "./turn/turns.ts";
+import { Turns } from "./turns.ts";
 import { isDiskError } from "../store/disk.ts";
 import { DISK_PROBE_INTERVAL_MS } from "../store/retry-while-disk-full.ts";
 import type { Clock } from "../types/clock.ts";
@@ -38,7 +38,7 @@ const DECIDE_MS = 1000;
  * 2. `admit`: the messages of one chat are decided in their order.
  * 3. `#decide`: refused, kept as history or as a system event, or let in. Then it is a command or becomes part of a turn.
  * 4. `enter`: it waits in the lane of its session (`queue/lanes.ts`).
- * 5. The lane runs the turn: see `turn/turn-stages.ts`.
+ * 5. The lane runs the turn: see `turn-stages.ts`.
  */
 export class Dispatch {
   readonly registry = new RunRegistry();

@@ -1,4 +1,4 @@
-import type { Command } from "../../dispatch/commands/command.ts";
+import type { Command } from "../../dispatch/commands/kit/command.ts";
 import { commandTable } from "../../dispatch/commands/table.ts";
 import { QUEUE_MODE_RULES } from "../../dispatch/queue/queue-modes.ts";
 import { QUEUE_MODE_ALIASES } from "../../types/queue.ts";

@@ -1,5 +1,5 @@
-import type { CommandAnswer, CommandContext } from "./command.ts";
-import { storeSetting } from "./store-setting.ts";
+import type { CommandAnswer, CommandContext } from "./kit/command.ts";
+import { storeSetting } from "./kit/store-setting.ts";
 
 const SHOWN = {
   always: "I see every message of this group, and answer when I have something to say.",

@@ -1,5 +1,5 @@
 import type { DispatchSettings } from "../settings.ts";
-import type { Command, Commands } from "./command.ts";
+import type { Command, Commands } from "./kit/command.ts";
 
 /** A command that somebody typed, with the text after it. */
 export interface AskedCommand {

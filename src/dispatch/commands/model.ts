@@ -1,7 +1,7 @@
 import { modelName, type ModelRef, parseModelName } from "../../types/run/model.ts";
 import type { Session, SessionPatch } from "../../types/session.ts";
 import { commandFormOf, inCommandForm } from "../chats.ts";
-import type { CommandAnswer, CommandContext } from "./command.ts";
+import type { CommandAnswer, CommandContext } from "./kit/command.ts";
 import { modelsFor, usableModels } from "./reports/models.ts";
 import { own } from "../../utils/own.ts";
 import { mayUse } from "../candidates.ts";

@@ -3,8 +3,8 @@ import type { Session, SessionPatch } from "../../types/session.ts";
 import { queueWord } from "../directives/queue-words.ts";
 import { QUEUE_MODE_RULES } from "../queue/queue-modes.ts";
 import { queueSettings, queueWishOf, type QueueWish } from "../queue/queue-settings.ts";
-import type { CommandAnswer, CommandContext } from "./command.ts";
-import { storeSetting } from "./store-setting.ts";
+import type { CommandAnswer, CommandContext } from "./kit/command.ts";
+import { storeSetting } from "./kit/store-setting.ts";
 
 /** Shows or sets how messages of this session wait. Holds from the next message on, also while a turn is running. */
 export async function setQueue(context: CommandContext, session?: Session): Promise<CommandAnswer> {

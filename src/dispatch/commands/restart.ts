@@ -1,6 +1,6 @@
 import { isForClient } from "../chats.ts";
 import { isRestartOf, noteRestart } from "../resume/restarted.ts";
-import type { CommandAnswer, CommandContext } from "./command.ts";
+import type { CommandAnswer, CommandContext } from "./kit/command.ts";
 
 /** The answer to a client whose command had none when the gateway ended. Chats are told without being asked again. */
 const DONE = "The gateway has restarted.";

@@ -18,7 +18,7 @@ import { directivesOf } from "../directives/said.ts";
 import { withoutDirectives, type FoundDirective } from "../directives/parse.ts";
 import { commandIn, type AskedCommand } from "./asked.ts";
 import { inSession } from "../../sessions/in-session.ts";
-import type { CommandAnswer, CommandContext, CommandPorts, Commands } from "./command.ts";
+import type { CommandAnswer, CommandContext, CommandPorts, Commands } from "./kit/command.ts";
 import type { StoredFile } from "../notices/replies.ts";
 
 /** A message that is a command. */

@@ -1,7 +1,7 @@
 import type { SessionEntry } from "../../types/session.ts";
 import { commandFormOf, inCommandForm } from "../chats.ts";
-import type { CommandAnswer, CommandContext } from "./command.ts";
-import { storeSetting } from "./store-setting.ts";
+import type { CommandAnswer, CommandContext } from "./kit/command.ts";
+import { storeSetting } from "./kit/store-setting.ts";
 
 const POLICIES: ReadonlyMap<string, SessionEntry["sendPolicy"]> = new Map([
   ["on", "allow"],

@@ -5,18 +5,18 @@ import { USAGE_LEVELS } from "../../types/run/usage-level.ts";
 import { VERBOSE_LEVELS } from "../../types/run/verbose.ts";
 import type { Session } from "../../types/session.ts";
 import { thinkLevelOf } from "../directives/think-words.ts";
-import type { Command, CommandAnswer, CommandContext } from "./command.ts";
+import type { Command, CommandAnswer, CommandContext } from "./kit/command.ts";
 import { ELEVATED_LEVELS } from "../../types/run/exec-wish.ts";
-import { setElevated } from "./exec/elevated.ts";
-import { setExec } from "./exec/exec.ts";
+import { setElevated } from "./elevated.ts";
+import { setExec } from "./exec.ts";
 import { setActivation } from "./activation.ts";
 import { setQueue } from "./queue.ts";
-import { setReasoning } from "./shown/reasoning.ts";
+import { setReasoning } from "./reasoning.ts";
 import { setSendPolicy } from "./send.ts";
 import { SPEECH_LEVELS } from "../../types/media/speech.ts";
-import { setSpeech } from "./shown/speech.ts";
-import { setUsage } from "./shown/usage.ts";
-import { setVerbose } from "./shown/verbose.ts";
+import { setSpeech } from "./speech.ts";
+import { setUsage } from "./usage.ts";
+import { setVerbose } from "./verbose.ts";
 
 /** The commands that show or set one setting of a session. */
 export const SETTING_COMMANDS: readonly Command[] = [

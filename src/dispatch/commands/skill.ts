@@ -1,7 +1,7 @@
 import type { RequestedSkill } from "../../types/run/skill.ts";
 import { commandFormOf, inCommandForm } from "../chats.ts";
 import { agentIn } from "../settings.ts";
-import type { Command, CommandAnswer, CommandContext } from "./command.ts";
+import type { Command, CommandAnswer, CommandContext } from "./kit/command.ts";
 
 /** UTF-16 units of a description in a list. */
 const MOST_SHOWN = 100;

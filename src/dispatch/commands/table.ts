@@ -1,17 +1,23 @@
 import type { ResetReason, Session } from "../../types/session.ts";
 import { compactedText } from "../maintenance/compactions.ts";
-import { approve } from "./exec/approve.ts";
+import { approve } from "./approve.ts";
 import type { CommandContribution } from "../../types/contribution.ts";
-import { fromContribution, type Command, type CommandAnswer, type CommandContext, type Commands } from "./command.ts";
+import {
+  fromContribution,
+  type Command,
+  type CommandAnswer,
+  type CommandContext,
+  type Commands,
+} from "./kit/command.ts";
 import { switchModel } from "./model.ts";
 import { showHelp } from "./reports/help.ts";
-import { ExportDesk } from "./reports/export-desk.ts";
+import { ExportDesk } from "./kit/export-desk.ts";
 import { REPORT_COMMANDS } from "./reports/report-table.ts";
 import { restartGateway } from "./restart.ts";
 import { SETTING_COMMANDS } from "./setting-table.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
 import { commandWord, skillChoices, skillCommand, useSkill } from "./skill.ts";
-import { statusText } from "./status.ts";
+import { statusText } from "./kit/status.ts";
 import { undoTurn } from "./undo.ts";
 import { whoAmI } from "./reports/whoami.ts";
 import type { Peer } from "../../types/chat/message.ts";

@@ -1,7 +1,7 @@
 import { abandonTurn } from "../notices/unanswered-turns.ts";
 import type { Session, TranscriptEntry } from "../../types/session.ts";
 import { shorten } from "../../utils/text/shorten.ts";
-import type { CommandAnswer, CommandContext } from "./command.ts";
+import type { CommandAnswer, CommandContext } from "./kit/command.ts";
 
 /** Entries of the conversation that are searched for the last turn. */
 const MOST_SEARCHED = 2000;

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { compact, type Compacted, logCompaction, sizesOf } from "../../harness/compaction/compact.ts";
+import { compactByEngine } from "./engine-compaction.ts";
+import { compact, type Compacted, logCompaction } from "../../harness/compaction/compact.ts";
 import { costsOf } from "../../harness/log/log.ts";
-import { stoppableModels, untilStopped } from "../../harness/run/until-stopped.ts";
+import { stoppableModels } from "../../harness/run/until-stopped.ts";
 import { sizesFor, summarizerModelsFor } from "../../harness/compaction/summarizer-models.ts";
 import { readFilesIn } from "../../history/compaction/reads.ts";
 import { NOTICE_TYPE } from "../../sessions/transcript/history.ts";
@@ -15,20 +16,13 @@ import type { Session, TranscriptEntry } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import { Feed } from "../../utils/feed.ts";
 import type { DispatchPorts } from "../ports.ts";
-import { AuxiliaryUsage, type UsageTally } from "./auxiliary-usage.ts";
+import { AuxiliaryUsage } from "./auxiliary-usage.ts";
 import type { ChatNotice } from "../notices/chat-notices.ts";
 import type { Replies } from "../notices/replies.ts";
 import { candidatesFor } from "../candidates.ts";
 import { readAudit, sectionsReminder } from "../../prompt/after-compaction.ts";
 import { contextLimits, isConfined, loadContextFiles } from "../../prompt/bootstrap.ts";
 import { verboseLevelOf } from "../../types/run/verbose.ts";
-import { withCompactionHooks } from "../../harness/compaction/compaction-hooks.ts";
-import { engineModel } from "../../harness/context/engine-model.ts";
-import type { RunRequest } from "../../harness/request.ts";
-import type { ModelHandle } from "../../providers/catalog.ts";
-import type { EngineCompacted, EngineTurn } from "../../types/engine/engine-turn.ts";
-import type { Log } from "../../types/log.ts";
-import type { SideCost } from "../../types/run/run.ts";
 
 interface CompactionRequest {
   readonly signal: AbortSignal;
@@ -251,48 +245,4 @@ function showsCompaction(session: Pick<Session, "agentId" | "entry">, ports: Por
   const { compaction, verbose = "off" } = agentOf(session, ports);
   const level = verboseLevelOf(session.entry.verboseLevel) ?? verbose;
   return compaction?.notifyUser === true || level !== "off";
-}
-
-interface Job {
-  readonly handle: Pick<ModelHandle, "info" | "profile">;
-  readonly tokenBudget: number;
-  readonly signal: AbortSignal;
-  readonly instructions?: string;
-  readonly tally: UsageTally;
-  readonly watched: Parameters<typeof withCompactionHooks>[0];
-}
-
-/** Compacts on request by the context engine, which may call the built-in compaction. Does nothing when the engine cannot be opened. */
-export async function compactByEngine(
-  open: NonNullable<RunRequest["openEngine"]>,
-  { handle, tokenBudget, signal, instructions, tally, watched }: Job,
-  builtIn: () => Promise<Compacted>,
-  log: Log,
-): Promise<Compacted> {
-  const spent = (cost: SideCost) => tally.add(cost);
-  const host = { signal, spent, compact: async () => asEngineResult(await builtIn()) };
-  const release = (late: EngineTurn) => void late.end(undefined);
-  const engine = await untilStopped(() => open(host), signal, release).catch((error: unknown) => {
-    if (!signal.aborted) log.error("context engine not available", { error });
-    return undefined;
-  });
-  if (!engine && signal.aborted) return { kind: "aborted" };
-  if (!engine) return { kind: "nothing", because: "no_engine" };
-  try {
-    await engine.begin(signal);
-    const wishes = instructions !== undefined && { instructions };
-    const done = await withCompactionHooks(watched, undefined, () =>
-      engine.compact({ ...engineModel(handle), why: "asked", tokenBudget, signal, ...wishes }),
-    );
-    if (done.kind === "nothing")
-      return { kind: "nothing", because: "unchanged", reason: `Nothing was compacted: ${done.reason}.` };
-    return { ...done, isListed: false };
-  } finally {
-    await engine.end(undefined);
-  }
-}
-
-function asEngineResult(done: Compacted): EngineCompacted {
-  if (done.kind === "done") return sizesOf(done);
-  return { kind: "nothing", reason: done.kind === "aborted" ? "aborted" : done.because };
 }

@@ -7,7 +7,7 @@ import type { Session } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { ToolSendBarrier } from "../answer/tool-send-barrier.ts";
 import type { QueuedTurn, TurnSlot } from "../queue/lane-task.ts";
-import type { Passage } from "./start-gate.ts";
+import type { Passage } from "../queue/start-gate.ts";
 import type { TypingIndicator } from "../notices/typing.ts";
 import type { PreparedTurn } from "../prepared-turn.ts";
 

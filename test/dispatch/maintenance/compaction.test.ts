@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { compactByEngine } from "../../../src/dispatch/maintenance/compactions.ts";
+import { compactByEngine } from "../../../src/dispatch/maintenance/engine-compaction.ts";
 import { UsageTally } from "../../../src/dispatch/maintenance/auxiliary-usage.ts";
 import type { CompactionUpdate } from "../../../src/types/chat/chat.ts";
 import { OpenClawError } from "../../../src/types/errors.ts";

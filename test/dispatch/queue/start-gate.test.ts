@@ -1,6 +1,6 @@
 import { setImmediate as nextIteration } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { type Passage, StartGate } from "../../../src/dispatch/turn/start-gate.ts";
+import { type Passage, StartGate } from "../../../src/dispatch/queue/start-gate.ts";
 import { type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
 
 let fixture: DispatchFixture;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { engineLines, lastRunLine } from "../../../src/dispatch/commands/last-run.ts";
+import { engineLines, lastRunLine } from "../../../src/dispatch/commands/kit/last-run.ts";
 import { runId, sessionKey } from "../../../src/types/ids.ts";
 import { type Boot, type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
 

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { TURN_STAGES } from "../../../src/dispatch/turn/turn-stages.ts";
+import { TURN_STAGES } from "../../../src/dispatch/turn-stages.ts";
 import { Turn } from "../../../src/dispatch/turn/turn.ts";
 import { sessionKey } from "../../../src/types/ids.ts";
 
-const ROW = /^\| `(\w+)` \| `(src\/dispatch\/turn\/stages\/[\w-]+\.ts)` \|/gm;
+const ROW = /^\| `(\w+)` \| `(src\/dispatch\/stages\/[\w-]+\.ts)` \|/gm;
 
 it("docs/concepts/architecture.md lists the stages of a turn in their order, each with its file", () => {
   const rows = [...readFileSync("docs/concepts/architecture.md", "utf8").matchAll(ROW)];

@@ -1,6 +1,6 @@
 import { whyHidden } from "../../../automation/talk/visible.ts";
 import { modelChange } from "../../../dispatch/commands/model.ts";
-import { statusText } from "../../../dispatch/commands/status.ts";
+import { statusText } from "../../../dispatch/commands/kit/status.ts";
 import type { DispatchPorts } from "../../../dispatch/ports.ts";
 import { queueSettings } from "../../../dispatch/queue/queue-settings.ts";
 import { chatOf } from "../../../sessions/chat-of.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Command } from "../../../dispatch/commands/command.ts";
+import type { Command } from "../../../dispatch/commands/kit/command.ts";
 import { COMMAND_NAMES } from "../../../dispatch/commands/table.ts";
 import { DIRECTIVES } from "../../../dispatch/directives/table.ts";
 import { defineMethod, type Method } from "../../../types/method.ts";

@@ -1,7 +1,7 @@
 import type { Budgets, BudgetState, WantedRaise } from "../../../types/spend/budgets.ts";
 import type { CallOrigin } from "../../../types/run/model-meter.ts";
 import { takenText } from "../../../providers/budget/texts.ts";
-import { originIn, type CommandAnswer, type CommandContext } from "../command.ts";
+import { originIn, type CommandAnswer, type CommandContext } from "../kit/command.ts";
 
 const HOW = "To allow more until its time is over: /budget raise 2, /budget raise 50000 tokens, /budget raise 2 day.";
 /** Sums of amounts that large are not exact. */

@@ -1,5 +1,5 @@
 import { isForClient } from "../../chats.ts";
-import type { CommandContext } from "../command.ts";
+import type { CommandContext } from "../kit/command.ts";
 import type { StoredFile } from "../../notices/replies.ts";
 
 /** The largest file, and the largest transcript that is written into one: both are in memory meanwhile. */

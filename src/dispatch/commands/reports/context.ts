@@ -2,7 +2,7 @@ import { timestamp } from "../../../prompt/timestamp.ts";
 import type { PromptPart } from "../../../types/run/run.ts";
 import { codeBlock } from "../../../utils/text/code-span.ts";
 import { plainMarkdown } from "../../../utils/text/plain-markdown.ts";
-import type { CommandAnswer, CommandContext } from "../command.ts";
+import type { CommandAnswer, CommandContext } from "../kit/command.ts";
 import { mostFileBytes, storeFile } from "./chat-file.ts";
 import { contextOf, type ContextView, type ConversationView, type ViewedPart } from "./context-view.ts";
 

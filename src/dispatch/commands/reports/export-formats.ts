@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import { timestamp } from "../../../prompt/timestamp.ts";
 import type { SessionKey } from "../../../types/ids.ts";
 import { Secret } from "../../../utils/secrets/secret.ts";
-import type { CommandPorts } from "../command.ts";
+import type { CommandPorts } from "../kit/command.ts";
 import { saidIn, type SaidLine } from "./conversation.ts";
 
 interface Source {

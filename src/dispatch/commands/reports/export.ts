@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { unlessMissing } from "../../../utils/missing.ts";
 import { codeSpan } from "../../../utils/text/code-span.ts";
 import { isForClient } from "../../chats.ts";
-import type { CommandAnswer, CommandContext } from "../command.ts";
+import type { CommandAnswer, CommandContext } from "../kit/command.ts";
 import { MOST_BYTES, mostFileBytes, sizeText, storeFile } from "./chat-file.ts";
 import { FORMATS, formatOf, type ExportFormat } from "./export-formats.ts";
 

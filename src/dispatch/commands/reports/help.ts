@@ -1,6 +1,6 @@
 import type { CommandForm } from "../../../types/chat/channel.ts";
 import { commandFormOf, inCommandForm } from "../../chats.ts";
-import type { Command, CommandAnswer, CommandContext } from "../command.ts";
+import type { Command, CommandAnswer, CommandContext } from "../kit/command.ts";
 import { pageOf, wordsAndPage } from "./pages.ts";
 
 /** The commands in short, as people of this chat write them. */

@@ -2,7 +2,7 @@ import { timestamp } from "../../../prompt/timestamp.ts";
 import { plainMarkdown } from "../../../utils/text/plain-markdown.ts";
 import { shorten } from "../../../utils/text/shorten.ts";
 import type { SessionKey } from "../../../types/ids.ts";
-import type { CommandAnswer, CommandContext } from "../command.ts";
+import type { CommandAnswer, CommandContext } from "../kit/command.ts";
 import { saidIn, type SaidLine } from "./conversation.ts";
 
 const DEFAULT_TURNS = 10;

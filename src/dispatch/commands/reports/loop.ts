@@ -1,7 +1,7 @@
 import type { Loop, LoopDesk } from "../../../types/cron/loops.ts";
 import { readDuration } from "../../../utils/time/duration.ts";
 import { plainMarkdown } from "../../../utils/text/plain-markdown.ts";
-import type { CommandAnswer, CommandContext } from "../command.ts";
+import type { CommandAnswer, CommandContext } from "../kit/command.ts";
 
 const LEAST_MS = 60_000;
 const USE = "Use /loop 5m and a task, /loop and a task, /loop status, or /loop stop.";

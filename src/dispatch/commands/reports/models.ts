@@ -2,7 +2,7 @@ import { modelName, type ModelRef } from "../../../types/run/model.ts";
 import type { Models } from "../../../providers/catalog.ts";
 import { commandFormOf, inCommandForm } from "../../chats.ts";
 import { mayUse } from "../../candidates.ts";
-import type { CommandAnswer, CommandContext } from "../command.ts";
+import type { CommandAnswer, CommandContext } from "../kit/command.ts";
 import { pageOf, wordsAndPage } from "./pages.ts";
 
 /** The providers, or with a word the models of that provider, or those whose names contain it: only what may be used here. */

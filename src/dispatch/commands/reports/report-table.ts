@@ -1,4 +1,4 @@
-import type { Command } from "../command.ts";
+import type { Command } from "../kit/command.ts";
 import { budget } from "./budget.ts";
 import { CONTEXT_FORMS, showContext } from "./context.ts";
 import { FORMATS } from "./export-formats.ts";

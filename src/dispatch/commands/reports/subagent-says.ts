@@ -1,6 +1,6 @@
 import { chatOf } from "../../../sessions/chat-of.ts";
 import type { SessionAsker } from "../../../types/subagent/spawn.ts";
-import type { CommandContext } from "../command.ts";
+import type { CommandContext } from "../kit/command.ts";
 
 const OWNERS_ONLY = "Only an owner starts subagents or gives them messages.";
 const NOT_HERE = "Subagents can only be started by the running gateway.";

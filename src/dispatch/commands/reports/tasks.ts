@@ -1,7 +1,7 @@
 import type { TaskDesk, TaskStatus, TaskSummary } from "../../../types/subagent/task.ts";
 import { codeSpan } from "../../../utils/text/code-span.ts";
 import { plainMarkdown } from "../../../utils/text/plain-markdown.ts";
-import type { CommandAnswer, CommandContext } from "../command.ts";
+import type { CommandAnswer, CommandContext } from "../kit/command.ts";
 
 const MOST_LISTED = 15;
 const OPEN: readonly TaskStatus[] = ["queued", "running"];

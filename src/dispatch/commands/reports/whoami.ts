@@ -1,7 +1,7 @@
 import type { Principal } from "../../../types/run/principal.ts";
 import { codeSpan } from "../../../utils/text/code-span.ts";
 import { chatName, principalOf } from "../../turn-facts.ts";
-import type { CommandAnswer, CommandContext } from "../command.ts";
+import type { CommandAnswer, CommandContext } from "../kit/command.ts";
 
 const ROLES: Readonly<Record<Principal["kind"], string>> = {
   owner: "an owner",

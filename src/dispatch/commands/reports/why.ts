@@ -3,7 +3,7 @@ import { plainMarkdown } from "../../../utils/text/plain-markdown.ts";
 import { shorten } from "../../../utils/text/shorten.ts";
 import { Secret } from "../../../utils/secrets/secret.ts";
 import type { StoryAsk, StoryStep } from "../../ports.ts";
-import type { CommandAnswer, CommandContext } from "../command.ts";
+import type { CommandAnswer, CommandContext } from "../kit/command.ts";
 
 /** Messages before the last one that can be asked about by their number. */
 const MOST_BACK = 50;

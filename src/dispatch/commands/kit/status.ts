@@ -1,6 +1,6 @@
-import type { ModelRef } from "../../types/run/model.ts";
-import type { SessionEntry } from "../../types/session.ts";
-import type { AgentSettings } from "../../types/settings.ts";
+import type { ModelRef } from "../../../types/run/model.ts";
+import type { SessionEntry } from "../../../types/session.ts";
+import type { AgentSettings } from "../../../types/settings.ts";
 import type { CommandContext } from "./command.ts";
 import { engineLines, lastRunLine } from "./last-run.ts";
 

@@ -1,35 +1,35 @@
-import { partText } from "../../../outbox/render.ts";
-import { keyOfChat } from "../../../sessions/chat-of.ts";
-import { toolKeyPrefix } from "../../../tools/message/message-result.ts";
-import { type SessionKey, runId } from "../../../types/ids.ts";
-import { hasOwnerRights } from "../../../types/run/principal.ts";
-import { wrapUntrusted } from "../../../utils/text/untrusted.ts";
-import type { OutboxRow, Journal } from "../../../types/journal.ts";
-import type { Peer } from "../../../types/chat/message.ts";
-import { isSameChat } from "../../chats.ts";
-import { abandonTurn } from "../../notices/unanswered-turns.ts";
-import type { TurnPorts } from "../ports.ts";
-import { endOf, answerText } from "../../answer/run-end.ts";
-import type { TurnSlot } from "../../queue/lane-task.ts";
-import type { StageEnd, Turn } from "../turn.ts";
+import { partText } from "../../outbox/render.ts";
+import { keyOfChat } from "../../sessions/chat-of.ts";
+import { toolKeyPrefix } from "../../tools/message/message-result.ts";
+import { type SessionKey, runId } from "../../types/ids.ts";
+import { hasOwnerRights } from "../../types/run/principal.ts";
+import { wrapUntrusted } from "../../utils/text/untrusted.ts";
+import type { OutboxRow, Journal } from "../../types/journal.ts";
+import type { Peer } from "../../types/chat/message.ts";
+import { isSameChat } from "../chats.ts";
+import { abandonTurn } from "../notices/unanswered-turns.ts";
+import type { TurnPorts } from "../turn/ports.ts";
+import { endOf, answerText } from "../answer/run-end.ts";
+import type { TurnSlot } from "../queue/lane-task.ts";
+import type { StageEnd, Turn } from "../turn/turn.ts";
 import {
   FLUSH_SYSTEM_PROMPT,
   flushMemory,
   isFlushDue,
   mayFlush,
   type Flushed,
-} from "../../../harness/compaction/flush.ts";
-import { costsOf } from "../../../harness/log/log.ts";
-import type { Run } from "../../../harness/run.ts";
-import { RISKY_USES } from "../../../types/run/untrusted.ts";
-import type { ModelRef } from "../../../types/run/model.ts";
-import type { Session } from "../../../types/session.ts";
-import { noteCompaction, type Compactions } from "../../maintenance/compactions.ts";
-import { logRun } from "../log-run.ts";
-import type { DispatchPorts } from "../../ports.ts";
-import type { PreparedTurn } from "../../prepared-turn.ts";
-import { requestFor } from "../request.ts";
-import { MEMORY_FLUSH } from "../../turn-kinds.ts";
+} from "../../harness/compaction/flush.ts";
+import { costsOf } from "../../harness/log/log.ts";
+import type { Run } from "../../harness/run.ts";
+import { RISKY_USES } from "../../types/run/untrusted.ts";
+import type { ModelRef } from "../../types/run/model.ts";
+import type { Session } from "../../types/session.ts";
+import { noteCompaction, type Compactions } from "../maintenance/compactions.ts";
+import { logRun } from "../turn/log-run.ts";
+import type { DispatchPorts } from "../ports.ts";
+import type { PreparedTurn } from "../prepared-turn.ts";
+import { requestFor } from "../turn/request.ts";
+import { MEMORY_FLUSH } from "../turn-kinds.ts";
 
 /** Ends the turn as its kind says; then memory flush and compaction, while this turn still holds the session. */
 export async function maintain(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
@@ -112,7 +112,7 @@ export interface MaintenancePorts extends DispatchPorts {
  * Post-turn maintenance, while the turn still holds the session so that the next turn cannot interfere: a memory flush, then
  * compaction, then reminders for the next turn. Never rejects.
  */
-export async function runMaintenance(turn: EndedTurn, ports: MaintenancePorts): Promise<void> {
+async function runMaintenance(turn: EndedTurn, ports: MaintenancePorts): Promise<void> {
   const { prepared, session, run } = turn;
   const { closing } = ports.compactions;
   const stop = () => run.abort("shutdown");

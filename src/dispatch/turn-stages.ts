@@ -1,14 +1,14 @@
-import { adopt } from "./stages/earlier-end.ts";
+import { adopt } from "./stages/adopt.ts";
 import { answerTurn } from "./stages/answer-turn.ts";
 import { claim } from "./stages/claim.ts";
 import { maintain } from "./stages/maintain.ts";
-import type { TurnPorts } from "./ports.ts";
+import type { TurnPorts } from "./turn/ports.ts";
 import { prepare } from "./stages/prepare.ts";
 import { reconcile } from "./stages/reconcile.ts";
 import { recordTurn } from "./stages/record-turn.ts";
 import { renew } from "./stages/renew.ts";
 import { startTurnRun } from "./stages/start-run.ts";
-import type { StageEnd, Turn } from "./turn.ts";
+import type { StageEnd, Turn } from "./turn/turn.ts";
 
 export interface TurnStage {
   readonly name: string;

@@ -1,19 +1,19 @@
-import type { InboxRow, Outcome, OutboxJournal } from "../../../types/journal.ts";
-import type { AnswerFilter } from "../../../types/run/turn-kind.ts";
-import type { RunEnd } from "../../../harness/log/run-end.ts";
-import type { AnswerTarget, EarlierAnswer } from "../../answer/answer-target.ts";
-import { answer } from "../../answer/answer.ts";
-import type { NoticeReader } from "../../notices/chat-texts.ts";
-import { commandFormOf, addressed } from "../../chats.ts";
-import { setBy } from "../../directives/said.ts";
-import { type ReasoningLevel, reasoningLevelOf } from "../../../types/run/reasoning-level.ts";
-import type { RefusedAttachment } from "../../../types/run/run.ts";
-import { privateNotes } from "../../../tools/host/prompt-files.ts";
-import { hasOwnerRights } from "../../../types/run/principal.ts";
-import { verboseLevelOf } from "../../../types/run/verbose.ts";
-import type { TurnPorts } from "../ports.ts";
-import { endOf, isUnfinished, outcomeOf, answerText } from "../../answer/run-end.ts";
-import type { StageEnd, Turn } from "../turn.ts";
+import type { InboxRow, Outcome, OutboxJournal } from "../../types/journal.ts";
+import type { AnswerFilter } from "../../types/run/turn-kind.ts";
+import type { RunEnd } from "../../harness/log/run-end.ts";
+import type { AnswerTarget, EarlierAnswer } from "../answer/answer-target.ts";
+import { answer } from "../answer/answer.ts";
+import type { NoticeReader } from "../notices/chat-texts.ts";
+import { commandFormOf, addressed } from "../chats.ts";
+import { setBy } from "../directives/said.ts";
+import { type ReasoningLevel, reasoningLevelOf } from "../../types/run/reasoning-level.ts";
+import type { RefusedAttachment } from "../../types/run/run.ts";
+import { privateNotes } from "../../tools/host/prompt-files.ts";
+import { hasOwnerRights } from "../../types/run/principal.ts";
+import { verboseLevelOf } from "../../types/run/verbose.ts";
+import type { TurnPorts } from "../turn/ports.ts";
+import { endOf, isUnfinished, outcomeOf, answerText } from "../answer/run-end.ts";
+import type { StageEnd, Turn } from "../turn/turn.ts";
 
 /** Follows the run to its end and brings its answer to the chat. Rejects with the disk error that ended the run, if one did. */
 export async function answerTurn(turn: Turn, ports: TurnPorts): Promise<StageEnd> {

@@ -1,12 +1,12 @@
-import { USAGE_LEVELS, usageLevelOf, type UsageLevel } from "../../../types/run/usage-level.ts";
-import type { Session } from "../../../types/session.ts";
-import type { CommandAnswer, CommandContext } from "../command.ts";
-import { tokensIn } from "../../../providers/budget/sum.ts";
-import { tokensText, usdText } from "../../../providers/budget/texts.ts";
-import type { SpendSum } from "../../../types/spend/ledger.ts";
-import { lastRunLine } from "../last-run.ts";
-import { tokensOf } from "../status.ts";
-import { storeLevel } from "../store-setting.ts";
+import { USAGE_LEVELS, usageLevelOf, type UsageLevel } from "../../types/run/usage-level.ts";
+import type { Session } from "../../types/session.ts";
+import type { CommandAnswer, CommandContext } from "./kit/command.ts";
+import { tokensIn } from "../../providers/budget/sum.ts";
+import { tokensText, usdText } from "../../providers/budget/texts.ts";
+import type { SpendSum } from "../../types/spend/ledger.ts";
+import { lastRunLine } from "./kit/last-run.ts";
+import { tokensOf } from "./kit/status.ts";
+import { storeLevel } from "./kit/store-setting.ts";
 
 const SHOWN: Readonly<Record<UsageLevel, string>> = {
   off: "Answers come without their cost.",

@@ -1,5 +1,5 @@
-import type { TurnPorts } from "../ports.ts";
-import type { StageEnd, Turn } from "../turn.ts";
+import type { TurnPorts } from "../turn/ports.ts";
+import type { StageEnd, Turn } from "../turn/turn.ts";
 
 /** Begins a new conversation when the old one was idle for too long. The old transcript is archived. */
 export async function renew(turn: Turn, { settings, kinds, clock, log }: TurnPorts): Promise<StageEnd> {

@@ -1,25 +1,24 @@
-import type { Run } from "../../harness/run.ts";
-import type { SessionKey } from "../../types/ids.ts";
-import type { InboxRow } from "../../types/journal.ts";
-import type { LaneTask, QueuedTurn, TurnSlot } from "../queue/lane-task.ts";
-import type { RefusalCause, TurnHandler, Waiting } from "../queue/task-runner.ts";
-import { BROKEN, QUEUE_FULL } from "../notices/chat-texts.ts";
-import { liveLines } from "./live-state.ts";
-import type { TurnPorts } from "./ports.ts";
-import { StartGate } from "./start-gate.ts";
-import { hasOwnerRights } from "../../types/run/principal.ts";
-import { principalOf } from "../turn-facts.ts";
+import type { Run } from "../harness/run.ts";
+import type { SessionKey } from "../types/ids.ts";
+import type { InboxRow } from "../types/journal.ts";
+import type { LaneTask, QueuedTurn, TurnSlot } from "./queue/lane-task.ts";
+import type { RefusalCause, TurnHandler, Waiting } from "./queue/task-runner.ts";
+import { BROKEN, QUEUE_FULL } from "./notices/chat-texts.ts";
+import { liveLines } from "./turn/live-state.ts";
+import type { TurnPorts } from "./turn/ports.ts";
+import { StartGate } from "./queue/start-gate.ts";
+import { hasOwnerRights } from "../types/run/principal.ts";
+import { principalOf } from "./turn-facts.ts";
 import { TURN_STAGES } from "./turn-stages.ts";
-import { waitingOf } from "./waiting.ts";
-import { Turn } from "./turn.ts";
-import { notifyPrepared } from "./message-hooks.ts";
-import { NO_MEDIA } from "../media/media.ts";
-import { saidIn } from "../directives/said.ts";
-import { joiningTurn } from "./body.ts";
-import { leave } from "./stages/claim.ts";
-import { loadRows } from "./stages/load-rows.ts";
-import { leaveUnanswered } from "../notices/acks.ts";
-import { finishSteered } from "./stages/earlier-end.ts";
+import { waitingOf } from "./turn/waiting.ts";
+import { Turn } from "./turn/turn.ts";
+import { notifyPrepared } from "./turn/message-hooks.ts";
+import { NO_MEDIA } from "./media/media.ts";
+import { saidIn } from "./directives/said.ts";
+import { joiningTurn } from "./turn/body.ts";
+import { leave, loadRows } from "./stages/claim.ts";
+import { leaveUnanswered } from "./notices/acks.ts";
+import { retryWhileDiskFull } from "../store/retry-while-disk-full.ts";
 
 /** Runs the turns of the lanes, steers them into another turn, or refuses them. */
 export class Turns implements TurnHandler<Run> {
@@ -129,6 +128,16 @@ async function steer(run: Run, key: SessionKey, queued: QueuedTurn, ports: TurnP
   leaveUnanswered([row], ports);
   ports.replies.endLog(queued.log, { kind: "replied", stop: "stop" });
   return true;
+}
+
+/** Ends a message that is now part of a running turn. Never rejects: as its own turn it would be answered twice. */
+async function finishSteered({ id }: InboxRow, ports: Pick<TurnPorts, "journal" | "clock" | "log">): Promise<void> {
+  try {
+    await retryWhileDiskFull("outcome", () => ports.journal.inbox.finish([id], { kind: "steered" }), ports);
+  } catch (error) {
+    // The next start sees it in the transcript.
+    ports.log.error("outcome of a steered message not recorded", { inbox: id, error });
+  }
 }
 
 /** Its own files, or those of the message that it replies to. */

@@ -1,12 +1,11 @@
-import type { AgentId } from "../../../types/ids.ts";
-import type { AgentSettings } from "../../../types/settings.ts";
-import type { QueuedTurn } from "../../queue/lane-task.ts";
-import { agentGone, agentStopped, NOT_ANSWERED } from "../../notices/chat-texts.ts";
-import { loadRows } from "./load-rows.ts";
-import type { TurnPorts } from "../ports.ts";
-import type { StageEnd, Turn } from "../turn.ts";
-import type { Claim, Inbox } from "../../../types/journal.ts";
-import { runIdOf, turnIdOf } from "../../turn-facts.ts";
+import type { AgentId } from "../../types/ids.ts";
+import type { AgentSettings } from "../../types/settings.ts";
+import type { QueuedTurn } from "../queue/lane-task.ts";
+import { agentGone, agentStopped, NOT_ANSWERED } from "../notices/chat-texts.ts";
+import type { TurnPorts } from "../turn/ports.ts";
+import type { StageEnd, Turn } from "../turn/turn.ts";
+import type { Claim, Inbox, InboxRow } from "../../types/journal.ts";
+import { runIdOf, turnIdOf } from "../turn-facts.ts";
 
 /** Claims the messages for this process and acquires the session, if there is an agent that may answer. */
 export async function claim(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
@@ -102,4 +101,28 @@ async function claimRows(
     if (taken.size === rows.length) return { ...rest, rows, ...(isHead && text !== undefined && { text }) };
     rows = rows.filter(({ id }) => taken.has(id));
   }
+}
+
+type LoadPorts = Pick<TurnPorts, "journal" | "kinds" | "log" | "replies">;
+
+/** Completes messages whose texts the journal does not have. Those without anything to say end here; undefined when none remain. */
+export async function loadRows(queued: QueuedTurn, ports: LoadPorts): Promise<QueuedTurn | undefined> {
+  if (queued.rows.every(({ message }) => ports.kinds.of(message).load === undefined)) return queued;
+  const rows: InboxRow[] = [];
+  for (const row of queued.rows) {
+    const loaded = await loadRow(row, ports);
+    if (loaded) rows.push(loaded);
+  }
+  return rows.length > 0 ? { ...queued, rows } : undefined;
+}
+
+async function loadRow(row: InboxRow, { journal, kinds, log, replies }: LoadPorts): Promise<InboxRow | undefined> {
+  const { load } = kinds.of(row.message);
+  if (!load) return row;
+  const message = await load(row.message);
+  if (!("dropped" in message)) return { ...row, message };
+  log.info("dropped", { inbox: row.id, session: row.sessionKey, why: message.dropped });
+  await journal.inbox.finish([row.id], { kind: "dropped", why: message.dropped });
+  replies.acks.end([row]);
+  return undefined;
 }

@@ -1,5 +1,5 @@
-import { inSession } from "../../sessions/in-session.ts";
-import type { Session, SessionPatch } from "../../types/session.ts";
+import { inSession } from "../../../sessions/in-session.ts";
+import type { Session, SessionPatch } from "../../../types/session.ts";
 import type { CommandContext } from "./command.ts";
 
 /** Changes settings of the command's session, durably. A session that a run holds is changed without waiting for that run. */

@@ -1,8 +1,8 @@
-import { EXEC_ASK, EXEC_HOSTS, EXEC_SECURITY, sessionExecOf, stricterOf } from "../../../types/run/exec-wish.ts";
-import type { SessionPatch } from "../../../types/session.ts";
-import { execWords } from "../../directives/exec-words.ts";
-import type { CommandAnswer, CommandContext } from "../command.ts";
-import { storeSetting } from "../store-setting.ts";
+import { EXEC_ASK, EXEC_HOSTS, EXEC_SECURITY, sessionExecOf, stricterOf } from "../../types/run/exec-wish.ts";
+import type { SessionPatch } from "../../types/session.ts";
+import { execWords } from "../directives/exec-words.ts";
+import type { CommandAnswer, CommandContext } from "./kit/command.ts";
+import { storeSetting } from "./kit/store-setting.ts";
 
 const CLEARED: SessionPatch = { execHost: undefined, execSecurity: undefined, execAsk: undefined };
 

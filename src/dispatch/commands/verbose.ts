@@ -1,7 +1,7 @@
-import { VERBOSE_LEVELS, verboseLevelOf, type VerboseLevel } from "../../../types/run/verbose.ts";
-import type { Session } from "../../../types/session.ts";
-import type { CommandAnswer, CommandContext } from "../command.ts";
-import { storeLevel } from "../store-setting.ts";
+import { VERBOSE_LEVELS, verboseLevelOf, type VerboseLevel } from "../../types/run/verbose.ts";
+import type { Session } from "../../types/session.ts";
+import type { CommandAnswer, CommandContext } from "./kit/command.ts";
+import { storeLevel } from "./kit/store-setting.ts";
 
 const SHOWN: Readonly<Record<VerboseLevel, string>> = {
   off: "Tools are used without a word.",

@@ -1,8 +1,8 @@
-import { type Speaker, SPEECH_LEVELS, speechLevelOf, type SpeechLevel } from "../../../types/media/speech.ts";
-import { isDiskError } from "../../../store/disk.ts";
-import { errorText } from "../../../utils/text/error-text.ts";
-import { originIn, type CommandAnswer, type CommandContext } from "../command.ts";
-import { storeLevel } from "../store-setting.ts";
+import { type Speaker, SPEECH_LEVELS, speechLevelOf, type SpeechLevel } from "../../types/media/speech.ts";
+import { isDiskError } from "../../store/disk.ts";
+import { errorText } from "../../utils/text/error-text.ts";
+import { originIn, type CommandAnswer, type CommandContext } from "./kit/command.ts";
+import { storeLevel } from "./kit/store-setting.ts";
 
 const SHOWN: Readonly<Record<SpeechLevel, string>> = {
   off: "Answers come as text.",

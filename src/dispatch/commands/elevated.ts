@@ -1,6 +1,6 @@
-import { ELEVATED_LEVELS, elevatedLevelOf, type ElevatedLevel } from "../../../types/run/exec-wish.ts";
-import type { CommandAnswer, CommandContext } from "../command.ts";
-import { storeLevel } from "../store-setting.ts";
+import { ELEVATED_LEVELS, elevatedLevelOf, type ElevatedLevel } from "../../types/run/exec-wish.ts";
+import type { CommandAnswer, CommandContext } from "./kit/command.ts";
+import { storeLevel } from "./kit/store-setting.ts";
 
 const MEANS: Readonly<Record<ElevatedLevel, string>> = {
   off: "Commands do not leave the sandbox.",

@@ -1,7 +1,7 @@
-import type { Session } from "../../../types/session.ts";
-import { REASONING_LEVELS, reasoningLevelOf } from "../../../types/run/reasoning-level.ts";
-import type { CommandAnswer, CommandContext } from "../command.ts";
-import { storeLevel } from "../store-setting.ts";
+import type { Session } from "../../types/session.ts";
+import { REASONING_LEVELS, reasoningLevelOf } from "../../types/run/reasoning-level.ts";
+import type { CommandAnswer, CommandContext } from "./kit/command.ts";
+import { storeLevel } from "./kit/store-setting.ts";
 
 const TEXTS = {
   off: "Reasoning: off. Thoughts are not shown.",

@@ -1,15 +1,15 @@
-import type { Compacted } from "../../harness/compaction/compact.ts";
-import type { RunId, SessionKey } from "../../types/ids.ts";
-import type { InboundMessage } from "../../types/chat/message.ts";
-import type { CallOrigin } from "../../types/run/model-meter.ts";
-import type { Session } from "../../types/session.ts";
-import type { CommandAccess, CommandContribution } from "../../types/contribution.ts";
-import type { Approvals } from "../approvals/approvals.ts";
-import type { StoredFile } from "../notices/replies.ts";
-import type { ExportDesk } from "./reports/export-desk.ts";
-import type { KeyedQueue } from "../../utils/keyed-queue.ts";
-import { within } from "../../utils/within.ts";
-import type { DispatchPorts } from "../ports.ts";
+import type { Compacted } from "../../../harness/compaction/compact.ts";
+import type { RunId, SessionKey } from "../../../types/ids.ts";
+import type { InboundMessage } from "../../../types/chat/message.ts";
+import type { CallOrigin } from "../../../types/run/model-meter.ts";
+import type { Session } from "../../../types/session.ts";
+import type { CommandAccess, CommandContribution } from "../../../types/contribution.ts";
+import type { Approvals } from "../../approvals/approvals.ts";
+import type { StoredFile } from "../../notices/replies.ts";
+import type { ExportDesk } from "./export-desk.ts";
+import type { KeyedQueue } from "../../../utils/keyed-queue.ts";
+import { within } from "../../../utils/within.ts";
+import type { DispatchPorts } from "../../ports.ts";
 
 /** What a command may call, besides its own `stop` and `compact`. */
 export type CommandPorts = Pick<

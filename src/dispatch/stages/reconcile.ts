@@ -1,17 +1,17 @@
-import { hasOwnerRights } from "../../../types/run/principal.ts";
-import type { Tool } from "../../../types/run/tool.ts";
-import type { Session } from "../../../types/session.ts";
-import { noteEarlierActs } from "../../resume/earlier-acts.ts";
-import { adoptUnansweredTurns } from "../../notices/unanswered-turns.ts";
-import type { DispatchPorts } from "../../ports.ts";
-import { principalOf } from "../../turn-facts.ts";
-import type { TurnPorts } from "../ports.ts";
-import type { PreparedTurn } from "../../prepared-turn.ts";
-import type { StageEnd, Turn } from "../turn.ts";
-import { callsOf, isInterrupted } from "../../../history/parts.ts";
-import { unbegunCalls } from "../../../harness/tools/tools.ts";
-import type { InboxRow } from "../../../types/journal.ts";
-import { withRun } from "../../../tools/lazy-tool.ts";
+import { hasOwnerRights } from "../../types/run/principal.ts";
+import type { Tool } from "../../types/run/tool.ts";
+import type { Session } from "../../types/session.ts";
+import { noteEarlierActs } from "../resume/earlier-acts.ts";
+import { adoptUnansweredTurns } from "../notices/unanswered-turns.ts";
+import type { DispatchPorts } from "../ports.ts";
+import { principalOf } from "../turn-facts.ts";
+import type { TurnPorts } from "../turn/ports.ts";
+import type { PreparedTurn } from "../prepared-turn.ts";
+import type { StageEnd, Turn } from "../turn/turn.ts";
+import { callsOf, isInterrupted } from "../../history/parts.ts";
+import { unbegunCalls } from "../../harness/tools/tools.ts";
+import type { InboxRow } from "../../types/journal.ts";
+import { withRun } from "../../tools/lazy-tool.ts";
 
 /** Settles what earlier turns left in the conversation: unanswered turns, and sends that were not recorded. */
 export async function reconcile(turn: Turn, ports: TurnPorts): Promise<StageEnd> {

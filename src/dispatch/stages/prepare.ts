@@ -1,25 +1,25 @@
 import { basename } from "node:path";
-import { Stopped, untilStopped } from "../../../harness/run/until-stopped.ts";
-import { sizesOf } from "../../../prompt/parts.ts";
-import type { InboxRow } from "../../../types/journal.ts";
-import { originOf } from "../../../types/run/model-meter.ts";
-import type { Session } from "../../../types/session.ts";
-import type { AgentSettings } from "../../../types/settings.ts";
-import { fetchMedia, NO_MEDIA, type FetchedMedia, type MediaPorts } from "../../media/media.ts";
-import type { DispatchPorts } from "../../ports.ts";
-import type { QueuedTurn } from "../../queue/lane-task.ts";
-import { notifyPrepared } from "../message-hooks.ts";
-import { actingOf } from "../acting.ts";
-import { bodyFor, type BodyPorts, signalsOf } from "../body.ts";
-import { startTyping } from "../../notices/typing.ts";
-import { factsFor, turnIdOf } from "../../turn-facts.ts";
-import type { TurnPorts } from "../ports.ts";
-import type { PreparedTurn } from "../../prepared-turn.ts";
-import type { StageEnd, Turn } from "../turn.ts";
-import { claimEvents } from "../system-events.ts";
-import { bareResetIn } from "../../../prompt/stages/bare-reset.ts";
-import type { DailyNote } from "../../../prompt/startup-notes.ts";
-import { isOwnersAlone, type Acting } from "../../../types/run/principal.ts";
+import { Stopped, untilStopped } from "../../harness/run/until-stopped.ts";
+import { sizesOf } from "../../prompt/parts.ts";
+import type { InboxRow } from "../../types/journal.ts";
+import { originOf } from "../../types/run/model-meter.ts";
+import type { Session } from "../../types/session.ts";
+import type { AgentSettings } from "../../types/settings.ts";
+import { fetchMedia, NO_MEDIA, type FetchedMedia, type MediaPorts } from "../media/media.ts";
+import type { DispatchPorts } from "../ports.ts";
+import type { QueuedTurn } from "../queue/lane-task.ts";
+import { notifyPrepared } from "../turn/message-hooks.ts";
+import { actingOf } from "../turn/acting.ts";
+import { bodyFor, type BodyPorts, signalsOf } from "../turn/body.ts";
+import { startTyping } from "../notices/typing.ts";
+import { factsFor, turnIdOf } from "../turn-facts.ts";
+import type { TurnPorts } from "../turn/ports.ts";
+import type { PreparedTurn } from "../prepared-turn.ts";
+import type { StageEnd, Turn } from "../turn/turn.ts";
+import { claimEvents } from "../turn/system-events.ts";
+import { bareResetIn } from "../../prompt/stages/bare-reset.ts";
+import type { DailyNote } from "../../prompt/startup-notes.ts";
+import { isOwnersAlone, type Acting } from "../../types/run/principal.ts";
 
 /** Starts the typing signal, since fetching files may take a minute, and then makes the user's turn. */
 export async function prepare(turn: Turn, ports: TurnPorts): Promise<StageEnd> {

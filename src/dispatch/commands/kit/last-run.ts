@@ -1,6 +1,6 @@
-import type { RunRecord } from "../../types/journal.ts";
-import { modelName } from "../../types/run/model.ts";
-import type { Receipt } from "../../types/run/run.ts";
+import type { RunRecord } from "../../../types/journal.ts";
+import { modelName } from "../../../types/run/model.ts";
+import type { Receipt } from "../../../types/run/run.ts";
 
 /** The result of a run in one line. `isOwner`: with the provider's own text of a failure. */
 export function lastRunLine({ receipt, result }: RunRecord, isOwner: boolean): string {

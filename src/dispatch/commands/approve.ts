@@ -1,9 +1,9 @@
-import type { PersonsAnswer } from "../../../types/run/tool.ts";
-import { endText, type QuestionEnd } from "../../../types/chat/question-end.ts";
-import { NOT_OWNER } from "../../notices/chat-texts.ts";
-import { commandFormOf, inCommandForm } from "../../chats.ts";
-import { principalOf } from "../../turn-facts.ts";
-import type { CommandAnswer, CommandContext } from "../command.ts";
+import type { PersonsAnswer } from "../../types/run/tool.ts";
+import { endText, type QuestionEnd } from "../../types/chat/question-end.ts";
+import { NOT_OWNER } from "../notices/chat-texts.ts";
+import { commandFormOf, inCommandForm } from "../chats.ts";
+import { principalOf } from "../turn-facts.ts";
+import type { CommandAnswer, CommandContext } from "./kit/command.ts";
 
 const ANSWERED = { "allow-once": "Allowed.", "allow-always": "Allowed.", deny: "Denied." } as const;
 

@@ -1,25 +1,25 @@
-import type { Run } from "../../../harness/run.ts";
-import { Stopped, untilStopped } from "../../../harness/run/until-stopped.ts";
-import { ToolSendBarrier } from "../../answer/tool-send-barrier.ts";
-import { prompterFor } from "../../approvals/prompter.ts";
-import { askedFor, askingOf } from "../acting.ts";
-import { addressed } from "../../chats.ts";
-import { type ModelRef, isSameModel, modelName } from "../../../types/run/model.ts";
-import type { Session } from "../../../types/session.ts";
-import { setBy } from "../../directives/said.ts";
-import { candidatesFor, mayUse } from "../../candidates.ts";
-import { logRun } from "../log-run.ts";
-import type { TurnPorts } from "../ports.ts";
-import type { PreparedTurn } from "../../prepared-turn.ts";
+import type { Run } from "../../harness/run.ts";
+import { Stopped, untilStopped } from "../../harness/run/until-stopped.ts";
+import { ToolSendBarrier } from "../answer/tool-send-barrier.ts";
+import { prompterFor } from "../approvals/prompter.ts";
+import { askedFor, askingOf } from "../turn/acting.ts";
+import { addressed } from "../chats.ts";
+import { type ModelRef, isSameModel, modelName } from "../../types/run/model.ts";
+import type { Session } from "../../types/session.ts";
+import { setBy } from "../directives/said.ts";
+import { candidatesFor, mayUse } from "../candidates.ts";
+import { logRun } from "../turn/log-run.ts";
+import type { TurnPorts } from "../turn/ports.ts";
+import type { PreparedTurn } from "../prepared-turn.ts";
 import { safeTools } from "./reconcile.ts";
-import { beginRun } from "../request.ts";
-import type { StageEnd, Turn } from "../turn.ts";
-import { originOf } from "../../../types/run/model-meter.ts";
-import type { DispatchPorts } from "../../ports.ts";
-import type { HookContext, HookRunner } from "../../../types/hook/hooks.ts";
-import type { Log } from "../../../types/log.ts";
-import type { AgentSettings } from "../../../types/settings.ts";
-import { isFields } from "../../../utils/fields.ts";
+import { beginRun } from "../turn/request.ts";
+import type { StageEnd, Turn } from "../turn/turn.ts";
+import { originOf } from "../../types/run/model-meter.ts";
+import type { DispatchPorts } from "../ports.ts";
+import type { HookContext, HookRunner } from "../../types/hook/hooks.ts";
+import type { Log } from "../../types/log.ts";
+import type { AgentSettings } from "../../types/settings.ts";
+import { isFields } from "../../utils/fields.ts";
 
 /** Chooses the models and tools, and starts the run. From here on the lane can stop it. */
 export async function startTurnRun(turn: Turn, ports: TurnPorts): Promise<StageEnd> {

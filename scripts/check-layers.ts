@@ -175,11 +175,11 @@ const STREAM_OPENERS: readonly { readonly text: RegExp; readonly files: readonly
   { text: /\b(?:stream|complete)Simple(?:[A-Z]\w*)?\b/, files: ["src/providers/handle.ts"] },
   { text: /\bopenStream\b/, files: ["src/providers/handle.ts", "src/providers/call.ts"] },
   // Without our stream function the SDK's loop opens its own stream.
-  { text: /pi-agent-core[^]*\bnew Agent\(/, files: ["src/harness/run/attempt.ts"] },
+  { text: /pi-agent-core[^]*\bnew Agent\(/, files: ["src/harness/attempts/attempt.ts"] },
   {
     text: /\bstreamFn\b/,
     // The name is the field's: the provider of a plugin gets a stream that only `callModel` opens.
-    files: ["src/harness/run/attempt.ts", "src/plugins/api/registrations/provider/stream.ts"],
+    files: ["src/harness/attempts/attempt.ts", "src/plugins/api/registrations/provider/stream.ts"],
   },
 ];
 

@@ -9,9 +9,9 @@ import { writtenByHooks } from "./context/hooked-conversation.ts";
 import { WithPrompts } from "./context/volatile.ts";
 import { RunLog } from "./log/log.ts";
 import type { RunDeps, RunRequest, UserTurn } from "./request.ts";
-import { Attempts } from "./run/attempts.ts";
-import { Deadline } from "./run/deadline.ts";
-import { fixedAnswer } from "./run/fixed-call.ts";
+import { Attempts } from "./attempts/attempts.ts";
+import { Deadline } from "./deadline.ts";
+import { fixedAnswer } from "./attempts/fixed-call.ts";
 import {
   addToRun,
   addToTurn,
@@ -21,7 +21,7 @@ import {
   type HistoryReader,
   notifyEnd,
   whyBlocked,
-} from "./run/hooks.ts";
+} from "./context/hooks.ts";
 import { openTurn, type Progress, progressOf, repeat, repeatPart, userMessage } from "./run/resume.ts";
 import { Steering } from "./run/steering.ts";
 import { type AbortCause, StopSwitch } from "./run/stop-switch.ts";

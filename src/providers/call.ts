@@ -16,20 +16,20 @@ import {
   withTextDelta,
   withToolNames,
   withTornMarked,
-} from "./call/message.ts";
+} from "./message.ts";
 import { addedByThinking, outputFor, tokensOf } from "./call/output.ts";
 import { withPayload } from "./call/payload.ts";
 import { Size } from "./call/size.ts";
 import { CallSpending } from "./call/spending.ts";
 import { Wire } from "./call/wire.ts";
-import type { ModelHandle } from "./catalog.ts";
+import type { ModelHandle } from "./models.ts";
 import { classifyFailure } from "./failure.ts";
 import { type Refusal, pageTitle, readRefusal, readStreamRefusal } from "./failure/body.ts";
 import { emptyStream, type PiContext, type PiStream, type PiStreamOptions, type PiModel } from "./pi.ts";
 import { background } from "../utils/background.ts";
 
 export type { CallFacts } from "./call/facts.ts";
-export { isTorn } from "./call/message.ts";
+export { isTorn } from "./message.ts";
 
 export type CallOptions = PiStreamOptions & {
   /** For what and for whom the call is made. */

@@ -18,8 +18,8 @@ import {
 } from "./build.ts";
 import { authConfig } from "./config.ts";
 import { DEMO_MODEL } from "./demo.ts";
-import { builtBy, DEMO_INFO, handleOf, ThoughtHabits, type Missing, type ModelHandle } from "./handle.ts";
-import type { FromPlugins, ModelOptions, Models } from "./models.ts";
+import { builtBy, DEMO_INFO, handleOf, ThoughtHabits } from "./handle.ts";
+import type { FromPlugins, Missing, ModelHandle, ModelOptions, Models } from "./models.ts";
 import { modelByKey } from "./keys.ts";
 import { findLocalModel, type LocalModel } from "./local.ts";
 import { loadPi, type PiModel } from "./pi.ts";
@@ -28,8 +28,7 @@ import { SeenLimits } from "./request-limits.ts";
 import { isNear, ServerLimits, type ServerAddress } from "./server-limits.ts";
 import type { ProviderAccess, ProviderSettings } from "../types/run/model-provider.ts";
 
-export type { Missing, ModelHandle } from "./handle.ts";
-export type { ModelOptions, Models } from "./models.ts";
+export type { Missing, ModelHandle, ModelOptions, Models } from "./models.ts";
 
 export function createModels(options: ModelOptions, plugins: FromPlugins = {}): Models {
   const shared = { cooldowns: new Cooldowns(options.clock ?? systemClock), habits: new ThoughtHabits(), ...options };

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { AssistantMessage, ToolCallContent } from "../types/run/model.ts";
-import { emptyMessage } from "./call/message.ts";
+import { emptyMessage } from "./message.ts";
 import type { loadPi, PiContext, PiModel, PiStream, PiStreamOptions, StreamModel } from "./pi.ts";
 import { background } from "../utils/background.ts";
 

@@ -1,7 +1,7 @@
 import type { Failure, FailureKind } from "../types/run/run.ts";
 import { Secret } from "../types/secret.ts";
 import { defined } from "../utils/defined.ts";
-import { durationMs } from "./call/waits.ts";
+import { durationMs } from "./waits.ts";
 import type { Refusal } from "./failure/body.ts";
 import { FAILURE_WORDS, OF_THE_REQUEST } from "./failure/words.ts";
 

@@ -4,7 +4,7 @@ import type { StreamCall } from "../types/run/model-provider.ts";
 import { background } from "../utils/background.ts";
 import { isFields } from "../utils/fields.ts";
 import { errorText } from "../utils/text/error-text.ts";
-import { emptyMessage } from "./call/message.ts";
+import { emptyMessage } from "./message.ts";
 import {
   emptyStream,
   type PiContext,

@@ -2,16 +2,16 @@ import type { Api } from "@mariozechner/pi-ai";
 import type { AuthProfile } from "../types/auth.ts";
 import type { ModelInfo, ModelRef } from "../types/run/model.ts";
 import { type ModelMeter, UNMETERED } from "../types/run/model-meter.ts";
-import type { FailedCall, ModelProviderMethods, ProviderSettings } from "../types/run/model-provider.ts";
-import type { FailureKind } from "../types/run/run.ts";
+import type { ModelProviderMethods, ProviderSettings } from "../types/run/model-provider.ts";
 import { Secret } from "../types/secret.ts";
 import type { Found, KeyedModel } from "./auth/profiles.ts";
+import type { Missing, ModelHandle } from "./models.ts";
 import { adjustedModel, buildPiModel, DEMO_PI_MODEL, infoOf } from "./build.ts";
 import { withDocuments } from "./call/documents.ts";
-import type { SeenWindows } from "./call/windows.ts";
+import type { SeenWindows } from "./usage-windows.ts";
 import { demoStream } from "./demo.ts";
 import { foreignStream } from "./foreign-stream.ts";
-import type { ThoughtHabit, ThoughtHabits } from "./thought-habits.ts";
+import type { ThoughtHabits } from "./thought-habits.ts";
 import { NO_LIMITS, type RequestLimits, withinLimits } from "./request-limits.ts";
 import { loadPi, type PiContext, type PiModel, type PiStream, type PiStreamOptions, type StreamModel } from "./pi.ts";
 import { isFields } from "../utils/fields.ts";
@@ -21,35 +21,6 @@ import { inPieces, ownBytes } from "./call/body/pieces.ts";
 import { noteSent, type SentBefore, sentBefore } from "./call/body/sent-before.ts";
 
 export { ThoughtHabits } from "./thought-habits.ts";
-
-/** A model that can be called. */
-export interface ModelHandle {
-  /** Its window is that of the config, the catalogue or the server. */
-  readonly info: ModelInfo;
-  /** Its window and its answers are within `limits`. */
-  readonly pi: PiModel;
-  readonly limits: RequestLimits;
-  /** The profile of the key. */
-  readonly profile: AuthProfile;
-  readonly apiKey: string;
-  /** Only `callModel` may use this, because every call goes through the meter. */
-  readonly openStream: StreamModel;
-  readonly meter: ModelMeter;
-  /** How it writes its thoughts; nothing is known of it when unset. */
-  readonly habit?: ThoughtHabit;
-  /** Its SDK reads of the body of an answer what `PlainBody` has. */
-  readonly takesPlainBodies?: boolean;
-  /** Called with the headers of each answer. Must not throw. */
-  answered?(headers: ReadonlyMap<string, string>): void;
-  /** The kind of a failure, where the plugin of the provider knows it. */
-  classify?(failure: FailedCall): FailureKind | undefined;
-}
-
-/** Why a model cannot be called, in a person's words. `because` is `auth` when unset. */
-export interface Missing {
-  readonly missing: string;
-  readonly because?: FailureKind;
-}
 
 export const DEMO_INFO: ModelInfo = { ...infoOf(DEMO_PI_MODEL), demo: true };
 

@@ -8,10 +8,44 @@ import type { ProviderSettings } from "../types/run/model-provider.ts";
 import type { Cooldowns } from "./auth/cooldowns.ts";
 import type { Credentials } from "./auth/credentials.ts";
 import type { Found } from "./auth/profiles.ts";
-import type { SeenWindows } from "./call/windows.ts";
+import type { SeenWindows } from "./usage-windows.ts";
 import type { AuthConfig } from "./config.ts";
-import type { Missing, ModelHandle } from "./handle.ts";
+import type { AuthProfile } from "../types/auth.ts";
+import type { FailedCall } from "../types/run/model-provider.ts";
+import type { FailureKind } from "../types/run/run.ts";
+import type { RequestLimits } from "./request-limits.ts";
+import type { PiModel, StreamModel } from "./pi.ts";
+import type { ThoughtHabit } from "./thought-habits.ts";
 import type { ThoughtHabits } from "./thought-habits.ts";
+
+/** A model that can be called. */
+export interface ModelHandle {
+  /** Its window is that of the config, the catalogue or the server. */
+  readonly info: ModelInfo;
+  /** Its window and its answers are within `limits`. */
+  readonly pi: PiModel;
+  readonly limits: RequestLimits;
+  /** The profile of the key. */
+  readonly profile: AuthProfile;
+  readonly apiKey: string;
+  /** Only `callModel` may use this, because every call goes through the meter. */
+  readonly openStream: StreamModel;
+  readonly meter: ModelMeter;
+  /** How it writes its thoughts; nothing is known of it when unset. */
+  readonly habit?: ThoughtHabit;
+  /** Its SDK reads of the body of an answer what `PlainBody` has. */
+  readonly takesPlainBodies?: boolean;
+  /** Called with the headers of each answer. Must not throw. */
+  answered?(headers: ReadonlyMap<string, string>): void;
+  /** The kind of a failure, where the plugin of the provider knows it. */
+  classify?(failure: FailedCall): FailureKind | undefined;
+}
+
+/** Why a model cannot be called, in a person's words. `because` is `auth` when unset. */
+export interface Missing {
+  readonly missing: string;
+  readonly because?: FailureKind;
+}
 
 export interface Models {
   /**

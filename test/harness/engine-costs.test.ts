@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { complete } from "../../src/harness/run/complete.ts";
+import { complete } from "../../src/harness/complete.ts";
 import type { ContextEngine, ContextEngineRuntimeContext } from "../../src/types/engine/context-engine.ts";
 import type { SideCost } from "../../src/types/run/run.ts";
 import { KeyedQueue } from "../../src/utils/keyed-queue.ts";

@@ -1,5 +1,5 @@
 import type { RunRequest } from "../../src/harness/request.ts";
-import { CompactionDesk } from "../../src/history/engines/compaction/compaction-desk.ts";
+import { CompactionDesk } from "../../src/history/engines/compaction-desk.ts";
 import type { EngineServices } from "../../src/history/engines/options.ts";
 import { openEngineTurn } from "../../src/history/engines/turn/turn.ts";
 import { KeyedQueue } from "../../src/utils/keyed-queue.ts";

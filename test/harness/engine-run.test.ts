@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { uncheckedEngine, type EngineOptions } from "../kit/engine.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { CompactionDesk } from "../../src/history/engines/compaction/compaction-desk.ts";
+import { CompactionDesk } from "../../src/history/engines/compaction-desk.ts";
 import type {
   AfterTurnParams,
   AgentMessage,

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { engineMessages } from "../../src/app/runs/message.ts";
-import { keepMessages } from "../../src/harness/log/keep-messages.ts";
+import { keepMessages } from "../../src/harness/context/keep-messages.ts";
 import type { Texts } from "../../src/types/journal.ts";
 import type { ChatMessage } from "../../src/types/run/model.ts";
 import { createHash } from "node:crypto";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate, setTimeout as pause } from "node:timers/promises";
 import { textOf } from "../../src/api/testing/conversation.ts";
-import { CompactionDesk } from "../../src/history/engines/compaction/compaction-desk.ts";
+import { CompactionDesk } from "../../src/history/engines/compaction-desk.ts";
 import type { EngineJob, EnginePorts } from "../../src/history/engines/options.ts";
 import { openEngineTurn } from "../../src/history/engines/turn/turn.ts";
 import type { Clock } from "../../src/types/clock.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { limitResetIn, retryAfterIn } from "../../src/providers/call/waits.ts";
+import { limitResetIn, retryAfterIn } from "../../src/providers/waits.ts";
 
 describe("a header that asks to wait", () => {
   const now = Date.UTC(2026, 10, 21);

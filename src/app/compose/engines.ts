@@ -1,8 +1,8 @@
 import type { EngineFor } from "../../dispatch/ports.ts";
-import { complete, type CompletionPorts } from "../../harness/run/complete.ts";
+import { complete, type CompletionPorts } from "../../harness/complete.ts";
 import type { EngineHost, RunRequest } from "../../harness/request.ts";
 import { CacheWatch } from "../../history/engines/cache-watch.ts";
-import { CompactionDesk } from "../../history/engines/compaction/compaction-desk.ts";
+import { CompactionDesk } from "../../history/engines/compaction-desk.ts";
 import { LEGACY, openEngine } from "../../history/engines/open-engine.ts";
 import { EngineCooldowns } from "../../history/engines/engine-cooldowns.ts";
 import { engineSettings } from "../../history/engines/settings.ts";

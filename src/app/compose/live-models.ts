@@ -4,7 +4,7 @@ import { openCooldowns } from "../../providers/auth/cooldowns-file.ts";
 import { ownCredentialsOf } from "../../providers/auth/own-credentials.ts";
 import { providerAbsence } from "../../plugins/found/absence.ts";
 import { Reservations } from "../../providers/call/reservations.ts";
-import { SeenWindows } from "../../providers/call/windows.ts";
+import { SeenWindows } from "../../providers/usage-windows.ts";
 import { createModels, type Models } from "../../providers/catalog.ts";
 import { cooldownsPath } from "../config/paths.ts";
 import type { Clock } from "../../types/clock.ts";

@@ -3,7 +3,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { engineChecks, type EngineOwner, type Latest, type SelectedEngine } from "../../history/engines/checks.ts";
 import { LEGACY } from "../../history/engines/open-engine.ts";
-import { LATEST_RUNS } from "../../history/engines/turn/skipped-runs.ts";
+import { LATEST_RUNS } from "../../history/engines/skipped-runs.ts";
 import { engineSettings } from "../../history/engines/settings.ts";
 import { openJournalToRead } from "../../store/journal/read-only.ts";
 import { pluginStateDir } from "../../plugins/state-dir.ts";

@@ -7,7 +7,7 @@ import { DEFAULT_AGENT } from "../../types/ids.ts";
 import { unsandboxed } from "../compose/sandbox/sandboxing.ts";
 import { wait } from "../../utils/pause.ts";
 import type { Parts } from "./parts.ts";
-import { LATEST_RUNS, skippedRuns } from "../../history/engines/turn/skipped-runs.ts";
+import { LATEST_RUNS, skippedRuns } from "../../history/engines/skipped-runs.ts";
 import { engineSettings } from "../../history/engines/settings.ts";
 
 type Readiness = ReturnType<Reports["ready"]>;

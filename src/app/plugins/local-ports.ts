@@ -1,4 +1,4 @@
-import { measure } from "../../history/images/measure.ts";
+import { measure } from "../../history/measure-image.ts";
 import type { PluginEventPorts, PluginMediaPorts } from "../../plugins/ports.ts";
 import type { MediaStore } from "../../types/journal.ts";
 

@@ -1,5 +1,5 @@
 import { AuxiliaryUsage } from "../../dispatch/maintenance/auxiliary-usage.ts";
-import { complete } from "../../harness/run/complete.ts";
+import { complete } from "../../harness/complete.ts";
 import type { PluginCaller, PluginPorts } from "../../plugins/ports.ts";
 import { buildKey, resolveAlias } from "../../sessions/keys.ts";
 import { openMediaStore } from "../../store/media.ts";

@@ -1,6 +1,6 @@
 import { type Compacted, sizesOf } from "../../harness/compaction/compact.ts";
 import { withCompactionHooks } from "../../harness/compaction/compaction-hooks.ts";
-import { engineModel } from "../../harness/context/engine-model.ts";
+import { engineModel } from "../../harness/context/engine-view.ts";
 import type { RunRequest } from "../../harness/request.ts";
 import { untilStopped } from "../../harness/run/until-stopped.ts";
 import type { ModelHandle } from "../../providers/catalog.ts";

@@ -1,4 +1,4 @@
-import { measure } from "../../history/images/measure.ts";
+import { measure } from "../../history/measure-image.ts";
 import type { AttachedFile, MissingFile } from "../../prompt/draft.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { InboundMessage, MediaItem, MediaKind, QuotedMessage } from "../../types/chat/message.ts";

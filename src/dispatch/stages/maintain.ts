@@ -12,13 +12,7 @@ import type { TurnPorts } from "../turn/ports.ts";
 import { endOf, answerText } from "../answer/run-end.ts";
 import type { TurnSlot } from "../queue/lane-task.ts";
 import type { StageEnd, Turn } from "../turn/turn.ts";
-import {
-  FLUSH_SYSTEM_PROMPT,
-  flushMemory,
-  isFlushDue,
-  mayFlush,
-  type Flushed,
-} from "../../harness/compaction/flush.ts";
+import { FLUSH_SYSTEM_PROMPT, flushMemory, isFlushDue, mayFlush, type Flushed } from "../../harness/flush.ts";
 import { costsOf } from "../../harness/log/log.ts";
 import type { Run } from "../../harness/run.ts";
 import { RISKY_USES } from "../../types/run/untrusted.ts";

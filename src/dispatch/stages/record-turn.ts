@@ -101,12 +101,7 @@ interface TurnEnd extends RunEnd {
  * Records a run and its cost in its session's row and in the journal, with the outcome of its messages. That outlives the
  * process, but may not be on the disk yet. Rejects when it cannot be written.
  */
-async function recordRun(
-  prepared: PreparedTurn,
-  session: Session,
-  end: TurnEnd,
-  ports: RecordPorts,
-): Promise<void> {
+async function recordRun(prepared: PreparedTurn, session: Session, end: TurnEnd, ports: RecordPorts): Promise<void> {
   const { clock } = ports;
   const { message, kind, files, facts, agent } = prepared;
   const { result } = end;

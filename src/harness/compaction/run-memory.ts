@@ -11,10 +11,10 @@ import { withCompactionHooks } from "./compaction-hooks.ts";
 import { costsOf, type RunLog } from "../log/log.ts";
 import type { Shown } from "../run/plan.ts";
 import type { RunDeps, RunRequest } from "../request.ts";
-import { boundHooks } from "../run/hooks.ts";
+import { boundHooks } from "../context/hooks.ts";
 import { Stopped } from "../run/until-stopped.ts";
 import { windowOf, withWindow } from "../context/budget.ts";
-import { engineModel } from "../context/engine-model.ts";
+import { engineModel } from "../context/engine-view.ts";
 import { type Fill, fillOf, isFull, sizesFor, summarizerModelsFor } from "./summarizer-models.ts";
 
 export interface MemoryParts {

@@ -16,7 +16,7 @@ import { estimatePromptTokens } from "../../sessions/transcript/tokens.ts";
 import { budgetIn, softLimitOf, fixedTokens, hardLimitOf, sendWindowOf, windowOf } from "./budget.ts";
 import { EngineView } from "./engine-view.ts";
 import type { Attempt, ContextPorts } from "../run/plan.ts";
-import { type Made, promptRecord } from "../log/prompt-record.ts";
+import { type Made, promptRecord } from "./prompt-record.ts";
 import type { SentRequest } from "../failover/refused.ts";
 import type { RunRequest } from "../request.ts";
 

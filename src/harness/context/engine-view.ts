@@ -5,11 +5,10 @@ import {
   withSaid,
 } from "../../history/engines/turn/transcript-part.ts";
 import type { ModelHandle } from "../../providers/catalog.ts";
-import type { EngineAnswer, EngineTurn } from "../../types/engine/engine-turn.ts";
+import type { EngineAnswer, EngineTurn, EngineModel } from "../../types/engine/engine-turn.ts";
 import type { ChatMessage } from "../../types/run/model.ts";
 import type { SessionWindow } from "../../types/session.ts";
 import type { RunRequest } from "../request.ts";
-import { engineModel } from "./engine-model.ts";
 
 interface ViewParts {
   readonly engine: EngineTurn | undefined;
@@ -76,3 +75,9 @@ export class EngineView {
     };
   }
 }
+
+/** The model of a call with its key, as a context engine is told. */
+export const engineModel = ({ info, profile }: Pick<ModelHandle, "info" | "profile">): EngineModel => ({
+  model: info,
+  ...(profile.mode !== "none" && { authProfile: profile.id }),
+});

@@ -7,7 +7,7 @@ import type { SessionWindow } from "../../types/session.ts";
 import { asJson } from "../../utils/text/as-json.ts";
 import { isFields, type Fields } from "../../utils/fields.ts";
 import type { Conversation, RunDeps, RunRequest } from "../request.ts";
-import { boundHooks } from "../run/hooks.ts";
+import { boundHooks } from "./hooks.ts";
 import { WrappedConversation } from "./wrapped-conversation.ts";
 
 /** The request with a conversation that plugins may have a say in; the same one where there are no plugins. */

@@ -20,7 +20,7 @@ import { isUnasked, UNASKED_TEXTS } from "../../types/run/unasked.ts";
 import { isFields, type Fields } from "../../utils/fields.ts";
 import { fitArguments } from "../../utils/json-schema/fit-arguments.ts";
 import type { RunLog } from "../log/log.ts";
-import type { Deadline } from "../run/deadline.ts";
+import type { Deadline } from "../deadline.ts";
 import { shownCall } from "./shown-call.ts";
 import { sourcesForCommands, whyUnconfirmed, type UntrustedRules } from "./untrusted.ts";
 import { background } from "../../utils/background.ts";

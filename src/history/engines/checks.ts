@@ -1,6 +1,6 @@
 import type { Check, CheckResult } from "../../types/check.ts";
 import { LEGACY } from "./open-engine.ts";
-import { type EndedRun, skippedRuns } from "./turn/skipped-runs.ts";
+import { type EndedRun, skippedRuns } from "./skipped-runs.ts";
 import { sizeText } from "../../utils/text/size-text.ts";
 
 /** The latest runs of this gateway, the latest first. */

@@ -11,7 +11,7 @@ import type { EngineCompacted, EngineCompaction } from "../../types/engine/engin
 import type { Log } from "../../types/log.ts";
 import type { KeyedQueue } from "../../utils/keyed-queue.ts";
 import type { CacheWatch } from "./cache-watch.ts";
-import type { CompactionDesk } from "./compaction/compaction-desk.ts";
+import type { CompactionDesk } from "./compaction-desk.ts";
 import type { EngineCooldowns } from "./engine-cooldowns.ts";
 import type { EngineTimeouts } from "./settings.ts";
 

@@ -10,7 +10,7 @@ import { loadOnce } from "../../utils/share-calls.ts";
 import { type Resize, resizeWith, type Sharp } from "./resize.ts";
 import { isInside } from "../../utils/real-path.ts";
 import { readRegular } from "../../utils/read-regular.ts";
-import { isCutOff, measure, MOST_SIDE } from "./measure.ts";
+import { isCutOff, measure, MOST_SIDE } from "../measure-image.ts";
 
 export interface ImagePorts {
   readonly log: Log;

@@ -1,5 +1,5 @@
 import type { ChatMessage, ImageContent, TextContent } from "../../types/run/model.ts";
-import { isCutOff, type Measure, MEASURED, measure, MOST_SIDE } from "../images/measure.ts";
+import { isCutOff, type Measure, MEASURED, measure, MOST_SIDE } from "../measure-image.ts";
 import { mapSame } from "../parts.ts";
 import type { ImageLimits, TranscriptPolicy } from "../../providers/quirks.ts";
 

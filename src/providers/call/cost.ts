@@ -3,7 +3,7 @@ import type { AssistantMessage, Usage } from "../../types/run/model.ts";
 import type { CallCost, CallOrigin, PlannedCall } from "../../types/run/model-meter.ts";
 import { hasTokens } from "../../types/run/usage.ts";
 import { hasPrice } from "../build.ts";
-import type { ModelHandle } from "../catalog.ts";
+import type { ModelHandle } from "../models.ts";
 import type { PiModel } from "../pi.ts";
 import { mostInput, mostOutput } from "./output.ts";
 

@@ -1,7 +1,7 @@
 import type { FailureKind } from "../../types/run/run.ts";
 import { waitIn } from "../failure.ts";
 import type { Refusal } from "../failure/body.ts";
-import { limitResetIn, retryAfterIn } from "./waits.ts";
+import { limitResetIn, retryAfterIn } from "../waits.ts";
 import type { Wire } from "./wire.ts";
 
 /** Facts about the provider's answer, in addition to its text. */

@@ -2,7 +2,7 @@ import type { AssistantMessage } from "../../types/run/model.ts";
 import type { CallCost, CallOrigin, Reservation } from "../../types/run/model-meter.ts";
 import { emptyUsage } from "../../types/run/usage.ts";
 import { errorText } from "../../utils/text/error-text.ts";
-import type { ModelHandle } from "../catalog.ts";
+import type { ModelHandle } from "../models.ts";
 import { costOf, plannedCall, type Sizes } from "./cost.ts";
 
 type Allowed = Extract<Reservation, { kind: "allowed" }>;

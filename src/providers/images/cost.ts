@@ -1,7 +1,7 @@
 import type { CallCost, CallOrigin, PlannedCall } from "../../types/run/model-meter.ts";
 import { emptyUsage } from "../../types/run/usage.ts";
 import { hasPrice } from "../build.ts";
-import type { ModelHandle } from "../catalog.ts";
+import type { ModelHandle } from "../models.ts";
 import type { DrawAsk } from "../../types/media/drawing.ts";
 import type { ImageUsage } from "./api.ts";
 

@@ -4,7 +4,7 @@ import type { CallCost, CallOrigin, Reservation } from "../../types/run/model-me
 import type { Failure } from "../../types/run/run.ts";
 import { Secret } from "../../types/secret.ts";
 import { errorText } from "../../utils/text/error-text.ts";
-import type { ModelHandle } from "../catalog.ts";
+import type { ModelHandle } from "../models.ts";
 import { classifyFailure } from "../failure.ts";
 import type { ImageAnswer, ImageApi, MadeImage } from "./api.ts";
 import { DrawCost } from "./cost.ts";

@@ -1,5 +1,5 @@
 import { errorText } from "../../utils/text/error-text.ts";
-import { retryAfterIn } from "../call/waits.ts";
+import { retryAfterIn } from "../waits.ts";
 import type { FailureFacts } from "../failure.ts";
 import { readRefusal } from "../failure/body.ts";
 import type { ImageRequest } from "./api.ts";

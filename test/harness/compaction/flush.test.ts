@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { budgetIn } from "../../../src/harness/context/budget.ts";
-import { flushMemory, isFlushDue, mayFlush, type Flush } from "../../../src/harness/compaction/flush.ts";
+import { flushMemory, isFlushDue, mayFlush, type Flush } from "../../../src/harness/flush.ts";
 import { agentId, runId } from "../../../src/types/ids.ts";
 import type { Tool } from "../../../src/types/run/tool.ts";
 import { textResult } from "../../../src/tools/define.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { measure } from "../../../src/history/images/measure.ts";
+import { measure } from "../../../src/history/measure-image.ts";
 import { absolutePath, findImagePaths } from "../../../src/history/images/paths.ts";
 import { HEADS, png } from "../../kit/pictures.ts";
 import { processorTime } from "../../kit/processor-time.ts";

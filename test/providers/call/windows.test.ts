@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { SeenWindows } from "../../../src/providers/call/windows.ts";
+import { SeenWindows } from "../../../src/providers/usage-windows.ts";
 
 const now = Date.UTC(2026, 10, 21);
 function read(headers: Readonly<Record<string, string>>) {

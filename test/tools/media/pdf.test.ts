@@ -2,7 +2,7 @@ import { truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { deflateSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { measure } from "../../../src/history/images/measure.ts";
+import { measure } from "../../../src/history/measure-image.ts";
 import type { SidePart } from "../../../src/types/media/side-call.ts";
 import { pdfOf, pdfWith } from "../../kit/media/pdf.ts";
 import { EYES, openMediaKit, SEEING, type Given, type MediaKit } from "./media-kit.ts";

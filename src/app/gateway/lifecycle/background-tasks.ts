@@ -1,6 +1,6 @@
 import { statfs } from "node:fs/promises";
 import { setFlagsFromString } from "node:v8";
-import { loadAgentSdk } from "../../../harness/run/warm.ts";
+import { loadAgentSdk } from "../../../harness/attempts/attempt.ts";
 import { background } from "../../../utils/background.ts";
 import { defaultModel } from "../model-text.ts";
 import type { Parts } from "../parts.ts";

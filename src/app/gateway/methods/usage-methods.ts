@@ -4,7 +4,7 @@ import { sessionKey } from "../../../types/ids.ts";
 import type { SpendLine } from "../../../types/spend/ledger.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { sumOf } from "../../../providers/budget/sum.ts";
-import type { SeenUsage } from "../../../providers/call/windows.ts";
+import type { SeenUsage } from "../../../providers/usage-windows.ts";
 import {
   figuresOf,
   lastDays,

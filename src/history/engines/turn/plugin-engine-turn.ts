@@ -17,7 +17,7 @@ import type { ModelInfo, ChatMessage } from "../../../types/run/model.ts";
 import { exists } from "../../../utils/exists.ts";
 import { bounded, type Outcome } from "../bounded.ts";
 import { compactBy } from "../compaction/compact-by.ts";
-import { resultOf } from "../compaction/compaction-desk.ts";
+import { resultOf } from "../compaction-desk.ts";
 import { copiesOf, forEngine, newSince, signalsOf, type EngineMessages, copyOf } from "./copies.ts";
 import { withTurn, withTurnKept } from "./coverage.ts";
 import type { EngineJob, EnginePorts } from "../options.ts";

@@ -14,18 +14,18 @@ import { originOf } from "../../types/run/model-meter.ts";
 import type { Failure } from "../../types/run/run.ts";
 import { resultCharsOf, windowOf } from "../context/budget.ts";
 import { ModelContext, type Opening } from "../context/context.ts";
-import { EventTranslator } from "../log/events.ts";
+import { EventTranslator } from "./events.ts";
 import type { LoopFound, LoopGuard } from "../tools/loops/guard.ts";
 import { LoopWatch } from "../tools/loops/watch.ts";
 import { ModelHooks } from "./model-hooks.ts";
-import type { Attempt, RunParts } from "./plan.ts";
+import type { Attempt, RunParts } from "../run/plan.ts";
 import type { SentRequest } from "../failover/refused.ts";
 import type { RunRequest } from "../request.ts";
 import { toAgentTool } from "../tools/tools.ts";
 import { isFields } from "../../utils/fields.ts";
-import { beganInThought, isUnanswered } from "./unanswered.ts";
-import { loadAgentSdk } from "./warm.ts";
+import { beganInThought, isUnanswered } from "../run/unanswered.ts";
 import type { AgentSettings, ModelParams } from "../../types/settings.ts";
+import { loadOnce } from "../../utils/share-calls.ts";
 
 export type AttemptOutcome =
   | { readonly kind: "replied"; readonly stop: "stop" | "length" }
@@ -284,3 +284,9 @@ function mostOutput(wanted: number | undefined, known: number, learned: number |
   const given = limits.filter((limit) => limit !== undefined);
   return given.length === 0 ? undefined : Math.min(...given);
 }
+
+/**
+ * The agent SDK. It is loaded before the first run, which would otherwise wait for it, and kept: Node takes some time to look up
+ * a module that it has loaded already.
+ */
+export const loadAgentSdk = loadOnce(() => import("@mariozechner/pi-agent-core"));

@@ -1,12 +1,12 @@
 import type { AssistantMessageEvent } from "@mariozechner/pi-ai";
 import { z } from "zod";
 import { randomUUID } from "node:crypto";
-import { readArguments, readMessage } from "../../types/run/read-message.ts";
-import type { AssistantMessage, ToolCallContent } from "../../types/run/model.ts";
-import { emptyUsage, isPossible } from "../../types/run/usage.ts";
-import { normalName } from "../../tools/policy/names.ts";
-import { type Fields, isFields } from "../../utils/fields.ts";
-import { isCompleteJson, type PiModel, repairedJson } from "../pi.ts";
+import { readArguments, readMessage } from "../types/run/read-message.ts";
+import type { AssistantMessage, ToolCallContent } from "../types/run/model.ts";
+import { emptyUsage, isPossible } from "../types/run/usage.ts";
+import { normalName } from "../tools/policy/names.ts";
+import { type Fields, isFields } from "../utils/fields.ts";
+import { isCompleteJson, type PiModel, repairedJson } from "./pi.ts";
 
 /** An answer without content. */
 export function emptyMessage(model: PiModel): AssistantMessage {

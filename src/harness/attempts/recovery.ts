@@ -6,16 +6,25 @@ import type { Clock } from "../../types/clock.ts";
 import type { ThinkLevel } from "../../types/run/model.ts";
 import type { Failure, FailureKind } from "../../types/run/run.ts";
 import { THINK_LEVELS } from "../../types/run/model.ts";
-import type { AttemptOutcome } from "../run/attempt.ts";
+import type { AttemptOutcome } from "./attempt.ts";
 import { withWindow } from "../context/budget.ts";
 import type { Compacted } from "../compaction/compact.ts";
 import { failedBecause } from "../compaction/compaction-failure.ts";
-import { askForRest, isContinued } from "./continuation.ts";
-import type { ModelSelector } from "./model-selector.ts";
+import { askForRest, isContinued } from "../failover/continuation.ts";
+import type { ModelSelector } from "../failover/model-selector.ts";
 import type { RunLog } from "../log/log.ts";
-import { FRESH, next, type PolicyState, type Remedy, progressed, type Step, without, movedTo } from "./policy.ts";
+import {
+  FRESH,
+  next,
+  type PolicyState,
+  type Remedy,
+  progressed,
+  type Step,
+  without,
+  movedTo,
+} from "../failover/policy.ts";
 import type { Attempt } from "../run/plan.ts";
-import { limitShownBy, RefusedRequests, type SentRequest } from "./refused.ts";
+import { limitShownBy, RefusedRequests, type SentRequest } from "../failover/refused.ts";
 import type { RunRequest } from "../request.ts";
 import { pause } from "../../utils/pause.ts";
 

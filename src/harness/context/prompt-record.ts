@@ -6,7 +6,7 @@ import type { Texts } from "../../types/journal.ts";
 import type { ChatMessage, ModelInfo } from "../../types/run/model.ts";
 import type { PromptPart, PromptRecord, TokenBudget } from "../../types/run/run.ts";
 import type { SessionWindow } from "../../types/session.ts";
-import { splitBudget, windowOf } from "../context/budget.ts";
+import { splitBudget, windowOf } from "./budget.ts";
 import { keepMessages } from "./keep-messages.ts";
 import type { RunRequest, SystemPrompt } from "../request.ts";
 import { userMessage } from "../run/resume.ts";

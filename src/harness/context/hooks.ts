@@ -3,7 +3,7 @@ import type { ChatMessage } from "../../types/run/model.ts";
 import type { Failure, RunResult } from "../../types/run/run.ts";
 import { estimateTextTokens } from "../../sessions/transcript/tokens.ts";
 import { isFields } from "../../utils/fields.ts";
-import { readHistory } from "../context/context.ts";
+import { readHistory } from "./context.ts";
 import type { RunDeps, RunRequest } from "../request.ts";
 import { isToolAllowed } from "../../tools/policy/decide.ts";
 import { runCap } from "../../tools/policy/stages.ts";

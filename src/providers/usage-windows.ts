@@ -1,4 +1,4 @@
-import { BoundedMap } from "../../utils/bounded-map.ts";
+import { BoundedMap } from "../utils/bounded-map.ts";
 import { nowThere, untilMs } from "./waits.ts";
 
 /** A limit of a provider for some time, and how much of it is used. */

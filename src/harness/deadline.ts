@@ -1,4 +1,4 @@
-import type { Clock } from "../../types/clock.ts";
+import type { Clock } from "../types/clock.ts";
 
 /** A run's time limit, which pauses while the run waits for a person. */
 export class Deadline {

@@ -1,4 +1,4 @@
-import type { Receipt } from "../../../types/run/run.ts";
+import type { Receipt } from "../../types/run/run.ts";
 
 /** What a check reads of a run that has ended. */
 export interface EndedRun {

@@ -8,7 +8,7 @@ import { modelName } from "../../types/run/model.ts";
 import { addUsage, emptyUsage } from "../../types/run/usage.ts";
 import { windowOf } from "../context/budget.ts";
 import type { RunRequest } from "../request.ts";
-import type { Attempt } from "./plan.ts";
+import type { Attempt } from "../run/plan.ts";
 
 interface Call {
   readonly id: string;

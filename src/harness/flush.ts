@@ -1,15 +1,15 @@
-import { timestamp } from "../../prompt/timestamp.ts";
-import { withRun } from "../../tools/lazy-tool.ts";
-import { SILENT_TOKEN } from "../../types/chat/reply.ts";
-import { WHOLE_MESSAGES, type RunStream } from "../../types/run/events.ts";
-import type { Receipt, RunResult } from "../../types/run/run.ts";
-import type { Session, SessionEntry } from "../../types/session.ts";
-import type { AgentSettings, MemoryFlushSettings } from "../../types/settings.ts";
-import type { ApprovalDesk, Tool } from "../../types/run/tool.ts";
-import { roomIn } from "../context/budget.ts";
-import type { RunDeps, RunRequest, UserTurn } from "../request.ts";
-import { type AbortCause, startRun, type Run } from "../run.ts";
-import { type Fill, fullAt } from "./summarizer-models.ts";
+import { timestamp } from "../prompt/timestamp.ts";
+import { withRun } from "../tools/lazy-tool.ts";
+import { SILENT_TOKEN } from "../types/chat/reply.ts";
+import { WHOLE_MESSAGES, type RunStream } from "../types/run/events.ts";
+import type { Receipt, RunResult } from "../types/run/run.ts";
+import type { Session, SessionEntry } from "../types/session.ts";
+import type { AgentSettings, MemoryFlushSettings } from "../types/settings.ts";
+import type { ApprovalDesk, Tool } from "../types/run/tool.ts";
+import { roomIn } from "./context/budget.ts";
+import type { RunDeps, RunRequest, UserTurn } from "./request.ts";
+import { type AbortCause, startRun, type Run } from "./run.ts";
+import { type Fill, fullAt } from "./compaction/summarizer-models.ts";
 
 /** The prompt of a memory flush when the config has none. */
 const PROMPT = `This is no message of the user. The older part of this conversation is about to be replaced by a summary.

@@ -1,5 +1,5 @@
-import type { CompactParams, CompactResult } from "../../../types/engine/context-engine.ts";
-import type { EngineCompacted } from "../../../types/engine/engine-turn.ts";
+import type { CompactParams, CompactResult } from "../../types/engine/context-engine.ts";
+import type { EngineCompacted } from "../../types/engine/engine-turn.ts";
 
 export type RuntimeCompact = (params: CompactParams) => Promise<CompactResult>;
 

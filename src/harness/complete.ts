@@ -1,11 +1,11 @@
-import { textOf } from "../../history/parts.ts";
-import { callModel } from "../../providers/call.ts";
-import type { ModelHandle, Models } from "../../providers/catalog.ts";
-import type { LlmCompletion, LlmCompletionRequest } from "../../types/engine/context-engine.ts";
-import type { ChatMessage, ModelRef } from "../../types/run/model.ts";
-import type { CallOrigin } from "../../types/run/model-meter.ts";
-import type { SideCost } from "../../types/run/run.ts";
-import { emptyUsage, hasTokens } from "../../types/run/usage.ts";
+import { textOf } from "../history/parts.ts";
+import { callModel } from "../providers/call.ts";
+import type { ModelHandle, Models } from "../providers/catalog.ts";
+import type { LlmCompletion, LlmCompletionRequest } from "../types/engine/context-engine.ts";
+import type { ChatMessage, ModelRef } from "../types/run/model.ts";
+import type { CallOrigin } from "../types/run/model-meter.ts";
+import type { SideCost } from "../types/run/run.ts";
+import { emptyUsage, hasTokens } from "../types/run/usage.ts";
 
 export interface CompletionPorts {
   readonly models: Models;

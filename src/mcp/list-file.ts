@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Log } from "../types/log.ts";
 import { isMissing } from "../utils/missing.ts";
 import { KeyedQueue } from "../utils/keyed-queue.ts";
-import { listing } from "./tools/listing.ts";
+import { listing } from "./listing.ts";
 
 /** A server's tools as they were when it last ran with these settings. */
 const known = z.object({ settings: z.string(), at: z.number(), listing });

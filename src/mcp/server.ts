@@ -4,7 +4,7 @@ import { background } from "../utils/background.ts";
 import { errorText } from "../utils/text/error-text.ts";
 import type { McpServerConfig } from "./config.ts";
 import { connect, type ConnectPorts, type Link } from "./connect/connect.ts";
-import { type Listing, listTools } from "./tools/listing.ts";
+import { type Listing, listTools } from "./listing.ts";
 
 /** Milliseconds before a server that failed is started again: 1 s at first, doubled with each failure. */
 const RESTART = { firstMs: 1000, longestMs: 300_000 };

@@ -8,7 +8,7 @@ import type { ConnectPorts } from "./connect/connect.ts";
 import { ListFile, type Known } from "./list-file.ts";
 import { McpServer, type ServerPorts } from "./server.ts";
 import { contributionsOf } from "./tools/contribute.ts";
-import type { Listing } from "./tools/listing.ts";
+import type { Listing } from "./listing.ts";
 
 /** Milliseconds that a turn waits for the list of a server that was never listed. The start continues after that. */
 const TURN_WAITS_MS = 10_000;

@@ -1,4 +1,4 @@
-import { BY_OPERATOR } from "../store/journal/counts.ts";
+import { BY_OPERATOR } from "../store/database/counts.ts";
 import type { ChannelLimits } from "../types/chat/channel.ts";
 import type { SessionKey } from "../types/ids.ts";
 import type { OutboxRow, PlannedReply, PlannedRow, OutboxJournal } from "../types/journal.ts";

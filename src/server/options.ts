@@ -11,7 +11,7 @@ import type { ModelInfo } from "../types/run/model.ts";
 import type { Secret } from "../types/secret.ts";
 import type { SessionEntry, SessionPatch, Sessions } from "../types/session.ts";
 
-import type { Peer } from "./transport/peer.ts";
+import type { Peer } from "./peer.ts";
 
 /** A piece of the daily log file, starting at a byte position. */
 export interface LogTail {

@@ -14,7 +14,7 @@ import { watchEvents } from "./events/watch.ts";
 import { acceptSockets, type Sockets } from "./transport/upgrade.ts";
 import { serveOpenAi } from "./openai/routes.ts";
 import { serveToolCalls } from "./tools-invoke.ts";
-import { serveBasics } from "./transport/http.ts";
+import { serveBasics } from "./http.ts";
 
 /** Milliseconds within which a whole request must arrive; its answer may take longer. */
 const REQUEST_MS = 300_000;

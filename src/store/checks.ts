@@ -3,11 +3,11 @@ import { DatabaseSync } from "node:sqlite";
 import type { Check, CheckResult } from "../types/check.ts";
 import { existingAbove } from "../utils/real-path.ts";
 import { errorText } from "../utils/text/error-text.ts";
-import { readCounts, type JournalCounts } from "./journal/counts.ts";
+import { readCounts, type JournalCounts } from "./database/counts.ts";
 import { readVersion } from "./journal/database.ts";
 import { fileSize } from "./files.ts";
-import { SCHEMA_VERSION } from "./journal/schema.ts";
-import { brokenFix, IN_JOURNAL, isBroken, isDiskFault, sqliteError, Statements } from "./journal/sqlite.ts";
+import { SCHEMA_VERSION } from "./database/schema.ts";
+import { brokenFix, IN_JOURNAL, isBroken, isDiskFault, sqliteError, Statements } from "./database/sqlite.ts";
 import { unlessMissing } from "../utils/missing.ts";
 
 export interface StorePaths {

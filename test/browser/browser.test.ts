@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { browserTools } from "../../src/browser/tool/tool.ts";
+import { browserTools } from "../../src/browser/tool.ts";
 import { hasChromium } from "../kit/page/chromium.ts";
 import { PATIENCE_MS } from "../kit/gateway/process.ts";
 import { textOf, toolContext } from "../kit/tools.ts";

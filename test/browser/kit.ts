@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { chromium } from "playwright-core";
 import { Browsers } from "../../src/browser/browsers.ts";
 import { browserConfig } from "../../src/browser/config.ts";
-import { browserTools } from "../../src/browser/tool/tool.ts";
+import { browserTools } from "../../src/browser/tool.ts";
 import { hostBackends } from "../../src/tools/host/host.ts";
 import { runTool } from "../../src/tools/run.ts";
 import { systemClock } from "../../src/types/clock.ts";

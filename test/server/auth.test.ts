@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Gate } from "../../src/server/transport/auth.ts";
-import { countingName, isNetwork, Peers } from "../../src/server/transport/peer.ts";
+import { countingName, isNetwork, Peers } from "../../src/server/peer.ts";
 import { Secret } from "../../src/types/secret.ts";
 
 test.each([

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { RunLog } from "../../src/harness/log/log.ts";
 import { START, advance, toGatewayEvents } from "../../src/server/events/chat-events.ts";
 import { ChatView } from "../../src/server/events/chat-view.ts";
-import { encodeEvent, frameOf, mergeDeltas } from "../../src/server/events/deltas.ts";
+import { encodeEvent, frameOf, mergeDeltas } from "../../src/server/deltas.ts";
 import { deltaEveryMs } from "../../src/server/events/pace.ts";
 import type { RunEvent, RunEventBody } from "../../src/types/run/events.ts";
 import type { GatewayEvent } from "../../src/types/method.ts";

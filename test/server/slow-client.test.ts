@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { Connection, type FrameSocket } from "../../src/server/transport/connection.ts";
-import { encodeEvent } from "../../src/server/events/deltas.ts";
+import { encodeEvent } from "../../src/server/deltas.ts";
 import { RawClient, startTestServer } from "../kit/server/server.ts";
 
 /** A wire whose other end reads when the test says so. */

@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { openJournal } from "../../src/store/journal/journal.ts";
 import { openJournalToRead } from "../../src/store/journal/read-only.ts";
-import { MIGRATIONS } from "../../src/store/journal/schema.ts";
+import { MIGRATIONS } from "../../src/store/database/schema.ts";
 import { ofAgent } from "../../src/types/run/agent-filter.ts";
 import { accountId, agentId, channelId, runId, sessionKey } from "../../src/types/ids.ts";
 import { emptyUsage } from "../../src/types/run/usage.ts";

@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { readCronJobs } from "../../src/store/cron/read-jobs.ts";
 import { openJournal } from "../../src/store/journal/journal.ts";
-import { MIGRATIONS, OWN_PATHS_VERSION } from "../../src/store/journal/schema.ts";
+import { MIGRATIONS, OWN_PATHS_VERSION } from "../../src/store/database/schema.ts";
 import { acquireStateLock, lockPath, readStateLock } from "../../src/store/lock/lock.ts";
 import { EarlierPlaces, notePlace, readPlaces } from "../../src/store/places.ts";
 import type { InboundMessage } from "../../src/types/chat/message.ts";

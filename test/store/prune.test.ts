@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { Commits } from "../../src/store/journal/commits.ts";
-import { readCounts } from "../../src/store/journal/counts.ts";
+import { Commits } from "../../src/store/database/commits.ts";
+import { readCounts } from "../../src/store/database/counts.ts";
 import { openJournal, type OpenJournal } from "../../src/store/journal/journal.ts";
 import { pruneJournal } from "../../src/store/journal/prune.ts";
-import { type Params, Statements } from "../../src/store/journal/sqlite.ts";
+import { type Params, Statements } from "../../src/store/database/sqlite.ts";
 import { accountId, channelId } from "../../src/types/ids.ts";
 import type { InboundMessage } from "../../src/types/chat/message.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { readMessage } from "../../src/store/journal/inbox/read-message.ts";
+import { readMessage } from "../../src/store/journal/read-message.ts";
 import type { OpenJournal } from "../../src/store/journal/journal.ts";
 import type { InboundMessage } from "../../src/types/chat/message.ts";
 import { message } from "../kit/inbound.ts";

@@ -1,5 +1,5 @@
 import type { Browsers } from "../../browser/browsers.ts";
-import { browserTools } from "../../browser/tool/tool.ts";
+import { browserTools } from "../../browser/tool.ts";
 import type { McpServers } from "../../mcp/servers.ts";
 import type { Allowances } from "../../tools/exec/permission.ts";
 import { withSessionExec } from "../../tools/exec/elevation.ts";

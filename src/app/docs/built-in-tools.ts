@@ -1,5 +1,5 @@
 import { Browsers } from "../../browser/browsers.ts";
-import { browserTools } from "../../browser/tool/tool.ts";
+import { browserTools } from "../../browser/tool.ts";
 import { daemonTools } from "./daemon-tools.ts";
 import { ttsContribution } from "../../tools/media/tts.ts";
 import { mediaTools } from "../../tools/media/media-tools.ts";

@@ -4,7 +4,7 @@ import type { Reports, LogTail, LogTailRequest } from "../../server/options.ts";
 import { healthOf, readyOf } from "./health.ts";
 import type { Parts } from "./parts.ts";
 import { statusOf } from "./status.ts";
-import type { JournalCounts } from "../../store/journal/counts.ts";
+import type { JournalCounts } from "../../store/database/counts.ts";
 import { formatMetrics, type MetricRow } from "../../server/metrics.ts";
 
 /** What this gateway reports about itself through the server. */

@@ -1,5 +1,5 @@
 import type { Begun, Dropped } from "../../dispatch/clients/operator.ts";
-import { BY_OPERATOR } from "../../store/journal/counts.ts";
+import { BY_OPERATOR } from "../../store/database/counts.ts";
 import type { MessageDesk } from "../../store/journal/messages.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import type { InboxRow, Journal, Outcome, OutboxRow } from "../../types/journal.ts";

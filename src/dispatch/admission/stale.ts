@@ -1,4 +1,4 @@
-import { STALE } from "../../store/journal/counts.ts";
+import { STALE } from "../../store/database/counts.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { DispatchPorts } from "../ports.ts";

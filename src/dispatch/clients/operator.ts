@@ -1,4 +1,4 @@
-import { BY_OPERATOR } from "../../store/journal/counts.ts";
+import { BY_OPERATOR } from "../../store/database/counts.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { Dispatch } from "../dispatch.ts";
 import type { DispatchPorts } from "../ports.ts";

@@ -5,7 +5,7 @@ import { isFields, type Fields } from "../../utils/fields.ts";
 import { errorResult } from "../../tools/define.ts";
 import { McpFailure, type McpServer, type Request } from "../server.ts";
 import { cleanText } from "../../utils/text/clean-text.ts";
-import type { Listing } from "./listing.ts";
+import type { Listing } from "../listing.ts";
 import { MCP_GROUPS, toolNames, type RawName } from "./names.ts";
 import type { ImageContent } from "../../types/run/model.ts";
 import { shorten } from "../../utils/text/shorten.ts";

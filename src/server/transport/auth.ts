@@ -3,7 +3,7 @@ import type { Clock } from "../../types/clock.ts";
 import type { Secret } from "../../types/secret.ts";
 import { forgetOldest } from "../../utils/forget-oldest.ts";
 import type { AccessOptions, RateLimit } from "../options.ts";
-import { countingName, Peers, type Peer } from "./peer.ts";
+import { countingName, Peers, type Peer } from "../peer.ts";
 
 export type Verdict =
   | { readonly kind: "ok" }

@@ -1,5 +1,5 @@
 import type { Caller } from "../../types/method.ts";
-import { encodeEvent, frameOf, mergeDeltas, type EncodedEvent } from "../events/deltas.ts";
+import { encodeEvent, frameOf, mergeDeltas, type EncodedEvent } from "../deltas.ts";
 import { encodeAnswer, POLICY, type Answer } from "./frames.ts";
 
 /** The part of a `ws` socket that a connection uses. */

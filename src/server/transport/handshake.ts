@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Caller } from "../../types/method.ts";
 import type { Gate, Verdict } from "./auth.ts";
 import { problemsOf, PROTOCOL, type ErrorShape } from "./frames.ts";
-import type { Peer } from "./peer.ts";
+import type { Peer } from "../peer.ts";
 import { grantScopes } from "./scopes.ts";
 
 const connectParams = z.object({

@@ -2,7 +2,7 @@ import type { SessionKey } from "../../types/ids.ts";
 import type { GatewayEvent, Scope } from "../../types/method.ts";
 import type { TranscriptUpdate } from "../../types/session.ts";
 import type { Connection } from "./connection.ts";
-import { encodeEvent } from "../events/deltas.ts";
+import { encodeEvent } from "../deltas.ts";
 import { hasScope } from "./scopes.ts";
 
 /** Most sessions whose messages one connection may follow. */

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { AccessOptions } from "../options.ts";
 import { bearerOf, type Gate, type Verdict } from "./auth.ts";
 import { hasTokenInQuery, isHostAllowed, isLoopbackName, TOKEN_IN_QUERY } from "./origin.ts";
-import { isLoopback } from "./peer.ts";
+import { isLoopback } from "../peer.ts";
 
 /** The address that the server listens on, and the origins that may use it. */
 export interface Reach {

@@ -9,7 +9,7 @@ import type { Calls } from "./calls.ts";
 import { Connection } from "./connection.ts";
 import { MAX_FIRST_FRAME, parseFrame, type RequestFrame } from "./frames.ts";
 import { judgeConnect, type ConnectParams } from "./handshake.ts";
-import type { Peer } from "./peer.ts";
+import type { Peer } from "../peer.ts";
 import { background } from "../../utils/background.ts";
 
 const HANDSHAKE_MS = 10_000;

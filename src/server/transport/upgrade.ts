@@ -9,7 +9,7 @@ import type { Gate } from "./auth.ts";
 import { POLICY } from "./frames.ts";
 import { refuseAddress, type Reach } from "./judge.ts";
 import { isOriginAllowed } from "./origin.ts";
-import { countingName } from "./peer.ts";
+import { countingName } from "../peer.ts";
 import type { serveSocket, SocketServices } from "./socket.ts";
 import { PendingPeers } from "./pending-peers.ts";
 

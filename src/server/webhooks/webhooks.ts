@@ -6,7 +6,7 @@ import type { Log } from "../../types/log.ts";
 import { Attempts } from "../transport/auth.ts";
 import type { MetricRow } from "../metrics.ts";
 import type { WebhookPaths } from "../options.ts";
-import { countingName, isLoopback, type Peer } from "../transport/peer.ts";
+import { countingName, isLoopback, type Peer } from "../peer.ts";
 import { PendingPeers } from "../transport/pending-peers.ts";
 import { readBody, type ReadBody } from "./webhook-body.ts";
 

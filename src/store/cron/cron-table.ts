@@ -2,9 +2,9 @@ import type { CronRun, CronRunFilter } from "../../types/cron/run.ts";
 import type { CronTable, StoredRow } from "../../types/cron/table.ts";
 import { maskedJson } from "../../utils/secrets/mask-strings.ts";
 import { isFields } from "../../utils/fields.ts";
-import { agentTerm, anyJson, count, text } from "../journal/columns.ts";
-import type { Commits } from "../journal/commits.ts";
-import type { Params, Row, Statements } from "../journal/sqlite.ts";
+import { agentTerm, anyJson, count, text } from "../database/columns.ts";
+import type { Commits } from "../database/commits.ts";
+import type { Params, Row, Statements } from "../database/sqlite.ts";
 
 const PUT = `
   INSERT INTO cron_jobs (id, job, state) VALUES (?, ?, ?)

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import type { StoredRow } from "../../types/cron/table.ts";
 import { fileSize } from "../files.ts";
-import { sqliteError, Statements } from "../journal/sqlite.ts";
+import { sqliteError, Statements } from "../database/sqlite.ts";
 import { toStored } from "./cron-table.ts";
 
 const IS_THERE = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'cron_jobs'";

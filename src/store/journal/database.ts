@@ -1,9 +1,9 @@
 import { DatabaseSync } from "node:sqlite";
 import { OpenClawError } from "../../types/errors.ts";
-import { count } from "./columns.ts";
+import { count } from "../database/columns.ts";
 import { aliasesOf, OwnPath, placesOfFiles, stateDirOf } from "../own-path.ts";
-import { MIGRATIONS, OWN_PATHS_VERSION, SCHEMA_VERSION } from "./schema.ts";
-import { brokenJournal, isBroken, sqliteError } from "./sqlite.ts";
+import { MIGRATIONS, OWN_PATHS_VERSION, SCHEMA_VERSION } from "../database/schema.ts";
+import { brokenJournal, isBroken, sqliteError } from "../database/sqlite.ts";
 
 /**
  * Opens the journal's file and brings its schema up to date; each commit is synced before it returns. Throws `OpenClawError`

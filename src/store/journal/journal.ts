@@ -4,9 +4,9 @@ import type { InboxRow, Journal } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
 import type { Peer } from "../../types/chat/message.ts";
 import { createCronTable } from "../cron/cron-table.ts";
-import { readCounts, type JournalCounts } from "./counts.ts";
+import { readCounts, type JournalCounts } from "../database/counts.ts";
 import { createFile, fileSize } from "../files.ts";
-import { createInbox } from "./inbox/inbox.ts";
+import { createInbox } from "./inbox.ts";
 import {
   createApprovals,
   createLedger,
@@ -25,12 +25,12 @@ import { createSystemEvents } from "./system-events.ts";
 import type { TaskLook } from "./tasks.ts";
 import { createTexts } from "./texts.ts";
 import type { SpendLedger } from "../../types/spend/ledger.ts";
-import { anyJson, count } from "./columns.ts";
-import { Commits } from "./commits.ts";
-import { readPeer } from "./inbox/read-message.ts";
-import { toInboxRow } from "./inbox/rows.ts";
+import { anyJson, count } from "../database/columns.ts";
+import { Commits } from "../database/commits.ts";
+import { readPeer } from "./read-message.ts";
+import { toInboxRow } from "./rows.ts";
 import { openDatabase, readVersion } from "./database.ts";
-import { openWal } from "../wal.ts";
+import { openWal } from "../database/wal.ts";
 
 export interface JournalOptions {
   /** The SQLite file. Made with its directory when it does not exist. */

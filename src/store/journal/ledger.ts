@@ -3,12 +3,12 @@ import { runId, sessionKey } from "../../types/ids.ts";
 import type { ApprovalRules, KeyValue, ReceivedFiles, RunFilter, RunLedger, RunRecord } from "../../types/journal.ts";
 import type { Receipt } from "../../types/run/run.ts";
 import { maskedJson } from "../../utils/secrets/mask-strings.ts";
-import { agentIn, agentTerm, count, given, json, text, textOr } from "./columns.ts";
-import type { Commits } from "./commits.ts";
+import { agentIn, agentTerm, count, given, json, text, textOr } from "../database/columns.ts";
+import type { Commits } from "../database/commits.ts";
 import { pluginTotals, runTotals } from "./run-totals.ts";
-import type { Params, Row, Statements } from "./sqlite.ts";
+import type { Params, Row, Statements } from "../database/sqlite.ts";
 
-export { createSpendLedger } from "../spend/spend-ledger.ts";
+export { createSpendLedger } from "./spend-ledger.ts";
 export { createTaskLook } from "./tasks.ts";
 
 const RECORD = `

@@ -2,12 +2,12 @@ import type { Clock } from "../../types/clock.ts";
 import type { AgentFilter } from "../../types/run/agent-filter.ts";
 import type { InboxRow, OutboxRow } from "../../types/journal.ts";
 import type { InboundMessage, MessageOptions } from "../../types/chat/message.ts";
-import { agentTerm, count, countOr } from "./columns.ts";
-import type { Commits } from "./commits.ts";
-import { toInboxRow, putMessage } from "./inbox/rows.ts";
+import { agentTerm, count, countOr } from "../database/columns.ts";
+import type { Commits } from "../database/commits.ts";
+import { toInboxRow, putMessage } from "./rows.ts";
 import { OUTBOX_ROWS, toOutboxRow } from "./outbox.ts";
-import type { Params, Row, Statements } from "./sqlite.ts";
-import { readMessage } from "./inbox/read-message.ts";
+import type { Params, Row, Statements } from "../database/sqlite.ts";
+import { readMessage } from "./read-message.ts";
 
 /** Which rows are requested. For inbox rows the session is the claimed one. */
 export interface RowFilter extends AgentFilter {

@@ -5,11 +5,11 @@ import type { Peer } from "../../types/chat/message.ts";
 import type { OutboundPart, ReplyButton } from "../../types/chat/reply.ts";
 import { Secret } from "../../types/secret.ts";
 import { isFields } from "../../utils/fields.ts";
-import { anyJson, count, countOr, given, text, textOr, word, wordOr } from "./columns.ts";
-import { readPeer } from "./inbox/read-message.ts";
-import type { Commits } from "./commits.ts";
+import { anyJson, count, countOr, given, text, textOr, word, wordOr } from "../database/columns.ts";
+import { readPeer } from "./read-message.ts";
+import type { Commits } from "../database/commits.ts";
 import { sendKeyOf } from "./send-key.ts";
-import type { Params, Row, Statements } from "./sqlite.ts";
+import type { Params, Row, Statements } from "../database/sqlite.ts";
 
 const STATES = ["planned", "sending", "sent", "unknown", "failed"] as const;
 const GAPS = ["late", "unknown", "refused", "unfit"] as const;

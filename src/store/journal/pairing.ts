@@ -1,9 +1,9 @@
 import { randomInt } from "node:crypto";
 import type { Clock } from "../../types/clock.ts";
 import type { Paired, PairingDesk, PairingRequest, TurnedAway } from "../../types/journal.ts";
-import { count, text, textOr } from "./columns.ts";
-import type { Commits } from "./commits.ts";
-import type { Row, Statements } from "./sqlite.ts";
+import { count, text, textOr } from "../database/columns.ts";
+import type { Commits } from "../database/commits.ts";
+import type { Row, Statements } from "../database/sqlite.ts";
 
 // Without 0, O, 1 and I, which people confuse.
 const ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";

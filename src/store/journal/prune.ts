@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
-import { count } from "./columns.ts";
-import type { Commits } from "./commits.ts";
-import type { Params, Statements } from "./sqlite.ts";
+import { count } from "../database/columns.ts";
+import type { Commits } from "../database/commits.ts";
+import type { Params, Statements } from "../database/sqlite.ts";
 import { StepSize } from "../step-size.ts";
 
 /** How long the journal keeps rows. Open rows stay without a limit. */

@@ -2,15 +2,15 @@ import { DatabaseSync } from "node:sqlite";
 import { systemClock } from "../../types/clock.ts";
 import type { Inbox, OutboxJournal, PairingDesk, RunLedger, Texts } from "../../types/journal.ts";
 import type { SpendLedger } from "../../types/spend/ledger.ts";
-import { Commits } from "./commits.ts";
+import { Commits } from "../database/commits.ts";
 import { readVersion } from "./database.ts";
-import { createInbox } from "./inbox/inbox.ts";
+import { createInbox } from "./inbox.ts";
 import { openJournal } from "./journal.ts";
 import { createLedger, createSpendLedger, createTaskLook } from "./ledger.ts";
 import { createMessageLook, type MessageLook } from "./messages.ts";
 import { createOutbox } from "./outbox.ts";
 import { createPairing } from "./pairing.ts";
-import { SCHEMA_VERSION } from "./schema.ts";
+import { SCHEMA_VERSION } from "../database/schema.ts";
 import type { TaskLook } from "./tasks.ts";
 import { createTexts } from "./texts.ts";
 

@@ -1,8 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import type { PluginTotal, RunTotals } from "../../types/journal.ts";
-import { count, text } from "./columns.ts";
-import type { Commits } from "./commits.ts";
-import type { Statements } from "./sqlite.ts";
+import { count, text } from "../database/columns.ts";
+import type { Commits } from "../database/commits.ts";
+import type { Statements } from "../database/sqlite.ts";
 
 /** Rows that are read at once, receipts included. That takes about a millisecond. */
 const SLICE = 100;

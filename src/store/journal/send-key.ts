@@ -1,7 +1,7 @@
 import { hash, randomUUID } from "node:crypto";
 import type { Peer } from "../../types/chat/message.ts";
-import { text } from "./columns.ts";
-import type { Commits } from "./commits.ts";
+import { text } from "../database/columns.ts";
+import type { Commits } from "../database/commits.ts";
 
 const JOURNAL_ID = "journal:id";
 

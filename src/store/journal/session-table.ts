@@ -1,12 +1,12 @@
 import { DatabaseSync } from "node:sqlite";
 import { sessionKey } from "../../types/ids.ts";
 import type { ExportState, SessionEntry, SessionTable, StoredSession } from "../../types/session.ts";
-import { json, jsonOr, text } from "./columns.ts";
-import type { Commits } from "./commits.ts";
+import { json, jsonOr, text } from "../database/columns.ts";
+import type { Commits } from "../database/commits.ts";
 import { readVersion } from "./database.ts";
 import { fileSize } from "../files.ts";
-import { SCHEMA_VERSION } from "./schema.ts";
-import { type Row, Statements, sqliteError } from "./sqlite.ts";
+import { SCHEMA_VERSION } from "../database/schema.ts";
+import { type Row, Statements, sqliteError } from "../database/sqlite.ts";
 
 const EXPORT = "sessions.export";
 

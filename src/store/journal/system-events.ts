@@ -1,8 +1,8 @@
 import type { Clock } from "../../types/clock.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { SystemEvents } from "../../types/journal.ts";
-import { count, text, textOr } from "./columns.ts";
-import type { Commits } from "./commits.ts";
+import { count, text, textOr } from "../database/columns.ts";
+import type { Commits } from "../database/commits.ts";
 
 /** The most events that a session keeps. */
 const MOST = 20;

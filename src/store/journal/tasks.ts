@@ -1,10 +1,10 @@
 import type { InboxRow } from "../../types/journal.ts";
 import type { Receipt } from "../../types/run/run.ts";
 import { TASK_STATUSES, type TaskFilter, type TaskStatus } from "../../types/subagent/task.ts";
-import { agentTerm, jsonOr, textOr, word } from "./columns.ts";
-import type { Commits } from "./commits.ts";
-import { toInboxRow } from "./inbox/rows.ts";
-import type { Params, Row } from "./sqlite.ts";
+import { agentTerm, jsonOr, textOr, word } from "../database/columns.ts";
+import type { Commits } from "../database/commits.ts";
+import { toInboxRow } from "./rows.ts";
+import type { Params, Row } from "../database/sqlite.ts";
 
 /** A message of the gateway to itself that is work which nobody waits for, with what is known of its run and its answer. */
 export interface TaskRow {

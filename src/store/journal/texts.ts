@@ -3,8 +3,8 @@ import type { Clock } from "../../types/clock.ts";
 import type { Texts } from "../../types/journal.ts";
 import { BoundedMap } from "../../utils/bounded-map.ts";
 import { forgetOldest } from "../../utils/forget-oldest.ts";
-import { text as textIn } from "./columns.ts";
-import type { Commits } from "./commits.ts";
+import { text as textIn } from "../database/columns.ts";
+import type { Commits } from "../database/commits.ts";
 
 /** Keys that are known to be in the table. A forgotten one is only looked up again. */
 const MOST_KNOWN = 1000;

@@ -2,7 +2,7 @@ import { chromium } from "playwright-core";
 import { llmTask } from "../../../extensions/llm-task/tool.ts";
 import { Browsers } from "../../../src/browser/browsers.ts";
 import { browserConfig } from "../../../src/browser/config.ts";
-import { browserTools } from "../../../src/browser/tool/tool.ts";
+import { browserTools } from "../../../src/browser/tool.ts";
 import { ttsContribution } from "../../../src/tools/media/tts.ts";
 import { ACTIONS } from "../../../src/tools/message/fields.ts";
 import { messageTool } from "../../../src/tools/message/message.ts";

@@ -1,9 +1,9 @@
 import { DatabaseSync } from "node:sqlite";
-import { Commits } from "../../../src/store/journal/commits.ts";
+import { Commits } from "../../../src/store/database/commits.ts";
 import { openDatabase } from "../../../src/store/journal/database.ts";
 import { createFile } from "../../../src/store/files.ts";
 import { openWalFiles, type WalFiles } from "../../../src/store/wal-files.ts";
-import { Wal } from "../../../src/store/wal.ts";
+import { Wal } from "../../../src/store/database/wal.ts";
 
 /** The files of a journal on a disk of which a test decides when and how a sync ends. */
 export class Disk implements WalFiles {

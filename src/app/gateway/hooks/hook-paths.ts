@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { WebhookPaths } from "../../../server/options.ts";
 import { Attempts } from "../../../server/transport/auth.ts";
-import { countingName, type Peer } from "../../../server/transport/peer.ts";
+import { countingName, type Peer } from "../../../server/peer.ts";
 import { readBody } from "../../../server/webhooks/webhook-body.ts";
 import {
   answerHook,

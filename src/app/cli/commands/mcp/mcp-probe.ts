@@ -1,7 +1,7 @@
 import type { McpServerConfig } from "../../../../mcp/config.ts";
 import { McpFailure, McpServer } from "../../../../mcp/server.ts";
 import { contributionsOf } from "../../../../mcp/tools/contribute.ts";
-import type { Listing } from "../../../../mcp/tools/listing.ts";
+import type { Listing } from "../../../../mcp/listing.ts";
 import { systemClock } from "../../../../types/clock.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import type { Log } from "../../../../types/log.ts";

@@ -6,7 +6,7 @@ import { defined } from "../../../../utils/defined.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { pairs, showDuration, table } from "../../table.ts";
 import { cleanText } from "../../terminal-text.ts";
-import { BY_OPERATOR } from "../../../../store/journal/counts.ts";
+import { BY_OPERATOR } from "../../../../store/database/counts.ts";
 import type { OpenJournal } from "../../../../store/journal/journal.ts";
 import { openJournalToRead } from "../../../../store/journal/read-only.ts";
 import type { TaskLook } from "../../../../store/journal/tasks.ts";

@@ -8,8 +8,8 @@ import type {
   SpendScope,
 } from "../../types/spend/ledger.ts";
 import type { Usage } from "../../types/run/model.ts";
-import { count, text } from "../journal/columns.ts";
-import type { Row, Statements } from "../journal/sqlite.ts";
+import { count, text } from "../database/columns.ts";
+import type { Row, Statements } from "../database/sqlite.ts";
 
 /** The period of a run's tree, which has no days. */
 const TREE = "tree";

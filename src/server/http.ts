@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { ServerOptions, ServerPorts, WebhookPaths, AddedRoutes } from "../options.ts";
-import { servePage } from "../page.ts";
-import { background } from "../../utils/background.ts";
-import type { Gate } from "./auth.ts";
-import { isTrusted, refuseAddress, refuseText, type Reach, judgeRequest } from "./judge.ts";
-import type { HttpRouteContribution } from "../../types/contribution.ts";
-import type { Log } from "../../types/log.ts";
-import { answerInstead } from "../../utils/net/answer-instead.ts";
-import { OWN_PATHS } from "../webhooks/webhooks.ts";
+import type { ServerOptions, ServerPorts, WebhookPaths, AddedRoutes } from "./options.ts";
+import { servePage } from "./page.ts";
+import { background } from "../utils/background.ts";
+import type { Gate } from "./transport/auth.ts";
+import { isTrusted, refuseAddress, refuseText, type Reach, judgeRequest } from "./transport/judge.ts";
+import type { HttpRouteContribution } from "../types/contribution.ts";
+import type { Log } from "../types/log.ts";
+import { answerInstead } from "../utils/net/answer-instead.ts";
+import { OWN_PATHS } from "./webhooks/webhooks.ts";
 
 /** Names the WebSockets of this host, because not every browser counts them as `'self'`. */
 function contentSecurityPolicy(host: string | undefined): string {

@@ -1,10 +1,10 @@
 import { DatabaseSync } from "node:sqlite";
-import type { OpenClawError } from "../types/errors.ts";
-import { diskError, syncFailed } from "./disk.ts";
-import { SCHEMA_VERSION } from "./journal/schema.ts";
-import { BUSY, isDiskFault, sqliteCode, sqliteError } from "./journal/sqlite.ts";
-import { StepSize } from "./step-size.ts";
-import { MOST_SYNCS, openWalFiles, type WalFiles } from "./wal-files.ts";
+import type { OpenClawError } from "../../types/errors.ts";
+import { diskError, syncFailed } from "../disk.ts";
+import { SCHEMA_VERSION } from "./schema.ts";
+import { BUSY, isDiskFault, sqliteCode, sqliteError } from "./sqlite.ts";
+import { StepSize } from "../step-size.ts";
+import { MOST_SYNCS, openWalFiles, type WalFiles } from "../wal-files.ts";
 
 const MIB = 1024 * 1024;
 /** Pages of the log at which it is written from its beginning again; SQLite's own figure, 4 MiB. */

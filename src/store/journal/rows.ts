@@ -1,12 +1,12 @@
-import { runId, sessionKey } from "../../../types/ids.ts";
-import type { AcceptedRow, InboxRow, Outcome } from "../../../types/journal.ts";
-import type { InboundMessage } from "../../../types/chat/message.ts";
-import { isFields } from "../../../utils/fields.ts";
-import { maskedJson } from "../../../utils/secrets/mask-strings.ts";
-import { agentIn, anyJson, count, countOr, given, textOr, word, wordOr } from "../columns.ts";
-import { UNREADABLE } from "../counts.ts";
+import { runId, sessionKey } from "../../types/ids.ts";
+import type { AcceptedRow, InboxRow, Outcome } from "../../types/journal.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
+import { isFields } from "../../utils/fields.ts";
+import { maskedJson } from "../../utils/secrets/mask-strings.ts";
+import { agentIn, anyJson, count, countOr, given, textOr, word, wordOr } from "../database/columns.ts";
+import { UNREADABLE } from "../database/counts.ts";
 import { readMessage } from "./read-message.ts";
-import type { Row, Statements } from "../sqlite.ts";
+import type { Row, Statements } from "../database/sqlite.ts";
 
 const STATES = ["accepted", "claimed", "done"] as const;
 const REFUSALS = ["pair", "history", "drop"] as const;

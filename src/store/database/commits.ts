@@ -2,7 +2,7 @@ import { setImmediate as nextIteration, setTimeout as delay } from "node:timers/
 import type { DatabaseSync } from "node:sqlite";
 import { background } from "../../utils/background.ts";
 import { BUSY, isDiskFault, sqliteCode, sqliteError, Statements } from "./sqlite.ts";
-import type { Wal } from "../wal.ts";
+import type { Wal } from "./wal.ts";
 
 interface Write {
   /** Work that runs inside the transaction. Its promise resolves after COMMIT. */

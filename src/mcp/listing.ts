@@ -1,7 +1,7 @@
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { z } from "zod";
-import { isFields, type Fields } from "../../utils/fields.ts";
-import { cleanText } from "../../utils/text/clean-text.ts";
+import { isFields, type Fields } from "../utils/fields.ts";
+import { cleanText } from "../utils/text/clean-text.ts";
 import { cleanSchema } from "./schema.ts";
 
 const MOST_TOOLS = 128;

@@ -1,13 +1,13 @@
-import type { Clock } from "../../../types/clock.ts";
-import type { Claim, Inbox, InboxRow, RowChange, Outcome, Refusal, Withdrawn } from "../../../types/journal.ts";
-import { Feed, KeyedFeed } from "../../../utils/feed.ts";
-import type { Commits } from "../commits.ts";
-import { putRun } from "../ledger.ts";
-import type { Statements, Row } from "../sqlite.ts";
+import type { Clock } from "../../types/clock.ts";
+import type { Claim, Inbox, InboxRow, RowChange, Outcome, Refusal, Withdrawn } from "../../types/journal.ts";
+import { Feed, KeyedFeed } from "../../utils/feed.ts";
+import type { Commits } from "../database/commits.ts";
+import { putRun } from "./ledger.ts";
+import type { Statements, Row } from "../database/sqlite.ts";
 import { acceptOne, findRow, toInboxRow, sessionList } from "./rows.ts";
-import type { InboundMessage } from "../../../types/chat/message.ts";
-import { maskedJson } from "../../../utils/secrets/mask-strings.ts";
-import { anyJson, textOr } from "../columns.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
+import { maskedJson } from "../../utils/secrets/mask-strings.ts";
+import { anyJson, textOr } from "../database/columns.ts";
 import { readMessage } from "./read-message.ts";
 
 const OPEN = "SELECT * FROM inbox WHERE state <> 'done' ORDER BY id";

@@ -9,8 +9,8 @@ import type {
   HoldRequest,
   SettledCall,
 } from "../../types/spend/ledger.ts";
-import type { Commits } from "../journal/commits.ts";
-import type { Statements, Row } from "../journal/sqlite.ts";
+import type { Commits } from "../database/commits.ts";
+import type { Statements, Row } from "../database/sqlite.ts";
 import {
   addRaise,
   balanceOf,
@@ -24,8 +24,8 @@ import {
 } from "./sums.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import { defined } from "../../utils/defined.ts";
-import { anyJson, textOr, count, text } from "../journal/columns.ts";
-import { readMessage } from "../journal/inbox/read-message.ts";
+import { anyJson, textOr, count, text } from "../database/columns.ts";
+import { readMessage } from "./read-message.ts";
 
 /** `bootId`: holds with another one are those of an earlier process. */
 export function createSpendLedger(

@@ -1,5 +1,5 @@
-import { isFields, type Fields } from "../../utils/fields.ts";
-import { cleanText } from "../../utils/text/clean-text.ts";
+import { isFields, type Fields } from "../utils/fields.ts";
+import { cleanText } from "../utils/text/clean-text.ts";
 
 const MOST_BYTES = 16_384;
 const MOST_DEPTH = 12;

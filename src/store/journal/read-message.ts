@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
 import { inspect } from "node:util";
 import { z } from "zod";
-import type { InboundMessage, Peer } from "../../../types/chat/message.ts";
-import { isFields, type Fields } from "../../../utils/fields.ts";
+import type { InboundMessage, Peer } from "../../types/chat/message.ts";
+import { isFields, type Fields } from "../../utils/fields.ts";
 
 /** A message in the shape that every reader relies on, and what was wrong with the one that was given. */
 export interface ReadMessage {

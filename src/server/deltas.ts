@@ -1,4 +1,4 @@
-import type { GatewayEvent } from "../../types/method.ts";
+import type { GatewayEvent } from "../types/method.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 const isFields = (value: unknown): value is Fields => typeof value === "object" && value !== null;

@@ -158,7 +158,7 @@ async function bundleNode(esbuild) {
   const { outputs } = result.metafile;
   const texts = new Map(result.outputFiles.map((file) => [nameOf(file.path), file.text]));
   const read = (name) => texts.get(name).replace(banner, "");
-  const gateway = Object.keys(outputs).find((name) => outputs[name].entryPoint === "src/app/gateway/lifecycle/run.ts");
+  const gateway = Object.keys(outputs).find((name) => outputs[name].entryPoint === "src/app/gateway/run.ts");
   const homes = partsOf(outputs, read, gateway);
   const mapped = (name) => `${read(name)}${mapComment(texts.get(`${name}.map`))}`;
   const joined = await joinParts(esbuild, homes, { outputs, read: mapped, root, options: nodeOptions });

@@ -7,7 +7,7 @@ import { z } from "zod";
 import JSON5 from "json5";
 import { checkConfig } from "../src/app/config/check.ts";
 import { bundledContributions, contributedSchemas } from "../src/app/contributions/extensions.ts";
-import { buildProgram } from "../src/app/cli/program.ts";
+import { buildProgram } from "../src/app/cli/run/program.ts";
 import type { Io } from "../src/app/cli/io.ts";
 import { makeHome, type Home } from "./kit/gateway/process.ts";
 

@@ -1,7 +1,7 @@
 // node schemas.mjs   what the schemas of the gateway's own tools cost in each request: for each profile, and the tool `message` in a chat of
 // each channel. A quarter of their characters.
 import process from "node:process";
-import { configSchema } from "../../src/app/config/schema.ts";
+import { configSchema } from "../../src/app/config/schema/schema.ts";
 import { builtInTools } from "../../src/app/docs/built-in-tools.ts";
 import { profilesWith } from "../../src/tools/policy/stages.ts";
 import { inputFor } from "../../src/tools/message/fields.ts";

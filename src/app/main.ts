@@ -6,6 +6,6 @@ const args = process.argv.slice(2);
 if (args.length === 1 && ["--version", "-v", "-V"].includes(args[0] ?? "")) {
   process.stdout.write(`${packageVersion()}\n`);
 } else {
-  const { runCli } = await import("./cli/run-cli.ts");
+  const { runCli } = await import("./cli/run/run-cli.ts");
   await runCli(args);
 }

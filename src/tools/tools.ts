@@ -2,7 +2,7 @@ import type { AgentSettings } from "../types/settings.ts";
 import type { ModelRef } from "../types/run/model.ts";
 import type { Tool, ToolContribution, ToolScene, ToolSet } from "../types/run/tool.ts";
 import type { PolicyStage, PolicySubject } from "../types/tool-policy.ts";
-import { execTool } from "./exec/exec.ts";
+import { execTool } from "./exec.ts";
 import type { Allowances } from "./exec/permission.ts";
 import { NO_POLICY } from "./exec/rules/policy.ts";
 import { editTool } from "./files/edit.ts";

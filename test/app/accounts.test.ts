@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { accountFolder, defaultAccountOf, lowerLimits } from "../../src/app/accounts/accounts.ts";
-import { configSchema } from "../../src/app/config/schema.ts";
+import { configSchema } from "../../src/app/config/schema/schema.ts";
 import { accountConfig } from "../../src/channels/config.ts";
 
 let place = "";

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
-import { configSchema } from "../../src/app/config/schema.ts";
+import { configSchema } from "../../src/app/config/schema/schema.ts";
 import { budgetsCheck } from "../../src/app/doctor/budgets-check.ts";
 import { Credentials } from "../../src/providers/auth/credentials.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { z } from "zod";
 import { connectGateway } from "../../src/app/cli/client.ts";
-import { Live } from "../../src/app/compose/live.ts";
+import { Live } from "../../src/app/live.ts";
 import { loadConfig } from "../../src/app/config/load.ts";
 import { makeStateDirs, resolvePaths } from "../../src/app/config/paths.ts";
 import { contributedSchemas } from "../../src/app/contributions/extensions.ts";

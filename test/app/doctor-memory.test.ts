@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { startEndpoint } from "../../extensions/memory-core/test/memory-kit.ts";
 import { resolvePaths } from "../../src/app/config/paths.ts";
-import { configSchema } from "../../src/app/config/schema.ts";
+import { configSchema } from "../../src/app/config/schema/schema.ts";
 import { memoryCheck } from "../../src/app/doctor/agents/memory-check.ts";
 
 function state() {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { resolvePaths, makeStateDirs, type StatePaths } from "../../src/app/config/paths.ts";
-import { configSchema } from "../../src/app/config/schema.ts";
+import { configSchema } from "../../src/app/config/schema/schema.ts";
 import { appChecks } from "../../src/app/doctor/app-checks.ts";
 import { nodeCheck } from "../../src/app/doctor/machine-checks.ts";
 import { applyRepairs } from "../../src/app/doctor/repair.ts";

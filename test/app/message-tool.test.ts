@@ -1,10 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { chatTools } from "../../src/app/compose/chat-acts.ts";
+import { chatTools } from "../../src/app/compose/tools/chat-acts.ts";
 import { loadConfig } from "../../src/app/config/load.ts";
 import { resolvePaths } from "../../src/app/config/paths.ts";
-import { Live } from "../../src/app/compose/live.ts";
+import { Live } from "../../src/app/live.ts";
 import { turnIdOf } from "../../src/dispatch/turn-facts.ts";
 import { renderText } from "../../src/outbox/render.ts";
 import { callKeyPrefix } from "../../src/tools/message/message-result.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { configSchema } from "../../src/app/config/schema.ts";
+import { configSchema } from "../../src/app/config/schema/schema.ts";
 import { PluginVariables } from "../../src/app/plugins/plugin-variables.ts";
 import type { FoundPlugin } from "../../src/types/plugin/manifest.ts";
 import type { Log } from "../../src/types/log.ts";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { BUILT_IN } from "../../src/tools/policy/lint.ts";
-import { configSchema } from "../../src/app/config/schema.ts";
+import { configSchema } from "../../src/app/config/schema/schema.ts";
 import { builtInTools } from "../../src/app/docs/built-in-tools.ts";
 import { toolTable } from "../../src/app/docs/tool-table.ts";
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { subagentTurn } from "../../src/automation/subagents/subagent-turn.ts";
-import { SubagentRuns } from "../../src/automation/subagents/subagents.ts";
+import { subagentTurn } from "../../src/automation/spawn/subagent-turn.ts";
+import { SubagentRuns } from "../../src/automation/spawn/subagents.ts";
 import { TURN_KINDS, turnKinds } from "../../src/dispatch/turn-kinds.ts";
 import { Contributions } from "../../src/plugins/contributions.ts";
 import { Hooks } from "../../src/plugins/hooks.ts";

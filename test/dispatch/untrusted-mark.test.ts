@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { SubagentRuns } from "../../src/automation/subagents/subagents.ts";
+import { SubagentRuns } from "../../src/automation/spawn/subagents.ts";
 import { openToolCalls } from "../../src/dispatch/clients/tool-calls.ts";
 import { textResult } from "../../src/tools/define.ts";
 import { agentId, sessionKey, type SessionKey } from "../../src/types/ids.ts";

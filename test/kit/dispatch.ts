@@ -4,7 +4,7 @@ import { inboundOf } from "../../extensions/webchat/inbound.ts";
 import { createChatPort } from "../../src/dispatch/clients/chat.ts";
 import { HEARTBEAT_TURN } from "../../src/automation/heartbeat-turn.ts";
 import { EXEC_TURN } from "../../src/automation/command-exit.ts";
-import { subagentTurn } from "../../src/automation/subagents/subagent-turn.ts";
+import { subagentTurn } from "../../src/automation/spawn/subagent-turn.ts";
 import { Dispatch } from "../../src/dispatch/dispatch.ts";
 import type { DispatchPorts, GroupHistoryBuffer, Verdict } from "../../src/dispatch/ports.ts";
 import type { DispatchSettings } from "../../src/dispatch/settings.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ModelCalls } from "../../src/plugins/api/runtime/model-calls.ts";
+import { ModelCalls } from "../../src/plugins/api/model-calls.ts";
 import { manualClock } from "../kit/clock.ts";
 import { until } from "../kit/until.ts";
 

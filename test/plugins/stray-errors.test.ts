@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { RunningCode } from "../../src/plugins/host/running-code.ts";
+import { RunningCode } from "../../src/plugins/api/running-code.ts";
 import { StrayErrors } from "../../src/plugins/host/stray-errors.ts";
-import { PluginWatch } from "../../src/plugins/host/watch.ts";
+import { PluginWatch } from "../../src/plugins/api/watch.ts";
 import { noGuard } from "../../src/plugins/trial/guard.ts";
 import { recordLog } from "../kit/log.ts";
 

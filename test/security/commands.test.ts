@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadConfigText } from "../../src/app/config/load.ts";
-import { Live } from "../../src/app/compose/live.ts";
+import { Live } from "../../src/app/live.ts";
 import { createRules } from "../../src/app/compose/rules.ts";
 import { sessionKey } from "../../src/types/ids.ts";
 import { openPlace, type Person, type Place } from "./people.ts";

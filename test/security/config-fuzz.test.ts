@@ -6,12 +6,12 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadConfig, loadConfigText } from "../../src/app/config/load.ts";
 import { makeStateDirs, resolvePaths } from "../../src/app/config/paths.ts";
-import { ConfigError } from "../../src/app/config/problem.ts";
+import { ConfigError } from "../../src/app/config/schema/problem.ts";
 import { schemaKeys } from "../../src/app/config/keys/schema-keys.ts";
 import { writeConfigValue } from "../../src/app/config/edit/write.ts";
 import { bundledContributions, contributedSchemas } from "../../src/app/contributions/extensions.ts";
 import { type Gateway, startGateway } from "../../src/app/gateway/gateway.ts";
-import { Live } from "../../src/app/compose/live.ts";
+import { Live } from "../../src/app/live.ts";
 import { openLog } from "../../src/app/log/log.ts";
 import { until } from "../kit/until.ts";
 

@@ -11,7 +11,7 @@ import { resolveAgents } from "../../src/app/config/settings.ts";
 import { configCheck } from "../../src/app/doctor/config-check.ts";
 import { type Gateway, startGateway } from "../../src/app/gateway/gateway.ts";
 import { bundledContributions, contributedSchemas } from "../../src/app/contributions/extensions.ts";
-import { Live } from "../../src/app/compose/live.ts";
+import { Live } from "../../src/app/live.ts";
 import { openLog } from "../../src/app/log/log.ts";
 import { mayAnswer } from "../../src/sessions/rows/send-policy.ts";
 import { sessionKey } from "../../src/types/ids.ts";

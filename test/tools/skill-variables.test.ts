@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { ownerScene } from "../../src/app/docs/owner-scene.ts";
 import { SkillCatalog } from "../../src/app/compose/skill-catalog.ts";
-import { Live } from "../../src/app/compose/live.ts";
+import { Live } from "../../src/app/live.ts";
 import { loadConfig } from "../../src/app/config/load.ts";
 import { resolvePaths } from "../../src/app/config/paths.ts";
 import { hostBackends } from "../../src/tools/host/host.ts";

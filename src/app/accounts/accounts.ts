@@ -3,7 +3,7 @@ import { accountConfig, defaultAccountIn, inputsFor, type AccountConfig } from "
 import { makePrivateDir } from "../../store/disk.ts";
 import type { ChannelLimits } from "../../types/chat/channel.ts";
 import type { Peer } from "../../types/chat/message.ts";
-import type { Config } from "../config/schema.ts";
+import type { Config } from "../config/schema/schema.ts";
 import { own } from "../../utils/own.ts";
 
 /** Characters. A shorter message would consist mostly of its label. */

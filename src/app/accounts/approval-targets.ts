@@ -3,7 +3,7 @@ import { parseTarget } from "../../channels/target.ts";
 import type { Peer } from "../../types/chat/message.ts";
 import { accountId, channelId } from "../../types/ids.ts";
 import { own } from "../../utils/own.ts";
-import type { Config } from "../config/schema.ts";
+import type { Config } from "../config/schema/schema.ts";
 import { defaultAccountOf } from "./accounts.ts";
 
 export type ApprovalTarget = Config["approvals"]["exec"]["targets"][number];

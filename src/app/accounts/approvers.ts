@@ -1,7 +1,7 @@
 import { channelAccounts } from "../../channels/config.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
 import { own } from "../../utils/own.ts";
-import type { Config } from "../config/schema.ts";
+import type { Config } from "../config/schema/schema.ts";
 import { accountOf } from "./accounts.ts";
 
 /** The people whom an account's `execApprovals` names, by their ids; undefined when it names nobody. */

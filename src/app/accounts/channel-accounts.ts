@@ -7,8 +7,8 @@ import { accountId } from "../../types/ids.ts";
 import type { ChannelContribution } from "../../types/contribution.ts";
 import { defaultAccountOf } from "./accounts.ts";
 import { PARSED_ONCE } from "../config/keys/schema-keys.ts";
-import { isRecord } from "../config/problem.ts";
-import type { Config } from "../config/schema.ts";
+import { isRecord } from "../config/schema/problem.ts";
+import type { Config } from "../config/schema/schema.ts";
 import { own } from "../../utils/own.ts";
 
 /** A config, with what extensions and plugins add to the gateway. */

@@ -2,7 +2,7 @@ import { accountInputs } from "../../channels/config.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { readConfigText, type LoadOptions } from "../config/load.ts";
 import { parseConfigText } from "../config/parse.ts";
-import { isRecord, valueAt, type KeyPath } from "../config/problem.ts";
+import { isRecord, valueAt, type KeyPath } from "../config/schema/problem.ts";
 import { removeConfigValue, writeConfigValues } from "../config/edit/write.ts";
 
 /** An account as people name it; the channel's unnamed account when `account` is unset. */

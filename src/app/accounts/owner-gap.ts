@@ -1,5 +1,5 @@
 import { channelAccounts } from "../../channels/config.ts";
-import type { Config } from "../config/schema.ts";
+import type { Config } from "../config/schema/schema.ts";
 
 /** The consequence of having channels without an owner; undefined when there is an owner, or when nobody can write. */
 export function ownerGap(config: Config): { readonly message: string; readonly fix: string } | undefined {

@@ -3,7 +3,7 @@ import { DEFAULT_AGENT } from "../../types/ids.ts";
 import { writeConfigValues } from "../config/edit/write.ts";
 import { hashOf, readConfigText, type LoadOptions } from "../config/load.ts";
 import { parseConfigText } from "../config/parse.ts";
-import { isRecord, valueAt, type KeyPath } from "../config/problem.ts";
+import { isRecord, valueAt, type KeyPath } from "../config/schema/problem.ts";
 
 /** One change of the config file; an undefined value removes the key. */
 export interface Edit {

@@ -2,7 +2,7 @@ import { OpenClawError } from "../../types/errors.ts";
 import { defined } from "../../utils/defined.ts";
 import { writeConfigValues } from "../config/edit/write.ts";
 import type { LoadOptions } from "../config/load.ts";
-import { isRecord, valueAt } from "../config/problem.ts";
+import { isRecord, valueAt } from "../config/schema/problem.ts";
 import { addAgent, agentsIn, bindingsIn, readFileToEdit, unknownAgent, type Edit } from "./agent-file.ts";
 
 /** Which messages a binding is for, as the config writes it. */

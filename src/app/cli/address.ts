@@ -2,7 +2,7 @@ import { networkInterfaces } from "node:os";
 import { OpenClawError } from "../../types/errors.ts";
 import { Secret } from "../../types/secret.ts";
 import { readGatewayToken } from "../config/gateway-token.ts";
-import type { Config } from "../config/schema.ts";
+import type { Config } from "../config/schema/schema.ts";
 import type { Io } from "./io.ts";
 import type { State } from "./state.ts";
 

@@ -15,7 +15,7 @@ import { acquireStateLock } from "../../store/lock/lock.ts";
 import { applyEnv } from "../config/env-vars.ts";
 import { loadConfig } from "../config/load.ts";
 import { makeStateDirs, resolvePaths } from "../config/paths.ts";
-import { Live } from "../compose/live.ts";
+import { Live } from "../live.ts";
 import { loadOptionsFor } from "../plugins/load-options.ts";
 import { openPlugins } from "../plugins/open-plugins.ts";
 import { openLog } from "../log/log.ts";

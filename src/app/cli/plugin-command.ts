@@ -1,12 +1,12 @@
 import { homedir } from "node:os";
-import type { RegistrationMode } from "../../plugins/api/plugin-api.ts";
+import type { RegistrationMode } from "../../plugins/plugin-api.ts";
 import type { PluginRecord } from "../../plugins/host/record.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import type { Io } from "./io.ts";
 import { loadConfig, type LoadedConfig } from "../config/load.ts";
 import { resolvePaths } from "../config/paths.ts";
-import { Live } from "../compose/live.ts";
+import { Live } from "../live.ts";
 import { loadForCommand } from "../plugins/load-for-command.ts";
 import { loadOptionsFor } from "../plugins/load-options.ts";
 

@@ -3,7 +3,7 @@ import type { Contributions } from "../../plugins/contributions.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { loadConfig, type LoadOptions } from "../config/load.ts";
 import { resolvePaths, type StatePaths } from "../config/paths.ts";
-import { configSchema, type Config } from "../config/schema.ts";
+import { configSchema, type Config } from "../config/schema/schema.ts";
 import { loadOptionsFor } from "../plugins/load-options.ts";
 import type { Io } from "./io.ts";
 

@@ -8,7 +8,7 @@ import type { HookRunner } from "../../types/hook/hooks.ts";
 import type { Log } from "../../types/log.ts";
 import type { Peer } from "../../types/chat/message.ts";
 import { accountOf } from "../accounts/accounts.ts";
-import type { Live } from "./live.ts";
+import type { Live } from "../live.ts";
 
 interface Sources {
   readonly journal: OutboxJournal;

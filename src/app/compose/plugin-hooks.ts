@@ -8,7 +8,7 @@ import type { Clock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
 import { openSessions } from "../../sessions/sessions.ts";
 import type { PairingRequest } from "../../types/journal.ts";
-import type { Live } from "./live.ts";
+import type { Live } from "../live.ts";
 
 /** The hooks of everything that contributes to the gateway. */
 export const openHooks = ({ contributions }: Live, clock: Clock, log: Log): Hooks =>

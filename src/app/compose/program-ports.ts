@@ -1,6 +1,6 @@
 import type { DispatchPorts, ProgramPorts, StoryAsk, StoryStep } from "../../dispatch/ports.ts";
 import type { OpenJournal } from "../../store/journal/journal.ts";
-import type { Live } from "./live.ts";
+import type { Live } from "../live.ts";
 import { createRules } from "./rules.ts";
 import { deniedPaths } from "./tools/file-places.ts";
 import type { MessageSource } from "../../store/journal/read-only.ts";

@@ -24,7 +24,7 @@ import type { AgentSettings } from "../../types/settings.ts";
 import type { Log } from "../../types/log.ts";
 import type { Peer } from "../../types/chat/message.ts";
 import type { SkillVariablesOf } from "../../tools/skill-variables.ts";
-import { citationsIn, type Live } from "./live.ts";
+import { citationsIn, type Live } from "../live.ts";
 import { SkillCatalog } from "./skill-catalog.ts";
 import { BoundedMap } from "../../utils/bounded-map.ts";
 import { isSameData } from "../../utils/fields.ts";

@@ -4,7 +4,7 @@ import type { AgentId } from "../../types/ids.ts";
 import type { RequestedSkill } from "../../types/run/skill.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import { shareCalls } from "../../utils/share-calls.ts";
-import type { Live } from "./live.ts";
+import type { Live } from "../live.ts";
 import { skillSources, variablesOf } from "./skill-sources.ts";
 
 type Warn = (message: string, details: Readonly<Record<string, unknown>>) => void;

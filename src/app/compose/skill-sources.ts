@@ -5,7 +5,7 @@ import type { SkillSources } from "../../prompt/skills/skills.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { Secret } from "../../types/secret.ts";
 import { own } from "../../utils/own.ts";
-import type { Config } from "../config/schema.ts";
+import type { Config } from "../config/schema/schema.ts";
 import type { Env } from "../config/secrets.ts";
 import { packageRoot } from "../package-root.ts";
 

@@ -1,4 +1,4 @@
-import type { Config } from "./schema.ts";
+import type { Config } from "./schema/schema.ts";
 
 /** Puts `env.vars` into the environment, except for variables that are already set. */
 export function applyEnv(config: Config, env: NodeJS.ProcessEnv): void {

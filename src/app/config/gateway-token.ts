@@ -7,7 +7,7 @@ import { Secret } from "../../types/secret.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { isMissing } from "../../utils/missing.ts";
 import type { StatePaths } from "./paths.ts";
-import type { Config } from "./schema.ts";
+import type { Config } from "./schema/schema.ts";
 
 const TOKEN_BYTES = 32;
 /** Characters; a shorter token can be guessed. */

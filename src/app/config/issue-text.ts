@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { valueAt } from "./problem.ts";
+import { valueAt } from "./schema/problem.ts";
 
 type Issue = z.core.$ZodIssue;
 

@@ -1,7 +1,7 @@
 import { parseModelName } from "../../types/run/model.ts";
 import type { MediaModels } from "../../types/media/settings.ts";
 import type { AgentSettings } from "../../types/settings.ts";
-import type { Config } from "./schema.ts";
+import type { Config } from "./schema/schema.ts";
 
 type Defaults = Config["agents"]["defaults"];
 type Choice = Defaults["imageModel"];

@@ -3,7 +3,7 @@ import type { AgentSettings, MemorySearchSettings, NoteVectors } from "../../typ
 import { isLoopbackName } from "../../server/transport/origin.ts";
 import { defined } from "../../utils/defined.ts";
 import { own } from "../../utils/own.ts";
-import type { Config } from "./schema.ts";
+import type { Config } from "./schema/schema.ts";
 
 /** Addresses and usual models of providers that have the API of OpenAI's embeddings. */
 const PROVIDERS: Readonly<Record<string, { readonly url: string; readonly model?: string }>> = {

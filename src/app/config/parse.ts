@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { parse, type DocumentNode, type MemberNode, type ValueNode } from "@humanwhocodes/momoa";
 import JSON5 from "json5";
 import { errorText } from "../../utils/text/error-text.ts";
-import { ConfigError, showPath, type ConfigNote, type KeyPath, type RawNote } from "./problem.ts";
+import { ConfigError, showPath, type ConfigNote, type KeyPath, type RawNote } from "./schema/problem.ts";
 
 /** Depth of nested objects and lists; a typical config has fewer than twenty levels. */
 const MOST_DEPTH = 100;

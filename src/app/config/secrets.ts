@@ -7,7 +7,7 @@ import { Secret } from "../../types/secret.ts";
 import { secretsOfAddress } from "../../utils/secrets/secret-forms.ts";
 import { isSecretLike, isSecretName } from "../../utils/secrets/secret-name.ts";
 import { secretsOfArguments } from "../../utils/secrets/secret-text.ts";
-import { isRecord, type KeyPath, type RawNote } from "./problem.ts";
+import { isRecord, type KeyPath, type RawNote } from "./schema/problem.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
 

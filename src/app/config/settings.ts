@@ -20,7 +20,7 @@ import { mediaOf } from "./media-settings.ts";
 import { memorySearchOf } from "./memory-settings.ts";
 import { agentStop, type Stop } from "./keys/narrowing.ts";
 import { localZone } from "../../utils/time/local-time.ts";
-import type { Config } from "./schema.ts";
+import type { Config } from "./schema/schema.ts";
 
 type Defaults = Config["agents"]["defaults"];
 type ModelChoice = Defaults["model"];

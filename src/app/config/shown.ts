@@ -1,5 +1,5 @@
 import { MASK, Secret } from "../../types/secret.ts";
-import { isRecord, type KeyPath } from "./problem.ts";
+import { isRecord, type KeyPath } from "./schema/problem.ts";
 import { isSecretLike } from "../../utils/secrets/secret-name.ts";
 import { namesSecret, replaceSecrets } from "../../utils/secrets/secret-text.ts";
 import { isPluginPlace, isSecretPlace } from "./secrets.ts";

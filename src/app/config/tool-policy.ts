@@ -2,8 +2,8 @@ import type { AgentToolsConfig, ToolsConfig } from "../../tools/config.ts";
 import { loopSettingsOf } from "../../tools/loop-config.ts";
 import type { ApplyPatchSettings, ToolPolicySettings, ToolRules } from "../../types/tool-policy.ts";
 import { pathOfAgent } from "./keys/agent-key.ts";
-import { showPath } from "./problem.ts";
-import type { Config } from "./schema.ts";
+import { showPath } from "./schema/problem.ts";
+import type { Config } from "./schema/schema.ts";
 
 /** What the config says about the tools of an agent: the rules of `tools`, and those of its own entry. */
 export function toolPolicyOf(

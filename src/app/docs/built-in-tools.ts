@@ -2,7 +2,7 @@ import { Browsers } from "../../browser/browsers.ts";
 import { browserTools } from "../../browser/tool.ts";
 import { daemonTools } from "./daemon-tools.ts";
 import { ttsContribution } from "../../tools/media/tts.ts";
-import { mediaTools } from "../../tools/media/media-tools.ts";
+import { mediaTools } from "../../tools/media-tools.ts";
 import { ACTIONS, inputFor } from "../../tools/message/fields.ts";
 import { MESSAGE_TOOL } from "../../tools/message/message-result.ts";
 import { Processes } from "../../tools/process/processes.ts";
@@ -13,7 +13,7 @@ import { webFetchConfig } from "../../tools/web/config.ts";
 import { shownWebTools } from "./shown-web-tools.ts";
 import { systemClock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
-import type { Config } from "../config/schema.ts";
+import type { Config } from "../config/schema/schema.ts";
 import { ownerScene } from "./owner-scene.ts";
 
 /** A tool of the gateway itself, with the JSON Schema of its arguments. */

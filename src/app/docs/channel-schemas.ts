@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { accountConfig } from "../../channels/config.ts";
 import { keysBelow, type SchemaKey } from "../config/keys/schema-keys.ts";
-import { describeSchema } from "../config/schema.ts";
+import { describeSchema } from "../config/schema/schema.ts";
 
 /** The keys that a bundled adapter adds below `channels.<name>`: every `<name>Config` of `extensions/<name>/config.ts`. */
 export async function channelKeys(root: string): Promise<readonly SchemaKey[]> {

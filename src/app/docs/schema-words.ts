@@ -1,4 +1,4 @@
-import { isRecord } from "../config/problem.ts";
+import { isRecord } from "../config/schema/problem.ts";
 import type { SchemaKey } from "../config/keys/schema-keys.ts";
 
 type Node = SchemaKey["node"];

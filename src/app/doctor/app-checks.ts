@@ -3,7 +3,7 @@ import { checks as webhookChecks } from "../../automation/hooks/checks.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import type { LoadOptions } from "../config/load.ts";
 import { journalPath, type StatePaths } from "../config/paths.ts";
-import type { Config } from "../config/schema.ts";
+import type { Config } from "../config/schema/schema.ts";
 import { allowedCheck, approvalsCheck } from "./people/approvals-check.ts";
 import { bindingsCheck } from "./agents/bindings-check.ts";
 import { configCheck } from "./config-check.ts";

@@ -7,7 +7,7 @@ import { modelOf } from "../../providers/speech/services.ts";
 import { isLoopbackName } from "../../server/transport/origin.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import { modelName, parseModelName, type ModelRef } from "../../types/run/model.ts";
-import type { Config } from "../config/schema.ts";
+import type { Config } from "../config/schema/schema.ts";
 import { resolveAgents } from "../config/settings.ts";
 import { PLUGINS_MS } from "./plugins-check.ts";
 

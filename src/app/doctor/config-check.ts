@@ -2,7 +2,7 @@ import type { Check, CheckResult } from "../../types/check.ts";
 import { exists } from "../../utils/exists.ts";
 import { loadConfig, type LoadOptions } from "../config/load.ts";
 import { STOP_FIX } from "../config/keys/narrowing.ts";
-import { ConfigError, type ConfigNote } from "../config/problem.ts";
+import { ConfigError, type ConfigNote } from "../config/schema/problem.ts";
 
 const resultOf = ({ text, isStop }: ConfigNote): CheckResult =>
   isStop === true ? { status: "fail", message: text, fix: STOP_FIX } : { status: "warn", message: text };

@@ -4,7 +4,7 @@ import { readStateLock } from "../../store/lock/lock.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import { readGatewayToken, TOKEN_CHARS, TOKEN_FIX } from "../config/gateway-token.ts";
 import type { StatePaths } from "../config/paths.ts";
-import type { Config } from "../config/schema.ts";
+import type { Config } from "../config/schema/schema.ts";
 
 export function portCheck(config: Config, paths: StatePaths): Check {
   const { port } = config.gateway;

@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Check } from "../../types/check.ts";
 import { exists } from "../../utils/exists.ts";
-import { isForeign } from "../gateway/lifecycle/foreign.ts";
+import { isForeign } from "../gateway/parts/foreign.ts";
 import type { StatePaths } from "../config/paths.ts";
 import type { Env } from "../config/secrets.ts";
 

@@ -4,7 +4,7 @@ import { LATE, LISTING, scanServer, type Scanned, UNREACHED } from "../../provid
 import type { Check, CheckResult } from "../../types/check.ts";
 import { modelName, type ModelRef } from "../../types/run/model.ts";
 import { nearest } from "../config/keys/nearest.ts";
-import type { Config } from "../config/schema.ts";
+import type { Config } from "../config/schema/schema.ts";
 import { resolveAgents } from "../config/settings.ts";
 import { budgetsCheck, type ModelCheckOptions } from "./budgets-check.ts";
 import { PLUGINS_MS } from "./plugins-check.ts";

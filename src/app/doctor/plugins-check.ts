@@ -12,7 +12,7 @@ import { findPlugins } from "../plugins/found.ts";
 import type { LoadedPlugins } from "../plugins/loaded-plugins.ts";
 import { loadedProblems, type PluginView } from "../plugins/loaded-problems.ts";
 import { judgeHooks } from "../../plugins/internal-hooks/judge-hooks.ts";
-import type { Live } from "../compose/live.ts";
+import type { Live } from "../live.ts";
 import { hookScene } from "../plugins/hooks/hook-scene.ts";
 
 /** Milliseconds to read the files of all plugins and to load those that are on. */

@@ -4,7 +4,7 @@ import { hasEverybody, namesUsername } from "../../channels/access/listed.ts";
 import { type ChannelPolicy, type GroupPolicy, policyOf } from "../../channels/access/policy.ts";
 import { execChoice } from "../../tools/exec-mode.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
-import type { Config } from "../config/schema.ts";
+import type { Config } from "../config/schema/schema.ts";
 
 /** Who may write to the agent, and what strangers could do. */
 export function policyCheck(config: Config): Check {

@@ -8,7 +8,7 @@ import { agentOf } from "../../sessions/keys.ts";
 import { readRows } from "../../sessions/rows/read-rows.ts";
 import { type AgentId, DEFAULT_AGENT, type SessionKey } from "../../types/ids.ts";
 import { journalPath, type StatePaths } from "../config/paths.ts";
-import type { Config } from "../config/schema.ts";
+import type { Config } from "../config/schema/schema.ts";
 import { resolveAgents } from "../config/settings.ts";
 import { memoryCheck } from "./agents/memory-check.ts";
 import { workspacesCheck } from "./agents/workspaces-check.ts";

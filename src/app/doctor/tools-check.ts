@@ -3,7 +3,7 @@ import { BUILT_IN } from "../../tools/policy/lint.ts";
 import { stagesFor } from "../../tools/policy/stages.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import type { PolicyStage } from "../../types/tool-policy.ts";
-import type { Config } from "../config/schema.ts";
+import type { Config } from "../config/schema/schema.ts";
 import { toolPolicyOf } from "../config/tool-policy.ts";
 
 /** Whether every agent has any of the gateway's tools, even for an operator. */

@@ -6,11 +6,11 @@ import type { ConfigEdit, GatewayActs } from "../../types/gateway-acts.ts";
 import { patchLeaves, wholeLeaves } from "../config/edit/patch.ts";
 import { writeConfigValues } from "../config/edit/write.ts";
 import { schemaKeys, schemaKeysBelow } from "../config/keys/schema-keys.ts";
-import { isRecord, readPath, valueAt, type KeyPath } from "../config/problem.ts";
+import { isRecord, readPath, valueAt, type KeyPath } from "../config/schema/problem.ts";
 import { shownConfig } from "../config/shown.ts";
 import { requireSlots } from "../plugins/select.ts";
 import { loadOptionsFor } from "../plugins/load-options.ts";
-import type { Live } from "../compose/live.ts";
+import type { Live } from "../live.ts";
 
 /** What the tool `gateway` can ask. `ports` is called when it does. */
 export function gatewayActs(live: Live, ports: () => DispatchPorts): GatewayActs {

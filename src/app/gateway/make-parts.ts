@@ -6,7 +6,7 @@ import { type OpenPlugins, openPlugins } from "../plugins/open-plugins.ts";
 import { openCron } from "./cron/open-cron.ts";
 import { openTasks } from "../tasks/desk.ts";
 import { createHeartbeats } from "./methods/heartbeats.ts";
-import type { Parts, StartOptions } from "./parts.ts";
+import type { Parts, StartOptions } from "./parts/parts.ts";
 import { isFields } from "../../utils/fields.ts";
 import { hookDesk } from "./hooks/open-hooks.ts";
 

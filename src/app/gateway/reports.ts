@@ -1,8 +1,8 @@
 import { open, stat } from "node:fs/promises";
 import { performance } from "node:perf_hooks";
 import type { Reports, LogTail, LogTailRequest } from "../../server/options.ts";
-import { healthOf, readyOf } from "./health.ts";
-import type { Parts } from "./parts.ts";
+import { healthOf, readyOf } from "./parts/health.ts";
+import type { Parts } from "./parts/parts.ts";
 import { statusOf } from "./status.ts";
 import type { JournalCounts } from "../../store/database/counts.ts";
 import { formatMetrics, type MetricRow } from "../../server/metrics.ts";

@@ -12,13 +12,13 @@ import { Secret } from "../../types/secret.ts";
 import { ensureGatewayToken, TOKEN_CHARS, TOKEN_FIX } from "../config/gateway-token.ts";
 import { packageRoot } from "../package-root.ts";
 import { openHooks } from "./hooks/open-hooks.ts";
-import type { Parts, StartOptions } from "./parts.ts";
+import type { Parts, StartOptions } from "./parts/parts.ts";
 import { reportsOf } from "./reports.ts";
 import { rightsOf } from "./methods/session-rights.ts";
 import { settingsInForce } from "./session-settings.ts";
 import type { Paired } from "../../types/journal.ts";
 import { errorText } from "../../utils/text/error-text.ts";
-import { blocksOf, deliverAndWait, peerOf } from "../compose/outgoing.ts";
+import { blocksOf, deliverAndWait, peerOf } from "../outgoing.ts";
 
 /** Events in addition to those of runs. */
 const EVENT_NAMES = ["sessions.changed", "session.queue", "pairing.requested", "config.changed", "cron", "health"];

@@ -17,8 +17,8 @@ import { VERBOSE_LEVELS, verboseLevelOf } from "../../types/run/verbose.ts";
 import type { SessionEntry } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import { accountOf } from "../accounts/accounts.ts";
-import type { Config } from "../config/schema.ts";
-import type { Parts } from "./parts.ts";
+import type { Config } from "../config/schema/schema.ts";
+import type { Parts } from "./parts/parts.ts";
 
 type Settings = Readonly<Record<string, SettingInForce>>;
 type Row = Readonly<Partial<SessionEntry>>;

@@ -1,10 +1,10 @@
 import { readCrashes, crashText, type Crash } from "../../plugins/trial/crashes.ts";
 import { sandboxStates } from "../compose/sandbox/sandboxing.ts";
 import { failingNow, LOOKED_AT } from "../runs/failing.ts";
-import type { Parts } from "./parts.ts";
-import { defaultModel } from "./model-text.ts";
+import type { Parts } from "./parts/parts.ts";
+import { defaultModel } from "./parts/model-text.ts";
 import type { PluginRecord } from "../../plugins/host/record.ts";
-import type { PluginCost } from "../../plugins/host/watch.ts";
+import type { PluginCost } from "../../plugins/api/watch.ts";
 
 /** The facts of `status` in addition to the server's own. */
 export async function statusOf(parts: Parts): Promise<Record<string, unknown>> {

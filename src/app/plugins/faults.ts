@@ -9,7 +9,7 @@ import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import { own } from "../../utils/own.ts";
 import { shownConfig } from "../config/shown.ts";
 import { enginesIn } from "../compose/engines.ts";
-import { sceneOf, type Live } from "../compose/live.ts";
+import { sceneOf, type Live } from "../live.ts";
 import { modelsOf } from "./models-of.ts";
 
 /** Something that the config names, and that a plugin should contribute and does not, or not so that it works. */

@@ -1,9 +1,9 @@
-import type { RegistrationMode } from "../../plugins/api/plugin-api.ts";
+import type { RegistrationMode } from "../../plugins/plugin-api.ts";
 import { Plugins } from "../../plugins/host/plugins.ts";
 import { resolveSdk } from "../../plugins/load/sdk-resolution.ts";
 import { TrialGuard } from "../../plugins/trial/guard.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
-import type { Live } from "../compose/live.ts";
+import type { Live } from "../live.ts";
 import { openLog } from "../log/log.ts";
 import { PluginVariables } from "./plugin-variables.ts";
 import { commandPorts } from "./ports.ts";

@@ -1,6 +1,6 @@
 import type { LoadedConfig } from "../config/load.ts";
 import type { StatePaths } from "../config/paths.ts";
-import { Live } from "../compose/live.ts";
+import { Live } from "../live.ts";
 import type { ModelProviderContribution } from "../../types/contribution.ts";
 import type { WebSearchContribution } from "../../types/plugin/web-search.ts";
 import type { Contributions } from "../../plugins/contributions.ts";

@@ -5,7 +5,7 @@ import { TrialGuard } from "../../plugins/trial/guard.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
 import type { Log } from "../../types/log.ts";
 import type { LoadedConfig } from "../config/load.ts";
-import type { Live } from "../compose/live.ts";
+import type { Live } from "../live.ts";
 import { packageRoot } from "../package-root.ts";
 import { PluginVariables } from "./plugin-variables.ts";
 import { pluginPorts, type PluginCore } from "./ports.ts";

@@ -7,7 +7,7 @@ import type { InstallRecords } from "../../types/plugin/install-record.ts";
 import { isFields } from "../../utils/fields.ts";
 import { BUNDLED_IDS } from "../contributions/extensions.ts";
 import type { StatePaths } from "../config/paths.ts";
-import { valueAt } from "../config/problem.ts";
+import { valueAt } from "../config/schema/problem.ts";
 import { expandHome, type Env } from "../config/secrets.ts";
 
 /** Finds the plugins of a state directory by the content of its config, which need not be valid. */

@@ -11,8 +11,8 @@ import {
 import { OpenClawError } from "../../types/errors.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import { own } from "../../utils/own.ts";
-import { valueAt } from "../config/problem.ts";
-import type { Live } from "../compose/live.ts";
+import { valueAt } from "../config/schema/problem.ts";
+import type { Live } from "../live.ts";
 import { engineFault } from "./faults.ts";
 import { judgePlugins, type Verdict } from "./trial-program.ts";
 

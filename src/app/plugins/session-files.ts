@@ -5,7 +5,7 @@ import { fileOf, readRow, writeRow } from "../../sessions/rows/row.ts";
 import type { SessionRow, Sessions } from "../../types/session.ts";
 import { isFields, type Fields } from "../../utils/fields.ts";
 import { isMissing } from "../../utils/missing.ts";
-import type { Live } from "../compose/live.ts";
+import type { Live } from "../live.ts";
 
 /**
  * Conversations as files. With a running gateway the rows are its own, so that a plugin that changes them and writes the file

@@ -2,7 +2,7 @@ import type { PluginManifest } from "../../types/plugin/manifest.ts";
 import { isFields, type Fields } from "../../utils/fields.ts";
 import { revealSecrets } from "../../utils/secrets/reveal.ts";
 import { shownConfig } from "../config/shown.ts";
-import type { Config } from "../config/schema.ts";
+import type { Config } from "../config/schema/schema.ts";
 
 /** The config as one plugin sees it: its own settings and those of its channels and providers with their secrets, all others masked. */
 export function shownForPlugin(config: Config, { id, channels, providers }: Owner): unknown {

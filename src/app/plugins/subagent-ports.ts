@@ -7,7 +7,7 @@ import type { MessageKey } from "../../types/run/message-run.ts";
 import type { SubagentRequest } from "../../types/subagent/subagent.ts";
 import { allowedModels } from "../compose/allowed-models.ts";
 import type { Core } from "../compose/core.ts";
-import type { Live } from "../compose/live.ts";
+import type { Live } from "../live.ts";
 import { openSubagents } from "../compose/subagents/subagents.ts";
 import { readModelRef } from "../config/settings.ts";
 import { runPorts } from "./event-ports.ts";

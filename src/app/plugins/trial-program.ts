@@ -6,7 +6,7 @@ import { leftOut, putTrials, stampOf } from "../../plugins/trial/trials.ts";
 import { runTrials, type TrialProgram, type TrialResult } from "../../plugins/trial/run-trials.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import { own } from "../../utils/own.ts";
-import type { Live } from "../compose/live.ts";
+import type { Live } from "../live.ts";
 import { openLog } from "../log/log.ts";
 import { packageRoot } from "../package-root.ts";
 import { PluginVariables } from "./plugin-variables.ts";

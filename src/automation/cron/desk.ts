@@ -7,7 +7,7 @@ import type { CronEntry, CronJobs } from "./jobs.ts";
 import { type CronListQuery, isWanted, sorted } from "./list.ts";
 import type { CronPorts } from "./ports.ts";
 import { inWordsOfToday } from "./reading/old-words.ts";
-import { type BadJob, patched, readJob } from "./reading/read-job.ts";
+import { type BadJob, patched, readJob } from "./read-job.ts";
 import type { CronScheduler, NotRun } from "./scheduler.ts";
 import { type CronJobView, jobView, revisionOf, runView } from "./views.ts";
 import { runIdOf } from "../../dispatch/turn-facts.ts";

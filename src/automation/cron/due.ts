@@ -1,6 +1,6 @@
 import type { CronJob, Missed } from "../../types/cron/job.ts";
 import type { CronState } from "../../types/cron/run.ts";
-import type { SlotTimes } from "./times.ts";
+import type { SlotTimes } from "./reading/times.ts";
 
 /** What is to be done with a job at a moment. */
 export type Due =

@@ -6,7 +6,7 @@ import type { Clock } from "../../types/clock.ts";
 import { type Fields, isFields, isSameData } from "../../utils/fields.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
-import { slotTimes, type SlotTimes } from "./times.ts";
+import { slotTimes, type SlotTimes } from "./reading/times.ts";
 
 /** A job in memory. */
 export interface CronEntry extends StoredCron {

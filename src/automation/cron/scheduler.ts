@@ -9,7 +9,7 @@ import { CronEnds } from "./ends.ts";
 import type { CronEntry, CronJobs } from "./jobs.ts";
 import type { CronPorts } from "./ports.ts";
 import { failedRecord, queuedRecord } from "./record.ts";
-import { Watches } from "./watch/watches.ts";
+import { Watches } from "./watches.ts";
 
 /** The longest time until a change of the clock, or the end of a machine's sleep, is noticed. */
 const LONGEST_WAIT_MS = 60_000;

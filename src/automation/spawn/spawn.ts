@@ -13,7 +13,7 @@ import { visibleText } from "../../utils/text/clean-text.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { oneLine } from "../../prompt/untrusted.ts";
 import { announceMessage } from "../announce/announce-message.ts";
-import { SUBAGENT_KIND } from "../subagents/subagent-turn.ts";
+import { SUBAGENT_KIND } from "./subagent-turn.ts";
 import type { SpawnPorts } from "./ports.ts";
 import { PROMPT_FILES, subagentPrompt } from "./prompt.ts";
 import {

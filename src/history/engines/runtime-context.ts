@@ -1,6 +1,6 @@
 import type { ContextEngineRuntimeContext, PromptCacheFacts } from "../../types/engine/context-engine.ts";
 import type { ModelInfo, Usage } from "../../types/run/model.ts";
-import { withSignal } from "../../plugins/api/runtime/with-signal.ts";
+import { withSignal } from "../../plugins/api/with-signal.ts";
 import type { EngineJob, EnginePorts } from "./options.ts";
 
 /** The name of the harness that engines get. With it they use the host's token counts as their own. */

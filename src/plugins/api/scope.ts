@@ -8,11 +8,11 @@ import { isFields } from "../../utils/fields.ts";
 import { own } from "../../utils/own.ts";
 import { within } from "../../utils/within.ts";
 import { errorText } from "../../utils/text/error-text.ts";
-import { ModelCalls } from "./runtime/model-calls.ts";
+import { ModelCalls } from "./model-calls.ts";
 import type { PluginEntry } from "../config.ts";
-import { ConnectedAccounts } from "./registrations/channel/accounts.ts";
-import type { RunningCode } from "../host/running-code.ts";
-import type { CallLimit, PluginWatch } from "../host/watch.ts";
+import { ConnectedAccounts } from "./accounts.ts";
+import type { RunningCode } from "./running-code.ts";
+import type { CallLimit, PluginWatch } from "./watch.ts";
 import type { PluginPorts } from "../ports.ts";
 
 /** Milliseconds for each of the things that a plugin does at its end. */

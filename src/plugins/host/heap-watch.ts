@@ -1,8 +1,8 @@
 import type { HeapProfiler } from "node:inspector";
 import { Session } from "node:inspector/promises";
 import { background } from "../../utils/background.ts";
-import type { RunningCode } from "./running-code.ts";
-import type { PluginWatch } from "./watch.ts";
+import type { RunningCode } from "../api/running-code.ts";
+import type { PluginWatch } from "../api/watch.ts";
 
 const MB = 1_048_576;
 /** One allocation in so many bytes is remembered, with the functions that were active. */

@@ -1,6 +1,6 @@
 import { createHook } from "node:async_hooks";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { BLOCKING_MS, type PluginWatch } from "./watch.ts";
+import { BLOCKING_MS, type PluginWatch } from "../api/watch.ts";
 
 /** Milliseconds between the measurements of the event loop, and between looks at them. */
 const RESOLUTION_MS = 100;

@@ -1,9 +1,9 @@
 import type { Log } from "../../types/log.ts";
 import { HeapWatch } from "./heap-watch.ts";
 import { LoopWatch } from "./loop-watch.ts";
-import type { RunningCode } from "./running-code.ts";
+import type { RunningCode } from "../api/running-code.ts";
 import { PluginTimers } from "./timers.ts";
-import { PluginWatch } from "./watch.ts";
+import { PluginWatch } from "../api/watch.ts";
 
 /** What is noted of plugins' code while it runs. */
 export interface Observers {

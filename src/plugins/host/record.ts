@@ -1,6 +1,6 @@
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import { configSchemaOf } from "../manifest/config-schema.ts";
-import type { PluginCost } from "./watch.ts";
+import type { PluginCost } from "../api/watch.ts";
 
 export type PluginState = "loaded" | "off" | "failed" | "broken";
 

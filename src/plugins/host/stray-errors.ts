@@ -1,8 +1,8 @@
 import { pathToFileURL } from "node:url";
 import { errorText } from "../../utils/text/error-text.ts";
 import type { LoadGuard } from "../trial/guard.ts";
-import type { RunningCode } from "./running-code.ts";
-import type { PluginWatch } from "./watch.ts";
+import type { RunningCode } from "../api/running-code.ts";
+import type { PluginWatch } from "../api/watch.ts";
 
 interface Surroundings {
   readonly watch: PluginWatch;

@@ -2,8 +2,8 @@ import { syncBuiltinESMExports } from "node:module";
 import timers from "node:timers";
 import { isAbsolute } from "node:path";
 import { getCallSites } from "node:util";
-import type { RunningCode } from "./running-code.ts";
-import type { PluginWatch } from "./watch.ts";
+import type { RunningCode } from "../api/running-code.ts";
+import type { PluginWatch } from "../api/watch.ts";
 
 type Timer = ReturnType<typeof setTimeout>;
 

@@ -1,7 +1,7 @@
 import type { BoundFile, ExecBackend } from "../../types/run/backend.ts";
 import type { ToolContext } from "../../types/run/tool.ts";
 import { own } from "../../utils/own.ts";
-import { changedIn } from "./bound-files.ts";
+import { changedIn } from "./rules/bound-files.ts";
 import type { Considered, KnownCommand } from "./exec-policy.ts";
 import { planOf } from "./plan/plan.ts";
 

@@ -12,9 +12,9 @@ import {
   type Variables,
   type Wanted,
 } from "./binding.ts";
-import { MOST_FILES } from "./bound-files.ts";
+import { MOST_FILES } from "./rules/bound-files.ts";
 import { isContained } from "./contained.ts";
-import { allowanceFor, type Allowance } from "./exec-allowance.ts";
+import { allowanceFor, type Allowance } from "./rules/exec-allowance.ts";
 import {
   allowanceTexts,
   decideExec,

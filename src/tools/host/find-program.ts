@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { resolve } from "node:path";
 import type { FoundProgram } from "../../types/run/backend.ts";
 import { isInside } from "../../utils/real-path.ts";
-import { hashOf, type SearchedPlace } from "./named-files.ts";
+import { hashOf, type SearchedPlace } from "./repository/named-files.ts";
 import { BoundedMap } from "../../utils/bounded-map.ts";
 
 /**

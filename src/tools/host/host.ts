@@ -18,7 +18,7 @@ import { HostFiles } from "./files.ts";
 import { outputPath } from "./command/kept-outputs.ts";
 import { newMark } from "./command/left-running.ts";
 import { findProgram } from "./find-program.ts";
-import { bindFiles, pathDirs } from "./named-files.ts";
+import { bindFiles, pathDirs } from "./repository/named-files.ts";
 import { outputFolder, outputRoot } from "./output-folders.ts";
 import { steeringOf } from "./repository/steering.ts";
 import { shellArgv, startCommand, type HostCommand } from "./command/start-command.ts";

@@ -3,7 +3,7 @@ import { basename, dirname, join, relative, sep } from "node:path";
 import type { Backends, CommandEnd, ExecBackend, FileBackend, RunningCommand } from "../../types/run/backend.ts";
 import { hostBackends, hostExec, hostFiles, type HostOptions } from "../host/host.ts";
 import { memoryDirs } from "./bwrap.ts";
-import { isContainer } from "./container/launch.ts";
+import { isContainer } from "./container-launch.ts";
 import { folderOf, openFolder } from "./folders.ts";
 import {
   commandAccess,

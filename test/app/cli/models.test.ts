@@ -6,7 +6,7 @@ import { registerOAuthProvider, unregisterOAuthProvider, type OAuthProviderInter
 import { describe, expect, onTestFinished, test } from "vitest";
 import { bundledContributions } from "../../../src/app/contributions/extensions.ts";
 import type { Io } from "../../../src/app/cli/io.ts";
-import { runCommand } from "../../../src/app/cli/run-cli.ts";
+import { runCommand } from "../../../src/app/cli/run/run-cli.ts";
 import { startFakeModel } from "../../fakes/model.ts";
 import { ended, mainFile, run, stateDir, type Ended } from "../../kit/gateway/cli.ts";
 import { COMPILED } from "../../kit/gateway/compiled.ts";

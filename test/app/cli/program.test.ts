@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import type { Command } from "commander";
 import { z } from "zod";
-import { buildProgram } from "../../../src/app/cli/program.ts";
+import { buildProgram } from "../../../src/app/cli/run/program.ts";
 import { bundledContributions } from "../../../src/app/contributions/extensions.ts";
 import { ended, run, start, stateDir } from "../../kit/gateway/cli.ts";
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { keysBelow, schemaKeys } from "../../../src/app/config/keys/schema-keys.ts";
-import { describeSchema } from "../../../src/app/config/schema.ts";
+import { describeSchema } from "../../../src/app/config/schema/schema.ts";
 import { telegramConfig } from "../../../extensions/telegram/config.ts";
 import { NAMED, NOT_SHOWN } from "./config-keys.ts";
 import { ROWS, type Seen, type Talk, watch } from "./config-rows.ts";

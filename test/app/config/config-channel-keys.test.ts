@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { checkConfig } from "../../../src/app/config/check.ts";
 import { keysBelow } from "../../../src/app/config/keys/schema-keys.ts";
-import { isRecord, showPath } from "../../../src/app/config/problem.ts";
+import { isRecord, showPath } from "../../../src/app/config/schema/problem.ts";
 import { bundledContributions, contributedSchemas } from "../../../src/app/contributions/extensions.ts";
 import { accountConfig } from "../../../src/channels/config.ts";
 

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import JSON5 from "json5";
 import { describe, expect, it } from "vitest";
 import { parseConfigValue, setConfigValue, unsetConfigValue } from "../../../src/app/config/edit/edit.ts";
-import { readPath, showPath, valueAt, type KeyPath } from "../../../src/app/config/problem.ts";
+import { readPath, showPath, valueAt, type KeyPath } from "../../../src/app/config/schema/problem.ts";
 import { removeConfigValue, writeConfigValue, writeConfigValues } from "../../../src/app/config/edit/write.ts";
 
 const TEXT = `// my config

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { accountOf, lowerLimits } from "../../../src/app/accounts/accounts.ts";
 import { loadConfigText } from "../../../src/app/config/load.ts";
 import { resolvePaths } from "../../../src/app/config/paths.ts";
-import { Live } from "../../../src/app/compose/live.ts";
+import { Live } from "../../../src/app/live.ts";
 import { mentionPatternsFor } from "../../../src/app/compose/routing/mentions.ts";
 import { createRules } from "../../../src/app/compose/rules.ts";
 import { accountId } from "../../../src/types/ids.ts";

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { bindingFor } from "../../../src/channels/routing/bindings.ts";
 import { execChoice } from "../../../src/tools/exec-mode.ts";
 import { loadConfig, type LoadedConfig } from "../../../src/app/config/load.ts";
-import { ConfigError } from "../../../src/app/config/problem.ts";
+import { ConfigError } from "../../../src/app/config/schema/problem.ts";
 import type { ChannelSchemas } from "../../../src/app/config/check.ts";
 import { accountId, channelId } from "../../../src/types/ids.ts";
 import { EarlierPlaces } from "../../../src/store/places.ts";

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { recordLog } from "../../kit/log.ts";
 import { ensureGatewayToken, gatewayTokenFile, readGatewayToken } from "../../../src/app/config/gateway-token.ts";
 import { makeStateDirs, resolvePaths } from "../../../src/app/config/paths.ts";
-import { configSchema } from "../../../src/app/config/schema.ts";
+import { configSchema } from "../../../src/app/config/schema/schema.ts";
 import { resolveAgents } from "../../../src/app/config/settings.ts";
 import { channelAccounts } from "../../../src/channels/config.ts";
 

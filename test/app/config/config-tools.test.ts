@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { configSchema } from "../../../src/app/config/schema.ts";
+import { configSchema } from "../../../src/app/config/schema/schema.ts";
 import { toolsCheck } from "../../../src/app/doctor/tools-check.ts";
 import { loadConfig } from "../../../src/app/config/load.ts";
 

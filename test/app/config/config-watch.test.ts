@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadConfig } from "../../../src/app/config/load.ts";
-import { watchConfig } from "../../../src/app/config/watch.ts";
+import { watchConfig } from "../../../src/app/config/edit/watch.ts";
 
 let dir = "";
 let path = "";

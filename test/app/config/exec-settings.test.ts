@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { configSchema } from "../../../src/app/config/schema.ts";
+import { configSchema } from "../../../src/app/config/schema/schema.ts";
 import { resolveAgents } from "../../../src/app/config/settings.ts";
 import { decisionOn } from "../../tools/exec/decision.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { accountKey, accountOf } from "../../../src/app/accounts/accounts.ts";
-import { configSchema } from "../../../src/app/config/schema.ts";
+import { configSchema } from "../../../src/app/config/schema/schema.ts";
 import { toolPolicyOf } from "../../../src/app/config/tool-policy.ts";
 import { chatToolRules } from "../../../src/channels/chat-tools.ts";
 import { explainTool, keyOfAnswer, isToolAllowed } from "../../../src/tools/policy/decide.ts";

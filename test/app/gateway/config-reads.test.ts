@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { keysAtStart, schemaKeys } from "../../../src/app/config/keys/schema-keys.ts";
 import { loadConfig, type LoadedConfig } from "../../../src/app/config/load.ts";
 import { makeStateDirs, resolvePaths } from "../../../src/app/config/paths.ts";
-import { Live } from "../../../src/app/compose/live.ts";
+import { Live } from "../../../src/app/live.ts";
 import { startGateway } from "../../../src/app/gateway/gateway.ts";
 import { openLog } from "../../../src/app/log/log.ts";
 import { startFakeModel } from "../../fakes/model.ts";

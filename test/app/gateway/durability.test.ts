@@ -7,7 +7,7 @@ import { journalPath, makeStateDirs, resolvePaths } from "../../../src/app/confi
 import { openCore } from "../../../src/app/compose/core.ts";
 import { bundledContributions, contributedSchemas } from "../../../src/app/contributions/extensions.ts";
 import { startGateway } from "../../../src/app/gateway/gateway.ts";
-import { Live } from "../../../src/app/compose/live.ts";
+import { Live } from "../../../src/app/live.ts";
 import { openLog } from "../../../src/app/log/log.ts";
 import { openOutbox } from "../../../src/app/compose/open-outbox.ts";
 import { openJournal } from "../../../src/store/journal/journal.ts";

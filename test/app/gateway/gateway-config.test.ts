@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { loadConfig, type LoadedConfig } from "../../../src/app/config/load.ts";
 import { makeStateDirs, resolvePaths } from "../../../src/app/config/paths.ts";
 import { type Gateway, startGateway } from "../../../src/app/gateway/gateway.ts";
-import { Live } from "../../../src/app/compose/live.ts";
+import { Live } from "../../../src/app/live.ts";
 import { openLog } from "../../../src/app/log/log.ts";
 import { until } from "../../kit/until.ts";
 

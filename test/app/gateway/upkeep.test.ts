@@ -6,7 +6,7 @@ import { loadConfig } from "../../../src/app/config/load.ts";
 import { resolvePaths } from "../../../src/app/config/paths.ts";
 import { openCore } from "../../../src/app/compose/core.ts";
 import { cleanUp } from "../../../src/app/gateway/lifecycle/cleanup.ts";
-import { Live } from "../../../src/app/compose/live.ts";
+import { Live } from "../../../src/app/live.ts";
 import { openLog } from "../../../src/app/log/log.ts";
 import { recordLog } from "../../kit/log.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { patched, readJob } from "../../../src/automation/cron/reading/read-job.ts";
+import { patched, readJob } from "../../../src/automation/cron/read-job.ts";
 
 const ports = {
   now: Date.parse("2026-11-26T08:00:00Z"),

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { slotTimes } from "../../../src/automation/cron/times.ts";
-import { readTime } from "../../../src/automation/cron/local-time.ts";
+import { slotTimes } from "../../../src/automation/cron/reading/times.ts";
+import { readTime } from "../../../src/automation/cron/reading/local-time.ts";
 import type { CronSchedule } from "../../../src/types/cron/job.ts";
 
 const VIENNA = "Europe/Vienna";

@@ -1,4 +1,4 @@
-import { mediaTools } from "../../../src/tools/media/media-tools.ts";
+import { mediaTools } from "../../../src/tools/media-tools.ts";
 import { webFetchConfig } from "../../../src/tools/web/config.ts";
 import type { MediaSettings } from "../../../src/types/media/settings.ts";
 import type { ToolContribution } from "../../../src/types/run/tool.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { resolveAgents } from "../../../src/app/config/settings.ts";
-import { configSchema } from "../../../src/app/config/schema.ts";
+import { configSchema } from "../../../src/app/config/schema/schema.ts";
 import { candidatesFor } from "../../../src/dispatch/candidates.ts";
 import { modelName } from "../../../src/types/run/model.ts";
 import type { SessionEntry } from "../../../src/types/session.ts";

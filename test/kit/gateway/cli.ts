@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { bundledContributions } from "../../../src/app/contributions/extensions.ts";
 import type { Io } from "../../../src/app/cli/io.ts";
-import { runCommand } from "../../../src/app/cli/run-cli.ts";
+import { runCommand } from "../../../src/app/cli/run/run-cli.ts";
 import { COMPILED } from "./compiled.ts";
 
 export const mainFile = fileURLToPath(new URL("../../../src/app/main.ts", import.meta.url));

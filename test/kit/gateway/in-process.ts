@@ -5,7 +5,7 @@ import { loadConfig } from "../../../src/app/config/load.ts";
 import { makeStateDirs, resolvePaths } from "../../../src/app/config/paths.ts";
 import { bundledContributions, contributedSchemas } from "../../../src/app/contributions/extensions.ts";
 import { startGateway } from "../../../src/app/gateway/gateway.ts";
-import { Live } from "../../../src/app/compose/live.ts";
+import { Live } from "../../../src/app/live.ts";
 import { openLog } from "../../../src/app/log/log.ts";
 import { type FakeTelegram, startFakeTelegram } from "../../fakes/telegram.ts";
 import { until } from "../until.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { execTool } from "../../../src/tools/exec/exec.ts";
+import { execTool } from "../../../src/tools/exec.ts";
 import { planOf } from "../../../src/tools/exec/plan/plan.ts";
 import type { ExecRow } from "../../../src/tools/exec/rules/document.ts";
 import { findProgram } from "../../../src/tools/host/find-program.ts";

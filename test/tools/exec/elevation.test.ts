@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { execTool } from "../../../src/tools/exec/exec.ts";
+import { execTool } from "../../../src/tools/exec.ts";
 import { withSessionExec } from "../../../src/tools/exec/elevation.ts";
 import { hostBackends } from "../../../src/tools/host/host.ts";
 import { sessionKey } from "../../../src/types/ids.ts";

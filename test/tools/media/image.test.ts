@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { mediaTools } from "../../../src/tools/media/media-tools.ts";
+import { mediaTools } from "../../../src/tools/media-tools.ts";
 import { webFetchConfig } from "../../../src/tools/web/config.ts";
 import { keepInWorkspace } from "../../../src/utils/files/keep-in-workspace.ts";
 import { createTools } from "../../kit/create-tools.ts";

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DrawJobs } from "../../../src/tools/media/draw-jobs.ts";
-import { mediaTools } from "../../../src/tools/media/media-tools.ts";
+import { mediaTools } from "../../../src/tools/media-tools.ts";
 import { runTool } from "../../../src/tools/run.ts";
 import { webFetchConfig } from "../../../src/tools/web/config.ts";
 import { WebFetch } from "../../../src/tools/web/web-fetch.ts";

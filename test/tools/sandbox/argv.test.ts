@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { bwrapLaunch, type BwrapFacts } from "../../../src/tools/sandbox/bwrap.ts";
 import type { SandboxConfig } from "../../../src/tools/sandbox/config.ts";
-import { containerLaunch } from "../../../src/tools/sandbox/container/launch.ts";
+import { containerLaunch } from "../../../src/tools/sandbox/container-launch.ts";
 import { SandboxMachine } from "../../../src/tools/sandbox/machine.ts";
 import { seatbeltLaunch } from "../../../src/tools/sandbox/seatbelt.ts";
 import { sandboxSettings } from "../../../src/tools/sandbox/settings.ts";

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { execTool } from "../../../src/tools/exec/exec.ts";
+import { execTool } from "../../../src/tools/exec.ts";
 import { whyBwrapFails } from "../../../src/tools/sandbox/probe.ts";
 import { viewOf } from "../../../src/tools/sandbox/view.ts";
 import { sandboxSettings } from "../../../src/tools/sandbox/settings.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Command, CommanderError } from "commander";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
-import { buildProgram } from "../../../src/app/cli/program.ts";
+import { buildProgram } from "../../../src/app/cli/run/program.ts";
 import { bundledContributions } from "../../../src/app/contributions/extensions.ts";
 import { makeHome, PATIENCE, type Home } from "../../kit/gateway/process.ts";
 

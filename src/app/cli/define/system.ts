@@ -2,7 +2,7 @@ import { Option, type Command } from "commander";
 import type { EventFlags } from "../commands/gateway/system.ts";
 import type { Act } from "./act.ts";
 import { defineCron } from "./cron.ts";
-import { defineHooks } from "./plugins/hooks.ts";
+import { defineHooks } from "./hooks.ts";
 
 interface Json {
   readonly json?: boolean;

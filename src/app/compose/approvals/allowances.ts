@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { editApprovals } from "../../../store/exec-approvals-edit.ts";
 import { ApprovalUses, type BlockUse } from "../../../store/exec-approvals-uses.ts";
 import { ExecApprovalsFile } from "../../../store/exec-approvals.ts";
-import type { Allowance } from "../../../tools/exec/exec-allowance.ts";
+import type { Allowance } from "../../../tools/exec/rules/exec-allowance.ts";
 import type { Grant } from "../../../tools/exec/exec-policy.ts";
 import type { Allowances } from "../../../tools/exec/permission.ts";
 import { commandPattern, rowOf, rowsForCommand } from "../../../tools/exec/rules/command-rows.ts";
@@ -14,7 +14,7 @@ import type { ApprovalRules } from "../../../types/journal.ts";
 import type { Log } from "../../../types/log.ts";
 import { OPERATOR } from "../../../types/run/principal.ts";
 import type { Approval } from "../../../types/run/tool.ts";
-import type { Live } from "../live.ts";
+import type { Live } from "../../live.ts";
 
 interface Ports {
   /** The allowances of earlier versions. */

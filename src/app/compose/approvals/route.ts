@@ -4,7 +4,7 @@ import type { Peer } from "../../../types/chat/message.ts";
 import { accountOf } from "../../accounts/accounts.ts";
 import { approversOf } from "../../accounts/approvers.ts";
 import { peerOfTarget } from "../../accounts/approval-targets.ts";
-import type { Config } from "../../config/schema.ts";
+import type { Config } from "../../config/schema/schema.ts";
 
 /**
  * Where a question of a chat is shown: by `approvals.exec` or, for one of a plugin, `approvals.plugin`; and a question about a command

@@ -4,7 +4,7 @@ import type { Clock } from "../../../types/clock.ts";
 import type { Log } from "../../../types/log.ts";
 import type { StatePaths } from "../../config/paths.ts";
 import { packageVersion } from "../../package-root.ts";
-import type { Live } from "../live.ts";
+import type { Live } from "../../live.ts";
 
 /** The file with the lists of tools that servers had. */
 export const mcpListPath = ({ stateSub }: Pick<StatePaths, "stateSub">): string => join(stateSub, "mcp-tools.json");

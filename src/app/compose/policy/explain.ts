@@ -6,8 +6,8 @@ import { dependsOnModel, stagesFor } from "../../../tools/policy/stages.ts";
 import type { StageAnswer } from "../../../types/tool-policy.ts";
 import { readConfigText } from "../../config/load.ts";
 import { locate } from "../../config/parse.ts";
-import { readPath } from "../../config/problem.ts";
-import type { Live } from "../live.ts";
+import { readPath } from "../../config/schema/problem.ts";
+import type { Live } from "../../live.ts";
 import type { Machine } from "../sandbox/sandboxing.ts";
 import { explainedBy, type Explained, type PolicyAsk } from "./subject.ts";
 

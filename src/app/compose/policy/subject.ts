@@ -10,8 +10,8 @@ import { OPERATOR, type Principal } from "../../../types/run/principal.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import type { PolicySubject, SenderNames } from "../../../types/tool-policy.ts";
 import { accountKey, accountOf } from "../../accounts/accounts.ts";
-import type { Config } from "../../config/schema.ts";
-import type { Live } from "../live.ts";
+import type { Config } from "../../config/schema/schema.ts";
+import type { Live } from "../../live.ts";
 import { createRules } from "../rules.ts";
 import { confinedIn, type Confined, type Machine } from "../sandbox/sandboxing.ts";
 

@@ -14,7 +14,7 @@ import type { Log } from "../../../types/log.ts";
 import type { InboundMessage } from "../../../types/chat/message.ts";
 import type { Sessions } from "../../../types/session.ts";
 import { background } from "../../../utils/background.ts";
-import type { Live } from "../live.ts";
+import type { Live } from "../../live.ts";
 
 interface Ports {
   readonly clock: Clock;

@@ -4,8 +4,8 @@ import { bindingFor, type Binding, type Routed } from "../../../channels/routing
 import type { InboundMessage } from "../../../types/chat/message.ts";
 import { topicAgent } from "../../../channels/chat-prompt.ts";
 import { accountOf, defaultAccountOf } from "../../accounts/accounts.ts";
-import type { Config } from "../../config/schema.ts";
-import type { Live } from "../live.ts";
+import type { Config } from "../../config/schema/schema.ts";
+import type { Live } from "../../live.ts";
 
 /** Whether a message addresses the bot, by the platform or by a name of the agent that answers. */
 export const isAddressedTo = (message: InboundMessage, live: Live): boolean =>

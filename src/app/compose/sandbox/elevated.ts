@@ -1,7 +1,7 @@
 import type { InboundMessage } from "../../../types/chat/message.ts";
 import type { AgentId } from "../../../types/ids.ts";
 import { own } from "../../../utils/own.ts";
-import type { Config } from "../../config/schema.ts";
+import type { Config } from "../../config/schema/schema.ts";
 
 type Elevated = Config["tools"]["elevated"];
 type Lists = NonNullable<Elevated["allowFrom"]>;

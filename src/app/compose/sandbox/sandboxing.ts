@@ -19,7 +19,7 @@ import type { AgentSettings } from "../../../types/settings.ts";
 import { background } from "../../../utils/background.ts";
 import { loadOnce } from "../../../utils/share-calls.ts";
 import { within } from "../../../utils/within.ts";
-import type { Live } from "../live.ts";
+import type { Live } from "../../live.ts";
 
 /** Which tools of a run are in a sandbox. */
 export interface Confined {

@@ -4,7 +4,7 @@ import { OPERATOR } from "../../../types/run/principal.ts";
 import type { AgentId, SessionKey } from "../../../types/ids.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import { once } from "../../../utils/share-calls.ts";
-import type { Live } from "../live.ts";
+import type { Live } from "../../live.ts";
 import { confinedIn, type Machine } from "../sandbox/sandboxing.ts";
 
 /** What the config says of subagents. */

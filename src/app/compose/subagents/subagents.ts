@@ -1,10 +1,10 @@
-import { SubagentRuns } from "../../../automation/subagents/subagents.ts";
+import { SubagentRuns } from "../../../automation/spawn/subagents.ts";
 import type { Subagents } from "../../../types/subagent/subagent.ts";
 import type { Dispatch } from "../../../dispatch/dispatch.ts";
 import type { DispatchPorts } from "../../../dispatch/ports.ts";
 import type { Journal } from "../../../types/journal.ts";
 import type { Sessions } from "../../../types/session.ts";
-import type { Live } from "../live.ts";
+import type { Live } from "../../live.ts";
 
 interface SubagentSources {
   readonly dispatch: Dispatch;

@@ -14,7 +14,7 @@ import { forgetOldest } from "../../../utils/forget-oldest.ts";
 import { unlessMissing } from "../../../utils/missing.ts";
 import { isInside, realOf } from "../../../utils/real-path.ts";
 import { loadOnce } from "../../../utils/share-calls.ts";
-import type { Live } from "../live.ts";
+import type { Live } from "../../live.ts";
 import { CommandSpans } from "./command-spans.ts";
 
 interface Ports {

@@ -6,7 +6,7 @@ import type { HostOptions } from "../../../tools/host/host.ts";
 import { privateNotes } from "../../../tools/host/prompt-files.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import { packageRoot } from "../../package-root.ts";
-import type { Live } from "../live.ts";
+import type { Live } from "../../live.ts";
 
 type FilePlaces = Pick<HostOptions, "deniedPaths" | "readablePaths">;
 

@@ -7,7 +7,7 @@ import type { Speaker } from "../../../types/media/speech.ts";
 import type { CronActs } from "../../../types/cron/acts.ts";
 import type { GatewayActs } from "../../../types/gateway-acts.ts";
 import type { ToolContribution } from "../../../types/run/tool.ts";
-import { chatTools } from "../chat-acts.ts";
+import { chatTools } from "./chat-acts.ts";
 import { sessionActs } from "./session-acts.ts";
 
 /** The tools that need more than the backends of a run. `ports` is called when such a tool is. */

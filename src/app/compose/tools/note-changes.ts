@@ -7,7 +7,7 @@ import type { NoteChange, NoteChanges } from "../../../types/memory/note-change.
 import { hasOwnerRights, type Principal } from "../../../types/run/principal.ts";
 import { sourcesText, untrustedMarkOf } from "../../../types/run/untrusted.ts";
 import type { Sessions } from "../../../types/session.ts";
-import type { Live } from "../live.ts";
+import type { Live } from "../../live.ts";
 
 interface Sources {
   readonly sessions: Pick<Sessions, "peek">;

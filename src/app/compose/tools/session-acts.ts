@@ -10,7 +10,7 @@ import { type AgentId, channelId, DEFAULT_ACCOUNT, type SessionKey } from "../..
 import { planLines } from "../../../types/plan.ts";
 import type { SessionActs } from "../../../types/session-acts.ts";
 import { WEB_CHAT } from "../../contributions/extensions.ts";
-import type { Live } from "../live.ts";
+import type { Live } from "../../live.ts";
 import { talkRules } from "../subagents/rules.ts";
 
 /** What the tools on sessions can ask. `ports` is called when they do. */

@@ -1,7 +1,7 @@
 import { Secret } from "../../../types/secret.ts";
-import { isRecord, showPath, type KeyPath } from "../problem.ts";
+import { isRecord, showPath, type KeyPath } from "../schema/problem.ts";
 import { keysAtStart } from "../keys/schema-keys.ts";
-import type { Config } from "../schema.ts";
+import type { Config } from "../schema/schema.ts";
 import { own } from "../../../utils/own.ts";
 
 export interface ConfigChanges {

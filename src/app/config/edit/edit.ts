@@ -2,7 +2,7 @@ import type { ArrayNode, ElementNode, MemberNode, ObjectNode, ValueNode } from "
 import JSON5 from "json5";
 import { OpenClawError } from "../../../types/errors.ts";
 import { memberOf, parseTree } from "../parse.ts";
-import { showPath, type KeyPath } from "../problem.ts";
+import { showPath, type KeyPath } from "../schema/problem.ts";
 
 type Node = ReturnType<typeof parseTree>["body"];
 

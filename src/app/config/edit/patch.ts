@@ -1,5 +1,5 @@
 import { own } from "../../../utils/own.ts";
-import { isRecord, valueAt, type KeyPath } from "../problem.ts";
+import { isRecord, valueAt, type KeyPath } from "../schema/problem.ts";
 import { hasMask, shownConfig } from "../shown.ts";
 
 /** One changed leaf; undefined removes its key. */

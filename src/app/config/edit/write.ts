@@ -8,7 +8,7 @@ import { errorText } from "../../../utils/text/error-text.ts";
 import { setConfigValue, unsetConfigValue } from "./edit.ts";
 import { hashOf, loadConfigText, readConfigText, type LoadOptions } from "../load.ts";
 import { parseConfigText } from "../parse.ts";
-import { ConfigError, showPath, type ConfigNote, type KeyPath } from "../problem.ts";
+import { ConfigError, showPath, type ConfigNote, type KeyPath } from "../schema/problem.ts";
 import { hasMask } from "../shown.ts";
 
 /** Changes one value of the file. Throws as `writeConfigText` does, `CONFIG_SYNTAX` when the file is no JSON5, `USAGE` for a placeholder. */

@@ -1,6 +1,6 @@
 import { own } from "../../../utils/own.ts";
-import type { KeyPath } from "../problem.ts";
-import type { Config } from "../schema.ts";
+import type { KeyPath } from "../schema/problem.ts";
+import type { Config } from "../schema/schema.ts";
 
 /** Where the config has an agent: in `agents.entries`, else in `agents.list`. */
 export const pathOfAgent = ({ entries, list }: Pick<Config["agents"], "entries" | "list">, id: string): KeyPath =>

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isRecord, type KeyPath } from "../problem.ts";
+import { isRecord, type KeyPath } from "../schema/problem.ts";
 import { own } from "../../../utils/own.ts";
 
 /** A key that has no effect, and the names of the keys that have one at its place. */

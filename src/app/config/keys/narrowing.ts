@@ -1,7 +1,7 @@
 import { accountInputs } from "../../../channels/config.ts";
 import { own } from "../../../utils/own.ts";
 import { NARROWING_KEYS, type NarrowingKey } from "./narrowing-keys.ts";
-import { isRecord, showPath, valueAt, type KeyPath, type RawNote } from "../problem.ts";
+import { isRecord, showPath, valueAt, type KeyPath, type RawNote } from "../schema/problem.ts";
 
 /** What a restricting key without an implementation stops; `agent` and `account` unset: all of them, `channel` unset: of all channels. */
 export type Stops =

@@ -1,7 +1,7 @@
 import { isRoute, plainPeerId } from "../../../channels/routing/bindings.ts";
 import { own } from "../../../utils/own.ts";
-import type { RawNote } from "../problem.ts";
-import type { Config } from "../schema.ts";
+import type { RawNote } from "../schema/problem.ts";
+import type { Config } from "../schema/schema.ts";
 
 interface Ids {
   readonly form: RegExp;

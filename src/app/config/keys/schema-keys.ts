@@ -1,5 +1,5 @@
-import { isRecord, type KeyPath } from "../problem.ts";
-import { configSchema, describeSchema } from "../schema.ts";
+import { isRecord, type KeyPath } from "../schema/problem.ts";
+import { configSchema, describeSchema } from "../schema/schema.ts";
 
 /** Without it zod writes a program for each object of a schema, which takes longer than the one check that it is for. */
 export const PARSED_ONCE = { jitless: true };

@@ -1,7 +1,7 @@
 import { Secret } from "../../../types/secret.ts";
 import { pathOfAgent } from "./agent-key.ts";
-import { isRecord, type KeyPath, type RawNote, showPath } from "../problem.ts";
-import type { Config } from "../schema.ts";
+import { isRecord, type KeyPath, type RawNote, showPath } from "../schema/problem.ts";
+import type { Config } from "../schema/schema.ts";
 
 type Shared = Pick<Config, "agents" | "bindings" | "channels">;
 

@@ -4,8 +4,8 @@ import { senderDoubts } from "../../../tools/policy/sender-lint.ts";
 import { whyNeverSafe } from "../../../tools/exec/safe-bins.ts";
 import type { ToolLists } from "../../../types/tool-policy.ts";
 import { pathOfAgent } from "./agent-key.ts";
-import { isRecord, type KeyPath, type RawNote } from "../problem.ts";
-import type { Config } from "../schema.ts";
+import { isRecord, type KeyPath, type RawNote } from "../schema/problem.ts";
+import type { Config } from "../schema/schema.ts";
 
 /** What entries are compared with. */
 interface Known {

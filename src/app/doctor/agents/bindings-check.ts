@@ -4,7 +4,7 @@ import { DEFAULT_AGENT } from "../../../types/ids.ts";
 import type { Check, CheckResult } from "../../../types/check.ts";
 import { own } from "../../../utils/own.ts";
 import { defaultAccountOf } from "../../accounts/accounts.ts";
-import type { Config } from "../../config/schema.ts";
+import type { Config } from "../../config/schema/schema.ts";
 
 /** Whether each binding names an existing agent, channel and account, and can be chosen at all. */
 export function bindingsCheck(config: Config): Check {

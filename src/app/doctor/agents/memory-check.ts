@@ -9,7 +9,7 @@ import type { AgentSettings } from "../../../types/settings.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
 import type { Env } from "../../config/secrets.ts";
 import type { StatePaths } from "../../config/paths.ts";
-import type { Config } from "../../config/schema.ts";
+import type { Config } from "../../config/schema/schema.ts";
 import { resolveAgents } from "../../config/settings.ts";
 
 /** The slot's name of the memory that these checks know. */

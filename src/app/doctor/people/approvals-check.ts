@@ -8,7 +8,7 @@ import { policyOf } from "../../../channels/access/policy.ts";
 import { accountKey, accountOf } from "../../accounts/accounts.ts";
 import { hasApproverIn } from "../../accounts/approvers.ts";
 import type { StatePaths } from "../../config/paths.ts";
-import type { Config } from "../../config/schema.ts";
+import type { Config } from "../../config/schema/schema.ts";
 
 /** Whether the rules of commands can be read. While they cannot, every command is asked about. */
 export const allowedCheck = ({ stateDir }: Pick<StatePaths, "stateDir">): Check => ({

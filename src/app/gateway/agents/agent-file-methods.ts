@@ -9,7 +9,7 @@ import {
   writeContextFile,
   type ContextFileFacts,
 } from "../../agents/context-files.ts";
-import type { Parts } from "../parts.ts";
+import type { Parts } from "../parts/parts.ts";
 import { knownAgent } from "./agent-read-methods.ts";
 
 const agentId = z.string().min(1).max(200);

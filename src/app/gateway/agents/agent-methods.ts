@@ -10,7 +10,7 @@ import { agentIdFrom, workspaceFor, writtenPath } from "../../agents/agent-id.ts
 import { trashAgent } from "../../agents/trash.ts";
 import { hashOf, readConfigText, type LoadOptions } from "../../config/load.ts";
 import { loadOptionsFor } from "../../plugins/load-options.ts";
-import type { Parts } from "../parts.ts";
+import type { Parts } from "../parts/parts.ts";
 import { agentFileMethods } from "./agent-file-methods.ts";
 import { agentReadMethods, knownAgent } from "./agent-read-methods.ts";
 

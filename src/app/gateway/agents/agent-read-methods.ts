@@ -5,8 +5,8 @@ import type { ModelRef } from "../../../types/run/model.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import { defined } from "../../../utils/defined.ts";
 import { showAvatar, workspaceIdentity, type Identity } from "../../agents/identity.ts";
-import type { Config } from "../../config/schema.ts";
-import type { Parts } from "../parts.ts";
+import type { Config } from "../../config/schema/schema.ts";
+import type { Parts } from "../parts/parts.ts";
 
 type Live = Parts["live"];
 

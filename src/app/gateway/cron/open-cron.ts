@@ -6,9 +6,9 @@ import { CronScheduler } from "../../../automation/cron/scheduler.ts";
 import { type SessionKey, sessionKey, agentId } from "../../../types/ids.ts";
 import type { Sessions } from "../../../types/session.ts";
 import type { Core } from "../../compose/core.ts";
-import type { Live } from "../../compose/live.ts";
-import type { Parts } from "../parts.ts";
-import type { OpenCron } from "./cron.ts";
+import type { Live } from "../../live.ts";
+import type { Parts } from "../parts/parts.ts";
+import type { OpenCron } from "../parts/cron.ts";
 import { cronActs } from "./acts.ts";
 import { cronWatching } from "./watch.ts";
 import { pause } from "../../../utils/pause.ts";
@@ -22,7 +22,7 @@ import type { CronDestination, CronJob } from "../../../types/cron/job.ts";
 import type { CronDeliveryStatus } from "../../../types/cron/run.ts";
 import { FetchRefused } from "../../../utils/net/safe-fetch.ts";
 import { requestWeb } from "../../../utils/net/web-request.ts";
-import type { PlaceParts } from "../methods/heartbeat-place.ts";
+import type { PlaceParts } from "../parts/heartbeat-place.ts";
 
 /** Reads the jobs from the journal. Nothing runs before `start`. */
 export async function openCron(

@@ -5,7 +5,7 @@ import { buildKey, resolveAlias } from "../../../sessions/keys.ts";
 import { WEB_CHAT } from "../../contributions/extensions.ts";
 import type { CronDestination, CronJob } from "../../../types/cron/job.ts";
 import { agentId, type AgentId, type SessionKey, sessionKey } from "../../../types/ids.ts";
-import { type FoundChat, lastChat, mainKey, namedChat, type PlaceParts } from "../methods/heartbeat-place.ts";
+import { type FoundChat, lastChat, mainKey, namedChat, type PlaceParts } from "../parts/heartbeat-place.ts";
 
 /** Where a job runs and reports, by the present config. `run`: the last part of the session key of an isolated run. */
 export function placeOfJob(job: CronJob, run: string, parts: PlaceParts): CronPlace {

@@ -15,7 +15,7 @@ import type { Tool } from "../../../types/run/tool.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import { defined } from "../../../utils/defined.ts";
 import type { Core } from "../../compose/core.ts";
-import type { Live } from "../../compose/live.ts";
+import type { Live } from "../../live.ts";
 
 interface Parts {
   readonly live: Live;

@@ -7,8 +7,8 @@ import type { WebhookPaths } from "../../../server/options.ts";
 import { buildKey, parseKey, resolveAlias } from "../../../sessions/keys.ts";
 import { type AgentId, agentId, type SessionKey } from "../../../types/ids.ts";
 import { chatFor } from "../cron/place.ts";
-import { lastChat, mainKey, type PlaceParts } from "../methods/heartbeat-place.ts";
-import type { Parts } from "../parts.ts";
+import { lastChat, mainKey, type PlaceParts } from "../parts/heartbeat-place.ts";
+import type { Parts } from "../parts/parts.ts";
 import { HookPaths } from "./hook-paths.ts";
 
 type DeskParts = Pick<Parts, "live" | "core" | "channels" | "stopping">;

@@ -2,7 +2,7 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pruneSandboxes } from "../../compose/sandbox/sandboxing.ts";
 import { unlessMissing } from "../../../utils/missing.ts";
-import type { Parts } from "../parts.ts";
+import type { Parts } from "../parts/parts.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

@@ -1,5 +1,5 @@
 import type { Server } from "../../../server/options.ts";
-import type { Parts } from "../parts.ts";
+import type { Parts } from "../parts/parts.ts";
 import { fileOf } from "../../../sessions/rows/row.ts";
 import { systemClock } from "../../../types/clock.ts";
 import { within } from "../../../utils/within.ts";

@@ -4,8 +4,8 @@ import { OpenClawError } from "../../../types/errors.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
 import { compareConfigs } from "../../config/edit/changes.ts";
 import type { LoadedConfig } from "../../config/load.ts";
-import { watchConfig, type ConfigEvent } from "../../config/watch.ts";
-import type { Parts } from "../parts.ts";
+import { watchConfig, type ConfigEvent } from "../../config/edit/watch.ts";
+import type { Parts } from "../parts/parts.ts";
 import { channelsThatDiffer } from "../../config/keys/narrowing.ts";
 
 /**

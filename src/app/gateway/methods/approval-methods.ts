@@ -4,7 +4,7 @@ import { replaceApprovals, shownApprovals, type ShownApprovals } from "../../../
 import { EXEC_APPROVALS_FILE } from "../../../tools/exec/rules/document.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
-import type { Parts } from "../parts.ts";
+import type { Parts } from "../parts/parts.ts";
 
 /** Milliseconds that a client waits for other programs that write the file. */
 const PATIENCE_MS = 10_000;

@@ -16,10 +16,10 @@ import {
 } from "../../accounts/channel-edit.ts";
 import { fieldOf, keysFrom, setupErrorIn, setupFields, withImplied } from "../../../channels/setup.ts";
 import type { LoadOptions } from "../../config/load.ts";
-import { ConfigError, isRecord, readPath } from "../../config/problem.ts";
+import { ConfigError, isRecord, readPath } from "../../config/schema/problem.ts";
 import { resolveSecrets } from "../../config/secrets.ts";
 import { loadOptionsFor } from "../../plugins/load-options.ts";
-import type { Parts } from "../parts.ts";
+import type { Parts } from "../parts/parts.ts";
 
 const name = z.string().min(1);
 const oneAccount = z.looseObject({ channel: name, accountId: name.optional() });

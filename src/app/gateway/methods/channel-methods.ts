@@ -10,7 +10,7 @@ import { capabilitiesOf } from "../../accounts/channel-capabilities.ts";
 import { accountsIn, findAccount } from "../../accounts/channel-accounts.ts";
 import { channelEditMethods } from "./channel-edit-methods.ts";
 import { Logins, type LoginView } from "./logins.ts";
-import type { Parts } from "../parts.ts";
+import type { Parts } from "../parts/parts.ts";
 
 const name = z.string().min(1);
 const oneAccount = z.looseObject({ channel: name, accountId: name.optional() });

@@ -3,7 +3,7 @@ import type { Command } from "../../../dispatch/commands/kit/command.ts";
 import { COMMAND_NAMES } from "../../../dispatch/commands/table.ts";
 import { DIRECTIVES } from "../../../dispatch/directives/table.ts";
 import { defineMethod, type Method } from "../../../types/method.ts";
-import type { Parts } from "../parts.ts";
+import type { Parts } from "../parts/parts.ts";
 
 /** The protocol's limits of one entry. */
 const MOST_CHOICES = 50;

@@ -2,12 +2,12 @@ import { z } from "zod";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { OpenClawError, withFix } from "../../../types/errors.ts";
 import { patchLeaves } from "../../config/edit/patch.ts";
-import { isRecord } from "../../config/problem.ts";
+import { isRecord } from "../../config/schema/problem.ts";
 import { shownConfig } from "../../config/shown.ts";
 import { writeConfigValues } from "../../config/edit/write.ts";
 import { requireSlots } from "../../plugins/select.ts";
 import { loadOptionsFor } from "../../plugins/load-options.ts";
-import type { Parts } from "../parts.ts";
+import type { Parts } from "../parts/parts.ts";
 
 /** The protocol's methods that read and change the config. Secrets are sent as `[secret]`. */
 export function configMethods(parts: Parts): readonly Method[] {

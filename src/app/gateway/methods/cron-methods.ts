@@ -3,7 +3,7 @@ import type { CronDesk, CronRefusal } from "../../../automation/cron/desk.ts";
 import { ofAgent } from "../../../types/run/agent-filter.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { isFields } from "../../../utils/fields.ts";
-import type { Parts } from "../parts.ts";
+import type { Parts } from "../parts/parts.ts";
 
 const id = z.string().min(1).max(200);
 const named = { id: id.optional(), jobId: id.optional() };

@@ -6,7 +6,7 @@ import { defineMethod, type Method } from "../../../types/method.ts";
 import { dropInbox, dropOutbox, retryInbox, retryOutbox, type Desk, type Done } from "../../messages/act.ts";
 import { listInbox, listOutbox, showInbox, showOutbox } from "../../messages/list.ts";
 import { why } from "../../messages/why.ts";
-import type { Parts } from "../parts.ts";
+import type { Parts } from "../parts/parts.ts";
 import { answered } from "./run-methods.ts";
 import type { Dispatch } from "../../../dispatch/dispatch.ts";
 import { runIdOf } from "../../../dispatch/turn-facts.ts";

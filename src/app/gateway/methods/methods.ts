@@ -9,7 +9,7 @@ import { heartbeatMethods } from "./heartbeats.ts";
 import { messageMethods } from "./message-methods.ts";
 import { pluginMethods } from "./plugin-methods.ts";
 import { policyMethods } from "./policy-methods.ts";
-import type { Parts } from "../parts.ts";
+import type { Parts } from "../parts/parts.ts";
 import { runMethods } from "./run-methods.ts";
 import { sendMethods } from "./send-methods.ts";
 import { sessionSearchMethods } from "./session-search-methods.ts";

@@ -5,7 +5,7 @@ import { isFields } from "../../../utils/fields.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { faultsOf } from "../../plugins/faults.ts";
 import { followPlugins } from "../lifecycle/reload.ts";
-import type { Parts } from "../parts.ts";
+import type { Parts } from "../parts/parts.ts";
 
 const name = z.string().min(1);
 

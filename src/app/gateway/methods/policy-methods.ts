@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { defineMethod, type Method } from "../../../types/method.ts";
 import { explainPolicy } from "../../compose/policy/explain.ts";
-import type { Parts } from "../parts.ts";
+import type { Parts } from "../parts/parts.ts";
 import { answered } from "./run-methods.ts";
 
 const text = z.string().min(1).max(512).optional();

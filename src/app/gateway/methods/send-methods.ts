@@ -3,8 +3,8 @@ import { problemText } from "../../../channels/connection/problem-text.ts";
 import type { OutboxRow } from "../../../types/journal.ts";
 import type { Peer } from "../../../types/chat/message.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
-import { blocksOf, deliverAndWait, peerOf, type Outgoing } from "../../compose/outgoing.ts";
-import type { Parts } from "../parts.ts";
+import { blocksOf, deliverAndWait, peerOf, type Outgoing } from "../../outgoing.ts";
+import type { Parts } from "../parts/parts.ts";
 
 const text = z.string().min(1);
 

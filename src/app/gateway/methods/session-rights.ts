@@ -8,8 +8,8 @@ import type { AgentSettings } from "../../../types/settings.ts";
 import { explainPolicy, placesIn, type PlacedVerdict } from "../../compose/policy/explain.ts";
 import { whyOutside } from "../../compose/sandbox/sandboxing.ts";
 import { pathOfAgent } from "../../config/keys/agent-key.ts";
-import { showPath } from "../../config/problem.ts";
-import type { Parts } from "../parts.ts";
+import { showPath } from "../../config/schema/problem.ts";
+import type { Parts } from "../parts/parts.ts";
 
 type RightsParts = Pick<Parts, "core" | "live">;
 

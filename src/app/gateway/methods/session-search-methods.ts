@@ -2,7 +2,7 @@ import { z } from "zod";
 import { searchSessions } from "../../../automation/talk/search.ts";
 import { agentOf, resolveAlias } from "../../../sessions/keys.ts";
 import { defineMethod, type Method } from "../../../types/method.ts";
-import type { Parts } from "../parts.ts";
+import type { Parts } from "../parts/parts.ts";
 
 /** Finds what was said in the conversations of this gateway. */
 export const sessionSearchMethods = ({ live, core, stopping }: Parts): readonly Method[] => [

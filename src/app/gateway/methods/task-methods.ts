@@ -3,7 +3,7 @@ import { resolveAlias } from "../../../sessions/keys.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { ofAgent } from "../../../types/run/agent-filter.ts";
 import { TASK_STATUSES } from "../../../types/subagent/task.ts";
-import type { Parts } from "../parts.ts";
+import type { Parts } from "../parts/parts.ts";
 
 const status = z.enum(TASK_STATUSES);
 const one = z.looseObject({ taskId: z.string().min(1).max(200) });

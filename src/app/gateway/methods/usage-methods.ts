@@ -14,7 +14,7 @@ import {
   type UsageDays,
   usageReport,
 } from "../../runs/usage.ts";
-import type { Parts } from "../parts.ts";
+import type { Parts } from "../parts/parts.ts";
 
 const date = z
   .string()

@@ -6,7 +6,7 @@ import type { FoundPlugin } from "../../../types/plugin/manifest.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import { machineOf } from "../../compose/skill-sources.ts";
 import type { StatePaths } from "../../config/paths.ts";
-import type { Config } from "../../config/schema.ts";
+import type { Config } from "../../config/schema/schema.ts";
 import { expandHome, type Env } from "../../config/secrets.ts";
 import { packageRoot } from "../../package-root.ts";
 

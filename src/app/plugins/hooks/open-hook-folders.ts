@@ -10,13 +10,13 @@ import type { Log } from "../../../types/log.ts";
 import { own } from "../../../utils/own.ts";
 import { revealSecrets } from "../../../utils/secrets/reveal.ts";
 import type { Core } from "../../compose/core.ts";
-import type { Live } from "../../compose/live.ts";
+import type { Live } from "../../live.ts";
 import { LentVariables } from "../plugin-variables.ts";
 import { sdkUrls } from "../sdk-urls.ts";
 import { hookScene } from "./hook-scene.ts";
-import { sayByHook } from "./say-by-hook.ts";
+import { sayByHook } from "../say-by-hook.ts";
 import { isFields } from "../../../utils/fields.ts";
-import type { Config } from "../../config/schema.ts";
+import type { Config } from "../../config/schema/schema.ts";
 import { shownConfig } from "../../config/shown.ts";
 
 /** The hooks of a gateway that are folders. */

@@ -3,8 +3,8 @@ import { makes } from "../../../utils/config.ts";
 import { readDuration } from "../../../utils/time/duration.ts";
 import { isFields } from "../../../utils/fields.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
-import { readTime } from "../local-time.ts";
-import { slotTimes } from "../times.ts";
+import { readTime } from "./local-time.ts";
+import { slotTimes } from "./times.ts";
 import { argument, word } from "./payload-shape.ts";
 
 /** What a schedule is read with. */

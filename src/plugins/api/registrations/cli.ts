@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { functionOf, objectOf, textsIn } from "../foreign.ts";
-import { pluginLogger } from "../runtime/logging.ts";
+import { pluginLogger } from "../logging.ts";
 import type { PluginScope } from "../scope.ts";
 
 /** `api.registerCli(({program, config, workspaceDir, logger}) => …, {commands})`: commands of the command line, as commander defines them. */

@@ -2,7 +2,7 @@ import type { AskedContribution } from "../../../types/contribution.ts";
 import { type Fields, isFields } from "../../../utils/fields.ts";
 import { methodIn, nameIn, objectOf, textIn } from "../foreign.ts";
 import { cutLong, isTooLong } from "../../longest-text.ts";
-import { completeFor } from "../runtime/llm.ts";
+import { completeFor } from "../llm.ts";
 import type { PluginScope } from "../scope.ts";
 
 /**

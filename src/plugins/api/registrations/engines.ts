@@ -1,8 +1,8 @@
 import type { ContextEngine, ContextEngineFactory } from "../../../types/engine/context-engine.ts";
 import { isFields } from "../../../utils/fields.ts";
 import type { PluginsConfig } from "../../config.ts";
-import type { CallLimit } from "../../host/watch.ts";
-import { withModelCalls } from "../runtime/llm.ts";
+import type { CallLimit } from "../watch.ts";
+import { withModelCalls } from "../llm.ts";
 import { functionOf, nameIn } from "../foreign.ts";
 import { conversationOf, keyIn, type PluginScope } from "../scope.ts";
 

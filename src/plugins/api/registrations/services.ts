@@ -1,6 +1,6 @@
 import { methodIn, nameIn, objectOf, optionalMethodIn } from "../foreign.ts";
 import { pluginStateDir } from "../../state-dir.ts";
-import { pluginLogger } from "../runtime/logging.ts";
+import { pluginLogger } from "../logging.ts";
 import type { PluginScope } from "../scope.ts";
 
 /** `api.registerService({id, start(context), stop(context)})`. It is started with the gateway, or at once when that runs already. */

@@ -7,7 +7,7 @@ import { followReply } from "../registrations/channel/follow-reply.ts";
 import { ReplyCallbacks } from "../registrations/channel/reply-callbacks.ts";
 import { mayReadConversations } from "../registrations/hooks.ts";
 import type { PluginScope } from "../scope.ts";
-import { withSignal } from "./with-signal.ts";
+import { withSignal } from "../with-signal.ts";
 
 /** Milliseconds, when the plugin says nothing. */
 const WAIT_MS = 30_000;

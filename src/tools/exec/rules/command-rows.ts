@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { trimCommand } from "../plan/shell-words.ts";
-import type { Allowance } from "../exec-allowance.ts";
+import type { Allowance } from "./exec-allowance.ts";
 import type { ExecRow } from "./document.ts";
 
 const DIGITS = 16;

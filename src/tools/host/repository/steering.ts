@@ -5,7 +5,7 @@ import type { SteeredCommand, Steering } from "../../../types/run/backend.ts";
 import { errorCode, isMissing } from "../../../utils/missing.ts";
 import { readRegular } from "../../../utils/read-regular.ts";
 import { namesOfProgram } from "../../exec/programs/kinds.ts";
-import { hashOf } from "../named-files.ts";
+import { hashOf } from "./named-files.ts";
 import { submodulesIn } from "./git-index.ts";
 import { hasCommand, REBASE_STEPS } from "./rebase-steps.ts";
 import { remotesIn, riskyIn } from "./git-settings.ts";

@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { isPublicAddress } from "../../../utils/net/addresses.ts";
 import { FetchRefused, type Resolve } from "../../../utils/net/safe-fetch.ts";
 import type { requestWeb, WebAnswer } from "../../../utils/net/web-request.ts";
-import { SearchFailure, type Ask, type SearchAccess, type SearchRequest } from "./provider.ts";
+import { SearchFailure, type Ask, type SearchAccess, type SearchRequest } from "./providers/provider.ts";
 
 /** Bytes of an answer; providers send some hundred kilobytes at most. */
 const MOST_BYTES = 1_000_000;

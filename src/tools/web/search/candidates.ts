@@ -5,7 +5,7 @@ import { cleanText } from "../../../utils/text/clean-text.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
 import { askOf, type AskPorts } from "./ask.ts";
 import type { Candidate } from "./chain.ts";
-import { SearchFailure, type SearchAccess, type SearchProvider } from "./provider.ts";
+import { SearchFailure, type SearchAccess, type SearchProvider } from "./providers/provider.ts";
 import { PROVIDERS } from "./table.ts";
 import { isFields, type Fields } from "../../../utils/fields.ts";
 import { own } from "../../../utils/own.ts";

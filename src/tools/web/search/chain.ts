@@ -1,7 +1,7 @@
 import type { SearchAnswer, SearchOption, SearchWish } from "../../../types/plugin/web-search.ts";
 import { SEARCH_OPTIONS } from "../../../types/plugin/web-search.ts";
 import type { Cooldowns } from "./cooldowns.ts";
-import { SearchFailure } from "./provider.ts";
+import { SearchFailure } from "./providers/provider.ts";
 
 /** A provider that can be asked. */
 export interface Candidate {

@@ -1,4 +1,4 @@
-import type { SearchFailure } from "./provider.ts";
+import type { SearchFailure } from "./providers/provider.ts";
 
 const MINUTE_MS = 60_000;
 /** Milliseconds after the first failure of its kind; each further one in a row doubles them. */

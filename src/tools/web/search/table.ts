@@ -1,4 +1,4 @@
-import type { SearchProvider } from "./provider.ts";
+import type { SearchProvider } from "./providers/provider.ts";
 import { brave } from "./providers/brave.ts";
 import { duckduckgo } from "./providers/duckduckgo.ts";
 import { exa } from "./providers/exa.ts";

@@ -6,7 +6,7 @@ import type { ChannelContribution } from "../../../../types/contribution.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { findChannel } from "../../../accounts/channel-accounts.ts";
 import { checkAccountName, findPlace, putAccount, rawConfig, readAccountToBe } from "../../../accounts/channel-edit.ts";
-import { valueAt } from "../../../config/problem.ts";
+import { valueAt } from "../../../config/schema/problem.ts";
 import { removeConfigValue } from "../../../config/edit/write.ts";
 import { askHidden, canAsk, confirmed } from "../../ask.ts";
 import type { Io } from "../../io.ts";

@@ -1,5 +1,5 @@
 import { resolvePaths } from "../../../config/paths.ts";
-import { jsonSchema } from "../../../config/schema.ts";
+import { jsonSchema } from "../../../config/schema/schema.ts";
 import { writeJson, type Io } from "../../io.ts";
 
 export async function configSchema(io: Io): Promise<number> {

@@ -1,5 +1,5 @@
 import { loadConfig } from "../../../config/load.ts";
-import { ConfigError } from "../../../config/problem.ts";
+import { ConfigError } from "../../../config/schema/problem.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { loadOptions } from "../../state.ts";
 

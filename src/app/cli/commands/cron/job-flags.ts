@@ -1,4 +1,4 @@
-import { readTime } from "../../../../automation/cron/local-time.ts";
+import { readTime } from "../../../../automation/cron/reading/local-time.ts";
 import { readDuration } from "../../../../utils/time/duration.ts";
 import { defined } from "../../../../utils/defined.ts";
 import { OpenClawError } from "../../../../types/errors.ts";

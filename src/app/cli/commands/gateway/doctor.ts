@@ -4,7 +4,7 @@ import { nearest } from "../../../config/keys/nearest.ts";
 import { applyRepairs, type RepairSum } from "../../../doctor/repair.ts";
 import { formatReport, reportJson } from "../../../doctor/report.ts";
 import { runChecks, worst, type CheckReport } from "../../../doctor/run-checks.ts";
-import { accountCheck } from "../../account-check.ts";
+import { accountCheck } from "../channels/account-check.ts";
 import { canAsk, confirmed } from "../../ask.ts";
 import type { Io } from "../../io.ts";
 import { askPlugins } from "../../ask-plugins.ts";

@@ -14,7 +14,7 @@ const RESTARTED = "OPENCLAW_RESTARTED";
 /** Runs the gateway until it is stopped, through all restarts. */
 export async function gatewayRun(_io: Io, flags: RunFlags): Promise<number> {
   outliveReader();
-  const { runGateway } = await import("../../../gateway/lifecycle/run.ts");
+  const { runGateway } = await import("../../../gateway/run.ts");
   const { untilSignal } = await import("../../../gateway/lifecycle/signals.ts");
   const { port, bind, token, force, verbose } = flags;
   const options = {

@@ -1,7 +1,7 @@
 import { OpenClawError } from "../../../../types/errors.ts";
 import { modelName } from "../../../../types/run/model.ts";
 import { pathOfAgent } from "../../../config/keys/agent-key.ts";
-import type { KeyPath } from "../../../config/problem.ts";
+import type { KeyPath } from "../../../config/schema/problem.ts";
 import { removeConfigValue } from "../../../config/edit/write.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { requireState, type State } from "../../state.ts";

@@ -5,7 +5,7 @@ import type { FoundPlugin } from "../../../../types/plugin/manifest.ts";
 import { triedEngines, type LeftOut } from "../../../../plugins/trial/trials.ts";
 import { own } from "../../../../utils/own.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
-import { Live } from "../../../compose/live.ts";
+import { Live } from "../../../live.ts";
 import { loadConfig } from "../../../config/load.ts";
 import { nearest } from "../../../config/keys/nearest.ts";
 import { packageRoot } from "../../../package-root.ts";

@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { SandboxMachine } from "../../../../tools/sandbox/machine.ts";
 import type { StageAnswer } from "../../../../types/tool-policy.ts";
-import { Live } from "../../../compose/live.ts";
+import { Live } from "../../../live.ts";
 import { explainPolicy, type PlacedVerdict, type PolicyExplanation } from "../../../compose/policy/explain.ts";
 import type { PolicyAsk } from "../../../compose/policy/subject.ts";
 import { loadConfig } from "../../../config/load.ts";

@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { OPERATOR_KEY } from "../../../../sessions/keys.ts";
 import { folderOf, listFolders, removeFolder, type SandboxFolder } from "../../../../tools/sandbox/folders.ts";
-import { isContainer } from "../../../../tools/sandbox/container/launch.ts";
+import { isContainer } from "../../../../tools/sandbox/container-launch.ts";
 import { SandboxMachine, type Probe } from "../../../../tools/sandbox/machine.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { sessionKey } from "../../../../types/ids.ts";

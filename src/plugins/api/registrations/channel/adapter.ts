@@ -8,7 +8,7 @@ import { channelId } from "../../../../types/ids.ts";
 import { revealSecrets } from "../../../../utils/secrets/reveal.ts";
 import type { PluginScope } from "../../scope.ts";
 import { textsIn } from "../../foreign.ts";
-import type { TypingCallbacks } from "./dispatcher.ts";
+import type { TypingCallbacks } from "../../dispatcher.ts";
 import { loginOf } from "./login.ts";
 import { startMonitor } from "./monitor.ts";
 import type { BridgeParts } from "./parts.ts";

@@ -6,7 +6,7 @@ import { pause } from "../../../../utils/pause.ts";
 import { errorText } from "../../../../utils/text/error-text.ts";
 import { within } from "../../../../utils/within.ts";
 import { optionalMethodIn } from "../../foreign.ts";
-import { pluginLogger } from "../../runtime/logging.ts";
+import { pluginLogger } from "../../logging.ts";
 import type { BridgeParts } from "./parts.ts";
 import { loginFix, refusedLogin, thrownFacts } from "./failures.ts";
 import { channelRuntimeOf } from "./runtime.ts";

@@ -2,10 +2,10 @@ import { isFields, type Fields } from "../../../../utils/fields.ts";
 import { accountId, channelId } from "../../../../types/ids.ts";
 import { methodIn, numberIn, objectOf, textIn } from "../../foreign.ts";
 import { refused } from "../../refused.ts";
-import { sessionFiles } from "../../runtime/session-files.ts";
+import { sessionFiles } from "../../session-files.ts";
 import type { PluginScope } from "../../scope.ts";
 import { dispatchInbound } from "./dispatch.ts";
-import { createDispatcher, typingOf, type TypingCallbacks } from "./dispatcher.ts";
+import { createDispatcher, typingOf, type TypingCallbacks } from "../../dispatcher.ts";
 
 /** `runtime.channel` and `channelRuntime` of `startAccount`: what the field's channels use to pass messages on. */
 export function channelRuntimeOf(scope: PluginScope): object {

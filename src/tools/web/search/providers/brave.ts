@@ -1,5 +1,5 @@
 import type { SearchWish } from "../../../../types/plugin/web-search.ts";
-import type { SearchProvider } from "../provider.ts";
+import type { SearchProvider } from "./provider.ts";
 import { listIn, pagesOf, textAt, textsAt } from "./read.ts";
 
 const FRESHNESS = { day: "pd", week: "pw", month: "pm", year: "py" };

@@ -1,5 +1,5 @@
 import type { FoundPage, SearchWish } from "../../../../types/plugin/web-search.ts";
-import { SearchFailure, type SearchAccess, type SearchProvider } from "../provider.ts";
+import { SearchFailure, type SearchAccess, type SearchProvider } from "./provider.ts";
 
 const FRESHNESS = { day: "d", week: "w", month: "m", year: "y" };
 /** Pages of a result page. */

@@ -1,5 +1,5 @@
 import type { SearchWish } from "../../../../types/plugin/web-search.ts";
-import type { SearchProvider } from "../provider.ts";
+import type { SearchProvider } from "./provider.ts";
 import { domainsOf, given, listIn, textAt, textsAt } from "./read.ts";
 
 const DAYS = { day: 1, week: 7, month: 30, year: 365 };

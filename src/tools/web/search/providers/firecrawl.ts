@@ -1,4 +1,4 @@
-import type { SearchProvider } from "../provider.ts";
+import type { SearchProvider } from "./provider.ts";
 import { bearer, listIn, pagesOf } from "./read.ts";
 
 export const firecrawl: SearchProvider = {

@@ -1,4 +1,4 @@
-import type { SearchProvider } from "../provider.ts";
+import type { SearchProvider } from "./provider.ts";
 import { answerOf, listAt, textAt } from "./read.ts";
 
 export const gemini: SearchProvider = {

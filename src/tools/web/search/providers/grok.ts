@@ -1,4 +1,4 @@
-import type { SearchProvider } from "../provider.ts";
+import type { SearchProvider } from "./provider.ts";
 import { answerOf, bearer, domainsOf, given, listAt, textAt, textsAt } from "./read.ts";
 
 export const grok: SearchProvider = {

@@ -1,5 +1,5 @@
 import type { Fields } from "../../../../utils/fields.ts";
-import { SearchFailure, type SearchAccess, type SearchProvider } from "../provider.ts";
+import { SearchFailure, type SearchAccess, type SearchProvider } from "./provider.ts";
 import { answerOf, bearer, listAt, textAt, textsAt, valueAt } from "./read.ts";
 
 /** Answers of one search: each may ask for the built-in tool once more. */

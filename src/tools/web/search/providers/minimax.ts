@@ -1,4 +1,4 @@
-import { SearchFailure, type SearchProvider } from "../provider.ts";
+import { SearchFailure, type SearchProvider } from "./provider.ts";
 import { bearer, listIn, pagesOf, valueAt } from "./read.ts";
 
 /** What the body of an answer says about a key that is not accepted, and about too many requests. */

@@ -1,5 +1,5 @@
 import type { SearchWish } from "../../../../types/plugin/web-search.ts";
-import { SearchFailure, type Ask, type SearchAccess, type SearchProvider } from "../provider.ts";
+import { SearchFailure, type Ask, type SearchAccess, type SearchProvider } from "./provider.ts";
 import { bearer, listIn, pagesOf } from "./read.ts";
 
 const CLOUD = "https://ollama.com";

@@ -1,5 +1,5 @@
 import type { SearchWish } from "../../../../types/plugin/web-search.ts";
-import type { Ask, SearchAccess, SearchProvider } from "../provider.ts";
+import type { Ask, SearchAccess, SearchProvider } from "./provider.ts";
 import { answerOf, bearer, given, listAt, listIn, pagesOf, textAt, textsAt } from "./read.ts";
 
 const OPENROUTER = "https://openrouter.ai/api/v1";

@@ -1,6 +1,6 @@
 import type { FoundPage, SearchWish } from "../../../../types/plugin/web-search.ts";
 import { isFields, type Fields } from "../../../../utils/fields.ts";
-import { SearchFailure, type SearchAccess } from "../provider.ts";
+import { SearchFailure, type SearchAccess } from "./provider.ts";
 
 /** Readers of what providers answer: nothing about its types is certain. */
 

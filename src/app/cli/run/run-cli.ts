@@ -1,0 +1,56 @@
+import { CommanderError, type Command } from "commander";
+import { faultOf } from "../../../utils/access-fault.ts";
+import { packageVersion } from "../../package-root.ts";
+import { failureJson, printFailure, usageError } from "../failure.ts";
+import { drain, endWithReader, terminalIo, writeJson, type Io } from "../io.ts";
+import { buildProgram } from "./program.ts";
+
+/** Runs one command line and ends the process with its exit code (0, 1, 2, 75, 78). */
+export async function runCli(args: readonly string[]): Promise<void> {
+  endWithReader();
+  const io = terminalIo(args, process.env);
+  process.exitCode = await runCommand(io, args);
+  await drain();
+  // Connections that are kept alive must not delay the end of a command.
+  process.exit();
+}
+
+/** The same without ending the process. Never rejects. */
+export async function runCommand(io: Io, args: readonly string[]): Promise<number> {
+  const { program, exitCode } = await programFor(io, args);
+  const line = withNestedHelp(program, args);
+  try {
+    if (args.length === 0) {
+      program.outputHelp();
+      return 0;
+    }
+    await program.parseAsync(line, { from: "user" });
+    return exitCode();
+  } catch (error) {
+    const shown = error instanceof CommanderError ? usageError(error, program, line) : error;
+    if (shown === undefined) return 0;
+    const denied = await faultOf(shown);
+    if (args.includes("--json")) writeJson(io, failureJson(shown, denied));
+    return printFailure(io, shown, denied);
+  }
+}
+
+/** `help gateway run` as `gateway run --help`: the parser's own `help` takes one name. */
+function withNestedHelp(program: Command, args: readonly string[]): readonly string[] {
+  const [word, ...names] = args;
+  if (word !== "help" || names.length < 2) return args;
+  let command: Command | undefined = program;
+  for (const name of names)
+    command = command?.commands.find((one) => one.name() === name || one.aliases().includes(name));
+  return command ? [...names, "--help"] : names;
+}
+
+/** Only a word that is no command of the gateway's loads plugins: those that add a command of this name. */
+async function programFor(io: Io, args: readonly string[]): Promise<ReturnType<typeof buildProgram>> {
+  const built = buildProgram(io, packageVersion(), args[0]);
+  const word = args.find((arg) => !arg.startsWith("-"));
+  if (word === undefined || word === "help" || built.program.commands.some((command) => command.name() === word))
+    return built;
+  const { loadPluginCommand } = await import("../plugin-command.ts");
+  return (await loadPluginCommand(io, word)) ? buildProgram(io, packageVersion()) : built;
+}

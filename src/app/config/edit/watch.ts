@@ -1,0 +1,124 @@
+import { watch } from "node:fs";
+import { basename, dirname } from "node:path";
+import { OpenClawError } from "../../../types/errors.ts";
+import { errorText } from "../../../utils/text/error-text.ts";
+import { compareConfigs, type ConfigChanges } from "./changes.ts";
+import { hashOf, readConfigText, type LoadedConfig } from "../load.ts";
+
+export type ConfigEvent =
+  | ({ readonly kind: "valid"; readonly loaded: LoadedConfig } & ConfigChanges)
+  /** The current config stays. */
+  | { readonly kind: "invalid"; readonly error: OpenClawError };
+
+export interface WatchOptions {
+  /** The current config; the next one is compared with it. */
+  readonly current: LoadedConfig;
+  readonly load: () => Promise<LoadedConfig>;
+  /** Quiet time after a change of the file, so that a half-written one is not read. */
+  readonly debounceMs: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * One event for each change of the file's content, until `signal` aborts. The directory is watched, not the file: editors
+ * replace it. Throws when the directory cannot be watched.
+ */
+export async function* watchConfig(options: WatchOptions): AsyncGenerator<ConfigEvent, void> {
+  const path = options.current.path;
+  const changes = watchFile(path, options.debounceMs, options.signal);
+  let { current } = options;
+  let seen = current.hash;
+  let wasInvalid = false;
+  try {
+    for (let more = await changes.next(); more; more = await changes.next()) {
+      const hash = await hashOnDisk(path);
+      if (hash === seen) continue;
+      seen = hash;
+      const event = await readEvent(options.load, current);
+      const hasNewWarnings = event.kind === "valid" && warningsOf(event.loaded) !== warningsOf(current);
+      if (event.kind === "valid") current = event.loaded;
+      // A file that is corrected by undoing the mistake changes no key, but it is an event.
+      const isNews = event.kind === "invalid" || wasInvalid || event.changed.length > 0 || hasNewWarnings;
+      wasInvalid = event.kind === "invalid";
+      if (isNews) yield event;
+    }
+  } finally {
+    changes.stop();
+  }
+}
+
+/** Without line numbers: a blank line added above changes nothing. */
+const warningsOf = ({ warnings }: LoadedConfig): string =>
+  warnings.map(({ key, message }) => `${key} ${message}`).join("\n");
+
+async function readEvent(load: WatchOptions["load"], current: LoadedConfig): Promise<ConfigEvent> {
+  try {
+    const loaded = await load();
+    if (current.exists && !loaded.exists) return { kind: "invalid", error: removed(current.path) };
+    return { kind: "valid", loaded, ...compareConfigs(current.config, loaded.config) };
+  } catch (error) {
+    return { kind: "invalid", error: error instanceof OpenClawError ? error : notLoaded(error) };
+  }
+}
+
+/** Defaults may allow more than the file did, so a removed file changes nothing; it may be in the middle of being replaced. */
+const removed = (path: string): OpenClawError =>
+  new OpenClawError("CONFIG_UNREADABLE", {
+    message: `${path} was removed while the gateway runs`,
+    fix: "Put the file back, or restart the gateway to run with all defaults.",
+  });
+
+/** An error in one edit does not stop the watcher: the next edit may correct it. */
+const notLoaded = (cause: unknown): OpenClawError =>
+  new OpenClawError("CONFIG_INVALID", {
+    message: `The config file cannot be used: ${errorText(cause)}`,
+    fix: "Take the last change back, then run: openclaw config validate",
+    cause,
+  });
+
+async function hashOnDisk(path: string): Promise<string> {
+  try {
+    return hashOf((await readConfigText(path)) ?? "");
+  } catch {
+    // An unreadable file has its own state; loading it reports the reason.
+    return "unreadable";
+  }
+}
+
+/** `next` resolves true after each burst of changes, false once aborted. A burst during the caller's work is not lost. */
+function watchFile(path: string, debounceMs: number, signal: AbortSignal): { next(): Promise<boolean>; stop(): void } {
+  // The file may have changed between its load and now.
+  let dirty = true;
+  let wake: (() => void) | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  const settle = () => {
+    dirty = true;
+    wake?.();
+  };
+  const watcher = watch(dirname(path), { persistent: false }, (_event, name) => {
+    if (name !== null && name !== basename(path)) return;
+    clearTimeout(timer);
+    timer = setTimeout(settle, debounceMs);
+  });
+  const stop = () => {
+    clearTimeout(timer);
+    watcher.close();
+    wake?.();
+  };
+  signal.addEventListener("abort", stop, { once: true });
+  // On some systems a deleted directory ends the watch; the current config stays.
+  watcher.on("error", stop);
+  if (signal.aborted) stop();
+  return {
+    stop,
+    async next() {
+      while (!dirty && !signal.aborted) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        wake = resolve;
+        await promise;
+      }
+      dirty = false;
+      return !signal.aborted;
+    },
+  };
+}

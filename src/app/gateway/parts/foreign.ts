@@ -1,0 +1,28 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { unlessMissing } from "../../../utils/missing.ts";
+import type { Live } from "../../live.ts";
+
+/**
+ * Why channels must stay off: another program used this state directory before, and trying this gateway out must not take
+ * over a running bot. Undefined once adopted, or when the directory is ours.
+ */
+export async function isForeign(live: Pick<Live, "config" | "loaded" | "paths">): Promise<string | undefined> {
+  const { config, loaded, paths } = live;
+  if (config.gateway.adopt) return undefined;
+  const wasTouched = loaded.warnings.some(({ key }) => key === "meta" || key.startsWith("meta."));
+  const hasAgents = await hasForeignAgents(join(paths.stateDir, "agents"));
+  if (!wasTouched && !hasAgents) return undefined;
+  return "another program keeps this state directory; run `openclaw onboard --adopt` to take over its channels";
+}
+
+/** This gateway has an agent's own keys there, and nothing else. */
+async function hasForeignAgents(dir: string): Promise<boolean> {
+  for (const agent of (await unlessMissing(readdir(dir))) ?? []) {
+    const parts = await readdir(join(dir, agent)).catch(() => ["no folder"]);
+    if (parts.some((name) => name !== "agent")) return true;
+    const files = await readdir(join(dir, agent, "agent")).catch(() => []);
+    if (files.some((name) => !/^\.?(auth-profiles\.json|renew-)/.test(name))) return true;
+  }
+  return false;
+}

@@ -1,0 +1,176 @@
+import type { BeatPlace } from "../../../automation/heartbeat.ts";
+import type { BeatCause } from "../../../automation/wake-up.ts";
+import { chatOf, keyOfChat } from "../../../sessions/chat-of.ts";
+import { buildKey, OPERATOR_KEY, parseKey, resolveAlias } from "../../../sessions/keys.ts";
+import { channelId, DEFAULT_ACCOUNT, type AgentId, type SessionKey } from "../../../types/ids.ts";
+import type { Peer } from "../../../types/chat/message.ts";
+import { MethodError } from "../../../types/method.ts";
+import type { SessionRow, Sessions } from "../../../types/session.ts";
+import type { AgentSettings, HeartbeatSettings } from "../../../types/settings.ts";
+import type { Config } from "../../config/schema/schema.ts";
+import { WEB_CHAT } from "../../contributions/extensions.ts";
+import { peerOf, type OutgoingParts } from "../../outgoing.ts";
+import type { Live } from "../../live.ts";
+import { createRules } from "../../compose/rules.ts";
+import { own } from "../../../utils/own.ts";
+
+export interface PlaceParts {
+  readonly live: Live;
+  readonly channels: OutgoingParts["channels"];
+  readonly sessions: Pick<Sessions, "newest" | "peek">;
+}
+
+/** The chat for the report, if there is one, and why it is not the configured one. */
+interface Chat {
+  readonly found?: FoundChat;
+  readonly problem?: string;
+}
+export interface FoundChat {
+  readonly to: Peer;
+  readonly key: SessionKey;
+}
+
+/** Where an agent's heartbeat delivers, and in which conversation it runs. */
+export function placeOfBeat(
+  { id }: AgentSettings,
+  settings: HeartbeatSettings,
+  { cause, parts }: { cause: BeatCause; parts: PlaceParts },
+): BeatPlace {
+  const defaultAgent = parts.live.defaultAgent.id;
+  const { found, problem } = allowed(chatFor(id, settings, parts), settings);
+  // A report is delivered in the conversation that it belongs to.
+  const isOwn = settings.isolated && cause !== "event";
+  const sessionKey = isOwn ? ownKey(id, defaultAgent) : sharedKey(settings, found, { id, defaultAgent });
+  const why = problem === undefined ? {} : { problem };
+  // In the web chat, the transcript is the delivery.
+  if (!found || (found.key === sessionKey && found.to.channel === WEB_CHAT)) return { sessionKey, ...why };
+  const isElsewhere = found.key !== sessionKey && parts.sessions.peek(found.key) !== undefined;
+  return { sessionKey, to: found.to, ...(isElsewhere && { tell: found.key }), ...why };
+}
+
+function sharedKey(
+  { session }: HeartbeatSettings,
+  found: FoundChat | undefined,
+  { id, defaultAgent }: { id: AgentId; defaultAgent: AgentId },
+): SessionKey {
+  if (session !== undefined) return resolveAlias(session, defaultAgent);
+  return found?.key ?? mainKey(id, defaultAgent);
+}
+
+const ownKey = (agent: AgentId, defaultAgent: AgentId): SessionKey =>
+  buildKey({ kind: "other", agentId: agent, text: "heartbeat" }, defaultAgent);
+
+/** An agent's main conversation; the default agent's is the operator's own. */
+export const mainKey = (agent: AgentId, defaultAgent: AgentId): SessionKey =>
+  agent === defaultAgent ? OPERATOR_KEY : buildKey({ kind: "main", agentId: agent }, defaultAgent);
+
+function chatFor(agent: AgentId, settings: HeartbeatSettings, parts: PlaceParts): Chat {
+  const { target, to, accountId } = settings;
+  if (target === "none") return {};
+  const channel = target === "last" ? undefined : target;
+  return channel !== undefined && to !== undefined
+    ? namedChat({ channel, to, accountId }, parts)
+    : lastChat(agent, channel, parts);
+}
+
+/** The chat of a channel that somebody has named. The only channel when it is not named. */
+export function namedChat(
+  named: { channel: string | undefined; to: string; accountId: string | undefined; threadId?: string | undefined },
+  parts: PlaceParts,
+): Chat {
+  try {
+    const to = peerOf(named, { live: parts.live, channels: parts.channels });
+    return { found: { to, key: keyOf(to, parts) } };
+  } catch (error) {
+    if (error instanceof MethodError) return { problem: error.message };
+    throw error;
+  }
+}
+
+/** The session that a message from there would belong to. */
+function keyOf(to: Peer, { live, sessions }: PlaceParts): SessionKey {
+  const said = { id: "", eventKey: "", text: "", media: [], mentionsBot: true, receivedAt: 0 };
+  const key = createRules(live)().keyFor({ ...said, from: to, sender: { id: to.chat.id } });
+  return keyOfChat(to, key, { sessions, defaultAgent: live.defaultAgent.id });
+}
+
+/** The chat in which an owner last wrote: a direct one, or the operator's own on the page. */
+export function lastChat(agent: AgentId, channel: string | undefined, parts: PlaceParts): Chat {
+  const chat = directChat(agent, channel, parts);
+  if (channel !== undefined) return chat;
+  const { found: direct, ...why } = chat;
+  const web = webChat(agent, parts);
+  const [last] = [...(direct ? [direct] : []), ...(web?.usedAt === undefined ? [] : [web])].toSorted(
+    (a, b) => usedAt(b) - usedAt(a),
+  );
+  if (last) return { found: last };
+  return { ...(web && { found: web }), ...why };
+}
+
+interface UsedChat extends FoundChat {
+  readonly usedAt?: number;
+}
+
+const usedAt = (chat: UsedChat): number => chat.usedAt ?? 0;
+
+const SEVERAL = "several people write: name yours in commands.ownerAllowFrom";
+
+/**
+ * The newest chat of an owner; without owners, the only chat, because its person is the only candidate. Reads no rows but those
+ * that name an owner, and without owners no third one.
+ */
+function directChat(
+  agent: AgentId,
+  channel: string | undefined,
+  { live, sessions }: PlaceParts,
+): { readonly found?: UsedChat; readonly problem?: string } {
+  const defaultAgent = live.defaultAgent.id;
+  const hasOwners = live.config.commands.ownerAllowFrom.length > 0;
+  const people = hasOwners ? namesOfOwners(live.config) : undefined;
+  let only: UsedChat | undefined;
+  for (const row of sessions.newest({ agent, chatType: "direct", channel, people })) {
+    const to = chatOf(row.key, row.entry, defaultAgent);
+    if (!to) continue;
+    const chat = { to, key: row.key, usedAt: row.entry.updatedAt };
+    if (hasOwners && isOwners(row, to, live.config)) return { found: chat };
+    if (!hasOwners && only) return { problem: SEVERAL };
+    only = chat;
+  }
+  if (hasOwners) return { problem: "no owner has written in a direct chat yet" };
+  return only ? { found: only } : { problem: "nobody has written there yet" };
+}
+
+/** The operator's own conversation, which is there also before anybody wrote; another agent's only after that. */
+function webChat(agent: AgentId, { live, sessions }: PlaceParts): UsedChat | undefined {
+  const defaultAgent = live.defaultAgent.id;
+  const key = mainKey(agent, defaultAgent);
+  const entry = sessions.peek(key);
+  if (!entry && agent !== defaultAgent) return undefined;
+  const to = { channel: channelId(WEB_CHAT), account: DEFAULT_ACCOUNT, chat: { kind: "direct", id: key } } as const;
+  return { to, key, ...(entry && { usedAt: entry.updatedAt }) };
+}
+
+/** Every name by which a row can mean an owner: ids without their channel, and the names that ids are linked to. */
+function namesOfOwners({ commands, session }: Config): readonly string[] {
+  const owners = commands.ownerAllowFrom.map(String);
+  const ids = new Set(owners.flatMap((owner) => [owner, owner.slice(owner.indexOf(":") + 1)]));
+  const links = Object.entries(session.identityLinks ?? {});
+  return [...ids, ...links.filter(([, linked]) => linked.some((id) => ids.has(id))).map(([name]) => name)];
+}
+
+/** By who wrote last there; in rows of older versions by the session's key, else by the chat's id, which often is the sender's. */
+function isOwners({ key, entry }: SessionRow, { channel, chat }: Peer, { commands, session }: Config): boolean {
+  const owners = new Set(commands.ownerAllowFrom.map(String));
+  const parsed = parseKey(key);
+  const linked = parsed.kind === "peer" ? (own(session.identityLinks, parsed.name) ?? [parsed.name]) : [];
+  const person = parsed.kind === "direct" ? [parsed.sender] : [];
+  const from = entry.origin?.from;
+  const ids = [...person, ...(from === undefined ? [chat.id, ...linked] : [from.slice(from.indexOf(":") + 1)])];
+  return ids.some((id) => owners.has(id) || owners.has(`${channel}:${id}`));
+}
+
+function allowed(chat: Chat, { intoDirect }: HeartbeatSettings): Chat {
+  const { found } = chat;
+  const isBlocked = !intoDirect && found?.to.chat.kind === "direct" && found.to.channel !== WEB_CHAT;
+  return isBlocked ? { problem: "directPolicy blocks direct chats" } : chat;
+}

@@ -1,0 +1,57 @@
+import type { Heartbeats } from "../../../automation/heartbeat.ts";
+import type { GatewayEvent } from "../../../types/method.ts";
+import type { TaskDesk } from "../../../types/subagent/task.ts";
+import type { ModelInfo } from "../../../types/run/model.ts";
+import type { Feed } from "../../../utils/feed.ts";
+import type { LoadedConfig } from "../../config/load.ts";
+import type { Core } from "../../compose/core.ts";
+import type { Live } from "../../live.ts";
+import type { OpenHookFolders } from "../../plugins/hooks/open-hook-folders.ts";
+import type { OpenPlugins } from "../../plugins/open-plugins.ts";
+import type { StrayErrors } from "../../../plugins/host/stray-errors.ts";
+import type { OpenLog } from "../../log/log.ts";
+import type { OpenCron } from "./cron.ts";
+import type { GatewayChannels } from "./gateway-channels.ts";
+
+export interface StartOptions {
+  readonly log: OpenLog;
+  readonly load: () => Promise<LoadedConfig>;
+  readonly port?: number;
+  readonly bind?: string;
+  readonly token?: string;
+  /** Called when clients can connect, before the gateway does anything else. */
+  readonly listening?: (port: number) => Promise<void>;
+  /** Called before the code of any plugin runs, with what is known of errors that nobody catches. */
+  readonly followingErrors?: (errors: StrayErrors) => void;
+}
+
+/** The plugins and the hooks of the running gateway. `follow` and `close` are for both. */
+interface GatewayPlugins extends OpenPlugins {
+  readonly hooks: OpenHookFolders;
+  /** Tells hooks that the gateway has started. Returns at once. */
+  started(): void;
+}
+
+/** Work that nobody waits for. */
+interface DetachedWork {
+  readonly cron: OpenCron;
+  /** All of it. */
+  readonly tasks: TaskDesk;
+}
+
+/** Everything that the parts of the running gateway share. */
+export interface Parts extends DetachedWork {
+  readonly live: Live;
+  readonly log: OpenLog;
+  readonly core: Core;
+  readonly channels: GatewayChannels;
+  readonly heartbeats: Heartbeats;
+  readonly plugins: GatewayPlugins;
+  readonly events: Feed<GatewayEvent>;
+  readonly version: string;
+  readonly startedAt: number;
+  /** Aborted when the gateway stops. */
+  readonly stopping: AbortSignal;
+  /** Of a new conversation; unknown until the SDK is loaded, which waits for the server. */
+  readonly model: { info?: ModelInfo };
+}

@@ -1,0 +1,221 @@
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { acquireStateLock, type StateLock } from "../../store/lock/lock.ts";
+import { stopDaemon } from "./lifecycle/stop.ts";
+import { makeStateDirs, resolvePaths, type StatePaths } from "../config/paths.ts";
+import { Live } from "../live.ts";
+import { ownerGap } from "../accounts/owner-gap.ts";
+import { openLog, type OpenLog } from "../log/log.ts";
+import { repairPlugins, loadOptionsFor } from "../plugins/load-options.ts";
+import { withFix } from "../../types/errors.ts";
+import { type Gateway, startGateway } from "./gateway.ts";
+import { closeInherited } from "./lifecycle/inherited.ts";
+import { guardProcess, type ProcessGuard } from "./lifecycle/process-guard.ts";
+import { loadConfig, type LoadedConfig } from "../config/load.ts";
+import { applyEnv } from "../config/env-vars.ts";
+import { bundledContributions } from "../contributions/extensions.ts";
+import type { Contributions } from "../../plugins/contributions.ts";
+import { packageRoot } from "../package-root.ts";
+import { ensureGatewayToken } from "../config/gateway-token.ts";
+
+export interface GatewayOptions {
+  readonly port?: number;
+  readonly bind?: string;
+  readonly token?: string;
+  /** Stops the daemon that holds this state directory first. */
+  readonly force?: boolean;
+  readonly verbose?: boolean;
+}
+
+/** Milliseconds that runs get to end after SIGTERM, unless OPENCLAW_SHUTDOWN_GRACE_MS says otherwise. */
+const GRACE_MS = 30_000;
+/** After an uncaught exception, and when the journal can no longer be synced. */
+const CRASH_GRACE_MS = 5000;
+
+/** Milliseconds until a start that failed after a restart is tried again. */
+const TRY_AGAIN_MS = 5000;
+
+/**
+ * Runs the daemon until it is stopped, or an owner asks for a restart. Returns the exit code, or that the caller is to start it
+ * again; throws `OpenClawError` when it cannot start or continue. After a restart a failed start is tried again, since nobody may be
+ * there to start the process.
+ */
+export async function runGateway(
+  options: GatewayOptions,
+  { signalled, isRestart }: RunScene,
+): Promise<number | "restart"> {
+  closeInherited();
+  for (;;) {
+    const end = await runOnce(options, signalled);
+    if (typeof end !== "object") return end;
+    if (!isRestart) throw end.notStarted;
+    process.stderr.write(`${withFix(end.notStarted)}\nThe gateway tries again in ${TRY_AGAIN_MS / 1000} seconds.\n`);
+    const hasSignal = await Promise.race([signalled.then(() => true), sleep(TRY_AGAIN_MS, false)]);
+    if (hasSignal) return 0;
+  }
+}
+
+/** What the process knows besides the flags. */
+interface RunScene {
+  readonly signalled: Promise<NodeJS.Signals>;
+  readonly isRestart: boolean;
+}
+
+async function runOnce(options: GatewayOptions, signalled: RunScene["signalled"]): Promise<End> {
+  process.umask(0o077);
+  const paths = resolvePaths(process.env);
+  // Plugins and child processes look for the state directory here.
+  process.env["OPENCLAW_STATE_DIR"] = paths.stateDir;
+  // Only the harness retries, and the AWS client has no other setting for that.
+  process.env["AWS_MAX_ATTEMPTS"] ??= "1";
+  let lock: StateLock | undefined;
+  try {
+    // Before the config is read, because it may name commands that give secrets.
+    await makeStateDirs(paths);
+    const repaired = await repairPlugins(paths);
+    const prepared = await prepare(paths);
+    lock = await takeLock(paths, options.force === true);
+    return await serveOnce(prepared, { paths, options, lock, signalled, repaired });
+  } catch (error) {
+    if (lock) throw error;
+    return { notStarted: error };
+  } finally {
+    await lock?.release();
+  }
+}
+
+/** What one start is given besides its config. */
+interface Start {
+  readonly paths: StatePaths;
+  readonly options: GatewayOptions;
+  readonly lock: StateLock;
+  readonly signalled: Promise<NodeJS.Signals>;
+  /** What was repaired before it. */
+  readonly repaired: readonly string[];
+}
+
+/** The exit code; or the gateway is to start again, or could not start. */
+type End = number | "restart" | { readonly notStarted: unknown };
+
+async function serveOnce({ contributions, loaded, load }: Prepared, start: Start): Promise<End> {
+  const { paths, options, lock, signalled, repaired } = start;
+  const live = new Live(paths, process.env["HOME"] ?? homedir(), loaded, contributions);
+  const log = logFor(live, options.verbose === true);
+  for (const text of [...repaired, ...loaded.warnings.map((warning) => warning.text)]) log.warn(text);
+  const gap = ownerGap(live.config);
+  if (gap) log.warn(gap.message, { fix: gap.fix });
+  const guard = guardProcess(log);
+  const listening = (port: number) => lock.note({ port });
+  const starting = startGateway(live, { log, load, listening, followingErrors: guard.followPlugins, ...options });
+  const failed = starting.then(
+    () => undefined,
+    (notStarted: unknown) => ({ notStarted }),
+  );
+  const failure = await Promise.race([failed, rejectWith(guard.crashed)]);
+  if (!failure) {
+    const gateway = await starting;
+    await greet(gateway, live, options.token);
+    return serve(gateway, { log, guard, signalled });
+  }
+  log.flush();
+  guard.release();
+  return failure;
+}
+
+async function takeLock(paths: StatePaths, force: boolean): Promise<StateLock> {
+  if (force) await stopDaemon(paths.stateDir);
+  return acquireStateLock(paths.stateDir);
+}
+
+function logFor(live: Live, verbose: boolean): OpenLog {
+  const { level, consoleLevel, consoleStyle, file, redactPatterns } = live.config.logging;
+  const levels = verbose ? { level: "debug" as const, consoleLevel: "debug" as const } : { level, consoleLevel };
+  return openLog({ dir: live.paths.logs, file, consoleStyle, redactPatterns, ...levels });
+}
+
+function graceOf(wanted: string | undefined): number {
+  return wanted !== undefined && /^\d{1,7}$/.test(wanted) ? Number(wanted) : GRACE_MS;
+}
+
+interface Serving {
+  readonly log: OpenLog;
+  readonly guard: ProcessGuard;
+  readonly signalled: Promise<NodeJS.Signals>;
+}
+
+async function serve(gateway: Gateway, { log, guard, signalled }: Serving): Promise<number | "restart"> {
+  const graceMs = graceOf(process.env["OPENCLAW_SHUTDOWN_GRACE_MS"]);
+  const end = await Promise.race([
+    signalled.then((signal) => ({ why: { signal }, graceMs, exit: 0 })),
+    guard.crashed.then(({ plugin }) => ({ why: becauseOf(plugin), graceMs: CRASH_GRACE_MS, exit: 1 })),
+    gateway.failed.then((error) => ({ why: { because: error.message }, graceMs: CRASH_GRACE_MS, error })),
+    gateway.restartAsked.then(() => ({ why: { because: "restart" }, graceMs, exit: "restart" as const })),
+  ]);
+  log.info("stopping", { ...end.why, graceMs: end.graceMs });
+  await gateway.close(end.graceMs);
+  log.info("stopped");
+  log.flush();
+  guard.release();
+  if ("error" in end) throw end.error;
+  return end.exit;
+}
+
+const becauseOf = (plugin: string | undefined) => ({
+  because: "uncaught exception",
+  ...(plugin !== undefined && { plugin }),
+});
+
+async function rejectWith(crashed: ProcessGuard["crashed"]): Promise<never> {
+  throw (await crashed).error;
+}
+
+/** The config, and what it was read with. */
+interface Prepared {
+  readonly contributions: Contributions;
+  readonly loaded: LoadedConfig;
+  load(): Promise<LoadedConfig>;
+}
+
+/** Reads the config and sets the variables that it has. Throws `OpenClawError`. */
+async function prepare(paths: StatePaths): Promise<Prepared> {
+  const contributions = bundledContributions();
+  const load = async () => loadConfig(await loadOptionsFor(contributions, paths));
+  const loaded = await load();
+  applyEnv(loaded.config, process.env);
+  return { contributions, load, loaded };
+}
+
+/**
+ * A short summary of the started gateway. At a terminal it shows the address with the token, in the fragment that no server
+ * sees. Other output may be stored and read by others, so it shows the address alone.
+ */
+async function greet(gateway: Gateway, live: Live, givenToken?: string): Promise<void> {
+  const isTerminal = process.stdout.isTTY === true;
+  if (!isTerminal && live.config.logging.consoleStyle === "json") return;
+  const page = `http://127.0.0.1:${gateway.port}/`;
+  const model = await gateway.modelText();
+  const lines = [
+    "",
+    `  OpenClaw gateway ${gateway.version}`,
+    `  Chat      ${isTerminal ? await withToken(page, live, givenToken) : `${page}  (sign in: ${howToSignIn(givenToken)})`}`,
+    `  State     ${live.paths.stateDir}`,
+    `  Model     ${model}`,
+    `  Channels  ${gateway.channelsText()}`,
+    "",
+    "",
+  ];
+  process.stdout.write(lines.join("\n"));
+}
+
+async function withToken(page: string, live: Live, givenToken: string | undefined): Promise<string> {
+  const token = givenToken ?? (await ensureGatewayToken(live.paths, live.config)).reveal();
+  return `${page}#token=${token}`;
+}
+
+/** A clone has no `openclaw` on the path. */
+const program = (): string => (existsSync(join(packageRoot, "src")) ? "node bin/openclaw.mjs" : "openclaw");
+
+const howToSignIn = (givenToken: string | undefined): string =>
+  givenToken === undefined ? `${program()} dashboard` : "with the token of --token";

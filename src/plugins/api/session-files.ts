@@ -1,0 +1,17 @@
+import { isFields } from "../../utils/fields.ts";
+import { textIn } from "./foreign.ts";
+import type { PluginScope } from "./scope.ts";
+
+/**
+ * Where conversations are as files. The gateway takes in what a plugin writes to the file of the rows, field by field: the
+ * journal has the rows, so a row that the plugin did not know stays.
+ */
+export function sessionFiles({ ports: { sessions } }: PluginScope) {
+  return {
+    resolveStorePath: (_store: unknown, options: unknown) =>
+      sessions.storePath(isFields(options) ? textIn(options, "agentId") : undefined),
+    loadSessionStore: () => sessions.load(),
+    resolveSessionFilePath: (sessionId: unknown, entry: unknown) =>
+      sessions.filePath(String(sessionId), isFields(entry) ? entry : undefined),
+  };
+}

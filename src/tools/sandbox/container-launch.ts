@@ -1,0 +1,205 @@
+import { join, relative } from "node:path";
+import type { Launch } from "../../types/run/backend.ts";
+import type { SandboxBackend, SandboxSettings } from "../../types/sandbox.ts";
+import { withoutGateway } from "./bwrap.ts";
+import type { View, Mount } from "./view.ts";
+import { isInside } from "../../utils/real-path.ts";
+
+export const isContainer = (backend: SandboxBackend): backend is EngineFacts["backend"] =>
+  backend === "docker" || backend === "podman";
+
+/** Networks that are not the container's own, or lead to the machine's. */
+export const sharesNetwork = (network: string): boolean =>
+  network === "host" || /^(?:container|ns|pasta):|allow_host_loopback/.test(network);
+
+/** An engine as its trial found it. */
+export interface EngineFacts {
+  readonly backend: Engine;
+  /** Absolute. */
+  readonly program: string;
+  /** Who runs in the container when the settings do not say, so that the gateway owns the files: `uid:gid`. */
+  readonly user: string;
+  /** Podman without root gives its user another number inside, unless it is told to keep it. */
+  readonly keepsId: boolean;
+  /** The engine holds a container to its limits: one without root cannot everywhere. */
+  readonly holdsLimits: boolean;
+  /** File with the filter of system calls. */
+  readonly profile: string;
+}
+
+/** One container. */
+export interface ContainerPlace {
+  /** Unique among containers. */
+  readonly name: string;
+  /** By which an operator, and the next gateway, finds it. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** The environment of the engine's client. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Keys that make a terminal let go of the container; nobody may know them. */
+  readonly detachKeys: string;
+}
+
+type Settings = Pick<SandboxSettings, "docker" | "bwrap">;
+
+/** Only this shell knows whether the command has a terminal. It becomes the engine's client. */
+const CLIENT = 'if [ -t 0 ]; then t=true; else t=false; fi; exec "$0" run --interactive --tty="$t" "$@"';
+
+/**
+ * Starts a container for one command. The engine removes it when the command has ended; whoever ends the client by force has to remove it.
+ * Pure.
+ */
+export function containerLaunch(
+  launch: Launch,
+  view: View,
+  { facts, settings, ...place }: ContainerPlace & { readonly facts: EngineFacts; readonly settings: Settings },
+): Launch {
+  const variables = variablesOf({ ...environment(launch), ...settings.docker.env });
+  return {
+    argv: [
+      "/bin/sh",
+      "-c",
+      CLIENT,
+      facts.program,
+      ...aboutContainer(place),
+      ...isolation(facts, settings),
+      ...variables.args,
+      ...settings.docker.tmpfs.flatMap((given) =>
+        // What has options is as the engine reads it.
+        given.includes(":") ? ["--tmpfs", given] : temporaryArgs(given, settings.bwrap.tmpMb, facts.backend),
+      ),
+      ...temporaryArgs(homeOf(launch), settings.bwrap.tmpMb, facts.backend),
+      ...mountArgs(view, facts.backend),
+      ...settings.docker.binds.flatMap((bind) => ["--volume", bind]),
+      "--workdir",
+      launch.cwd,
+      // An image may have a program of its own that it starts everything with.
+      "--entrypoint",
+      "/bin/sh",
+      settings.docker.image,
+      "-c",
+      // Some engines mix up the order of two streams.
+      `${limits(settings)}; ${variables.script}exec "$@" 2>&1`,
+      "sh",
+      ...launch.argv,
+    ],
+    cwd: "/",
+    env: { ...variables.env, ...place.env },
+  };
+}
+
+const aboutContainer = ({ name, labels, detachKeys }: ContainerPlace): readonly string[] => [
+  "--rm",
+  "--init",
+  // A command must not download anything, nor wait for that.
+  "--pull",
+  "never",
+  // The engine would keep a copy of the output on the disk.
+  "--log-driver",
+  "none",
+  "--stop-timeout",
+  "0",
+  "--detach-keys",
+  detachKeys,
+  "--name",
+  name,
+  ...Object.entries(labels).flatMap(([key, value]) => ["--label", `${key}=${value}`]),
+];
+
+const isolation = ({ backend, user, keepsId, ...facts }: EngineFacts, { docker }: Settings): readonly string[] => [
+  "--network",
+  docker.network,
+  "--hostname",
+  "sandbox",
+  "--user",
+  docker.user ?? user,
+  ...(keepsId ? ["--userns", "keep-id"] : []),
+  // Podman's warnings would be in the output of every command; the volumes of an image would be on the disk.
+  ...(backend === "podman" ? ["--log-level", "error", "--image-volume", "ignore"] : []),
+  ...(docker.readOnlyRoot ? ["--read-only"] : []),
+  ...docker.capDrop.flatMap((name) => ["--cap-drop", name]),
+  "--security-opt",
+  "no-new-privileges",
+  "--security-opt",
+  `seccomp=${facts.profile}`,
+  // Otherwise its client would warn in the output of every command.
+  ...(facts.holdsLimits ? engineLimits(docker) : []),
+];
+
+const engineLimits = ({ pidsLimit, memory, cpus }: Settings["docker"]): readonly string[] => [
+  "--pids-limit",
+  String(pidsLimit),
+  "--memory",
+  memory,
+  ...(cpus === undefined ? [] : ["--cpus", String(cpus)]),
+];
+
+const homeOf = ({ env }: Launch): string => env["HOME"] ?? "/root";
+
+/** The image says where its programs are. */
+function environment(launch: Launch): Readonly<Record<string, string>> {
+  const env = Object.entries(withoutGateway(launch.env)).filter(([name]) => name !== "PATH");
+  return { ...Object.fromEntries(env), HOME: homeOf(launch), TMPDIR: "/tmp" };
+}
+
+/** Beginning of the names by which variables get past the client. */
+const PASSED = "OPENCLAW_VARIABLE_";
+
+/**
+ * How the command gets its variables. In the client's arguments every user of the machine could read them, and by their own names the
+ * client would obey them.
+ */
+function variablesOf(env: Readonly<Record<string, string>>) {
+  const all = Object.entries(env);
+  const entries = all.filter(([name]) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
+  const passed = entries.map(([, value], at): [string, string] => [`${PASSED}${at}`, value]);
+  const names = passed.map(([name]) => name);
+  const values = entries.map(([name], at) => `${name}="$${PASSED}${at}"`);
+  return {
+    env: Object.fromEntries(passed),
+    args: names.flatMap((name) => ["--env", name]),
+    script: `export ${values.join(" ")}; unset ${names.join(" ")}; `,
+  };
+}
+
+/** Processes and memory are limited by the engine, or by the gateway. */
+const limits = ({ bwrap: { cpuSeconds, fileSizeMb } }: Settings): string =>
+  `{ ulimit -c 0; ulimit -t ${cpuSeconds}; ulimit -f ${fileSizeMb * 2048}; } 2>/dev/null`;
+
+/** The engine reads the parts of a mount as one line of comma-separated values. */
+const mount = (...parts: readonly string[]): readonly string[] => [
+  "--mount",
+  parts.map((part) => (/[",\r\n]/.test(part) ? `"${part.replaceAll('"', '""')}"` : part)).join(","),
+];
+
+type Engine = "docker" | "podman";
+
+/** Podman would copy what lies below a directory in memory into it, so that nothing would be hidden. */
+const bare: Readonly<Record<Engine, readonly string[]>> = { docker: [], podman: ["notmpcopyup"] };
+
+/** The mounts of a container: what a view has, at its own path and at those that lead to it by a link. Pure. */
+const mountArgs = ({ mounts, links }: View, engine: Engine): readonly string[] => [
+  ...mounts.flatMap((one) => argsOf(one, one.path, engine)),
+  ...links.flatMap(({ at, to }) =>
+    mounts.flatMap((one) => (isInside(one.path, to) ? argsOf(one, join(at, relative(to, one.path)), engine) : [])),
+  ),
+];
+
+function argsOf({ path, from = path, as }: Mount, target: string, engine: Engine): readonly string[] {
+  switch (as) {
+    case "ro":
+      return mount("type=bind", `source=${from}`, `target=${target}`, "readonly");
+    case "rw":
+      return mount("type=bind", `source=${from}`, `target=${target}`);
+    case "empty":
+    case "frame":
+      return mount("type=tmpfs", `target=${target}`, "ro", ...bare[engine]);
+    case "blank":
+      return mount("type=bind", "source=/dev/null", `target=${target}`, "readonly");
+  }
+}
+
+/** A directory in memory, for everybody. Pure. */
+const temporaryArgs = (path: string, sizeMb: number, engine: Engine): readonly string[] =>
+  /[:,]/.test(path)
+    ? mount("type=tmpfs", `target=${path}`, "tmpfs-mode=1777", `tmpfs-size=${sizeMb * 1_048_576}`, ...bare[engine])
+    : ["--tmpfs", `${path}:${["exec", "mode=1777", `size=${sizeMb}m`, ...bare[engine]].join(",")}`];

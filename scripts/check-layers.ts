@@ -1,11 +1,12 @@
 /**
- * Checks five rules. Imports: a module in src/ imports itself and modules that sort after it, and so do the folders of
- * src/app in the order below; an extension imports its own files, npm packages and openclaw/plugin-sdk. Width: an object
- * type has few fields. Folders: a folder contains few files. Model calls: one function opens the stream of a model. Tools access
+ * Checks six rules. Imports: a module in src/ imports itself and modules that sort after it; an extension imports its own
+ * files, npm packages and openclaw/plugin-sdk. Parts: inside a module, imports point down the order in `module-parts.ts`, and no
+ * two parts or folders need each other. Width: an object type has few fields. Folders: a folder contains few files. Model calls: one function opens the stream of a model. Tools access
  * files and processes through their backends.
  */
 import fs from "node:fs";
 import path from "node:path";
+import { FLAT, PARTS } from "./module-parts.ts";
 import { WIDE } from "./wide-objects.ts";
 
 /** One import that breaks the rule, with the reason as a text. */
@@ -27,27 +28,6 @@ const DYNAMIC = /(?:\bimport|\brequire)\(\s*["'`]([^"'`\n]+)["'`]/g;
 const SDK = /^openclaw\/plugin-sdk(?:\/|$)/;
 const PI = /^@mariozechner\/pi-/;
 const PI_MODULES = new Set(["harness", "providers"]);
-
-/** The parts of src/app: each may import itself and what comes after it here. */
-const APP_ORDER = [
-  "main.ts",
-  "cli",
-  "docs",
-  "doctor",
-  "gateway",
-  "plugins",
-  "compose",
-  "agents",
-  "accounts",
-  "contributions",
-  "tasks",
-  "messages",
-  "runs",
-  "config",
-  "log",
-  "package-root.ts",
-  "strangers-text.ts",
-];
 
 /** Every module that a source text imports. Never throws; text inside a template string may be reported too. */
 export function importsOf(source: string): Import[] {
@@ -95,17 +75,23 @@ function moduleRule(file: string, { specifier, typeOnly }: Import): string | und
 }
 
 function insideRule(file: string, target: string, typeOnly: boolean): string | undefined {
-  if (file.startsWith("src/app/")) return appRule(file, target);
-  return isTool(file) && isBackend(target) && !typeOnly ? USES_BACKEND : undefined;
+  return partRule(file, target) ?? (isTool(file) && isBackend(target) && !typeOnly ? USES_BACKEND : undefined);
 }
 
-function appRule(file: string, target: string): string | undefined {
-  const [own, other] = [file, target].map((name) => name.split("/")[2] ?? "");
-  const [from, to] = [own, other].map((part) => APP_ORDER.indexOf(part ?? ""));
-  if (from === -1 || to === -1) return `${from === -1 ? own : other} is not in the order of src/app`;
-  return (to ?? 0) >= (from ?? 0)
-    ? undefined
-    : `app/${own} may not import app/${other}: see APP_ORDER in check-layers.ts`;
+/** `src/dispatch/turn/body.ts` lies in the part `turn` of the module `src/dispatch`. */
+function placeOf(file: string): { readonly module: string; readonly part: string } {
+  const [top = "", name = "", part = ""] = file.split("/");
+  return { module: `${top}/${name}`, part };
+}
+
+function partRule(file: string, target: string): string | undefined {
+  const { module, part } = placeOf(file);
+  const order = PARTS[module];
+  if (!order) return undefined;
+  const to = placeOf(target).part;
+  const [at, below] = [order.indexOf(part), order.indexOf(to)];
+  if (at === -1 || below === -1 || below >= at) return undefined;
+  return `${module}/${part} may not import ${to}: see the order in scripts/module-parts.ts`;
 }
 
 const BACKENDS = ["src/tools/host/", "src/tools/sandbox/"];
@@ -126,7 +112,9 @@ function extensionRule(file: string, { specifier }: Import): string | undefined 
   const own = file.split("/").slice(0, 2).join("/");
   if (specifier.startsWith(".")) {
     const target = path.posix.join(path.posix.dirname(file), specifier);
-    return target.startsWith(`${own}/`) ? undefined : "an extension imports its own files and openclaw/plugin-sdk";
+    return target.startsWith(`${own}/`)
+      ? partRule(file, target)
+      : "an extension imports its own files and openclaw/plugin-sdk";
   }
   if (specifier.startsWith("openclaw") && !SDK.test(specifier)) return "only openclaw/plugin-sdk is open to extensions";
   if (PI.test(specifier)) return "the pi SDK is for providers/ and harness/";
@@ -136,6 +124,46 @@ function extensionRule(file: string, { specifier }: Import): string | undefined 
 function moduleOf(file: string): string | undefined {
   const parts = file.split("/");
   return parts[0] === "src" && parts.length > 2 ? parts[1] : undefined;
+}
+
+/** A folder that no order names: new folders get their place in the list of their module. */
+export function unlistedFoldersIn(files: readonly string[]): string[] {
+  const places = files.filter((file) => file.split("/").length > 3).map(placeOf);
+  const missing = places.filter(({ module, part }) => PARTS[module]?.includes(part) === false);
+  return [
+    ...new Set(missing.map(({ module, part }) => `${module}/${part} is not in the order of scripts/module-parts.ts`)),
+  ];
+}
+
+/** An import of a file of the same module; paths from the root. */
+interface Edge {
+  readonly from: string;
+  readonly to: string;
+}
+
+export function edgesIn(file: string, source: string): Edge[] {
+  const { module } = placeOf(file);
+  return importsOf(source)
+    .filter(({ specifier }) => specifier.startsWith("."))
+    .map(({ specifier }) => ({ from: file, to: path.posix.join(path.posix.dirname(file), specifier) }))
+    .filter(({ to }) => to.startsWith(`${module}/`));
+}
+
+/** Pairs of folders of one module, or of its parts, that import each other, one line each. */
+export function mutualPairsIn(edges: readonly Edge[]): string[] {
+  const pairs = new Set<string>();
+  const inside = edges.filter(({ from }) => !FLAT.includes(placeOf(from).module));
+  for (const { from, to } of inside) {
+    const [one, other] = [placeOf(from), placeOf(to)];
+    const [folder, below] = [path.posix.dirname(from), path.posix.dirname(to)];
+    if (one.part !== other.part) pairs.add(`${one.module}/${one.part} ${other.module}/${other.part}`);
+    else if (folder !== below) pairs.add(`${folder} ${below}`);
+  }
+  const isMutual = (pair: string) => pairs.has(pair.split(" ").toReversed().join(" "));
+  return [...pairs]
+    .filter(isMutual)
+    .filter((pair) => pair < pair.split(" ").toReversed().join(" "))
+    .map((pair) => `${pair.replace(" ", " and ")} import each other`);
 }
 
 const MAX_FIELDS = 12;
@@ -173,7 +201,7 @@ export function fullFoldersIn(files: readonly string[]): string[] {
 /** Functions that open the stream of a model, each with the only files that may use it. */
 const STREAM_OPENERS: readonly { readonly text: RegExp; readonly files: readonly string[] }[] = [
   { text: /\b(?:stream|complete)Simple(?:[A-Z]\w*)?\b/, files: ["src/providers/handle.ts"] },
-  { text: /\bopenStream\b/, files: ["src/providers/handle.ts", "src/providers/call.ts"] },
+  { text: /\bopenStream\b/, files: ["src/providers/handle.ts", "src/providers/models.ts", "src/providers/call.ts"] },
   // Without our stream function the SDK's loop opens its own stream.
   { text: /pi-agent-core[^]*\bnew Agent\(/, files: ["src/harness/attempts/attempt.ts"] },
   {
@@ -202,18 +230,36 @@ function sourceFiles(root: string): string[] {
   });
 }
 
+/** The lines of a file that has one importer belong into that importer, where they are few. */
+const FEW_LINES = 60;
+
+function countsOf(texts: readonly { readonly file: string; readonly text: string }[], edges: readonly Edge[]): string {
+  const importers = Map.groupBy(edges, ({ to }) => to);
+  const small = texts.filter(
+    ({ file, text }) =>
+      new Set(importers.get(file)?.map(({ from }) => from)).size === 1 && text.split("\n").length <= FEW_LINES,
+  );
+  const lines = texts.reduce((sum, { text }) => sum + text.split("\n").length - 1, 0);
+  return `layers: ${texts.length} files with ${lines} lines; ${small.length} files of less than ${FEW_LINES} lines have one importer`;
+}
+
 function main(root: string): void {
   const files = sourceFiles(root);
-  const isSource = (file: string) => !file.startsWith("test/") && !/^extensions\/\w+\/test\//.test(file);
+  const isSource = (file: string) => !file.startsWith("test/") && !/^extensions\/[\w-]+\/test\//.test(file);
   const texts = files.filter(isSource).map((file) => ({ file, text: fs.readFileSync(path.join(root, file), "utf8") }));
   const breaches = texts.flatMap(({ file, text }) => breachesIn(file, text));
   const wide = texts.flatMap(({ file, text }) => wideObjectsIn(file, text));
   const full = fullFoldersIn(files);
+  const existing = new Set(files);
+  // A template string may have a text that looks like an import.
+  const edges = texts.flatMap(({ file, text }) => edgesIn(file, text)).filter(({ to }) => existing.has(to));
+  const inside = [...mutualPairsIn(edges), ...unlistedFoldersIn(texts.map(({ file }) => file))];
   for (const { file, imported, reason } of breaches) console.error(`${file}: imports "${imported}": ${reason}`);
   const unmetered = texts.flatMap(({ file, text }) => unmeteredCallsIn(file, text));
-  for (const line of [...wide, ...full, ...unmetered]) console.error(line);
-  if (breaches.length + wide.length + full.length + unmetered.length > 0) process.exitCode = 1;
-  else console.log(`layers: ${texts.length} files keep the import rule`);
+  for (const line of [...wide, ...full, ...unmetered, ...inside]) console.error(line);
+  if (breaches.length + wide.length + full.length + unmetered.length + inside.length > 0) process.exitCode = 1;
+  else console.log(`layers: ${texts.length} files keep the import rule, and 0 pairs of folders import each other`);
+  console.log(countsOf(texts, edges));
 }
 
 if (import.meta.main) main(path.dirname(import.meta.dirname));

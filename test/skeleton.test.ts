@@ -1,5 +1,14 @@
 import { expect, test } from "vitest";
-import { breachesIn, fullFoldersIn, importsOf, unmeteredCallsIn, wideObjectsIn } from "../scripts/check-layers.ts";
+import {
+  breachesIn,
+  edgesIn,
+  fullFoldersIn,
+  importsOf,
+  mutualPairsIn,
+  unlistedFoldersIn,
+  unmeteredCallsIn,
+  wideObjectsIn,
+} from "../scripts/check-layers.ts";
 
 const reasons = (file: string, source: string) => breachesIn(file, source).map((breach) => breach.reason);
 
@@ -63,12 +72,31 @@ test("words in comments and strings are not imports", () => {
   expect(importsOf(` * import x from "../app/a.ts" is refused\nconst a = 'x from "y"';\n`)).toEqual([]);
 });
 
-test("inside app, imports only point down its own order", () => {
+test("inside a module, imports only point down the order of its parts", () => {
   expect(reasons("src/app/config/load.ts", `import { x } from "../gateway/parts.ts";`)[0]).toContain(
-    "app/config may not import app/gateway",
+    "src/app/config may not import gateway",
   );
-  expect(reasons("src/app/gateway/parts/parts.ts", `import { x } from "../config/load.ts";`)).toEqual([]);
-  expect(reasons("src/app/new/x.ts", `import { y } from "../config/load.ts";`)[0]).toContain("not in the order");
+  expect(reasons("src/app/gateway/parts.ts", `import { x } from "../config/load.ts";`)).toEqual([]);
+  expect(reasons("src/dispatch/queue/lane.ts", `import type { T } from "../turn/turn.ts";`)).toHaveLength(1);
+  expect(reasons("extensions/telegram/send/send.ts", `import { x } from "../receive/poll.ts";`)).toHaveLength(1);
+  expect(reasons("extensions/telegram/receive/poll.ts", `import { x } from "../send/send.ts";`)).toEqual([]);
+});
+
+test("a new folder gets a place in the order of its module", () => {
+  expect(unlistedFoldersIn(["src/dispatch/new/x.ts", "src/dispatch/queue/lane.ts", "src/dispatch/new.ts"])).toEqual([
+    "src/dispatch/new is not in the order of scripts/module-parts.ts",
+  ]);
+});
+
+test("two parts or folders of a module do not import each other, whatever the form", () => {
+  const pairs = (...files: readonly (readonly [string, string])[]) =>
+    mutualPairsIn(files.flatMap(([file, target]) => edgesIn(file, `import type { T } from "${target}";`)));
+  const one = ["src/mcp/a/x.ts", "../b/y.ts"] as const;
+  expect(pairs(one)).toEqual([]);
+  expect(pairs(one, ["src/mcp/b/z.ts", "../a/w.ts"])).toEqual(["src/mcp/a and src/mcp/b import each other"]);
+  expect(pairs(["src/mcp/a/x.ts", "../c.ts"], ["src/mcp/c.ts", "./a/y.ts"])).toHaveLength(1);
+  expect(pairs(["src/mcp/a/in/x.ts", "../y.ts"], ["src/mcp/a/z.ts", "./in/w.ts"])).toHaveLength(1);
+  expect(pairs(["src/mcp/a/x.ts", "../a/y.ts"], ["src/mcp/a/y.ts", "./x.ts"])).toEqual([]);
 });
 
 test("a wide object is refused whatever its name, unless the table allows it", () => {

@@ -18,9 +18,9 @@ import type {
 } from "openclaw/plugin-sdk";
 import type { Bot } from "./bot.ts";
 import { outcomeOf } from "./failures.ts";
-import { isLater, timeOf } from "./inbound/places.ts";
-import { messagesOf } from "./inbound/message-shape.ts";
-import { nameOf, wholeText } from "./inbound/text.ts";
+import { isLater, timeOf } from "./places.ts";
+import { messagesOf } from "./message-shape.ts";
+import { nameOf, wholeText } from "./text.ts";
 import { selfId } from "./bot.ts";
 import { changeAt, NO_MENTIONS } from "./send.ts";
 import { targetOf } from "./targets.ts";

@@ -4,7 +4,7 @@ import type { APIUser } from "discord-api-types/v10";
 import { OpenClawError } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import type { DiscordConfig } from "./config.ts";
-import { socketUrl } from "./gateway/frame.ts";
+import { socketUrl } from "./frame.ts";
 
 /** The bot itself. */
 export interface Self {

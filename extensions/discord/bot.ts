@@ -3,9 +3,9 @@ import type { Api, Self } from "./api.ts";
 import type { DiscordConfig } from "./config.ts";
 import { LeftOut } from "./failures.ts";
 import type { DirectChats } from "./direct-chats.ts";
-import type { DeferredReply } from "./inbound/deferred-reply.ts";
-import type { Places } from "./inbound/places.ts";
-import type { Threads } from "./inbound/threads.ts";
+import type { DeferredReply } from "./deferred-reply.ts";
+import type { Places } from "./places.ts";
+import type { Threads } from "./threads.ts";
 
 /** Messages that the account knows by their ids. */
 interface KnownMessages {

@@ -3,7 +3,7 @@ import type { ChannelHost } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import type { Api } from "./api.ts";
 import { reasonOf } from "./failures.ts";
-import { isId } from "./inbound/message-shape.ts";
+import { isId } from "./message-shape.ts";
 
 const NOTE = "direct-channels";
 const MOST = 500;

@@ -13,8 +13,8 @@ import type {
 } from "openclaw/plugin-sdk";
 import { BUTTON_LIMITS, BUTTONS_PER_ROW, ROWS } from "./button-limits.ts";
 import { isForgotten, isRefused, mayNotQuote, outcomeOf } from "./failures.ts";
-import { EPHEMERAL } from "./inbound/deferred-reply.ts";
-import type { DeferredReply } from "./inbound/deferred-reply.ts";
+import { EPHEMERAL } from "./deferred-reply.ts";
+import type { DeferredReply } from "./deferred-reply.ts";
 import type { Bot } from "./bot.ts";
 import { targetOf } from "./targets.ts";
 

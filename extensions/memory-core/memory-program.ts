@@ -6,7 +6,7 @@ import { readNote } from "./notes.ts";
 import { SESSIONS } from "./session-paths.ts";
 import { readSession } from "./sessions.ts";
 import { search, type OpenIndex } from "./search.ts";
-import { Vectors, textOf } from "./vectors/vectors.ts";
+import { Vectors, textOf } from "./index/vectors.ts";
 
 /** Milliseconds of one slice of indexing. A search that waits is answered after it. */
 const SLICE_MS = 200;

@@ -2,7 +2,7 @@ import { setTimeout as setTimeoutAsync } from "node:timers/promises";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { JobThread, background, programUrl, type JobFailure, type ToolScene } from "openclaw/plugin-sdk";
-import { LATE } from "./vectors/embeddings.ts";
+import { LATE } from "./index/embeddings.ts";
 import type { Answer, Job, Place, VectorSettings } from "./job.ts";
 import { metered, type Reserve } from "./metered.ts";
 

@@ -3,7 +3,7 @@ import type { IndexFile } from "./index/index-file.ts";
 import type { Answer, IndexState, Job, SearchMode, VectorSettings, VectorState } from "./job.ts";
 import { fused, hitsOf, isUntrustedFile, scoresByVectors, scoresByWords, type Scores } from "./index/search-index.ts";
 import { SESSIONS } from "./session-paths.ts";
-import { textOf, type Vectors } from "./vectors/vectors.ts";
+import { textOf, type Vectors } from "./index/vectors.ts";
 
 /** Milliseconds that a search takes to bring the index up to date, and to begin the first one: few notes are all found at once. */
 const BEFORE_SEARCH_MS = 50;

@@ -1,6 +1,6 @@
 import { lstatSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { chunksOfLines, type Chunk, type Line } from "./index/chunks.ts";
+import { chunksOfLines, type Chunk, type Line } from "./chunks.ts";
 import type { SessionPlace } from "./job.ts";
 import type { NoteFile } from "./notes.ts";
 import { SESSIONS } from "./session-paths.ts";

@@ -1,7 +1,7 @@
 import type { BoundedMap, ChannelHost, InboundMessage, Peer } from "openclaw/plugin-sdk";
 import type { SignalConfig } from "./config.ts";
-import type { EventStream } from "./inbound/event-stream.ts";
-import type { Notices } from "./inbound/notices.ts";
+import type { EventStream } from "./event-stream.ts";
+import type { Notices } from "./notices.ts";
 import type { Person } from "./people.ts";
 import type { Daemon } from "./rpc.ts";
 

@@ -5,7 +5,7 @@ import type { SignalConfig } from "./config.ts";
 import { download } from "./inbound/download.ts";
 import { drain } from "./inbound/drain.ts";
 import { Trouble, troubleReport } from "./failures.ts";
-import { Notices } from "./inbound/notices.ts";
+import { Notices } from "./notices.ts";
 import { StartedDaemon } from "./started-daemon.ts";
 import { identify, receive } from "./inbound/receive.ts";
 import type { Account } from "./account.ts";

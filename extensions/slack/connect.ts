@@ -1,13 +1,13 @@
 import { background, type ChannelHost, type ChannelLink, type CommandForm, type Peer } from "openclaw/plugin-sdk";
-import { Account, contextOf } from "./transport/account.ts";
+import { Account, contextOf } from "./account.ts";
 import { actions } from "./outbound/actions.ts";
 import type { SlackConfig } from "./config.ts";
 import { authError, reasonOf } from "./transport/failures.ts";
 import { find } from "./outbound/find.ts";
-import { startNativeStream } from "./outbound/native-stream.ts";
+import { startNativeStream } from "./native-stream.ts";
 import { download } from "./inbound/media.ts";
-import { missedSince } from "./inbound/missed.ts";
-import { receive } from "./inbound/receive.ts";
+import { missedSince } from "./missed.ts";
+import { receive } from "./receive.ts";
 import { messageChanges, sendText } from "./outbound/send.ts";
 import { sendFiles } from "./outbound/upload.ts";
 

@@ -1,7 +1,7 @@
 import type { ChannelAdapter } from "openclaw/plugin-sdk";
 import { SLACK, slackConfig } from "./config.ts";
 import type { SlackConfig } from "./config.ts";
-import { BUTTON_LIMITS } from "./outbound/buttons.ts";
+import { BUTTON_LIMITS } from "./buttons.ts";
 
 export { slackAccounts, slackConfig } from "./config.ts";
 export type { SlackConfig } from "./config.ts";

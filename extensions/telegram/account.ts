@@ -1,10 +1,10 @@
 import type { ChannelHost } from "openclaw/plugin-sdk";
 import type { Bot } from "./api.ts";
 import type { TelegramConfig } from "./config.ts";
-import type { Forums } from "./receive/forums.ts";
-import type { GroupMigrations } from "./receive/migrations.ts";
+import type { Forums } from "./forums.ts";
+import type { GroupMigrations } from "./migrations.ts";
 import type { OwnMessages } from "./own-messages.ts";
-import type { Posts } from "./receive/posts.ts";
+import type { Posts } from "./posts.ts";
 
 /** One connected account: its settings, its bot and what is known about its chats. */
 export interface Account {

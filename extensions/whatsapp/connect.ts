@@ -1,7 +1,7 @@
 import { OpenClawError } from "openclaw/plugin-sdk";
 import type { ChannelHost, ChannelLink } from "openclaw/plugin-sdk";
 import { openAuth } from "./link/auth.ts";
-import { loadBaileys } from "./link/baileys.ts";
+import { loadBaileys } from "./baileys.ts";
 import type { WhatsAppConfig } from "./config.ts";
 import { Connection } from "./link/connection.ts";
 import { download } from "./inbound/media.ts";

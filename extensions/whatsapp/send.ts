@@ -12,7 +12,7 @@ import {
 } from "openclaw/plugin-sdk";
 import type { WhatsAppConfig } from "./config.ts";
 import { type Connection, codeOf } from "./link/connection.ts";
-import { addressOf, isGroup, isOwnId, ownId, readMessageId } from "./inbound/jid.ts";
+import { addressOf, isGroup, isOwnId, ownId, readMessageId } from "./jid.ts";
 import { namesSomebody, withMentions } from "./inbound/mentions.ts";
 import { type WaSocket, NoAnswer, type Answer } from "./link/port.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { agentIn, channelName, isOwnChat, sessionTitle } from "../../extensions/webchat/page/format.ts";
-import { readAgents } from "../../extensions/webchat/page/protocol/agents.ts";
-import { agentTitle, initialState, reduce } from "../../extensions/webchat/page/state.ts";
+import { agentIn, channelName, isOwnChat, sessionTitle } from "../../extensions/webchat/page/model/format.ts";
+import { readAgents } from "../../extensions/webchat/page/model/agents.ts";
+import { agentTitle, initialState, reduce } from "../../extensions/webchat/page/model/state.ts";
 
 test("agents are read with their names and signs, the default one first", () => {
   const agents = [

@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { completed, completionsAt, isTyped, readCommands, withModels } from "../../extensions/webchat/page/commands.ts";
+import {
+  completed,
+  completionsAt,
+  isTyped,
+  readCommands,
+  withModels,
+} from "../../extensions/webchat/page/model/commands.ts";
 
 const choices = (...words: string[]) => [{ name: "choice", choices: words.map((value) => ({ value, label: value })) }];
 

@@ -1,19 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { afterChat, NO_REPLY_YET } from "../../extensions/webchat/page/protocol/exchanges.ts";
-import { plainKey, sessionTitle, titleOf } from "../../extensions/webchat/page/format.ts";
-import {
-  readApprovals,
-  readPairings,
-  readFrame,
-  readSessions,
-} from "../../extensions/webchat/page/protocol/protocol.ts";
-import type { Hello } from "../../extensions/webchat/page/protocol/protocol.ts";
-import { initialState, isOpen, reduce } from "../../extensions/webchat/page/state.ts";
-import type { Action, State } from "../../extensions/webchat/page/state.ts";
-import { readWaiting } from "../../extensions/webchat/page/protocol/waiting.ts";
-import { readTurns } from "../../extensions/webchat/page/transcript.ts";
-import { shownTurns } from "../../extensions/webchat/page/view.ts";
+import { afterChat, NO_REPLY_YET } from "../../extensions/webchat/page/model/exchanges.ts";
+import { plainKey, sessionTitle, titleOf } from "../../extensions/webchat/page/model/format.ts";
+import { readApprovals, readPairings, readFrame, readSessions } from "../../extensions/webchat/page/model/protocol.ts";
+import type { Hello } from "../../extensions/webchat/page/model/protocol.ts";
+import { initialState, isOpen, reduce } from "../../extensions/webchat/page/model/state.ts";
+import type { Action, State } from "../../extensions/webchat/page/model/state.ts";
+import { readWaiting } from "../../extensions/webchat/page/model/waiting.ts";
+import { readTurns } from "../../extensions/webchat/page/model/transcript.ts";
+import { shownTurns } from "../../extensions/webchat/page/model/view.ts";
 
 const MAIN = "webchat:default:operator";
 

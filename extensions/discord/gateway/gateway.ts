@@ -3,7 +3,7 @@ import type { GatewayInfo } from "../api.ts";
 import type { Bot } from "../bot.ts";
 import { INTENT_FIX, isBadToken, reasonOf, TOKEN_FIX } from "../failures.ts";
 import type { EventQueue } from "../inbound/event-queue.ts";
-import type { Ending } from "./connection.ts";
+import type { Ending } from "../connection.ts";
 import { AUTHENTICATION_FAILED, readNote, Session, UNOPENED } from "./session.ts";
 
 /** Discord turns a bot away that identifies more often. docs.discord.com/developers/events/gateway#rate-limiting */

@@ -8,9 +8,9 @@ import type { Bot } from "../bot.ts";
 import { isBadToken, outcomeOf } from "../failures.ts";
 import type { EventQueue } from "../inbound/event-queue.ts";
 import { respondTo } from "../inbound/interactions.ts";
-import { Connection } from "./connection.ts";
-import type { Ending, GatewayEvent } from "./connection.ts";
-import { socketUrl } from "./frame.ts";
+import { Connection } from "../connection.ts";
+import type { Ending, GatewayEvent } from "../connection.ts";
+import { socketUrl } from "../frame.ts";
 
 /** Guilds, their messages and reactions, direct messages and their reactions, and the text of messages. */
 const INTENTS = (1 << 0) | (1 << 9) | (1 << 10) | (1 << 12) | (1 << 13) | (1 << 15);

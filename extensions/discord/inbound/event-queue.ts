@@ -1,6 +1,6 @@
 import { backoff, wait } from "openclaw/plugin-sdk";
 import type { InboundMessage } from "openclaw/plugin-sdk";
-import type { GatewayEvent } from "../gateway/connection.ts";
+import type { GatewayEvent } from "../connection.ts";
 import { isBug, outcomeOf, reasonOf } from "../failures.ts";
 import { chatOf, readEvent } from "./inbound.ts";
 import { unasking } from "../bot.ts";

@@ -1,7 +1,7 @@
 import type { GatewayMessageDeleteDispatchData } from "discord-api-types/v10";
 import type { InboundMessage, MessageContext, QuotedMessage, Sender, ChatNews } from "openclaw/plugin-sdk";
 import type { z } from "zod";
-import type { GatewayEvent } from "../gateway/connection.ts";
+import type { GatewayEvent } from "../connection.ts";
 import { readInteraction } from "./interactions.ts";
 import { mediaOf } from "./media.ts";
 import {
@@ -11,11 +11,11 @@ import {
   type Person,
   type PlainMessage,
   type Reaction,
-} from "./message-shape.ts";
-import { DM, peerOf, timeOf, type Place } from "./places.ts";
-import { askMessage } from "./threads.ts";
+} from "../message-shape.ts";
+import { DM, peerOf, timeOf, type Place } from "../places.ts";
+import { askMessage } from "../threads.ts";
 import { selfId, type Bot, type EventContext } from "../bot.ts";
-import { nameOf, readable, snapshotsOf, untrustedOf, userOf, wholeText, type Names } from "./text.ts";
+import { nameOf, readable, snapshotsOf, untrustedOf, userOf, wholeText, type Names } from "../text.ts";
 
 /** Plain messages, replies, and other bots' answers to commands. Other types are Discord's notices. */
 const WRITTEN = new Set([0, 19, 20, 23]);

@@ -1,12 +1,12 @@
 import type { APIInteraction } from "discord-api-types/v10";
 import { background } from "openclaw/plugin-sdk";
 import type { InboundMessage } from "openclaw/plugin-sdk";
-import { DeferredReply, privately, respond } from "./deferred-reply.ts";
-import type { Response } from "./deferred-reply.ts";
-import { peerOf, timeOf } from "./places.ts";
-import type { Place } from "./places.ts";
+import { DeferredReply, privately, respond } from "../deferred-reply.ts";
+import type { Response } from "../deferred-reply.ts";
+import { peerOf, timeOf } from "../places.ts";
+import type { Place } from "../places.ts";
 import type { Bot, EventContext } from "../bot.ts";
-import { userOf } from "./text.ts";
+import { userOf } from "../text.ts";
 
 /** Name of the one option of each command. */
 export const ARGUMENTS = "args";

@@ -2,9 +2,9 @@ import { NotNow, OpenClawError } from "openclaw/plugin-sdk";
 import type { FetchedFile, MediaItem, MediaKind } from "openclaw/plugin-sdk";
 import { outcomeOf, reasonOf } from "../failures.ts";
 import type { Bot } from "../bot.ts";
-import { messageShape } from "./message-shape.ts";
-import type { Attachment, Message, Snapshot } from "./message-shape.ts";
-import { snapshotsOf } from "./text.ts";
+import { messageShape } from "../message-shape.ts";
+import type { Attachment, Message, Snapshot } from "../message-shape.ts";
+import { snapshotsOf } from "../text.ts";
 
 const CDN = "https://cdn.discordapp.com";
 /** Message flag of voice notes; docs.discord.com/developers/resources/message#message-object-message-flags */

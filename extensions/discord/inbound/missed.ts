@@ -1,9 +1,9 @@
 import type { InboundMessage } from "openclaw/plugin-sdk";
 import { isBug, isRefused, reasonOf } from "../failures.ts";
 import { readCreated } from "./inbound.ts";
-import { memberShape, messagesOf } from "./message-shape.ts";
-import type { Member, Message } from "./message-shape.ts";
-import { DM, idAt, isLater } from "./places.ts";
+import { memberShape, messagesOf } from "../message-shape.ts";
+import type { Member, Message } from "../message-shape.ts";
+import { DM, idAt, isLater } from "../places.ts";
 import { unasking } from "../bot.ts";
 import type { Bot } from "../bot.ts";
 

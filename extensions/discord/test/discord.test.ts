@@ -5,7 +5,7 @@ import type { InboundMessage, Peer } from "../../../src/types/chat/message.ts";
 import { mediaId } from "../../../src/types/ids.ts";
 import { discordAccounts, discordConfig } from "../config.ts";
 import { discord } from "../index.ts";
-import { idAt } from "../inbound/places.ts";
+import { idAt } from "../places.ts";
 import { nonceOf, rowsOf } from "../send.ts";
 import { ADA } from "./fake-world.ts";
 import { objectsIn, textIn, type Json } from "./json.ts";

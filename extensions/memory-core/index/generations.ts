@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import { CHUNKING } from "./chunks.ts";
+import { CHUNKING } from "../chunks.ts";
 
 /** How an index is made. A generation that was made in another way is replaced. */
 const IDENTITY = `3; ${CHUNKING}; porter unicode61, trigram`;

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { createHash } from "node:crypto";
-import { chunksOf } from "./chunks.ts";
+import { chunksOf } from "../chunks.ts";
 import {
   begin,
   complete,
@@ -17,7 +17,7 @@ import { noteFiles, readNote, type NoteFile } from "../notes.ts";
 import type { IndexState, Place } from "../job.ts";
 import { SESSIONS } from "../session-paths.ts";
 import { readSession, sessionFiles, type SessionText } from "../sessions.ts";
-import { makeVectorTables } from "../vectors/vector-sets.ts";
+import { makeVectorTables } from "./vector-sets.ts";
 
 /**
  * The index of one agent's notes. It is derived: whatever is wrong with the file, it is deleted and made again. A new generation

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Hit } from "../job.ts";
-import type { Near } from "../vectors/nearest.ts";
+import type { Near } from "./nearest.ts";
 import { CURATED } from "../notes.ts";
 import { SESSIONS } from "../session-paths.ts";
 

@@ -11,8 +11,8 @@ import type { CallCost, ModelMeter } from "../../../src/types/run/model-meter.ts
 import type { MemorySearchSettings } from "../../../src/types/settings.ts";
 import { toolContext } from "../../../test/kit/tools.ts";
 import { Memory } from "../memory.ts";
-import { Nearest } from "../vectors/nearest.ts";
-import { addVectors, completeSet, makeVectorTables, setToFill } from "../vectors/vector-sets.ts";
+import { Nearest } from "../index/nearest.ts";
+import { addVectors, completeSet, makeVectorTables, setToFill } from "../index/vector-sets.ts";
 import { folder, note, open, paths, startEndpoint, withVectors } from "./memory-kit.ts";
 
 const indexOf = (dir: string) => join(dir, "state", "memory", `${encodeURIComponent(toolContext(dir).agentId)}.sqlite`);

@@ -5,8 +5,8 @@ import { agentId } from "../../../src/types/ids.ts";
 import type { CallCost, ModelMeter, PlannedCall } from "../../../src/types/run/model-meter.ts";
 import type { MemorySearchSettings } from "../../../src/types/settings.ts";
 import { Secret } from "../../../src/types/secret.ts";
-import { Nearest } from "../vectors/nearest.ts";
-import { addVectors, makeVectorTables, setToFill } from "../vectors/vector-sets.ts";
+import { Nearest } from "../index/nearest.ts";
+import { addVectors, makeVectorTables, setToFill } from "../index/vector-sets.ts";
 import { Memory } from "../memory.ts";
 import { folder, note, open, paths, startEndpoint, withVectors } from "./memory-kit.ts";
 

@@ -1,7 +1,7 @@
 import { backoff, OpenClawError, wait } from "openclaw/plugin-sdk";
 import type { Account } from "../account.ts";
 import { reasonOf, Trouble } from "../failures.ts";
-import type { EventStream } from "./event-stream.ts";
+import type { EventStream } from "../event-stream.ts";
 import { identify, requestEvents, take } from "./receive.ts";
 
 export interface DrainTerms {

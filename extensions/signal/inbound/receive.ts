@@ -13,8 +13,8 @@ import { addressOf, personOf, type Person, readRef, recipientOf } from "../peopl
 import { type Account, seenKey } from "../account.ts";
 import { readReceived, type Envelope, type Received, type DataMessage } from "./schema.ts";
 import { findSelf, withUuid } from "../self.ts";
-import { EventStream, silence } from "./event-stream.ts";
-import type { StreamItem } from "./sse.ts";
+import { EventStream, silence } from "../event-stream.ts";
+import type { StreamItem } from "../sse.ts";
 import { whyNot } from "../rpc.ts";
 import { download } from "./download.ts";
 import { longTextOf, originOf } from "./media.ts";

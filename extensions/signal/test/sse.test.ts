@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { EventReader } from "../inbound/sse.ts";
+import { EventReader } from "../sse.ts";
 
 const read = (...pieces: readonly string[]) => {
   const reader = new EventReader();

@@ -1,9 +1,9 @@
 import type { InboundMessage } from "openclaw/plugin-sdk";
 import { isDirect } from "../channel-ids.ts";
-import { BUTTON } from "../outbound/buttons.ts";
+import { BUTTON } from "../buttons.ts";
 import { emojiOf } from "./emoji.ts";
-import { actionsShape, callbackShape, commandShape, eventShape, interactionShape } from "./events.ts";
-import type { Delivery, SlackCommand, SlackEvent, SlackMessage, MessageEvent } from "./events.ts";
+import { actionsShape, callbackShape, commandShape, eventShape, interactionShape } from "../events.ts";
+import type { Delivery, SlackCommand, SlackEvent, SlackMessage, MessageEvent } from "../events.ts";
 import { fileLines, mediaOf } from "./media.ts";
 import { filesOf, forwardedIn, forwardedText, senderOf, textOf, threadOf, toMillis } from "./message-parts.ts";
 import { isNews, readNews } from "./news.ts";

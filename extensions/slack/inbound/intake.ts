@@ -1,6 +1,6 @@
 import { backoff, wait } from "openclaw/plugin-sdk";
 import type { ChannelHost, InboundMessage } from "openclaw/plugin-sdk";
-import type { Delivery } from "./events.ts";
+import type { Delivery } from "../events.ts";
 
 /** Maximum number of deliveries that are stored together. */
 const BATCH = 50;

@@ -2,7 +2,7 @@ import { mediaTooLarge, mediaUnavailable, NotNow } from "openclaw/plugin-sdk";
 import type { ChannelHost, FetchedFile, MediaItem, MediaKind } from "openclaw/plugin-sdk";
 import type { Slack } from "../transport/api.ts";
 import type { SlackConfig } from "../config.ts";
-import type { SlackFile } from "./events.ts";
+import type { SlackFile } from "../events.ts";
 import { outcomeOf, reasonOf } from "../transport/failures.ts";
 
 /** File modes without bytes, and the line that describes such a file. A deleted file has no line. */

@@ -3,10 +3,10 @@ import { BoundedMap, wait } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import type { Slack } from "../transport/api.ts";
 import { byThen } from "../cache.ts";
-import { callbackShape, eventShape } from "./events.ts";
-import type { Delivery, SlackMessage, MessageEvent } from "./events.ts";
+import { callbackShape, eventShape } from "../events.ts";
+import type { Delivery, SlackMessage, MessageEvent } from "../events.ts";
 import { reasonOf, errorCodeOf } from "../transport/failures.ts";
-import { PersistentList } from "../outbound/persistent-list.ts";
+import { PersistentList } from "../persistent-list.ts";
 import { messagesOf } from "./threads.ts";
 
 const MAX_ENTRIES = 500;

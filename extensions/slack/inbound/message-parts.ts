@@ -1,6 +1,6 @@
 import type { Sender } from "openclaw/plugin-sdk";
 import { z } from "zod";
-import type { Attachment, SlackFile, SlackMessage } from "./events.ts";
+import type { Attachment, SlackFile, SlackMessage } from "../events.ts";
 import type { Names } from "./people.ts";
 import { escapeText } from "./message-text.ts";
 

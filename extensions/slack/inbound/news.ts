@@ -1,5 +1,5 @@
 import type { ChatNews, InboundMessage, Sender } from "openclaw/plugin-sdk";
-import type { DeletedEvent, MessageEvent, PinEvent, SlackEvent } from "./events.ts";
+import type { DeletedEvent, MessageEvent, PinEvent, SlackEvent } from "../events.ts";
 import { peerOf } from "./place.ts";
 import { threadOf, toMillis } from "./message-parts.ts";
 import type { ReadContext } from "./read-context.ts";

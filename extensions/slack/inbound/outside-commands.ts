@@ -5,7 +5,7 @@ import { byThen } from "../cache.ts";
 import { isDirect } from "../channel-ids.ts";
 import type { ChannelIds } from "../channel-ids.ts";
 import type { SlackConfig } from "../config.ts";
-import type { Interaction, SlackCommand } from "./events.ts";
+import type { Interaction, SlackCommand } from "../events.ts";
 import { reasonOf, errorCodeOf } from "../transport/failures.ts";
 import { isSlackUrl } from "./media.ts";
 

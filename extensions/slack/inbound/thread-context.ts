@@ -1,6 +1,6 @@
 import type { InboundMessage } from "openclaw/plugin-sdk";
 import { isDirect } from "../channel-ids.ts";
-import type { SlackMessage } from "./events.ts";
+import type { SlackMessage } from "../events.ts";
 import { senderOf, threadOf, wholeText, writtenIn } from "./message-parts.ts";
 import type { Thread } from "./threads.ts";
 import type { ReadContext } from "./read-context.ts";

@@ -3,9 +3,9 @@ import type { ChannelHost, ChannelLog } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import type { Self, Slack } from "../transport/api.ts";
 import { Cache } from "../cache.ts";
-import { messageShape } from "./events.ts";
-import type { SlackMessage } from "./events.ts";
-import { PersistentList } from "../outbound/persistent-list.ts";
+import { messageShape } from "../events.ts";
+import type { SlackMessage } from "../events.ts";
+import { PersistentList } from "../persistent-list.ts";
 import { threadOf } from "./message-parts.ts";
 
 const KEEP_MS = 6 * 60 * 60_000;

@@ -1,7 +1,7 @@
 import type { ChatActions, ChatFacts, Looked, Peer, ReadQuery, SeenMessage } from "openclaw/plugin-sdk";
-import type { AccountContext } from "../account-context.ts";
+import type { AccountContext } from "./account-context.ts";
 import { messagesOf } from "../inbound/threads.ts";
-import type { SlackMessage } from "../inbound/events.ts";
+import type { SlackMessage } from "../events.ts";
 import { filesOf, wholeText } from "../inbound/message-parts.ts";
 import { outcomeOf } from "../transport/failures.ts";
 import { isTs } from "./send.ts";

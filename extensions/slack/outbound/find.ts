@@ -1,8 +1,8 @@
 import type { OutboundPart, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
-import type { SlackMessage } from "../inbound/events.ts";
+import type { SlackMessage } from "../events.ts";
 import { reasonOf, errorCodeOf } from "../transport/failures.ts";
 import { keyIn } from "./metadata.ts";
-import type { AccountContext } from "../account-context.ts";
+import type { AccountContext } from "./account-context.ts";
 import { isTs, NO_THREAD } from "./send.ts";
 import { isOwn, messagesOf } from "../inbound/threads.ts";
 import { findFile } from "./upload.ts";

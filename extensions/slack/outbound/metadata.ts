@@ -1,4 +1,4 @@
-import type { SlackMessage } from "../inbound/events.ts";
+import type { SlackMessage } from "../events.ts";
 
 /** Marks our messages with the key of their send, so that a later search of the chat's history finds them. */
 const MARK = "openclaw_reply";

@@ -1,10 +1,10 @@
 import type { ChatPostMessageArguments } from "@slack/web-api";
 import type { ChannelLink, OutboundPart, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
-import { withButtons } from "./buttons.ts";
+import { withButtons } from "../buttons.ts";
 import { outcomeOf, ignoreRefusal, errorCodeOf } from "../transport/failures.ts";
 import { metadataFor } from "./metadata.ts";
 import type { MessageRef } from "../inbound/reactions.ts";
-import type { AccountContext } from "../account-context.ts";
+import type { AccountContext } from "./account-context.ts";
 import { escapeText } from "../inbound/message-text.ts";
 
 type TextPart = Extract<OutboundPart, { kind: "text" }>;

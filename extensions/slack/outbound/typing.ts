@@ -3,7 +3,7 @@ import type { Peer } from "openclaw/plugin-sdk";
 import { nameOf } from "../inbound/emoji.ts";
 import { reasonOf, ignoreRefusal, errorCodeOf } from "../transport/failures.ts";
 import type { MessageRef } from "../inbound/reactions.ts";
-import type { AccountContext } from "../account-context.ts";
+import type { AccountContext } from "./account-context.ts";
 import { isTs } from "./send.ts";
 
 const MAX_ENTRIES = 500;

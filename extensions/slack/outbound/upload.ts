@@ -1,7 +1,7 @@
 import type { MediaItem, OutboundFiles, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
 import { answeredOutcome, fileNameOf, wait } from "openclaw/plugin-sdk";
 import { outcomeOf } from "../transport/failures.ts";
-import type { AccountContext } from "../account-context.ts";
+import type { AccountContext } from "./account-context.ts";
 import { threadFor, slackText } from "./send.ts";
 
 /** Milliseconds before each request for the message of a file: Slack shows the file a moment after it accepts it. */

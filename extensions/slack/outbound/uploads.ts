@@ -1,6 +1,6 @@
 import type { AccountNotes } from "openclaw/plugin-sdk";
 import { z } from "zod";
-import { PersistentList } from "./persistent-list.ts";
+import { PersistentList } from "../persistent-list.ts";
 
 const MAX_ENTRIES = 200;
 

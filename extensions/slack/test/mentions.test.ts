@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { closeLater, Host, start, stopAll } from "../../../test/contracts/channel.ts";
 import type { InboundMessage } from "../../../src/types/chat/message.ts";
-import { Account } from "../transport/account.ts";
+import { Account } from "../account.ts";
 import { slackConfig } from "../config.ts";
 import { Intake } from "../inbound/intake.ts";
 import { ADA, TOPIC } from "./fake-slack.ts";

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { closeLater, Host, KEY, start, stopAll, textAs } from "../../../test/contracts/channel.ts";
-import { Account } from "../transport/account.ts";
+import { Account } from "../account.ts";
 import { slackConfig } from "../config.ts";
 import { FOREIGN, OPEN } from "./fake-slack.ts";
 import { slackPlatform } from "./slack-platform.ts";

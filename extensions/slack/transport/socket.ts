@@ -2,7 +2,7 @@ import { background } from "openclaw/plugin-sdk";
 import { WebSocket } from "ws";
 import type { RawData } from "ws";
 import { z } from "zod";
-import type { Delivery } from "../inbound/events.ts";
+import type { Delivery } from "../events.ts";
 
 const HELLO_MS = 15_000;
 /** How long a replaced socket stays open to acknowledge its events. */

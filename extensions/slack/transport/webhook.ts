@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { WebhookAnswer, WebhookRequest } from "openclaw/plugin-sdk";
 import { z } from "zod";
-import type { Delivery } from "../inbound/events.ts";
+import type { Delivery } from "../events.ts";
 
 /** docs.slack.dev/authentication/verifying-requests-from-slack */
 const OLDEST_SECONDS = 5 * 60;

@@ -20,9 +20,9 @@ import type {
   Peer,
 } from "openclaw/plugin-sdk";
 import { addressOf, textOf } from "./mentions.ts";
-import { postOf } from "./posts.ts";
+import { postOf } from "../posts.ts";
 import { untrustedOf } from "./untrusted.ts";
-import { editedIn, newIn } from "./updates.ts";
+import { editedIn, newIn } from "../updates.ts";
 import type { Self } from "../api.ts";
 import { TELEGRAM } from "../config.ts";
 

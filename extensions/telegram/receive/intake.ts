@@ -19,7 +19,7 @@ import type { Self } from "../api.ts";
 import { failureOf } from "../send/failures.ts";
 import { albumOf, readUpdate } from "./inbound.ts";
 import type { Account } from "../account.ts";
-import { whyUnreadable, editedIn, newIn } from "./updates.ts";
+import { whyUnreadable, editedIn, newIn } from "../updates.ts";
 import { textOf } from "./mentions.ts";
 import { untrustedOf } from "./untrusted.ts";
 

@@ -7,7 +7,7 @@ import { WEBHOOK_NOTE } from "./receiving.ts";
 import type { Receiving } from "./receiving.ts";
 import { isWebhook } from "./failure-report.ts";
 import type { Account } from "../account.ts";
-import { ALLOWED_UPDATES } from "./updates.ts";
+import { ALLOWED_UPDATES } from "../updates.ts";
 
 /** Telegram's maximum of updates per poll, and the longest wait of a poll. */
 const LIMIT = 100;

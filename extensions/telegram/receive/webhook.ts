@@ -12,7 +12,7 @@ import { causeOf, StorageError } from "./intake.ts";
 import { WEBHOOK_NOTE } from "./receiving.ts";
 import type { Receiving } from "./receiving.ts";
 import { Dead, Trouble } from "./failure-report.ts";
-import { ALLOWED_UPDATES } from "./updates.ts";
+import { ALLOWED_UPDATES } from "../updates.ts";
 
 /** The interval at which Telegram is asked whether the webhook is still set. */
 const CHECK_MS = 60_000;

@@ -1,8 +1,8 @@
 import { render } from "preact";
-import { sessionFromAddress, takeTokens } from "./protocol/address.ts";
-import { Chat } from "./chat.ts";
+import { sessionFromAddress, takeTokens } from "./model/address.ts";
+import { Chat } from "./model/chat.ts";
 import { App } from "./components/app.tsx";
-import { createStore } from "./store.ts";
+import { createStore } from "./model/store.ts";
 import "./style.css";
 
 const root = document.getElementById("app");

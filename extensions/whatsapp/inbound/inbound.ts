@@ -9,11 +9,11 @@ import {
 import { WHATSAPP } from "../config.ts";
 import type { AlbumNews } from "./albums.ts";
 import { albumIdIn, contextOf, isBetterCopy, limitsOn, linesOf, textOf, unsupportedIn, unwrap } from "./content.ts";
-import { bare, isGroup, isLid, isList, isNoChat, isOwnId, messageId, userOf } from "./jid.ts";
+import { bare, isGroup, isLid, isList, isNoChat, isOwnId, messageId, userOf } from "../jid.ts";
 import { mediaOf } from "./media.ts";
 import { newsOf } from "./news.ts";
-import { idOf, isSelf, nameOf } from "./view.ts";
-import type { View } from "./view.ts";
+import { idOf, isSelf, nameOf } from "../view.ts";
+import type { View } from "../view.ts";
 
 /** The LIDs in a message. Only WhatsApp's directory may know their numbers. */
 export function lidsIn(message: WAMessage): readonly string[] {

@@ -1,5 +1,5 @@
 import type { GroupMetadata } from "@whiskeysockets/baileys";
-import { bare, isLid, phoneOf, userOf } from "./jid.ts";
+import { bare, isLid, phoneOf, userOf } from "../jid.ts";
 
 /** A member of a group. */
 export interface Member {

@@ -1,9 +1,9 @@
 import type { WAMessage, WAMessageContent } from "@whiskeysockets/baileys";
 import type { ChatNews } from "openclaw/plugin-sdk";
 import { z } from "zod";
-import { bare, isGroup, messageId } from "./jid.ts";
-import { isSelf, nameOf } from "./view.ts";
-import type { View } from "./view.ts";
+import { bare, isGroup, messageId } from "../jid.ts";
+import { isSelf, nameOf } from "../view.ts";
+import type { View } from "../view.ts";
 
 /** `ProtocolMessage.Type.REVOKE`, and the type of a `pinInChatMessage` that pins, in WhatsApp's protocol. */
 const REVOKE = 0;

@@ -10,7 +10,7 @@ import type {
 } from "@whiskeysockets/baileys";
 import { OpenClawError, type ChannelLog } from "openclaw/plugin-sdk";
 import { z } from "zod";
-import type { Baileys } from "./baileys.ts";
+import type { Baileys } from "../baileys.ts";
 import { silent } from "./log-filter.ts";
 import { mergedRecord } from "./records.ts";
 

@@ -2,12 +2,12 @@ import type { ConnectionState } from "@whiskeysockets/baileys";
 import { backoff, BoundedMap, OpenClawError, wait } from "openclaw/plugin-sdk";
 import type { ChannelHost } from "openclaw/plugin-sdk";
 import type { Auth } from "./auth.ts";
-import type { Baileys } from "./baileys.ts";
+import type { Baileys } from "../baileys.ts";
 import type { WhatsAppConfig } from "../config.ts";
 import { endingOf } from "./endings.ts";
 import type { Ending } from "./endings.ts";
-import { Inbox } from "../inbound/inbox.ts";
-import type { Self } from "../inbound/view.ts";
+import { Inbox } from "./inbox.ts";
+import type { Self } from "../view.ts";
 import { openSocket } from "./socket.ts";
 import type { WaSocket } from "./port.ts";
 

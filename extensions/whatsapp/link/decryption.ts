@@ -11,7 +11,7 @@ import type {
 import { BoundedMap } from "openclaw/plugin-sdk";
 import { isNotice } from "../inbound/news.ts";
 import type { Opening } from "./port.ts";
-import type { Baileys } from "./baileys.ts";
+import type { Baileys } from "../baileys.ts";
 
 type MakeRepository = SocketConfig["makeSignalRepository"];
 

@@ -8,9 +8,9 @@ import type {
 } from "@whiskeysockets/baileys";
 import type { BoundedMap } from "openclaw/plugin-sdk";
 import type { Auth } from "./auth.ts";
-import type { Baileys } from "./baileys.ts";
+import type { Baileys } from "../baileys.ts";
 import type { WhatsAppConfig } from "../config.ts";
-import type { Self } from "../inbound/view.ts";
+import type { Self } from "../view.ts";
 
 /** The server's answer to one of our messages; `error` is its code. */
 export type Answer = { readonly kind: "taken" } | { readonly kind: "refused"; readonly error: number };

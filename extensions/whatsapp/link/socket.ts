@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { BaileysEventMap, ConnectionState, proto } from "@whiskeysockets/baileys";
-import type { Baileys } from "./baileys.ts";
-import { bare, isNoChat } from "../inbound/jid.ts";
+import type { Baileys } from "../baileys.ts";
+import { bare, isNoChat } from "../jid.ts";
 import { NoAnswer } from "./port.ts";
 import type { Answer, Opening, SocketEvents, WaSocket } from "./port.ts";
 import { silenceSignalLogs, silent } from "./log-filter.ts";

@@ -8,7 +8,7 @@ import type { ChannelAdapter, ChannelHost } from "../../../src/types/chat/channe
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
 import type { ChatNews, Peer } from "../../../src/types/chat/message.ts";
 import { whatsapp } from "../index.ts";
-import { userOf } from "../inbound/jid.ts";
+import { userOf } from "../jid.ts";
 import { DEVICE, GROUP, startFakeWhatsapp } from "./fake/fake-whatsapp.ts";
 import type { Fault, FakeWhatsApp, Saying, Shown } from "./fake/fake-whatsapp.ts";
 

@@ -5,7 +5,7 @@ import { proto } from "@whiskeysockets/baileys";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { Host, start, stopAll, text } from "../../../test/contracts/channel.ts";
 import { mediaId } from "../../../src/types/ids.ts";
-import { isOwnId, ownId } from "../inbound/jid.ts";
+import { isOwnId, ownId } from "../jid.ts";
 import { GROUP } from "./fake/fake-whatsapp.ts";
 import { Person } from "./fake/person.ts";
 import { whatsappPlatform } from "./platform.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { endingOf } from "../link/endings.ts";
-import { addressOf, isOwnId, messageId, ownId, readMessageId } from "../inbound/jid.ts";
+import { addressOf, isOwnId, messageId, ownId, readMessageId } from "../jid.ts";
 import { whatsappAccounts, whatsappConfig } from "../index.ts";
 
 describe("ids", () => {

@@ -2,7 +2,7 @@ import { startFakeDiscord } from "../../../extensions/discord/test/fake-discord.
 import { ADA } from "../../../extensions/discord/test/fake-world.ts";
 import { startFakeSlack } from "../../../extensions/slack/test/fake-slack.ts";
 import { sender, SELF, startFakeSignal } from "../../../extensions/signal/test/fake-signal.ts";
-import { userOf } from "../../../extensions/whatsapp/inbound/jid.ts";
+import { userOf } from "../../../extensions/whatsapp/jid.ts";
 import type { Fault as WhatsAppFault } from "../../../extensions/whatsapp/test/fake/fake-whatsapp.ts";
 import { Person } from "../../../extensions/whatsapp/test/fake/person.ts";
 import { startFakeTelegram } from "../../fakes/telegram.ts";

@@ -9,7 +9,7 @@ import { IndexFile } from "../../../extensions/memory-core/index/index-file.ts";
 import type { Place } from "../../../extensions/memory-core/job.ts";
 import { hitsOf, scoresByWords } from "../../../extensions/memory-core/index/search-index.ts";
 import { startEndpoint } from "../../../extensions/memory-core/test/memory-kit.ts";
-import { Vectors } from "../../../extensions/memory-core/vectors/vectors.ts";
+import { Vectors } from "../../../extensions/memory-core/index/vectors.ts";
 
 const DAYS = ["monday", "tuesday", "wednesday", "thursday"];
 /** Kills of each test, spread over all steps. */

@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { startFakeWhatsapp } from "../../../extensions/whatsapp/test/fake/fake-whatsapp.ts";
-import { userOf } from "../../../extensions/whatsapp/inbound/jid.ts";
+import { userOf } from "../../../extensions/whatsapp/jid.ts";
 import { silenceSignalLogs } from "../../../extensions/whatsapp/link/log-filter.ts";
 import { openRelay } from "../../kit/tcp-relay.ts";
 import { watchPushes, type KilledPlatform } from "./platform.ts";

@@ -2,7 +2,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { slackConfig } from "../../../extensions/slack/config.ts";
-import type { Delivery } from "../../../extensions/slack/inbound/events.ts";
+import type { Delivery } from "../../../extensions/slack/events.ts";
 import { readDelivery } from "../../../extensions/slack/inbound/inbound.ts";
 import { NO_LOOKUPS } from "../../../extensions/slack/test/no-lookups.ts";
 import type { ReadContext } from "../../../extensions/slack/inbound/read-context.ts";

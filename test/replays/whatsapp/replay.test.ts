@@ -4,7 +4,7 @@ import { BufferJSON } from "@whiskeysockets/baileys";
 import type { WAMessage } from "@whiskeysockets/baileys";
 import { expect, test } from "vitest";
 import { readMessage } from "../../../extensions/whatsapp/inbound/inbound.ts";
-import type { View } from "../../../extensions/whatsapp/inbound/view.ts";
+import type { View } from "../../../extensions/whatsapp/view.ts";
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
 
 interface Replay {

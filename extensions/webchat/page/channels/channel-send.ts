@@ -1,6 +1,6 @@
 import type { Ask, ChannelAccount } from "./channels.ts";
-import { size } from "../format.ts";
-import { fields, list, nonEmpty, text } from "../protocol/json.ts";
+import { size } from "../model/format.ts";
+import { fields, list, nonEmpty, text } from "../model/json.ts";
 
 /** A file to send. */
 export interface OutgoingFile {

@@ -1,4 +1,4 @@
-import { fields, list, nonEmpty, text } from "../protocol/json.ts";
+import { fields, list, nonEmpty, text } from "../model/json.ts";
 
 /** One field of an account's setup. */
 export interface SetupField {

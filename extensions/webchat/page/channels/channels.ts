@@ -1,5 +1,5 @@
-import { size } from "../format.ts";
-import { fields, list, nonEmpty, number, strings, text } from "../protocol/json.ts";
+import { size } from "../model/format.ts";
+import { fields, list, nonEmpty, number, strings, text } from "../model/json.ts";
 
 /** A request to the gateway outside of the chat. Rejects like `Connection.request`. */
 export type Ask = (method: string, params: Record<string, unknown>) => Promise<unknown>;

@@ -1,15 +1,15 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { Chat } from "../chat.ts";
-import { sessionTitle } from "../format.ts";
-import { isOpen, openRow } from "../state.ts";
-import type { State } from "../state.ts";
+import type { Chat } from "../model/chat.ts";
+import { sessionTitle } from "../model/format.ts";
+import { isOpen, openRow } from "../model/state.ts";
+import type { State } from "../model/state.ts";
 import { Questions } from "./approval.tsx";
 import { Boundary } from "./boundary.tsx";
 import { Composer } from "./composer/composer.tsx";
 import { Gate } from "./gate.tsx";
 import { Banners, Header } from "./header.tsx";
-import { useFileDropsIgnored, useNarrow } from "./hooks.ts";
+import { useFileDropsIgnored, useNarrow } from "./common/hooks.ts";
 import { Log } from "./log.tsx";
 import { Drawer, Sidebar } from "./sidebar.tsx";
 

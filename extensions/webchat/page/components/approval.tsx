@@ -1,12 +1,12 @@
 import type { VNode } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { Chat } from "../chat.ts";
-import { sessionTitle } from "../format.ts";
-import type { Approval, Pairing } from "../protocol/protocol.ts";
-import { isOpen } from "../state.ts";
-import type { State } from "../state.ts";
-import { useNow } from "./hooks.ts";
-import { Icon } from "./icons.tsx";
+import type { Chat } from "../model/chat.ts";
+import { sessionTitle } from "../model/format.ts";
+import type { Approval, Pairing } from "../model/protocol.ts";
+import { isOpen } from "../model/state.ts";
+import type { State } from "../model/state.ts";
+import { useNow } from "./common/hooks.ts";
+import { Icon } from "./common/icons.tsx";
 
 /** The approvals and pairings that wait for an answer, above the composer. */
 export function Questions(props: { state: State; chat: Chat }): VNode | null {

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { Chat } from "../chat.ts";
-import { Logo } from "./icons.tsx";
+import type { Chat } from "../model/chat.ts";
+import { Logo } from "./common/icons.tsx";
 
 /** Asks for the token when none is known or the known one was refused. */
 export function Gate(props: { message: string; offered: boolean; chat: Chat }): VNode {

@@ -1,11 +1,11 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { Chat } from "../chat.ts";
-import { count, sessionTitle } from "../format.ts";
-import { agentTitle, openRow } from "../state.ts";
-import type { State } from "../state.ts";
+import type { Chat } from "../model/chat.ts";
+import { count, sessionTitle } from "../model/format.ts";
+import { agentTitle, openRow } from "../model/state.ts";
+import type { State } from "../model/state.ts";
 import { Offer } from "./gate.tsx";
-import { Icon } from "./icons.tsx";
+import { Icon } from "./common/icons.tsx";
 import { SessionSettings } from "./settings/settings.tsx";
 import { LinkBanner, LinkState } from "./link.tsx";
 

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
-import type { Chat } from "../chat.ts";
-import type { Link } from "../state.ts";
-import { useNow } from "./hooks.ts";
+import type { Chat } from "../model/chat.ts";
+import type { Link } from "../model/state.ts";
+import { useNow } from "./common/hooks.ts";
 
 const LABELS: Readonly<Record<Link["state"], string>> = {
   connecting: "Connecting",

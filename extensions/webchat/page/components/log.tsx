@@ -1,12 +1,12 @@
 import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Chat } from "../chat.ts";
-import { isOpen } from "../state.ts";
-import type { State } from "../state.ts";
-import { shownTurns } from "../view.ts";
-import type { ShownTurn } from "../view.ts";
+import type { Chat } from "../model/chat.ts";
+import { isOpen } from "../model/state.ts";
+import type { State } from "../model/state.ts";
+import { shownTurns } from "../model/view.ts";
+import type { ShownTurn } from "../model/view.ts";
 import { Boundary } from "./boundary.tsx";
-import { Icon } from "./icons.tsx";
+import { Icon } from "./common/icons.tsx";
 import { TurnView } from "./turn.tsx";
 import { Welcome } from "./welcome.tsx";
 

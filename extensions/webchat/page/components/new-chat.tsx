@@ -1,8 +1,8 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { Chat } from "../chat.ts";
-import type { State } from "../state.ts";
-import { Icon } from "./icons.tsx";
+import type { Chat } from "../model/chat.ts";
+import type { State } from "../model/state.ts";
+import { Icon } from "./common/icons.tsx";
 
 /** The button for a new chat, and the choice of its agent where there are several. */
 export function NewChat(props: { state: State; chat: Chat; done: () => void }): VNode {

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import type { Plan, PlanStep } from "../plan.ts";
+import type { Plan, PlanStep } from "../model/plan.ts";
 
 const STATES: Readonly<Record<PlanStep["status"], readonly [mark: string, text: string]>> = {
   pending: ["○", "Not begun"],

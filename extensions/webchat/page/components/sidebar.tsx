@@ -1,13 +1,13 @@
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Chat } from "../chat.ts";
-import { ago, channelName, plainKey, sessionTitle } from "../format.ts";
-import type { SessionRow } from "../protocol/protocol.ts";
-import { agentTitle, isOpen, openRow } from "../state.ts";
-import type { State } from "../state.ts";
+import type { Chat } from "../model/chat.ts";
+import { ago, channelName, plainKey, sessionTitle } from "../model/format.ts";
+import type { SessionRow } from "../model/protocol.ts";
+import { agentTitle, isOpen, openRow } from "../model/state.ts";
+import type { State } from "../model/state.ts";
 import { Channels } from "./channels/channels.tsx";
-import { useNow } from "./hooks.ts";
-import { Icon, Logo } from "./icons.tsx";
+import { useNow } from "./common/hooks.ts";
+import { Icon, Logo } from "./common/icons.tsx";
 import { NewChat } from "./new-chat.tsx";
 
 interface SidebarProps {

@@ -1,8 +1,8 @@
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
-import { fields, nonEmpty } from "../protocol/json.ts";
-import type { ToolPart } from "../transcript.ts";
-import { Icon } from "./icons.tsx";
+import { fields, nonEmpty } from "../model/json.ts";
+import type { ToolPart } from "../model/transcript.ts";
+import { Icon } from "./common/icons.tsx";
 
 /** A tool call with its result; the details are closed at first. */
 export function ToolCall(props: { part: ToolPart }): VNode {

@@ -1,10 +1,10 @@
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
-import type { Chat } from "../chat.ts";
-import { count, dollars } from "../format.ts";
-import { planOf, withLastPlan } from "../plan.ts";
-import type { Part } from "../transcript.ts";
-import type { ShownTurn } from "../view.ts";
+import type { Chat } from "../model/chat.ts";
+import { count, dollars } from "../model/format.ts";
+import { planOf, withLastPlan } from "../model/plan.ts";
+import type { Part } from "../model/transcript.ts";
+import type { ShownTurn } from "../model/view.ts";
 import { Markdown } from "./markdown.tsx";
 import { PlanCard } from "./plan.tsx";
 import { ToolCall } from "./tool.tsx";

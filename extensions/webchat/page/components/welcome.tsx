@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
-import type { Chat } from "../chat.ts";
-import type { State } from "../state.ts";
-import { Logo } from "./icons.tsx";
+import type { Chat } from "../model/chat.ts";
+import type { State } from "../model/state.ts";
+import { Logo } from "./common/icons.tsx";
 
 const IDEAS = ["list the files", "read README.md", "run date"];
 

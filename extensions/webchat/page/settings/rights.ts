@@ -1,4 +1,4 @@
-import { fields, list, nonEmpty, text } from "../protocol/json.ts";
+import { fields, list, nonEmpty, text } from "../model/json.ts";
 
 /** A fact about what a turn in the session may do, and what says so. */
 export interface Right {

@@ -1,4 +1,4 @@
-import { fields, isRecord, list, nonEmpty, strings } from "../protocol/json.ts";
+import { fields, isRecord, list, nonEmpty, strings } from "../model/json.ts";
 
 /** A value of a setting; null removes the session's own. */
 export type SettingValue = string | number | null;

@@ -1,4 +1,4 @@
-import { fields, list, nonEmpty, number } from "../protocol/json.ts";
+import { fields, list, nonEmpty, number } from "../model/json.ts";
 
 /** What was used on a day. */
 export interface UsedDay {

@@ -1,5 +1,5 @@
 import type { BinaryNode } from "@whiskeysockets/baileys";
-import { userOf } from "../../inbound/jid.ts";
+import { userOf } from "../../jid.ts";
 import { Person } from "./person.ts";
 import { children, DEVICE, SERVER } from "./stanzas.ts";
 import type { Addressing } from "./stanzas.ts";

@@ -7,7 +7,7 @@ import type { BinaryNode, proto, WAMessageContent } from "@whiskeysockets/bailey
 import { WebSocketServer } from "ws";
 import type { WebSocket } from "ws";
 import { openAuth } from "../../link/auth.ts";
-import { userOf } from "../../inbound/jid.ts";
+import { userOf } from "../../jid.ts";
 import { DeviceKeys } from "./device-keys.ts";
 import { Directory } from "./directory.ts";
 import { Letters } from "./letters.ts";

@@ -1,5 +1,5 @@
 import type { BinaryNode, proto } from "@whiskeysockets/baileys";
-import { userOf } from "../../inbound/jid.ts";
+import { userOf } from "../../jid.ts";
 
 export const SERVER = "s.whatsapp.net";
 export const DEVICE = { jid: `4915550001:1@${SERVER}`, lid: "900900:1@lid", name: "Claw" } as const;

@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { changesFileOf, unreadableChanges } from "../../../../extensions/memory-core/changes.ts";
-import { embed } from "../../../../extensions/memory-core/vectors/embeddings.ts";
+import { embed } from "../../../../extensions/memory-core/index/embeddings.ts";
 import type { VectorSettings } from "../../../../extensions/memory-core/job.ts";
 import { Memory } from "../../../../extensions/memory-core/memory.ts";
 import { leftOutNotes } from "../../../../extensions/memory-core/notes.ts";

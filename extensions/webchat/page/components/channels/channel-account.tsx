@@ -2,11 +2,11 @@ import type { VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { Setup } from "../../channels/channel-setup.ts";
 import { remainingLink, type Ask, type Capability, type ChannelAccount } from "../../channels/channels.ts";
-import { ago } from "../../format.ts";
+import { ago } from "../../model/format.ts";
 import { ChannelLogin } from "./channel-login.tsx";
 import { SendForm, TestForm } from "./channel-send.tsx";
 import { ChannelSetup } from "./channel-setup.tsx";
-import { useFocus, useNow } from "../hooks.ts";
+import { useFocus, useNow } from "../common/hooks.ts";
 
 type Opened = "nothing" | "send" | "test" | "login" | "forget" | "change" | "remove";
 

@@ -11,9 +11,9 @@ import {
   type Source,
 } from "../../channels/channel-setup.ts";
 import type { Ask, ChannelAccount } from "../../channels/channels.ts";
-import { fields, text } from "../../protocol/json.ts";
-import { Choice, Field } from "../fields.tsx";
-import { useFocus } from "../hooks.ts";
+import { fields, text } from "../../model/json.ts";
+import { Choice, Field } from "../common/fields.tsx";
+import { useFocus } from "../common/hooks.ts";
 
 interface SetupProps {
   readonly ask: Ask;

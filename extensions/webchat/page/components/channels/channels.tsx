@@ -2,11 +2,11 @@ import type { VNode } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { readSetups, type Setup } from "../../channels/channel-setup.ts";
 import { readChannels, type Ask, type ChannelAccount } from "../../channels/channels.ts";
-import type { Chat } from "../../chat.ts";
-import type { Hello } from "../../protocol/protocol.ts";
+import type { Chat } from "../../model/chat.ts";
+import type { Hello } from "../../model/protocol.ts";
 import { Account } from "./channel-account.tsx";
 import { ChannelSetup } from "./channel-setup.tsx";
-import { Icon } from "../icons.tsx";
+import { Icon } from "../common/icons.tsx";
 
 const REFRESH_MS = 3000;
 /** When to refresh after a change: the gateway reloads its config shortly after it, and then connects. */

@@ -1,8 +1,8 @@
 import type { VNode } from "preact";
-import type { Chat } from "../../chat.ts";
-import type { ModelRow } from "../../protocol/protocol.ts";
-import { openRow } from "../../state.ts";
-import type { State } from "../../state.ts";
+import type { Chat } from "../../model/chat.ts";
+import type { ModelRow } from "../../model/protocol.ts";
+import { openRow } from "../../model/state.ts";
+import type { State } from "../../model/state.ts";
 
 const LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh"];
 

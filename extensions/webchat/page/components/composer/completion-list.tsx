@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { Completion, Completions } from "../../commands.ts";
+import type { Completion, Completions } from "../../model/commands.ts";
 
 interface ListProps {
   readonly id: string;

@@ -1,12 +1,12 @@
 import type { VNode } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
-import { readFiles } from "../../attachments.ts";
-import type { Chat } from "../../chat.ts";
-import { withModels, type CommandRow } from "../../commands.ts";
-import type { Picture } from "../../protocol/exchanges.ts";
-import type { Limits } from "../../protocol/protocol.ts";
-import type { State } from "../../state.ts";
-import { Icon, StopIcon } from "../icons.tsx";
+import { readFiles } from "../../model/attachments.ts";
+import type { Chat } from "../../model/chat.ts";
+import { withModels, type CommandRow } from "../../model/commands.ts";
+import type { Picture } from "../../model/exchanges.ts";
+import type { Limits } from "../../model/protocol.ts";
+import type { State } from "../../model/state.ts";
+import { Icon, StopIcon } from "../common/icons.tsx";
 import { fullName, ModelChoice, ThinkingChoice } from "./choices.tsx";
 import { MessageField } from "./message-field.tsx";
 

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { completed, type CommandRow, type Completion } from "../../commands.ts";
+import { completed, type CommandRow, type Completion } from "../../model/commands.ts";
 import { CompletionList, itemId } from "./completion-list.tsx";
 import { useCompletion } from "./use-completion.ts";
 

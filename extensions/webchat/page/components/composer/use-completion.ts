@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { completionsAt, isTyped, type CommandRow, type Completion, type Completions } from "../../commands.ts";
+import { completionsAt, isTyped, type CommandRow, type Completion, type Completions } from "../../model/commands.ts";
 
 /** What a key does to the list of completions. */
 export type KeyEffect =

@@ -1,11 +1,11 @@
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { Chat } from "../../chat.ts";
-import { sessionTitle } from "../../format.ts";
+import type { Chat } from "../../model/chat.ts";
+import { sessionTitle } from "../../model/format.ts";
 import { SECTIONS } from "../../settings/settings.ts";
-import { openRow } from "../../state.ts";
-import type { State } from "../../state.ts";
-import { Icon } from "../icons.tsx";
+import { openRow } from "../../model/state.ts";
+import type { State } from "../../model/state.ts";
+import { Icon } from "../common/icons.tsx";
 import { SessionRights } from "./rights.tsx";
 import { SettingRow } from "./setting-row.tsx";
 import { Used } from "./used.tsx";

@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import type { Chat } from "../../chat.ts";
+import type { Chat } from "../../model/chat.ts";
 import { readRights, type Rights } from "../../settings/rights.ts";
 import { readSettings, type Settings, type SettingValue } from "../../settings/settings.ts";
-import type { State } from "../../state.ts";
+import type { State } from "../../model/state.ts";
 
 type Values = Readonly<Record<string, SettingValue>>;
 type Problems = Readonly<Record<string, string>>;

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { Chat } from "../../chat.ts";
-import { count, dollars } from "../../format.ts";
+import type { Chat } from "../../model/chat.ts";
+import { count, dollars } from "../../model/format.ts";
 import { readDays, type UsedDay } from "../../settings/used.ts";
 
 interface Read {

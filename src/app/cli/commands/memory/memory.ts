@@ -1,6 +1,6 @@
 import { degradedIn } from "../../../../../extensions/memory-core/degraded.ts";
 import type { Answer, Place } from "../../../../../extensions/memory-core/job.ts";
-import { embed } from "../../../../../extensions/memory-core/vectors/embeddings.ts";
+import { embed } from "../../../../../extensions/memory-core/index/embeddings.ts";
 import type { AgentSettings } from "../../../../types/settings.ts";
 import { errorText } from "../../../../utils/text/error-text.ts";
 import { writeJson, type Io } from "../../io.ts";

@@ -1,6 +1,6 @@
-import { ended } from "./protocol/exchanges.ts";
-import type { Exchange } from "./protocol/exchanges.ts";
-import type { WaitingMessage } from "./protocol/waiting.ts";
+import { ended } from "./exchanges.ts";
+import type { Exchange } from "./exchanges.ts";
+import type { WaitingMessage } from "./waiting.ts";
 import type { Part, Turn } from "./transcript.ts";
 
 /** A turn on the screen: from the transcript, or from an exchange that is not in it yet. */

@@ -1,7 +1,7 @@
 import type { ChannelHost, InboundMessage } from "openclaw/plugin-sdk";
 import type { Update } from "grammy/types";
 import { z } from "zod";
-import type { TelegramConfig } from "../config.ts";
+import type { TelegramConfig } from "./config.ts";
 import { readOwnNote } from "openclaw/plugin-sdk";
 
 const NOTE = "moved";

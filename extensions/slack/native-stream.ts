@@ -1,9 +1,9 @@
 import { background } from "openclaw/plugin-sdk";
 import type { NativeStream, StreamOptions, OutboundText, Peer, SendResult } from "openclaw/plugin-sdk";
-import type { Account } from "../transport/account.ts";
-import { outcomeOf, reasonOf, errorCodeOf } from "../transport/failures.ts";
-import type { MessageRef } from "../inbound/reactions.ts";
-import { NO_THREAD, threadFor } from "./send.ts";
+import type { Account } from "./account.ts";
+import { outcomeOf, reasonOf, errorCodeOf } from "./transport/failures.ts";
+import type { MessageRef } from "./inbound/reactions.ts";
+import { NO_THREAD, threadFor } from "./outbound/send.ts";
 
 /** Mentions, which notify people when a stream shows them. An edit notifies nobody. */
 const MENTIONS = /<[!@#]/;

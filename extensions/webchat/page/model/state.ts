@@ -1,11 +1,11 @@
 import type { CommandRow } from "./commands.ts";
-import { afterAgent, afterChat, ended, NO_REPLY_YET } from "./protocol/exchanges.ts";
-import type { Exchange, Sent } from "./protocol/exchanges.ts";
+import { afterAgent, afterChat, ended, NO_REPLY_YET } from "./exchanges.ts";
+import type { Exchange, Sent } from "./exchanges.ts";
 import { agentIn, plainKey } from "./format.ts";
-import type { AgentRow } from "./protocol/agents.ts";
-import { fields, text } from "./protocol/json.ts";
-import type { Approval, GatewayStatus, Hello, ModelRow, Pairing, SessionRow } from "./protocol/protocol.ts";
-import type { WaitingMessage } from "./protocol/waiting.ts";
+import type { AgentRow } from "./agents.ts";
+import { fields, text } from "./json.ts";
+import type { Approval, GatewayStatus, Hello, ModelRow, Pairing, SessionRow } from "./protocol.ts";
+import type { WaitingMessage } from "./waiting.ts";
 import type { Turn } from "./transcript.ts";
 import { endOf, isUnbegun, isWritten, withRuns } from "./view.ts";
 

@@ -1,11 +1,11 @@
 import { wait } from "openclaw/plugin-sdk";
 import type { WebhookAnswer, WebhookRequest } from "openclaw/plugin-sdk";
-import type { Account } from "../transport/account.ts";
-import { requireSecret, whoAmI } from "../transport/api.ts";
+import type { Account } from "./account.ts";
+import { requireSecret, whoAmI } from "./transport/api.ts";
 import type { Delivery } from "./events.ts";
-import { Intake } from "./intake.ts";
-import { listen, reportFailure } from "./listen.ts";
-import { answer } from "../transport/webhook.ts";
+import { Intake } from "./inbound/intake.ts";
+import { listen, reportFailure } from "./inbound/listen.ts";
+import { answer } from "./transport/webhook.ts";
 
 /** How often the token is checked in `mode: http`, where no socket shows that it is valid. */
 const TOKEN_CHECK_MS = 60_000;

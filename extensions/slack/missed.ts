@@ -1,11 +1,11 @@
 import { wait } from "openclaw/plugin-sdk";
 import type { InboundMessage } from "openclaw/plugin-sdk";
-import { messagesOf } from "./threads.ts";
+import { messagesOf } from "./inbound/threads.ts";
 import type { SlackMessage } from "./events.ts";
-import { outcomeOf, reasonOf, errorCodeOf } from "../transport/failures.ts";
-import { readMessageOrLateFiles } from "./inbound.ts";
-import type { ReadContext } from "./read-context.ts";
-import type { AccountContext } from "../account-context.ts";
+import { outcomeOf, reasonOf, errorCodeOf } from "./transport/failures.ts";
+import { readMessageOrLateFiles } from "./inbound/inbound.ts";
+import type { ReadContext } from "./inbound/read-context.ts";
+import type { AccountContext } from "./outbound/account-context.ts";
 
 const PAGE = 200;
 const PAGES = 5;

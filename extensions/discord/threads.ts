@@ -1,8 +1,8 @@
 import { BoundedMap } from "openclaw/plugin-sdk";
 import type { MessageContext } from "openclaw/plugin-sdk";
-import type { Api, Self } from "../api.ts";
-import type { DiscordConfig } from "../config.ts";
-import { isRefused } from "../failures.ts";
+import type { Api, Self } from "./api.ts";
+import type { DiscordConfig } from "./config.ts";
+import { isRefused } from "./failures.ts";
 import { isLater } from "./places.ts";
 import type { Place, Places } from "./places.ts";
 import { messageShape, messagesOf } from "./message-shape.ts";

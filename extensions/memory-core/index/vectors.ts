@@ -1,5 +1,5 @@
 import { EmbedError, embed, NOTHING, type Counted } from "./embeddings.ts";
-import type { IndexFile } from "../index/index-file.ts";
+import type { IndexFile } from "./index-file.ts";
 import type { VectorSettings, VectorState } from "../job.ts";
 import { Nearest, type Near } from "./nearest.ts";
 import {

@@ -1,5 +1,5 @@
-import { Trouble } from "../failures.ts";
-import type { Daemon } from "../rpc.ts";
+import { Trouble } from "./failures.ts";
+import type { Daemon } from "./rpc.ts";
 import { EventReader } from "./sse.ts";
 import type { StreamItem } from "./sse.ts";
 

@@ -1,4 +1,4 @@
-import { fields, list, nonEmpty, text } from "./protocol/json.ts";
+import { fields, list, nonEmpty, text } from "./json.ts";
 import type { Part, ToolPart } from "./transcript.ts";
 
 export interface PlanStep {

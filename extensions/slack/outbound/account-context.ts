@@ -1,11 +1,11 @@
 import type { ChannelHost } from "openclaw/plugin-sdk";
-import type { Self, Slack } from "./transport/api.ts";
-import type { ChannelIds } from "./channel-ids.ts";
-import type { SlackConfig } from "./config.ts";
-import type { Reactions } from "./inbound/reactions.ts";
-import type { Streams } from "./outbound/streams.ts";
-import type { Threads } from "./inbound/threads.ts";
-import type { Uploads } from "./outbound/uploads.ts";
+import type { Self, Slack } from "../transport/api.ts";
+import type { ChannelIds } from "../channel-ids.ts";
+import type { SlackConfig } from "../config.ts";
+import type { Reactions } from "../inbound/reactions.ts";
+import type { Streams } from "./streams.ts";
+import type { Threads } from "../inbound/threads.ts";
+import type { Uploads } from "./uploads.ts";
 
 /** What the functions of one account share. */
 export interface AccountContext {

@@ -1,4 +1,4 @@
-import { fields, list, nonEmpty, strings, text } from "./protocol/json.ts";
+import { fields, list, nonEmpty, strings, text } from "./json.ts";
 
 /** A command of chats, without slashes. */
 export interface CommandRow {

@@ -1,7 +1,7 @@
 import type { Message, Update } from "grammy/types";
 import { BoundedMap } from "openclaw/plugin-sdk";
 import { z } from "zod";
-import type { TelegramConfig } from "../config.ts";
+import type { TelegramConfig } from "./config.ts";
 import { editedIn, newIn } from "./updates.ts";
 
 const MOST = 500;

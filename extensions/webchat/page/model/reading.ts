@@ -1,16 +1,9 @@
 import { readCommands } from "./commands.ts";
-import { readAgents } from "./protocol/agents.ts";
-import type { Connection } from "./protocol/connection.ts";
-import { fields, text } from "./protocol/json.ts";
-import {
-  readApprovals,
-  readModels,
-  readPairings,
-  readSessions,
-  readStatus,
-  readTurnedAway,
-} from "./protocol/protocol.ts";
-import { readWaiting } from "./protocol/waiting.ts";
+import { readAgents } from "./agents.ts";
+import type { Connection } from "./connection.ts";
+import { fields, text } from "./json.ts";
+import { readApprovals, readModels, readPairings, readSessions, readStatus, readTurnedAway } from "./protocol.ts";
+import { readWaiting } from "./waiting.ts";
 import { isOpen } from "./state.ts";
 import type { Store } from "./store.ts";
 import { readTurns } from "./transcript.ts";

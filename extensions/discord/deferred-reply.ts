@@ -1,8 +1,8 @@
 import type { APIInteraction } from "discord-api-types/v10";
 import { background } from "openclaw/plugin-sdk";
 import type { ChannelHost } from "openclaw/plugin-sdk";
-import type { Api } from "../api.ts";
-import { isAcknowledged, reasonOf } from "../failures.ts";
+import type { Api } from "./api.ts";
+import { isAcknowledged, reasonOf } from "./failures.ts";
 import { timeOf } from "./places.ts";
 
 /** Discord forgets an interaction after fifteen minutes. */

@@ -1,6 +1,6 @@
-import type { Picture } from "./protocol/exchanges.ts";
+import type { Picture } from "./exchanges.ts";
 import { size } from "./format.ts";
-import type { Limits } from "./protocol/protocol.ts";
+import type { Limits } from "./protocol.ts";
 
 /** Pixels of the longer side of an image that is scaled down. */
 const LONGEST_SIDE = 2048;

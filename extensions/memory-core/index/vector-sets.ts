@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { inOne } from "../index/generations.ts";
+import { inOne } from "./generations.ts";
 import type { VectorSettings } from "../job.ts";
 
 /** The vectors of one model, in a table of their own. Vectors of two models are never compared. */

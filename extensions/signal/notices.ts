@@ -1,6 +1,6 @@
 import type { ChannelHost } from "openclaw/plugin-sdk";
-import { challenge, limited, missed, nameOf, tooOld, untrusted } from "../failures.ts";
-import type { RecipientResult, Remedy, SendReport } from "../failures.ts";
+import { challenge, limited, missed, nameOf, tooOld, untrusted } from "./failures.ts";
+import type { RecipientResult, Remedy, SendReport } from "./failures.ts";
 
 /** A longer list would not be read. */
 const MOST = 20;

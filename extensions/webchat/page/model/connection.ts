@@ -1,7 +1,7 @@
 import { readFrame, readHello } from "./protocol.ts";
 import type { Frame, Hello, Refusal } from "./protocol.ts";
 import { fields, number, text } from "./json.ts";
-import type { Link } from "../state.ts";
+import type { Link } from "./state.ts";
 
 /** A request that the gateway refused. */
 export class RefusedError extends Error {

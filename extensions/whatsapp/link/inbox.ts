@@ -2,13 +2,13 @@ import type { GroupMetadata, WAMessage, WAMessageKey } from "@whiskeysockets/bai
 import { backoff, BoundedMap, wait, type ChannelHost, type InboundMessage, readOwnNote } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import type { WhatsAppConfig } from "../config.ts";
-import { timerIn, unsupportedIn, unwrap } from "./content.ts";
-import { Albums, type AlbumNews } from "./albums.ts";
-import { albumOf, readMessage, lidsIn, peerOf } from "./inbound.ts";
-import { idOf, type Self, type View } from "./view.ts";
-import { isGroup } from "./jid.ts";
-import { membersOf, lidsWithoutPhone, type Member } from "./mentions.ts";
-import type { WaSocket } from "../link/port.ts";
+import { timerIn, unsupportedIn, unwrap } from "../inbound/content.ts";
+import { Albums, type AlbumNews } from "../inbound/albums.ts";
+import { albumOf, readMessage, lidsIn, peerOf } from "../inbound/inbound.ts";
+import { idOf, type Self, type View } from "../view.ts";
+import { isGroup } from "../jid.ts";
+import { membersOf, lidsWithoutPhone, type Member } from "../inbound/mentions.ts";
+import type { WaSocket } from "./port.ts";
 
 interface Parts {
   readonly config: WhatsAppConfig;

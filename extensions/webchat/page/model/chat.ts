@@ -1,9 +1,9 @@
-import { deleteToken, setSessionInAddress, setTried, storeToken, wasTried, type Tokens } from "./protocol/address.ts";
-import { Connection, NoAnswerError, RefusedError } from "./protocol/connection.ts";
-import type { Exchange, Picture, Sent } from "./protocol/exchanges.ts";
+import { deleteToken, setSessionInAddress, setTried, storeToken, wasTried, type Tokens } from "./address.ts";
+import { Connection, NoAnswerError, RefusedError } from "./connection.ts";
+import type { Exchange, Picture, Sent } from "./exchanges.ts";
 import { isOwnChat, size, titleOf } from "./format.ts";
-import { fields, text } from "./protocol/json.ts";
-import { type Decision, type Hello, type Pairing, readApproval } from "./protocol/protocol.ts";
+import { fields, text } from "./json.ts";
+import { type Decision, type Hello, type Pairing, readApproval } from "./protocol.ts";
 import { Reading } from "./reading.ts";
 import { isOpen, openRow } from "./state.ts";
 import type { Store } from "./store.ts";

@@ -1,6 +1,6 @@
-import { fields, list, nameIn, nonEmpty, number, text, timestamp } from "./protocol/json.ts";
-import { readUsage } from "./protocol/protocol.ts";
-import type { Usage } from "./protocol/protocol.ts";
+import { fields, list, nameIn, nonEmpty, number, text, timestamp } from "./json.ts";
+import { readUsage } from "./protocol.ts";
+import type { Usage } from "./protocol.ts";
 
 /** A tool call with its result. */
 export interface ToolPart {

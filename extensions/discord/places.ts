@@ -8,9 +8,9 @@ import type {
 } from "discord-api-types/v10";
 import { BoundedMap } from "openclaw/plugin-sdk";
 import type { AccountId, Peer } from "openclaw/plugin-sdk";
-import type { Api } from "../api.ts";
-import { DISCORD } from "../config.ts";
-import { isRefused } from "../failures.ts";
+import type { Api } from "./api.ts";
+import { DISCORD } from "./config.ts";
+import { isRefused } from "./failures.ts";
 
 /** What is known of a channel or thread. */
 export interface Place {

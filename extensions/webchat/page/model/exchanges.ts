@@ -1,8 +1,8 @@
 import { fields, nonEmpty, number, text } from "./json.ts";
 import { readUsage } from "./protocol.ts";
 import type { Usage } from "./protocol.ts";
-import { readParts, resultText } from "../transcript.ts";
-import type { Part, ToolPart } from "../transcript.ts";
+import { readParts, resultText } from "./transcript.ts";
+import type { Part, ToolPart } from "./transcript.ts";
 
 /** An image that is sent to the gateway; `data` is base64. */
 export interface Picture {

@@ -195,7 +195,7 @@ export class Dispatch {
   /** Kept as context for the next turn of the chat. */
   async #keepAsHistory(row: InboxRow): Promise<void> {
     await this.replies.turnAway(row, "not mentioned", "history");
-    this.#ports.groupHistory?.add(row);
+    this.#ports.groupHistory.add(row);
   }
 
   /** The next turn of the session learns of it. Noted before the row ends, so that a crash in between loses nothing. */
@@ -206,7 +206,7 @@ export class Dispatch {
 
   /** What was said before a message, for the turn that it begins. */
   #historyBefore(row: InboxRow): QueuedTurn["pending"] {
-    return row.message.options?.pending ?? this.#ports.groupHistory?.take(row) ?? [];
+    return row.message.options?.pending ?? this.#ports.groupHistory.take(row);
   }
 
   /** Puts messages into the lane of their session. An operator's message gets a log that clients can watch from now on. */

@@ -4,13 +4,11 @@ import type { Models } from "../providers/catalog.ts";
 import type { Budgets } from "../types/spend/budgets.ts";
 import type { ButtonLimits, ChannelLink } from "../types/chat/channel.ts";
 import type { Clock } from "../types/clock.ts";
+import type { Desks } from "../types/desks.ts";
 import type { OpenClawError } from "../types/errors.ts";
 import type { ChannelId, SessionKey } from "../types/ids.ts";
 import type { InboxRow, Journal, MediaStore, PairingRequest } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
-import type { Processes } from "../tools/process/processes.ts";
-import type { LoopDesk } from "../types/cron/loops.ts";
-import type { TaskDesk } from "../types/subagent/task.ts";
 import type { DailyNote } from "../prompt/startup-notes.ts";
 import type { HistoryLine, InboundMessage, MediaKind, Peer } from "../types/chat/message.ts";
 import type { Speaker, SpeechLevel } from "../types/media/speech.ts";
@@ -23,7 +21,6 @@ import type { AgentSettings } from "../types/settings.ts";
 import type { Approval, SandboxNote, Tool, ToolSet } from "../types/run/tool.ts";
 import type { TurnKinds } from "../types/run/turn-kind.ts";
 import type { SkillsOf } from "../types/run/skill.ts";
-import type { SubagentActs } from "../types/subagent/spawn.ts";
 import type { DispatchSettings } from "./settings.ts";
 
 /** Whether a message may be answered. Decided after the journal has it. */
@@ -67,7 +64,7 @@ export interface StoragePorts {
   /** Keeps the commands that owners allowed permanently. */
   readonly allowances: AllowanceKeeper;
   /** The gateway's own files and directories, which no answer may attach. */
-  readonly closedPaths?: readonly string[];
+  readonly closedPaths: readonly string[];
 }
 
 /** The chats: who is let in, and how they are answered. */
@@ -75,49 +72,48 @@ export interface ChatPorts {
   readonly outbox: Outbox;
   /** Changes nothing: it may be called more than once for a message. */
   gate(message: InboundMessage): Promise<Verdict>;
-  readonly groupHistory?: GroupHistoryBuffer;
+  readonly groupHistory: GroupHistoryBuffer;
   /** The connection of a chat's account. Undefined while there is none. */
   link(to: Peer): ChannelLink | undefined;
-  /** What the buttons of a message may be in a chat, connected or not; undefined where it has none. No chat has any when unset. */
-  buttons?(to: Peer): ButtonLimits | undefined;
-  /** Resolves when there is a link, or the signal aborts. Nothing tells of a new link when unset. */
-  linked?(to: Peer, signal: AbortSignal): Promise<void>;
-  /** True while there is no link, but its account is being connected. Never true when unset. */
-  isConnecting?(to: Peer): boolean;
+  /** What the buttons of a message may be in a chat, connected or not; undefined where it has none. */
+  buttons(to: Peer): ButtonLimits | undefined;
+  /** Resolves when there is a link, or the signal aborts. */
+  linked(to: Peer, signal: AbortSignal): Promise<void>;
+  /** True while there is no link, but its account is being connected. */
+  isConnecting(to: Peer): boolean;
   /** The channel's name for people, such as `WhatsApp`. */
-  labelOf?(channel: ChannelId): string | undefined;
+  labelOf(channel: ChannelId): string | undefined;
   /** Called when a stranger has just received a pairing code. Must not throw. */
-  onPairing?(request: PairingRequest): void;
+  onPairing(request: PairingRequest): void;
 }
 
 /** What the runs of models need. */
-export interface ModelPorts extends Pick<RunDeps, "hooks" | "texts" | "pruned" | "images" | "mediaDir"> {
+export interface ModelPorts extends Required<Pick<RunDeps, "hooks" | "texts" | "pruned" | "images" | "mediaDir">> {
   readonly models: Models;
-  /** Nothing is limited when unset. */
-  readonly budgets?: Budgets;
+  readonly budgets: Budgets;
   /**
    * The tools of a run, which are made for it; with `only`, just the one with that name. `scene` is the chat that the run
    * answers; there is none for web, HTTP and command-line clients.
    */
   tools(agent: AgentSettings, acting: Acting, scene?: ChatScene, only?: string): ToolSet;
   /** Resolves when the sandboxes were tried and `tools` knows those of other programs too, or after some seconds, or when the signal aborts. Never rejects. */
-  toolsReady?(signal: AbortSignal): Promise<void>;
+  toolsReady(signal: AbortSignal): Promise<void>;
   systemPrompt(request: SystemPromptRequest): Promise<SystemPrompt>;
   /** The context engine of a run; undefined when the built-in one is chosen. */
-  engineFor?(ask: EngineFor): RunRequest["openEngine"];
+  engineFor(ask: EngineFor): RunRequest["openEngine"];
   /** The text of a recording, where the config names a transcriber. Undefined leaves it a file. Never rejects. */
-  transcribe?(recording: Recording): Promise<{ readonly text: string } | undefined>;
+  transcribe(recording: Recording): Promise<{ readonly text: string } | undefined>;
   /**
    * The current state outside a session's transcript, one line each. Repeated in each turn after a compaction, since a
    * summary cannot be trusted with it. Must not throw.
    */
-  liveState?(key: SessionKey): readonly string[];
-  /** Speaks answers; nothing is spoken when unset. */
-  readonly speaker?: Speaker;
-  /** The skills that people may request; none when unset. */
-  skillsOf?: SkillsOf;
-  /** The agent's notes of the last days, for owners; none when unset. Never rejects. */
-  dailyNotes?(agent: AgentSettings): Promise<readonly DailyNote[]>;
+  liveState(key: SessionKey): readonly string[];
+  /** Speaks answers. */
+  readonly speaker: Speaker;
+  /** The skills that people may request. */
+  readonly skillsOf: SkillsOf;
+  /** The agent's notes of the last days, for owners. Never rejects. */
+  dailyNotes(agent: AgentSettings): Promise<readonly DailyNote[]>;
   /** Lines for `/status` from other modules. */
   statusLines(): readonly string[];
 }
@@ -128,55 +124,21 @@ export interface DiskPorts {
    * Informs chats, without the outbox, that their messages wait for the disk. `isAdmitted`: their senders have been let
    * in. Never rejects.
    */
-  onDiskFull?(
+  onDiskFull(
     messages: readonly InboundMessage[],
     why: { readonly error: unknown; readonly isAdmitted: boolean },
   ): Promise<void>;
   /** Called when a write of the turn or of its record waits for the disk. No chat is informed. Must not throw. */
-  onDiskError?(error: OpenClawError): void;
-  /** Whether the state directory takes writes now. Called after a disk error, before a retry. Always true when unset. */
-  diskTakesWrites?(): Promise<boolean>;
+  onDiskError(error: OpenClawError): void;
+  /** Whether the state directory takes writes now. Called after a disk error, before a retry. */
+  diskTakesWrites(): Promise<boolean>;
 }
 
-/** The restart of the gateway's process. */
-export interface RestartPort {
-  /** Why the gateway would not come back, or may not restart: sentences for an owner. Undefined when it can. */
-  whyNot(): Promise<string | undefined>;
-  /** Returns at once. The gateway closes in order, and begins again. */
-  begin(): void;
-}
-
-/** Which message of a conversation is meant: by the platform's id of it or of a reply to it, or by its place before `before`. */
-export interface StoryAsk {
-  readonly session: SessionKey;
-  readonly before: InboundMessage;
-  readonly which: { readonly id: string } | { readonly back: number };
-  /** Others do not get the words of providers and tools. */
-  readonly isOwner: boolean;
-}
-
-/** One thing that happened to a message. Without a time, it happened during the step before it. */
-export interface StoryStep {
-  readonly at?: number;
-  readonly step: string;
-  readonly text: string;
-}
-
-/** What commands show or do that only the gateway's program can. */
+/** What only the gateway's program can show or do. */
 export interface ProgramPorts {
-  /** How many connected clients may decide approvals. Somebody always can when unset. */
-  approverClients?(): number;
-  readonly restart?: RestartPort;
-  /** Detached work; undefined until the gateway has begun. */
-  tasks?(): TaskDesk | undefined;
-  /** Repeated tasks of conversations; undefined until the gateway has begun. */
-  loops?(): LoopDesk | undefined;
-  /** The commands that run in the background; none outlive a run when unset. */
-  readonly processes?: Pick<Processes, "all">;
-  /** What people do with subagents by commands; undefined until the gateway has begun. */
-  subagents?(): SubagentActs | undefined;
-  /** What happened to a message and to each copy of it, as `openclaw why` tells it. Empty when the conversation has no such message. */
-  storiesOf?(asked: StoryAsk): Promise<readonly (readonly StoryStep[])[]>;
+  /** How many connected clients may decide approvals. */
+  approverClients(): number;
+  readonly desks: Desks;
 }
 
 /** What the gateway provides to the message pipeline. */

@@ -89,7 +89,7 @@ async function resume(group: readonly InboxRow[], dispatch: Dispatch, ports: Rec
   const text = commandOf(first.message, first.sessionKey, dispatch.commands, ports)?.args;
   dispatch.enter(first.sessionKey, {
     rows: group,
-    pending: group.flatMap((row) => ports.groupHistory?.take(row) ?? []),
+    pending: group.flatMap((row) => ports.groupHistory.take(row)),
     // One that did not reach the run that it was to join has no turn yet, and waits as its mode says.
     ...(first.turnId !== undefined && { isReplay: true }),
     ...(text !== undefined && { text }),

@@ -34,7 +34,7 @@ export class Turns implements TurnHandler<Run> {
         runs: registry.running(),
         spawnerOf: (other) => ports.sessions.peek(other)?.spawnedBy,
       }),
-      ...(ports.liveState?.(key) ?? []),
+      ...ports.liveState(key),
     ];
     this.#ports = { ...ports, liveState };
   }

@@ -45,6 +45,7 @@ describe("the ack reaction", () => {
     new Acks({
       clock,
       log: recordLog(),
+      isConnecting: () => false,
       link: () => Object.assign(new ChatPlatform(), { react: shown.react.bind(shown) }),
       settings: () => ({ reaction: () => reaction }),
     });

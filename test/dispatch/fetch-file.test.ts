@@ -49,6 +49,7 @@ function giving(...next: (FetchedFile | Error)[]): ChatPlatform & { asked: () =>
 const portsWith = (more: Partial<FetchPorts>): FetchPorts => ({
   media: openMediaStore(dir),
   link: () => undefined,
+  isConnecting: () => false,
   clock,
   log,
   stopping: stop.signal,

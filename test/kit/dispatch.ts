@@ -9,6 +9,12 @@ import { Dispatch } from "../../src/dispatch/dispatch.ts";
 import type { DispatchPorts, GroupHistoryBuffer, Verdict } from "../../src/dispatch/ports.ts";
 import type { DispatchSettings } from "../../src/dispatch/settings.ts";
 import { Contributions } from "../../src/plugins/contributions.ts";
+import { ImageLoader } from "../../src/history/images/load.ts";
+import { PruneMemory } from "../../src/history/prune-memory.ts";
+import { OpenDesks, type RestartDesk } from "../../src/types/desks.ts";
+import type { Texts } from "../../src/types/journal.ts";
+import type { Speaker } from "../../src/types/media/speech.ts";
+import type { Budgets } from "../../src/types/spend/budgets.ts";
 import { Hooks } from "../../src/plugins/hooks.ts";
 import type { CommandContribution, ContributionRegistry } from "../../src/types/contribution.ts";
 import { TURN_KINDS, turnKinds } from "../../src/dispatch/turn-kinds.ts";
@@ -96,14 +102,14 @@ export interface DispatchFixture {
   hooks?: (on: ContributionRegistry["addHook"]) => void;
   /** Runs record what their models saw. */
   keepsPrompts: boolean;
-  restart?: NonNullable<DispatchPorts["restart"]>;
+  restart?: RestartDesk;
   /** How many clients may decide approvals; somebody always can when unset. */
-  approverClients?: NonNullable<DispatchPorts["approverClients"]>;
-  liveState?: NonNullable<DispatchPorts["liveState"]>;
+  approverClients?: DispatchPorts["approverClients"];
+  liveState?: DispatchPorts["liveState"];
   systemPrompt?: DispatchPorts["systemPrompt"];
   gate: (message: InboundMessage) => Promise<Verdict>;
   groupHistory?: GroupHistoryBuffer;
-  transcribe?: NonNullable<DispatchPorts["transcribe"]>;
+  transcribe?: DispatchPorts["transcribe"];
   journalFor(bootId: string): Promise<OpenJournal>;
   boot(options?: { clock?: Clock }): Promise<Boot>;
   close(): Promise<void>;
@@ -166,9 +172,11 @@ async function start(fixture: DispatchFixture, bootId: string, clock: Clock): Pr
   });
   const links = { link: () => platform, limits: () => fixture.limits };
   const hooks = hooksOf(fixture, clock);
-  const outbox = new Outbox({ journal: journal.outbox, links, log, clock, ...(hooks && { hooks }) });
+  const outbox = new Outbox({ journal: journal.outbox, links, log, clock, hooks });
   const media = openMediaStore(join(dir, "media"));
   const chatTools = fixture.chatTools?.({ journal, outbox, media, clock });
+  const desks = new OpenDesks();
+  if (fixture.restart) desks.open({ restart: fixture.restart });
   const ports: DispatchPorts = {
     allowances: {
       async remember(approval, by) {
@@ -178,11 +186,27 @@ async function start(fixture: DispatchFixture, bootId: string, clock: Clock): Pr
       },
     },
     kinds: fixture.kinds,
-    ...(hooks && { hooks }),
-    ...(fixture.keepsPrompts && { texts: journal.texts }),
-    ...(fixture.restart && { restart: fixture.restart }),
-    ...(fixture.approverClients && { approverClients: fixture.approverClients }),
-    ...(fixture.liveState && { liveState: fixture.liveState }),
+    hooks,
+    texts: fixture.keepsPrompts ? journal.texts : NO_TEXTS,
+    pruned: new PruneMemory(),
+    images: new ImageLoader({ log }),
+    mediaDir: join(dir, "media"),
+    closedPaths: [],
+    budgets: NO_BUDGETS,
+    speaker: SILENT,
+    approverClients: () => fixture.approverClients?.() ?? 1,
+    liveState: (key) => fixture.liveState?.(key) ?? [],
+    toolsReady: async () => undefined,
+    engineFor: () => undefined,
+    skillsOf: async () => [],
+    dailyNotes: async () => [],
+    onDiskFull: async () => undefined,
+    onDiskError: () => undefined,
+    diskTakesWrites: async () => true,
+    onPairing: () => undefined,
+    buttons: () => undefined,
+    labelOf: () => undefined,
+    desks,
     journal,
     sessions,
     outbox,
@@ -192,7 +216,7 @@ async function start(fixture: DispatchFixture, bootId: string, clock: Clock): Pr
     log,
     settings: () => settings(fixture),
     gate: (asked) => fixture.gate(asked),
-    ...(fixture.groupHistory && { groupHistory: fixture.groupHistory }),
+    groupHistory: fixture.groupHistory ?? { add: () => undefined, take: () => [] },
     link: () => (fixture.isLinked ? platform : undefined),
     isConnecting: () => !fixture.isLinked,
     linked: () => fixture.linked,
@@ -254,11 +278,34 @@ async function start(fixture: DispatchFixture, bootId: string, clock: Clock): Pr
   return boot;
 }
 
-function hooksOf({ hooks: register, log }: DispatchFixture, clock: Clock): Hooks | undefined {
-  if (!register) return undefined;
-  const plugin = { id: "watcher", register: ({ addHook }: ContributionRegistry) => register(addHook) };
+function hooksOf({ hooks: register, log }: DispatchFixture, clock: Clock): Hooks {
+  const plugin = { id: "watcher", register: ({ addHook }: ContributionRegistry) => register?.(addHook) };
   return new Hooks(new Contributions([plugin]), clock, log);
 }
+
+/** Keeps no prompt. */
+const NO_TEXTS: Texts = { put: async () => "none", get: async () => undefined };
+
+const NOTHING = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+
+/** No limit is set. */
+const NO_BUDGETS: Budgets = {
+  refusedIn: () => undefined,
+  hasRoomFor: async () => true,
+  allow: async () => undefined,
+  states: async () => [],
+  raise: async () => "No budget limits this conversation.",
+  spentToday: async () => ({ calls: 0, ...NOTHING, costUsd: 0, unknown: { tokens: 0, usd: 0 } }),
+  softFor: async () => undefined,
+};
+
+/** Speaks nothing: no service is set up. */
+const SILENT: Speaker = {
+  levelOf: () => "off",
+  services: [],
+  speak: async () => Promise.reject(new Error("no service is set up")),
+  keep: async () => Promise.reject(new Error("no service is set up")),
+};
 
 async function found(journal: OpenJournal, { from, eventKey }: InboundMessage): Promise<InboxRow> {
   const row = await journal.inbox.find(from.channel, from.account, eventKey);

@@ -34,6 +34,8 @@ import { Talk } from "../../automation/talk/talk.ts";
 import type { SandboxMachine } from "../../tools/sandbox/machine.ts";
 import { background } from "../../utils/background.ts";
 import type { Engines } from "./engines.ts";
+import { OpenDesks, type RestartDesk } from "../../types/desks.ts";
+import type { Processes } from "../../tools/process/processes.ts";
 import { spawnRules, talkRules } from "./subagents/rules.ts";
 import { openSubagents } from "./subagents/subagents.ts";
 
@@ -46,6 +48,10 @@ export interface Core {
   readonly outbox: Outbox;
   readonly dispatch: Dispatch;
   readonly ports: DispatchPorts;
+  /** A feature of the program opens its desk here. */
+  readonly desks: OpenDesks;
+  /** The commands that run in the background; none outlive a run when unset. */
+  readonly processes: Pick<Processes, "all"> | undefined;
   /** Those of this machine. The first run waits until they were tried, since the mode `auto` confines nothing before. */
   readonly sandboxes: OpenSandboxes;
   /** Archives the conversations of subagents; the daemon starts it. */
@@ -55,7 +61,11 @@ export interface Core {
 }
 
 /** What acts on the daemon itself. */
-interface DaemonActs extends Pick<ProgramPorts, "restart" | "approverClients" | "tasks" | "loops"> {
+interface DaemonActs {
+  /** See `DispatchPorts`. */
+  approverClients?: ProgramPorts["approverClients"];
+  /** Restarts the process; only the daemon can. */
+  readonly restart?: RestartDesk;
   /** What the tool `gateway` can ask; agents do not have it when unset. `ports` is called when it does. */
   gatewayActs?(ports: () => DispatchPorts): GatewayActs;
   /** Undefined until the scheduled jobs are read. */
@@ -100,6 +110,8 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   const chats = { live, around, media, outbox, sent: journal.outbox, clock };
   const own = gatewayTools(chats, () => ports, around, { ...others, speaker: runs.ports.speaker });
   const { allowances, mcp, browsers } = runs;
+  const desks = new OpenDesks();
+  if (around.restart) desks.open({ restart: around.restart });
   const prompting = await openPrompting(live, { log, clock, hooks });
   const receive = (messages: readonly InboundMessage[]) => dispatch.receive(messages);
   const commands = openCommands(live, { clock, log, journal, sessions, receive, isDaemon: !!around.restart });
@@ -118,28 +130,43 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     tools: openTools(live, { received: journal.received, log, ...runs, ...commands, ...prompting }, own),
     liveState: (key) => commands.runningIn(key),
     ...prompting.ports,
-    ...programPorts(live, journal, { ...around, ...commands, subagents: others.subagents }),
+    ...programPorts(live, journal, { approverClients: () => around.approverClients?.() ?? ANY_CLIENT, desks }),
     onPairing: (request) => onPairing(request, hooks, around),
   };
   const dispatch = new Dispatch(ports, prompting.commands);
   const opened = openOtherSessions(live, { dispatch, ports, engines: runs.engines, machine });
+  desks.open({ subagents: opened.spawner });
   const close = () => closeAll(opened, commands, allowances, mcp, browsers, runs.engines, sessions, models, journal);
   const { archive } = opened.spawner;
-  return { journal, sessions, media, models, outbox, dispatch, ports, sandboxes, archive, close };
+  const { processes } = commands;
+  return { journal, sessions, media, models, outbox, dispatch, ports, desks, processes, sandboxes, archive, close };
 }
 
 /** What the surroundings do for messages. */
 const portsOf = (around: Surroundings) => ({
   gate: (message: InboundMessage) => around.gate(message),
-  ...(around.groupHistory && { groupHistory: around.groupHistory }),
+  groupHistory: around.groupHistory ?? NO_HISTORY,
   link: (to: Peer) => around.links.link(to),
   buttons: (to: Peer) => around.links.buttons?.(to),
-  ...(around.links.linked && { linked: around.links.linked }),
+  linked: around.links.linked ?? untilAborted,
   isConnecting: (to: Peer) => around.isConnecting?.(to) === true,
   labelOf: (channel: ChannelId) => around.labelOf?.(channel),
   statusLines: () => around.statusLines(),
-  ...(around.onDiskFull && { onDiskFull: around.onDiskFull }),
+  onDiskFull: around.onDiskFull ?? (async () => undefined),
 });
+
+/** A process without channels keeps no messages of groups. */
+const NO_HISTORY: DispatchPorts["groupHistory"] = { add: () => undefined, take: () => [] };
+
+/** Without the daemon's server nobody counts the clients, and somebody may always decide. */
+const ANY_CLIENT = 1;
+
+/** Nothing is connected in a process without channels. */
+const untilAborted = (_to: Peer, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
 
 function onPairing(request: PairingRequest, hooks: Parameters<typeof notifyPairing>[1], around: Surroundings): void {
   notifyPairing(request, hooks);

@@ -1,4 +1,5 @@
-import type { DispatchPorts, ProgramPorts, StoryAsk, StoryStep } from "../../dispatch/ports.ts";
+import type { DispatchPorts, ProgramPorts } from "../../dispatch/ports.ts";
+import type { OpenDesks, StoryAsk, StoryStep } from "../../types/desks.ts";
 import type { OpenJournal } from "../../store/journal/journal.ts";
 import type { Live } from "../live.ts";
 import { createRules } from "./rules.ts";
@@ -11,24 +12,17 @@ import { factsOf, type Facts } from "../messages/facts.ts";
 import { messagesNamed } from "../messages/find.ts";
 import { stepsOf } from "../messages/steps.ts";
 
-/** The rules of the config, the gateway's own files, what commands show of messages, and the restart. */
+/** The rules of the config, the gateway's own files, and the desks. */
 export function programPorts(
   live: Live,
   journal: OpenJournal,
-  { restart, approverClients, subagents, tasks, loops, processes }: Omit<ProgramPorts, "storiesOf">,
+  { approverClients, desks }: { approverClients(): number; readonly desks: OpenDesks },
 ): ProgramPorts & Pick<DispatchPorts, "closedPaths" | "settings"> {
   const settings = createRules(live);
-  return {
-    settings,
-    closedPaths: deniedPaths(live),
-    ...(restart && { restart }),
-    ...(approverClients && { approverClients }),
-    ...(subagents && { subagents }),
-    ...(tasks && { tasks }),
-    ...(loops && { loops }),
-    ...(processes && { processes }),
-    storiesOf: (asked) => storiesFor(journal, asked, (message) => settings().keyFor(message)),
-  };
+  desks.open({
+    stories: { of: (asked) => storiesFor(journal, asked, (message) => settings().keyFor(message)) },
+  });
+  return { settings, closedPaths: deniedPaths(live), approverClients, desks };
 }
 
 /** Messages of the channel that are looked through for those of one conversation. */

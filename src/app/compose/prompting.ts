@@ -32,7 +32,7 @@ import { packageRoot } from "../package-root.ts";
 
 /** The system prompt, and the skills that are in it and that people may request. */
 export interface Prompting {
-  readonly ports: Required<Pick<DispatchPorts, "systemPrompt" | "skillsOf">>;
+  readonly ports: Pick<DispatchPorts, "systemPrompt" | "skillsOf">;
   /** The commands of plugins and skills. */
   readonly commands: AddedCommands;
   /** The variables that the config sets for skills. */

@@ -177,7 +177,7 @@ function kindsOf({ live, hooks, engines, sessions, journal }: KindSources): Turn
 function dailyNotesWith(
   { isUntrusted }: Pick<NoteChanges, "isUntrusted">,
   clock: Pick<Clock, "now">,
-): Required<Pick<DispatchPorts, "dailyNotes">>["dailyNotes"] {
+): DispatchPorts["dailyNotes"] {
   const marked = async (agentId: AgentId, note: DailyNote): Promise<DailyNote> =>
     (await isUntrusted({ agentId, ...note }))
       ? { ...note, text: "[not shown here: parts of it come from untrusted content]" }

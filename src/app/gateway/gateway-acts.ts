@@ -79,18 +79,19 @@ const NOTE = "The gateway restarted, as you asked.";
 
 async function restart(
   { runId, sessionKey, note, delayMs }: Parameters<GatewayActs["restart"]>[0],
-  { restart: port, journal, clock }: DispatchPorts,
+  { desks, journal, clock }: DispatchPorts,
 ): Promise<string | undefined> {
-  if (!port) return "this process is no daemon.";
+  const desk = desks.get("restart");
+  if (!desk) return "this process is no daemon.";
   const rows = await journal.inbox.ofRun(runId);
   for (const { message } of rows)
     if (await isRestartOf(message, journal.values)) return "it was restarted for this message already.";
-  const why = await port.whyNot();
+  const why = await desk.whyNot();
   if (why !== undefined) return why;
   const at = clock.now();
   for (const { message } of rows) await noteRestart({ message, key: sessionKey, at }, journal.values);
   await journal.events.add(sessionKey, note === undefined ? NOTE : `${NOTE} ${note}`);
-  if (delayMs === 0) port.begin();
-  else clock.after(delayMs, () => port.begin());
+  if (delayMs === 0) desk.begin();
+  else clock.after(delayMs, () => desk.begin());
   return undefined;
 }

@@ -17,7 +17,7 @@ import { serverOptions, serverPorts } from "./server-options.ts";
 import { WebClients } from "./web-clients.ts";
 import { startBackgroundTasks } from "./lifecycle/background-tasks.ts";
 import { closeGateway } from "./lifecycle/close.ts";
-import type { RestartPort } from "../../dispatch/ports.ts";
+import type { RestartDesk } from "../../types/desks.ts";
 import { systemClock } from "../../types/clock.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { endOldQuestions } from "../../dispatch/resume/old-questions.ts";
@@ -51,12 +51,10 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
   const core = await openCore(live, log, {
     ...channels.surroundings(),
     onPairing,
-    restart: restart.port,
+    restart: restart.desk,
     approverClients: () => server?.approvers() ?? 0,
     gatewayActs: (ports) => gatewayActs(live, ports),
     cronActs: () => late.parts?.cron.acts,
-    tasks: () => late.parts?.tasks,
-    loops: () => late.parts?.cron.loops,
   });
   const opened = { live, log, core, channels, events, stopping: stop.signal };
   const parts = await makeParts(opened, options.followingErrors);
@@ -133,18 +131,18 @@ function pairingRequested({ channel, account, senderId, name, createdAt, expires
 const DELAY_MS = 1000;
 
 /** The gateway's restart by a command. */
-interface RestartDesk {
-  readonly port: RestartPort;
+interface OpenRestart {
+  readonly desk: RestartDesk;
   /** Resolves when a restart was asked for. Whoever started the gateway closes it and starts it again. */
   readonly asked: Promise<void>;
 }
 
 /** A config that cannot be read refuses a restart: the gateway would not come back. */
-function openRestart(live: Live, load: () => Promise<LoadedConfig>): RestartDesk {
+function openRestart(live: Live, load: () => Promise<LoadedConfig>): OpenRestart {
   const asked = Promise.withResolvers<void>();
   return {
     asked: asked.promise,
-    port: {
+    desk: {
       async whyNot() {
         if (!live.config.commands.restart) return "`commands.restart` is off.";
         try {

@@ -19,6 +19,7 @@ export async function makeParts(
   const rest = { ...opened, version: packageVersion(), startedAt: Date.now(), model: {}, tasks: tasksOf(opened) };
   const heartbeats = createHeartbeats(rest);
   const cron = await openCron({ ...rest, heartbeats });
+  core.desks.open({ tasks: rest.tasks, loops: cron.loops });
   const requestHeartbeat = () => background("heartbeat of a plugin", heartbeats.wake(live.defaultAgent.id), log);
   const plugins = await openPlugins({ live, core, log, requestHeartbeat, ...(following && { following }) });
   const hooks = openHookFolders({ live, core, log });
@@ -51,7 +52,7 @@ const tasksOf = ({ live, core }: Pick<Parts, "live" | "core">): Parts["tasks"] =
     sessions: core.sessions,
     end: async (row) => (await dropNow(row, core.dispatch, core.ports)) !== "ended",
     names: { defaultAgent: live.defaultAgent.id, entryOf: (key) => core.sessions.peek(key) },
-    processes: () => core.ports.processes?.all() ?? [],
+    processes: () => core.processes?.all() ?? [],
   });
 
 type StartParts = Pick<Parts, "live" | "core" | "channels" | "stopping" | "startedAt">;

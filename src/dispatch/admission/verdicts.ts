@@ -56,7 +56,7 @@ export async function noteEvent(
   key: SessionKey,
   { journal, kinds, labelOf }: Pick<DispatchPorts, "journal" | "kinds" | "labelOf">,
 ): Promise<void> {
-  const text = kinds.of(message).news?.(message) ?? chatEvent(message, labelOf?.(message.from.channel));
+  const text = kinds.of(message).news?.(message) ?? chatEvent(message, labelOf(message.from.channel));
   if (text !== undefined) await journal.events.add(key, text);
 }
 
@@ -100,7 +100,7 @@ const isNamedAlike = (one: Peer, other: Peer): boolean =>
 
 async function linkTo(from: Peer, { clock, link, linked }: PressPorts): Promise<ReturnType<DispatchPorts["link"]>> {
   const stop = new AbortController();
-  if (!link(from) && linked) await within(linked(from, stop.signal), LINK_MS, clock);
+  if (!link(from)) await within(linked(from, stop.signal), LINK_MS, clock);
   stop.abort();
   return link(from);
 }

@@ -44,7 +44,7 @@ export interface EarlierAnswer {
 export interface AnswerPorts {
   readonly outbox: Outbox;
   readonly media: MediaStore;
-  readonly closedPaths?: readonly string[] | undefined;
+  readonly closedPaths: readonly string[];
   /** As for `attach`. */
   readonly guestOf: readonly string[];
   /** Is told of each file of the answer that is not attached. */

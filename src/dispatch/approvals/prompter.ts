@@ -111,8 +111,7 @@ function placesOf(approval: Approval, chat: Peer | undefined, ports: PlacePorts)
   const targets = route.targets.flatMap((to, at): Place[] => {
     if (seen.has(nameOf(to))) return [];
     seen.add(nameOf(to));
-    if (ports.link(to) || ports.isConnecting?.(to) === true)
-      return [{ key: `${keyOf(approval)}:to:${at}`, to, isTarget: true }];
+    if (ports.link(to) || ports.isConnecting(to)) return [{ key: `${keyOf(approval)}:to:${at}`, to, isTarget: true }];
     ports.log.warn("approval target not connected", { ...fields, channel: to.channel, account: to.account });
     return [];
   });

@@ -21,7 +21,7 @@ export type ReachPorts = Pick<DispatchPorts, "approverClients" | "settings">;
 /** Why nobody could answer a question now; undefined when somebody could, in a chat or at a connected client. */
 export function whyNobody(reach: Reach, ports: ReachPorts): Unasked | undefined {
   if (reach.asks === "nobody") return "unattended";
-  if (ports.approverClients?.() !== 0) return undefined;
+  if (ports.approverClients() !== 0) return undefined;
   const { hasApproverIn } = ports.settings();
   // Who reads a target is not known, so whoever may answer in its channel counts as there.
   if (reach.targets.some(({ channel }) => hasApproverIn?.(channel) !== false)) return undefined;

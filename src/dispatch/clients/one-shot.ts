@@ -34,7 +34,7 @@ async function begin(request: OneShotRequest, dispatch: Dispatch, ports: Dispatc
   const id = runId(request.idempotencyKey);
   const key = sessionKey(`openai:${id}`);
   const facts = { runId: id, sessionKey: key, sessionId: id, agentId: agent.id, trigger: ONE_SHOT.trigger };
-  await ports.toolsReady?.(request.signal);
+  await ports.toolsReady(request.signal);
   const set = ports.tools(agent, { principal: OPERATOR, sessionKey: key });
   const run: Run = startRun(
     {

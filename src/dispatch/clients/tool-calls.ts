@@ -37,7 +37,7 @@ export function openToolCalls(dispatch: Dispatch, ports: DispatchPorts, rules: (
     const { agents } = ports.settings();
     const agent = agents.get(request.agentId);
     if (!agent) return { kind: "missing" };
-    await ports.toolsReady?.(request.signal);
+    await ports.toolsReady(request.signal);
     const tool = await toolFor(request, agent, ports, rules());
     if (!tool) return { kind: "missing" };
     return callOf(request, { agent, tool, loops, dispatch, ports });

@@ -13,14 +13,15 @@ export const restartGateway = (context: CommandContext): Promise<CommandAnswer> 
   context.commands.restarts.run("restart", () => restart(context));
 
 async function restart({ message, key, ports }: CommandContext): Promise<CommandAnswer> {
-  const { restart: port, journal, clock } = ports;
-  if (!port) return { text: "This gateway cannot restart itself." };
+  const { desks, journal, clock } = ports;
+  const desk = desks.get("restart");
+  if (!desk) return { text: "This gateway cannot restart itself." };
   if (await isRestartOf(message, journal.values)) return { text: isForClient(message) ? DONE : "" };
-  const why = await port.whyNot();
+  const why = await desk.whyNot();
   if (why !== undefined) return { text: `The gateway does not restart: ${why}` };
   await noteRestart({ message, key, at: clock.now() }, journal.values);
   return {
     text: "The gateway restarts. What runs now may end first, or goes on afterwards. I write here when I am back.",
-    afterwards: () => port.begin(),
+    afterwards: () => desk.begin(),
   };
 }

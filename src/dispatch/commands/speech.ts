@@ -30,8 +30,8 @@ export async function setSpeech(context: CommandContext): Promise<CommandAnswer>
 
 function shownOf({ key, ports }: CommandContext): string {
   const own = speechLevelOf(ports.sessions.peek(key)?.ttsAuto);
-  const now = own ?? ports.speaker?.levelOf(ports.settings().agentOf(key)) ?? "off";
-  const services = ports.speaker?.services ?? [];
+  const now = own ?? ports.speaker.levelOf(ports.settings().agentOf(key)) ?? "off";
+  const services = ports.speaker.services;
   const by = services.length > 0 ? `Spoken by ${services.join(", ")}.` : NO_SERVICE;
   return `Speech: ${now} (${own ? "set here" : "as configured"}). ${SHOWN[now]} ${by}`;
 }
@@ -40,7 +40,7 @@ function shownOf({ key, ports }: CommandContext): string {
 async function speak(text: string, context: CommandContext): Promise<CommandAnswer> {
   const { speaker } = context.ports;
   const { speeches } = context.commands;
-  if (!speaker || speaker.services.length === 0) return { text: NO_SERVICE };
+  if (speaker.services.length === 0) return { text: NO_SERVICE };
   if (speeches.isBusy(context.key))
     return { text: "I still speak the text before. Send this one again when it is there." };
   try {

@@ -34,7 +34,6 @@ export async function setUsage(context: CommandContext, session?: Session): Prom
 
 /** From the ledger, so with summaries, subagents and calls that failed. Others than owners do not learn what others took. */
 async function todayLines({ key, isOwner, ports: { budgets } }: CommandContext): Promise<readonly string[]> {
-  if (!budgets) return [];
   const own = `This conversation today: ${sumText(await budgets.spentToday(key))}`;
   return isOwner ? [own, `Everything today: ${sumText(await budgets.spentToday())}`] : [own];
 }

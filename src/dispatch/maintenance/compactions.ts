@@ -85,7 +85,7 @@ export class Compactions {
     const id = runId(`compact-${randomUUID()}`);
     const tally = this.costs.open(id, of);
     const watched = { conversation: session, hooks: this.#hooksOf(session, agent) };
-    const openEngine = this.#ports.engineFor?.({ session, agent, candidates, turnKey: `compact-${randomUUID()}` });
+    const openEngine = this.#ports.engineFor({ session, agent, candidates, turnKey: `compact-${randomUUID()}` });
     const builtIn = async () =>
       compact({
         conversation: session,

@@ -28,7 +28,7 @@ export interface AttachPorts {
   /** The session that sends: of the long results only its own are sent, and none when unset. */
   readonly sessionKey?: SessionKey | undefined;
   /** The gateway's own files and directories, which are never sent, wherever the workspace is. */
-  readonly closedPaths?: readonly string[] | undefined;
+  readonly closedPaths: readonly string[];
   /** Workspaces of which a guest's turn sends only what guests may read. None for an owner's turn. */
   readonly guestOf: readonly string[];
   /** Bytes of one file; never above 50 MB. */
@@ -87,7 +87,7 @@ async function attachOne(ref: string, asVoice: boolean, ports: AttachPorts): Pro
 }
 
 async function readBelow(
-  { workspace, closedPaths = [], guestOf, mostBytes, sessionKey }: AttachPorts,
+  { workspace, closedPaths, guestOf, mostBytes, sessionKey }: AttachPorts,
   path: string,
 ): Promise<Uint8Array> {
   const root = await realpath(workspace);

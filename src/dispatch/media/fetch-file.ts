@@ -86,7 +86,7 @@ async function ask(item: MediaItem, from: Peer, ports: FetchPorts): Promise<Try>
     return { kind: "stored", file: { bytes, path: media.path(item.source.id), mime } };
   }
   const link = ports.link(from);
-  if (!link) return { kind: "no link", comes: ports.isConnecting?.(from) === true };
+  if (!link) return { kind: "no link", comes: ports.isConnecting(from) };
   if (!link.download) return { kind: "lost", why: "its channel gives no files" };
   const got = await link.download(item);
   const name = got.name ?? item.name;

@@ -98,7 +98,7 @@ async function fetchItem({ item, row, quoted }: Asked, ports: MediaPorts): Promi
   const { file: stored } = end;
   const { kind } = item;
   const file = { path: stored.path, mime: stored.mime, kind, ...lengthOf(item), ...(quoted && { quoted }) };
-  const said = isSpeech(kind) ? await ports.transcribe?.({ ...stored, kind }) : undefined;
+  const said = isSpeech(kind) ? await ports.transcribe({ ...stored, kind }) : undefined;
   if (said)
     return {
       fate,

@@ -91,7 +91,7 @@ export class Acks {
     const { log } = this.#ports;
     try {
       const link = this.#ports.link(from);
-      if (!link && this.#ports.isConnecting?.(from) === true) return { kind: "retry", reason: "not connected" };
+      if (!link && this.#ports.isConnecting(from)) return { kind: "retry", reason: "not connected" };
       const result = await link?.react?.(from, id, emoji);
       if (result?.kind === "refused") log.warn("reaction refused", { channel: from.channel, why: result.reason });
       return result;

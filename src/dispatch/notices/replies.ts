@@ -138,7 +138,7 @@ export class Replies {
     const messages = rows
       .map((row) => row.message)
       .filter((message) => message.options?.operator !== true && this.#ports.kinds.of(message).refusals === "shown");
-    await this.#ports.onDiskFull?.(messages, why);
+    await this.#ports.onDiskFull(messages, why);
   }
 
   /** Answers a client that watches the run. For the web the transcript is the delivery, so the answer is noted there too. */
@@ -171,7 +171,7 @@ async function offerPairing(row: InboxRow, ports: PairingPorts): Promise<void> {
     senderId: sender.id,
     ...(sender.name !== undefined && { name: sender.name }),
   });
-  if (asked.kind === "new") ports.onPairing?.(asked.request);
+  if (asked.kind === "new") ports.onPairing(asked.request);
   const isDue = isReplyDue(asked, row);
   if (isDue) {
     const text = pairingText(asked.request.code, from.channel);

@@ -142,7 +142,7 @@ export class TaskRunner<R extends LaneRun> {
     try {
       await this.#turns.onDiskFull(active.task, why);
       do await new Promise<void>((resolve) => clock.after(DISK_PROBE_INTERVAL_MS, resolve));
-      while (!this.#lanes.isClosing() && !active.isAborted && (await this.#ports.diskTakesWrites?.()) === false);
+      while (!this.#lanes.isClosing() && !active.isAborted && !(await this.#ports.diskTakesWrites()));
       return true;
     } catch (error) {
       log.error("lane task broke", { error });

@@ -71,7 +71,7 @@ async function follow(
     {
       outbox,
       media,
-      closedPaths: [...(closedPaths ?? []), ...privateNotes(guestOf)],
+      closedPaths: [...closedPaths, ...privateNotes(guestOf)],
       guestOf,
       refused,
       clock,

@@ -47,7 +47,7 @@ async function prepareTurn(
   const facts = factsFor(first, session, kind);
   const media = await mediaOf(queued.rows, stopping, {
     ...ports,
-    transcribe: async (recording) => ports.transcribe?.({ ...recording, origin: originOf(facts) }),
+    transcribe: async (recording) => ports.transcribe({ ...recording, origin: originOf(facts) }),
   });
   await ports.journal.received.note(
     media.files.map(({ path }) => basename(path)),
@@ -103,7 +103,7 @@ async function dailyNotesFor(
 ): Promise<{ readonly dailyNotes?: readonly DailyNote[] }> {
   const [first, ...also] = rows.map(({ message }) => message);
   const { startup } = agent.prompt;
-  if (!first || !startup || !dailyNotes) return {};
+  if (!first || !startup) return {};
   if (!isOwnersAlone(acting) || session.entry.heardGuests === true) return {};
   const begun = { rawText: first.text, also, isNewSession: session.isNew };
   const command = bareResetIn(begun, (text ?? first.text).trim());

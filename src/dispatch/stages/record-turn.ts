@@ -247,7 +247,7 @@ async function speakAnswer(turn: Turn, ports: TurnPorts): Promise<void> {
   const { rows, agent, facts } = turn.get("prepared");
   const [row] = rows;
   const outcome = turn.get("outcome");
-  if (!speaker || !row || outcome === "unfinished" || outcome.kind !== "replied") return;
+  if (!row || outcome === "unfinished" || outcome.kind !== "replied") return;
   const text = await wishedText(turn, speaker, ports);
   if (text === "") return;
   try {

@@ -31,7 +31,7 @@ export async function startTurnRun(turn: Turn, ports: TurnPorts): Promise<StageE
   const barrier = new ToolSendBarrier();
   const isAddressed = addressed(prepared.message) !== undefined;
   const tools = await safeTools(prepared, session, ports);
-  await ports.toolsReady?.(turn.slot.stopping);
+  await ports.toolsReady(turn.slot.stopping);
   // A failed sync ends the gateway: until it has ended no tool begins, no engine takes the turn in, and nothing is compacted.
   const stored = () => ports.journal.inbox.synced();
   const run: Run = beginRun(
@@ -110,7 +110,7 @@ async function withSoftModel(
   ports: Ports,
 ): Promise<readonly ModelRef[]> {
   const { agent, facts } = prepared;
-  if (!ports.budgets || session.entry.authProfileOverrideSource === "user") return candidates;
+  if (session.entry.authProfileOverrideSource === "user") return candidates;
   const soft = await ports.budgets.softFor(originOf(facts)).catch((error: unknown) => {
     ports.log.error("budgets not read", { run: facts.runId, error });
     return undefined;
@@ -151,9 +151,9 @@ interface Asked {
 async function withPluginModel(
   candidates: readonly ModelRef[],
   { prompt, agent, session, context }: Asked,
-  { hooks, log }: { readonly hooks?: HookRunner | undefined; readonly log: Log },
+  { hooks, log }: { readonly hooks: HookRunner; readonly log: Log },
 ): Promise<readonly ModelRef[]> {
-  if (hooks?.has("before_model_resolve") !== true) return candidates;
+  if (!hooks.has("before_model_resolve")) return candidates;
   if (session.entry.authProfileOverrideSource === "user") return candidates;
   const [first] = candidates;
   const chosen = await hooks.first({ name: "before_model_resolve", event: { prompt }, context }, (answer, owner) => {

@@ -139,7 +139,7 @@ const isMessageTool = ({ name }: Tool) => name === MESSAGE_TOOL;
 function eventsFor(session: Session, claimed: readonly SystemEvent[], ports: BodyPorts) {
   const at = ports.clock.now();
   const isCompacted = (session.entry.compactionCount ?? 0) > 0;
-  const live = isCompacted ? (ports.liveState?.(session.key) ?? []) : [];
+  const live = isCompacted ? ports.liveState(session.key) : [];
   return [...greetingEvents(session, ports), ...claimed, ...live.map((text) => ({ at, text }))];
 }
 

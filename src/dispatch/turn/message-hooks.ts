@@ -17,7 +17,7 @@ interface Prepared {
 
 /** Tells plugins and hooks of each message that a person wrote: that its recordings are transcribed, and that its text is made. */
 export function notifyPrepared({ rows, key, text, spoken }: Prepared, { hooks, kinds }: HookPorts): void {
-  if (hooks?.has("message:transcribed") !== true && hooks?.has("message:preprocessed") !== true) return;
+  if (!hooks.has("message:transcribed") && !hooks.has("message:preprocessed")) return;
   for (const { id, message } of rows) {
     if (kinds.of(message).actsFor) continue;
     const heard = heardIn(message, key);

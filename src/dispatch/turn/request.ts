@@ -148,7 +148,7 @@ function placeFor(
   peer: Peer | undefined,
   { buttons }: Pick<DispatchPorts, "buttons">,
 ): { readonly peer?: Peer; readonly hasButtons?: boolean } {
-  return peer ? { peer, hasButtons: buttons?.(peer) !== undefined } : {};
+  return peer ? { peer, hasButtons: buttons(peer) !== undefined } : {};
 }
 
 /** Which answers of the conversation are spoken as well. */
@@ -158,8 +158,8 @@ function speechOf(
   { speaker }: Pick<DispatchPorts, "speaker">,
 ): { readonly speech?: Exclude<SpeechLevel, "off"> } {
   if (!kind.takesCommands && !kind.actsFor) return {};
-  const level = speechLevelOf(entry.ttsAuto) ?? speaker?.levelOf(id) ?? "off";
-  return level === "off" || speaker?.services.length === 0 ? {} : { speech: level };
+  const level = speechLevelOf(entry.ttsAuto) ?? speaker.levelOf(id) ?? "off";
+  return level === "off" || speaker.services.length === 0 ? {} : { speech: level };
 }
 
 /** Additions to the system prompt: the chat's text, then those of this turn. */
@@ -187,7 +187,7 @@ function engineFor(
   candidates: readonly ModelRef[],
   ports: Pick<DispatchPorts, "engineFor">,
 ): RunRequest["openEngine"] {
-  return ports.engineFor?.({
+  return ports.engineFor({
     session,
     agent,
     candidates,

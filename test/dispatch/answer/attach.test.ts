@@ -11,7 +11,12 @@ let ports: Parameters<typeof attach>[2];
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), "attach-"));
   await mkdir(join(dir, "workspace"));
-  ports = { media: openMediaStore(join(dir, "media")), guestOf: [], workspace: join(dir, "workspace") };
+  ports = {
+    media: openMediaStore(join(dir, "media")),
+    guestOf: [],
+    closedPaths: [],
+    workspace: join(dir, "workspace"),
+  };
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 

@@ -35,7 +35,14 @@ const SETTINGS = {
 } as Partial<DispatchSettings> as DispatchSettings;
 
 function lanesWith(turns: Partial<TurnHandler<Run>>, given: Partial<LanePorts> = {}) {
-  const ports = { clock: systemClock, kinds: turnKinds(), log: recordLog(), settings: () => SETTINGS, ...given };
+  const ports = {
+    clock: systemClock,
+    diskTakesWrites: async () => true,
+    kinds: turnKinds(),
+    log: recordLog(),
+    settings: () => SETTINGS,
+    ...given,
+  };
   return new Lanes<Run>(ports, {
     waitingOf: (key, queued) => waitingOf(key, queued, { ...ports, sessions: { peek: () => undefined } }),
     routeOf: (key) => key,

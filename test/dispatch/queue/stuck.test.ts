@@ -49,7 +49,14 @@ function stuckLane(first: (slot: TurnSlot<Run>) => Promise<void>) {
     inboundDebounceMs: () => 0,
     stuck: { warnMs: WARN_MS, endMs: END_MS },
   } as Partial<DispatchSettings> as DispatchSettings;
-  const ports = { clock, log, kinds: turnKinds(), sessions: { peek: () => undefined }, settings: () => settings };
+  const ports = {
+    clock,
+    diskTakesWrites: async () => true,
+    log,
+    kinds: turnKinds(),
+    sessions: { peek: () => undefined },
+    settings: () => settings,
+  };
   turns.waitingOf = (key, queued) => waitingOf(key, queued, ports);
   const lanes = new Lanes(ports, turns as TurnHandler<Run>);
   for (const id of [1, 2]) lanes.offer(KEY, turn(id));

@@ -70,7 +70,12 @@ describe("a result that is too long for the model", () => {
 
   it("is attached to answers of its own session alone", async () => {
     const path = await hostOf("ann").files.keep("the log");
-    const ports = { media: openMediaStore(join(ground.state, "media")), workspace: ground.workspace, guestOf: [] };
+    const ports = {
+      media: openMediaStore(join(ground.state, "media")),
+      workspace: ground.workspace,
+      guestOf: [],
+      closedPaths: [],
+    };
     const kindFor = async (key: string | undefined) =>
       (await attach([path], false, { ...ports, ...(key !== undefined && { sessionKey: sessionKey(key) }) }))[0]?.kind;
     expect(await kindFor("ann")).toBe("media");

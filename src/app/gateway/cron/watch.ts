@@ -19,7 +19,7 @@ import type { Live } from "../../live.ts";
 
 interface Parts {
   readonly live: Live;
-  readonly core: Pick<Core, "ports">;
+  readonly core: Pick<Core, "ports" | "processes">;
   readonly stopping: AbortSignal;
 }
 
@@ -62,7 +62,7 @@ async function started(
   if (checked.kind === "invalid") return checked.why;
   const { content, details, isError } = await checked.run(`cron-${id}`, () => undefined);
   const text = content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
-  const process = core.ports.processes?.all().find((one) => one.id === details?.["sessionId"]);
+  const process = core.processes?.all().find((one) => one.id === details?.["sessionId"]);
   return isError === true || !process ? forPeople(text) : watched(process);
 }
 

@@ -11,7 +11,6 @@ const NONE = "No budget limits this conversation. The config sets limits in budg
 /** Shows the budgets that limit a conversation, or raises one. */
 export async function budget(context: CommandContext): Promise<CommandAnswer> {
   const { budgets } = context.ports;
-  if (!budgets) return { text: NONE };
   const origin = originIn(context);
   const [word = "", ...words] = context.args.trim().split(/\s+/);
   if (word === "" || word === "status") return { text: await statesText(budgets, origin) };

@@ -8,7 +8,7 @@ const USE = "Use /loop 5m and a task, /loop and a task, /loop status, or /loop s
 
 /** Repeats a task in the conversation, lists what is repeated, or ends it. */
 export async function loop(context: CommandContext): Promise<CommandAnswer> {
-  const desk = context.ports.loops?.();
+  const desk = context.ports.desks.get("loops");
   if (!desk) return { text: "This gateway has no scheduled jobs." };
   const [first = "", ...rest] = context.args.trim().split(/\s+/);
   const others = rest.join(" ");

@@ -1,3 +1,4 @@
+import type { SubagentActs } from "../../../types/subagent/spawn.ts";
 import { chatOf } from "../../../sessions/chat-of.ts";
 import type { SessionAsker } from "../../../types/subagent/spawn.ts";
 import type { CommandContext } from "../kit/command.ts";
@@ -50,11 +51,12 @@ async function say(how: "send" | "steer", context: CommandContext): Promise<stri
 const droppedText = (count: number): string =>
   count === 1 ? "1 message that waited for it is dropped." : `${count} messages that waited for it are dropped.`;
 
-type Acts = NonNullable<ReturnType<NonNullable<CommandContext["ports"]["subagents"]>>>;
-
-async function withActs({ isOwner, ports }: CommandContext, work: (acts: Acts) => Promise<string>): Promise<string> {
+async function withActs(
+  { isOwner, ports }: CommandContext,
+  work: (acts: SubagentActs) => Promise<string>,
+): Promise<string> {
   if (!isOwner) return OWNERS_ONLY;
-  const acts = ports.subagents?.();
+  const acts = ports.desks.get("subagents");
   return acts ? work(acts) : NOT_HERE;
 }
 

@@ -8,7 +8,7 @@ const OPEN: readonly TaskStatus[] = ["queued", "running"];
 
 /** Lists the detached work of the conversation, shows one task, or ends it. Others are found by owners alone. */
 export async function showTasks(context: CommandContext): Promise<CommandAnswer> {
-  const desk = context.ports.tasks?.();
+  const desk = context.ports.desks.get("tasks");
   if (!desk) return { text: "This gateway keeps no list of tasks." };
   const [word = "list", id = ""] = context.args
     .trim()

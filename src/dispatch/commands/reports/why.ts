@@ -2,7 +2,7 @@ import { timestamp } from "../../../prompt/timestamp.ts";
 import { plainMarkdown } from "../../../utils/text/plain-markdown.ts";
 import { shorten } from "../../../utils/text/shorten.ts";
 import { Secret } from "../../../utils/secrets/secret.ts";
-import type { StoryAsk, StoryStep } from "../../ports.ts";
+import type { StoryAsk, StoryStep } from "../../../types/desks.ts";
 import type { CommandAnswer, CommandContext } from "../kit/command.ts";
 
 /** Messages before the last one that can be asked about by their number. */
@@ -12,10 +12,10 @@ const MOST_CHARS = 500;
 
 /** Shows what happened to the last message of the conversation, to an earlier one, or to the one that is answered or named. */
 export async function tellWhy({ args, message, key, isOwner, ports }: CommandContext): Promise<CommandAnswer> {
-  const { storiesOf } = ports;
-  if (!storiesOf) return { text: "This gateway keeps no record of its messages." };
+  const desk = ports.desks.get("stories");
+  if (!desk) return { text: "This gateway keeps no record of its messages." };
   const which = whichOf(args.trim(), message.replyTo?.id);
-  const stories = await storiesOf({ session: key, before: message, which, isOwner });
+  const stories = await desk.of({ session: key, before: message, which, isOwner });
   if (stories.length === 0)
     return {
       text: "id" in which ? "This conversation has no message with that id." : "There is no such message here.",

@@ -1,0 +1,65 @@
+import type { LoopDesk } from "./cron/loops.ts";
+import type { InboundMessage } from "./chat/message.ts";
+import type { SessionKey } from "./ids.ts";
+import type { SubagentActs } from "./subagent/spawn.ts";
+import type { TaskDesk } from "./subagent/task.ts";
+
+/** The restart of the gateway's process. */
+export interface RestartDesk {
+  /** Why the gateway would not come back, or may not restart: sentences for an owner. Undefined when it can. */
+  whyNot(): Promise<string | undefined>;
+  /** Returns at once. The gateway closes in order, and begins again. */
+  begin(): void;
+}
+
+/** Which message of a conversation is meant: by the platform's id of it or of a reply to it, or by its place before `before`. */
+export interface StoryAsk {
+  readonly session: SessionKey;
+  readonly before: InboundMessage;
+  readonly which: { readonly id: string } | { readonly back: number };
+  /** Others do not get the words of providers and tools. */
+  readonly isOwner: boolean;
+}
+
+/** One thing that happened to a message. Without a time, it happened during the step before it. */
+export interface StoryStep {
+  readonly at?: number;
+  readonly step: string;
+  readonly text: string;
+}
+
+/** The records of what happened to messages. */
+export interface StoryDesk {
+  /** Of a message and of each copy of it, as `openclaw why` shows it. Empty when the conversation has no such message. */
+  of(asked: StoryAsk): Promise<readonly (readonly StoryStep[])[]>;
+}
+
+/** What features of the gateway offer to commands, tools and methods: one desk each, by its name. */
+export interface DeskTypes {
+  /** Detached work. */
+  readonly tasks: TaskDesk;
+  /** Repeated tasks of conversations. */
+  readonly loops: LoopDesk;
+  /** What people do with subagents by commands. */
+  readonly subagents: SubagentActs;
+  readonly restart: RestartDesk;
+  readonly stories: StoryDesk;
+}
+
+export interface Desks {
+  /** Undefined while the gateway has not begun, and in a process without that feature. */
+  get<Name extends keyof DeskTypes>(name: Name): DeskTypes[Name] | undefined;
+}
+
+/** The desks of one gateway. A feature opens its desk where it lives. */
+export class OpenDesks implements Desks {
+  readonly #desks: { -readonly [Name in keyof DeskTypes]?: DeskTypes[Name] } = {};
+
+  open(desks: Partial<DeskTypes>): void {
+    Object.assign(this.#desks, desks);
+  }
+
+  get<Name extends keyof DeskTypes>(name: Name): DeskTypes[Name] | undefined {
+    return this.#desks[name];
+  }
+}

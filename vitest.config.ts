@@ -1,11 +1,77 @@
+import { existsSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 import { COMPILED } from "./test/kit/gateway/compiled.ts";
 
 const NO_PROGRAM = "/nonexistent/bwrap";
 const conditions = ["source", "node", "import", "module", "default"];
 
+/** Of each promise one walk through the built gateway: what `npm test` runs beside the modules. */
+const smoke = [
+  "test/walk/approval.test.ts",
+  "test/walk/chat.test.ts",
+  "test/walk/cli.test.ts",
+  "test/walk/commands.test.ts",
+  "test/walk/compaction.test.ts",
+  "test/walk/cron/loop.test.ts",
+  "test/walk/pairing.test.ts",
+  "test/walk/plugins/restart.test.ts",
+  "test/walk/process.test.ts",
+  "test/walk/sessions/spawn.test.ts",
+  "test/walk/telegram.test.ts",
+  "test/walk/web.test.ts",
+];
 /** Suites that start programs, above all the built gateway. */
 const programs = ["test/{package,page,peers,walk,walk-page}/**/*.test.ts"];
+/** Suites of modules that take long: a real browser, real programs, whole tables, many rounds, minutes of another's protocol. */
+const rounds = [
+  "extensions/discord/test/session.test.ts",
+  "extensions/memory-core/test/hostile.test.ts",
+  "extensions/memory-core/test/vectors.test.ts",
+  "extensions/signal/test/handover.test.ts",
+  "extensions/slack/test/slack.test.ts",
+  "extensions/telegram/test/split-messages.test.ts",
+  "extensions/whatsapp/test/contract.test.ts",
+  "extensions/whatsapp/test/whatsapp.test.ts",
+  "test/app/cli/plugins.test.ts",
+  "test/automation/cron/year.test.ts",
+  "test/browser/browser.test.ts",
+  "test/browser/options.test.ts",
+  "test/browser/surprises.test.ts",
+  "test/contracts/tool/tools.test.ts",
+  "test/dispatch/answer/shown.test.ts",
+  "test/dispatch/answer/silent.test.ts",
+  "test/dispatch/every-message.test.ts",
+  "test/harness/compaction/soak.test.ts",
+  "test/harness/failover/alternating.test.ts",
+  "test/harness/failover/other-sessions.test.ts",
+  "test/harness/loop-guard.test.ts",
+  "test/harness/wire/odd-answers.test.ts",
+  "test/harness/wire/wire.test.ts",
+  "test/history/engines/hostile.test.ts",
+  "test/history/odd-transcripts.test.ts",
+  "test/history/requests.test.ts",
+  "test/mcp/hostile.test.ts",
+  "test/plugins/hostile.test.ts",
+  "test/plugins/install/git.test.ts",
+  "test/plugins/install/npm.test.ts",
+  "test/providers/call/complete.test.ts",
+  "test/reply/cost.test.ts",
+  "test/security/approvals-binding.test.ts",
+  "test/security/canaries.test.ts",
+  "test/security/config-fuzz.test.ts",
+  "test/security/cross-site.test.ts",
+  "test/security/guest-notes.test.ts",
+  "test/security/two-principals.test.ts",
+  "test/tools/exec/git-steering.test.ts",
+  "test/tools/media/pdf.test.ts",
+  "test/tools/process.test.ts",
+  "test/tools/sandbox/escape.test.ts",
+  "test/tools/sandbox/guest-copy.test.ts",
+  "test/tools/sandbox/left-for-git.test.ts",
+  "test/tools/sandbox/rights.test.ts",
+  "test/tools/sandbox/totals.test.ts",
+  "test/tools/web-page/hidden.test.ts",
+];
 /** Suites that prove by many kills, faults and rounds. */
 const faults = [
   "test/faults/**/*.test.ts",
@@ -13,6 +79,9 @@ const faults = [
   "test/harness/wire/wire-fallback.test.ts",
   "test/security/{page-answers,provider-bomb}.test.ts",
 ];
+
+const missing = [...smoke, ...rounds].filter((file) => !existsSync(file));
+if (missing.length > 0) throw new Error(`vitest.config.ts names files that are not there: ${missing.join(", ")}`);
 
 export default defineConfig({
   resolve: { conditions },
@@ -38,12 +107,14 @@ export default defineConfig({
         test: {
           name: "modules",
           include: ["test/**/*.test.ts", "extensions/**/test/**/*.test.ts"],
-          exclude: [...programs, ...faults],
+          exclude: [...programs, ...rounds, ...faults],
           // A worker imports a module once, not once per file: no module keeps state (AGENTS.md).
           isolate: false,
         },
       },
-      { extends: true, test: { name: "programs", include: programs } },
+      { extends: true, test: { name: "smoke", include: smoke } },
+      { extends: true, test: { name: "rounds", include: rounds, isolate: false } },
+      { extends: true, test: { name: "walk", include: programs, exclude: smoke } },
       { extends: true, test: { name: "faults", include: faults } },
     ],
   },

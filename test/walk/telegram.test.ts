@@ -27,6 +27,19 @@ describe.concurrent("Telegram", () => {
     expect(world.telegram.shown(1001)).toHaveLength(1);
   });
 
+  test("a message whose gateway was killed is answered once after the next start", async ({ world, expect }) => {
+    world.script([[/important/, () => "hang"]]);
+    const { home, gateway } = await world.start();
+    world.telegram.say("important");
+    await world.model.called(1);
+    await gateway.kill("SIGKILL");
+    world.script([[/important/, () => ({ text: "done after the kill" })]]);
+    await home.start();
+    await world.told("done after the kill");
+    expect(await outcomesOf(home, 1)).toMatchObject([{ kind: "replied" }]);
+    expect(world.telegram.shown(1001)).toEqual(["done after the kill"]);
+  });
+
   inOneGateway("gets a long code block in parts that are code each", async ({ world, expect }) => {
     const { home } = world.start();
     const code = Array.from({ length: 300 }, (_, index) => `const value${index} = "${index} & <more>";`).join("\n");

@@ -387,7 +387,9 @@ describe("secrets", () => {
 
   it("leave the working folder of the shell visible, although its variable is named like a password", async () => {
     await load({}, { env: { PWD: "/srv/place-of-the-shell", DB_PWD: "word-of-the-database" } });
-    expect(Secret.mask("/srv/place-of-the-shell and word-of-the-database")).toBe("/srv/place-of-the-shell and [secret]");
+    expect(Secret.mask("/srv/place-of-the-shell and word-of-the-database")).toBe(
+      "/srv/place-of-the-shell and [secret]",
+    );
   });
 
   it("that are missing stop the load with the name of the key and the variable", async () => {

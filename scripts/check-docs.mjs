@@ -5,7 +5,7 @@ import path from "node:path";
 import process from "node:process";
 
 const root = path.dirname(import.meta.dirname);
-const generate = path.join(root, "src/app/docs/generate.ts");
+const generate = path.join(root, "scripts/docs/generate.ts");
 
 if (fs.existsSync(generate)) {
   const args = ["--conditions=source", generate, "--check"];

@@ -13,7 +13,6 @@ const EXCEPTIONS = {
   "extensions/discord/connect.ts": { createBot: "builds a connection's parts, for replays of recorded events" },
   "src/app/cli/run/run-cli.ts": { runCommand: "one command in the test's own process, with its own streams" },
   "src/app/cli/commands/plugins/templates/context-engine.ts": { createEngine: "a line of the file that it writes" },
-  "src/app/docs/bundled-list.ts": { BUNDLED: "a line of the file that it writes" },
   "src/dispatch/turn-kinds.ts": { MESSAGE: TABLE },
   "src/harness/failover/policy.ts": { POLICY: TABLE },
   "src/history/passes.ts": { HISTORY_PASSES: TABLE },

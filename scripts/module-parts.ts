@@ -5,7 +5,6 @@
 export const PARTS: Readonly<Record<string, readonly string[]>> = {
   "src/app": [
     "main.ts",
-    "docs",
     "cli",
     "doctor",
     "gateway",

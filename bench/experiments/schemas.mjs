@@ -2,7 +2,7 @@
 // each channel. A quarter of their characters.
 import process from "node:process";
 import { configSchema } from "../../src/app/config/schema/schema.ts";
-import { builtInTools } from "../../src/app/docs/built-in-tools.ts";
+import { builtInTools } from "../../scripts/docs/built-in-tools.ts";
 import { profilesWith } from "../../src/tools/policy/stages.ts";
 import { inputFor } from "../../src/tools/message/fields.ts";
 import { messageActions } from "../kit/message-actions.mjs";

@@ -1,26 +1,35 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { homedir } from "node:os";
 import { join, isAbsolute, resolve } from "node:path";
+import type { Command } from "commander";
+import type { z } from "zod";
 import type { PluginDefinition } from "./load/definition.ts";
 import { defined } from "../utils/defined.ts";
-import { functionOf } from "./api/foreign.ts";
+import { functionOf, objectOf, textsIn, methodIn, nameIn, textIn, optionalMethodIn } from "./api/foreign.ts";
 import { neverAsked, refused } from "./api/refused.ts";
 import { registerSessionAction } from "./api/registrations/session-actions.ts";
 import { pluginLogger } from "./api/logging.ts";
 import { runtimeOf } from "./api/runtime/runtime.ts";
 import type { PluginScope } from "./api/scope.ts";
-import { registerChannel } from "./api/registrations/channel/register-channel.ts";
-import { registerCli } from "./api/registrations/cli.ts";
 import { registerCommand } from "./api/registrations/commands.ts";
 import { registerContextEngine } from "./api/registrations/engines.ts";
-import { on, registerTrustedToolPolicy } from "./api/registrations/hooks.ts";
-import { registerHttpHandler, registerHttpRoute } from "./api/registrations/http.ts";
+import { on, registerTrustedToolPolicy, listen } from "./api/registrations/hooks.ts";
 import { noMemory, registerMemoryCapability, registerMemorySupplement } from "./api/registrations/memory.ts";
-import { registerHook } from "./api/registrations/internal-hooks.ts";
 import { registerGatewayMethod } from "./api/registrations/methods.ts";
-import { registerProvider } from "./api/registrations/provider/register-provider.ts";
-import { registerService } from "./api/registrations/services.ts";
 import { registerTool, type NamelessFactories } from "./api/registrations/tools.ts";
 import { registerWebSearchProvider } from "./api/registrations/web-search.ts";
+import type { ChannelAdapter } from "../types/chat/channel.ts";
+import type { ChannelContribution } from "../types/contribution.ts";
+import { isFields, type Fields } from "../utils/fields.ts";
+import { bridgedAdapter } from "./api/registrations/channel/adapter.ts";
+import { readChannelPlugin } from "./api/registrations/channel/plugin-object.ts";
+import { answerInstead } from "../utils/net/answer-instead.ts";
+import { limitRoute } from "./api/answer-limit.ts";
+import { eventNameIn, handlerFor, hooksTelling } from "./internal-hooks/event.ts";
+import { CALLED, methodsOf } from "./api/registrations/provider/methods.ts";
+import { ProviderParts } from "./api/registrations/provider/parts.ts";
+import { readProvider } from "./api/registrations/provider/settings.ts";
+import { pluginStateDir } from "./state-dir.ts";
 
 /**
  * `full`: the gateway runs the plugin. `discovery`: it is only looked at, and should open no store. `cli-metadata`: only its
@@ -116,4 +125,180 @@ function registrationsOf(scope: PluginScope) {
     registerMemoryCorpusSupplement: () => undefined,
     registerToolMetadata: () => undefined,
   };
+}
+
+/**
+ * `api.registerChannel`: a `ChannelContribution` or `ChannelAdapter` of this gateway, or the field's `ChannelPlugin`, each
+ * also as `{plugin}`. Throws for anything else.
+ */
+function registerChannel(scope: PluginScope, given: unknown): void {
+  const outer = objectOf(given, "registerChannel");
+  const channel = isFields(outer["plugin"]) ? outer["plugin"] : outer;
+  if (isContribution(channel)) return scope.registry.addChannel(channel);
+  if (isAdapter(channel)) return scope.registry.addChannel(contributionOf(channel, channel.config));
+  const bridged = readChannelPlugin(channel);
+  if (bridged.notServed.length > 0)
+    scope.log.info("parts of a channel are not used", { channel: bridged.id, parts: bridged.notServed.join(", ") });
+  scope.registry.addChannel(contributionOf(bridgedAdapter(scope, bridged), bridged.keys));
+}
+
+/** Its account is set up by the config or by a login: it has no flags. */
+const contributionOf = (adapter: ChannelAdapter, schema: z.ZodType): ChannelContribution => ({
+  id: adapter.id,
+  label: adapter.label,
+  config: async () => schema,
+  adapter: async () => adapter,
+  setup: { flags: [] },
+});
+
+const isFunction = (value: unknown): boolean => typeof value === "function";
+
+function isContribution(channel: Fields): channel is Fields & ChannelContribution {
+  return isFunction(channel["adapter"]) && isFunction(channel["config"]) && isFields(channel["setup"]);
+}
+
+function isAdapter(channel: Fields): channel is Fields & ChannelAdapter {
+  return isFunction(channel["connect"]) && isFields(channel["limits"]) && channel["config"] instanceof Object;
+}
+
+/** `api.registerCli(({program, config, workspaceDir, logger}) => …, {commands})`: commands of the command line, as commander defines them. */
+function registerCli(scope: PluginScope, registrar: unknown, options: unknown = {}): void {
+  const define = functionOf(registrar, "registerCli");
+  const named = textsIn(objectOf(options, "registerCli's options"), "commands") ?? [];
+  const names = named.length > 0 ? named : scope.plugin.manifest.cliCommands;
+  if (names.length === 0) throw new TypeError("registerCli needs the names of its commands in {commands: [...]}");
+  const context = (program: Command) => ({
+    program,
+    config: scope.shownConfig(),
+    workspaceDir: scope.ports.workspace(),
+    logger: pluginLogger(scope.log),
+  });
+  const [first, ...others] = names;
+  if (first === undefined) return;
+  // One call of the registrar defines all its commands.
+  scope.registry.addCliCommand({
+    name: first,
+    aliases: others,
+    define: (program) => void scope.call(`command line ${first}`, () => define(context(program))),
+  });
+}
+
+/**
+ * `api.registerHttpRoute({path, handler, auth, match})`. `auth: "gateway"`: callers need the gateway's token; `"plugin"`: the
+ * plugin checks them itself. `match`: `exact` or `prefix`.
+ */
+function registerHttpRoute(scope: PluginScope, given: unknown): void {
+  const route = objectOf(given, "registerHttpRoute");
+  const path = pathOf(nameIn(route, "path", "registerHttpRoute"));
+  const handler = methodIn(route, "handler", `the route ${path}`);
+  scope.registry.addHttpRoute({
+    path,
+    isPrefix: textIn(route, "match") === "prefix",
+    needsToken: textIn(route, "auth") !== "plugin",
+    handle: async (request, response) => {
+      limitRoute(scope, `route ${path}`, { request, response });
+      await scope.call(`route ${path}`, () => handler(request, response));
+    },
+  });
+}
+
+/** `api.registerHttpHandler((request, response) => isMine)` of older plugins: asked for every path below `/plugins/<id>`. */
+function registerHttpHandler(scope: PluginScope, given: unknown): void {
+  const handler = functionOf(given, "registerHttpHandler");
+  const path = `/plugins/${scope.id}`;
+  scope.registry.addHttpRoute({
+    path,
+    isPrefix: true,
+    needsToken: false,
+    async handle(request: IncomingMessage, response: ServerResponse) {
+      limitRoute(scope, `route ${path}`, { request, response });
+      const isMine: unknown = await scope.call(`route ${path}`, () => handler(request, response));
+      if (isMine !== true && !response.headersSent) answerInstead(response, 404);
+    },
+  });
+}
+
+function pathOf(path: string): string {
+  const clean = `/${path.replace(/^\/+/, "").replace(/\/+$/, "")}`;
+  if (/^\/[\w./~%-]+$/.test(clean) && !clean.includes("..")) return clean;
+  throw new TypeError(`"${path}" cannot be the path of a route`);
+}
+
+/**
+ * `api.registerHook(events, handler, {priority, timeoutMs})`: one handler for several hooks. A name with a colon, or the type
+ * `command`, `session`, `agent`, `gateway` or `message`, means internal events of the field, whose handler gets
+ * `{type, action, sessionKey, timestamp, messages, context}`. May throw.
+ */
+function registerHook(scope: PluginScope, events: unknown, handler: unknown, options: unknown = {}): void {
+  const names: readonly unknown[] = Array.isArray(events) ? events : [events];
+  const internal = names.filter((name): name is string => typeof name === "string" && hooksTelling(name).length > 0);
+  for (const name of names) if (!internal.some((one) => one === name)) on(scope, name, handler, options);
+  if (internal.length > 0) registerInternal(scope, internal, handler, options);
+}
+
+/** Once for each hook, however many of the names it tells of. */
+function registerInternal(scope: PluginScope, names: readonly string[], handler: unknown, options: unknown): void {
+  const call = functionOf(handler, `the hook "${names.join(" ")}"`);
+  const { clock, events } = scope.ports;
+  const ports = {
+    now: () => clock.now(),
+    cfg: () => scope.shownConfig(),
+    say: (said: Parameters<typeof events.say>[1]) => events.say(scope.id, said),
+  };
+  const hooks = new Set(names.flatMap(hooksTelling));
+  for (const hook of hooks)
+    listen(scope, { hook, call: handlerFor(hook, names, call, ports), shownAs: eventNameIn(hook) }, options);
+}
+
+/**
+ * `api.registerProvider({id, auth, catalog, …})`: a provider of models. Its functions that are never called are noted, and so
+ * are the ways to log in that this gateway does not have.
+ */
+function registerProvider(scope: PluginScope, given: unknown): void {
+  const provider = objectOf(given, "registerProvider");
+  const id = nameIn(provider, "id", "registerProvider");
+  noteUnused(scope, provider);
+  const keyVariables = [...new Set(textsIn(provider, "envVars"))];
+  scope.registry.addModelProvider({
+    id,
+    aliases: textsIn(provider, "aliases") ?? [],
+    keyVariables,
+    // Older plugins bring their settings as data.
+    settings: isFields(provider["models"]) ? readProvider(provider["models"], (key) => key) : {},
+    methods: methodsOf(new ProviderParts(scope, id, provider), keyVariables),
+  });
+}
+
+/** Keys can be stored and come from the environment; every other login needs code of the field's own set-up. */
+const KEY_KINDS = new Set(["api_key", "token"]);
+
+function noteUnused(scope: PluginScope, provider: Fields): void {
+  for (const [name, value] of Object.entries(provider))
+    if (typeof value === "function" && !CALLED.has(name)) scope.neverCalled.add(`registerProvider.${name}`);
+  const methods = Array.isArray(provider["auth"]) ? provider["auth"].filter(isFields) : [];
+  for (const method of methods) {
+    const kind = textIn(method, "kind") ?? "custom";
+    if (!KEY_KINDS.has(kind)) scope.notServed.add(`registerProvider.auth (${textIn(method, "id") ?? kind}: ${kind})`);
+  }
+}
+
+/** `api.registerService({id, start(context), stop(context)})`. It is started with the gateway, or at once when that runs already. */
+function registerService(scope: PluginScope, given: unknown): void {
+  const service = objectOf(given, "registerService");
+  const id = nameIn(service, "id", "registerService");
+  const start = methodIn(service, "start", `the service "${id}"`);
+  const stop = optionalMethodIn(service, "stop");
+  const context = () => ({
+    config: scope.shownConfig(),
+    workspaceDir: scope.ports.workspace(),
+    stateDir: scope.ports.stateDir,
+    pluginStateDir: pluginStateDir(scope.ports.stateDir, scope.id),
+    logger: pluginLogger(scope.log),
+    signal: scope.signal,
+  });
+  scope.services.push({
+    id,
+    start: async () => void (await scope.call(`service ${id} start`, () => start(context()))),
+    stop: async () => void (await scope.call(`service ${id} stop`, () => stop?.(context()))),
+  });
 }

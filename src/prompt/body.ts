@@ -13,9 +13,8 @@ import {
 } from "./draft.ts";
 import { BUILT_IN, type TextPart } from "./parts.ts";
 import { BARE_RESET, bareReset } from "./stages/bare-reset.ts";
-import { threadNotes } from "./stages/thread-notes.ts";
 import { untrustedMetadata } from "./stages/untrusted-metadata.ts";
-import { contextLine } from "./untrusted.ts";
+import { contextLine, neutralise, oneLine } from "./untrusted.ts";
 import { timestamp } from "./timestamp.ts";
 
 const ABORT_NOTE = "Note: The previous agent run was aborted by the user. Resume carefully or ask for clarification.";
@@ -158,6 +157,23 @@ function isHeartbeatNoise(text: string): boolean {
   const trimmed = text.trim();
   return NOISE.some((pattern) => pattern.test(trimmed));
 }
+
+function threadNote(context: BodyContext): string | undefined {
+  const facts = turnMessages(context).flatMap((message) => message.context ?? []);
+  const starter = facts.find(({ threadStarter = "" }) => threadStarter.trim() !== "")?.threadStarter?.trim();
+  const lines = threadLines(context).map(oneLine);
+  if (lines.length === 0)
+    return starter === undefined ? undefined : `[Thread starter - for context]\n${neutralise(starter)}`;
+  const first = starter === undefined ? [] : [`Thread starter: ${oneLine(starter)}`];
+  return ["[Thread history - for context]", ...first, ...lines].join("\n");
+}
+
+/** The earlier messages of the thread. Only for a new session, since the transcript of an old one has them. */
+const threadNotes: BodyStage = {
+  name: "threadNotes",
+  source: "the channel's thread",
+  apply: (draft, context) => (context.isNewSession ? prepend(draft, threadNote(context)) : draft),
+};
 
 /** The stages that make the user's text. The order matters: each stage puts its text around that of the earlier ones. */
 export const BODY_STAGES: readonly BodyStage[] = [

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { BUILT_IN } from "../../src/tools/policy/lint.ts";
 import { configSchema } from "../../src/app/config/schema/schema.ts";
-import { builtInTools } from "../../src/app/docs/built-in-tools.ts";
-import { toolTable } from "../../src/app/docs/tool-table.ts";
+import { builtInTools } from "../../scripts/docs/built-in-tools.ts";
+import { toolTable } from "../../scripts/docs/tool-table.ts";
 
 const table = toolTable(builtInTools(configSchema.parse({}).browser));
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { ownerScene } from "../../src/app/docs/owner-scene.ts";
+import { ownerScene } from "../../scripts/docs/owner-scene.ts";
 import { SkillCatalog } from "../../src/app/compose/skill-catalog.ts";
 import { Live } from "../../src/app/live.ts";
 import { loadConfig } from "../../src/app/config/load.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ownerScene } from "../../../src/app/docs/owner-scene.ts";
+import { ownerScene } from "../../../scripts/docs/owner-scene.ts";
 import { Contributions } from "../../../src/plugins/contributions.ts";
 import { runTool } from "../../../src/tools/run.ts";
 import type { SideAnswer, SideQuestion } from "../../../src/types/media/side-call.ts";

@@ -4,7 +4,7 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { sessionKey } from "../../../src/types/ids.ts";
-import { ownerScene } from "../../../src/app/docs/owner-scene.ts";
+import { ownerScene } from "../../../scripts/docs/owner-scene.ts";
 import { toolContext } from "../../../test/kit/tools.ts";
 import { folder, note, open, paths } from "./memory-kit.ts";
 

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { ownerScene } from "../../../src/app/docs/owner-scene.ts";
+import { ownerScene } from "../../../scripts/docs/owner-scene.ts";
 import { Contributions } from "../../../src/plugins/contributions.ts";
 import type { ModelMeter } from "../../../src/types/run/model-meter.ts";
 import type { ToolScene } from "../../../src/types/run/tool.ts";

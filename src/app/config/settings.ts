@@ -7,7 +7,7 @@ import { sandboxSettings } from "../../tools/sandbox/settings.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { agentId, DEFAULT_AGENT } from "../../types/ids.ts";
 import { toolPolicyOf } from "./tool-policy.ts";
-import type { ModelRef, ThinkLevel } from "../../types/run/model.ts";
+import { type ModelRef, type ThinkLevel, parseModelName } from "../../types/run/model.ts";
 import type {
   AgentSettings,
   CompactionSettings,
@@ -16,11 +16,11 @@ import type {
   TypingSettings,
   HeartbeatSettings,
 } from "../../types/settings.ts";
-import { mediaOf } from "./media-settings.ts";
 import { memorySearchOf } from "./memory-settings.ts";
 import { agentStop, type Stop } from "./keys/narrowing.ts";
 import { localZone } from "../../utils/time/local-time.ts";
 import type { Config } from "./schema/schema.ts";
+import type { MediaModels } from "../../types/media/settings.ts";
 
 type Defaults = Config["agents"]["defaults"];
 type ModelChoice = Defaults["model"];
@@ -339,4 +339,37 @@ function hoursOf(
   const local = localZone();
   const named = timezone === "user" ? (userZone ?? local) : timezone;
   return { activeHours: { from, to, timezone: named === "local" ? local : named } };
+}
+
+type MediaDefaults = Config["agents"]["defaults"];
+type Choice = MediaDefaults["imageModel"];
+
+const MEGABYTE = 1_048_576;
+
+/** The models and limits of the tools for images and documents. */
+function mediaOf(defaults: MediaDefaults): Pick<AgentSettings, "media"> {
+  const { pdfMaxBytesMb, pdfMaxPages, imageMaxDimensionPx: imageMaxSide } = defaults;
+  const image = modelsOf(defaults.imageModel);
+  const pdf = modelsOf(defaults.pdfModel);
+  const draw = modelsOf(defaults.imageGenerationModel);
+  return {
+    media: {
+      imageMaxSide,
+      ...(image && { image }),
+      ...(pdf && { pdf }),
+      ...(draw && { draw }),
+      pdfMaxBytes: pdfMaxBytesMb * MEGABYTE,
+      pdfMaxPages,
+    },
+  };
+}
+
+/** Undefined when the config names none. */
+function modelsOf(choice: Choice): MediaModels | undefined {
+  const { primary, fallbacks, timeoutMs } =
+    typeof choice === "object" ? choice : { primary: choice, fallbacks: [], timeoutMs: undefined };
+  const models = [...(primary === undefined ? [] : [primary]), ...fallbacks].flatMap(
+    (name) => parseModelName(name) ?? [],
+  );
+  return models.length === 0 ? undefined : { models, ...(timeoutMs !== undefined && { timeoutMs }) };
 }

@@ -1,4 +1,4 @@
-// Made by src/app/docs/generate.ts from the folders of extensions/.
+// Made by scripts/docs/generate.ts from the folders of extensions/.
 import { contributor as contextWindow } from "../../../extensions/context-window/plugin.ts";
 import { contributor as discord } from "../../../extensions/discord/plugin.ts";
 import { contributor as llmTask } from "../../../extensions/llm-task/plugin.ts";
@@ -7,7 +7,7 @@ import { contributor as signal } from "../../../extensions/signal/plugin.ts";
 import { contributor as slack } from "../../../extensions/slack/plugin.ts";
 import { contributor as telegram } from "../../../extensions/telegram/plugin.ts";
 import { contributor as whatsapp } from "../../../extensions/whatsapp/plugin.ts";
-import type { Contributor } from "../../types/contribution.ts";
+import type { Contributor } from "../../src/types/contribution.ts";
 
 /** The extensions that come with the gateway. */
 export const BUNDLED: readonly Contributor[] = [

@@ -1,6 +1,8 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { AuxiliaryUsage } from "../../dispatch/maintenance/auxiliary-usage.ts";
 import { complete } from "../../harness/complete.ts";
-import type { PluginCaller, PluginPorts } from "../../plugins/ports.ts";
+import type { PluginCaller, PluginPorts, PluginSessions } from "../../plugins/ports.ts";
 import { buildKey, resolveAlias } from "../../sessions/keys.ts";
 import { openMediaStore } from "../../store/media.ts";
 import type { LlmCompletion, LlmCompletionRequest } from "../../types/engine/context-engine.ts";
@@ -16,9 +18,12 @@ import { followingPorts } from "./event-ports.ts";
 import { mediaPorts, noEventPorts } from "./local-ports.ts";
 import { modelsOf } from "./models-of.ts";
 import { sayByHook } from "./say-by-hook.ts";
-import { sessionFiles } from "./session-files.ts";
 import { settingsFor, shownForPlugin } from "./shown-for-plugin.ts";
 import { noSubagentPorts, subagentPorts } from "./subagent-ports.ts";
+import { fileOf, readRow, writeRow } from "../../sessions/rows/row.ts";
+import type { SessionRow, Sessions } from "../../types/session.ts";
+import { isFields, type Fields } from "../../utils/fields.ts";
+import { isMissing } from "../../utils/missing.ts";
 
 /** Milliseconds of silence after which a model call of a plugin has stalled. */
 const IDLE_MS = 120_000;
@@ -109,4 +114,53 @@ function agentFor(live: Live, wanted: string | undefined): AgentSettings {
   const found = live.agents.find(({ id }) => id === agentId(wanted));
   if (found) return found;
   throw new Error(`Plugin LLM completion names the agent "${wanted}", which does not exist.`);
+}
+
+/**
+ * Conversations as files. With a running gateway the rows are its own, so that a plugin that changes them and writes the file
+ * does not write old ones; in a command they are those of the file.
+ */
+function sessionFiles({ paths: { sessionsDir } }: Live, sessions?: Pick<Sessions, "list" | "withId">): PluginSessions {
+  const storePath = join(sessionsDir, "sessions.json");
+  return {
+    storePath: () => storePath,
+    load() {
+      const file = readStore(storePath);
+      return withPaths(sessions ? current(file, sessions.list()) : file, sessionsDir);
+    },
+    filePath(sessionId, entry) {
+      const row = entry ?? sessions?.withId(sessionId)?.entry;
+      const sessionFile = row?.["sessionFile"];
+      return fileOf({ sessionId, updatedAt: 0, ...(typeof sessionFile === "string" && { sessionFile }) }, sessionsDir);
+    },
+  };
+}
+
+/** Plugins open a row's file by its path. */
+const withPaths = (members: Fields, dir: string): Fields =>
+  Object.fromEntries(
+    Object.entries(members).map(([key, member]) => {
+      const row = readRow(member);
+      return [key, isFields(member) && row?.sessionFile ? { ...member, sessionFile: fileOf(row, dir) } : member];
+    }),
+  );
+
+/** What the file has besides rows is kept: it may be another program's. */
+function current(file: Fields, rows: readonly SessionRow[]): Fields {
+  const others = Object.entries(file).filter(([, member]) => readRow(member) === undefined);
+  return Object.fromEntries([
+    ...others,
+    ...rows.map(({ key, entry }) => [key, structuredClone(writeRow(entry))] as const),
+  ]);
+}
+
+/** Empty when there is no file yet. Throws when it is not JSON. */
+function readStore(path: string): Fields {
+  try {
+    const rows: unknown = JSON.parse(readFileSync(path, "utf8"));
+    return isFields(rows) ? rows : {};
+  } catch (error) {
+    if (isMissing(error)) return {};
+    throw error;
+  }
 }

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from "../../types/clock.ts";
 import type { OpenClawError } from "../../types/errors.ts";
-import type { InboxRow, Journal } from "../../types/journal.ts";
+import type { InboxRow, Journal, SystemEvents } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
 import type { Peer } from "../../types/chat/message.ts";
 import { createCronTable } from "../cron/cron-table.ts";
@@ -21,16 +21,16 @@ import { createPairing } from "./pairing.ts";
 import { pruneJournal, type Keep } from "./prune.ts";
 import { createSessionTable } from "./session-table.ts";
 import { journalId } from "./send-key.ts";
-import { createSystemEvents } from "./system-events.ts";
 import type { TaskLook } from "./tasks.ts";
 import { createTexts } from "./texts.ts";
 import type { SpendLedger } from "../../types/spend/ledger.ts";
-import { anyJson, count } from "../database/columns.ts";
+import { anyJson, count, text, textOr } from "../database/columns.ts";
 import { Commits } from "../database/commits.ts";
 import { readPeer } from "./read-message.ts";
 import { toInboxRow } from "./rows.ts";
 import { openDatabase, readVersion } from "./database.ts";
 import { openWal } from "../database/wal.ts";
+import type { SessionKey } from "../../types/ids.ts";
 
 export interface JournalOptions {
   /** The SQLite file. Made with its directory when it does not exist. */
@@ -182,4 +182,51 @@ async function openCommits({ path, sync, log }: FileOptions): Promise<OpenFile> 
     log?.warn("the journal's log was not copied into the database", { path, error });
   const commits = new Commits(db, path, { wal, isDurable: sync === "full", onLongLog });
   return { commits, lost: wal.lost, closeFile: () => wal.close() };
+}
+
+/** The most events that a session keeps. */
+const MOST_EVENTS = 20;
+
+const NEWEST = "SELECT text FROM system_events WHERE session_key = ? AND turn_id IS NULL ORDER BY id DESC LIMIT 1";
+const ADD = "INSERT INTO system_events (session_key, text, at) VALUES (?, ?, ?)";
+const DROP_WAITING = `
+  DELETE FROM system_events WHERE session_key = ? AND turn_id IS NULL AND id NOT IN (
+    SELECT id FROM system_events WHERE session_key = ? AND turn_id IS NULL ORDER BY id DESC LIMIT ${MOST_EVENTS})`;
+const CLAIMS = "SELECT turn_id FROM system_events WHERE session_key = ?";
+const CLAIM = "UPDATE system_events SET turn_id = ? WHERE session_key = ?";
+const DROP_CLAIMED = `
+  DELETE FROM system_events WHERE session_key = ? AND id NOT IN (
+    SELECT id FROM system_events WHERE session_key = ? ORDER BY id DESC LIMIT ${MOST_EVENTS})`;
+const OF_SESSION = "SELECT at, text FROM system_events WHERE session_key = ? ORDER BY id";
+const REMOVE = "DELETE FROM system_events WHERE session_key = ? AND turn_id = ?";
+
+/** The journal's queue of system events. */
+function createSystemEvents(commits: Commits, clock: Clock): SystemEvents {
+  return {
+    async add(key, said) {
+      const event = said.trim();
+      if (event === "") return;
+      await commits.write((sql) => {
+        const newest = sql.one(NEWEST, key);
+        if (newest && text(newest, "text") === event) return;
+        sql.run(ADD, key, event, clock.now());
+        sql.run(DROP_WAITING, key, key);
+      });
+    },
+    claims: (key: SessionKey) =>
+      commits.readAhead((sql) => {
+        const turnIds = new Set(sql.all(CLAIMS, key).map((row) => textOr(row, "turn_id")));
+        return { turnIds: [...turnIds].filter((id) => id !== undefined), waiting: turnIds.has(undefined) };
+      }),
+    claim: (key, turnId) =>
+      commits.write((sql) => {
+        sql.run(CLAIM, turnId, key);
+        sql.run(DROP_CLAIMED, key, key);
+        return sql.all(OF_SESSION, key).map((row) => ({ at: count(row, "at"), text: text(row, "text") }));
+      }),
+    remove: (key, turnId) =>
+      commits.write((sql) => {
+        sql.run(REMOVE, key, turnId);
+      }),
+  };
 }

@@ -4,7 +4,7 @@ import JSON5 from "json5";
 import { describe, expect, it } from "vitest";
 import { schemaKeys } from "../../../src/app/config/keys/schema-keys.ts";
 import { configSchema } from "../../../src/app/config/schema/schema.ts";
-import { outdatedFiles } from "../../../src/app/docs/generated-files.ts";
+import { outdatedFiles } from "../../../scripts/docs/generated-files.ts";
 import { ERROR_CODES } from "../../../src/types/errors.ts";
 
 const root = join(import.meta.dirname, "../../..");

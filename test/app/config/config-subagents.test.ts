@@ -4,7 +4,7 @@ import { whyHidden } from "../../../src/automation/talk/visible.ts";
 import { spawnRules, talkRules } from "../../../src/app/compose/subagents/rules.ts";
 import { loadConfigText } from "../../../src/app/config/load.ts";
 import { resolveAgents } from "../../../src/app/config/settings.ts";
-import { ownerScene } from "../../../src/app/docs/owner-scene.ts";
+import { ownerScene } from "../../../scripts/docs/owner-scene.ts";
 import { askerOf } from "../../../src/tools/session/asker.ts";
 import { OPERATOR } from "../../../src/types/run/principal.ts";
 import { agentId, runId, type SessionKey, sessionKey } from "../../../src/types/ids.ts";

@@ -1,4 +1,4 @@
-import { daemonTools } from "../../../src/app/docs/daemon-tools.ts";
+import { daemonTools } from "../../../scripts/docs/daemon-tools.ts";
 import { ttsContribution } from "../../../src/tools/media/tts.ts";
 import { gatewayTool } from "../../../src/tools/gateway/gateway.ts";
 import type { GatewayActs } from "../../../src/types/gateway-acts.ts";

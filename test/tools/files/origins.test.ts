@@ -16,7 +16,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { openFileOrigins } from "../../../src/app/compose/tools/file-origins.ts";
 import { resolvePaths } from "../../../src/app/config/paths.ts";
-import { ownerScene } from "../../../src/app/docs/owner-scene.ts";
+import { ownerScene } from "../../../scripts/docs/owner-scene.ts";
 import { notingCommands } from "../../../src/tools/files/noted-commands.ts";
 import { notingOrigins } from "../../../src/tools/files/origins.ts";
 import { defineTool } from "../../../src/tools/define.ts";

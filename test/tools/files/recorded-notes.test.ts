@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync, mkdirSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { ownerScene } from "../../../src/app/docs/owner-scene.ts";
+import { ownerScene } from "../../../scripts/docs/owner-scene.ts";
 import { openNoteChanges } from "../../../src/app/compose/tools/note-changes.ts";
 import { hostBackends } from "../../../src/tools/host/host.ts";
 import { recordingNotes } from "../../../src/tools/memory/recorded.ts";

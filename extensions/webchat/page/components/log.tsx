@@ -1,14 +1,11 @@
 import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Chat } from "../model/chat.ts";
-import { isOpen } from "../model/state.ts";
-import type { State } from "../model/state.ts";
-import { shownTurns } from "../model/view.ts";
-import type { ShownTurn } from "../model/view.ts";
+import { isOpen, type State } from "../model/state.ts";
+import { shownTurns, type ShownTurn } from "../model/view.ts";
 import { Boundary } from "./boundary.tsx";
-import { Icon } from "./common/icons.tsx";
+import { Icon, Logo } from "./common/icons.tsx";
 import { TurnView } from "./turn.tsx";
-import { Welcome } from "./welcome.tsx";
 
 /** The conversation. It scrolls to new text unless the reader has scrolled up. */
 export function Log(props: { state: State; chat: Chat }): VNode {
@@ -131,4 +128,29 @@ function Announcements(props: { sessionKey: string; loaded: boolean; shown: read
 function textOf(turn: ShownTurn): string {
   const texts = turn.parts.map((part) => (part.kind === "text" ? part.text : ""));
   return [...texts, turn.error ?? ""].filter((line) => line !== "").join("\n");
+}
+
+const IDEAS = ["list the files", "read README.md", "run date"];
+
+/** The content of an empty conversation. */
+function Welcome(props: { state: State; chat: Chat }): VNode {
+  const { demo } = props.state.status.model;
+  return (
+    <section class="welcome" aria-label="Welcome">
+      <Logo />
+      <h2>What can I do for you?</h2>
+      <p>
+        {demo
+          ? "The demo model is answering: it repeats what you write, and it calls real tools for a few phrases. Set an API key to use a real model."
+          : "Ask anything. The agent works in its own workspace, and asks you before it runs a command."}
+      </p>
+      <div class="ideas">
+        {IDEAS.map((idea) => (
+          <button key={idea} type="button" class="quiet" onClick={() => props.chat.send(idea, [])}>
+            {idea}
+          </button>
+        ))}
+      </div>
+    </section>
+  );
 }

@@ -3,12 +3,10 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Chat } from "../model/chat.ts";
 import { ago, channelName, plainKey, sessionTitle } from "../model/format.ts";
 import type { SessionRow } from "../model/protocol.ts";
-import { agentTitle, isOpen, openRow } from "../model/state.ts";
-import type { State } from "../model/state.ts";
+import { agentTitle, isOpen, openRow, type State } from "../model/state.ts";
 import { Channels } from "./channels/channels.tsx";
 import { useNow } from "./common/hooks.ts";
 import { Icon, Logo } from "./common/icons.tsx";
-import { NewChat } from "./new-chat.tsx";
 
 interface SidebarProps {
   readonly state: State;
@@ -159,5 +157,35 @@ function DeleteQuestion(props: AskProps): VNode {
         Keep
       </button>
     </li>
+  );
+}
+
+/** The button for a new chat, and the choice of its agent where there are several. */
+function NewChat(props: { state: State; chat: Chat; done: () => void }): VNode {
+  const { state, chat, done } = props;
+  const { agents } = state.catalog;
+  const [chosen, setChosen] = useState<string>();
+  const agent = agents.find(({ id }) => id === chosen) ?? agents[0];
+  return (
+    <div class="new-chat-row">
+      <button type="button" class="new-chat" onClick={() => (chat.startNew(agent?.id), done())}>
+        <Icon name="plus" />
+        New chat
+      </button>
+      {agents.length > 1 && (
+        <select
+          class="choice"
+          aria-label="Agent of new chats"
+          value={agent?.id}
+          onChange={(event) => setChosen(event.currentTarget.value)}
+        >
+          {agents.map(({ id, title }) => (
+            <option key={id} value={id}>
+              {title}
+            </option>
+          ))}
+        </select>
+      )}
+    </div>
   );
 }

@@ -4,16 +4,15 @@ import { defineConfig } from "../define/config.ts";
 import { defineGateway } from "../define/gateway.ts";
 import { defineInbox } from "../define/inbox.ts";
 import { defineDiagnostics } from "../define/diagnostics.ts";
-import { defineMessage } from "../define/message.ts";
 import { defineChannels } from "../define/channels.ts";
 import { defineModels } from "../define/models.ts";
 import { definePlugins } from "../define/plugins.ts";
-import { definePairing } from "../define/pairing.ts";
 import { defineSessions } from "../define/sessions.ts";
 import { defineRuns } from "../define/runs.ts";
 import { defineSystem } from "../define/system.ts";
-import type { Act } from "../define/act.ts";
+import { type Act, wholeNumber } from "../define/act.ts";
 import type { Io } from "../io.ts";
+import type { SendFlags } from "../commands/message/message.ts";
 
 /** `plugins init` */
 function definePluginsInit(program: Command, act: Act): void {
@@ -29,6 +28,65 @@ function definePluginsInit(program: Command, act: Act): void {
       act(async (io, kind: string, dir: string | undefined) => {
         const { pluginsInit } = await import("../commands/plugins/init.ts");
         return pluginsInit(io, kind, dir);
+      }),
+    );
+}
+
+/** `message …` */
+function defineMessage(program: Command, act: Act): void {
+  const message = program.command("message").description("send messages to chats without an agent");
+  message
+    .command("send")
+    .description("send a message and report the result")
+    .option("--to <chat>", "id of a person or group; user:…, group:… or channel:… where an id may be either")
+    .option("-t, --target <chat>", "the same")
+    .option("--channel <name>", "the platform; needed when several are switched on")
+    .option("--account <id>", "account that sends")
+    .option("-m, --message <text>", "text, as Markdown")
+    .option("--media <path-or-url...>", "files of this machine, or web addresses")
+    .option("--as-voice", "send an audio file as a voice note")
+    .option("--reply-to <id>", "id of the message to answer")
+    .option("--thread-id <id>", "topic or thread of the chat")
+    .option("--silent", "send without a sound (Telegram and Discord)")
+    .option("--idempotency-key <key>", "a repeated key sends nothing twice")
+    .option("--timeout <ms>", "how long to wait for the platform", wholeNumber(0, 120_000), 20_000)
+    .option("--dry-run", "check whether the message could be sent, and send nothing")
+    .option("--json", "for scripts")
+    .action(
+      act(async (io, options: SendFlags) => (await import("../commands/message/message.ts")).messageSend(io, options)),
+    );
+}
+
+interface Json {
+  readonly json?: boolean;
+}
+
+/** `pairing …` */
+function definePairing(program: Command, act: Act): void {
+  const pairing = program.command("pairing").description("strangers who want to write to an agent");
+  pairing
+    .command("list")
+    .argument("[channel]", "only for this channel")
+    .description("list strangers who wait, and their codes")
+    .option("--json", "for scripts")
+    .action(
+      act(async (io, channel: string | undefined, options: Json) => {
+        const { pairingList } = await import("../commands/pairing.ts");
+        return pairingList(io, channel, options);
+      }),
+    );
+  pairing
+    .command("approve")
+    .argument("<channel>", "channel of the stranger")
+    .argument("<code>", "the stranger's code, or id on the platform")
+    .description("let a stranger in")
+    .option("--account <accountId>", "account, if the same id waits at several")
+    .option("--notify", "inform the stranger")
+    .option("--json", "for scripts")
+    .action(
+      act(async (io, channel: string, code: string, options: Json & { notify?: boolean; account?: string }) => {
+        const { pairingApprove } = await import("../commands/pairing.ts");
+        return pairingApprove(io, { channel, code }, options);
       }),
     );
 }

@@ -1,9 +1,8 @@
 import { isFields } from "../../../utils/fields.ts";
 import { propertyOf } from "../../../utils/own.ts";
-import { textIn } from "../foreign.ts";
+import { textIn, functionOf } from "../foreign.ts";
 import { SDK_VERSION } from "../../sdk-version.ts";
 import { runCommand } from "./command.ts";
-import { eventsOf } from "./events.ts";
 import { completeFor } from "../llm.ts";
 import { pluginLogger } from "../logging.ts";
 import { mediaOf } from "./media.ts";
@@ -12,6 +11,7 @@ import { subagentOf } from "./subagent.ts";
 import { rejecting } from "../refused.ts";
 import { channelRuntimeOf } from "../registrations/channel/runtime.ts";
 import type { PluginScope } from "../scope.ts";
+import { mayReadConversations, refuseReading } from "../registrations/hooks.ts";
 
 /** `api.runtime`: what plugins may use of the running gateway. */
 export function runtimeOf(scope: PluginScope, registrationMode: string): object {
@@ -75,4 +75,36 @@ function enqueue(scope: PluginScope, text: unknown, options: unknown): Promise<v
   if (typeof text !== "string" || text.trim() === "") throw new TypeError("enqueueSystemEvent takes a text");
   const sessionKey = isFields(options) ? textIn(options, "sessionKey") : undefined;
   return scope.ports.events.enqueueSystemEvent(text, { ...(sessionKey !== undefined && { sessionKey }) });
+}
+
+/** `runtime.events`: what happens in runs, and writes of transcripts. Both need the right to read conversations. */
+function eventsOf(scope: PluginScope): object {
+  const { events } = scope.ports;
+  return {
+    onAgentEvent: (listener: unknown) => follow(scope, "onAgentEvent", listener, events.followRuns),
+    onSessionTranscriptUpdate: (listener: unknown) =>
+      follow(scope, "onSessionTranscriptUpdate", listener, events.followTranscripts),
+  };
+}
+
+type Follow = (listener: (event: object) => void, signal: AbortSignal) => void;
+
+/** Gives the function that ends it. It ends with the plugin too. */
+function follow(scope: PluginScope, name: string, listener: unknown, begin: Follow): () => void {
+  const call = functionOf(listener, name);
+  const stop = new AbortController();
+  const end = () => stop.abort();
+  if (!mayReadConversations(scope)) {
+    refuseReading(scope, `runtime.events.${name}`);
+    return end;
+  }
+  const tell = (event: object): void => {
+    try {
+      scope.call(name, () => call(event));
+    } catch (error) {
+      scope.log.warn("a plugin failed at an event", { event: name, error });
+    }
+  };
+  begin(tell, AbortSignal.any([stop.signal, scope.signal]));
+  return end;
 }

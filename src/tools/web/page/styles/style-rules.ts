@@ -11,7 +11,6 @@ import {
 } from "./declarations.ts";
 import { type Attributes, elementsIn, type PageElement } from "./elements.ts";
 import { rulesIn, type StyleRule } from "./sheets.ts";
-import { Steps, StepsTaken } from "./steps.ts";
 
 /** A rule for one selector. */
 interface Rule {
@@ -290,3 +289,26 @@ const adapterFor = (steps: Steps) => ({
   getText: () => "",
   removeSubsets: (elements: PageElement[]) => elements,
 });
+
+/** Steps that the rules of one page may take: some tenths of a second. */
+const MOST_STEPS = 3_000_000;
+
+/** Thrown in the middle of a rule when there are none left. */
+class StepsTaken extends Error {}
+const TAKEN = new StepsTaken("the rules of a page took too long");
+
+/** Counts what rules look at, so that no page keeps its reader busy with them. */
+class Steps {
+  #left = MOST_STEPS;
+
+  get isOver(): boolean {
+    return this.#left <= 0;
+  }
+
+  /** Always true. Throws `StepsTaken` when there are none left. */
+  take(count: number): true {
+    this.#left -= count;
+    if (this.#left <= 0) throw TAKEN;
+    return true;
+  }
+}

@@ -1,7 +1,7 @@
-import { cronTool } from "../../tools/cron/cron.ts";
-import { gatewayTool } from "../../tools/gateway/gateway.ts";
-import { otherSessionTools } from "../../tools/session/session-tools.ts";
-import type { ToolContribution } from "../../types/run/tool.ts";
+import { cronTool } from "../../src/tools/cron/cron.ts";
+import { gatewayTool } from "../../src/tools/gateway/gateway.ts";
+import { otherSessionTools } from "../../src/tools/session/session-tools.ts";
+import type { ToolContribution } from "../../src/types/run/tool.ts";
 
 /** No tool of this list is ever called. */
 async function unused(): Promise<never> {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { HARMLESS_KEYS } from "../config/keys/narrowing-keys.ts";
+import { HARMLESS_KEYS } from "../../src/app/config/keys/narrowing-keys.ts";
 
 const BEGIN = "<!-- Generated from src/app/config/keys/narrowing-keys.ts. -->";
 const END = "<!-- End of the generated part. -->";

@@ -1,7 +1,7 @@
-import { hostBackends } from "../../tools/host/host.ts";
-import { agentId, sessionKey } from "../../types/ids.ts";
-import { OPERATOR } from "../../types/run/principal.ts";
-import type { ToolScene } from "../../types/run/tool.ts";
+import { hostBackends } from "../../src/tools/host/host.ts";
+import { agentId, sessionKey } from "../../src/types/ids.ts";
+import { OPERATOR } from "../../src/types/run/principal.ts";
+import type { ToolScene } from "../../src/types/run/tool.ts";
 
 const MODELS = { models: [{ provider: "any", id: "any" }] };
 

@@ -9,9 +9,9 @@ export function bundledList(root: string): string {
   const imports = ids.map(
     (id) => `import { contributor as ${nameOf(id)} } from "../../../extensions/${id}/plugin.ts";`,
   );
-  return `// Made by src/app/docs/generate.ts from the folders of extensions/.
+  return `// Made by scripts/docs/generate.ts from the folders of extensions/.
 ${imports.join("\n")}
-import type { Contributor } from "../../types/contribution.ts";
+import type { Contributor } from "../../src/types/contribution.ts";
 
 /** The extensions that come with the gateway. */
 export const BUNDLED: readonly Contributor[] = [

@@ -1,7 +1,7 @@
-import type { Command } from "../../dispatch/commands/kit/command.ts";
-import { commandTable } from "../../dispatch/commands/table.ts";
-import { QUEUE_MODE_RULES } from "../../dispatch/queue/queue-modes.ts";
-import { QUEUE_MODE_ALIASES } from "../../types/queue.ts";
+import type { Command } from "../../src/dispatch/commands/kit/command.ts";
+import { commandTable } from "../../src/dispatch/commands/table.ts";
+import { QUEUE_MODE_RULES } from "../../src/dispatch/queue/queue-modes.ts";
+import { QUEUE_MODE_ALIASES } from "../../src/types/queue.ts";
 
 const WHO: Readonly<Record<Command["who"], string>> = {
   anyone: "anyone who may write",

@@ -1,4 +1,4 @@
-import type { SchemaKey } from "../config/keys/schema-keys.ts";
+import type { SchemaKey } from "../../src/app/config/keys/schema-keys.ts";
 import { isSection, textOf } from "./schema-words.ts";
 
 const HEAD = `// Copy this file to ~/.openclaw/openclaw.json and remove the slashes before the keys that you want to change.

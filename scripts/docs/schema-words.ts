@@ -1,5 +1,5 @@
-import { isRecord } from "../config/schema/problem.ts";
-import type { SchemaKey } from "../config/keys/schema-keys.ts";
+import { isRecord } from "../../src/app/config/schema/problem.ts";
+import type { SchemaKey } from "../../src/app/config/keys/schema-keys.ts";
 
 type Node = SchemaKey["node"];
 

@@ -1,19 +1,19 @@
-import { Browsers } from "../../browser/browsers.ts";
-import { browserTools } from "../../browser/tool.ts";
+import { Browsers } from "../../src/browser/browsers.ts";
+import { browserTools } from "../../src/browser/tool.ts";
 import { daemonTools } from "./daemon-tools.ts";
-import { ttsContribution } from "../../tools/media/tts.ts";
-import { mediaTools } from "../../tools/media-tools.ts";
-import { ACTIONS, inputFor } from "../../tools/message/fields.ts";
-import { MESSAGE_TOOL } from "../../tools/message/message-result.ts";
-import { Processes } from "../../tools/process/processes.ts";
-import { toolSchema } from "../../tools/schema.ts";
-import { sessionTools } from "../../tools/session/session-tools.ts";
-import { backendTools } from "../../tools/tools.ts";
-import { webFetchConfig } from "../../tools/web/config.ts";
+import { ttsContribution } from "../../src/tools/media/tts.ts";
+import { mediaTools } from "../../src/tools/media-tools.ts";
+import { ACTIONS, inputFor } from "../../src/tools/message/fields.ts";
+import { MESSAGE_TOOL } from "../../src/tools/message/message-result.ts";
+import { Processes } from "../../src/tools/process/processes.ts";
+import { toolSchema } from "../../src/tools/schema.ts";
+import { sessionTools } from "../../src/tools/session/session-tools.ts";
+import { backendTools } from "../../src/tools/tools.ts";
+import { webFetchConfig } from "../../src/tools/web/config.ts";
 import { shownWebTools } from "./shown-web-tools.ts";
-import { systemClock } from "../../types/clock.ts";
-import type { Log } from "../../types/log.ts";
-import type { Config } from "../config/schema/schema.ts";
+import { systemClock } from "../../src/types/clock.ts";
+import type { Log } from "../../src/types/log.ts";
+import type { Config } from "../../src/app/config/schema/schema.ts";
 import { ownerScene } from "./owner-scene.ts";
 
 /** A tool of the gateway itself, with the JSON Schema of its arguments. */

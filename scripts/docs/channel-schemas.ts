@@ -2,9 +2,9 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
-import { accountConfig } from "../../channels/config.ts";
-import { keysBelow, type SchemaKey } from "../config/keys/schema-keys.ts";
-import { describeSchema } from "../config/schema/schema.ts";
+import { accountConfig } from "../../src/channels/config.ts";
+import { keysBelow, type SchemaKey } from "../../src/app/config/keys/schema-keys.ts";
+import { describeSchema } from "../../src/app/config/schema/schema.ts";
 
 /** The keys that a bundled adapter adds below `channels.<name>`: every `<name>Config` of `extensions/<name>/config.ts`. */
 export async function channelKeys(root: string): Promise<readonly SchemaKey[]> {

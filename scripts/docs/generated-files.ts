@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { schemaKeys } from "../config/keys/schema-keys.ts";
-import { configSchema, jsonSchema } from "../config/schema/schema.ts";
+import { schemaKeys } from "../../src/app/config/keys/schema-keys.ts";
+import { configSchema, jsonSchema } from "../../src/app/config/schema/schema.ts";
 import { builtInTools } from "./built-in-tools.ts";
 import { migrationGuide } from "./harmless-table.ts";
 import { toolTable } from "./tool-table.ts";

@@ -1,6 +1,6 @@
-import { aliasesOf, groupsOf } from "../../tools/policy/names.ts";
-import { isOwnerOnly, profilesWith } from "../../tools/policy/stages.ts";
-import { isFields } from "../../utils/fields.ts";
+import { aliasesOf, groupsOf } from "../../src/tools/policy/names.ts";
+import { isOwnerOnly, profilesWith } from "../../src/tools/policy/stages.ts";
+import { isFields } from "../../src/utils/fields.ts";
 import type { BuiltInTool } from "./built-in-tools.ts";
 
 const HEAD = `# Built-in tools

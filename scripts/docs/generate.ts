@@ -9,7 +9,7 @@ async function writeFiles(root: string): Promise<void> {
 }
 
 if (import.meta.main) {
-  const root = join(import.meta.dirname, "../../..");
+  const root = join(import.meta.dirname, "../..");
   const isCheck = process.argv.includes("--check");
   const outdated = isCheck ? await outdatedFiles(root) : [];
   if (!isCheck) await writeFiles(root);

@@ -11,8 +11,9 @@ import {
 const DEFAULT_BUDGET = 128_000;
 
 /**
- * Shows the newest turns that fit the budget, each of them whole, and says how many messages it left out. It keeps no state
- * of sessions and leaves compaction to the gateway. `maxTokens`: the messages fill at most so many tokens of the budget.
+ * Shows the newest turns that fit the budget, each of them whole, and says how many messages are left out. The engine
+ * keeps no state of sessions and leaves compaction to the gateway. `maxTokens`: the messages fill at most so many
+ * tokens of the budget.
  */
 export function createContextWindow(maxTokens = Infinity): ContextEngine {
   return {
@@ -52,7 +53,7 @@ function fitting(turns: readonly Turn[], budget: number): readonly Turn[] {
 const leftOutText = (count: number): string | undefined =>
   count === 0 ? undefined : `${count} earlier messages of this conversation are not shown here.`;
 
-/** Messages that belong together: what a user wrote and all that followed it, with each tool call and its result. */
+/** Messages that belong together: a user's message and all messages after it, with each tool call and its result. */
 interface Turn {
   readonly messages: readonly AgentMessage[];
   /** Estimated. */
@@ -60,8 +61,8 @@ interface Turn {
 }
 
 /**
- * Divides a conversation before each message of a user that follows an answer or a result. Several messages of users in a row
- * are one turn, because one answer belongs to all of them.
+ * Divides a conversation before each message of a user that follows an answer or a result. Several messages of users in
+ * a row are one turn, because one answer belongs to all of these messages.
  */
 function wholeTurns(messages: readonly AgentMessage[]): readonly Turn[] {
   const starts = messages.flatMap(({ role }, at) =>

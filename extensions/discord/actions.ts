@@ -31,7 +31,7 @@ const POLL_HOURS = { usual: 24, most: 768 };
 const PUBLIC_THREAD = 11;
 const ARCHIVE_MINUTES = 1440;
 
-/** What a bot can do in a channel besides sending messages. */
+/** Actions of a bot in a channel besides sending messages. */
 export const actions = (bot: Bot): ChatActions => ({ ...changes(bot), ...questions(bot) });
 
 function changes(bot: Bot): ChatActions {

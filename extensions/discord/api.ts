@@ -70,7 +70,7 @@ export function openApi(config: DiscordConfig, signal: AbortSignal): Api {
     token,
     ask: async <T>(...[method, route, call]: Parameters<Api["ask"]>) => {
       const answer = parse(await request(method, route, call));
-      // Not the route: it may hold a token.
+      // The error does not name the route, which may hold a token.
       if (!isAnswer<T>(answer, route)) throw new Error(`Discord's answer to a ${method} cannot be read`);
       return answer;
     },
@@ -90,17 +90,20 @@ const gatewayShape = z.looseObject({
     .looseObject({ remaining: z.number(), reset_after: z.number(), max_concurrency: z.int().min(1).optional() })
     .optional(),
 });
-/** What Discord says of its gateway to a bot. */
+/** Discord's answer to a bot about its gateway. */
 export type GatewayInfo = z.output<typeof gatewayShape>;
 
 const withId = z.looseObject({ id: z.string().min(1) });
-/** What each answer must hold, by route; an object with an id where no row matches. docs.discord.com/developers/reference */
+/**
+ * Shapes that answers must have, by route; an object with an id where no row matches.
+ * docs.discord.com/developers/reference
+ */
 const SHAPES: readonly (readonly [RegExp, z.ZodType])[] = [
   [/^\/gateway\/bot$/, gatewayShape],
   [/^\/users\/@me$/, withId.extend({ username: z.string() })],
   [/^\/guilds\/[^/]+\/members\/[^/]+$/, z.looseObject({ roles: z.array(z.string()) })],
   [/^\/guilds\/[^/]+$/, withId.extend({ roles: z.array(withId) })],
-  // Without messages while Discord still indexes the server.
+  // The answer has no messages while Discord still indexes the server.
   [
     /^\/guilds\/[^/]+\/messages\/search$/,
     z.looseObject({ messages: z.array(z.array(z.unknown())).optional(), retry_after: z.number().optional() }),

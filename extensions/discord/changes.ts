@@ -72,7 +72,7 @@ async function react(
   else reactions.set(messageId, wanted);
 }
 
-/** Asks Discord, because they are not known after a restart. */
+/** Asks Discord for the bot's reactions, because they are not known after a restart. */
 async function ourReactions(message: `/${string}`, { api }: Bot): Promise<readonly string[]> {
   const { reactions = [] } = await api.ask<APIMessage>("GET", message);
   return reactions

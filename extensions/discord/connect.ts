@@ -29,7 +29,7 @@ export async function connect(config: DiscordConfig, host: ChannelHost): Promise
   const queue = new EventQueue(bot);
   const gateway = new Gateway(bot, queue);
   const work = Promise.all([gateway.run(), queue.run()]);
-  // Before that, a missed message looks like one that is still to come.
+  // Until the gateway has settled, a missed message looks like one that is still to come.
   await gateway.settled;
   background(
     "menu of commands",

@@ -63,7 +63,7 @@ export interface ConnectionPorts {
 const PROPERTIES = { os: process.platform, browser: "openclaw", device: "openclaw" };
 const BROKEN = 1006;
 
-/** What the library calls the reasons that are not errors of the connection. */
+/** Reasons of the library that are not errors of the connection, by its texts. */
 const REASONS: Readonly<Record<string, (end: ShardEnd) => Partial<Ending>>> = {
   "Told to reconnect by Discord": () => ({ reason: "Discord asks to connect again", isPlanned: true }),
   // docs.discord.com/developers/events/gateway#resuming: one to five seconds before a new session is begun.
@@ -74,7 +74,7 @@ const REASONS: Readonly<Record<string, (end: ShardEnd) => Partial<Ending>>> = {
   "Zombie connection": () => ({ reason: "the gateway answers no heartbeats" }),
 };
 
-/** One connection to the gateway, from HELLO to its close. docs.discord.com/developers/events/gateway */
+/** A connection to the gateway, from HELLO to its close. docs.discord.com/developers/events/gateway */
 export class Connection {
   readonly #settings: ConnectionSettings;
   readonly #ports: ConnectionPorts;
@@ -179,7 +179,8 @@ export class Connection {
   #check(payload: unknown): GatewayReceivePayload | null {
     const frame = checkFrame(payload);
     if ("payload" in frame) {
-      // The library would start one more heartbeat with each HELLO, and end only the last of them with the connection.
+      // The library would start one more heartbeat with each HELLO, and end only the last heartbeat with the
+      // connection.
       const isRepeated = frame.payload.op === GatewayOpcodes.Hello && this.#isGreeted;
       this.#isGreeted ||= frame.payload.op === GatewayOpcodes.Hello;
       return isRepeated ? null : frame.payload;

@@ -26,10 +26,10 @@ export interface Response {
 
 const MESSAGE = 4;
 const THINKING = 5;
-/** Only whoever caused the interaction sees the message. */
+/** Flag of a message that only the person who caused the interaction sees. */
 export const EPHEMERAL = 1 << 6;
 
-/** A message for whoever caused the interaction alone. */
+/** A message for the person who caused the interaction alone. */
 export const privately = (content: string): Response => ({ type: MESSAGE, data: { content, flags: EPHEMERAL } });
 
 /** True when Discord has taken it, now or before. Never rejects. */
@@ -47,7 +47,7 @@ export async function respond({ id, token }: Answerable, body: Response, { api, 
 /** A command of Discord's menu that waits for its answer. Only a send that names the command may fill it. */
 export class DeferredReply {
   readonly channel: string;
-  /** Whether only whoever gave the command sees its answer, and all messages of it. */
+  /** Whether only the person who gave the command sees its answer, and all messages of the answer. */
   readonly isPrivate: boolean;
   /** The path of further messages; it holds its own token. */
   readonly more: `/webhooks/${string}`;
@@ -96,7 +96,7 @@ export class DeferredReply {
     return !this.isTooOld && (await this.#isShown);
   }
 
-  /** Ends it without an answer. The reason is for whoever gave the command alone. Never rejects. */
+  /** Ends the command without an answer. Only the person who gave the command sees the reason. Never rejects. */
   async end(reason: string | undefined): Promise<void> {
     clearTimeout(this.#timer);
     if (this.isTooOld) return;

@@ -10,8 +10,8 @@ const MOST = 500;
 const noteShape = z.array(z.tuple([z.string(), z.string()]));
 
 /**
- * The channels of direct chats, by person. Discord lists no direct chats for a bot, so that this notes those that were ever
- * active: after a gap, missed messages are read from them.
+ * The channels of direct chats, by person. Discord lists no direct chats for a bot, so this notes all chats that were
+ * ever active: after a gap, missed messages are read from these.
  */
 export class DirectChats {
   readonly #api: Api;
@@ -23,7 +23,7 @@ export class DirectChats {
     this.#host = host;
   }
 
-  /** Reads what was noted earlier. May throw. */
+  /** Reads the notes of an earlier connection. May throw. */
   async restore(): Promise<void> {
     const noted = (await readOwnNote(this.#host, NOTE, noteShape)) ?? [];
     for (const [person, channel] of noted) this.#channels.set(person, channel);
@@ -36,7 +36,7 @@ export class DirectChats {
 
   /** Resolves when it is noted; a failure is logged. */
   async remember(person: string, channel: string): Promise<void> {
-    // The ids of an event are as they came.
+    // The ids of an event are unchecked.
     if (!isId(person) || !isId(channel)) return;
     const isNew = this.#channels.get(person) !== channel;
     this.#channels.set(person, channel);
@@ -52,8 +52,8 @@ export class DirectChats {
   }
 
   /**
-   * The right channel of the chat with a person, after Discord has refused the one that was known. Undefined when it was another that
-   * was refused, or when there is no better one. Never rejects.
+   * The right channel of the chat with a person, after Discord has refused the known one. Undefined when Discord
+   * refused another channel than the known one, or when there is no better one. Never rejects.
    */
   async reopen(person: string, refused: string): Promise<string | undefined> {
     if (this.#channels.get(person) !== refused) return undefined;
@@ -66,7 +66,7 @@ export class DirectChats {
     }
   }
 
-  /** Opens the chat where it is not known. Throws what the API throws. */
+  /** Opens the chat where it is not known. Throws the errors of the API. */
   async channelOf(person: string): Promise<string> {
     return this.#channels.get(person) ?? this.#open(person);
   }

@@ -3,7 +3,7 @@ import { answeredOutcome, OpenClawError, thrownOutcome } from "openclaw/plugin-s
 import type { SendResult } from "openclaw/plugin-sdk";
 import { hasOwnToken } from "./api.ts";
 
-/** What a thrown error says about its call. The reason never holds a token or an address. */
+/** Result of a send for a thrown error. The reason never holds a token or an address. */
 export function outcomeOf(error: unknown): SendResult {
   if (error instanceof RateLimitError) {
     const afterMs = Math.max(1, Math.ceil(error.retryAfter > 0 ? error.retryAfter : error.timeToReset));

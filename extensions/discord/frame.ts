@@ -10,7 +10,7 @@ const fields = z.looseObject({});
 const frame = z.looseObject({ op: z.number() });
 const dispatch = z.looseObject({ t: z.string(), s: z.number().int().nonnegative() });
 
-/** What the library reads of a frame, by opcode. docs.discord.com/developers/events/gateway-events */
+/** The parts of a frame that the library reads, by opcode. docs.discord.com/developers/events/gateway-events */
 const BY_OPCODE: Readonly<Record<number, z.ZodType>> = {
   [GatewayOpcodes.Dispatch]: dispatch,
   [GatewayOpcodes.InvalidSession]: z.looseObject({ d: z.boolean() }),
@@ -25,7 +25,10 @@ const BY_OPCODE: Readonly<Record<number, z.ZodType>> = {
   }),
 };
 
-/** What the library and the session read of an event's data, by name; the data of every other event is an object. */
+/**
+ * The parts of an event's data that the library and the session read, by name; the data of every other event is an
+ * object.
+ */
 const BY_EVENT: ReadonlyMap<unknown, z.ZodType> = new Map<string, z.ZodType>(
   Object.entries({
     READY: z.looseObject({
@@ -59,14 +62,16 @@ const BY_EVENT: ReadonlyMap<unknown, z.ZodType> = new Map<string, z.ZodType>(
 );
 
 /**
- * A frame, or what it is when it must be skipped: a short text without anything that somebody wrote, and the number of the event if
- * it has one.
+ * A frame, or a description of one that must be skipped: a short text without anybody's words, and the number of the
+ * event if it has one.
  */
 export type Frame =
   | { readonly payload: GatewayReceivePayload }
   | { readonly unreadable: string; readonly sequence: number | undefined };
 
-/** Checks a frame that the library parsed; null is what it makes of half a frame and of other text that is not JSON. */
+/**
+ * Checks a frame that the library parsed; the library makes null of half a frame and of other text that is not JSON.
+ */
 export function checkFrame(value: unknown): Frame {
   if (isPayload(value)) return { payload: value };
   return { unreadable: describe(value), sequence: dispatch.safeParse(value).data?.s };

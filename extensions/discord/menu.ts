@@ -46,7 +46,7 @@ function menuOf({ host, config }: Bot): readonly Entry[] {
       name,
       type: 1,
       description: description.slice(0, DESCRIPTION_UNITS) || name,
-      // Discord's default offers them in every chat of whoever has added the app to their account.
+      // Discord's default offers commands in every chat of people who have added the app to their account.
       contexts: [IN_GUILD, IN_BOT_DM],
       integration_types: [GUILD_INSTALL],
       options: [{ type: 3, name: ARGUMENTS, description: "What follows the command.", required: false }],
@@ -68,7 +68,7 @@ const askApplication = async (api: Api): Promise<APIApplication> => api.ask<APIA
 /** Flags of the Message Content Intent: fully, or for a bot in less than a hundred servers. */
 const MESSAGE_CONTENT = (1 << 18) | (1 << 19);
 
-/** Whether the developer portal lets the bot read the text of messages. Throws what the API throws. */
+/** Whether the developer portal lets the bot read the text of messages. Throws the errors of the API. */
 export async function mayReadText(api: Api): Promise<boolean> {
   return ((await askApplication(api)).flags & MESSAGE_CONTENT) !== 0;
 }

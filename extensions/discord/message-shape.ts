@@ -3,7 +3,7 @@ import { z } from "zod";
 /** A field of another type counts as missing: one odd field costs that field. */
 const maybe = <T>(shape: z.ZodType<T>) => shape.optional().catch(undefined);
 const text = z.string().catch("");
-/** The entries of a list that are as they should be. */
+/** The valid entries of a list. */
 const listOf = <T>(shape: z.ZodType<T>) =>
   z
     .array(z.unknown())
@@ -11,8 +11,8 @@ const listOf = <T>(shape: z.ZodType<T>) =>
     .transform((entries) => entries.flatMap((entry) => shape.safeParse(entry).data ?? []));
 
 /**
- * Ids that say whose message it is and where are passed as they came, so that the gateway sees and lists a message of which nobody can
- * say that.
+ * Ids of a message's author and place are passed on unchanged, so that the gateway sees and lists a message whose
+ * author or place is unknown.
  */
 const identity = z.preprocess(
   (value) => (Number.isSafeInteger(value) ? String(value) : value),
@@ -62,7 +62,7 @@ const pollShape = z.object({
   answers: listOf(z.object({ poll_media: z.object({ text }) })),
 });
 
-/** Of a message with this flag all is in components: docs.discord.com/developers/components/reference */
+/** Flag of a message that has its whole content in components: docs.discord.com/developers/components/reference */
 const IS_COMPONENTS_V2 = 1 << 15;
 const MOST_LEVELS = 6;
 const mediaShape = z.object({ media: maybe(z.object({ url: text })), description: maybe(z.string()) });
@@ -76,7 +76,10 @@ const componentShape = z.object({
   accessory: z.unknown().optional(),
 });
 
-/** The texts of components in their order: what is written, labels of buttons, and pictures by their description and address. */
+/**
+ * The texts of components in their order: written texts, labels of buttons, and pictures by their description and
+ * address.
+ */
 function linesOf(component: unknown, level = 0): readonly string[] {
   const read = componentShape.safeParse(component).data;
   if (!read || level > MOST_LEVELS) return [];
@@ -148,7 +151,7 @@ export type PlainMessage = Omit<Message, "referenced_message">;
 export const messagesOf = (answer: readonly unknown[]): readonly Message[] =>
   answer.flatMap((message) => messageShape.safeParse(message).data ?? []).filter(({ id }) => isId(id));
 
-/** Whether it is the id of something on Discord. docs.discord.com/developers/reference#snowflakes */
+/** Whether a text is the id of something on Discord. docs.discord.com/developers/reference#snowflakes */
 export const isId = (value: string): boolean => typeof value === "string" && /^\d{1,20}$/.test(value);
 
 /** A reaction that somebody put below a message, or took away. */

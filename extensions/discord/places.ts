@@ -12,7 +12,7 @@ import type { Api } from "./api.ts";
 import { DISCORD } from "./config.ts";
 import { isRefused } from "./failures.ts";
 
-/** What is known of a channel or thread. */
+/** Facts about a channel or thread. */
 export interface Place {
   readonly id: string;
   readonly kind: "direct" | "channel" | "thread" | "post";
@@ -20,7 +20,7 @@ export interface Place {
   readonly guildId?: string;
   /** Channel of a thread, forum of a post. */
   readonly parentId?: string;
-  /** Of a direct chat: the other person. */
+  /** The other person of a direct chat. */
   readonly personId?: string;
   readonly lastMessageId?: string;
 }
@@ -31,7 +31,7 @@ interface Guild {
   readonly own: readonly string[];
 }
 
-/** A channel's fields in events, interactions and REST; none of them has all. */
+/** A channel's fields in events, interactions and REST; no source has all fields. */
 interface ChannelFacts {
   readonly id: string;
   readonly type: number;
@@ -46,7 +46,7 @@ interface ChannelFacts {
 interface Where {
   readonly id: string;
   readonly guildId?: string;
-  /** What the event says of the channel. */
+  /** Facts about the channel in the event. */
   readonly facts?: Omit<ChannelFacts, "id">;
 }
 
@@ -65,7 +65,7 @@ export class Places {
   readonly #forums = new Set<string>();
   readonly #guilds = new Map<string, Guild>();
 
-  /** Notes what an event says about channels, roles and the bot. */
+  /** Notes the facts of an event about channels, roles and the bot. */
   learn(event: GatewayDispatchPayload, selfId: string | undefined): void {
     switch (event.t) {
       case "GUILD_CREATE":
@@ -104,7 +104,9 @@ export class Places {
     return place?.kind === "direct" ? place : undefined;
   }
 
-  /** The channel of an id; what the event says of it where the bot may not see it. Throws when Discord does not answer. */
+  /**
+   * The channel of an id; the event's facts about it where the bot may not see it. Throws when Discord does not answer.
+   */
   async find({ id, guildId, facts }: Where, api: Asking): Promise<Place> {
     const known = this.#places.get(id);
     if (known) return known;
@@ -115,7 +117,8 @@ export class Places {
       return this.note(channel, guildId);
     } catch (error) {
       if (!isRefused(error)) throw error;
-      // Not noted: the bot may see it later. Discord brings a bot no messages of other chats without a server.
+      // The place is not noted: the bot may see the channel later. Discord brings a bot no messages of other chats
+      // without a server.
       if (facts) return this.#placeOf({ ...facts, id }, guildId);
       return { id, kind: guildId === undefined ? "direct" : "channel", ...given({ guildId }) };
     }

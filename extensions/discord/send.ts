@@ -38,7 +38,7 @@ export async function changeAt(
   change: (target: string) => Promise<SendResult>,
 ): Promise<SendResult> {
   const target = await targetOf(to, bot).catch(outcomeOf);
-  // Nothing was sent to a chat that could not be opened.
+  // A chat that could not be opened got nothing, so a retry is safe.
   if (typeof target !== "string") return target.kind === "unknown" ? { ...target, kind: "retry" } : target;
   const result = await change(target).catch(outcomeOf);
   if (result.kind !== "refused" || to.thread !== undefined) return result;
@@ -124,7 +124,10 @@ export const hasFilled = (target: string, key: string, { deferred }: Bot): boole
 export const privateRoute = (messageId: string, { deferred }: Bot): `/webhooks/${string}` | undefined =>
   [...deferred.values()].flatMap((reply) => reply.routeOf(messageId) ?? [])[0];
 
-/** What is known of a send that is a further message of a private answer: its message, or nothing. Undefined for other sends. */
+/**
+ * The message of a send that is a further message of a private answer. Undefined for other sends, and before the
+ * message is known.
+ */
 export function privateMessage(key: string, { deferred }: Bot): string | undefined {
   const reply = [...deferred.values()].find(({ filledBy, messages }) => filledBy !== key && messages.has(key));
   return reply?.messages.get(key);
@@ -144,7 +147,7 @@ async function fill(
       : bot.api.ask<APIMessage>("POST", reply.more, {
           body: { ...body, flags: (body.flags ?? 0) | EPHEMERAL },
           files,
-          // Without it, Discord's answer names no message.
+          // Without `wait`, Discord's answer names no message.
           query: { wait: "true" },
         }));
     reply.messages.set(key, message.id);

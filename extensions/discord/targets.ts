@@ -3,7 +3,7 @@ import type { Peer } from "openclaw/plugin-sdk";
 import { isGone, isRefused, UNKNOWN_CHANNEL } from "./failures.ts";
 import type { Bot } from "./bot.ts";
 
-/** The id of a peer's channel or thread. Opens direct chats. Throws what the API throws. */
+/** The id of a peer's channel or thread. Opens direct chats. Throws the errors of the API. */
 export async function targetOf({ thread, chat }: Peer, bot: Bot): Promise<string> {
   if (thread !== undefined) return thread;
   return chat.kind === "direct" ? bot.directs.channelOf(chat.id) : channelOf(chat.id, bot);
@@ -20,7 +20,7 @@ async function channelOf(id: string, bot: Bot): Promise<string> {
     return id;
   } catch (error) {
     if (isGone(error, UNKNOWN_CHANNEL)) return directOr(id, bot);
-    // The channel exists; the call itself shows what the bot may do in it.
+    // The channel exists; the call itself shows the bot's rights in it.
     if (isRefused(error)) return id;
     throw error;
   }

@@ -62,7 +62,7 @@ export function untrustedOf(message: PlainMessage, names: Names): readonly strin
   ];
 }
 
-/** All that a message says, for a place that has only a text of it. */
+/** The whole content of a message, for a place that has only a text of it. */
 export const wholeText = (message: PlainMessage, names: Names): string =>
   [readable(message.content, names), ...untrustedOf(message, names)].filter((line) => line !== "").join("\n");
 

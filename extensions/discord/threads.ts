@@ -15,13 +15,13 @@ const MOST_LINES = 100;
 /** Types of messages that people write. */
 const WRITTEN = new Set([0, 19, 20, 23]);
 
-/** What an account knows of threads and forum posts. */
+/** Threads and forum posts that an account knows. */
 export class Threads {
   /** Texts that began a thread; empty where there is none. */
   readonly #starters = new BoundedMap<string, string>(MOST_THREADS);
-  /** By thread, the message that came first on this connection. The gateway itself keeps those that come after it. */
+  /** The first message on this connection, by thread. The gateway itself keeps later ones. */
   readonly #firstSeen = new BoundedMap<string, string>(MOST_THREADS);
-  /** By thread, the message that brought its earlier messages. */
+  /** The message that brought a thread's earlier messages, by thread. */
   readonly #told = new BoundedMap<string, string>(MOST_THREADS);
 
   /** The surroundings of a message in a thread. `isNamed`: it addresses the bot. Throws when Discord does not answer. */
@@ -85,7 +85,9 @@ export async function askMessage(bot: Pick<Reader, "api">, channel: string, id: 
   return messageShape.safeParse(found).data;
 }
 
-/** The messages of a thread before one of them. None when the bot wrote one: then its conversation has them. */
+/**
+ * The messages of a thread before a given one. None when the bot wrote in the thread: then its conversation has them.
+ */
 async function earlierLines(place: Place, before: string, bot: Reader): Promise<readonly string[]> {
   const limit = Math.min(bot.config.thread.initialHistoryLimit, MOST_LINES);
   if (limit === 0) return [];

@@ -3,10 +3,12 @@ import { readFileSync, statSync } from "node:fs";
 import { appendFile, mkdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** Who or what a line of a note comes from. `untrusted`: the conversation had read what others wrote. */
+/** Origin of a line of a note. `untrusted`: the conversation had read content of others. */
 export type Origin = "owner" | "guest" | "automation" | "plugin" | "untrusted";
 
-/** One line of the file of changes. Lines of notes are there as hashes, so that the file holds nothing of what they say. */
+/**
+ * A record of the file of changes. Lines of notes are there as hashes, so that the file holds nothing of their text.
+ */
 export interface NoteRecord {
   /** ISO 8601. */
   readonly at: string;
@@ -15,10 +17,10 @@ export interface NoteRecord {
   readonly session?: string;
   readonly run?: string;
   readonly call?: string;
-  /** Kind and id of whoever the turn acted for. */
+  /** Kind and id of the principal that the turn acted for. */
   readonly by: string;
   readonly origin: Origin;
-  /** Of untrusted content, in one line. */
+  /** Sources of untrusted content, in one line. */
   readonly sources?: string;
   /** Unset when the change was too large to be compared: any line of the file can be from it. */
   readonly added?: readonly string[];
@@ -74,8 +76,8 @@ const isRecord = (value: unknown): value is NoteRecord =>
   ["at", "path", "tool", "by", "origin"].every((name) => typeof Reflect.get(value, name) === "string");
 
 /**
- * Whether a conversation that had read untrusted content wrote one of the lines of a text, into this note or, where they are long enough to be
- * the same, into another one. Rejects with the errors of the disk.
+ * Whether a conversation that had read untrusted content wrote one of the lines of a text, into this note or, where the
+ * lines are long enough to be the same, into another note. Rejects with the errors of the disk.
  */
 export async function hasUntrusted(file: string, { path, text }: { path: string; text: string }): Promise<boolean> {
   let written: string;
@@ -85,7 +87,7 @@ export async function hasUntrusted(file: string, { path, text }: { path: string;
     if (isMissing(error)) return false;
     throw error;
   }
-  // Few records are of that kind, and only they are parsed.
+  // Few records are of the origin `untrusted`, and only these are parsed.
   const records = written.split("\n").flatMap((line) => (line.includes('"untrusted"') ? (parsed(line) ?? []) : []));
   const origins = new Origins(records.filter(({ origin }) => origin === "untrusted"));
   return text.split("\n").some((line) => origins.of(path, line) !== undefined);
@@ -96,7 +98,7 @@ const isMissing = (error: unknown): boolean => error instanceof Error && "code" 
 /** Characters from which on a line of another note is taken for the same one, which was moved. */
 const MOVED_CHARS = 24;
 
-/** Which changes wrote which lines. */
+/** The changes that wrote the lines of notes. */
 export class Origins {
   readonly #written = new Map<string, NoteRecord>();
   /** Changes of each note that were too large to be compared. */
@@ -138,7 +140,10 @@ export class UntrustedLines {
     this.#file = file;
   }
 
-  /** Of a text of the note: the numbers of such lines, from 1, and where their content is from; undefined when there are none. */
+  /**
+   * Lines of a text of the note that such conversations wrote: the numbers of the lines, from 1, and the sources of
+   * their content; undefined when there are none.
+   */
   in(path: string, text: string): { readonly lines: readonly number[]; readonly sources: string } | undefined {
     this.#refresh();
     if (!this.#hasAny) return undefined;

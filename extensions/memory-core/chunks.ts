@@ -8,7 +8,7 @@ export interface Chunk {
 
 /** UTF-16 units of a chunk: about 400 tokens. */
 const CHUNK_CHARS = 1600;
-/** Of the end of a chunk that the next one repeats: about 80 tokens. */
+/** UTF-16 units at the end of a chunk that the next one repeats: about 80 tokens. */
 const OVERLAP_CHARS = 320;
 const HEADING = /^(#{1,6})\s+(.*)$/;
 

@@ -3,10 +3,10 @@ import type { ToolScene } from "openclaw/plugin-sdk";
 /** The notes of one agent, and the file of their index. Both are absolute paths. */
 export interface Place {
   readonly workspace: string;
-  /** Further notes: Markdown files, and folders of them. */
+  /** Further notes: Markdown files, and folders of Markdown files. */
   readonly extra?: readonly string[];
   readonly db: string;
-  /** On whose account vectors are asked for. */
+  /** The agent whose budgets pay for vectors. */
   readonly agent?: ToolScene["agent"]["id"];
   /** Notes are found by their words alone when unset. */
   readonly vectors?: VectorSettings;
@@ -29,7 +29,7 @@ export interface SessionPlace {
 export interface VectorSettings {
   readonly provider: string;
   readonly model: string;
-  /** What comes before `/embeddings`. */
+  /** The URL up to `/embeddings`. */
   readonly url: string;
   readonly key?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -37,7 +37,7 @@ export interface VectorSettings {
   readonly dimensions?: number;
   readonly queryInputType?: string;
   readonly documentInputType?: string;
-  /** What a hit by its vector counts, beside one by its words; both together are 1. */
+  /** Weight of a hit by its vector, beside the weight of a hit by its words; both together are 1. */
   readonly weight: number;
   /** US dollars of a token; unset when it is not known. */
   readonly price?: number;
@@ -46,7 +46,7 @@ export interface VectorSettings {
 /** How a search finds notes. */
 export type SearchMode = "keyword" | "vector" | "hybrid";
 
-/** What the thread of the memory is asked. */
+/** Job for the thread of the memory. */
 export type Job =
   | {
       readonly kind: "search";
@@ -66,7 +66,7 @@ export type Job =
       /** A job that began after the question was asked has brought the index up to date. */
       readonly isSynced?: true;
     }
-  /** One slice of the work; `rebuild` begins a new generation. */
+  /** A slice of the work; `rebuild` begins a new generation. */
   | { readonly kind: "sync"; readonly place: Place; readonly rebuild: boolean }
   /** Vectors of at most so many parts that have none; `rebuild` begins a new set. */
   | { readonly kind: "embed"; readonly place: Place; readonly most: number; readonly rebuild: boolean }
@@ -79,7 +79,9 @@ export interface Hit {
   readonly path: string;
   readonly startLine: number;
   readonly endLine: number;
-  /** From 0 to 1, by the ranks in all indexes: 1 is the first in each. It compares the hits of one search only. */
+  /**
+   * Score from 0 to 1, by the ranks in all indexes: 1 is the first in each. It compares the hits of one search only.
+   */
   readonly score: number;
   readonly snippet: string;
   /** Where the untrusted content is from that the part has; unset when it is known to have none. */
@@ -106,7 +108,7 @@ export interface VectorState {
   readonly dimensions?: number;
   /** Parts of notes that have no vector yet. */
   readonly pending: number;
-  /** All parts had a vector once, so they are used. */
+  /** Whether all parts had a vector once, so that the vectors are used. */
   readonly isComplete: boolean;
   /** Why the last request gave no vectors. */
   readonly failed?: string;
@@ -114,19 +116,19 @@ export interface VectorState {
   readonly retryAfterMs?: number;
   /** Tokens of the requests of this job. */
   readonly tokens: number;
-  /** The endpoint did not count them. */
+  /** The tokens are an estimate: the endpoint did not count them. */
   readonly isEstimate?: true;
 }
 
 export interface Answer {
   readonly state: IndexState;
   readonly hits: readonly Hit[];
-  /** Of a search. */
+  /** Mode of a search. */
   readonly mode?: SearchMode;
   /** Unset where none are configured. */
   readonly vectors?: VectorState;
-  /** Of `get`; unset when there is no such note. */
+  /** Text of a `get`; unset when there is no such note. */
   readonly text?: string;
-  /** Its lines, from 1, that a conversation wrote which had read untrusted content. */
+  /** Lines of the text, from 1, that a conversation wrote which had read untrusted content. */
   readonly untrusted?: { readonly lines: readonly number[]; readonly sources: string };
 }

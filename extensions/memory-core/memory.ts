@@ -34,8 +34,8 @@ type NoteVectors = NonNullable<NonNullable<NoteOwner["memorySearch"]>["vectors"]
 type Asked = Omit<Job & { kind: "search" }, "kind" | "place" | "withoutVectors">;
 
 /**
- * The memory of all agents. Files are read, indexed and searched in a thread, one job after the other. Vectors are asked for in
- * another thread, so that no search waits for those of other notes.
+ * The memory of all agents. Files are read, indexed and searched in a thread, one job after the other. Vectors are
+ * asked for in another thread, so that no search waits for the vectors of other notes.
  */
 export class Memory {
   readonly #thread = new JobThread<Job, Answer>(programUrl(import.meta.url, "memory-program"), SEARCHING);
@@ -47,13 +47,13 @@ export class Memory {
   readonly #stateDir: string;
   readonly #reserve: Reserve | undefined;
 
-  /** Nothing is reserved for vectors without `reserve`. */
+  /** Without `reserve`, nothing is reserved for vectors. */
   constructor(stateDir: string, reserve?: Reserve) {
     this.#stateDir = stateDir;
     this.#reserve = reserve;
   }
 
-  /** The notes of an agent, with what the thread needs to know of its settings. */
+  /** The notes of an agent, with its settings for the thread. */
   placeOf({ id, workspace, memorySearch }: NoteOwner): Place {
     const db = join(this.#stateDir, "state", "memory", `${encodeURIComponent(id)}.sqlite`);
     const { vectors, sources = ["memory"], isDefaultAgent = true, extraPaths = [] } = memorySearch ?? {};
@@ -73,8 +73,9 @@ export class Memory {
   }
 
   /**
-   * Takes in changed notes for a moment and searches; what is left is taken in afterwards, in the background. A few new parts get
-   * their vectors first, if that is quick. Words alone are compared when vectors fail, whatever happens to the thread that asks.
+   * Adds changed notes for a moment and searches; the rest is added afterwards, in the background. A few new parts get
+   * their vectors first, if that is quick. Words alone are compared when vectors fail, whatever happens to the thread
+   * that asks.
    */
   async search(place: Place, asked: Asked): Promise<Outcome> {
     const isSynced = place.vectors !== undefined && this.#restOf(place) === undefined && (await this.#embedNew(place));
@@ -126,8 +127,8 @@ export class Memory {
   }
 
   /**
-   * Brings the index up to date, and the vectors where they are configured; `rebuild` makes all of it again. Searches are answered
-   * in between.
+   * Brings the index up to date, and the vectors where they are configured; `rebuild` makes the whole index again.
+   * Searches are answered in between.
    */
   async sync(place: Place, rebuild: boolean): Promise<Outcome> {
     let outcome = await this.#thread.run({ kind: "sync", place, rebuild });
@@ -180,7 +181,7 @@ export class Memory {
     background("indexing of notes", done);
   }
 
-  /** After a failure the endpoint is left alone for a while: each request could take as long as the one that failed. */
+  /** Leaves the endpoint alone for a while after a failure: each request could take as long as the failed one. */
   #note({ vectors }: Place, outcome: Outcome): void {
     const why = "state" in outcome ? outcome.vectors?.failed : outcome.failed;
     if (!vectors) return;

@@ -5,7 +5,7 @@ import type { Answer, VectorSettings } from "./job.ts";
 export type Reserve = NonNullable<ContributorPlace["reserve"]>;
 type Planned = Parameters<Reserve>[0];
 
-/** What is about to be sent at most. */
+/** Largest size of a request that is about to be sent. */
 export interface Request {
   readonly settings: VectorSettings;
   readonly agent: Planned["agentId"] | undefined;

@@ -25,11 +25,14 @@ const isNotePath = (path: string): boolean =>
 /** Where notes are. All paths are absolute. */
 export interface NotePlaces {
   readonly workspace: string;
-  /** Further Markdown files, and folders of them. */
+  /** Further Markdown files, and folders of Markdown files. */
   readonly extra?: readonly string[];
 }
 
-/** All notes. Links are no notes: they could lead to any file of the machine. A folder that cannot be read is one of them. */
+/**
+ * All notes. Links are no notes: they could lead to any file of the machine. A folder that cannot be read is listed as
+ * a note that is left out.
+ */
 export function noteFiles({ workspace, extra = [] }: NotePlaces): readonly NoteFile[] {
   const more = extra.flatMap(markdownAt).map((path) => shownPath(workspace, path));
   return [...new Set([CURATED, ...markdownIn(workspace, FOLDER), ...more])].flatMap((path): readonly NoteFile[] => {
@@ -41,7 +44,7 @@ export function noteFiles({ workspace, extra = [] }: NotePlaces): readonly NoteF
   });
 }
 
-/** The Markdown file at a path, or those in a folder, as absolute paths. */
+/** The Markdown file at a path, or the Markdown files in a folder, as absolute paths. */
 function markdownAt(path: string): readonly string[] {
   if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return path.endsWith(".md") ? [path] : [];
   return markdownIn(dirname(path), basename(path)).map((name) => `${dirname(path)}/${name}`);
@@ -105,7 +108,10 @@ function markdownIn(workspace: string, folder: string): readonly string[] {
 /** Errors for names that no note has: there is nothing, a link, a file in place of a folder, or a name that is too long. */
 const NO_NOTE = new Set(["ENOENT", "ELOOP", "ENOTDIR", "ENAMETOOLONG"]);
 
-/** The text of a note; undefined when there is no such note, or when it or a folder of it is a link. Throws when it may not be read. */
+/**
+ * The text of a note; undefined when there is no such note, or when the note or one of its folders is a link. Throws
+ * when it may not be read.
+ */
 export function readNote(places: NotePlaces, path: string): string | undefined {
   const note = path.includes("\0") ? undefined : noteAt(places, path);
   if (!note) return undefined;

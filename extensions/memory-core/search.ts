@@ -20,7 +20,10 @@ export interface OpenIndex {
 
 type Search = Job & { readonly kind: "search" };
 
-/** Brings the index up to date as far as that is quick, and searches it. Without vectors it finds what the words find, and says why. */
+/**
+ * Brings the index up to date as far as that is quick, and searches it. Without vectors it finds notes by their words,
+ * and says why.
+ */
 export async function search({ file, vectors, untrusted }: OpenIndex, job: Search): Promise<Answer> {
   const state = job.isSynced === true ? file.state() : broughtUp(file);
   const generation = file.current();
@@ -42,7 +45,9 @@ export async function search({ file, vectors, untrusted }: OpenIndex, job: Searc
   return { state, hits: marked, mode, ...(meant.state && { vectors: meant.state }) };
 }
 
-/** What cannot be taken in now, as on a full disk, does not keep what is in the index from being found. */
+/**
+ * Brings the index up to date before a search. Where that fails, as on a full disk, the search uses the index as it is.
+ */
 function broughtUp(file: IndexFile): IndexState {
   try {
     return file.sync(file.isNew ? FIRST_MS : BEFORE_SEARCH_MS);

@@ -1,2 +1,2 @@
-/** What the paths of conversations begin with. */
+/** Prefix of the paths of conversations. */
 export const SESSIONS = "sessions/";

@@ -14,15 +14,15 @@ const REST_MS = 60_000;
 /** A conversation as it is searched. */
 export interface SessionText {
   readonly chunks: readonly Chunk[];
-  /** What was said in each line of the file, in one line; only of a conversation. */
+  /** Text of each line of the file, in one line; only of a conversation. */
   readonly said?: readonly string[];
-  /** It has read untrusted content. */
+  /** The conversation has read untrusted content. */
   readonly isUntrusted: boolean;
 }
 
 /**
- * The conversations that owners had alone with the agent, as `sessions.json` lists them. `known`: the versions that are in the index.
- * A list that cannot be read has none.
+ * The conversations that owners had alone with the agent, as `sessions.json` lists them. `known`: the versions in the
+ * index. A list that cannot be read gives no conversations.
  */
 export function sessionFiles(place: SessionPlace, known: ReadonlyMap<string, string>): readonly NoteFile[] {
   return ownRows(place).flatMap(({ file }): readonly NoteFile[] => {
@@ -37,7 +37,7 @@ export function sessionFiles(place: SessionPlace, known: ReadonlyMap<string, str
   });
 }
 
-/** The text of a conversation; undefined when there is no such file. Its lines are those of the file. */
+/** The text of a conversation; undefined when there is no such file. Its lines are the lines of the file. */
 export function readSession(place: SessionPlace, path: string): SessionText | undefined {
   const row = ownRows(place).find(({ file }) => `${SESSIONS}${file}` === path);
   if (!row) return undefined;
@@ -83,7 +83,7 @@ interface Entry {
   readonly number: number;
 }
 
-/** What the person and the agent said; results of tools are left out. */
+/** The texts of the person and the agent; results of tools are left out. */
 function saidIn({ entry, number }: Entry): readonly Line[] {
   const { role, content } = fieldsOf(entry["message"]);
   if (entry["type"] !== "message" || (role !== "user" && role !== "assistant")) return [];

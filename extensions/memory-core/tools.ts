@@ -94,7 +94,7 @@ function searchTool(memory: Memory, scene: ToolScene): Tool<z.infer<typeof searc
   };
 }
 
-/** What was just said is no memory. */
+/** The present conversation is no memory, so a search leaves it out. */
 const exceptOwn = ({ acting: { sessionId } }: ToolScene) =>
   sessionId === undefined ? {} : { except: `${SESSIONS}${sessionId}.jsonl` };
 
@@ -163,7 +163,10 @@ const resultOf = (value: Readonly<Record<string, unknown>>): ToolResult => ({
   details: value,
 });
 
-/** A conversation that is shown such lines has read untrusted content, as the one that wrote them had. */
+/**
+ * Marks a result with untrusted lines: the conversation that is shown such lines has then read untrusted content, as
+ * the conversation that wrote the lines had.
+ */
 const marked = (result: ToolResult, sources: readonly string[]): ToolResult =>
   sources.length === 0
     ? result

@@ -5,7 +5,7 @@ import type { Notices } from "./notices.ts";
 import type { Person } from "./people.ts";
 import type { Daemon } from "./rpc.ts";
 
-/** One connected account: its settings, its signal-cli and what is known about people and messages. */
+/** A connected account: its settings, its signal-cli and the facts about people and messages. */
 export interface Account {
   readonly config: SignalConfig;
   readonly host: ChannelHost;
@@ -26,7 +26,7 @@ export interface Account {
   self: Person | undefined;
 }
 
-/** What a quote of a message needs of it. */
+/** Parts of a message that a quote needs. */
 type SeenMessage = Pick<InboundMessage, "text" | "media">;
 
 /** A quote shows nothing of another chat: a model may name any message. */

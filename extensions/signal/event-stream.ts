@@ -3,20 +3,20 @@ import type { Daemon } from "./rpc.ts";
 import { EventReader } from "./sse.ts";
 import type { StreamItem } from "./sse.ts";
 
-/** What came of waiting for signal-cli. `items` may be empty: a sign of life without a whole event. */
+/** Result of waiting for signal-cli. `items` may be empty: a sign of life without a whole event. */
 export type Heard =
   | { readonly kind: "items"; readonly items: readonly StreamItem[] }
   | { readonly kind: "silent" }
   | { readonly kind: "ended" }
   | { readonly kind: "stopped" };
 
-/** What is read ahead of the journal at most: as many events as signal-cli keeps, and their characters. */
+/** Limits of reading ahead of the journal: as many events as signal-cli keeps, and their characters. */
 const MOST_ITEMS = 1000;
 const MOST_CHARACTERS = 16 * 1_048_576;
 
 /**
- * The answer of signal-cli to one request for events. It is read ahead: what signal-cli has sent is here, however slow the journal
- * is, so that signal-cli can end without leaving a part of it unsent.
+ * The answer of signal-cli to one request for events. It is read ahead: the events that signal-cli has sent are here,
+ * however slow the journal is, so that signal-cli can end without leaving a part unsent.
  */
 export class EventStream {
   readonly #end: AbortController;
@@ -35,7 +35,10 @@ export class EventStream {
     );
   }
 
-  /** Asks for the events after an id. Throws `Trouble` when no answer begins within `ms` or the signal aborts; else like `Daemon.events`. */
+  /**
+   * Asks for the events after an id. Throws `Trouble` when no answer begins within `ms` or the signal aborts; else like
+   * `Daemon.events`.
+   */
   static async open(
     daemon: Daemon,
     after: string,
@@ -76,7 +79,7 @@ export class EventStream {
     return this.#items.length > 0;
   }
 
-  /** Everything that has come, waiting at most `ms` for the first of it. Throws `Trouble` when the connection broke. */
+  /** All items so far, waiting at most `ms` for the first. Throws `Trouble` when the connection broke. */
   async next(ms: number, signal: AbortSignal): Promise<Heard> {
     if (this.#hasSign || this.#over !== undefined || signal.aborted) return this.#take(signal);
     const waited = Promise.withResolvers<void>();

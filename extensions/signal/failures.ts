@@ -5,7 +5,7 @@ import { z } from "zod";
 /** A problem that may pass; retried. */
 export class Trouble extends Error {
   override readonly name = "Trouble";
-  /** What a person can do about it. */
+  /** The step that a person can take about the problem. */
   readonly fix: string | undefined;
 
   constructor(reason: string, { fix, cause }: { readonly fix?: string | undefined; readonly cause?: unknown } = {}) {
@@ -47,7 +47,7 @@ export const sendReport = z.looseObject({
 export type SendReport = z.output<typeof sendReport>;
 export type RecipientResult = z.output<typeof recipientResult>;
 
-/** An error answer of signal-cli. The codes are those of its SignalJsonRpcCommandHandler and of JSON-RPC. */
+/** An error answer of signal-cli. The codes belong to its SignalJsonRpcCommandHandler and to JSON-RPC. */
 export interface CallError {
   readonly code: number;
   readonly message: string;
@@ -66,7 +66,7 @@ const UNREACHED = /UnknownHost|ConnectException|NoRouteToHost|ConnectTimeout|Con
 const LIMITED = /rate.?limit|\b(?:413|429)\b|ProofRequired|CAPTCHA proof/i;
 const UNFIT = /AttachmentInvalid|too large|NoSuchFile|FileNotFound|InvalidNumber|not registered/i;
 
-/** What an error of signal-cli means for a send: whether the message may have arrived. */
+/** Result of a send for an error of signal-cli: whether the message may have arrived. */
 export function outcomeOf({ code, message, report }: CallError): Unsent {
   const reported = report?.results?.length ? outcomeOfResults(report.results) : undefined;
   if (reported) return reported;
@@ -112,7 +112,7 @@ function limitedOutcome({ token, retryAfterSeconds }: RecipientResult): Unsent {
   };
 }
 
-/** A reason why a send did not reach everybody, and what the operator can do. */
+/** A reason why a send did not reach everybody, and the step that the operator can take. */
 export interface Remedy {
   readonly problem: string;
   readonly fix: string;
@@ -151,7 +151,9 @@ export const challenge = (token: string, account: string): Remedy => ({
     `signal-cli -a ${account} submitRateLimitChallenge --challenge ${token} --captcha <the link behind "Open Signal">`,
 });
 
-/** Its events have no ids, so it cannot be asked for one that was on its way. */
+/**
+ * Reports a signal-cli whose events have no ids, so that the gateway cannot ask again for an event that was on its way.
+ */
 export const tooOld: Remedy = {
   problem: "this signal-cli does not number its events: a message that arrives while the gateway is killed is lost",
   fix: "Update signal-cli to 0.14 or newer.",

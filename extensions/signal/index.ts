@@ -19,7 +19,7 @@ export const signal: ChannelAdapter<SignalConfig> = {
     // A message has one text, with or without files. The number of files is our own limit, below that of the apps.
     caption: { text: 2000 },
     album: { files: 10, bytes: 100 * 1_048_576 },
-    // Each edit is a message to every member; the apps accept 100 of them.
+    // Each edit is a message to every member; the apps accept 100 edits.
     editEveryMs: 5000,
   },
   config: signalConfig,

@@ -10,7 +10,7 @@ import { reasonOf } from "./failures.ts";
 /** A signal-cli that a gateway of this account started. */
 export interface FoundProcess {
   readonly pid: number;
-  /** From `processStart`. */
+  /** Start of the process, from `processStart`. */
   readonly start: string;
   /** The host and port where it listens. */
   readonly address: string;
@@ -23,7 +23,10 @@ const POLL_MS = 50;
 /** While a script is replaced by Java, the system knows no command of the process for a moment. */
 const LOOKS = 5;
 
-/** Without `pid`, the gateway was killed between the note and the start, or before it noted the process. */
+/**
+ * Shape of the note. Without `pid`, the gateway was killed between the note and the start, or before it noted the
+ * process.
+ */
 const noteShape = z.object({ arguments: z.string(), pid: z.number().optional(), start: z.string().optional() });
 
 /** The account's signal-cli as the notes of the host have it, so that the next gateway finds it. */
@@ -108,7 +111,7 @@ async function found(running: Running | undefined, noted?: string): Promise<Foun
   return { pid, start, address };
 }
 
-/** The process with these words in its command; the one with the id, if it is known. */
+/** The process with these words in its command; the process with the id, if the id is known. */
 async function runningWith(words: string, pid: number | undefined): Promise<Running | undefined> {
   for (let looks = 1; ; looks += 1) {
     const running = await lookFor(words, pid);

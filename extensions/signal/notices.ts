@@ -12,7 +12,7 @@ const VERSION = "version";
 /** The problems that keep messages from recipients or may lose received ones. Each change is reported to the host. */
 export class Notices {
   readonly #host: Pick<ChannelHost, "report" | "log">;
-  /** By recipient, or one of the keys above. */
+  /** Problems by recipient, or by one of the keys above. */
   readonly #open = new Map<string, Remedy>();
 
   constructor(host: Pick<ChannelHost, "report" | "log">) {
@@ -36,7 +36,7 @@ export class Notices {
     return remedy;
   }
 
-  /** Records whether signal-cli numbers its events, so that it can be asked for them again. */
+  /** Records whether signal-cli numbers its events, so that the gateway can ask for events again. */
   events({ haveIds }: { readonly haveIds: boolean }): void {
     if (haveIds) this.#change([VERSION], []);
     else this.#change([], [[VERSION, tooOld]]);

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { badConfig, sendReport, Trouble, unknownAccount } from "./failures.ts";
 import type { CallError, Unsent } from "./failures.ts";
 
-/** The result of a call. `lost`: signal-cli did not answer; `outcome` is what that means for a send. */
+/** The result of a call. `lost`: signal-cli did not answer; `outcome` is the result of the send. */
 export type Answer =
   | { readonly kind: "done"; readonly result: unknown }
   | { readonly kind: "error"; readonly error: CallError }
@@ -16,7 +16,7 @@ export const whyNot = (answer: Exclude<Answer, { kind: "done" }>): string =>
 
 /** A `signal-cli daemon --http` (the man page signal-cli-jsonrpc(5) lists the three addresses). */
 export interface Daemon {
-  /** One JSON-RPC call. Never rejects. */
+  /** Makes a JSON-RPC call. Never rejects. */
   call(method: string, params: Readonly<Record<string, unknown>>, ends?: CallLimits): Promise<Answer>;
   /** Throws `Trouble` when the daemon does not answer. */
   check(signal: AbortSignal): Promise<void>;
@@ -56,7 +56,9 @@ export interface DaemonOptions {
   readonly timeoutMs: number;
   /** The account, for a daemon that serves several. */
   readonly account: () => string | undefined;
-  /** What a person can do when the daemon is not reachable; unset when the gateway starts signal-cli itself. */
+  /**
+   * The step that a person can take when the daemon is not reachable; unset when the gateway starts signal-cli itself.
+   */
   readonly unreachedFix?: string | undefined;
 }
 
@@ -137,10 +139,10 @@ const lost = (error: unknown): Unsent => unsent(thrownOutcome(error, "signal-cli
 const unsent = (outcome: SendResult): Unsent =>
   outcome.kind === "sent" ? { kind: "unknown", reason: "signal-cli did not say what became of it" } : outcome;
 
-/** What a call without an answer means for a send. */
+/** Result of a send for a call without an answer. */
 function unreached(error: unknown, { unreachedFix }: DaemonOptions) {
   const outcome = lost(error);
-  // After any other failure something does listen at the address.
+  // After any other failure a program does listen at the address.
   return { outcome, fix: outcome.kind === "retry" ? unreachedFix : undefined };
 }
 

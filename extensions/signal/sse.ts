@@ -1,4 +1,4 @@
-/** One event of a stream, an event that was too long to keep, or a sign of life between events. */
+/** An event of a stream, an event that was too long to keep, or a sign of life between events. */
 export type StreamItem =
   | { readonly kind: "event"; readonly id?: string; readonly name: string; readonly data: string }
   | { readonly kind: "oversized"; readonly id?: string }

@@ -25,13 +25,13 @@ interface Child {
   silences: number;
 }
 
-/** What the account does for its signal-cli. */
+/** Work of the account for its signal-cli. */
 interface Care {
   /** Aborted when the account closes. */
   readonly signal: AbortSignal;
   /** Throws when signal-cli does not answer before the signal aborts. */
   check(signal: AbortSignal): Promise<void>;
-  /** Stores what the signal-cli at `base` holds, and has it end. */
+  /** Stores the events of the signal-cli at `base`, and has it end. */
   drain(terms: DrainTerms): Promise<Drained>;
 }
 
@@ -39,7 +39,7 @@ const POLL_MS = 250;
 /** A closing account may take five seconds in all. */
 const DRAIN_MS = 1500;
 const TERM_MS = 2000;
-/** For a signal-cli that an earlier gateway left. */
+/** Milliseconds for a signal-cli that an earlier gateway left. */
 const TAKE_OVER_MS = 30_000;
 const MAX_LINE = 500;
 /** A start may take up to so many times `startupTimeoutMs`, after starts that took too long. */
@@ -54,7 +54,7 @@ export class StartedDaemon {
   readonly #noted: NotedProcess;
   #address: string;
   #child: Child | undefined;
-  /** How many signal-clis in a row were ended because they did not answer. */
+  /** Number of signal-cli processes in a row that were ended because they did not answer. */
   #hangs = 0;
 
   /** Throws `OpenClawError` when the account is not set. */
@@ -99,7 +99,7 @@ export class StartedDaemon {
     await this.#noted.forget();
   }
 
-  /** With `receiveMode: "manual"`, nothing arrives before the first listener. */
+  /** Whether signal-cli may hold events. With `receiveMode: "manual"`, nothing arrives before the first listener. */
   #mayHold(child: Child): boolean {
     return child.hasAnswered || this.#config.receiveMode === "on-start";
   }
@@ -180,7 +180,10 @@ export class StartedDaemon {
     throw new Trouble(`signal-cli does not answer (${seconds} s): ${silence}`, { fix });
   }
 
-  /** A signal-cli that has never answered may be starting on a slow machine: each one gets twice the time of the one before. */
+  /**
+   * Factor of the start time. A signal-cli that has never answered may be starting on a slow machine: each one gets
+   * twice the time of the one before.
+   */
   #patience(child: Child): number {
     return child.hasAnswered ? 1 : Math.min(2 ** this.#hangs, MOST_SILENCES);
   }
@@ -230,7 +233,8 @@ function argumentsOf(config: SignalConfig, account: string, address: string): re
 }
 
 function start(config: SignalConfig, started: readonly string[], host: ChannelHost): Child {
-  // In a group of its own, so that a signal to the gateway's group, as by Ctrl-C, does not end it before it was read.
+  // The process is in a group of its own, so that a signal to the gateway's group, as by Ctrl-C, does not end it before
+  // it was read.
   const process = spawn(config.cliPath, started, { stdio: ["ignore", "ignore", "pipe"], detached: true });
   const child: Child = {
     process,
@@ -266,7 +270,7 @@ async function whyEnded(child: Child, config: SignalConfig, account: string): Pr
       "The gateway tries again by itself.";
     return new Trouble(`${config.cliPath} cannot be started: ${child.end}`, { fix });
   }
-  // Its last output may not have been read yet.
+  // The last output of the process may not have been read yet.
   await child.ended;
   if (isUnknownAccount(child.lastLine)) {
     return unknownAccount(`signal-cli does not know the account ${account}.`);

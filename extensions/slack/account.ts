@@ -18,7 +18,7 @@ import { Typing } from "./outbound/typing.ts";
 import { openUploads } from "./outbound/uploads.ts";
 import type { Uploads } from "./outbound/uploads.ts";
 
-/** What reading a message needs, apart from the time for it. */
+/** Parts that reading a message needs, apart from the time for it. */
 type Reading = Omit<ReadContext, "people" | "until"> & { readonly people: People };
 
 /**
@@ -27,13 +27,13 @@ type Reading = Omit<ReadContext, "people" | "until"> & { readonly people: People
  */
 const LOOKUPS_MS = 1200;
 
-/** For one message that is read now. */
+/** Context for one message that is read now. */
 export function contextOf({ people, ...reading }: Reading): ReadContext {
   const until = Date.now() + LOOKUPS_MS;
   return { ...reading, people: people.until(until), until };
 }
 
-/** One connected account. The identity of the bot may become known after the account starts. */
+/** A connected account. The identity of the bot may become known after the account starts. */
 export class Account implements AccountContext {
   readonly slack: Slack;
   readonly config: SlackConfig;
@@ -68,13 +68,13 @@ export class Account implements AccountContext {
     return this.#reading?.threads;
   }
 
-  /** Requests the identity of the bot, unless it is known. Throws what the Web API client throws. */
+  /** Requests the identity of the bot, unless it is known. Throws the errors of the Web API client. */
   async ready(): Promise<Reading> {
     this.#reading ??= this.#readingOf(await whoAmI(this.slack));
     return this.#reading;
   }
 
-  /** The message in a delivery. Throws what the Web API client throws while the identity of the bot is unknown. */
+  /** The message in a delivery. Throws the errors of the Web API client while the identity of the bot is unknown. */
   async read(delivery: Delivery): Promise<InboundMessage | undefined> {
     return readDelivery(delivery, contextOf(await this.ready()));
   }

@@ -37,7 +37,10 @@ export class Cache<Value> {
   }
 }
 
-/** Resolves as `value` does, with undefined when that takes until after an epoch millisecond. Afterwards still with a value that is there. */
+/**
+ * Resolves as `value` does, with undefined when that takes until after an epoch millisecond. A value that is there is
+ * returned even after that time.
+ */
 export async function byThen<Value>(value: Promise<Value | undefined>, until: number): Promise<Value | undefined> {
   const late = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => late.resolve(undefined), Math.max(0, until - Date.now()));

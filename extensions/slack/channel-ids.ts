@@ -7,7 +7,7 @@ const MAX_ENTRIES = 500;
 /** Ids of direct chats begin with D (docs.slack.dev/reference/objects/conversation-object). */
 export const isDirect = (channel: string): boolean => channel.startsWith("D");
 
-/** A person's id names the direct chat with them. */
+/** Whether an id is a person's: such an id names the direct chat with the person. */
 export const isPerson = (id: string): boolean => /^[UW]/.test(id);
 
 /**
@@ -22,7 +22,7 @@ export class ChannelIds {
     this.#slack = slack;
   }
 
-  /** Throws what the Web API client throws. */
+  /** The channel of a chat. Throws the errors of the Web API client. */
   async of({ chat }: Peer): Promise<string> {
     return isPerson(chat.id) ? this.ofPerson(chat.id) : (this.#opened.get(chat.id) ?? chat.id);
   }
@@ -32,7 +32,7 @@ export class ChannelIds {
     if (name !== id) this.#opened.set(name, id);
   }
 
-  /** Throws what the Web API client throws. */
+  /** The channel of a person's direct chat. Throws the errors of the Web API client. */
   async ofPerson(person: string): Promise<string> {
     const known = this.#opened.get(person);
     if (known !== undefined) return known;

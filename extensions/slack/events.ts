@@ -5,7 +5,7 @@ const text = z.string();
 /** A field of another type counts as missing: one odd field costs that field. */
 const maybe = <T>(shape: z.ZodType<T>) => shape.nullish().catch(undefined);
 const words = maybe(text);
-/** The entries of a list that are as they should be. */
+/** The valid entries of a list. */
 const listOf = <T>(shape: z.ZodType<T>) =>
   maybe(z.array(z.unknown()).transform((entries) => entries.flatMap((entry) => shape.safeParse(entry).data ?? [])));
 
@@ -61,7 +61,7 @@ export const messageShape = z.object({
   files: listOf(fileShape),
   attachments: listOf(attachmentShape),
   edited: maybe(z.object({ ts: text })),
-  /** Of a notice that somebody joined, or that the channel has a new name. */
+  /** Fields of a notice that somebody joined, or that the channel has a new name. */
   inviter: words,
   name: words,
   metadata: maybe(z.object({ event_type: text, event_payload: z.record(z.string(), z.unknown()) })),
@@ -146,7 +146,7 @@ export const interactionShape = z.object({
 });
 export type Interaction = Pick<z.output<typeof interactionShape>, "trigger_id" | "response_url">;
 
-/** One delivery of Slack, over a socket or a webhook. */
+/** A delivery of Slack, over a socket or a webhook. */
 export interface Delivery {
   readonly kind: "events_api" | "slash_commands" | "interactive";
   readonly payload: unknown;

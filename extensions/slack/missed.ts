@@ -17,8 +17,8 @@ const TRIES = 5;
 const LONGEST_WAIT_MS = 60_000;
 
 /**
- * The messages of people since an epoch millisecond in every chat of the bot. A chat that Slack refuses to show is left out and
- * logged once. Throws what the Web API client throws when Slack may answer another time.
+ * The messages of people since an epoch millisecond in every chat of the bot. A chat that Slack refuses to show is left
+ * out and logged once. Throws the errors of the Web API client when Slack may answer another time.
  */
 export async function missedSince(
   account: AccountContext,
@@ -84,7 +84,7 @@ async function listChats(account: AccountContext): Promise<readonly string[]> {
   } catch (error) {
     if (errorCodeOf(error) !== "missing_scope") throw error;
   }
-  // Slack lists no chats at all when the app may not see one type of them.
+  // Slack lists no chats at all when the app may not see one of the types, so each type is asked for alone.
   const found: string[] = [];
   for (const type of TYPES)
     found.push(...(await unlessRefused(account, `type ${type}`, listChatsOfTypes(account, [type]), [])));
@@ -103,7 +103,7 @@ async function listChatsOfTypes(account: AccountContext, types: readonly string[
   return found.items.flatMap(({ id, is_user_deleted: isGone }) => (id === undefined || isGone === true ? [] : [id]));
 }
 
-/** The new messages of a chat, including those in threads. */
+/** The new messages of a chat, including messages in threads. */
 async function newMessages(account: AccountContext, channel: string, since: number): Promise<readonly SlackMessage[]> {
   const oldest = String(since - LOOKBACK_SECONDS);
   const request = readPages(account, async (cursor) => {

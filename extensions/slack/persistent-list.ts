@@ -17,16 +17,19 @@ export class PersistentList<Item> {
     this.#terms = terms;
   }
 
-  /** Oldest first, without items of another format. May throw what the notes throw. */
+  /** All items, oldest first, without items of another format. May throw the errors of the notes. */
   async all(): Promise<readonly Item[]> {
     const { notes, name, item } = this.#terms;
     const text = await notes.get(name);
     const items = z.array(z.unknown()).safeParse(text === undefined ? [] : parse(text)).data ?? [];
-    // One odd item costs no other: the next `add` writes those that are returned here.
+    // An invalid item costs no other item: the next `add` writes the items that are returned here.
     return items.flatMap((one) => item.safeParse(one).data ?? []);
   }
 
-  /** Adds the item as the newest; one that is there moves. Resolves when it is durable. Concurrent calls run one after the other, so that neither overwrites the other. */
+  /**
+   * Adds the item as the newest; an item that is there moves. Resolves when the list is durable. Concurrent calls run
+   * one after the other, so that neither overwrites the other.
+   */
   async add(item: Item): Promise<void> {
     const turn = this.#turn.then(async () => {
       const { notes, name, most } = this.#terms;

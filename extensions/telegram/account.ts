@@ -6,7 +6,7 @@ import type { GroupMigrations } from "./migrations.ts";
 import type { OwnMessages } from "./own-messages.ts";
 import type { Posts } from "./posts.ts";
 
-/** One connected account: its settings, its bot and what is known about its chats. */
+/** A connected account: its settings, its bot and the facts about its chats. */
 export interface Account {
   readonly bot: Bot;
   readonly config: TelegramConfig;

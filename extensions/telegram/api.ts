@@ -17,12 +17,12 @@ export interface Self {
 
 /** The Bot API with a bot's token. `token` itself is only used in URLs of files. */
 export interface Bot {
-  /** For all calls except long polls. */
+  /** API for all calls except long polls. */
   readonly calls: Api["raw"];
-  /** For long polls, with their longer timeout. */
+  /** API for long polls, with their longer timeout. */
   readonly polls: Api["raw"];
   readonly token: string;
-  /** For downloads. */
+  /** Client for downloads. */
   readonly wire: HttpClient;
 }
 
@@ -106,7 +106,7 @@ async function openHttp(proxy: string | undefined): Promise<HttpClient> {
   return proxy === undefined ? { post, get } : throughProxy(proxy);
 }
 
-/** One HTTP request. grammY's default, node-fetch, takes twice the time and causes a warning of Node. */
+/** Makes an HTTP request. grammY's default, node-fetch, takes twice the time and causes a warning of Node. */
 async function post(url: string, { method, headers, body, agent, signal }: Call): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const { request } = url.startsWith("https:") ? https : http;

@@ -78,7 +78,7 @@ export async function askName(config: TelegramConfig, signal: AbortSignal): Prom
 
 const MOST_NAMES = 500;
 
-/** The ids of chats, also of those that an operator or an agent named by their public names, such as `@news`. */
+/** The ids of chats, also of chats that an operator or an agent named by their public names, such as `@news`. */
 class ChatIds {
   readonly #account: Pick<Account, "bot" | "migrations">;
   readonly #named = new BoundedMap<string, string>(MOST_NAMES);
@@ -99,7 +99,7 @@ class ChatIds {
   }
 }
 
-/** One round of receiving: a poll, or a check of the webhook. Throws when it fails. */
+/** A round of receiving: a poll, or a check of the webhook. Throws when it fails. */
 type Round = (self: Self) => Promise<void>;
 
 /** Receives by webhook when one is configured, else by polling. Throws `CHANNEL_CONFIG`. */

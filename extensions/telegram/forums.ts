@@ -6,12 +6,12 @@ const MOST = 500;
 const MOST_TOPICS = 2000;
 
 /**
- * Supergroups with topics, as of their last messages. A message in the General topic has no thread id, like one of a group without
- * topics. Only the "typing…" signal must tell the two apart.
+ * Supergroups with topics, as of their last messages. A message in the General topic has no thread id, like a message
+ * of a group without topics. Only the "typing…" signal must distinguish the two.
  */
 export class Forums {
   readonly #ids = new BoundedMap<string, true>(MOST);
-  /** By chat and topic. Telegram has no call that tells a topic's name. */
+  /** Names of topics by chat and topic. Telegram has no call for a topic's name. */
   readonly #topics = new BoundedMap<string, string>(MOST_TOPICS);
 
   record(update: Update): void {
@@ -23,7 +23,10 @@ export class Forums {
     this.#recordTopic(message);
   }
 
-  /** A message of a topic that answers none formally replies to the one that created the topic, which has its first name. */
+  /**
+   * A message of a topic that answers none formally replies to the message that created the topic, which has its first
+   * name.
+   */
   #recordTopic({ chat, message_thread_id: topic, ...message }: Message): void {
     if (topic === undefined) return;
     const key = `${chat.id}:${topic}`;
@@ -33,7 +36,7 @@ export class Forums {
     else if (first !== undefined && !this.#topics.has(key)) this.#topics.set(key, first);
   }
 
-  /** Undefined until a message told it. */
+  /** Name of a topic; undefined until a message contained it. */
   topicName(chatId: number, topic: string): string | undefined {
     return this.#topics.get(`${chatId}:${topic}`);
   }

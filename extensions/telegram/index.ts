@@ -33,7 +33,10 @@ export const telegram: ChannelAdapter<TelegramConfig> = {
   probe,
 };
 
-/** For `openclaw doctor`: the name of the bot. Throws `OpenClawError` when the token is wrong, an `Error` when Telegram does not answer. */
+/**
+ * Probe of `openclaw doctor`: the name of the bot. Throws `OpenClawError` when the token is wrong, an `Error` when
+ * Telegram does not answer.
+ */
 export async function probe(config: TelegramConfig, signal: AbortSignal): Promise<string> {
   const { askName } = await import("./connect.ts");
   return askName(config, signal);

@@ -30,7 +30,10 @@ function menuOf({ config, host }: Account): readonly Line[] {
   return unique.filter(({ command, description }) => NAME.test(command) && description !== "");
 }
 
-/** Forms of the menu, each smaller than the one before: Telegram names no limit of the whole. The first are shown where all fit. */
+/**
+ * Forms of the menu, each smaller than the form before: Telegram names no limit of the whole. The first is shown where
+ * all commands fit.
+ */
 function* formsOf(lines: readonly Line[]): Generator<readonly Line[]> {
   const most = lines.slice(0, MOST_COMMANDS);
   yield most.map((line) => shortened(line, DESCRIPTION));

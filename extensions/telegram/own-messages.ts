@@ -5,7 +5,10 @@ import { readOwnNote } from "openclaw/plugin-sdk";
 
 const NOTE = "own-messages";
 const MOST = 1000;
-/** How many new messages are collected before they are noted. After a crash, reactions to the lost ones do not count as to the bot. */
+/**
+ * Number of new messages that are collected before they are noted. After a crash, reactions to messages that were not
+ * noted do not count as to the bot.
+ */
 const SAVE_EVERY = 20;
 
 /** Separates the ids of a message from its topic. */
@@ -14,7 +17,7 @@ const TOPIC_SEPARATOR = "#";
 /** The bot's own messages in groups, with their topics. Telegram's reactions do not include either. */
 export class OwnMessages {
   readonly #host: ChannelHost;
-  /** By chat and message; the topic is empty outside of topics. */
+  /** Topics by chat and message; the topic is empty outside of topics. */
   #topics = new BoundedMap<string, string>(MOST);
   #unsaved = 0;
 
@@ -45,7 +48,7 @@ export class OwnMessages {
     return this.#topics.get(`${chatId}:${messageId}`) || undefined;
   }
 
-  /** Never rejects. */
+  /** Notes the messages. Never rejects. */
   async save(): Promise<void> {
     if (this.#unsaved === 0) return;
     this.#unsaved = 0;

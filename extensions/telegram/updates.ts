@@ -17,7 +17,7 @@ export const newIn = ({ message, channel_post: post }: Update): Message | undefi
 export const editedIn = ({ edited_message: message, edited_channel_post: post }: Update): Message | undefined =>
   message ?? post;
 
-/** What every part of the adapter takes for granted in a message: #message, #chat. */
+/** The part of a message that all code of the adapter takes for granted: #message, #chat. */
 const message = z
   .looseObject({
     message_id: z.number(),

@@ -6,8 +6,8 @@ export type Baileys = typeof BaileysModule;
 const NAME = "@whiskeysockets/baileys";
 
 /**
- * Loads the installed Baileys (a clone has it), else the one that the host fetches. It is not part of the package, because its code for
- * Signal's protocol is under the GPL. Throws what `ChannelHost.library` throws.
+ * Loads the installed Baileys (a clone has it), else the copy that the host fetches. Baileys is not part of the
+ * package, because its code for Signal's protocol is under the GPL. Throws the errors of `ChannelHost.library`.
  */
 export async function loadBaileys({ library }: Pick<ChannelHost, "library">): Promise<Baileys> {
   try {
@@ -19,6 +19,6 @@ export async function loadBaileys({ library }: Pick<ChannelHost, "library">): Pr
   return fetched;
 }
 
-/** Not installed, as opposed to installed and broken. */
+/** Whether Baileys is not installed, as opposed to installed and broken. */
 const isNotThere = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND" && error.message.includes(NAME);

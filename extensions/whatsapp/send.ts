@@ -140,7 +140,7 @@ function keyOf(to: Peer, messageId: string): WAMessageKey {
   return { remoteJid, id, fromMe: author === undefined && isOwnId(id), ...(author && { participant: author }) };
 }
 
-/** In a group, an `@` with a member's number or LID becomes a mention, as in WhatsApp itself. */
+/** Content of a text. In a group, an `@` with a member's number or LID becomes a mention, as in WhatsApp itself. */
 async function textContent({ inbox }: Connection, part: OutboundText, to: Peer): Promise<TextContent> {
   const text = part.format === "whatsapp" ? part.body : part.plain;
   if (!isGroup(to.chat.id) || !namesSomebody(text)) return { text, linkPreview: null };
@@ -209,8 +209,8 @@ function refusal(code: number): SendResult {
 }
 
 /**
- * What an error of the library means for a send. The library sends the message last, so an error occurred while it requested devices,
- * keys or an upload URL. Only a write that timed out may have succeeded.
+ * Result of a send for an error of the library. The library sends the message last, so an error occurred while it
+ * requested devices, keys or an upload URL. Only a write that timed out may have succeeded.
  */
 function failureOf(error: unknown): SendResult {
   const reason = error instanceof Error ? error.message : String(error);

@@ -8,7 +8,7 @@ export interface Self {
   readonly name: string;
 }
 
-/** What the conversion of a message needs to know about this account and the people in it. */
+/** Facts about this account and the people in a message that its conversion needs. */
 export interface View {
   readonly account: AccountId;
   readonly self: Self;

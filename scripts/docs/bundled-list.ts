@@ -11,7 +11,7 @@ export function bundledList(root: string): string {
   );
   return `// Made by scripts/docs/generate.ts from the folders of extensions/.
 ${imports.join("\n")}
-import type { Contributor } from "../../src/types/contribution.ts";
+import type { Contributor } from "../../types/contribution.ts";
 
 /** The extensions that come with the gateway. */
 export const BUNDLED: readonly Contributor[] = [

@@ -1,4 +1,7 @@
-/** `openclaw/plugin-sdk/channel-policy`: what the config says of a channel's groups. The gateway applies it itself. */
+/**
+ * `openclaw/plugin-sdk/channel-policy`: rules of the config for a channel's groups. The gateway applies the rules
+ * itself.
+ */
 import type { OpenClawConfig } from "../types/plugin/channel-plugin.ts";
 import { isFields } from "../utils/fields.ts";
 

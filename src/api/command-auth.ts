@@ -60,7 +60,7 @@ export async function resolveSenderCommandAuthorizationWithRuntime(asked: Sender
 const storedOf = async ({ isGroup, dmPolicy, readAllowFromStore }: SenderCommandAuthorization) =>
   isGroup || dmPolicy === "allowlist" || dmPolicy === "open" ? [] : readAllowFromStore();
 
-/** What becomes of a direct message by the channel's own lists; messages of groups are always `allowed`. */
+/** Decision about a direct message by the channel's own lists; messages of groups are always `allowed`. */
 export function resolveDirectDmAuthorizationOutcome(asked: {
   readonly isGroup: boolean;
   readonly dmPolicy: string;
@@ -83,7 +83,10 @@ export interface NativeCommand {
   readonly lowercaseSessionKey?: boolean;
 }
 
-/** The sessions of a command that a button or menu gives: its own, and `CommandTargetSessionKey`, the one that it is for. */
+/**
+ * The sessions of a command that a button or menu gives: its own, and `CommandTargetSessionKey`, the session that the
+ * command is for.
+ */
 export function resolveNativeCommandSessionTargets(command: NativeCommand): {
   sessionKey: string;
   commandTargetSessionKey: string;

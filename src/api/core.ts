@@ -1,4 +1,4 @@
-/** What a context engine may import: `openclaw/plugin-sdk/core`. */
+/** Module for context engines: `openclaw/plugin-sdk/core`. */
 import { pluginHost } from "../plugins/host-slot.ts";
 import type { CompactParams, CompactResult } from "../types/engine/context-engine.ts";
 

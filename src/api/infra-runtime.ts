@@ -19,7 +19,7 @@ export function resolvePreferredOpenClawTmpDir(): string {
   return mkdtempSync(join(tmpdir(), "openclaw-"));
 }
 
-/** Nobody else can put files into it or replace it by a link. */
+/** Whether nobody else can put files into a directory or replace it by a link. */
 function isOwn(dir: string): boolean {
   const found = lstatSync(dir);
   const uid = process.getuid?.();
@@ -27,7 +27,7 @@ function isOwn(dir: string): boolean {
 }
 
 export interface FileLockOptions {
-  /** Waits between attempts in milliseconds, each `factor` times the one before. */
+  /** Waits between attempts in milliseconds, each `factor` times the wait before. */
   readonly retries?:
     | number
     | {

@@ -4,7 +4,7 @@ import { replaceSecrets } from "../utils/secrets/secret-text.ts";
 
 export interface RedactOptions {
   readonly mode?: "off" | "tools";
-  /** Regular expressions; what they match is masked too. */
+  /** Regular expressions; texts that they match are masked too. */
   readonly patterns?: readonly string[];
 }
 

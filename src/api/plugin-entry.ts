@@ -1,4 +1,4 @@
-/** What the entry of a plugin may import: `openclaw/plugin-sdk/plugin-entry`. */
+/** Module for the entry of a plugin: `openclaw/plugin-sdk/plugin-entry`. */
 
 /** The object that `register` gets; docs/reference/plugins.md lists its members. */
 // oxlint-disable-next-line typescript/no-explicit-any -- plugins of the field compile against members of many shapes

@@ -7,7 +7,10 @@ import { isFields } from "../utils/fields.ts";
 export interface GlobalHookRunner {
   hasHooks(name: string): boolean;
   getHookCount(name: string): number;
-  /** Before a message is sent. The handlers may change its text, each sees that of the one before, or cancel it. */
+  /**
+   * Called before a message is sent. The handlers may change its text, each sees the text of the handler before, or
+   * cancel the message.
+   */
   runMessageSending(
     event: { readonly to: string; readonly content: string; readonly metadata?: unknown },
     context: object,

@@ -1,4 +1,4 @@
-/** What a plugin may import: `openclaw/plugin-sdk`. */
+/** Main module for plugins: `openclaw/plugin-sdk`. */
 export type {
   AccountNotes,
   ButtonLimits,

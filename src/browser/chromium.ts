@@ -3,7 +3,7 @@ import { delimiter, join } from "node:path";
 import { isFields } from "../utils/fields.ts";
 import { isMissing } from "../utils/missing.ts";
 
-/** Browsers that Playwright can drive, in the order in which they are looked for. */
+/** Browsers that Playwright can drive, in the order of preference. */
 const NAMES = [
   "chromium",
   "chromium-browser",
@@ -18,7 +18,9 @@ const MAC = [
   "/Applications/Brave Browser.app/Contents/MacOS/Brave Browser",
 ];
 
-/** The browser's program: the one that the config names, else the first of the machine. Undefined when there is none. */
+/**
+ * The browser's program: the program of the config, else the first one of the machine. Undefined when there is none.
+ */
 export async function findBrowser(
   named: string | undefined,
   { PATH = "" }: Readonly<Record<string, string | undefined>>,
@@ -37,9 +39,9 @@ const isProgram = (file: string): Promise<boolean> =>
     () => false,
   );
 
-/** What the browser is started with, besides Playwright's own arguments. */
+/** Arguments of the browser, besides Playwright's own. */
 export const ARGUMENTS: readonly string[] = [
-  // Addresses of this machine go through the proxy too, which refuses them.
+  // The proxy gets addresses of this machine too, and refuses these.
   "--proxy-bypass-list=<-loopback>",
   "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
   "--disable-quic",
@@ -80,7 +82,7 @@ async function keepPdfs(folder: string): Promise<void> {
   await writeFile(file, JSON.stringify(content), { mode: 0o600 });
 }
 
-/** The browser itself begins anew where it cannot read them. */
+/** Preferences of a profile; empty where they cannot be read, since the browser itself begins anew then. */
 async function readPreferences(file: string): Promise<Readonly<Record<string, unknown>>> {
   try {
     const read: unknown = JSON.parse(await readFile(file, "utf8"));

@@ -4,19 +4,19 @@ import { join } from "node:path";
 import type { Download } from "playwright-core";
 import { isMissing } from "../utils/missing.ts";
 
-/** Bytes of what is downloaded at the same time. */
+/** Bytes of simultaneous downloads. */
 const MOST_BYTES = 100 * 1024 * 1024;
 /** Milliseconds between two looks at how much it is: a page can send some gigabytes in a minute. */
 const LOOK_MS = 250;
 
 interface Folders {
-  /** Where the browser writes what is not complete. It has nothing else. */
+  /** Folder for the browser's incomplete downloads. It has no other files. */
   readonly partial: string;
   /** Where complete files are kept. */
   readonly kept: string;
 }
 
-/** What the pages of one browser download. */
+/** Downloads of the pages of one browser. */
 export class Downloads {
   readonly #folders: Folders;
   readonly #running = new Set<Download>();
@@ -56,7 +56,7 @@ export class Downloads {
     if ((await sizeOf(this.#folders.partial)) <= MOST_BYTES) return;
     for (const download of this.#running) {
       this.#wasTooLarge.add(download);
-      // It may have ended meanwhile.
+      // The download may have ended meanwhile.
       download.cancel().catch(() => undefined);
     }
   }

@@ -21,7 +21,7 @@ export interface BrowserPorts {
   config(): BrowserConfig;
   /** The folder with a folder for each profile. */
   readonly profiles: string;
-  /** The folder for what pages download and what is saved of them. */
+  /** The folder for downloads of pages and for files saved from them. */
   readonly files: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
@@ -45,7 +45,7 @@ const MOST_STORED = 2 * 1024 ** 3;
 const LOOK_MS = 5000;
 /** Milliseconds without a call after which a browser is closed. */
 const IDLE_MS = 10 * 60_000;
-/** So many failed starts and crashes in so many milliseconds stop further starts for the rest of that time. */
+/** Failed starts and crashes, within these milliseconds, that stop further starts for the rest of that time. */
 const BREAKER = { times: 3, ms: 10 * 60_000 };
 
 /** A page opens at most ten windows by itself: the browser needs a tenth of a second for each, in which it does nothing else. */
@@ -55,7 +55,7 @@ const FEW_WINDOWS = `(() => {
   window.open = (...args) => (left-- > 0 ? open.apply(window, args) : null);
 })()`;
 
-/** What a browser needs of the gateway's environment: none of its secrets. */
+/** Variables of the gateway's environment that a browser needs: none with a secret. */
 const VARIABLES = [
   "PATH",
   "HOME",
@@ -124,7 +124,7 @@ export class ProfileSession {
   async #start(signal: AbortSignal): Promise<OpenBrowser> {
     this.#checkBreaker();
     await this.#closing;
-    // What went wrong with it is logged.
+    // A failure of the removal is logged already.
     await this.#removing?.catch(() => undefined);
     const config = this.#ports.config();
     const program = await findBrowser(config.executablePath, this.#ports.env);
@@ -171,7 +171,7 @@ export class ProfileSession {
     return open;
   }
 
-  /** The browser itself limits each site, but not all of them together. */
+  /** Limits the storage of all sites together. The browser itself limits only each site. */
   #watchStored(open: OpenBrowser): void {
     this.#forgetLook = this.#ports.clock.after(LOOK_MS, () => {
       if (this.#open === open) background("look at a browser's files", this.#lookAtStored(open), this.#ports.log);
@@ -191,7 +191,7 @@ export class ProfileSession {
   async #folder(): Promise<string> {
     const folder = join(this.#ports.profiles, this.#name);
     await openProfile(folder);
-    // What a browser left that was killed.
+    // A browser that was killed may have left partial downloads.
     await rm(this.#partial, { recursive: true, force: true });
     return folder;
   }
@@ -225,7 +225,7 @@ export class ProfileSession {
   }
 }
 
-/** For the model, and for whom it tells. */
+/** Text for the model, and for the person that the model answers. */
 export const NO_BROWSER =
   "There is no browser on this machine. The operator can install Chromium, or name a program with browser.executablePath.";
 

@@ -10,13 +10,13 @@ const LINE_CHARS = 500;
 export interface Tab {
   readonly id: string;
   readonly page: Page;
-  /** What the page wrote to its console, and errors; newest last. */
+  /** Lines that the page wrote to its console, and errors; newest last. */
   readonly lines: string[];
   /** Answers of `dialog` to the next question of the page. */
   answer?: { readonly accept: boolean; readonly text?: string | undefined } | undefined;
   /** The last question of the page, and how it was answered. */
   dialog?: string | undefined;
-  /** Paths of what it has downloaded, and that nobody was told of yet. */
+  /** Paths of downloads that no result has named yet. */
   readonly downloads: string[];
   /** Settle when the downloads of the page have ended. */
   readonly downloading: Set<Promise<void>>;
@@ -28,7 +28,7 @@ export interface Tab {
 export class Tabs {
   readonly #tabs: Tab[] = [];
   readonly #downloads: Downloads;
-  /** What became of tabs by itself, and nobody was told of yet. */
+  /** New and crashed tabs that no result has named yet. */
   #opened: Tab[] = [];
   #crashed: string[] = [];
   #last = 0;
@@ -77,7 +77,7 @@ export class Tabs {
     ];
   }
 
-  /** By its id, or by its place `1`, `2`, …; undefined when there is none. */
+  /** The tab by its id, or by its place `1`, `2`, …; undefined when there is none. */
   find(name: string): Tab | undefined {
     return this.#tabs.find(({ id }) => id === name) ?? this.#tabs[Number(name) - 1];
   }
@@ -111,7 +111,7 @@ export class Tabs {
     };
     page.on("console", (message) => note(`${message.type()}: ${message.text()}`));
     page.on("pageerror", (error) => note(`error: ${error.message}`));
-    // Nothing can be done with it any more.
+    // A crashed tab is of no further use.
     page.on("crash", () => {
       this.#crashed.push(tab.id);
       page.close().catch(ignoreClosed);

@@ -64,7 +64,7 @@ const ELSEWHERE =
 
 const isElsewhere = ({ target = "host", node = "" }: BrowserInput): boolean => target !== "host" || node !== "";
 
-/** What sends data to a server. */
+/** Risk of a call that sends data to a server; undefined for other calls. */
 function riskOf({ action, targetUrl }: BrowserInput) {
   if (action === "open" || action === "navigate" || (action === "download" && targetUrl !== undefined))
     return { use: "network" as const, what: `opens ${targetUrl ?? "a page"} in the browser` };
@@ -154,7 +154,7 @@ const RUNS: Actions<Action> = { ...LIFE, ...LOOKING, ...OPERATING };
 
 const run = (call: Call): Promise<ToolResult> => RUNS[call.input.action](call);
 
-/** Rejects as soon as the signal aborts; what was begun ends by its own time limit. */
+/** Rejects as soon as the signal aborts; the work ends by its own time limit. */
 async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const stop = Promise.withResolvers<never>();
   const abort = (): void => stop.reject(new Error("stopped"));
@@ -167,7 +167,7 @@ async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T
   }
 }
 
-/** What keeps an element from being operated, as Playwright's log of the call names it. */
+/** Obstacles to the operation of an element, as Playwright's log of the call names them. */
 const OBSTACLES: readonly (readonly [RegExp, string])[] = [
   [/<([a-z]+)[^>]*>.*intercepts pointer events/i, "something else lies above the element"],
   [/element is not enabled/i, "the element is disabled"],
@@ -180,7 +180,7 @@ const OBSTACLES: readonly (readonly [RegExp, string])[] = [
 /** Words of Playwright, in which a page may have put its own: an error that its code throws, or an address. */
 const FOREIGN = /^[a-zA-Z]+\.[a-zA-Z]+: /;
 
-/** Why an action failed, in words that name what can be done. What a page may have written is marked as such. */
+/** Why an action failed, in words that name the possible steps. Text that a page may have written is marked as such. */
 function failureOf(error: unknown): ToolResult {
   const text = error instanceof Error ? error.message : String(error);
   const known = knownReason(text);

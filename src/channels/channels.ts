@@ -10,7 +10,7 @@ import type { Lifecycle } from "./connection/account-state.ts";
 
 export { problemText } from "./connection/problem-text.ts";
 
-/** One account as `channels.status` reports it. Times are epoch milliseconds; null means never. */
+/** Status of one account for `channels.status`. Times are epoch milliseconds; null means never. */
 export interface ChannelStatus {
   readonly channel: ChannelId;
   readonly label: string;
@@ -34,9 +34,9 @@ export interface ChannelStatus {
   readonly reconnectAttempts: number;
   /** The current problem; null when there is none. */
   readonly lastError: string | null;
-  /** What a person can do about `lastError`; null when unknown. */
+  /** The step that a person can take about `lastError`; null when unknown. */
   readonly fix: string | null;
-  /** What it waits for before it can connect, such as the download of a library. */
+  /** Cause of a wait before the account can connect, such as the download of a library. */
   readonly activity?: string;
   /** Problems that a person should solve while the account continues to work. */
   readonly notices?: readonly Notice[];
@@ -50,7 +50,10 @@ export interface Channels {
   /** Undefined when the account is unknown or not connected. */
   link(channel: ChannelId, account: AccountId): ChannelLink | undefined;
   limits(channel: ChannelId): ChannelLimits | undefined;
-  /** What the buttons of a message may be in a chat; undefined where it has none, or the account is unknown or cannot start. */
+  /**
+   * Limits for the buttons of a message in a chat; undefined where the chat has no buttons, or the account is unknown
+   * or cannot start.
+   */
   buttons(to: Peer): ButtonLimits | undefined;
   status(): readonly ChannelStatus[];
   /** Starts an account, or restarts it with new settings. */

@@ -17,7 +17,7 @@ const systemPrompt = z
     ),
   );
 
-/** Tools of a chat; what an entry sets takes the place of what the entry `*` sets. */
+/** Tools of a chat; the settings of an entry take the place of those of the entry `*`. */
 const chatTools = {
   tools: toolListsConfig
     .optional()
@@ -35,7 +35,7 @@ const skills = z
     ),
   );
 
-/** One topic of a chat. */
+/** A topic of a chat. */
 const topicConfig = z.looseObject({
   systemPrompt,
   skills,
@@ -43,7 +43,7 @@ const topicConfig = z.looseObject({
   ...chatTools,
 });
 
-/** One topic of a group. */
+/** A topic of a group. */
 const groupTopicConfig = topicConfig.extend({
   enabled: z.boolean().default(true).meta(about("Enabled", "False ignores the topic.")),
   requireMention: z
@@ -58,7 +58,7 @@ const TOPICS = about(
   "Topics by the platform's id; `*` for all others. Their text follows the text of the chat.",
 );
 
-/** One direct chat. */
+/** A direct chat. */
 export const directConfig = z.looseObject({
   systemPrompt,
   skills,
@@ -66,7 +66,7 @@ export const directConfig = z.looseObject({
   ...chatTools,
 });
 
-/** One group of an account. */
+/** A group of an account. */
 export const groupConfig = z.looseObject({
   systemPrompt,
   skills,
@@ -87,7 +87,7 @@ export const groupConfig = z.looseObject({
   roles: idList.optional().meta(about("Roles", "Senders with one of these roles are allowed too.")),
 });
 
-/** One Discord server of an account. */
+/** A Discord server of an account. */
 export const guildConfig = z.looseObject({
   skills,
   ...chatTools,

@@ -33,7 +33,7 @@ export const topicAgent = (config: AccountConfig, message: Place): string | unde
 
 type Place = Pick<InboundMessage, "from" | "sender" | "guildId">;
 
-/** The entries of the chat of a message, and those of its topic, each before the entry `*`. */
+/** The entries of the chat of a message, and the entries of its topic, each before the entry `*`. */
 function entriesOf(
   config: AccountConfig,
   message: Place,
@@ -57,7 +57,7 @@ function groupMaps(config: AccountConfig, message: Place): readonly Chats[] {
   return [config.groups, config.channels, ...(ofGuild ? [ofGuild] : [])];
 }
 
-/** The entries of these ids, then those for all others. */
+/** The entries of these ids, then the entries for all other ids. */
 const entriesFor = <E>(maps: readonly Readonly<Record<string, E>>[], ids: readonly string[]): readonly E[] =>
   [...ids, "*"].flatMap((id) => maps.flatMap((map) => own(map, id) ?? []));
 

@@ -18,9 +18,9 @@ interface Found<E> {
 }
 
 /**
- * What the account's config says about tools in the chat of a message: the server's entry, the chat's, and its topic's. Each
- * takes tools away. The entry `*` applies where the entry of an id sets nothing about tools. `account` is the key path of the
- * account. Pure.
+ * Rules about tools in the account's config for the chat of a message: the server's entry, the chat's, and its topic's.
+ * Each takes tools away. The entry `*` applies where the entry of an id sets nothing about tools. `account` is the key
+ * path of the account. Pure.
  */
 export function chatToolRules(
   config: AccountConfig,
@@ -62,7 +62,7 @@ const groupPlaces = (
   ...(guild ? [{ key: `${guild.key}.channels`, entries: guild.entry.channels }] : []),
 ];
 
-/** The entries of these ids, then those for all others. */
+/** The entries of these ids, then the entries for all other ids. */
 const foundIn = <E>(places: readonly Place<E>[], ids: readonly string[]): readonly Found<E>[] =>
   [...ids, "*"].flatMap((id) =>
     places.flatMap(({ key, entries }) => {

@@ -5,7 +5,10 @@ import { errorText } from "../utils/text/error-text.ts";
 import { ownKeys } from "./own-keys.ts";
 import type { ConfiguredAccount } from "./ports.ts";
 
-/** For `openclaw doctor`: asks the platform of each enabled account. An account whose adapter cannot ask is skipped. */
+/**
+ * Checks of `openclaw doctor` that ask the platform of each enabled account. An account whose adapter cannot ask is
+ * skipped.
+ */
 export function channelChecks(accounts: readonly ConfiguredAccount[]): readonly Check[] {
   return accounts.map((account) => ({
     id: `channel.${account.adapter.id}.${account.account}`,

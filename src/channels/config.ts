@@ -283,7 +283,7 @@ const accountShape = {
     .meta(about("Reaction scope", "As in `messages.ackReactionScope`.")),
 };
 
-/** One account with its defaults. Keys of the adapter are kept unchanged. */
+/** An account with its defaults. Keys of the adapter are kept unchanged. */
 export const accountConfig = z.looseObject(accountShape);
 export type AccountConfig = z.output<typeof accountConfig>;
 
@@ -320,8 +320,8 @@ export function accountInputs(
 }
 
 /**
- * Like `accountInputs`, for a channel that knows its accounts itself: each has the keys of the channel and those that the
- * config has for it. Without `ids` the accounts of the config.
+ * Like `accountInputs`, for a channel that knows its accounts itself: each account has the keys of the channel and its
+ * own keys of the config. Without `ids` the accounts of the config.
  */
 export function inputsFor(
   channel: Readonly<Record<string, unknown>>,
@@ -340,7 +340,7 @@ export function defaultAccountIn(section: Readonly<Record<string, unknown>>): st
   return (typeof named === "string" ? named : undefined) ?? (ids.includes("default") ? undefined : ids[0]) ?? "default";
 }
 
-/** The accounts of a channel's section, parsed by an adapter's schema. Throws what the schema throws. */
+/** The accounts of a channel's section, parsed by an adapter's schema. Throws the errors of the schema. */
 export const readAccounts = <C>(
   section: Readonly<Record<string, unknown>>,
   schema: { parse(input: unknown): C },

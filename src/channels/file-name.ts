@@ -8,7 +8,7 @@ const ENDINGS: Readonly<Record<string, string>> = {
   "application/x-tgsticker": "tgs",
   "text/plain": "txt",
 };
-/** Subtypes that can be an ending, such as those of `image/png` and `application/pdf`. */
+/** Subtypes that can be an ending, such as `png` of `image/png`. */
 const ENDING = /^[a-z0-9]{2,5}$/;
 
 /** The name of a file that is sent to a platform: its own, or its kind with the ending of its MIME type, as `image.png`. */

@@ -1,6 +1,6 @@
 import { OpenClawError } from "../types/errors.ts";
 
-/** For `ChannelLink.download`: the platform will never give the file. `reason` completes a sentence. */
+/** Error of `ChannelLink.download`: the platform will never give the file. `reason` completes a sentence. */
 export const mediaUnavailable = (
   platform: string,
   reason: string,
@@ -11,7 +11,7 @@ export const mediaUnavailable = (
     fix,
   });
 
-/** For `ChannelLink.download`: the file is larger than `mediaMaxMb` of the channel. */
+/** Error of `ChannelLink.download`: the file is larger than `mediaMaxMb` of the channel. */
 export const mediaTooLarge = (platform: string, channel: string, maxMb: number): OpenClawError =>
   new OpenClawError("MEDIA_TOO_LARGE", {
     message: `A file on ${platform} is larger than ${maxMb} MB.`,

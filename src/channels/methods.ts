@@ -37,7 +37,7 @@ export interface ChannelSummary {
   readonly running: boolean;
   readonly connected: boolean;
   readonly lastError: string | null;
-  /** What a person can do about `lastError`. */
+  /** The step that a person can take about `lastError`. */
   readonly fix: string | null;
 }
 

@@ -1,7 +1,7 @@
 import { BoundedMap } from "../utils/bounded-map.ts";
 import type { HistoryLine, InboundMessage, Peer } from "../types/chat/message.ts";
 
-/** How many chats have lines kept; the one that has been silent longest is forgotten first. */
+/** Number of chats with kept lines; the chat that has been silent longest is forgotten first. */
 const MAX_CHATS = 500;
 
 interface Kept {

@@ -16,7 +16,10 @@ export interface SameLogin {
 /** How a person solves it. */
 export const SAME_LOGIN_FIX = "Give it a bot of its own, or remove it from openclaw.json.";
 
-/** `schema` is that of an account, in which the adapter has marked the keys of its login (`ofLogin`). The platform would bring each message to all of these accounts. */
+/**
+ * Accounts with a login of another account: the platform would bring each message to all of these accounts. `schema` is
+ * that of an account, in which the adapter has marked the keys of its login (`ofLogin`).
+ */
 export function sameLogins(section: Settings, schema: z.ZodType | undefined): readonly SameLogin[] {
   const first = defaultAccountIn(section);
   const on = accountInputs(section).filter(({ input }) => input["enabled"] !== false);

@@ -6,7 +6,7 @@ export interface SetupError extends MissingValue {
   readonly kind: "shape" | "missing";
 }
 
-/** One field of the form that sets up an account. */
+/** A field of the form that sets up an account. */
 export interface SetupField {
   /** The flag of `channels add`. */
   readonly name: string;

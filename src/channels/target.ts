@@ -17,7 +17,7 @@ const KINDS = new Map<string, Peer["chat"]["kind"]>([
   ["room", "group"],
 ]);
 
-/** What the ids of groups look like, per channel. On other channels, an id without a prefix belongs to a person. */
+/** Patterns of the ids of groups, per channel. On other channels, an id without a prefix belongs to a person. */
 const GROUP_IDS: Readonly<Record<string, RegExp>> = {
   discord: /^/,
   signal: /^(?!\+|u:|uuid:|[0-9a-f]{8}-)/i,
@@ -44,7 +44,7 @@ export function parseTarget(text: string, channel: string): Target | undefined {
 const kindOf = (id: string, channel: string): Peer["chat"]["kind"] =>
   own(GROUP_IDS, channel)?.test(id) === true ? "group" : "direct";
 
-/** The channel that prefixes a target, if it is one of these. */
+/** The channel that prefixes a target, if it is one of `channels`. */
 export function channelIn(text: string, channels: readonly string[]): string | undefined {
   const word = /^([a-z]+):/i.exec(text.trim())?.[1]?.toLowerCase();
   return channels.find((channel) => channel === word);

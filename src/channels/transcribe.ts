@@ -14,7 +14,7 @@ export interface Recording {
   readonly path: string;
   readonly bytes: Uint8Array;
   readonly mime: string;
-  /** On whose account it is transcribed. */
+  /** Origin of the call, which pays for the transcription. */
   readonly origin?: CallOrigin;
 }
 
@@ -114,6 +114,6 @@ async function ask(
     JSON.parse(Buffer.from(await readJsonBytes(response.body, MOST_ANSWER)).toString("utf8")),
   );
   const seconds = usage?.seconds;
-  // Without a length it counts as the longest that it can be.
+  // A recording without a length counts as the longest that it can be.
   return { result: text, taken: seconds === undefined ? Infinity : Math.ceil((seconds / 60) * TOKENS_OF_MINUTE) };
 }

@@ -8,7 +8,7 @@ import type { TranscriptPolicy } from "../providers/quirks.ts";
 export interface Assembled {
   readonly messages: ChatMessage[];
   readonly estimatedTokens: number;
-  /** Older turns were left out because they do not fit. */
+  /** Older turns were left out because they did not fit. */
   readonly trimmed: boolean;
 }
 

@@ -10,7 +10,7 @@ import { isImageTurn } from "./passes/images.ts";
 import { PRUNE_DEFAULTS } from "./prune.ts";
 import { RESULT_SHARE, truncateResults } from "./truncate-results.ts";
 
-/** Nothing is cut. */
+/** The fit that cuts nothing. */
 export const WHOLE: Fit = { cleared: 0, turns: 0, steps: 0 };
 
 export interface FitLimits {
@@ -163,7 +163,7 @@ function leaveOut(
   const parts = partsIn(messages, asked);
   const goneSteps = Math.min(steps, mostSteps(parts));
   const gone = parts.steps.slice(0, goneSteps);
-  // What people said between the steps stays.
+  // Messages of people between the steps are kept.
   const kept = [...gone.flatMap((step) => step.filter(isSaid)), ...parts.steps.slice(goneSteps).flat()];
   const turn = parts.asked && gone.length > 0 ? withNote(parts.asked, gone) : parts.asked;
   return [...parts.head, ...parts.turns.slice(turns).flat(), ...(turn ? [turn] : []), ...kept];

@@ -19,7 +19,7 @@ export function isCutOff(bytes: Uint8Array, { mimeType }: Measure): boolean {
   return mimeType === "image/webp" && data.readUInt32LE(4) + RIFF_HEAD > data.byteLength;
 }
 
-/** Bytes before those that the size of a RIFF file counts. */
+/** Bytes before the bytes that the size of a RIFF file counts. */
 const RIFF_HEAD = 8;
 
 /** Reads type and size of a PNG, JPEG, GIF or WebP. Undefined for anything else and for broken headers. Never throws. */

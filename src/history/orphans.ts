@@ -4,9 +4,9 @@ import type { TranscriptEntry } from "../types/session.ts";
 /** How the last run ended; `none` when there was none. */
 export type EndedHow = "aborted" | "failed" | "unknown" | "none";
 
-/** What happens to unanswered user turns when the next turn comes. */
+/** Treatment of unanswered user turns when the next turn comes. */
 export type OrphanPlan =
-  /** They stay, and the passes merge them with the new turn, so that no text is lost. */
+  /** The turns stay, and the passes merge them with the new turn, so that no text is lost. */
   | { readonly kind: "merge"; readonly entryIds: readonly string[] }
   /** The new turn follows `parentId`. The unanswered turns stay in the file, but not in the branch. */
   | { readonly kind: "branch"; readonly entryIds: readonly string[]; readonly parentId: string | null };
@@ -39,9 +39,9 @@ const isBroken = (message: ChatMessage): boolean =>
   message.role === "assistant" && (message.stopReason === "error" || message.stopReason === "aborted");
 
 /**
- * What to do with the unanswered user turns at the end of a branch; undefined when there are none. They are kept, since
- * their sender still waits for an answer, unless that sender stopped the run before anything was said: then they were
- * taken back. Entries that no message follows, such as a model change, are left where they are.
+ * Plan for the unanswered user turns at the end of a branch; undefined when there are none. The turns are kept, since
+ * their sender still waits for an answer, unless that sender stopped the run before anything was said: then the sender
+ * took the turns back. Entries that no message follows, such as a model change, are left where they are.
  */
 export function orphanPlan(entries: readonly TranscriptEntry[], endedHow: EndedHow): OrphanPlan | undefined {
   const turns = trailingUserTurns(entries);

@@ -13,8 +13,8 @@ export interface PruneTurn {
 const NEVER: Pruned = { touchedAt: Number.NEGATIVE_INFINITY, cuts: {} };
 
 /**
- * Which results were pruned in the latest conversations, so that their requests keep the same beginning. A conversation that is
- * not known, as after a restart, is pruned anew, because by then the provider has usually forgotten its cache.
+ * Remembers which results were pruned in the latest conversations, so that their requests keep the same beginning. An
+ * unknown conversation, as after a restart, is pruned anew, because by then the provider has usually dropped its cache.
  */
 export class PruneMemory {
   readonly #known = new Map<string, Pruned>();
@@ -37,7 +37,7 @@ export class PruneMemory {
     return this.#known.get(sessionId)?.cuts ?? {};
   }
 
-  /** After a compaction the rest of the conversation is pruned anew. */
+  /** Forgets a conversation: after a compaction the rest of it is pruned anew. */
   forget(sessionId: string): void {
     this.#known.delete(sessionId);
   }

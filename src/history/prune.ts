@@ -20,7 +20,7 @@ export type Cut = "trimmed" | "cleared";
 export interface Pruned {
   /** Epoch milliseconds of the last request. */
   readonly touchedAt: number;
-  /** By the id of the tool result. */
+  /** Cuts by the id of the tool result. */
   readonly cuts: Readonly<Record<string, Cut>>;
 }
 
@@ -97,7 +97,7 @@ const patternOf = (pattern: string): RegExp =>
 /** Ids of calls may occur again, so a result is identified by its time too. */
 const keyOf = ({ toolCallId, timestamp }: ToolResultMessage): string => `${toolCallId}@${timestamp}`;
 
-/** The messages with these results pruned; the same array when they contain none of them. */
+/** The messages with these results pruned; the same array when it contains none of the results. */
 export function applyCuts(
   messages: readonly ChatMessage[],
   cuts: Pruned["cuts"],

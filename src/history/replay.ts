@@ -26,8 +26,8 @@ type Row = SessionWindow["messages"][number];
 type Compaction = Extract<TranscriptEntry, { type: "compaction" }>;
 
 /**
- * The messages that a model was shown, made again out of the entries of its transcript, whatever was appended since. Pure.
- * `model` and `rules` are those of that run. What an engine made is not in the transcript.
+ * The messages that a model was shown, made again out of the entries of its transcript, whatever was appended since.
+ * Pure. `model` and `rules` are those of that run. Messages that an engine made are not in the transcript.
  */
 export function replay(
   record: PromptRecord,
@@ -109,7 +109,7 @@ const gone = ({ lastEntryId = "none" }: PromptRecord): Replayed => ({
 function pathTo(lastId: string | undefined, entries: readonly TranscriptEntry[]): readonly TranscriptEntry[] {
   const path: TranscriptEntry[] = [];
   let wanted: string | null | undefined = lastId;
-  // From the end, as a transcript is read: of a repeated id, the last entry before its child counts.
+  // The loop runs from the end, as a transcript is read: of a repeated id, the last entry before its child counts.
   for (const entry of entries.toReversed()) {
     if (wanted === null || wanted === undefined) break;
     if (entry.id !== wanted) continue;
@@ -141,7 +141,9 @@ function summaries(path: readonly TranscriptEntry[], entries: readonly Transcrip
   return [...after, ...(before ? [before] : [])].map((entry) => entry.summary);
 }
 
-/** The entries between the last one of the path and the next message: what was written before the request was made. */
+/**
+ * The entries between the last one of the path and the next message, which were written before the request was made.
+ */
 function behind(path: readonly TranscriptEntry[], entries: readonly TranscriptEntry[]): readonly TranscriptEntry[] {
   const known = new Set(path.slice(-1).map((entry) => entry.id));
   return entries.filter((entry) => {
@@ -151,7 +153,7 @@ function behind(path: readonly TranscriptEntry[], entries: readonly TranscriptEn
   });
 }
 
-/** Until when the model's thinking was refused; undefined where it was not. */
+/** Milliseconds until which the model's thinking was refused; undefined where it was not. */
 function refusedIn(
   path: readonly TranscriptEntry[],
   entries: readonly TranscriptEntry[],

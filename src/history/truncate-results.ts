@@ -6,7 +6,7 @@ import { mapSame } from "./parts.ts";
 /** The share of a window that one tool result may have. */
 export const RESULT_SHARE = 0.3;
 
-/** Tokens of a result that always stay, because a note must fit into them. */
+/** Tokens of a result that are never cut, because a note must fit into them. */
 const LEAST_TOKENS = 100;
 
 const note = (left: number): string =>

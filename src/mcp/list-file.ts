@@ -5,7 +5,7 @@ import { isMissing } from "../utils/missing.ts";
 import { KeyedQueue } from "../utils/keyed-queue.ts";
 import { listing } from "./listing.ts";
 
-/** A server's tools as they were when it last ran with these settings. */
+/** A server's tools from its last run with these settings. */
 const known = z.object({ settings: z.string(), at: z.number(), listing });
 export type Known = z.output<typeof known>;
 
@@ -25,7 +25,7 @@ export class ListFile {
     this.#log = log;
   }
 
-  /** Never rejects. */
+  /** Reads the lists. Never rejects. */
   async read(): Promise<ReadonlyMap<string, Known>> {
     try {
       const text = await readFile(this.#path, "utf8");
@@ -37,7 +37,7 @@ export class ListFile {
     }
   }
 
-  /** Never rejects: without the file, the servers are asked again after a restart. */
+  /** Writes the lists. Never rejects: without the file, the servers are asked again after a restart. */
   write(servers: ReadonlyMap<string, Known>): Promise<void> {
     return this.#queue.run("file", async () => {
       try {

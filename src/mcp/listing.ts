@@ -24,9 +24,9 @@ export const listing = z.lazy(() =>
   z.object({
     tools: z.array(listedTool).max(MOST_TOOLS),
     hasResources: z.boolean(),
-    /** Tools that were left out, because there are too many or they have no usable name. */
+    /** Number of tools that were left out, because there are too many or because their names are not usable. */
     leftOut: z.int(),
-    /** Names of some of them. */
+    /** Names of some of the tools that were left out. */
     leftOutNames: z.array(z.string()).optional(),
   }),
 );
@@ -51,7 +51,9 @@ export async function listTools(client: Client, timeout: number, signal?: AbortS
 const nameOf = (tool: unknown): string =>
   cleanText(isFields(tool) && typeof tool["name"] === "string" ? tool["name"] : "(no name)", MOST_NAME);
 
-/** One odd tool must not cost the others: what is missing or of another type than it should is as if it were not there. */
+/**
+ * A bad tool must not cost the others: a part that is missing or has another type than it should is treated as missing.
+ */
 function toolOf(tool: unknown): Listing["tools"] {
   const { name, description, inputSchema } = isFields(tool) ? tool : {};
   if (typeof name !== "string" || name.length === 0 || name.length > MOST_NAME) return [];

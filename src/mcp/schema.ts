@@ -4,7 +4,7 @@ import { cleanText } from "../utils/text/clean-text.ts";
 const MOST_BYTES = 16_384;
 const MOST_DEPTH = 12;
 const MOST_NODES = 1500;
-/** Keys of all nodes together, each time that a reference leads to them. */
+/** Keys of all nodes together; a node that several references lead to counts each time. */
 const MOST_KEYS = 50_000;
 const MOST_TYPES = 10;
 /** Characters of a reference; it is split into its steps each time. */
@@ -13,7 +13,7 @@ const MOST_DESCRIPTION = 500;
 const MOST_CHOICES = 200;
 const MOST_NAME = 128;
 
-/** What a schema without content allows. */
+/** Schema that allows any arguments, for a tool without a usable schema. */
 const ANY_OBJECT: Fields = { type: "object", properties: {}, additionalProperties: true };
 
 const TYPES = new Set(["string", "number", "integer", "boolean", "object", "array", "null"]);
@@ -27,9 +27,9 @@ interface Walk {
 const isOver = ({ nodes, keys }: Walk): boolean => nodes > MOST_NODES || keys > MOST_KEYS;
 
 /**
- * The schema of a server's tool as it is shown to models: an object of bounded size, depth and text. References inside the schema
- * are resolved, those that lead out of it or into themselves allow anything; nothing is ever fetched. The server checks the
- * arguments itself.
+ * The schema of a server's tool as it is shown to models: an object of bounded size, depth and text. References inside
+ * the schema are resolved, references that lead out of it or into themselves allow anything; nothing is ever fetched.
+ * The server checks the arguments itself.
  */
 export function cleanSchema(given: unknown): Fields {
   const walk: Walk = { root: given, nodes: 0, keys: 0 };
@@ -86,7 +86,7 @@ const properties: Clean = (value, below) =>
   isFields(value)
     ? Object.fromEntries(
         Object.entries(value)
-          // One more than a schema may have, so that a larger one is still given up.
+          // The slice has one node more than a schema may have, so that a larger schema is still given up.
           .slice(0, MOST_NODES + 1)
           .filter(([name]) => name !== "__proto__" && isPlainName(name))
           .map(([name, node]) => [name, below(node)]),
@@ -100,7 +100,8 @@ const PLAIN =
   "minItems maxItems uniqueItems minProperties maxProperties";
 
 /**
- * The keywords that are kept. `pattern` is none of them: the gateway would run the server's expression on the model's arguments.
+ * The keywords that are kept. `pattern` is not kept: the gateway would run the server's expression on the model's
+ * arguments.
  */
 const KEYWORDS: ReadonlyMap<string, Clean> = new Map<string, Clean>([
   ...PLAIN.split(" ").map((key): [string, Clean] => [key, plainValue]),
@@ -132,7 +133,7 @@ const isScalar = (value: unknown): boolean =>
 const isChoice = (value: unknown): boolean =>
   isScalar(value) && (typeof value !== "string" || value.length <= MOST_DESCRIPTION);
 
-/** What a reference inside the document means; undefined for every other one. */
+/** Target of a reference inside the document; undefined for every other reference. */
 function resolved(ref: string, root: unknown): unknown {
   if (!ref.startsWith("#/") || ref.length > MOST_REF) return undefined;
   let node = root;

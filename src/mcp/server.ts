@@ -8,7 +8,7 @@ import { type Listing, listTools } from "./listing.ts";
 
 /** Milliseconds before a server that failed is started again: 1 s at first, doubled with each failure. */
 const RESTART = { firstMs: 1000, longestMs: 300_000 };
-/** Milliseconds between two looks at the tools of a server that says that they changed. */
+/** Milliseconds between two requests for the tools of a server that reports changes of them. */
 const RELIST_MS = 1000;
 const PING_MS = 5000;
 
@@ -20,7 +20,7 @@ export interface ServerPorts extends ConnectPorts {
   listed(listing: Listing): void;
 }
 
-/** Why a request has no result. The message is the gateway's own; `words` are those of the server, which nobody may trust. */
+/** Why a request has no result. The message is the gateway's own; `words` are the server's, which nobody may trust. */
 export class McpFailure extends Error {
   override readonly name = "McpFailure";
   readonly words: string | undefined;
@@ -37,13 +37,13 @@ interface Open {
   waiting: AbortController;
 }
 
-/** One request to a server. */
+/** A request to a server. */
 export interface Request {
   readonly method: "tools/call" | "resources/list" | "resources/read";
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** One server of the config. It runs from the first call until it has been idle for a while. */
+/** A server of the config. It runs from the first call until it has been idle for a while. */
 export class McpServer {
   readonly name: string;
   readonly config: McpServerConfig;
@@ -109,7 +109,7 @@ export class McpServer {
     }
   }
 
-  /** Ends the server and every process of it. Never rejects. */
+  /** Ends the server and all its processes. Never rejects. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#closing.abort();
@@ -171,7 +171,7 @@ export class McpServer {
     }
   }
 
-  /** Nobody knows which request the answer was for. */
+  /** Aborts all waiting requests, because it is unknown which request the answer was for. */
   #endWaiting(open: Open, bytes: number): void {
     const { waiting } = open;
     open.waiting = new AbortController();

@@ -28,7 +28,7 @@ interface Configured {
   readonly settings: string;
 }
 
-/** The MCP servers of the config. None is started before a turn needs its list of tools or calls one of them. */
+/** The MCP servers of the config. Each is started only when a turn needs its list of tools or calls a tool. */
 export class McpServers {
   readonly #ports: McpPorts;
   readonly #file: ListFile;
@@ -145,7 +145,7 @@ export class McpServers {
     );
   }
 
-  /** Never rejects: the server has logged why it cannot be started. */
+  /** Starts the server. Never rejects: the server has logged why it cannot be started. */
   #wake(server: McpServer): Promise<void> {
     return server.wake().catch(() => undefined);
   }
@@ -154,7 +154,7 @@ export class McpServers {
 /** All settings with their secrets: a server with a new token is another one. */
 const settingsOf = once((config: McpServerConfig): string => JSON.stringify(revealSecrets(config)));
 
-/** Without the secrets, since the file keeps it. */
+/** Hash without the secrets, since the file keeps it. */
 const hashOf = once((config: McpServerConfig): string =>
   createHash("sha256").update(JSON.stringify(config)).digest("hex"),
 );

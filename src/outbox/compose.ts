@@ -3,7 +3,7 @@ import type { MediaItem } from "../types/chat/message.ts";
 import type { OutboundFiles, OutboundPart, OutboundText, ReplyBlock } from "../types/chat/reply.ts";
 import { renderText } from "./render.ts";
 
-/** What prevents blocks of a reply from being joined, and who hears of a text that could not be rendered. */
+/** Rules that keep blocks of a reply apart, and the callback for a text that could not be rendered. */
 export interface Composing {
   /** The first text replaces a preview, so it stays its own message. */
   readonly hasPreview: boolean;
@@ -51,7 +51,7 @@ function gather(blocks: readonly ReplyBlock[], album: AlbumLimits | undefined): 
   return pieces;
 }
 
-/** Undefined when they cannot be one message. */
+/** Undefined when the two cannot be one message. */
 function join(before: OutboundFiles, next: OutboundFiles, album: AlbumLimits): OutboundFiles | undefined {
   const { files, bytes = Infinity, sortOf = () => "any" } = album;
   if (isAlone(before) || isAlone(next)) return undefined;

@@ -17,7 +17,7 @@ import { sendRow, type SendPorts } from "./send.ts";
 import { background } from "../utils/background.ts";
 import { retryWhileDiskFull } from "../store/retry-while-disk-full.ts";
 
-/** One logical reply. Its key is permanent: delivering the same key again sends nothing twice. */
+/** A logical reply. Its key is permanent: delivering the same key again sends nothing twice. */
 export interface Reply extends Omit<PlannedReply, "parts"> {
   readonly blocks: readonly ReplyBlock[];
 }
@@ -26,7 +26,7 @@ export interface Reply extends Omit<PlannedReply, "parts"> {
 export interface SendHints {
   /** Milliseconds to wait before the first message, once it is its turn. */
   readonly pauseMs?: number;
-  /** For plugins, and for the log when no claimed message has it. */
+  /** The session for plugins, and for the log when no claimed message has it. */
   readonly session?: SessionKey;
 }
 
@@ -64,7 +64,7 @@ export class Outbox {
     return this.#deps.links.link(to) !== undefined && this.#rate.takeNow(to) === 0;
   }
 
-  /** Plans a reply and begins to send it in one write: between two of them it would wait for the disk once more. */
+  /** Plans a reply and begins to send it in one write: with two writes it would wait for the disk once more. */
   #planAndSend(reply: PlannedReply, hints: SendHints): Promise<readonly OutboxRow[]> {
     const planning = Promise.withResolvers<readonly OutboxRow[]>();
     const sending = this.#chats.run(chatKey(reply.to), async () => {
@@ -112,8 +112,8 @@ export class Outbox {
   }
 
   /**
-   * After a start: sends unsent replies. If a reply may have arrived, the platform is asked, or the reply is sent once more with
-   * a label.
+   * Called after a start: sends unsent replies. If a reply may have arrived, the platform is asked, or the reply is
+   * sent once more with a label.
    */
   async recover(): Promise<number> {
     const rows = await this.#deps.journal.open();
@@ -151,7 +151,7 @@ export class Outbox {
     await this.#deps.journal.mark(id, DROPPED);
   }
 
-  /** Resolves when nothing waits, or after `ms`. The next start sends what is left. */
+  /** Resolves when nothing waits, or after `ms`. The next start sends the rest. */
   async close(ms: number): Promise<void> {
     const late = Promise.withResolvers<void>();
     const cancel = this.#deps.clock.after(ms, late.resolve);
@@ -196,7 +196,7 @@ export class Outbox {
     return { ...this.#deps, rate: this.#rate, log, journal, signal, gap: (to) => this.#reportGaps(to) };
   }
 
-  /** Informs a chat about gaps, after everything that waits for it now, in one line for all of them. */
+  /** Informs a chat about gaps, in one line for all of them, after every row that waits for the chat now. */
   #reportGaps(to: Peer): void {
     const chat = chatKey(to);
     if (!this.#deps.gapText || this.#reporting.has(chat)) return;
@@ -234,7 +234,7 @@ export class Outbox {
 
 const DROPPED = { state: "failed", error: BY_OPERATOR, isGivenUp: true } as const;
 
-/** For a channel that is configured but has never been up. */
+/** Limits of a channel that is configured but has never been up. */
 const PLAIN_LIMITS: ChannelLimits = { text: 2000, format: "plain", media: 0 };
 
 const chatKey = (to: Peer): string => `${to.channel}\n${to.account}\n${to.chat.id}`;

@@ -6,7 +6,7 @@ export type { GapCause } from "../types/journal.ts";
 export interface Gap {
   readonly cause: GapCause;
   readonly count: number;
-  /** Epoch milliseconds at which the first and the last of them were due. */
+  /** Epoch milliseconds at which the first and the last of the missing chunks were due. */
   readonly from: number;
   readonly to: number;
 }

@@ -12,9 +12,9 @@ import type { RateLimits } from "./rate-limiter.ts";
 export interface Links {
   link(to: Peer): ChannelLink | undefined;
   limits(to: Peer): ChannelLimits | undefined;
-  /** What the buttons of a message may be in a chat, connected or not; undefined where it has none. */
+  /** Limits for the buttons of a message in a chat, connected or not; undefined where the chat has no buttons. */
   buttons?(to: Peer): ButtonLimits | undefined;
-  /** Resolves when the chat's account has a link, or the signal aborts. Nothing tells of a new link when unset. */
+  /** Resolves when the chat's account has a link, or the signal aborts. New links are not reported when unset. */
   linked?(to: Peer, signal: AbortSignal): Promise<void>;
 }
 

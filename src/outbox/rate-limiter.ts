@@ -8,7 +8,7 @@ export interface RateLimits {
   readonly perAccountPerSecond?: number | undefined;
 }
 
-/** What is known about one chat, or about a whole account. Times are epoch milliseconds. */
+/** State of one chat, or of a whole account. Times are epoch milliseconds. */
 interface Lane {
   /** The platform refuses calls until then. */
   blockedUntil: number;
@@ -24,10 +24,10 @@ const NEVER = -Infinity;
 const SOON_MS = 60_000;
 const FIRST_SPACING_MS = 500;
 const MOST_SPACING_MS = 8000;
-/** The learned spacing halves after each of these without a refusal. */
+/** Milliseconds without a refusal after which the learned spacing halves. */
 const HALVES_EVERY_MS = 60_000;
 const LEAST_SPACING_MS = 50;
-/** Chats and accounts that are remembered. Beyond that, those that delay no call are forgotten. */
+/** Chats and accounts that are remembered. Beyond that number, the ones that delay no call are forgotten. */
 const MOST_LANES = 2000;
 
 /**
@@ -64,7 +64,7 @@ export class RateLimiter {
     return waitMs;
   }
 
-  /** What `takeNow` would return; takes nothing. */
+  /** Milliseconds that `takeNow` would return; takes nothing. */
   waitMs(to: Peer): number {
     const now = this.#clock.now();
     const { perChatPerSecond, perAccountPerSecond } = this.#rules(to);

@@ -4,7 +4,7 @@ import { renderTelegramChunks } from "../reply/markdown/telegram.ts";
 import type { ChannelLimits } from "../types/chat/channel.ts";
 import type { OutboundText } from "../types/chat/reply.ts";
 
-/** What the platform takes. `text`: UTF-16 units of a message. */
+/** Limits of the platform for a text. `text`: UTF-16 units of a message. */
 export type RenderLimits = Pick<ChannelLimits, "format" | "text" | "lines" | "tables">;
 
 /** Renders Markdown in the platform's format, cut to its limit, without empty chunks. Keeps the thread busy until it is done. */

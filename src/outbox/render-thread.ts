@@ -2,7 +2,7 @@ import type { OutboundText } from "../types/chat/reply.ts";
 import { JobThread, type JobFailure } from "../utils/thread/job-thread.ts";
 import type { RenderLimits } from "./render-parts.ts";
 
-/** What the thread gets; it answers each job with the messages, one job after the other. */
+/** Job of the render thread; the thread answers each job with the messages, one job after the other. */
 export interface RenderJob {
   readonly markdown: string;
   readonly limits: RenderLimits;

@@ -12,7 +12,7 @@ let renderer: typeof Renderer | undefined;
 /** UTF-16 units; a longer text may take hundreds of milliseconds, in which this thread would do nothing else. */
 const MOST_HERE = 4000;
 
-/** One for the process. It has no state but the thread itself. */
+/** The process has one render thread. Its only state is the thread itself. */
 const thread = loadOnce(async (): Promise<RenderThread> => {
   const [{ RenderThread }, { programUrl }] = await Promise.all([
     import("./render-thread.ts"),

@@ -19,15 +19,15 @@ interface Leaving {
   readonly to: Peer;
   readonly replyTo?: string | undefined;
   readonly session?: SessionKey | undefined;
-  /** Of all blocks of the reply together. */
+  /** Late calls of all blocks of the reply together. */
   readonly lateCalls: LateCalls;
 }
 
-/** Whether plugins may change or cancel what is sent. Nothing may be shown before they have had their say. */
+/** Whether plugins may change or cancel a reply. Then nothing may be shown before their hooks have ended. */
 export const mayChangeReplies = ({ hooks }: Pick<OutboxDeps, "hooks">): boolean =>
   hooks !== undefined && (hooks.has("reply_payload_sending") || hooks.has("message_sending"));
 
-/** The blocks of a reply as plugins leave them. A block that one of them cancels is left out. */
+/** The blocks of a reply as plugins leave them. A block that a plugin cancels is left out. */
 export async function hookedBlocks(
   blocks: readonly ReplyBlock[],
   reply: Omit<Leaving, "lateCalls">,
@@ -45,7 +45,7 @@ export async function hookedBlocks(
   return left;
 }
 
-/** One block of a reply on its way through the hooks. */
+/** A block of a reply on its way through the hooks. */
 class HookedBlock {
   /** Undefined once a hook has cancelled it. */
   block: ReplyBlock | undefined;

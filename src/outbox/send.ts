@@ -18,7 +18,7 @@ export interface SendPorts extends OutboxDeps {
 
 /** A row that is being sent. */
 interface Underway extends PlannedRow {
-  /** A preview of it remains in the chat, which can neither be edited nor removed. */
+  /** A preview of the reply remains in the chat, which can neither be edited nor removed. */
   readonly hasPreviewLeft?: boolean;
   /** The platform has refused it as it was; this is its text alone. */
   readonly isPlain?: true;
@@ -28,7 +28,10 @@ const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
 /** Milliseconds without a connection after which the journal and the log say that the reply waits for one. */
 const NO_LINK_MS = 30_000;
-/** After this long a reply is too old to be sent: it is marked as failed, and operator and chat are informed. */
+/**
+ * A reply of this age in milliseconds is too old to be sent: it is marked as failed, and operator and chat are
+ * informed.
+ */
 const STALE_MS = 6 * 60 * 60 * 1000;
 
 /**
@@ -65,7 +68,10 @@ async function hasTurn(row: Underway, ports: SendPorts): Promise<boolean> {
   return ports.rate.waitTurn(row.to, ports.signal, endOf(row, ports));
 }
 
-/** Waits for the connection of the chat's account: after a start, a reply would else be tried in vain. At most a while, so that the journal says why. */
+/**
+ * Waits for the connection of the chat's account, because a reply right after a start would be tried in vain. The wait
+ * is limited, so that the journal says why the reply was not sent.
+ */
 async function waitForLink(row: OutboxRow, ports: SendPorts): Promise<void> {
   const { links, signal, clock } = ports;
   if (!links.linked || !lacksLink(row, ports)) return;
@@ -77,7 +83,7 @@ async function waitForLink(row: OutboxRow, ports: SendPorts): Promise<void> {
 
 const maxAgeOf = ({ maxAgeMs }: SendPorts): number => maxAgeMs?.() ?? STALE_MS;
 
-/** When it is too old to be sent. */
+/** Epoch milliseconds at which the row is too old to be sent. */
 const endOf = ({ retriedAt, createdAt }: OutboxRow, ports: SendPorts): number =>
   (retriedAt ?? createdAt) + maxAgeOf(ports) + 1;
 
@@ -107,7 +113,7 @@ async function lookFor(row: OutboxRow, link: ChannelLink): Promise<SendResult | 
   try {
     return await link.find(row.to, row.body, namesOf(row));
   } catch {
-    // It may still have arrived, so it is sent with its label.
+    // The message may still have arrived, so it is sent with its label.
     return undefined;
   }
 }

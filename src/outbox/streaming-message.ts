@@ -10,7 +10,7 @@ export interface StreamingDeps extends Pick<OutboxDeps, "clock" | "journal" | "l
   readonly limits: ChannelLimits;
   readonly to: Peer;
   readonly inboxId: number;
-  /** Of the message that is answered. */
+  /** `eventKey` of the message that is answered. */
   readonly eventKey: string;
   readonly replyTo?: string | undefined;
   readonly recipient?: StreamOptions["recipient"];
@@ -60,7 +60,7 @@ export class StreamingMessage {
     return this.#messageId;
   }
 
-  /** Nothing more can be shown. */
+  /** True when nothing more can be shown. */
   get isOver(): boolean {
     return this.#isOver;
   }

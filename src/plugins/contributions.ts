@@ -24,18 +24,18 @@ import { own } from "../utils/own.ts";
 import { HookTable, type AddedHook } from "./hook-table.ts";
 import { NamedValues, type Precedence } from "./named-values.ts";
 
-/** The kinds of contributions of which a gateway has some of its own, with reserved names. */
+/** Kinds of contributions that the gateway has too, with reserved names. */
 type ReservedKind = "commands" | "methods" | "engines";
 
 /**
- * Everything that extensions and plugins add to the gateway: one value, made by `app/` and handed down. Contributors come
- * and go while the gateway runs, so whoever uses contributions reads them when it needs them.
+ * Everything that extensions and plugins add to the gateway: one value, made by `app/` and passed down. Contributors
+ * come and go while the gateway runs, so code that uses contributions reads them when it needs them.
  */
 export class Contributions {
   /** `plugins.slots.memory`; undefined before a config was applied. */
   #memory: string | undefined;
   readonly #memoryKinds = new Map<string, NonNullable<Contributor["memory"]>>();
-  /** Contributors that are removed once those that replace them are there. */
+  /** Contributors that are removed once their replacements are there. */
   readonly #leaving = new Set<string>();
   /** Why contributors could add nothing, by their ids. */
   readonly #failures = new Map<string, string>();
@@ -65,7 +65,7 @@ export class Contributions {
   };
   readonly #hooks = new HookTable();
   #revision = 0;
-  /** Of the configs, as `configSchemas` loaded them last. */
+  /** Schemas of the configs, as `configSchemas` loaded them last. */
   #schemas: ReadonlyMap<string, z.ZodType> = new Map();
   /** The current registration of each contributor: an older one can add nothing. */
   readonly #open = new Map<string, object>();
@@ -86,9 +86,9 @@ export class Contributions {
   }
 
   /**
-   * Registers a contributor; what it had added before is removed first. When it throws, nothing of the contributor remains:
-   * when another contributor has added something of the same kind and name, when a name cannot be used, and when `register`
-   * gives a promise.
+   * Registers a contributor; its earlier contributions are removed first. When it throws, nothing of the contributor
+   * remains: when another contributor has added something of the same kind and name, when a name cannot be used, and
+   * when `register` gives a promise.
    */
   add(contributor: Contributor): void {
     this.remove(contributor.id);
@@ -121,7 +121,7 @@ export class Contributions {
     this.#revision++;
   }
 
-  /** Until it is removed, others may add names that this contributor has: they count from its removal on. */
+  /** Until the contributor is removed, others may add names that it has: these count from the removal on. */
   willRemove(contributor: string): void {
     this.#leaving.add(contributor);
   }
@@ -167,7 +167,7 @@ export class Contributions {
     this.#reserved.set(kind, new Set([...(this.#reserved.get(kind) ?? []), ...names]));
   }
 
-  /** The names of what a contributor has added, by kind; kinds of which it added none are left out. */
+  /** Names of a contributor's contributions, by kind; kinds without any are left out. */
   namesOf(contributor: string): Readonly<Record<string, readonly string[]>> {
     const named = Object.entries(this.#tables).map(([kind, table]) => [kind, table.namesOf(contributor)] as const);
     const hooks = ["hooks", this.#hooks.namesOf(contributor)] as const;
@@ -245,7 +245,10 @@ export class Contributions {
     return this.#tables.tools.list;
   }
 
-  /** Of all contributors, also those that a slot puts out of use: a list of tools may name them. */
+  /**
+   * Names of tools of all contributors, also of contributors that a slot puts out of use: a list of tools may name
+   * them.
+   */
   get toolNames(): readonly string[] {
     return this.#tables.tools.names;
   }
@@ -254,7 +257,7 @@ export class Contributions {
     return this.#tables.commands.list;
   }
 
-  /** Those with the higher priority first, then in the order of their registration. */
+  /** Hooks with the higher priority first, then in the order of their registration. */
   hooksOf(name: HookName): readonly AddedHook[] {
     return this.#hooks.of(name);
   }
@@ -284,8 +287,9 @@ export class Contributions {
   }
 
   /**
-   * Checks each contributor's part of the config; without an entry it is the defaults of its schema. `configSchemas` has loaded
-   * the schemas. Throws a `ZodError`. The result gives each its part, and the slot of the memory what it names.
+   * Checks each contributor's part of the config; without an entry it is the defaults of its schema. `configSchemas`
+   * has loaded the schemas. Throws a `ZodError`. The result gives each contributor its part, and the slot of the memory
+   * its name.
    */
   prepareConfig(entries: PluginEntries, place: ContributorPlace): () => void {
     const checked = this.#tables.configs.entries().map(([id, { apply }]) => {
@@ -319,7 +323,7 @@ export class Contributions {
     return this.#tables.engines.ownerOf(id);
   }
 
-  /** The section of the memory, then what others add to it. */
+  /** The section of the memory, then the additions of others. */
   memoryPrompt(request: MemoryPromptRequest): readonly string[] {
     const parts = [...this.#tables.memories.list, ...this.#tables.memorySupplements.list];
     return parts.flatMap(({ prompt }) => prompt(request));
@@ -351,7 +355,7 @@ function callable(what: keyof typeof CALLABLE, name: string): string {
 }
 
 function asynchronous(id: string, registered: Promise<unknown>): Error {
-  // The error below says what is wrong; how the promise ends does not matter any more.
+  // The error below names the fault; the end of the promise does not matter any more.
   registered.catch(() => undefined);
   return new Error(`the contributor "${id}" registers asynchronously, and what it adds later would be missing`);
 }

@@ -1,6 +1,6 @@
 /**
- * An event for one hook. What it holds is copied when the hook reads it: most hooks never look at the conversation, and a hook that
- * changes what it gets must change neither the conversation that the gateway holds nor what other plugins see.
+ * An event for one hook. Its fields are copied when the hook reads them: most hooks never look at the conversation, and
+ * a hook's changes must reach neither the conversation that the gateway holds nor other plugins.
  */
 export function ownCopy(event: object): object {
   const copy = {};

@@ -13,7 +13,9 @@ const isCalled = ({ options }: AddedHook): boolean => options.isCalled?.() ?? tr
 
 const NONE: readonly AddedHook[] = [];
 
-/** The hooks of all contributors by name: those with the higher priority first, then in the order of their registration. */
+/**
+ * The hooks of all contributors by name: hooks with the higher priority first, then in the order of their registration.
+ */
 export class HookTable {
   readonly #rows = new Map<HookName, AddedHook[]>();
 
@@ -32,7 +34,7 @@ export class HookTable {
     }
   }
 
-  /** Those that are called now. */
+  /** Hooks that are called now. */
   of(name: HookName): readonly AddedHook[] {
     const rows = this.#rows.get(name) ?? NONE;
     return rows.every(isCalled) ? rows : rows.filter(isCalled);

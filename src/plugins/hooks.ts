@@ -13,7 +13,7 @@ const UNWAITED_MS = 30_000;
 /** Late calls of one plugin for one reply. The reply does not wait for its hooks any more after these. */
 const MOST_LATE = 3;
 
-/** What a hook is called with. */
+/** Arguments of a hook's call. */
 interface Asked {
   readonly event: object;
   readonly context: HookContext;
@@ -28,8 +28,8 @@ interface HookSource {
 type Answer<T> = { readonly kind: "ok"; readonly value: T } | { readonly kind: "failed"; readonly why: string };
 
 /**
- * Calls the hooks of all contributors. Logs a hook that throws or is late, or whose answer cannot be read. Each gets a copy of the
- * event, so that what it changes in it reaches nobody else.
+ * Calls the hooks of all contributors. Logs a hook that throws or is late, or whose answer cannot be read. Each hook
+ * gets a copy of the event, so that its changes reach nobody else.
  */
 export class Hooks implements HookRunner {
   readonly #source: HookSource;
@@ -175,5 +175,5 @@ function timeoutOf(name: HookName): number {
   return timeoutMs ?? (kind === "observe" ? UNWAITED_MS : WAITED_MS);
 }
 
-/** For hooks whose answers have no effect. */
+/** Reads answers of hooks whose answers have no effect. */
 const unread = (): undefined => undefined;

@@ -4,13 +4,13 @@ import type { CompactParams, CompactResult } from "../types/engine/context-engin
 /** A handler of a hook, of which only the caller knows the event. May throw. */
 export type HookFunction = (event: object, context: object) => unknown;
 
-/** What the SDK's functions may call of the gateway. */
+/** Functions of the gateway that the SDK may call. */
 export interface PluginHost {
   /** Runs the built-in compaction of a session. Rejects as the compaction does. */
   compact(params: CompactParams): Promise<CompactResult>;
   /** The memory plugin's sections of the system prompt; empty without such a plugin. */
   memoryPrompt(request: MemoryPromptRequest): readonly string[];
-  /** The handlers of a hook, those that are called first before others; empty for one that nobody added. */
+  /** The handlers of a hook in the order of their calls; empty for a hook that nobody added. */
   hooksOf(name: string): readonly HookFunction[];
   /** Names of the commands of chats that plugins have added, with their aliases. */
   commandNames(): readonly string[];

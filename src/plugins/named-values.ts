@@ -1,8 +1,8 @@
-/** Which of two contributors has a name that both add. */
+/** Decides which of two contributors has a name that both add. */
 export interface Precedence {
   /**
-   * `first`: a slot names this contributor, so that it has the name before all others. `none`: everything of it is out of use, because
-   * a slot names another one.
+   * `first`: a slot names this contributor, so that it has the name before all others. `none`: all its values are out
+   * of use, because a slot names another contributor.
    */
   rankOf(owner: string): "first" | "usual" | "none";
   /** Whether `owner` may add a name that `taken` has: a slot or the end of `taken` decides between them. */
@@ -18,7 +18,7 @@ interface Added<T> {
 export class NamedValues<T> {
   readonly #what: string;
   readonly #precedence: Precedence;
-  /** In the order in which they were added; few names have more than one. */
+  /** Values of a name in the order in which they were added; few names have more than one. */
   readonly #added = new Map<string, readonly Added<T>[]>();
   #current: ReadonlyMap<string, Added<T>> | undefined;
   #list: readonly T[] | undefined;
@@ -29,7 +29,7 @@ export class NamedValues<T> {
     this.#precedence = precedence;
   }
 
-  /** In the order in which they were added. */
+  /** Values that count, in the order in which they were added. */
   get list(): readonly T[] {
     this.#list ??= [...this.#shown.values()].map(({ value }) => value);
     return this.#list;
@@ -68,7 +68,7 @@ export class NamedValues<T> {
     this.#list = undefined;
   }
 
-  /** Also those that do not count now. */
+  /** All names, also of values that do not count now. */
   get names(): readonly string[] {
     return [...this.#added.keys()];
   }
@@ -81,7 +81,7 @@ export class NamedValues<T> {
     return [...this.#shown].map(([name, { value }]) => [name, value]);
   }
 
-  /** The one of each name that counts. */
+  /** The value of each name that counts. */
   get #shown(): ReadonlyMap<string, Added<T>> {
     this.#current ??= new Map(
       [...this.#added].flatMap(([name, all]) => {

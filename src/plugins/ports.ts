@@ -11,7 +11,7 @@ import type { SubagentRequest, Subagents } from "../types/subagent/subagent.ts";
 import type { PluginEntry, PluginsConfig } from "./config.ts";
 import type { SaidByHook } from "./internal-hooks/event.ts";
 
-/** On whose account a plugin calls a model. */
+/** The plugin that calls a model, whose costs the call counts among. */
 export interface PluginCaller {
   readonly plugin: string;
   readonly llm: PluginEntry["llm"];
@@ -34,10 +34,10 @@ interface PluginSettingsPorts {
   settingsOf(plugin: string): Readonly<Record<string, unknown>>;
 }
 
-/** What the gateway lends to plugins. */
+/** Parts of the gateway for plugins. */
 export interface PluginPorts extends PluginSettingsPorts {
   readonly stateDir: string;
-  /** Of the default agent. */
+  /** Workspace of the default agent. */
   workspace(): string;
   /**
    * A model call in the name of the conversation's agent; outside of one in that of `request.agentId`, or of the default agent.
@@ -60,17 +60,17 @@ export type SubagentGrant = PluginEntry["subagent"];
 export interface PluginSubagentPorts extends Omit<Subagents, "run"> {
   /** Rejects as `Subagents.run` does, and when the grant does not cover the model. */
   run(request: SubagentRequest, grant: SubagentGrant): ReturnType<Subagents["run"]>;
-  /** What `run` has begun, to be watched: as `PluginRunPorts.runsOf`. */
+  /** Runs that `run` has begun, for watchers: as `PluginRunPorts.runsOf`. */
   runsOf(runId: RunId, signal: AbortSignal): AsyncIterable<MessageRun>;
   /** Ends a run, or its request while it waits. */
   stop(runId: RunId): Promise<void>;
 }
 
-/** What happens in the gateway. A listener gets events in the field's form until the signal aborts; it must not throw. */
+/** Events of the gateway. A listener gets events in the field's form until the signal aborts; it must not throw. */
 export interface PluginEventPorts {
   /** Text that the next turn of the session begins with. */
   enqueueSystemEvent(text: string, session: { readonly sessionKey?: string }): Promise<void>;
-  /** Sends to a conversation's chat what a hook of `owner` wants to be said. Returns at once. */
+  /** Sends the text of a hook of `owner` to a conversation's chat. Returns at once. */
   say(owner: string, said: SaidByHook): void;
   /** Begins a heartbeat now. */
   requestHeartbeat(reason: string): void;
@@ -80,10 +80,10 @@ export interface PluginEventPorts {
   followTranscripts(listener: (event: object) => void, signal: AbortSignal): void;
 }
 
-/** What is known of files by their content. */
+/** Facts about files by their content. */
 export interface PluginMediaPorts {
   readonly typeOf: MediaStore["typeOf"];
-  /** Pixels of an image; null for what is none. */
+  /** Pixels of an image; null for bytes that are none. */
   sizeOf(bytes: Uint8Array): { readonly width: number; readonly height: number } | null;
 }
 
@@ -105,7 +105,7 @@ export interface PluginRunPorts {
   stopMessage(key: MessageKey): Promise<void>;
 }
 
-/** What the channels of plugins use of the gateway. */
+/** Parts of the gateway for the channels of plugins. */
 export interface PluginChannelPorts extends PluginRunPorts {
   /** Keeps a file of a message in the media store. */
   saveMedia: MediaStore["put"];
@@ -113,22 +113,24 @@ export interface PluginChannelPorts extends PluginRunPorts {
   routeOf(from: Peer): PluginRoute;
   /** The conversation that a command of a button or menu is for, and its chat, if it is one of the channel. */
   commandTarget(channel: string, sessionKey: string): CommandTarget | undefined;
-  /** What an error of a send means: by its HTTP status, its wait or its network code, else the message may have arrived. */
+  /**
+   * Result of a send by its error: by its HTTP status, its wait or its network code, else the message may have arrived.
+   */
   failedSend(error: unknown, channel: { readonly id: string; readonly label: string }): SendResult;
 }
 
 /** The options of a message that is a command for another conversation than its own chat's. */
 export type CommandTarget = Required<Pick<MessageOptions, "sessionKey" | "deliverTo">>;
 
-/** Ids as the field has them. */
+/** Agent and session keys of a chat, in the field's form. */
 export interface PluginRoute {
   readonly agentId: string;
   readonly sessionKey: string;
-  /** Of the agent's main conversation. */
+  /** Key of the agent's main conversation. */
   readonly mainSessionKey: string;
 }
 
-/** Where conversations are, for plugins that read them as files. */
+/** Files of conversations, for plugins that read them. */
 export interface PluginSessions {
   /** Path of `sessions.json`. */
   storePath(agentId?: string): string;

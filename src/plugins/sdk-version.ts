@@ -15,7 +15,7 @@ function versionFloorOf(range: string): string | undefined {
   return /(?:^|[\s>=^~v])(\d+\.\d+\.\d+)/.exec(range.replaceAll(/<=?\s*v?\d+\.\d+\.\d+\S*/g, ""))?.[1];
 }
 
-/** Compares two versions of three numbers; what follows them does not count. */
+/** Compares two versions of three numbers; the rest of each version does not count. */
 function isBelow(version: string, floor: string): boolean {
   const [a, b] = [numbersOf(version), numbersOf(floor)];
   for (let at = 0; at < 3; at++) {

@@ -49,7 +49,7 @@ interface CachedFile {
   readonly mtimeMs: number;
   readonly size: number;
   readonly content: string;
-  /** It is a link to a place outside of the workspace. */
+  /** The file is a link to a place outside of the workspace. */
   readonly leadsOut: boolean;
 }
 
@@ -90,7 +90,7 @@ async function readCached(name: string, { workspace, limits, stampOf }: Reading)
   }
 }
 
-/** A program may put a link or a named pipe into its place meanwhile: what is read is what lay at the path that was looked at. */
+/** Reads the file at the path that was checked. A program may put a link or a named pipe in its place meanwhile. */
 async function readNow(path: string, workspace: string, found: Stats): Promise<CachedFile> {
   const { mtimeMs, size } = found;
   const real = await realpath(path);
@@ -134,7 +134,7 @@ export async function loadContextFiles(
   return files;
 }
 
-/** The files for the prompt of a conversation: `MEMORY.md` only where none but owners read what is said. */
+/** The files for the prompt of a conversation: `MEMORY.md` only where no one but owners reads the conversation. */
 export const filesFor = (
   { isPrivate }: { readonly isPrivate: boolean },
   files: readonly ContextFile[],

@@ -7,8 +7,8 @@ const MOST_EMOJI = 40;
 const MOST_ID = 120;
 
 /**
- * One line about a reaction or another event of a chat, for the agent; undefined for a message. `label` names the channel. The parts
- * that people choose are short, on this one line, and cannot pose as the gateway's own words.
+ * A line about a reaction or another event of a chat, for the agent; undefined for a message. `label` names the
+ * channel. The parts that people choose are short, on this line, and cannot pose as the gateway's own words.
  */
 export function chatEvent(message: InboundMessage, label: string | undefined): string | undefined {
   const { reaction, news, sender, from } = message;

@@ -9,11 +9,11 @@ export interface AttachedFile {
   readonly mime?: string;
   readonly url?: string;
   readonly kind: MediaKind;
-  /** Of a recording. */
+  /** Length of a recording. */
   readonly durationSeconds?: number;
-  /** Its transcription is already in the text. */
+  /** The transcription of the file is already in the text. */
   readonly transcribed?: boolean;
-  /** It belongs to the quoted message, not to the turn's own. */
+  /** The file belongs to the quoted message, not to the turn's own. */
   readonly quoted?: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface MissingFile {
 /** The state of the session. */
 interface SessionStart {
   readonly isNewSession: boolean;
-  /** For a session that was reset without any further text. */
+  /** Notes for a session that was reset without any further text. */
   readonly dailyNotes?: readonly DailyNote[];
 }
 
@@ -57,7 +57,7 @@ export interface BodyContext extends SessionStart {
   readonly now: number;
 }
 
-/** A user turn in the making. Kept in parts, so that a stage can still tell which text is the user's. */
+/** A user turn in the making. Kept in parts, so that a stage can still find the user's text. */
 export interface BodyDraft {
   readonly before: readonly string[];
   readonly user: string;
@@ -65,7 +65,7 @@ export interface BodyDraft {
   readonly thinking?: ThinkLevel;
 }
 
-/** One stage. Pure: reads only its two arguments and returns a new draft. */
+/** A stage of the user's text. Pure: reads only its two arguments and returns a new draft. */
 export interface BodyStage {
   readonly name: string;
   /** The origin of the text that it adds. */
@@ -91,8 +91,8 @@ export function turnMessages(context: BodyContext): readonly InboundMessage[] {
 }
 
 /**
- * What was said in the thread before the turn, each line once. A line that is also in the chat's history, because the gateway heard it,
- * is left to that.
+ * Lines of the thread before the turn, each line once. A line that is also in the chat's history, because the gateway
+ * received it, is left to the history.
  */
 export function threadLines(context: BodyContext): readonly string[] {
   const heard = context.pendingHistory.map(({ sender, text }) => `${sender}: ${text}`);

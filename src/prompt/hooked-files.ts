@@ -20,7 +20,10 @@ export interface PromptFiles {
 /** Files that hooks may leave in one prompt. */
 const MOST_FILES = 60;
 
-/** The context files as hooks leave them: they may add, change and remove some. The limits of the files hold for the result. */
+/**
+ * The context files as hooks leave them: hooks may add, change and remove files. The limits of the files hold for the
+ * result.
+ */
 export async function hookedFiles(
   { files, workspace, agentId, sessionKey, limits }: PromptFiles,
   hooks: HookRunner | undefined,
@@ -46,7 +49,7 @@ export async function hookedFiles(
   return left ? withinLimits(left, { files, workspace, limits }) : files;
 }
 
-/** Undefined for what is no list. */
+/** Files in a hook's answer; undefined for a value that is no list. */
 function readFiles(given: unknown, workspace: string): readonly BootstrapFile[] | undefined {
   if (!Array.isArray(given)) return undefined;
   return given.slice(0, MOST_FILES).flatMap((file: unknown) => {

@@ -1,7 +1,7 @@
 import { estimateTextTokens } from "../sessions/transcript/tokens.ts";
 import type { PromptPart } from "../types/run/run.ts";
 
-/** A named piece of what the model reads, with its origin: a file, a config key, a module. */
+/** A named piece of the model's text, with its origin: a file, a config key, a module. */
 export interface TextPart {
   readonly name: string;
   readonly source: string;
@@ -16,7 +16,7 @@ export const joinParts = (parts: readonly TextPart[]): string => parts.map((part
 /** The origin of a text that nobody configured. */
 export const BUILT_IN = "built in";
 
-/** The pieces as a receipt keeps them: their sizes without their texts. */
+/** The pieces as a receipt keeps them: sizes without texts. */
 export function sizesOf(parts: readonly TextPart[]): readonly PromptPart[] {
   return parts.map(({ name, source, text, wholeChars }) => ({
     name,

@@ -10,7 +10,7 @@ export interface ContextFile {
   /** Relative to the workspace. */
   readonly path: string;
   readonly content: string;
-  /** Characters of the whole file, where `content` is only a part of it. */
+  /** Characters of the whole file, where `content` is only a part. */
   readonly wholeChars?: number;
 }
 
@@ -20,7 +20,10 @@ export interface InboundFacts {
   readonly channel: string;
   readonly chatType: "direct" | "group";
   readonly account?: string;
-  /** What holds for every message of the session. What differs from message to message is in the turns, for the prompt's cache. */
+  /**
+   * Facts that hold for every message of the session. Facts that change from message to message are in the turns, for
+   * the prompt's cache.
+   */
   readonly flags?: { readonly is_group_chat: boolean; readonly is_thread: boolean };
 }
 
@@ -61,14 +64,14 @@ export interface SystemContext {
   readonly contextFiles: readonly ContextFile[];
   readonly modelAliases?: Readonly<Record<string, string>>;
   readonly ttsHint?: string;
-  /** What is different about commands and files in the sandbox. */
+  /** Differences of commands and files in the sandbox. */
   readonly sandbox?: SandboxNote;
 }
 
-/** One section of the prompt; undefined when it has nothing to say. */
+/** A section of the prompt; `render` gives undefined when the section is empty. */
 export interface SystemSection {
   readonly name: string;
-  /** Also part of a subagent's prompt. */
+  /** The section is also part of a subagent's prompt. */
   readonly minimal?: boolean;
   /** Where its text comes from; built in when unset. */
   source?(context: SystemContext): string;

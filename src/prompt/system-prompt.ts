@@ -64,7 +64,7 @@ const runtime: SystemSection = {
   },
 };
 
-/** The system prompt in order: sections that are the same everywhere first, those that change most often last. */
+/** The system prompt in order: sections that are the same everywhere first, sections that change most often last. */
 export const SYSTEM_SECTIONS: readonly SystemSection[] = [
   tooling,
   toolCallStyle,

@@ -66,7 +66,7 @@ const HEARTBEAT = `# What to look after
 <!-- Every line below is looked at on each heartbeat. With nothing but this comment here there is nothing to do. -->
 `;
 
-/** What a new workspace starts with, by file name. */
+/** Files of a new workspace with their texts, by file name. */
 export const WORKSPACE_TEMPLATES: Readonly<Record<string, string>> = {
   "README.md": README,
   "AGENTS.md": AGENTS,

@@ -8,13 +8,13 @@ function makeFormat(timeZone: string): Intl.DateTimeFormat {
   try {
     return new Intl.DateTimeFormat("sv-SE", { ...fields, timeZone });
   } catch {
-    // An unknown zone is reported when the config is checked. A message must not fail because of it.
+    // An unknown zone is reported when the config is checked. A message must not fail because of an unknown zone.
     return new Intl.DateTimeFormat("sv-SE", { ...fields, timeZone: "UTC" });
   }
 }
 
 const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-/** By time zone, the last answer and its minute: a day begins with a minute in every zone. */
+/** The last answer and its minute by time zone: a day begins with a minute in every zone. */
 const days = new Map<string, { readonly minute: number; readonly day: string }>();
 const MINUTE_MS = 60_000;
 
@@ -39,7 +39,7 @@ export function timestamp(at: number, timeZone: string): string {
   return `${text}:${String(seconds).padStart(2, "0")}`;
 }
 
-/** By time zone, the last answer of `inMinutes`. */
+/** The last answer of `inMinutes`, by time zone. */
 const minutes = new Map<string, { readonly minute: number; readonly text: string }>();
 
 /** `YYYY-MM-DD HH:MM`. Since 1972 no zone differs from UTC by a part of a minute. */

@@ -11,7 +11,7 @@ interface Edit {
 interface Rule {
   readonly looks: RegExp;
   readonly edit: "mark" | "name" | "round" | "square" | "drop";
-  /** Not in a closed fenced block, where it is code. */
+  /** Set when the rule does not apply in a closed fenced block, where the marker is code. */
   readonly outsideFences?: boolean;
 }
 
@@ -29,8 +29,8 @@ const MARKERS = [
 ];
 
 /**
- * What only the gateway, or the format of a model's prompt, may write. `mark` puts "(untrusted)" before a colon, `name` puts it before a
- * sentence, `round` and `square` change the brackets, `drop` takes a number sign.
+ * Markers that only the gateway, or the format of a model's prompt, may write. `mark` puts "(untrusted)" before a
+ * colon, `name` puts it before a sentence, `round` and `square` change the brackets, `drop` takes a number sign.
  */
 const RULES: readonly Rule[] = [
   { looks: new RegExp(`${LINE}system${AFTER_WORD}(?=:)`, "g"), edit: "mark" },
@@ -64,14 +64,15 @@ const BRACKETS: Readonly<Record<"round" | "square", readonly [open: string, clos
 
 /** Text that folds to its small letters. */
 const ASCII = /^[\n -~]*$/;
-/** Every rule needs one of these. */
+/** Signs and words of which every rule needs one. */
 const MAY_BE_MARKER = /[:[(<]|queued|the user has just/i;
 
 /**
- * Changes foreign text so that it cannot pose as the gateway or as another turn: `System:` at the start of a line becomes
- * `System (untrusted):`, the gateway's own brackets and those of a model's prompt format become others, and what looks like its notes or
- * the title of one of its blocks is changed so far that it is none. Looks decide, so that invisible signs, other alphabets and
- * Markdown hide nothing. The rest stays as it is. Takes time in proportion to the text's length.
+ * Changes foreign text so that it cannot pose as the gateway or as another turn: `System:` at the start of a line
+ * becomes `System (untrusted):`, the gateway's own brackets and the brackets of a model's prompt format become others,
+ * and a text that looks like the gateway's notes or the title of one of its blocks is changed so far that it no longer
+ * does. Looks decide, so that invisible signs, other alphabets and Markdown hide nothing. The rest stays as it is.
+ * Takes time in proportion to the text's length.
  */
 export function neutralise(text: string): string {
   if (ASCII.test(text) && !MAY_BE_MARKER.test(text)) return text;

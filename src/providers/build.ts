@@ -6,7 +6,7 @@ import { loadPi, type PiModel } from "./pi.ts";
 import type { ModelSettings, ProviderSettings } from "../types/run/model-provider.ts";
 import { defined } from "../utils/defined.ts";
 
-/** Tokens of a window when neither the config nor the catalogue names them. */
+/** Tokens of a window when neither the config nor the catalogue has a size. */
 const UNKNOWN_WINDOW = 128_000;
 const UNKNOWN_OUTPUT = 8192;
 /**

@@ -32,7 +32,7 @@ export type { CallFacts } from "./call/facts.ts";
 export { isTorn } from "./message.ts";
 
 export type CallOptions = PiStreamOptions & {
-  /** For what and for whom the call is made. */
+  /** Cause and principal of the call. */
   readonly origin: CallOrigin;
   /** `top_p`: the share of the likeliest tokens that the model may choose from. Ignored where the API has no such option. */
   readonly topP?: number;
@@ -159,7 +159,7 @@ class Call {
       headers: { "accept-encoding": "identity", ...options.headers },
       apiKey,
       maxRetries: 0,
-      // What goes through a web socket cannot be watched.
+      // Traffic on a web socket cannot be watched.
       transport: "sse",
       signal: this.#request.signal,
     });
@@ -239,7 +239,7 @@ class Call {
   }
 
   #failWith(message: AssistantMessage): void {
-    // What breaks after an answer's finish breaks nothing of it.
+    // A failure after an answer's finish takes nothing from the answer.
     if (this.#stopped !== undefined) return this.#judge({ ...message, stopReason: this.#stopped });
     this.#partial = message;
     const text = message.errorMessage ?? "";
@@ -273,7 +273,10 @@ class Call {
     };
   }
 
-  /** Comments that keep a connection alive are signs of life, though the SDK hides them. */
+  /**
+   * Fails the call after `idleMs` without a byte. Comments that keep a connection alive count, though the SDK hides
+   * them.
+   */
   #watchSilence(): void {
     const { idleMs } = this.#options;
     if (idleMs === undefined || this.#isEnded) return;
@@ -363,7 +366,7 @@ const MARKUP = /^(?:\u00EF\u00BB\u00BF)?\s*(?:<|$)/;
 /** A web page is recognised in the first pieces. */
 const FIRST_PIECES = 4;
 
-/** The SDKs' texts for an empty body and for one whose shape they do not know. */
+/** The SDKs' texts for an empty body and for a body whose shape they do not know. */
 const NO_BODY = /^(\d{3}) status code \(no body\)/;
 
 /**

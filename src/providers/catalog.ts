@@ -161,7 +161,7 @@ class Catalogue {
     return { baseUrl, id, apiKey: revealed(settings?.apiKey) };
   }
 
-  /** The profiles that may be asked now, then those that are cooling down, by the end of their cooldown. */
+  /** The profiles that may be asked now, then the profiles that are cooling down, by the end of their cooldown. */
   #willing(ref: ModelRef, found: readonly Found[]): readonly Found[] {
     const until = ({ coolsAs }: Found) => {
       const state = this.#cooldowns.peek(pairOf(ref, coolsAs));
@@ -191,7 +191,7 @@ class Catalogue {
     if (ref.provider === DEMO_MODEL.provider) return DEMO_PI_MODEL;
     const name = modelName(ref);
     const found = this.#built.get(name) ?? (await this.#resolve(ref));
-    // What a provider says of its models can change.
+    // The answers of a provider's code about its models can change.
     const lasts = this.#providers.contribution(ref.provider)?.methods === undefined;
     if (found && lasts) this.#built.set(name, found);
     return found;
@@ -240,7 +240,9 @@ class Catalogue {
     return (await this.#profiles.of(provider, baseUrl, await this.#providers.keyOf(provider))).length > 0;
   }
 
-  /** Configured models, those of contributed providers, the catalogue of every provider that has a key, and the demo. */
+  /**
+   * Configured models, models of contributed providers, the catalogue of every provider that has a key, and the demo.
+   */
   async list(all: boolean): Promise<readonly (ModelInfo & { available: boolean })[]> {
     const settings = await this.#providers.all();
     const keyless = new Set<string>();

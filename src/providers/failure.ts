@@ -73,9 +73,9 @@ function wordsIn(text: string, refusal: Refusal | undefined): string {
 /** Whether a status says that something is wrong with this one request. */
 const isAboutRequest = (status: number | undefined): boolean => status !== undefined && OF_THE_REQUEST.includes(status);
 
-/** A refusal of a request may quote it. What a person wrote about keys or bills must not start a cooldown for everybody. */
+/** A refusal of a request may quote it. A person's text about keys or bills must not start a cooldown for everybody. */
 const withoutQuotes = (text: string): string => text.replace(QUOTED, "…");
-/** A long text in quotation marks that is no sentence of the provider: what has the member `message` before it, stays. */
+/** A long text in quotation marks that is no sentence of the provider: a text after the member `message` stays. */
 const QUOTED = /(?<!\w|"(?:message|msg|detail|error|raw)"\s*:\s*)(["'`])(?:(?!\1)[^\\]|\\.){60,}\1(?!\w)/gs;
 
 /** The new limit of the answer when the refusal names none: half of the requested tokens. */
@@ -180,7 +180,7 @@ function bytesIn(text: string): number | undefined {
 const KEY_LIKE =
   /\b(?:(?:sk|pk|rk|key|xox[abp]|gh[posur]|glpat|hf|gsk)[-_][\w-]{8,}|AIza[\w-]{20,}|\d{8,10}:[\w-]{35})/g;
 
-/** Error texts may quote the request, so they are shortened, and anything that looks like a key is masked. */
+/** Error texts may quote the request, so `clip` shortens them and masks anything that looks like a key. */
 function clip(text: string): string {
   const flat = Secret.mask(text).replace(/\s+/g, " ").trim().replace(KEY_LIKE, "[secret]");
   return flat.length > 400 ? `${flat.slice(0, 400)}…` : flat;
@@ -190,7 +190,7 @@ function clip(text: string): string {
 interface Figures {
   /** The most that one request may have. */
   readonly limit?: number;
-  /** This request's tokens: its input and the requested answer. */
+  /** Tokens of this request: its input and the requested answer. */
   readonly total?: number;
   /** Tokens of its input. */
   readonly input?: number;
@@ -200,7 +200,7 @@ interface Figures {
   readonly most?: number;
 }
 
-/** Which text names which figure. The first match counts. The tests have a real text for each row. */
+/** Texts of refusals with their figures. The first match counts. The tests have a real text for each row. */
 const FIGURES: readonly RegExp[] = [
   // Only the limit of the answer.
   /max_(?:completion_|output_)?tokens is too large: (?<output>\d+)\. This model supports at most (?<most>\d+)/i,

@@ -15,8 +15,8 @@ import {
 } from "./pi.ts";
 
 /**
- * The stream of a provider whose code may change a call, or make it itself. What the code throws, and what it gives that is
- * no event, becomes the error that ends the stream.
+ * The stream of a provider whose code may change a call, or make it itself. An error of the code, and a value that is
+ * no event, become the error that ends the stream.
  */
 export function foreignStream(wrap: (next: StreamCall) => StreamCall, sdk: StreamModel): StreamModel {
   /* oxlint-disable typescript/no-unsafe-type-assertion -- the code passes on what it was given, with its own changes */
@@ -33,7 +33,7 @@ export function foreignStream(wrap: (next: StreamCall) => StreamCall, sdk: Strea
   };
 }
 
-/** Never rejects. */
+/** Passes a plugin's stream on. Never rejects. */
 async function pump(out: PiStream, model: PiModel, open: () => unknown): Promise<void> {
   try {
     const source = await open();

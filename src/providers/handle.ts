@@ -29,7 +29,7 @@ interface HandleParts {
   /** The code of the model's provider. */
   readonly brought: ModelProviderMethods | undefined;
   readonly habits: ThoughtHabits | undefined;
-  /** Where the limits that answers tell are kept. */
+  /** Keeps the limits that answers report. */
   readonly windows?: SeenWindows | undefined;
   readonly limits: RequestLimits;
 }
@@ -112,7 +112,7 @@ async function exchanged(
 interface Building {
   readonly ref: ModelRef;
   readonly settings: ProviderSettings | undefined;
-  /** Of the SDK's catalogue. */
+  /** The model in the SDK's catalogue. */
   readonly known: PiModel | undefined;
 }
 
@@ -147,9 +147,10 @@ interface Call {
 }
 
 /**
- * Changes a call of the SDK so that the request is sent as bytes, which are made here, and not as one text, which the SDK would make. One character outside of
- * Latin-1 gives the whole text two bytes a character, which doubles the memory of a long conversation and more than doubles the time. Returns
- * the same call when the SDK of this API takes no bytes.
+ * Changes a call of the SDK so that the request is sent as bytes, which are made here, and not as a text, which the SDK
+ * would make. A single character outside of Latin-1 gives the whole text two bytes a character, which doubles the
+ * memory of a long conversation and more than doubles the time. Returns the same call when the SDK of this API takes no
+ * bytes.
  */
 function asBytes(api: string, call: Call): Call {
   if (!TAKES_BYTES.has(api)) return call;

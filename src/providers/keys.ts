@@ -44,7 +44,7 @@ const OTHER_VARIABLES: Readonly<Record<string, readonly string[]>> = {
   "vercel-ai-gateway": ["AI_GATEWAY_API_KEY"],
 };
 
-/** With any of these variables the AWS SDK finds credentials by itself. */
+/** Variables with which the AWS SDK finds credentials by itself. */
 const AWS_SIGNS = [
   "AWS_BEARER_TOKEN_BEDROCK",
   "AWS_PROFILE",

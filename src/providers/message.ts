@@ -44,8 +44,8 @@ function saidIn(given: unknown): string {
 }
 
 /**
- * The message with all of its values of their types, whatever the model's server sent: it is stored, and its calls are made. A call
- * without an id gets one. Arguments that are no object are marked as torn, unless there are none.
+ * The message with all its values of their types, whatever the model's server sent: it is stored, and its calls are
+ * made. A call without an id gets one. Arguments that are no object are marked as torn, unless there are none.
  */
 export function typedMessage(message: AssistantMessage, growth: Growth): AssistantMessage {
   dropImpossibleUsage(message);
@@ -58,7 +58,7 @@ export function typedMessage(message: AssistantMessage, growth: Growth): Assista
 
 type Block = AssistantMessage["content"][number];
 
-/** Levels of lists and objects in arguments: far more than a tool has. What is deeper cannot be copied or written. */
+/** Levels of lists and objects in arguments: far more than a tool has. Deeper values cannot be copied or written. */
 const MOST_LEVELS = 200;
 
 /** Whether a value has more than so many levels. */
@@ -108,7 +108,7 @@ export function withToolNames(message: AssistantMessage, offered: readonly strin
 
 /** A part of the form in which a model writes its answers, that some servers leave in the name. */
 const CHANNEL = /<\|.*$/s;
-/** What some models write before a name, such as `functions.`. */
+/** Prefix that some models write before a name, such as `functions.`. */
 const NAMESPACE = /^.*[.:/]/s;
 
 function toolFor(given: string, offered: readonly string[]): string {
@@ -166,7 +166,7 @@ export class Growth {
     this.#add(event.contentIndex, raw ?? (isDeeperThan(MOST_LEVELS, args) ? "[]" : JSON.stringify(args)));
   }
 
-  /** What the deltas of a block say where one of them was no text, so that the SDK has joined something else. */
+  /** Text of a block's deltas where a delta was no text, so that the SDK has joined something else. */
   oddText(contentIndex: number): string | undefined {
     return this.#odd.has(contentIndex) ? (this.#texts.get(contentIndex) ?? "") : undefined;
   }
@@ -223,7 +223,8 @@ export function withTornMarked(message: AssistantMessage, growth: Growth): Assis
 export const isTorn = (args: unknown): boolean => typeof args === "object" && args !== null && TORN in args;
 
 /**
- * The arguments of a finished call as the Responses API sent them, read from the last bytes. Undefined when they are not there.
+ * The arguments of a finished call as the Responses API sent them, read from the last bytes. Undefined when the bytes
+ * do not have them.
  */
 export function rawArgumentsIn(tail: string | undefined, callId: string): string | undefined {
   const lines = (tail ?? "").split("\n").filter((line) => line.includes("response.output_item.done"));

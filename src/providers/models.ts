@@ -20,9 +20,9 @@ import type { ThoughtHabits } from "./thought-habits.ts";
 
 /** A model that can be called. */
 export interface ModelHandle {
-  /** Its window is that of the config, the catalogue or the server. */
+  /** The window is that of the config, the catalogue or the server. */
   readonly info: ModelInfo;
-  /** Its window and its answers are within `limits`. */
+  /** The window and the answers are within `limits`. */
   readonly pi: PiModel;
   readonly limits: RequestLimits;
   /** The profile of the key. */
@@ -31,9 +31,9 @@ export interface ModelHandle {
   /** Only `callModel` may use this, because every call goes through the meter. */
   readonly openStream: StreamModel;
   readonly meter: ModelMeter;
-  /** How it writes its thoughts; nothing is known of it when unset. */
+  /** How the model writes its thoughts; unknown when unset. */
   readonly habit?: ThoughtHabit;
-  /** Its SDK reads of the body of an answer what `PlainBody` has. */
+  /** The SDK reads no more of an answer's body than `PlainBody` has. */
   readonly takesPlainBodies?: boolean;
   /** Called with the headers of each answer. Must not throw. */
   answered?(headers: ReadonlyMap<string, string>): void;
@@ -49,8 +49,8 @@ export interface Missing {
 
 export interface Models {
   /**
-   * The model with the key of that profile. Without an id: with the first key that may be asked now, or else the one whose
-   * cooldown ends first. A login that is about to expire is renewed first.
+   * The model with the key of that profile. Without an id: with the first key that may be asked now, or else the key
+   * whose cooldown ends first. A login that is about to expire is renewed first.
    */
   find(ref: ModelRef, profileId?: string): Promise<ModelHandle | Missing>;
   /** The model when the config names none: by the available keys, then a local server, then the demo. */
@@ -60,7 +60,7 @@ export interface Models {
   /** The profiles of a model's provider. Claims no probe. */
   profiles(ref: ModelRef): Promise<readonly Pick<Found, "profile" | "expires" | "coolsAs">[]>;
   readonly keys: Keyring;
-  /** The same for one agent: its own keys come before those of all agents. */
+  /** The models of one agent: its own keys come before the keys of all agents. */
   of(agent: string): Models;
 }
 
@@ -71,13 +71,13 @@ interface KeyFiles {
   readonly ownCredentials?: (agent: string) => Credentials | undefined;
 }
 
-/** What the answers of models tell. It survives a change of the config. */
+/** Facts learned from the answers of models. They survive a change of the config. */
 interface Learned {
   /** Kept in memory when unset. */
   readonly cooldowns?: Cooldowns;
   /** How models write their thoughts. Learned by each object of models when unset. */
   readonly habits?: ThoughtHabits;
-  /** The limits that answers tell; not kept when unset. */
+  /** The limits that answers report; not kept when unset. */
   readonly windows?: SeenWindows;
 }
 
@@ -99,9 +99,9 @@ export interface ModelOptions extends KeyFiles, Learned {
   readonly meter?: ModelMeter;
 }
 
-/** What extensions and plugins add. `options.providers` takes precedence, key by key. */
+/** Additions of extensions and plugins. `options.providers` takes precedence, key by key. */
 export interface FromPlugins {
   readonly contributed?: readonly ModelProviderContribution[];
-  /** A sentence that says why there is no such provider, and what to do. Undefined when nothing is known of it. */
+  /** A sentence that says why there is no such provider, and what to do. Undefined when the reason is unknown. */
   absenceOf?(provider: string): string | undefined;
 }

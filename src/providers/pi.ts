@@ -24,7 +24,7 @@ export const loadPi = loadOnce(async () => {
   return pi;
 });
 
-/** An empty stream. Throws before `loadPi` has resolved, but whoever has a model's handle has waited for that. */
+/** An empty stream. Throws before `loadPi` has resolved, but code with a model's handle has waited for that. */
 export function emptyStream(): PiStream {
   if (!newStream) throw new Error("a model was called before the SDK was loaded");
   return newStream();
@@ -38,7 +38,10 @@ export function isCompleteJson(text: string): boolean {
   return repairedJson(text) !== undefined;
 }
 
-/** The value of a text that is JSON but for raw control characters and unknown escapes. Undefined when it is none, and before `loadPi` has resolved. */
+/**
+ * The value of a text that is JSON but for raw control characters and unknown escapes. Undefined for other text, and
+ * before `loadPi` has resolved.
+ */
 export function repairedJson(text: string): unknown {
   try {
     return parseJson?.(text);

@@ -14,7 +14,7 @@ const FRESH_MS = 10 * 60_000;
 const FRESH_FAILURE_MS = 30_000;
 
 export interface TableSources {
-  /** Of the config. They have priority over `contributed`, key by key. */
+  /** Providers of the config. They have priority over `contributed`, key by key. */
   readonly configured: Settings;
   readonly contributed: readonly ModelProviderContribution[];
   readonly clock: Pick<Clock, "now">;
@@ -27,7 +27,7 @@ interface Discovered {
   readonly settings: Promise<ProviderSettings | undefined>;
 }
 
-/** The providers of the config, and those that extensions and plugins contribute. No method throws. */
+/** The providers of the config, and the providers that extensions and plugins contribute. No method throws. */
 export class ProviderTable {
   readonly #from: TableSources;
   readonly #discovered = new Map<string, Discovered>();
@@ -36,7 +36,7 @@ export class ProviderTable {
     this.#from = from;
   }
 
-  /** What is known without running the code of a provider. */
+  /** Settings that are known without running the code of a provider. */
   get plain(): Settings {
     const { configured, contributed } = this.#from;
     const added = contributed.map(
@@ -49,7 +49,7 @@ export class ProviderTable {
     return this.#from.contributed.map(({ id }) => id);
   }
 
-  /** By its id, or by an alias that no provider of the config has as its id. */
+  /** The contribution of a provider by its id, or by an alias that no provider of the config has as its id. */
   contribution(name: string): ModelProviderContribution | undefined {
     const { configured, contributed } = this.#from;
     const found = contributed.find(({ id }) => id === name);

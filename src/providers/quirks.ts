@@ -1,9 +1,10 @@
-/** Which tool call ids a provider accepts. */
+/** Forms of tool call ids that a provider accepts. */
 export type CallIdStyle = "any" | "anthropic" | "openai" | "responses" | "mistral";
 
 /**
- * Which of a model's own thinking it accepts in a request: none, all, blocks with a signature, blocks whose signature names the
- * field that they came in, or whole reasoning items. The thinking of other models is never sent.
+ * The part of a model's own thinking that its provider accepts in a request: none, all, blocks with a signature, blocks
+ * whose signature names the field that they came in, or whole reasoning items. The thinking of other models is never
+ * sent.
  */
 export type OwnThinking = "drop" | "keep" | "signed" | "field" | "item";
 
@@ -23,11 +24,11 @@ interface AskedModel {
   readonly api: string;
   readonly provider: string;
   readonly id: string;
-  /** Its provider refuses what it signed in answers that are no later than this, in milliseconds. */
+  /** Milliseconds up to which answers have thinking that the provider signed and now refuses. */
   readonly refusedThinking?: number | undefined;
 }
 
-/** What the next model accepts, so that a transcript becomes a valid request for it. */
+/** Rules of the next model, so that a transcript becomes a valid request for it. */
 export interface TranscriptPolicy {
   /** The model that is asked. Only its own messages keep their signatures. */
   readonly model: AskedModel;
@@ -49,7 +50,7 @@ export interface TranscriptPolicy {
   readonly validateGeminiTurns: boolean;
   /** Consecutive user turns are merged. */
   readonly validateAnthropicTurns: boolean;
-  /** A user turn must not follow tool results, so an answer is put between them. */
+  /** A user turn must not follow tool results, so an answer is put between the two. */
   readonly bridgeToolResults: boolean;
   /**
    * The provider caches the beginning of a request for some minutes, at a price. Pruning by `cache-ttl` applies only to these
@@ -66,7 +67,7 @@ export interface TranscriptPolicy {
   readonly earlierTurns?: number | undefined;
 }
 
-/** What is known about a model without a call. */
+/** Facts about a model that need no call. */
 export interface QuirkModel {
   readonly api: string;
   readonly provider: string;
@@ -231,7 +232,7 @@ function isMistral({ api, provider, id }: QuirkModel): boolean {
   );
 }
 
-/** What nearly every server with OpenAI's Chat API accepts. */
+/** Policy that nearly every server with OpenAI's Chat API accepts. */
 const PLAIN: Omit<TranscriptPolicy, "model" | "images"> = {
   imageLimits: { count: 50, each: 5_000_000, total: 20_000_000 },
   toolResultImages: true,

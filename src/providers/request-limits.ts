@@ -3,11 +3,11 @@ import type { Failure } from "../types/run/run.ts";
 import { BoundedMap } from "../utils/bounded-map.ts";
 import type { PiModel } from "./pi.ts";
 
-/** What refusals have shown of the requests that a provider takes of one model with one key. */
+/** Limits for the requests of one model with one key, as refusals have shown them. */
 export interface RequestLimits {
   /**
-   * The most tokens of one request, as the provider named them. What is sent is cut to it. Nothing that lasts may follow from it, such as
-   * a compaction, because the refusal may be that of another conversation.
+   * The most tokens of one request, as the provider named them. Requests are cut to this number. Nothing that lasts may
+   * follow from it, such as a compaction, because the refusal may be that of another conversation.
    */
   readonly named: number | undefined;
   /** The most tokens of one answer, as the provider named them. */

@@ -7,7 +7,7 @@ export interface ScannedModel {
   readonly name?: string;
   /** Tokens. */
   readonly contextWindow?: number;
-  /** Whether it costs nothing by the server's own prices. Unset when the server names none. */
+  /** Whether the model costs nothing by the server's own prices. Unset when the server names none. */
   readonly isFree?: boolean;
 }
 

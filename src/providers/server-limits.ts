@@ -53,7 +53,7 @@ export class ServerLimits {
     return { ...pi, contextWindow, maxTokens };
   }
 
-  /** After a failure the server may have changed, so it is asked again. */
+  /** Makes the next call ask the server again, which may have changed after a failure. */
   failed(ref: ModelRef): void {
     this.#read.delete(modelName(ref));
   }
@@ -146,7 +146,7 @@ function asker(apiKey: string | undefined, signal: AbortSignal): Ask {
       const answer = await askJson(url, { ...sent, headers, signal });
       return "body" in answer ? answer.body : undefined;
     } catch {
-      // Each kind of server knows only one of these addresses.
+      // Each kind of server knows only one of the addresses.
       return undefined;
     }
   };
@@ -166,7 +166,10 @@ function inList(body: unknown, id: string): number | undefined {
   return windows.find((window) => window !== undefined);
 }
 
-/** For a loaded model the list has its window; for another, the window with which it would be loaded. */
+/**
+ * Window of a model at Ollama. The list has the window of a loaded model; another model has the window with which it
+ * would be loaded.
+ */
 async function ofOllama(body: unknown, id: string, ask: Ask): Promise<number | undefined> {
   const models = running.safeParse(body).data?.models;
   if (models === undefined) return undefined;

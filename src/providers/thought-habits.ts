@@ -8,7 +8,7 @@ const MOST = 200;
 /** Parts of the names of open models that begin each answer in a thought without writing the tag that begins one. */
 const THINKERS = /think|reason|deepseek|qwen-?3|glm-?[45]|minimax-?m|nemotron|(?<![a-z\d])(?:r1|qwq|z1)(?![a-z\d])/i;
 
-/** What is known of how a model writes its thoughts. */
+/** How a model writes its thoughts, as far as that is known. */
 export interface ThoughtHabit {
   /**
    * Whether the text of its next message may turn out to be a thought that only a tag ends: it has written such a one, or it has written

@@ -1,11 +1,11 @@
 import { BoundedMap } from "../utils/bounded-map.ts";
 import { nowThere, untilMs } from "./waits.ts";
 
-/** A limit of a provider for some time, and how much of it is used. */
+/** A limit of a provider for some time, and its used part. */
 export interface UsageWindow {
   /** As the provider names it: `requests`, `input tokens`, `5h`. */
   readonly label: string;
-  /** From 0 to 100. */
+  /** Used part, from 0 to 100. */
   readonly usedPercent: number;
   /** Epoch milliseconds at which it is free again; unset when the provider does not say. */
   readonly resetAt?: number;
@@ -19,9 +19,10 @@ const LABEL = /^[a-z0-9][a-z0-9 _.-]{0,39}$/;
 const DAY_MINUTES = 1440;
 
 /**
- * The limits that the headers of an answer tell. OpenAI, Azure and Groq send `x-ratelimit-remaining-tokens` with its `limit` and `reset`,
- * Anthropic `anthropic-ratelimit-tokens-remaining` for a key and `anthropic-ratelimit-unified-5h-utilization` for a subscription, Codex
- * `x-codex-primary-used-percent`. None for a provider that sends no such headers.
+ * The limits in the headers of an answer. OpenAI, Azure and Groq send `x-ratelimit-remaining-tokens` with its `limit`
+ * and `reset`, Anthropic `anthropic-ratelimit-tokens-remaining` for a key and
+ * `anthropic-ratelimit-unified-5h-utilization` for a subscription, Codex `x-codex-primary-used-percent`. None for a
+ * provider that sends no such headers.
  */
 function windowsIn(headers: Headers, now: number): readonly UsageWindow[] {
   const there = nowThere(headers, now);
@@ -37,7 +38,7 @@ function windowsIn(headers: Headers, now: number): readonly UsageWindow[] {
 
 interface Read {
   readonly label: string;
-  /** From 0 to 1. */
+  /** Used part, from 0 to 1. */
   readonly used: number;
   readonly reset: string | undefined;
 }
@@ -75,7 +76,7 @@ const lengthText = (minutes: number): string =>
 export interface SeenUsage {
   readonly provider: string;
   readonly profileId: string;
-  /** Epoch milliseconds of the answer that told it. */
+  /** Epoch milliseconds of the answer with these windows. */
   readonly at: number;
   readonly windows: readonly UsageWindow[];
 }
@@ -83,7 +84,7 @@ export interface SeenUsage {
 /** Keys of which the last answer is remembered. */
 const MOST_KEYS = 200;
 
-/** What the last answers to each key told of its limits. */
+/** Limits of each key, from the last answers to it. */
 export class SeenWindows {
   readonly #seen = new BoundedMap<string, SeenUsage>(MOST_KEYS);
   readonly #clock: { now(): number };
@@ -98,7 +99,7 @@ export class SeenWindows {
     if (windows.length > 0) this.#seen.set(`${provider} ${profileId}`, { provider, profileId, at, windows });
   }
 
-  /** The windows that have not ended since they were told. */
+  /** The windows that have not ended since the answer. */
   list(): readonly SeenUsage[] {
     const now = this.#clock.now();
     return [...this.#seen.values()].flatMap((one) => {

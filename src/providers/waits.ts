@@ -42,9 +42,10 @@ export function retryAfterIn(headers: ReadonlyMap<string, string>, now: number):
 }
 
 /**
- * When the limit that was reached is free again, read from the rate limit headers: the latest of the limits that are used up,
- * or else the earliest of those without a count. OpenAI, Groq and Azure send `x-ratelimit-reset-requests: 6m0s`, Anthropic
- * `anthropic-ratelimit-tokens-reset` with a date, OpenRouter `x-ratelimit-reset` with milliseconds since 1970.
+ * Time at which the limit that was reached is free again, read from the rate limit headers: the latest of the used-up
+ * limits, or else the earliest of the limits without a count. OpenAI, Groq and Azure send `x-ratelimit-reset-requests:
+ * 6m0s`, Anthropic `anthropic-ratelimit-tokens-reset` with a date, OpenRouter `x-ratelimit-reset` with milliseconds
+ * since 1970.
  */
 export function limitResetIn(headers: ReadonlyMap<string, string>, now: number): number | undefined {
   const there = nowThere(headers, now);

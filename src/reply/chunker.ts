@@ -27,7 +27,7 @@ export interface BlockChunker {
   buffered(): string;
 }
 
-/** With fewer units a fence and its two markers leave no space for content. */
+/** Least limit in UTF-16 units: below, a fence and its two markers leave no space for content. */
 const SMALLEST_MAX = 16;
 
 // Marks never follow a break inside a line: at the start of the next chunk they would open a fence.
@@ -38,7 +38,7 @@ const BREAKS: Record<BreakPreference, RegExp> = {
 };
 const BLANKS = /[ \t]+|\n/g;
 
-/** Weaker breaks in the order in which they replace the preferred one when it does not come in time. */
+/** Weaker breaks in the order in which they replace the preferred break when that does not come in time. */
 const FALLBACKS: Record<BreakPreference, BreakPreference[]> = {
   paragraph: ["newline", "sentence"],
   newline: ["sentence"],
@@ -147,7 +147,7 @@ function lastCut(text: string, layout: Layout, limits: BlockChunkerOptions): Cut
 function softBreak(window: string, limits: BlockChunkerOptions, last: boolean): number | undefined {
   const { minChars, breakPreference, flushOnParagraph } = limits;
   let layout: Layout | undefined;
-  // Most of what is pushed has no place for a cut, and then nothing has to be looked for around it.
+  // Most texts have no place for a cut, and then the text around it need not be searched.
   const first = (kind: BreakPreference, least: number): number | undefined => {
     const places = placesOf(window, BREAKS[kind]).filter((at) => at >= least);
     if (places.length === 0) return undefined;
@@ -225,7 +225,9 @@ function placesOf(window: string, pattern: RegExp): number[] {
   return [...window.matchAll(pattern)].map((match) => match.index).filter((at) => at > 0);
 }
 
-/** Every blank between two words or before a line break, beyond the first unit; each run of them is read once. */
+/**
+ * Places of blanks between two words or before a line break, beyond the first unit; each run of blanks is read once.
+ */
 function blanksOf(window: string): number[] {
   const runs = [...window.matchAll(BLANKS)].filter(
     ({ 0: run, index }) => run === "\n" || /^(?:\n|[^\s`~])/.test(window.charAt(index + run.length)),

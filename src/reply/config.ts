@@ -55,7 +55,7 @@ const humanDelay = z
   })
   .prefault({});
 
-/** What one agent says of it. */
+/** Pauses in the config of one agent. */
 export const ownHumanDelayConfig = z.strictObject({
   mode: pauseMode.optional().meta({ title: "Pause mode", description: "As in `agents.defaults.humanDelay`." }),
   minMs: z.int().min(0).optional().meta({
@@ -68,7 +68,7 @@ export const ownHumanDelayConfig = z.strictObject({
   }),
 });
 
-/** The keys of `agents.defaults` that say how a reply is cut into blocks and paced, and what is shown before it. */
+/** The keys of `agents.defaults` for cutting a reply into blocks, for its pace, and for the signs shown before it. */
 export const replyDefaultsShape = {
   blockStreamingDefault: z.enum(["off", "on"]).default("off").meta({
     title: "Block streaming",

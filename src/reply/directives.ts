@@ -3,7 +3,7 @@ import { createScanner, type Match, type MatchPlace, type Piece } from "./scan.t
 import { type TidyText, createTidyText } from "./tidy.ts";
 import { BoundedMap } from "../utils/bounded-map.ts";
 
-/** What a reply requests in addition to its text. The last reply target wins. */
+/** Requests of a reply in addition to its text. The last reply target wins. */
 export interface Directives {
   readonly replyTo?: ReplyTarget;
   /** URLs or paths, in order. */
@@ -23,9 +23,9 @@ export interface ParsedReply extends Directives {
 export interface DirectiveFilter {
   /** Returns what may be shown now: never part of a directive, nor of a text that may still be the silent token. */
   push(delta: string): string;
-  /** Returns what is left. Call it once, at the end of the message. */
+  /** Returns the rest. Call it once, at the end of the message. */
   end(): string;
-  /** What was found so far; `silent` is known after `end()` only. */
+  /** Directives found so far; `silent` is known after `end()` only. */
   directives(): Directives;
 }
 
@@ -197,7 +197,7 @@ class SilentText implements TidyText {
   }
 
   cut(): void {
-    // Nothing but white space can stand before the object.
+    // Only white space can stand before the object.
     if (this.#held !== undefined && this.#held.trim() !== "") this.#late += this.#release();
     this.#tidy.cut();
   }

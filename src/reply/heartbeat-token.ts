@@ -64,11 +64,11 @@ function beginOfMarks(text: string, start: number, at: number): number | undefin
 export interface HeartbeatFilter {
   /** Returns what may be shown now: nothing that may turn out to be a token at either end of the text. */
   push(delta: string): string;
-  /** Returns what is left. Call it once, at the end of the text. */
+  /** Returns the rest. Call it once, at the end of the text. */
   end(): string;
 }
 
-/** As much as may be held back. A text with more tokens than that at one end shows some of them. */
+/** UTF-16 units that may be held back. A text with more tokens at one end shows some of them. */
 const MOST_HELD = 400;
 
 /** Makes a filter for one text without blanks at its ends; its joined output is what `stripHeartbeatToken` leaves. */
@@ -77,9 +77,9 @@ export const createHeartbeatFilter = (): HeartbeatFilter => new TokenFilter();
 class TokenFilter implements HeartbeatFilter {
   #held = "";
   #isBegun = false;
-  /** What was removed at the start. */
+  /** Text that was removed at the start. */
   #head = "";
-  /** The last sign that was released, by which a token is told from the end of a word. */
+  /** The last sign that was released. It decides whether the next text is a token or the end of a word. */
   #before = "";
 
   push(delta: string): string {
@@ -109,7 +109,7 @@ const PART = HEARTBEAT_TOKEN.split("").reduceRight((rest, letter) => `${letter}(
 const TORN = `(?:</?[a-z]{0,10}|(?<![a-z0-9])${PART})?$`;
 /** A text so far that may be nothing but tokens, also when its last word is torn. */
 const OPEN_HEAD = new RegExp(`^(?:${HEAD_TOKEN})*${MARKS}${TORN}`, "i");
-/** What may be tokens at the end of the text, if nothing else follows. */
+/** Text that may be tokens at the end of the text, if nothing else follows. */
 const OPEN_TAIL = new RegExp(
   `(?:\\s|${SIGN}|${TAG}|(?<![a-z0-9])${HEARTBEAT_TOKEN}|(?<=_OK(?:${SIGN}|${TAG})*)[.!])*${TORN}`,
   "i",

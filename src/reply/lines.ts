@@ -3,19 +3,19 @@ import { spanTest, type FenceSpan } from "./fences.ts";
 /** A line outside of code fences. */
 export interface Line {
   readonly start: number;
-  /** Without its line break. */
+  /** End without the line break. */
   readonly end: number;
   readonly text: string;
-  /** Its line break is there. */
+  /** The line break of the line is there. */
   readonly isWhole: boolean;
 }
 
 const BLOCK_START = /^[ \t]*(?:[-+*][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|>)/;
 
-/** Whether a line begins a new block, which ends what is open on the line before it. */
+/** Whether a line begins a new block, which ends an open mark of the line before. */
 export const isBlockStart = (line: string): boolean => BLOCK_START.test(line);
 
-/** The lines of a text without those of its fences; the last one has no line break, and may be empty. */
+/** The lines of a text without the lines of its fences; the last line has no line break, and may be empty. */
 export function linesOf(text: string, fences: readonly FenceSpan[]): Line[] {
   const lines: Line[] = [];
   const inFence = spanTest(fences.map((fence) => ({ ...fence, start: fence.start - 1 })));

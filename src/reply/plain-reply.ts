@@ -8,7 +8,10 @@ import {
 import { createHeartbeatFilter, stripHeartbeatToken } from "./heartbeat-token.ts";
 import { createTagStripper } from "./tags.ts";
 
-/** What people read of a whole reply: without directives, and without heartbeat tokens at its ends. Never throws. */
+/**
+ * The text of a whole reply that people read: without directives, and without heartbeat tokens at its ends. Never
+ * throws.
+ */
 export function parseReply(text: string): ParsedReply {
   const parsed = parseDirectives(text);
   const { text: shown, stripped } = stripHeartbeatToken(parsed.text);
@@ -46,7 +49,10 @@ export const REPLY_SKIP = "REPLY_SKIP";
 /** Whether an answer is nothing but such a word, with or without the marks that models put around it. People are shown neither. */
 export const isSkip = (text: string): boolean => /^[\s*_`"']*(?:ANNOUNCE_SKIP|REPLY_SKIP)[\s*_`"'.!]*$/.test(text);
 
-/** What people read of a text that a model sends with a tool: no thoughts, marks and directives; empty for silence. Never throws. */
+/**
+ * The text that people read of one that a model sends with a tool: no thoughts, marks and directives; empty for
+ * silence. Never throws.
+ */
 export function sentText(text: string): string {
   const tags = createTagStripper();
   // A thought that nothing ends is no answer here: the model may still write one.

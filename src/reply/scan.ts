@@ -1,4 +1,4 @@
-/** What a matcher gets in addition to the text. */
+/** Facts about the text that a matcher gets. */
 export interface MatchPlace {
   /** Only indentation is before it on its line. */
   readonly lineStart: boolean;
@@ -13,13 +13,13 @@ export interface Match<T> {
   readonly value: T;
   /** UTF-16 units that belong to it. */
   readonly length: number;
-  /** From here on no code is tracked (true) or it is again (false). */
+  /** Ends (true) or begins (false) the tracking of code from here on. */
   readonly raw?: boolean;
 }
 
 /**
- * Checks whether `text` begins with a marker. It returns `"more"` when only further text can tell, and it must not change
- * its mind when text is added after any other answer. With `place.last` it never returns `"more"`.
+ * Checks whether `text` begins with a marker. Returns `"more"` when only further text can decide; any other answer must
+ * stay the same when text is added. With `place.last` it never returns `"more"`.
  */
 export type Matcher<T> = (text: string, place: MatchPlace) => Match<T> | "more" | undefined;
 
@@ -33,8 +33,8 @@ export interface Scanner<T> {
 }
 
 /**
- * Finds markers outside of Markdown code. `beginnings` is global and finds every place at which one may begin; others too. It must not
- * depend on what comes before the place.
+ * Finds markers outside of Markdown code. `beginnings` is global and finds every place at which a marker may begin, and
+ * maybe others. It must not depend on the text before the place.
  */
 export const createScanner = <T>(beginnings: RegExp, match: Matcher<T>): Scanner<T> =>
   new TextScanner(beginnings, match);
@@ -67,7 +67,7 @@ interface Scan {
   text: string;
   raw: boolean;
   readonly code: CodeState;
-  /** What is known of the line in `text` that was looked at last. */
+  /** Rest of the line in `text` that was read last. */
   line?: LineRest | undefined;
 }
 
@@ -140,9 +140,9 @@ interface CodeState {
   open: number;
   /** Only indentation and quote marks were seen on this line. */
   lineStart: boolean;
-  /** This line opens a fence when it ends without another backtick run. */
+  /** The fence that this line opens if it ends without another backtick run. */
   opening: Fence | undefined;
-  /** This line closes the fence when nothing but blanks follows. */
+  /** Whether this line closes the fence if nothing but blanks follows. */
   closing: boolean;
   run: { mark: string; size: number; lineStart: boolean } | undefined;
 }
@@ -225,7 +225,7 @@ function settleInline(state: CodeState, size: number, opens: Fence | undefined):
   if (state.opening?.mark === "`") state.opening = undefined;
 }
 
-/** What follows a place on its line. */
+/** Facts about the rest of a line after a place. */
 interface LineRest {
   /** Units of the run of backticks that is looked for. */
   readonly size: number;
@@ -237,7 +237,10 @@ interface LineRest {
   readonly lastRun: number;
 }
 
-/** What follows `from` on its line. `known` is what followed an earlier place of the same text: the same text is not read twice. */
+/**
+ * Facts about the rest of the line after `from`. `known` belongs to an earlier place of the same text, so that no text
+ * is read twice.
+ */
 function lineRest({ open: size }: CodeState, text: string, from: number, known?: LineRest): LineRest {
   const isSameLine = known !== undefined && from <= known.end;
   if (isSameLine && known.size === size && from <= (known.closing?.start ?? Infinity)) return known;
@@ -263,7 +266,9 @@ function closingRun(
   return { closing: undefined, lastRun };
 }
 
-/** Whether inline code that is open at `from` closes later on its line; `undefined` when only further text can tell. */
+/**
+ * Whether inline code that is open at `from` closes later on its line; `undefined` when only further text can decide.
+ */
 function closesOnLine(
   state: CodeState,
   { end, closing, lastRun }: LineRest,

@@ -9,7 +9,7 @@ export interface TableSpan {
   readonly end: number;
   /** Whether nothing that follows belongs to it. */
   readonly closed: boolean;
-  /** Its first two lines are not complete yet. */
+  /** The first two lines of the table are not complete yet. */
   readonly isTorn?: boolean;
 }
 

@@ -10,13 +10,14 @@ export interface TagStripper {
   /** Returns what may be shown now; keeps back only what could still be a tag. Then ask `begunAnew`. */
   push(delta: string): string;
   /**
-   * Returns what is left. Call it once, at the end of the message. A message that is only a think block without an end counts as the
-   * answer, unless it `calls` tools: the answer then comes later. Then ask `begunAnew`.
+   * Returns the rest. Call it once, at the end of the message. A message that is only a think block without an end
+   * counts as the answer, unless it `calls` tools: the answer then comes later. Then ask `begunAnew`.
    */
   end(calls?: boolean): string;
   /**
-   * Whether all text that was returned before the last call of `push` or `end` turned out to be a thought: a tag ended it that none had
-   * begun, as models write whose prompt already has the beginning. What that call returned is then the whole text. Asking clears it.
+   * Whether all text that was returned before the last call of `push` or `end` turned out to be a thought: a tag ended
+   * it that no tag had begun, as models write whose prompt already has the beginning. The result of that last call is
+   * then the whole text. Asking clears the mark.
    */
   begunAnew(): boolean;
   /** The text of think blocks since the last call. */
@@ -39,7 +40,7 @@ const THINK_WORDS = THINK_NAMES.join("|");
 const CLOSING = new RegExp(`<[ \\t]*/[ \\t]*(?:${THINK_WORDS})[ \\t]*>`, "i");
 const OPENING = new RegExp(`<[ \\t]*(?:${THINK_WORDS})[\\s>]`, "i");
 
-/** Whether a text ends a thought that no tag in it has begun. Roughly: it does not tell code from other text. */
+/** Whether a text ends a thought that no tag in it has begun. Roughly: code is not distinguished from other text. */
 export function endsUnbegunThought(text: string): boolean {
   const closing = CLOSING.exec(text);
   return closing !== null && !OPENING.test(text.slice(0, closing.index));
@@ -162,7 +163,7 @@ interface StripperState {
   thought: string;
   /** The thought that no tag has ended, or that only a tag has ended. */
   openThought: string;
-  /** What was returned of the message. */
+  /** Text of the message that was returned so far. */
   returned: string;
   /** How often the message has begun anew since somebody asked. */
   beginnings: number;
@@ -233,7 +234,7 @@ function takeText(state: StripperState, text: string, enforceFinal: boolean): st
   return show(state, text);
 }
 
-/** Behind other text it is part of what the answer says, such as lines of a log. */
+/** An event behind other text is part of the answer, such as a line of a log. */
 function takeEvent(state: StripperState, { line }: EventLine, enforceFinal: boolean): string {
   if (state.inThought || state.shown || state.outside.trim() !== "") return takeText(state, line, enforceFinal);
   state.cut = true;
@@ -252,7 +253,7 @@ function finish(
 ): string {
   const outside = state.begin === "held" || (enforceFinal && !state.sawFinal) ? show(state, state.outside) : "";
   if (state.shown || calls) return outside;
-  // It is the answer, and no thought.
+  // The unended thought is the answer.
   const { thought, openThought } = state;
   if (thought.endsWith(openThought)) state.thought = thought.slice(0, thought.length - openThought.length);
   return outside + openThought.trim();

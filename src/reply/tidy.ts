@@ -6,9 +6,9 @@ export interface TidyText {
   text(part: string): string;
   /** Something was removed here. */
   cut(): void;
-  /** Returns what is left. */
+  /** Returns the rest. */
   end(): string;
-  /** After `end()`: there was no text but the token. */
+  /** After `end()`: whether the text consisted of the token alone. */
   silent(): boolean;
 }
 
@@ -16,16 +16,19 @@ interface TidyState {
   /** Blanks not yet released: before the last cut, and after it when there was one. */
   gap: string;
   afterCut: string | undefined;
-  /** Whole words that are the token, with the marks of a block around them, and the blanks before and between them. */
+  /**
+   * Whole words that are the token, with the marks of a block around these words, and the blanks before and between
+   * them.
+   */
   held: string;
   heldGap: string;
-  /** The word after them, as far as it is written, while it may still become the token. */
+  /** The word after `held`, as far as it is written, while it may still become the token. */
   word: string;
   wordGap: string;
   place: Place;
-  /** Tokens among what is held. */
+  /** Number of tokens in `held`. */
   tokens: number;
-  /** What is held began with the mark of a block. */
+  /** Whether `held` began with the mark of a block. */
   inBlock: boolean;
   /** The last sign that was released. */
   last: string;
@@ -42,7 +45,7 @@ type Place = "own line" | "end of line" | "mention";
 interface Token {
   /** Whether a word is the token, or the token several times without blanks. */
   isWhole(word: string, place: Place): boolean;
-  /** Whether it may become the token when more is written. */
+  /** Whether the word may become the token when more is written. */
   mayBe(word: string, place: Place): boolean;
   /** UTF-16 units of the longest word that is the token. */
   readonly mostLength: number;
@@ -77,7 +80,7 @@ function readToken(token: string): Token {
  * The marks of a block of code, of a quotation and of a list. A whole message in one is held as long as it may be nothing but the token.
  */
 const BLOCK = /^(?:`{3,6}\w{0,12}|>{1,3}|[-+*•–]|\d{1,3}[.)])$/;
-/** What may become such a mark when more is written. */
+/** Text that may become such a mark when more is written. */
 const TORN_BLOCK = /^(?:`{1,2}|\d{1,3})$/;
 
 /**
@@ -185,7 +188,7 @@ function takeWord(state: TidyState, run: string, token: Token): string {
   state.gap = "";
   state.afterCut = undefined;
   if (gap === "" && state.word !== "") return goOn(state, run, token);
-  // The rest of a word whose beginning was released.
+  // `run` is the rest of a word whose beginning was released.
   if (gap === "" && state.last !== "") return release(state, run);
   const before = state.word === "" || endWord(state, token) ? "" : leave(state, state.wordGap);
   return before + begin(state, { run, gap }, token);
@@ -198,7 +201,7 @@ function goOn(state: TidyState, run: string, token: Token): string {
   return begin(state, { run: word + run, gap }, token);
 }
 
-/** A word as far as it is written. What is held before it is released when this one is not the token. */
+/** Begins to hold a word, as far as it is written. Releases `held` before it when this word is not the token. */
 function begin(state: TidyState, { run, gap }: { run: string; gap: string }, token: Token): string {
   const before = fits(state, { run, gap }, token) ? "" : leave(state, gap);
   const place = placeOf(state, gap);
@@ -207,7 +210,7 @@ function begin(state: TidyState, { run, gap }: { run: string; gap: string }, tok
   return before;
 }
 
-/** Whether a word continues what is held. */
+/** Whether a word continues `held`. */
 function fits(state: TidyState, { run, gap }: { run: string; gap: string }, token: Token): boolean {
   return state.held === "" || token.mayBe(run, placeOf(state, gap)) || mayOpen(state, run);
 }
@@ -225,7 +228,7 @@ const BEFORE_MENTION = /[:=>|([{"'`“‘*•–—-]/u;
 const mayOpen = ({ last, held, inBlock }: TidyState, word: string): boolean =>
   last === "" && (held === "" || inBlock) && (BLOCK.test(word) || TORN_BLOCK.test(word));
 
-/** Adds the word that ended to what is held. False when it is not the token. */
+/** Adds the word that ended to `held`. False when the word is not the token. */
 function endWord(state: TidyState, token: Token): boolean {
   const { word, wordGap, place, held } = state;
   const isToken = token.isWhole(word, place);
@@ -237,7 +240,7 @@ function endWord(state: TidyState, token: Token): boolean {
   return true;
 }
 
-/** Releases what is held, unless it is the token alone on the first line, before a word with these blanks. */
+/** Releases `held`, unless it is the token alone on the first line, before a word with these blanks. */
 function leave(state: TidyState, gap: string): string {
   const isFirstLine = state.last === "" && gap.includes("\n") && !state.inBlock && /^[A-Z_]+$/.test(state.held);
   if (isFirstLine) state.held = "";

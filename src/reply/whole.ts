@@ -12,7 +12,7 @@ export interface WholeSpan {
   readonly kind: "solid" | "mark";
 }
 
-/** What a text holds of links, addresses, inline code and marked words. Nothing follows the `last` text. */
+/** Links, addresses, inline code and marked words of a text. Nothing follows the `last` text. */
 export function scanWhole(
   text: string,
   blocks: { fences: readonly FenceSpan[]; tables: readonly TableSpan[] },
@@ -52,11 +52,11 @@ function tableTest(tables: readonly TableSpan[]): (at: number) => boolean {
 }
 
 interface Paragraph extends Stretch {
-  /** More of it may come. */
+  /** Whether more of the paragraph may come. */
   readonly isOpen: boolean;
 }
 
-/** Where something that begins here ends; `open` when only further text can tell. */
+/** Place where something that begins here ends; `open` when only further text can decide. */
 type End = number | "open" | undefined;
 
 function scanParagraph(text: string, paragraph: Paragraph): WholeSpan[] {
@@ -76,7 +76,7 @@ function scanParagraph(text: string, paragraph: Paragraph): WholeSpan[] {
   return spans;
 }
 
-/** What is read as one: a run of marks, or the beginning of a link or an address. */
+/** Part of a text that is read as one: a run of marks, or the beginning of a link or an address. */
 interface Unit extends Stretch {
   /** The next run of the same marks that can close it. */
   readonly closing: Stretch | undefined;
@@ -125,7 +125,7 @@ function beginsAt(
 const inLine = ({ lineEnd }: Unit, stretch: Paragraph): Paragraph =>
   lineEnd < stretch.end ? { ...stretch, end: lineEnd, isOpen: false } : stretch;
 
-/** By CommonMark's rules for runs of marks; strikes and spoilers are runs of two. */
+/** Whether a run of marks opens, by CommonMark's rules; strikes and spoilers are runs of two. */
 function opens(text: string, { start, end }: Stretch): boolean {
   const sign = text.charAt(start);
   const [before, after] = [text.charAt(start - 1), text.charAt(end)];
@@ -167,7 +167,7 @@ function addressEnd(text: string, { start, end, isOpen }: Paragraph): End {
   return settled(Math.min(ADDRESS.lastIndex, end), { end, isOpen });
 }
 
-/** After the next run of the same marks. */
+/** Place after the next run of the same marks. */
 function closingEnd({ closing }: Unit, { end, isOpen }: Paragraph): End {
   if (closing !== undefined && closing.start < end) return settled(closing.end, { end, isOpen });
   return isOpen ? "open" : undefined;

@@ -9,7 +9,7 @@ import type { Log } from "../types/log.ts";
 import { answerInstead } from "../utils/net/answer-instead.ts";
 import { OWN_PATHS } from "./webhooks/webhooks.ts";
 
-/** Names the WebSockets of this host, because not every browser counts them as `'self'`. */
+/** Policy for the page. It names the WebSockets of this host, because not every browser counts them as `'self'`. */
 function contentSecurityPolicy(host: string | undefined): string {
   const sockets = /^[\w.:[\]-]+$/.test(host ?? "") ? ` ws://${host} wss://${host}` : "";
   return [
@@ -85,8 +85,8 @@ const sendNotFound = (reply: FastifyReply): FastifyReply =>
   reply.code(404).type("text/plain; charset=utf-8").send("Not found.\n");
 
 /**
- * Serves the paths that contributors add, where the server has none of its own. It is registered before the other checks: a
- * route that checks its callers itself is meant for platforms, which use any host name.
+ * Serves the paths that contributors add, where the server has none of its own. The routes are registered before the
+ * other checks: a route that checks its callers itself is meant for platforms, which use any host name.
  */
 function serveAddedRoutes(app: FastifyInstance, options: Reach & WithRoutes, gate: Gate, log: Log): void {
   app.addHook("onRequest", (request, reply, next) => {

@@ -36,11 +36,11 @@ export type Notified = { readonly state: "sent" | "queued" } | { readonly state:
 
 /** A setting of a session, as `sessions.describe` shows it. */
 export interface SettingInForce {
-  /** What holds now; null when the config alone cannot say it. */
+  /** Value that holds now; null when the config alone cannot decide it. */
   readonly value: string | number | null;
-  /** Where it comes from: the session's row, or the config. */
+  /** Source of the value: the session's row, or the config. */
   readonly source: "session" | "default";
-  /** What holds when the session's row sets nothing. */
+  /** Value that holds when the session's row sets nothing. */
   readonly default: string | number | null;
   /** The values that `sessions.patch` takes. */
   readonly choices?: readonly string[];
@@ -57,11 +57,11 @@ export interface Catalog {
   defaultModel(): ModelInfo | undefined;
   /** The settings of a session, begun or not, by the names that `sessions.patch` has for them. */
   settingsOf(key: SessionKey): Promise<Readonly<Record<string, SettingInForce>>>;
-  /** What a turn of an operator in a session may do, and which keys say so: `tools`, `sandbox`, `exec`. */
+  /** Rights of an operator's turn in a session, and the keys that grant them: `tools`, `sandbox`, `exec`. */
   rightsOf(key: SessionKey): Promise<Readonly<Record<string, unknown>>>;
 }
 
-/** What the gateway reports about itself. */
+/** Reports of the gateway about itself. */
 export interface Reports {
   /** Additions to the server's own facts in `status`, such as config problems, the model and the channels. */
   status(): Promise<Record<string, unknown>> | Record<string, unknown>;
@@ -75,7 +75,7 @@ export interface Reports {
   tailLogs(request: LogTailRequest): Promise<LogTail>;
 }
 
-/** The conversations, as clients use them. */
+/** The conversations, for clients. */
 interface SessionPorts {
   readonly chat: ChatPort;
   readonly sessions: Sessions;
@@ -83,20 +83,20 @@ interface SessionPorts {
   onPatched?(key: SessionKey, patch: SessionPatch, entry: Readonly<SessionEntry>): void;
 }
 
-/** What the server may call of the rest of the gateway. */
+/** Parts of the rest of the gateway that the server may call. */
 export interface ServerPorts extends SessionPorts {
   readonly media: Pick<MediaStore, "put" | "read">;
   readonly pairing: Pick<PairingDesk, "list" | "turnedAway" | "approve"> & {
-    /** Tells a stranger that an owner let them in, and returns the result. Never rejects. */
+    /** Informs a stranger that an owner let them in, and returns the result. Never rejects. */
     notify(paired: Paired): Promise<Notified>;
   };
   /** Turns a client's name of a session into its key. Throws `MethodError` when the name cannot be one. */
   resolveSessionKey(text: string): SessionKey;
-  /** Calls one tool for whoever holds the token. Rejects when the gateway itself fails. */
+  /** Calls one tool for a client with the token. Rejects when the gateway itself fails. */
   callTool(request: ToolCallRequest): Promise<ToolCallOutcome>;
   readonly catalog: Catalog;
   readonly reports: Reports;
-  /** Events of the other modules; those of runs come through `chat`. */
+  /** Events of the other modules; events of runs come through `chat`. */
   events(signal: AbortSignal): AsyncIterable<GatewayEvent>;
   /** Paths that channels answer. */
   readonly webhooks?: WebhookPaths;
@@ -130,12 +130,12 @@ export interface WebhookPaths {
   take(path: string, request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<void>;
 }
 
-/** The methods of contributors as they are now. */
+/** The present methods of contributors. */
 export interface AddedMethods {
   readonly methods: readonly Method[];
 }
 
-/** The routes of contributors as they are now. */
+/** The present routes of contributors. */
 export interface AddedRoutes {
   readonly httpRoutes: readonly HttpRouteContribution[];
 }
@@ -166,9 +166,9 @@ export interface Server {
   readonly port: number;
   /** Number of connections that finished the handshake. */
   connections(): number;
-  /** Number of those that may decide approvals. */
+  /** Number of connections that may decide approvals. */
   approvers(): number;
   publish(event: GatewayEvent): void;
-  /** Publishes `shutdown`, accepts nothing new, closes sockets with 1012, and cuts what is still open after `graceMs`. */
+  /** Publishes `shutdown`, accepts nothing new, closes sockets with 1012, and cuts open connections after `graceMs`. */
   close(graceMs: number, reason?: string): Promise<void>;
 }

@@ -14,7 +14,7 @@ interface Arrival {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Headers that proxies add; a browser or program that connects directly sends none of them. */
+/** Headers that proxies add; a browser or program that connects directly sends none of these. */
 const PROXY_MARKS = [
   "forwarded",
   "via",

@@ -72,7 +72,7 @@ async function openCalls(
   return new Calls([...serverMethods(ports, { version, sessionsFile, ...state }), ...others], options.added, ports.log);
 }
 
-/** The compilers of schemas take 2 MB of memory, and no route has a schema: zod checks what comes in. */
+/** The compilers of schemas take 2 MB of memory, and no route has a schema: zod checks requests. */
 function noSchemas(): never {
   throw new Error("a route has a schema, and the gateway compiles none");
 }

@@ -194,7 +194,7 @@ function sendOutcome(outcome: ToolCallOutcome, tool: string, reply: FastifyReply
   }
 }
 
-/** A result that is an error has its text for the client: a refusal on the way to the tool, or what the tool says. */
+/** Sends a result. An error has its text for the client: a refusal on the way to the tool, or the tool's own text. */
 function sendResult(
   { content, details, isError }: Extract<ToolCallOutcome, { kind: "done" }>["result"],
   reply: FastifyReply,

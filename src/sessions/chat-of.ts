@@ -13,8 +13,9 @@ export function chatOf(
 }
 
 /**
- * The session of a chat, where `key` is that of a message there from somebody with the chat's id. The key of a direct chat names its person,
- * and on some platforms the chat has another id: the session that was used last in the chat, or by its person, has priority.
+ * The session of a chat; `key` is that of a message there from somebody with the chat's id. The key of a direct chat
+ * names its person, and on some platforms the chat has another id: the session that was used last in the chat, or by
+ * its person, has priority.
  */
 export function keyOfChat(
   to: Peer,
@@ -44,7 +45,7 @@ function peerOfRow(entry: Readonly<SessionEntry> | undefined): Peer | undefined 
   };
 }
 
-/** On most platforms a direct chat has the sender's id. */
+/** Peer of a key. On most platforms a direct chat has the sender's id. */
 function peerOfKey(key: SessionKey, defaultAgent: AgentId): Peer | undefined {
   const parsed = parseKey(key, defaultAgent);
   if ((parsed.kind !== "direct" && parsed.kind !== "group") || parsed.channel === "webchat") return undefined;

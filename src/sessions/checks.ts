@@ -139,7 +139,7 @@ const ODD_FIX = "Nothing to do: each reader mends or leaves out such values, and
 /** The most lines that a message names. */
 const MOST_NAMED = 10;
 
-/** Which lines have such values, so that whoever wants to can look at them. */
+/** Names the lines that have such values, so that a person can look at the lines. */
 async function oddText(file: FileHandle, offsets: readonly number[]): Promise<string> {
   const lines = await linesAt(file, offsets);
   const named = lines.slice(0, MOST_NAMED).join(", ");

@@ -48,7 +48,7 @@ export interface Holding {
   readonly row: SessionEntry;
 }
 
-/** One conversation, held by one caller. Its methods throw after `release`. */
+/** A conversation that one caller holds. Its methods throw after `release`. */
 export class HeldSession implements Session {
   readonly key: SessionKey;
   readonly agentId: AgentId;
@@ -172,7 +172,7 @@ export class HeldSession implements Session {
     this.#keeper.watcher?.started(this.#facts());
     const recorded = this.#keeper.rows.flush();
     this.#recorded = recorded;
-    // Told to whoever waits for it; tried again by the next one.
+    // The waiting caller gets a failure; the next caller tries again.
     recorded.then(
       () => (this.#isRecorded = true),
       () => (this.#recorded = undefined),

@@ -88,8 +88,8 @@ export const agentOf = (key: SessionKey, defaultAgent: AgentId = DEFAULT_AGENT):
   parseKey(key, defaultAgent).agentId;
 
 /**
- * The canonical form of a key: without the prefix of the default agent. A subagent's key keeps it, because plugins compare it
- * with the one that they gave.
+ * The canonical form of a key: without the prefix of the default agent. A subagent's key keeps the prefix, because
+ * plugins compare the key with the one that they gave.
  */
 export function canonicalKey(key: SessionKey, defaultAgent: AgentId = DEFAULT_AGENT): SessionKey {
   const prefix = `agent:${encode(defaultAgent)}:`;

@@ -3,8 +3,8 @@ import { inheritedMark, untrustedMarkOf } from "../types/run/untrusted.ts";
 import type { Sessions } from "../types/session.ts";
 
 /**
- * Marks a session that hears from another one which has read untrusted content: whoever wrote that content may have told the other session what
- * to say. Rejects when the mark cannot be written.
+ * Marks session `to` when `from`, whose messages it gets, has read untrusted content: the author of that content may
+ * have decided what `from` wrote. Rejects when the mark cannot be written.
  */
 export async function passMark(
   from: SessionKey,

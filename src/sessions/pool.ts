@@ -6,16 +6,16 @@ import { Feed } from "../utils/feed.ts";
 export interface PoolLimits {
   /** Transcripts in memory. */
   readonly count: number;
-  /** Their memory, as they estimate it. */
+  /** Bytes of memory that the transcripts take, as each estimates itself. */
   readonly bytes: number;
 }
 
-/** Transcripts in memory. Above a limit, those that nobody holds are removed, the least recently used first. */
+/** Transcripts in memory. Above a limit, transcripts that nobody holds are removed, the least recently used first. */
 export class TranscriptPool {
   /** The writes of these transcripts. */
   readonly updates = new Feed<TranscriptUpdate>();
   readonly #limits: PoolLimits;
-  /** In the order of their last use. */
+  /** Transcripts in the order of their last use. */
   readonly #open = new Map<SessionKey, Transcript>();
   readonly #held = new Set<SessionKey>();
   readonly #closing = new Map<SessionKey, Promise<void>>();

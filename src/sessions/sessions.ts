@@ -30,8 +30,8 @@ import { fileOf, patchRow, renewRow } from "./rows/row.ts";
 import { Transcript } from "./transcript/transcript.ts";
 
 /**
- * What is kept in memory of conversations that nobody uses at the moment. 64 windows of 200,000 tokens would be more than 60 MiB; 50
- * chats of 200 short turns are some 15 MiB.
+ * Limits of the memory for conversations that nobody uses at the moment. 64 windows of 200,000 tokens would be more
+ * than 60 MiB; 50 chats of 200 short turns are some 15 MiB.
  */
 const IN_MEMORY = { count: 64, bytes: 32 * 2 ** 20 };
 
@@ -44,7 +44,7 @@ export interface SessionsOptions {
   readonly table: SessionTable;
   readonly log: Log;
   readonly clock?: Clock;
-  /** What is kept in memory of released sessions. */
+  /** Limits of the memory for released sessions. */
   readonly inMemory?: PoolLimits;
   readonly defaultAgent: AgentId;
   readonly watcher?: SessionWatcher | undefined;
@@ -255,11 +255,11 @@ class SessionFiles implements Sessions, Keeper {
   }
 }
 
-/** One holder for each key. Waiting callers get it in the order of their calls. */
+/** Locks with one holder for each key. Waiting callers get a lock in the order of their calls. */
 class KeyLocks {
   readonly #tails = new Map<string, Promise<void>>();
 
-  /** Resolves with the function that releases the key. A second call of it does nothing. */
+  /** Resolves with the function that releases the key. A second call of the function does nothing. */
   async take(key: string): Promise<() => void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const before = this.#tails.get(key);

@@ -152,7 +152,10 @@ const broken = (path: string, why: string): CheckResult => ({
   fix: brokenFix(path),
 });
 
-/** Before the first start there is no state directory; the gateway makes it on the disk of its nearest existing parent. */
+/**
+ * Looks at the disk of the state directory's nearest existing parent: before the first start the directory is missing,
+ * and the gateway makes it there.
+ */
 async function checkDisk(stateDir: string): Promise<readonly CheckResult[]> {
   const [dir] = await existingAbove(stateDir);
   const { bavail, bsize } = await statfs(dir);

@@ -38,7 +38,10 @@ export function diskFull(path: string, cause: unknown): OpenClawError {
   });
 }
 
-/** A failed sync of the journal, after which the process has to end: the kernel may have dropped what it could not write. */
+/**
+ * A failed sync of the journal, after which the process has to end: the kernel may have dropped the data that it could
+ * not write.
+ */
 export function syncFailed(error: unknown, path: string): OpenClawError {
   const { code } = diskError(error, path);
   const mend = code === "DISK_FULL" ? "Free some space" : "Check that the disk is healthy and mounted writable";

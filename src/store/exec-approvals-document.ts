@@ -6,7 +6,7 @@ import { approvalsNow, editApprovals, EMPTY, type RawApprovals } from "./exec-ap
 export interface ShownApprovals {
   readonly path: string;
   readonly exists: boolean;
-  /** What a change can name as the state that it is for. Blanks between the words of the file make no difference. */
+  /** Names the state that a change is for. Blanks between the words of the file make no difference. */
   readonly hash: string;
   readonly file: RawApprovals;
 }
@@ -51,7 +51,7 @@ function shown(path: string, document: RawApprovals, exists: boolean): ShownAppr
   return { path, exists, hash: hashOf(document), file };
 }
 
-/** Of what is shown, so that nobody can guess the token by it. */
+/** Hash of the shown document only: a hash with the token in it would help to guess the token. */
 const hashOf = ({ socket: _socket, ...shownPart }: RawApprovals): string =>
   createHash("sha256").update(JSON.stringify(shownPart)).digest("hex");
 

@@ -5,7 +5,7 @@ import { errorCode, isMissing } from "../utils/missing.ts";
 import { READ_NO_FOLLOW } from "../utils/read-regular.ts";
 import { errorText } from "../utils/text/error-text.ts";
 
-/** What `exec-approvals.json` holds now. */
+/** Content of `exec-approvals.json`, as the file is now. */
 export type ReadApprovals =
   | { readonly kind: "read"; readonly text: string; readonly document: ExecApprovals }
   | { readonly kind: "broken"; readonly why: string }
@@ -25,7 +25,7 @@ export function readApprovals(path: string): ReadApprovals {
   }
 }
 
-/** Never throws. */
+/** Reads the text of `exec-approvals.json`. Never throws. */
 export function parseApprovals(text: string): ReadApprovals {
   if (Buffer.byteLength(text) > MOST_BYTES) return { kind: "broken", why: TOO_LARGE };
   try {

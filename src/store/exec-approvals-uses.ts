@@ -4,7 +4,7 @@ import { usedRows, withRows, type RowUse } from "../tools/exec/rules/edit-rows.t
 import { background } from "../utils/background.ts";
 import { editApprovals } from "./exec-approvals-edit.ts";
 
-/** Milliseconds between two writes. What was used in between is lost when the process is killed. */
+/** Milliseconds between two writes. Uses in between are lost when the process is killed. */
 const WRITE_EVERY_MS = 5000;
 /** Milliseconds to wait for another program that writes the file. */
 const PATIENCE_MS = 2000;

@@ -14,7 +14,7 @@ export class ExecApprovalsFile {
     this.path = path;
   }
 
-  /** What the file says for an agent now. Never throws. */
+  /** Policy of the file for an agent, as the file is now. Never throws. */
   policy(agent: string): ExecPolicy {
     this.#refresh();
     const known = this.#policies.get(agent);

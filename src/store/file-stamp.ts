@@ -25,8 +25,8 @@ const LOOK_AGAIN_MS = 10_000;
 const looks = new BoundedMap<string, Missing>(MOST_LOOKS);
 
 /**
- * The stamps of files in a directory by their names. Costs a `stat` of the directory and one of each file that is there: what was missing
- * is looked for again after a change of the directory, or after ten seconds. Both throw as `stampOf`.
+ * The stamps of files in a directory by their names. Costs a `stat` of the directory and of each existing file: a
+ * missing file is looked for again after a change of the directory, or after ten seconds. Both throw as `stampOf`.
  */
 export function stampsIn(directory: string): (name: string) => Stats | undefined {
   const missing = missingIn(directory, Date.now());
@@ -66,7 +66,10 @@ const lists = new BoundedMap<string, List>(MOST_LISTS);
 /** The clock of a file system may advance in steps as large as this: a directory that was changed just now is read again. */
 const STEP_MS = 2000;
 
-/** The names in a directory, which is read again only after a change. Undefined when it is missing. Rejects with the system's other errors. */
+/**
+ * The names in a directory. Reads the directory again only after a change. Undefined when it is missing. Rejects with
+ * the system's other errors.
+ */
 export async function namesIn(directory: string): Promise<readonly string[] | undefined> {
   const stamp = stampOf(directory);
   if (!stamp) return undefined;

@@ -4,7 +4,10 @@ import { OpenClawError } from "../types/errors.ts";
 import { unlessMissing } from "../utils/missing.ts";
 import { diskError, makePrivateDir } from "./disk.ts";
 
-/** Makes the journal's file and its directory if they do not exist. Throws `OpenClawError` DISK_FULL or STATE_UNWRITABLE. */
+/**
+ * Makes the journal's file and its directory where they are missing. Throws `OpenClawError` DISK_FULL or
+ * STATE_UNWRITABLE.
+ */
 export async function createFile(path: string): Promise<void> {
   try {
     await makePrivateDir(dirname(path));

@@ -3,8 +3,8 @@ import { dirname } from "node:path";
 import { isMissing } from "../utils/missing.ts";
 
 /**
- * Makes a directory with mode 0700, and those above it that are missing. False when it exists. Node's own `recursive` never
- * returns where the system answers ENOENT although the directory above exists, as it does below `/proc`.
+ * Makes a directory with mode 0700, and the directories above it that are missing. False when it exists. Node's own
+ * `recursive` never returns where the system answers ENOENT although the directory above exists, as below `/proc`.
  */
 export async function makeDirectory(path: string): Promise<boolean> {
   if (await isDirectory(path)) return false;

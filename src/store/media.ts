@@ -132,7 +132,10 @@ function plainExtension(extension: string): string {
   return /^[a-z0-9]{1,8}$/.test(last) ? last : "bin";
 }
 
-/** Without its folders and the ending that the id already has. Empty when nothing is left. */
+/**
+ * Part of a name for the id: without the name's folders and the ending that the id already has. Empty when nothing is
+ * left.
+ */
 function namePart(name: string | undefined, extension: string): string {
   const last = name?.normalize("NFC").split(/[/\\]/).at(-1) ?? "";
   const stem = last.toLowerCase().endsWith(`.${extension}`) ? last.slice(0, -extension.length - 1) : last;

@@ -7,7 +7,10 @@ import { basename, dirname, isAbsolute, join, parse } from "node:path";
  */
 const NAME = "<openclaw-state-dir>";
 
-/** The path of a state directory in texts that are kept in it, so that a copy of them means the copy. */
+/**
+ * The path of a state directory in texts that the directory contains: in a copy of the directory, these texts mean the
+ * copy.
+ */
 export class OwnPath {
   readonly #dir: string;
   readonly #paths: RegExp;
@@ -41,14 +44,14 @@ export function aliasesOf(dir: string): readonly string[] {
     const real = realpathSync(dir);
     return real === dir ? [] : [real];
   } catch {
-    // It is not there yet, so no text has a path in it.
+    // The directory does not exist yet, so no text has a path in it.
     return [];
   }
 }
 
 /**
- * The state directories that transcripts were in, by their paths: those of which one is in this directory as well. A conversation of
- * another program has its file only there.
+ * The state directories that transcripts were in, by their paths: directories with a transcript that is in this
+ * directory as well. A conversation of another program has its file only there.
  */
 export function placesOfFiles(files: readonly string[], stateDir: string): readonly string[] {
   const dirs = new Set<string>();

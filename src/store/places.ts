@@ -9,7 +9,7 @@ import { aliasesOf, OwnPath, pathPattern, placesOfFiles } from "./own-path.ts";
 /** A path under which a state directory was opened. */
 interface Place {
   readonly path: string;
-  /** It has been opened under another path since this time, epoch milliseconds. */
+  /** Epoch milliseconds since when the directory has been opened under another path. */
   readonly until?: number;
 }
 
@@ -42,7 +42,7 @@ export class EarlierPlaces {
     return this.#left.size === 0;
   }
 
-  /** A text of the time `at` with the paths of files as they are now. A later text means what it says. Pure. */
+  /** A text of the time `at` with the present paths of files. A later text means its paths literally. Pure. */
   here(text: string, at: number): string {
     if (this.isNone || ![...this.#left.keys()].some((path) => text.includes(path))) return text;
     return text.replace(this.#paths, (path) => ((this.#left.get(path) ?? -1) >= at ? this.#present : path));
@@ -78,7 +78,7 @@ export class PathLines {
   }
 }
 
-/** The earlier places of a state directory, which is only read. Never rejects because of what the file has in it. */
+/** The earlier places of a state directory, which is only read. Never rejects because of the file's content. */
 export async function readPlaces(stateDir: string, now: number = Date.now()): Promise<EarlierPlaces> {
   return earlierIn(await placesOf(stateDir, now), stateDir);
 }

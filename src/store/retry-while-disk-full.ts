@@ -10,7 +10,7 @@ export const DISK_PROBE_INTERVAL_MS = 2000;
 interface DiskRetryPorts {
   readonly clock: Clock;
   readonly log: Log;
-  /** After an abort there are no further tries. */
+  /** Ends the tries when aborted. */
   readonly signal?: AbortSignal;
   /** Called after each failed try. Must not throw. */
   onDiskError?(error: OpenClawError): void;

@@ -10,14 +10,14 @@ export interface WalFiles {
   logPages(): number;
   /** Resolves when everything written to the log before the call is on the disk. At most `MOST_SYNCS` may run at a time. */
   syncLog(): Promise<void>;
-  /** The same of the database. */
+  /** As `syncLog`, for the database. */
   syncDatabase(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Syncs of the log that may run at a time. Linux reports a failed write once for each descriptor, so each has a descriptor of its own:
- * with a shared one, only one of two syncs would learn of it.
+ * Syncs of the log that may run at a time. Linux reports a failed write once for each descriptor, so each sync has a
+ * descriptor of its own: with a shared one, only one of two syncs would learn of it.
  */
 export const MOST_SYNCS = 3;
 
@@ -25,8 +25,8 @@ export const MOST_SYNCS = 3;
 const LAST_PAGE_AT = 16;
 
 /**
- * The files of a journal that SQLite has open and has written to. Close them only after the database: the system drops a
- * process's locks on a file when the process closes any descriptor of it.
+ * The files of a journal that SQLite has open and has written to. Close these files only after the database: the system
+ * drops a process's locks on a file when the process closes any descriptor of it.
  */
 export async function openWalFiles(path: string): Promise<WalFiles> {
   const database = await open(path, "r+");

@@ -4,7 +4,7 @@ import type { ModelRef } from "./run/model.ts";
 /** `api_key`, a `token` that is sent as it is, `oauth` (refreshed here), `aws-sdk` (AWS finds its own), `none`. */
 export type AuthMode = "api_key" | "token" | "oauth" | "aws-sdk" | "none";
 
-/** One way to be let in by a provider. The secret is never part of it. */
+/** A login or key for one provider. The secret is never part of the profile. */
 export interface AuthProfile {
   /** `<provider>:<name>`; `config`, `env` and `plugin` as names for keys that come from there. */
   readonly id: string;
@@ -17,7 +17,7 @@ export interface AuthProfile {
 /** Whether a profile may be used for a model now. Times are epoch milliseconds. */
 export type ProfileState =
   | { readonly kind: "ready" }
-  /** Its cooldown is over and this run is the probe: others see a cooldown until the run reports. */
+  /** The cooldown is over and this run is the probe: other runs see a cooldown until this one reports. */
   | { readonly kind: "probe" }
   | { readonly kind: "cooling"; readonly until: number; readonly because: FailureKind };
 
@@ -26,13 +26,15 @@ export interface ProfileTurn {
   readonly state: ProfileState;
 }
 
-/** What a session wishes: a key its user pinned (then there is no other), or the one that served it last. */
+/**
+ * Wishes of a session: the key that its user pinned (then no other is used), or the key that served the session last.
+ */
 export interface ProfileWish {
   readonly pinned?: string;
   readonly last?: string;
 }
 
-/** What a failure says of the key that met it, and of the limits of its model. */
+/** Facts of a failure about the key that met it, and about the limits of its model. */
 export type FailureOfKey = Pick<Failure, "kind" | "retryAfterMs" | "limitTokens" | "maxOutputTokens" | "isOfRequest">;
 
 /** The keys of all providers. Cooldowns are kept per (profile, model, reason), never wider; nothing here throws. */

@@ -1,10 +1,10 @@
-/** One line of `openclaw doctor`. */
+/** A line of `openclaw doctor`. */
 export interface CheckResult {
   readonly status: "ok" | "warn" | "fail" | "skip";
   readonly message: string;
-  /** What a person should do, in one sentence. */
+  /** The step that a person should take, in one sentence. */
   readonly fix?: string;
-  /** What `--fix` does after asking; it changes nothing else. */
+  /** The change that `--fix` makes after asking; `apply` changes nothing else. */
   readonly repair?: { readonly describe: string; apply(): Promise<void> };
 }
 

@@ -20,8 +20,9 @@ import type { TurnKind } from "./run/turn-kind.ts";
 export interface Contributor {
   readonly id: string;
   /**
-   * Set for a memory: it shares names such as `memory_search` with other memories, and has them while `plugins.slots.memory` names
-   * it. `only`: it is nothing else, so that nothing of it counts while the slot names another one.
+   * Set for a contributor of a memory: it shares names such as `memory_search` with other memories, and has them while
+   * `plugins.slots.memory` names it. `only`: the contributor is nothing else, so that none of its contributions count
+   * while the slot names another one.
    */
   readonly memory?: "only" | "also";
   /** Called once, before the gateway uses anything that it adds. It must load nothing large: each part is loaded when it is needed. */
@@ -36,11 +37,14 @@ interface ServiceRegistry {
   addWebSearch(provider: WebSearchContribution): void;
 }
 
-/** What can be added while `register` runs. Each call throws when the name is taken or cannot be used, or when it is late. */
+/**
+ * Contributions that can be added while `register` runs. Each call throws when the name is taken or cannot be used, or
+ * when it is late.
+ */
 export interface ContributionRegistry extends ServiceRegistry {
   addChannel(channel: ChannelContribution): void;
   addTurnKind(kind: TurnKind): void;
-  /** Never replaces a tool of the gateway with the same name. */
+  /** Adds a tool. The tool never replaces one of the gateway with the same name. */
   addTool(tool: ToolContribution): void;
   addCommand(command: CommandContribution): void;
   /** A handler that throws, or is late, is logged and skipped. */
@@ -69,7 +73,7 @@ export interface ContributionRegistry extends ServiceRegistry {
 export interface ChannelContribution {
   /** As in `channels.<id>`. */
   readonly id: string;
-  /** Its name for people. */
+  /** Name of the channel for people. */
   readonly label: string;
   /** Schema of an account, for checking the config file. */
   config(): Promise<z.ZodType>;
@@ -90,14 +94,14 @@ export type SetupValues = Readonly<Record<string, unknown>>;
 
 /** A flag of `channels add`, and a field of the form. */
 export interface SetupFlag {
-  /** In camel case, as the command line gives it: `botToken` of `--bot-token`. */
+  /** Name in camel case, as the command line gives it: `botToken` of `--bot-token`. */
   readonly name: string;
   /** As commander takes it: `--bot-token <token>`. */
   readonly usage: string;
   readonly about: string;
   /** The account's key that it becomes. */
   readonly key: string;
-  /** Its label in the form. The form leaves it out when unset. */
+  /** Label of the flag in the form. The form leaves the flag out when unset. */
   readonly label?: string;
   /** Must not be shown anywhere; with the environment variable that `--use-env` takes instead. */
   readonly secret?: { readonly env?: string };
@@ -132,10 +136,10 @@ export type CommandAccess = "anyone" | "conversation" | "owner";
 
 /** A command of chats: `/name`. It does not wait in the session's lane, so a run never delays it, and it delays no other message. */
 export interface CommandContribution {
-  /** Without the slash: lower case, digits, `-` and `_`, beginning with a letter. */
+  /** Name without the slash: lower case, digits, `-` and `_`, beginning with a letter. */
   readonly name: string;
   readonly aliases?: readonly string[];
-  /** One line of `/help`. */
+  /** Text for the command in `/help`, one line. */
   readonly help: string;
   readonly who: CommandAccess;
   /** Words that may follow the name, which clients offer for completion. None: nothing follows. Unset: any text may. */
@@ -193,11 +197,14 @@ export interface HttpRouteContribution {
 export interface ConfigContribution {
   /** A function, so that a command which reads no config loads no schema. */
   schema(): Promise<z.ZodType>;
-  /** Called with the checked value before anything else of the contributor is used, and after every change of it. */
+  /**
+   * Called with the checked value before any other part of the contributor is used, and after every change of the
+   * value.
+   */
   apply?(value: unknown, place: ContributorPlace): void;
 }
 
-/** What a contributor learns of the gateway with its config. */
+/** Facts about the gateway that a contributor gets with its config. */
 export interface ContributorPlace {
   /** Absolute. */
   readonly stateDir: string;
@@ -207,7 +214,7 @@ export interface ContributorPlace {
   readonly reserve?: ModelMeter["reserve"];
 }
 
-/** What checks get. */
+/** Facts that checks get. */
 export interface CheckScene {
   readonly stateDir: string;
   /** The whole config; undefined while it is invalid, which another check reports. */
@@ -221,7 +228,7 @@ export interface CheckContribution {
 
 export interface MemoryContribution {
   readonly id: string;
-  /** It only adds to the memory's section of the prompt. */
+  /** The contributor only adds to the memory's section of the prompt. */
   readonly isSupplement?: boolean;
   /** Sections of the system prompt that say how the memory is used. */
   prompt(request: MemoryPromptRequest): readonly string[];
@@ -235,11 +242,11 @@ export interface MemoryPromptRequest {
 export interface ModelProviderContribution {
   /** As in `provider/model`. */
   readonly id: string;
-  /** Further names of it there. */
+  /** Further names of the provider in `provider/model`. */
   readonly aliases?: readonly string[];
   /** Environment variables that may hold the key, the preferred one first. */
   readonly keyVariables: readonly string[];
   readonly settings: ProviderSettings;
-  /** Its code; without it, `settings` says everything. */
+  /** Code of the provider; without it, `settings` says everything. */
   readonly methods?: ModelProviderMethods;
 }

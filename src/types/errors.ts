@@ -1,7 +1,8 @@
 import { errorText } from "../utils/text/error-text.ts";
 /**
- * What the operator must correct. Each code is in `docs/reference/errors.md` with its cause and fix (a test compares both).
- * `exit` is the process's exit code when it reaches the command line: 1 failed, 2 usage, 75 try again, 78 configuration.
+ * Errors that the operator must correct. Each code is in `docs/reference/errors.md` with its cause and fix (a test
+ * compares both). `exit` is the process's exit code when the error reaches the command line: 1 failed, 2 usage, 75 try
+ * again, 78 configuration.
  */
 export const ERROR_CODES = {
   CONFIG_SYNTAX: { exit: 78 },
@@ -66,7 +67,7 @@ export class OpenClawError extends Error {
   }
 }
 
-/** What an error says, with the fix where it has one. */
+/** Message of an error, with the fix where the error has one. */
 export function withFix(error: unknown): string {
   if (error instanceof OpenClawError) return `${error.message} ${error.fix}`;
   return errorText(error);

@@ -3,13 +3,13 @@ export type Brand<T, Name extends string> = T & { readonly __brand: Name };
 
 /** Names one conversation; owns one transcript and one lane. Written as in `sessions/keys.ts`. */
 export type SessionKey = Brand<string, "SessionKey">;
-/** One run of an agent. For web clients it is their idempotency key. */
+/** Id of one run of an agent. For web clients it is their idempotency key. */
 export type RunId = Brand<string, "RunId">;
 /** An agent of `agents.list`; `main` when the config names none. */
 export type AgentId = Brand<string, "AgentId">;
 /** A channel adapter: `telegram`, `webchat`, … */
 export type ChannelId = Brand<string, "ChannelId">;
-/** One account (bot, phone number) of a channel; `default` when the config names none. */
+/** Id of one account (bot, phone number) of a channel; `default` when the config names none. */
 export type AccountId = Brand<string, "AccountId">;
 /** Bytes in the media store. */
 export type MediaId = Brand<string, "MediaId">;

@@ -11,7 +11,9 @@ export type Outcome =
   | { readonly kind: "replied" }
   | { readonly kind: "silent" }
   | { readonly kind: "command"; readonly name: string }
-  /** It joined a run, which did not fail and was not stopped; else it is merged into the run's first message. */
+  /**
+   * The message joined a run, which did not fail and was not stopped; else it is merged into the run's first message.
+   */
   | { readonly kind: "steered" }
   | { readonly kind: "merged"; readonly into: number }
   | { readonly kind: "aborted" }
@@ -35,7 +37,10 @@ export interface InboxRow extends Claimed {
   readonly turnId?: string;
   /** How many boots have claimed it or begun its command. */
   readonly attempts: number;
-  /** When each of them first did, epoch milliseconds; rows of older versions have none. */
+  /**
+   * Times at which each of these boots first claimed or began the row, in epoch milliseconds; rows of older versions
+   * have none.
+   */
   readonly starts?: readonly number[];
   readonly outcome?: Outcome;
   /** Epoch milliseconds; rows of older versions have none of these. */
@@ -75,8 +80,8 @@ interface InboxReader {
   open(): Promise<readonly InboxRow[]>;
   find(channel: string, account: string, eventKey: string): Promise<InboxRow | undefined>;
   /**
-   * Reports each claim and the end of a row that this process writes, until the signal aborts. `told` is called with each at once,
-   * before the run of a claim can begin; it must not throw.
+   * Reports each claim and the end of a row that this process writes, until the signal aborts. `told` is called with
+   * each change at once, before the run of a claim can begin; it must not throw.
    */
   changes(id: number, signal: AbortSignal, told?: (change: RowChange) => void): AsyncIterable<RowChange>;
   /** Each message that this process accepts because another one ended, see `MessageOptions.whenEnded`; from now on. */
@@ -90,19 +95,23 @@ export interface RowChange {
   readonly runId?: RunId;
 }
 
-/** What a withdrawn row was: nothing of this boot had begun it, this boot had claimed it or begun its command, or it had its outcome. */
+/**
+ * State of a withdrawn row: nothing of this boot had begun it, this boot had claimed it or begun its command, or it had
+ * its outcome.
+ */
 export type Withdrawn = "untouched" | "begun" | "ended";
 
 /**
- * Every method resolves after its transaction is on disk, and rejects with `OpenClawError` when that failed. Those that end in
- * `Ahead`, and `recordTurn`, resolve when their transaction outlives the process; until `synced` resolves, a power cut may undo it.
+ * Every method resolves after its transaction is on disk, and rejects with `OpenClawError` when that failed. Methods
+ * that end in `Ahead`, and `recordTurn`, resolve when their transaction outlives the process; until `synced` resolves,
+ * a power cut may undo it.
  */
 export interface Inbox extends InboxReader {
   /** Stores events. One known before comes back with `isNew: false`. */
   accept(messages: readonly InboundMessage[]): Promise<readonly AcceptedRow[]>;
   /** As `accept`; the sync begins at once. Only after `synced` may the platform be acknowledged. */
   acceptAhead(messages: readonly InboundMessage[]): Promise<readonly AcceptedRow[]>;
-  /** The rows become one turn of one run of this boot. Gives the ids of those that had not ended. */
+  /** Makes the rows one turn of one run of this boot. Gives the ids of the rows that had not ended. */
   claim(ids: readonly number[], claim: Claim): Promise<readonly number[]>;
   /** As `claim`. */
   claimAhead(ids: readonly number[], claim: Claim): Promise<readonly number[]>;
@@ -110,7 +119,7 @@ export interface Inbox extends InboxReader {
   synced(): Promise<void>;
   /** Counts this boot as one that began the row's command, once. False when the row has ended: its command must not run. */
   begin(id: number): Promise<boolean>;
-  /** Ends a row unless it has its outcome, and gives what it was until then. No later claim gets it. */
+  /** Ends a row unless it has its outcome, and gives the row's state until then. No later claim gets the row. */
   withdraw(id: number, outcome: Outcome): Promise<Withdrawn>;
   /** The first outcome of a row is final. `refused` says why the message was not admitted. */
   finish(ids: readonly number[], outcome: Outcome, refused?: Refusal): Promise<void>;
@@ -129,24 +138,29 @@ export type OutboxState = "planned" | "sending" | "sent" | "unknown" | "failed";
  */
 export type GapCause = "late" | "unknown" | "refused" | "unfit";
 
-/** What a reply belongs to in its chat. */
+/** Relations of a reply to messages of its chat. */
 interface Answering {
   /** The platform's id of the message that it quotes. */
   readonly replyTo?: string;
-  /** `eventKey` of the message that it answers; unset for what answers none, also when a turn sent it. */
+  /**
+   * `eventKey` of the message that the reply answers; unset for a reply that answers none, also when a turn sent it.
+   */
   readonly answers?: string;
 }
 
-/** One chunk of one logical reply. */
+/** A chunk of one logical reply. */
 export interface OutboxRow extends Answering {
   readonly id: number;
   /** Names the logical reply for ever: planning it again changes nothing. */
   readonly replyKey: string;
   readonly part: number;
-  /** Its name for the platform: the same for every try, and that of no other message of any journal, account or chat. */
+  /**
+   * Name of the chunk for the platform: the same for every try, and used for no other message of any journal, account
+   * or chat.
+   */
   readonly sendKey: string;
   readonly inboxId?: number;
-  /** Of the message that it answers, once that was claimed. */
+  /** Session and run of the message that the reply answers, once that message was claimed. */
   readonly sessionKey?: SessionKey;
   readonly runId?: RunId;
   readonly to: Peer;
@@ -166,12 +180,12 @@ export interface OutboxRow extends Answering {
   readonly retriedAt?: number;
   /** Whether the chat may show it twice: it was sent again, or after text that may be there already. */
   readonly isRepeat?: boolean;
-  /** Its chat may lack it and has not been informed yet. */
+  /** Set while the chat may lack the chunk and has not been informed yet. */
   readonly gap?: GapCause;
 }
 
 export interface PlannedRow extends OutboxRow {
-  /** This call of `plan` has stored it as `sending`, with one attempt: the caller sends it at once. */
+  /** This call of `plan` has stored the row as `sending`, with one attempt: the caller sends it at once. */
   readonly isBegun?: true;
 }
 
@@ -195,9 +209,15 @@ export interface OutboxChange {
   readonly state: OutboxState;
   /** Whether this attempt may be the second that arrives; remains set. */
   readonly isRepeat?: boolean;
-  /** Whether it ends without the platform's answer: a send in progress may have arrived, and a later send is labelled. */
+  /**
+   * Whether the row ends without the platform's answer: a send in progress may have arrived, and a later send is
+   * labelled.
+   */
   readonly isGivenUp?: boolean;
-  /** Why the chat may lack it. The chat is informed; of `refused` only when the answer has other parts, of `unfit` unless a tool sent it. */
+  /**
+   * Why the chat may lack the chunk. The chat is informed; of `refused` only when the answer has other parts, of
+   * `unfit` unless a tool sent it.
+   */
   readonly gap?: GapCause;
   readonly messageId?: string;
   readonly error?: string;
@@ -216,21 +236,21 @@ export interface OutboxJournal {
   unreportedGaps(): Promise<readonly OutboxRow[]>;
   of(inboxId: number): Promise<readonly OutboxRow[]>;
   /**
-   * The chats of the messages with this id that this account sent; with `command`, of those that have a button with that command. Then a
-   * message that is being sent counts too, whatever its id will be, and so does an approval question of which a kill hides whether it
-   * arrived: whoever presses its button learns that it is over.
+   * The chats of the messages with this id that this account sent; with `command`, only of messages that have a button
+   * with that command. Then a message that is being sent counts too, whatever its id will be, and so does an approval
+   * question whose arrival a kill left unknown: a person who presses its button learns that the question is over.
    */
   chatsOf(of: Pick<Peer, "channel" | "account">, messageId: string, command?: string): Promise<readonly Peer[]>;
-  /** Questions about commands of the last hour whose end was not written: those of a gateway that was killed. */
+  /** Questions about commands of the last hour whose end was not written, because the gateway was killed. */
   unansweredQuestions(): Promise<readonly OutboxRow[]>;
-  /** What answers the messages of a run, in order. */
+  /** Rows that answer the messages of a run, in order. */
   ofRun(runId: string): Promise<readonly OutboxRow[]>;
   /**
-   * Remembers the preview message of a turn, so that its final can be an edit of it after a crash. Noted with an empty id
-   * before the request to the platform: a crash in between leaves a preview that nobody can edit.
+   * Keeps the id of a turn's preview message, so that its final can be an edit of the preview after a crash. Noted with
+   * an empty id before the request to the platform: a crash in between leaves a preview that nobody can edit.
    */
   notePreview(inboxId: number, to: Peer, messageId: string): Promise<void>;
-  /** The platform did not accept it: the chat shows nothing of it. */
+  /** Removes the note of a preview that the platform did not accept: the chat shows nothing of it. */
   forgetPreview(inboxId: number): Promise<void>;
   previewOf(inboxId: number): Promise<string | undefined>;
   /** Noted before it is shown: the preview of a turn, as a message or otherwise, has at most so many UTF-16 units. */
@@ -276,7 +296,7 @@ export interface PairingDesk {
     name?: string;
   }): Promise<{ readonly kind: "new" | "again"; readonly request: PairingRequest } | { readonly kind: "full" }>;
   list(): Promise<readonly PairingRequest[]>;
-  /** Those of the last day who have no code, the latest first. */
+  /** Strangers of the last day who have no code, the latest first. */
   turnedAway(): Promise<readonly TurnedAway[]>;
   /**
    * Lets in who has this code, or who waits under this id of the platform; with `account`, only there. Undefined when nobody
@@ -297,10 +317,10 @@ export interface RunRecord {
   readonly result: string;
 }
 
-/** Which runs are wanted; all when empty. */
+/** Selects runs; all when empty. */
 export interface RunFilter extends AgentFilter {
   readonly sessionKey?: SessionKey | undefined;
-  /** Only those that failed. */
+  /** Only failed runs. */
   readonly isFailed?: boolean | undefined;
 }
 
@@ -312,7 +332,10 @@ export interface PluginTotal {
   readonly costUsd: number;
 }
 
-/** Sums of runs and of auxiliary model calls; `runs` counts the former, `failed` those whose result begins with that word. */
+/**
+ * Sums of runs and of auxiliary model calls; `runs` counts the runs, `failed` the runs whose result begins with that
+ * word.
+ */
 export interface RunTotals {
   readonly runs: number;
   readonly failed: number;
@@ -325,7 +348,7 @@ export interface RunLedger {
   record(run: RunRecord): Promise<void>;
   /** The latest first. */
   recent(limit: number, filter?: RunFilter): Promise<readonly RunRecord[]>;
-  /** The latest of a session; auxiliary costs are not included. */
+  /** The latest run of a session; auxiliary costs are not included. */
   last(sessionKey: SessionKey): Promise<RunRecord | undefined>;
   find(runId: string): Promise<RunRecord | undefined>;
   /** Runs whose id begins so, the latest first. */
@@ -336,7 +359,7 @@ export interface RunLedger {
   pluginTotals(since: number): Promise<readonly PluginTotal[]>;
 }
 
-/** What earlier versions kept of permanent allowances; later ones keep them in `exec-approvals.json`. */
+/** Permanent allowances that earlier versions kept; later versions keep them in `exec-approvals.json`. */
 export interface ApprovalRules {
   /**
    * The allowance for good of a command of an agent, if any, with who gave it: an owner (`channel:id`) or `operator`; rows of
@@ -360,8 +383,8 @@ export interface SystemEvents {
   /** Empty text is no event, nor is the text of the newest one that waits. Of more than 20 that wait, the oldest go. */
   add(key: SessionKey, text: string): Promise<void>;
   /**
-   * The turns that have claimed events of a session and have not removed them; `waiting` when others are unclaimed. A power cut
-   * may still undo what it gives.
+   * Ids of the turns that have claimed events of a session and have not removed them; `waiting` when other events are
+   * unclaimed. A power cut may still undo these claims.
    */
   claims(key: SessionKey): Promise<{ readonly turnIds: readonly string[]; readonly waiting: boolean }>;
   /** All events of a session now belong to this turn: the newest 20, oldest first. The same turn gets the same ones again. */
@@ -406,7 +429,7 @@ export interface Journal {
   close(): Promise<void>;
 }
 
-/** What is said about a file: by its sender, or by its place. */
+/** Facts about a file from its sender, or from its place. */
 export interface FileFacts {
   readonly mime?: string;
   readonly name?: string;

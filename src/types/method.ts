@@ -9,7 +9,10 @@ export interface Caller {
   readonly client: { readonly id: string; readonly version: string; readonly platform: string; readonly mode: string };
 }
 
-/** One method of the WebSocket protocol. `run` may throw `MethodError`; another throw is answered as `UNAVAILABLE` and logged. */
+/**
+ * A method of the WebSocket protocol. `run` may throw `MethodError`; another throw is answered as `UNAVAILABLE` and
+ * logged.
+ */
 export interface Method<Params = unknown, Result = unknown> {
   readonly name: string;
   readonly scope: Scope;

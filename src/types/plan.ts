@@ -5,7 +5,7 @@ export interface PlanStep {
   readonly status: (typeof PLAN_STATUSES)[number];
 }
 
-/** What an agent is going to do in a conversation, in order. */
+/** Steps that an agent is going to take in a conversation, in order. */
 export interface Plan {
   readonly explanation?: string | undefined;
   readonly steps: readonly PlanStep[];

@@ -1,11 +1,11 @@
-/** What a message does that arrives while its session is busy. */
+/** Ways to treat a message that arrives while its session is busy. */
 export const QUEUE_MODES = ["collect", "followup", "steer", "steer-backlog", "interrupt"] as const;
 export type QueueMode = (typeof QUEUE_MODES)[number];
 
 /** Other names of modes, as configs, session rows and commands of the field write them. */
 export const QUEUE_MODE_ALIASES = { queue: "followup", "steer+backlog": "steer-backlog" } as const;
 
-/** What happens to messages over the cap. */
+/** Ways to treat messages over the cap. */
 export const QUEUE_DROPS = ["summarize", "old", "new"] as const;
 export type QueueDrop = (typeof QUEUE_DROPS)[number];
 
@@ -38,8 +38,8 @@ export const MOST_CAP = 1000;
 
 /** Milliseconds without progress of a turn. */
 export interface StuckLimits {
-  /** From here on it is reported in the log and in the status. */
+  /** Milliseconds after which the turn is reported in the log and in the status. */
   readonly warnMs: number;
-  /** From here on it is ended, unless it waits for something with a limit of its own. */
+  /** Milliseconds after which the turn is ended, unless it waits for something with a limit of its own. */
   readonly endMs: number;
 }

@@ -1,15 +1,18 @@
 /** The sandbox of one agent's commands and file tools, resolved out of `agents.defaults.sandbox` and the agent's own block. */
 export interface SandboxSettings {
   /**
-   * Which sessions it is for. `auto`: the commands of guests and in groups, where this machine has a usable sandbox. `non-main`:
-   * everything but the operator's own session. `all`: every session.
+   * Sessions that the sandbox is for. `auto`: the commands of guests and in groups, where this machine has a usable
+   * sandbox. `non-main`: everything but the operator's own session. `all`: every session.
    */
   readonly mode: "auto" | "off" | "non-main" | "all";
   /** Who shares one folder. */
   readonly scope: "session" | "agent" | "shared";
-  /** What is visible of the agent's workspace: nothing, all of it for reading, or all of it. */
+  /** Visible part of the agent's workspace: nothing, all of it for reading, or all of it. */
   readonly workspaceAccess: "none" | "ro" | "rw";
-  /** The sessions that tools of a sandboxed session see: itself and those that it asked for, or what `tools.sessions.visibility` says. */
+  /**
+   * The sessions that tools of a sandboxed session see: itself and the sessions that it asked for, or those of
+   * `tools.sessions.visibility`.
+   */
   readonly sessionToolsVisibility: "spawned" | "all";
   /** Directory of the sandboxes' own folders; absolute. */
   readonly workspaceRoot: string;

@@ -8,7 +8,7 @@ export interface KnownAgent {
   readonly name?: string;
 }
 
-/** What agents can ask and change of sessions. Lent by the program. */
+/** Operations of agents on sessions. Lent by the program. */
 export interface SessionActs {
   /** Replaces the plan of a session. Rejects when it cannot be kept. */
   keepPlan(key: SessionKey, plan: Plan): Promise<void>;
@@ -18,6 +18,6 @@ export interface SessionActs {
   whyHidden(key: SessionKey, asker: SessionAsker): string | undefined;
   /** Chooses a session's model from the next turn on; `default` goes back to the configured one. Returns why it is refused. */
   chooseModel(key: SessionKey, model: string): Promise<string | undefined>;
-  /** All agents, and those that an agent may start as subagents: ids, or `*`. */
+  /** All agents, and the agents that an agent may start as subagents: ids, or `*`. */
   agents(asking: AgentId): { readonly all: readonly KnownAgent[]; readonly mayStart: readonly string[] };
 }

@@ -14,7 +14,7 @@ interface SubagentEntry {
   spawnDepth?: number;
   /** The plugin that asked for it. */
   spawnedByPlugin?: string;
-  /** When its conversation is archived, once nobody is to be told of it any more. */
+  /** Time at which the conversation is archived, once no announcement about it is pending. */
   archiveAt?: number;
   /** How many subagents this session has asked for. */
   spawnedCount?: number;
@@ -28,11 +28,11 @@ interface QueueEntry {
   queueDrop?: string;
 }
 
-/** What is shown with the answers of this session. */
+/** Settings for additional content of the answers of this session. */
 interface ShownEntry {
   verboseLevel?: VerboseLevel;
   reasoningLevel?: "off" | "on" | "stream";
-  /** Which answers are spoken, as `SPEECH_LEVELS`; another program may have written `on` or `voice`. */
+  /** Answers that are spoken, as in `SPEECH_LEVELS`; another program may have written `on` or `voice`. */
   ttsAuto?: string;
   /** As `USAGE_LEVELS`, or `on` for `tokens`; another program may have written another value. */
   responseUsage?: string;
@@ -46,7 +46,10 @@ interface ExecEntry {
   elevatedLevel?: string;
 }
 
-/** A session's row in the journal and in `sessions.json`, in the field's names. Times are epoch milliseconds. Unknown fields of a row are kept. */
+/**
+ * A session's row in the journal and in `sessions.json`, in the field's names. Times are epoch milliseconds. Unknown
+ * fields of a row are kept.
+ */
 export interface SessionEntry extends SubagentEntry, QueueEntry, ShownEntry, ExecEntry {
   sessionId: string;
   updatedAt: number;
@@ -61,7 +64,7 @@ export interface SessionEntry extends SubagentEntry, QueueEntry, ShownEntry, Exe
   authProfileOverrideSource?: "auto" | "user";
   /** `deny`: messages of this session are not answered. */
   sendPolicy?: "allow" | "deny";
-  /** What the agent is going to do, as it said last; another program may have written another value. */
+  /** The agent's latest plan; another program may have written another value. */
   plan?: Plan;
   inputTokens?: number;
   outputTokens?: number;
@@ -69,7 +72,7 @@ export interface SessionEntry extends SubagentEntry, QueueEntry, ShownEntry, Exe
   totalTokensFresh?: boolean;
   contextTokens?: number;
   compactionCount?: number;
-  /** What the last heartbeat with something to say said, and when. */
+  /** Text and time of the last heartbeat that had something to say. */
   lastHeartbeatText?: string;
   lastHeartbeatSentAt?: number;
   /** Value of `compactionCount` when memory was last flushed. */
@@ -77,13 +80,16 @@ export interface SessionEntry extends SubagentEntry, QueueEntry, ShownEntry, Exe
   memoryFlushAt?: number;
   /** A sender who is no owner has written in it. */
   heardGuests?: boolean;
-  /** What it has read of others, see `untrustedMarkOf`; another program may have written another value. */
+  /**
+   * Content of others that the conversation has read, see `untrustedMarkOf`; another program may have written another
+   * value.
+   */
   untrustedContent?: UntrustedMark;
   label?: string;
   displayName?: string;
   channel?: string;
   groupId?: string;
-  /** Which messages of a group the agent gets; as `requireMention` says when unset. */
+  /** Messages of a group that the agent gets; as `requireMention` says when unset. */
   groupActivation?: "mention" | "always";
   subject?: string;
   lastChannel?: string;
@@ -94,7 +100,7 @@ export interface SessionEntry extends SubagentEntry, QueueEntry, ShownEntry, Exe
   origin?: { readonly provider?: string; readonly from?: string };
 }
 
-/** One line of a transcript in the pi v3 format. `parentId` is null for the first. */
+/** A line of a transcript in the pi v3 format. `parentId` is null for the first. */
 export interface EntryBase {
   readonly id: string;
   readonly parentId: string | null;
@@ -128,7 +134,7 @@ export interface SessionNote {
   readonly customType: string;
   readonly content: string;
   readonly details?: {
-    /** Where it comes from; from the gateway itself when unset. */
+    /** Origin of the message; from the gateway itself when unset. */
     readonly provenance?: InputProvenance;
     /** Set when it joined a turn under way: the mark of the prompt that it stands for. */
     readonly insteadOf?: string;
@@ -140,13 +146,13 @@ export type TranscriptEntry = EntryBase & EntryBody;
 interface SessionFile {
   /** Absolute path of the transcript. */
   readonly file: string;
-  /** Places of the file that could not be read, in the part of it that was needed so far. */
+  /** Places of the file that could not be read, in the part that was needed so far. */
   readonly damagedPlaces: number;
   /** Resolves when everything that was appended is synced; costs nothing when it is. Rejects with DISK_FULL or DISK_WRITE. */
   sync(): Promise<void>;
 }
 
-/** One open conversation. Belongs to the caller of `acquire` until `release`. */
+/** An open conversation. Belongs to the caller of `acquire` until `release`. */
 export interface Session extends SessionFile {
   readonly key: SessionKey;
   readonly agentId: AgentId;
@@ -160,8 +166,8 @@ export interface Session extends SessionFile {
 
   /**
    * The current branch, newest part: entries back to the last compaction's first kept entry, or until `maxTokens`
-   * (estimated) are gathered, cut at a user turn. `older` says that something was left out. The same array parts are
-   * reused over turns: do not change them. Costs what the window holds, never what the file holds.
+   * (estimated) are gathered, cut at a user turn. `older`: earlier entries were left out. The same array parts are
+   * reused over turns: do not change them. The cost grows with the window, never with the file.
    */
   window(maxTokens: number): Promise<SessionWindow>;
   /** Entries after the given one on the current branch (in the loaded window), oldest first; undefined when it is not there. */
@@ -192,7 +198,9 @@ export interface SessionWindow {
   readonly summary?: string;
   readonly estimatedTokens: number;
   readonly older: boolean;
-  /** Until when the thinking in a model's answers is refused by its provider, in milliseconds, by the model's name. */
+  /**
+   * Times in milliseconds, by the model's name, until which the provider refuses the thinking in that model's answers.
+   */
   readonly refusedThinking?: Readonly<Record<string, number>>;
 }
 
@@ -206,7 +214,10 @@ export interface StoredSession {
   readonly key: SessionKey;
   /** Undefined when the session was removed and `sessions.json` still has it. */
   readonly row: SessionEntry | undefined;
-  /** What `sessions.json` said of the session when it was last read or written here; undefined when it did not have it. */
+  /**
+   * The session's entry in `sessions.json` when the file was last read or written here; undefined when the file did not
+   * have it.
+   */
   readonly exported: SessionEntry | undefined;
 }
 
@@ -224,7 +235,10 @@ export interface ExportState {
 /** The session rows of the journal. Every method rejects with `OpenClawError` DISK_FULL or DISK_WRITE when it cannot write. */
 export interface SessionTable {
   all(): Promise<readonly StoredSession[]>;
-  /** Durable when it resolves; all rows or none. Costs what these rows cost, however many others there are. */
+  /**
+   * Writes rows, all or none; they are on disk when it resolves. The cost grows with these rows, however many others
+   * there are.
+   */
   write(rows: RowChanges): Promise<void>;
   lastExport(): Promise<ExportState | undefined>;
   /** `sessions.json` now says this of these sessions. */
@@ -244,9 +258,12 @@ export interface TranscriptUpdate {
 export interface ChatFilter {
   readonly agent: AgentId;
   readonly chatType: ChatType;
-  /** Of this channel alone. */
+  /** Only sessions of this channel. */
   readonly channel?: string | undefined;
-  /** Those alone that name one of these, without the channel: as who wrote last, as the chat's id, or as the person of the key. */
+  /**
+   * Only sessions that name one of these people, without the channel: as who wrote last, as the chat's id, or as the
+   * person of the key.
+   */
   readonly people?: readonly string[] | undefined;
 }
 
@@ -270,15 +287,18 @@ export const SESSION_SETTINGS = [
   "elevatedLevel",
 ] as const satisfies readonly (keyof SessionEntry)[];
 
-/** What watchers of sessions learn. Each ends with the signal or with `close`. */
+/** Changes of sessions for watchers. Each iteration ends with the signal or with `close`. */
 interface SessionChanges {
   /** Every later write of a transcript, after it is done. */
   updates(signal?: AbortSignal): AsyncIterable<TranscriptUpdate>;
-  /** Each session whose settings or model are changed, whoever changes them. A change that could not be written is reported twice. */
+  /**
+   * Keys of sessions whose settings or model are changed by anybody. A change that could not be written is reported
+   * twice.
+   */
   settingChanges(signal?: AbortSignal): AsyncIterable<SessionKey>;
 }
 
-/** What can be read of transcripts, also while a run holds their sessions. */
+/** Reads transcripts, also while a run holds their sessions. */
 export interface TranscriptReading {
   /** Messages for people, oldest first, the newest `limit`; reads from the file's end. */
   history(key: SessionKey, limit: number): Promise<{ entries: readonly TranscriptEntry[]; hasMore: boolean }>;
@@ -306,7 +326,7 @@ export interface Sessions extends SessionChanges, TranscriptReading {
   remove(key: SessionKey): Promise<boolean>;
   /** Resolves when every change so far is durable. */
   flush(): Promise<void>;
-  /** Writes what is pending, `sessions.json` too. */
+  /** Writes pending changes, `sessions.json` too. */
   close(): Promise<void>;
 }
 

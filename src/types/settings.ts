@@ -13,7 +13,7 @@ export interface ChunkLimits {
   readonly breakPreference: "paragraph" | "newline" | "sentence";
 }
 
-/** How a model's answers are drawn, and how long they may be. */
+/** Sampling parameters of a model's answers, and the limit of their length. */
 export interface ModelParams {
   /** 0 is the likeliest word each time, 2 nearly any. */
   readonly temperature?: number | undefined;
@@ -23,9 +23,9 @@ export interface ModelParams {
   readonly maxTokens?: number | undefined;
 }
 
-/** What an agent finds in its notes, and how. */
+/** Search settings of an agent's memory. */
 interface MemoryUse {
-  /** By the words of its notes when unset. */
+  /** Search of the notes; a search by words when unset. */
   readonly memorySearch?: MemorySearchSettings;
 }
 
@@ -43,7 +43,9 @@ export interface StartupNotes {
 interface AgentPlaces {
   /** Absolute path. */
   readonly workspace: string;
-  /** Absolute path of the directory with the keys that only this agent uses; it has none of its own when unset. */
+  /**
+   * Absolute path of the directory with the keys that only this agent uses; unset when the agent has none of its own.
+   */
   readonly agentDir?: string;
 }
 
@@ -51,11 +53,11 @@ interface AgentPlaces {
 export interface AgentSettings extends AgentPlaces, MemoryUse {
   readonly id: AgentId;
   readonly name?: string;
-  /** What the agent calls itself in chats. */
+  /** Name of the agent in chats. */
   readonly identityName?: string;
   readonly model: { readonly primary?: ModelRef; readonly fallbacks: readonly ModelRef[] };
   readonly thinking: ThinkLevel;
-  /** What chats see of tool calls; nothing when unset. */
+  /** Details about tool calls that chats see; nothing when unset. */
   readonly verbose?: VerboseLevel;
   /** Milliseconds a run may take. */
   readonly timeoutMs: number;
@@ -74,7 +76,7 @@ export interface AgentSettings extends AgentPlaces, MemoryUse {
   readonly media?: MediaSettings;
   /** `provider/model` by the short name that the config gives it. */
   readonly modelAliases?: Readonly<Record<string, string>>;
-  /** For all models, or for `provider/model` or `provider/*`; a later row counts over an earlier one. */
+  /** Parameters for all models, or for `provider/model` or `provider/*`; a later row counts over an earlier one. */
   readonly params?: readonly { readonly model?: string; readonly values: ModelParams }[];
   readonly timezone: string;
   readonly prompt: {
@@ -92,13 +94,16 @@ export interface AgentSettings extends AgentPlaces, MemoryUse {
   /** There is no message tool when unset. */
   readonly messageTool?: MessageToolSettings;
   readonly exec: ExecSettings;
-  /** How far commands leave the sandbox for whoever may let them, where no conversation says it; one by one when unset. */
+  /**
+   * How far commands leave the sandbox for people who may permit that, where no conversation sets it; one by one when
+   * unset.
+   */
   readonly elevated?: ElevatedLevel;
   /** Commands and file tools work on the machine itself when unset. */
   readonly sandbox?: SandboxSettings;
   /** Why it answers nobody, for operators: the config restricts it by a key that this version does not implement. */
   readonly stopped?: string;
-  /** It is never woken when unset. */
+  /** Settings of the heartbeat; no heartbeat when unset. */
   readonly heartbeat?: HeartbeatSettings;
   readonly streaming: {
     readonly blocks: boolean;
@@ -115,7 +120,7 @@ export interface AgentSettings extends AgentPlaces, MemoryUse {
 export interface MemorySearchSettings {
   /** False: it has no tools for that. */
   readonly isOn: boolean;
-  /** What is searched: notes, and conversations that owners had alone with the agent. */
+  /** Sources that are searched: notes, and conversations that owners had alone with the agent. */
   readonly sources: readonly ("memory" | "sessions")[];
   /** The keys of its sessions do not name the agent. */
   readonly isDefaultAgent?: boolean;
@@ -137,7 +142,7 @@ export interface MemorySearchSettings {
 export interface NoteVectors {
   readonly provider: string;
   readonly model: string;
-  /** What comes before `/embeddings`. */
+  /** The URL up to `/embeddings`. */
   readonly url: string;
   readonly key?: Secret;
   readonly headers?: Readonly<Record<string, Secret>>;
@@ -145,14 +150,17 @@ export interface NoteVectors {
   readonly dimensions?: number;
   readonly queryInputType?: string;
   readonly documentInputType?: string;
-  /** What a hit by its vector counts, beside one by its words; both together are 1. */
+  /** Weight of a hit by its vector, beside the weight of a hit by its words; both together are 1. */
   readonly weight: number;
   /** US dollars of a token; unset when it is not known. */
   readonly price?: number;
 }
 
 export interface TypingSettings {
-  /** From the turn's start, the model's first thought, or its first word. The message decides when unset. */
+  /**
+   * Begin of the typing signal: the turn's start, the model's first thought, or its first word. The message decides
+   * when unset.
+   */
   readonly mode?: "never" | "instant" | "thinking" | "message" | undefined;
   readonly everyMs: number;
 }
@@ -175,11 +183,11 @@ export interface HeartbeatSettings {
   readonly timeoutMs?: number;
   /** Replaces the default prompt; the checklist may then be empty. */
   readonly prompt?: string;
-  /** The system prompt says what a heartbeat is. */
+  /** The system prompt explains the heartbeat. */
   readonly inSystemPrompt: boolean;
   readonly ackMaxChars: number;
   readonly light: boolean;
-  /** In its own conversation, which starts empty each time; else in the chat's conversation. */
+  /** Runs in its own conversation, which starts empty each time; else in the chat's conversation. */
   readonly isolated: boolean;
   /** The conversation, when it is a given one. */
   readonly session?: string;
@@ -194,7 +202,7 @@ export interface PruneRules {
   readonly keepLastAssistants: number;
   readonly softTrimRatio: number;
   readonly hardClearRatio: number;
-  /** Results are cleared only when this many characters of them could be. */
+  /** Results are cleared only when at least so many of their characters could be cleared. */
   readonly minPrunableToolChars: number;
   readonly softTrim: { readonly maxChars: number; readonly headChars: number; readonly tailChars: number };
   readonly hardClear: { readonly enabled: boolean; readonly placeholder: string };
@@ -217,7 +225,7 @@ export interface CompactionSettings {
   /** Milliseconds that a compaction may take. */
   readonly timeoutMs: number;
   readonly instructions?: string;
-  /** What a summary does with names, ids and paths: keeps them letter by letter when unset; nothing is said when empty. */
+  /** Rule of a summary for names, ids and paths: kept letter by letter when unset; no rule when empty. */
   readonly identifiers?: string;
   /** The agent gets no turn to write down what matters when unset. */
   readonly memoryFlush?: MemoryFlushSettings;
@@ -225,7 +233,7 @@ export interface CompactionSettings {
   readonly notifyUser?: boolean;
   /** Headings in `AGENTS.md` whose text the model is shown again afterwards; none when unset. */
   readonly sections?: readonly string[];
-  /** Characters of them; 3,000 when unset. */
+  /** Characters of these sections; 3,000 when unset. */
   readonly sectionsMaxChars?: number;
 }
 
@@ -238,7 +246,7 @@ export interface MemoryFlushSettings {
   readonly systemPrompt?: string | undefined;
 }
 
-/** What the message tool may do, in the field's names. */
+/** Permissions of the message tool, in the field's names. */
 export interface MessageToolSettings {
   readonly actions: readonly string[];
   /** Chats that everybody's conversation may reach: `channel:id`, `channel:*`, an id, or `*`. */
@@ -258,11 +266,11 @@ export interface ExecSettings {
   /** The defaults when unset. */
   readonly background?: BackgroundSettings;
   readonly safeBins: readonly string[];
-  /** What decides when nobody answers a question; `deny` when unset. */
+  /** Decides when nobody answers a question; `deny` when unset. */
   readonly askFallback?: "deny" | "allowlist" | "full";
   /** Code on a command line is asked about each time; true when unset. */
   readonly strictInlineEval?: boolean;
-  /** With which arguments a program of `safeBins` runs; by its name. */
+  /** Arguments with which a program of `safeBins` runs; by its name. */
   readonly safeBinProfiles?: Readonly<Record<string, SafeBinProfile>>;
   /** Directories that programs of `safeBins` must lie in; `/bin` and `/usr/bin` when unset. */
   readonly safeBinTrustedDirs?: readonly string[];
@@ -273,7 +281,7 @@ export interface ExecSettings {
   readonly secretVariables?: readonly string[];
 }
 
-/** What happens to commands in the background. */
+/** Settings of commands in the background. */
 export interface BackgroundSettings {
   /** Milliseconds after which a command that still runs is moved to the background. */
   readonly afterMs: number;

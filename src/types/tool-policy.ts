@@ -13,23 +13,23 @@ export interface ToolLists {
 
 type ListsByName = Readonly<Record<string, ToolLists>>;
 
-/** The rules of `tools`, or those of `agents.list[].tools`. */
+/** The rules in `tools`, or in `agents.list[].tools`. */
 export interface ToolRules extends ToolLists {
   /** The key path of the section, such as `tools`. */
   readonly key: string;
   readonly profile?: ToolProfile | undefined;
-  /** By `provider/model` or `provider`. */
+  /** Lists by `provider/model` or `provider`. */
   readonly byProvider?: Readonly<Record<string, ToolLists & { readonly profile?: ToolProfile | undefined }>>;
-  /** By a sender's name, see `senderRules`. */
+  /** Lists by a sender's name, see `senderRules`. */
   readonly toolsBySender?: ListsByName;
   /** Lists that take tools away in addition. */
   readonly policy?: ToolLists | undefined;
-  /** For runs whose tools are confined to a sandbox. */
+  /** Lists for runs whose tools are confined to a sandbox. */
   readonly sandbox?: ToolLists;
   readonly subagents?: ToolLists;
 }
 
-/** What an agent's config says about its tools. */
+/** Tool settings of an agent's config. */
 export interface ToolPolicySettings {
   readonly global: ToolRules;
   readonly agent?: ToolRules;
@@ -37,7 +37,7 @@ export interface ToolPolicySettings {
   readonly workspaceOnly: boolean;
   /** All models have the tool, confined to the workspace, when unset. */
   readonly applyPatch?: ApplyPatchSettings;
-  /** What a person has to allow once a conversation has read untrusted content; everything risky when unset. */
+  /** Uses that a person has to allow once a conversation has read untrusted content; everything risky when unset. */
   readonly confirmUntrusted?: readonly RiskyUse[];
   /** The defaults when unset. */
   readonly loops?: LoopSettings;
@@ -50,13 +50,13 @@ export interface ToolPolicySettings {
 /** The tool `apply_patch`, in the field's names. */
 export interface ApplyPatchSettings {
   readonly enabled: boolean;
-  /** It changes nothing outside the workspace, even where the other file tools may. */
+  /** The tool changes nothing outside the workspace, even where the other file tools may. */
   readonly workspaceOnly: boolean;
   /** `provider/model`, `provider/*` or a model's id; all models when empty. */
   readonly allowModels: readonly string[];
 }
 
-/** What the config's entry of a chat, or of one of its topics, says about tools. */
+/** Rules about tools in the config's entry of a chat, or of one of its topics. */
 export interface ChatToolRules {
   /** The key path of the entry. */
   readonly key: string;
@@ -64,7 +64,7 @@ export interface ChatToolRules {
   readonly toolsBySender?: ListsByName | undefined;
 }
 
-/** One step of the policy: it takes tools away and adds none. */
+/** A step of the policy: it takes tools away and adds none. */
 export interface PolicyStage {
   readonly stage: StageName;
   /** The key that says it, as a path of the config, or the rule of the gateway in words. */
@@ -74,7 +74,7 @@ export interface PolicyStage {
   readonly deny?: readonly string[];
   /** Concerns tools alone that a list has to name for these runs; all tools when unset. */
   readonly ofNamedFor?: "all" | "guests";
-  /** Nothing at all is left. */
+  /** The stage leaves no tools at all. */
   readonly isEmpty?: true;
 }
 
@@ -96,7 +96,7 @@ export type StageName =
   | "http"
   | "run";
 
-/** What a stage does with one tool. */
+/** Effect of a stage on one tool. */
 export interface StageAnswer {
   readonly stage: StageName;
   readonly key: string;
@@ -112,19 +112,19 @@ export interface PolicyVerdict {
   readonly trace: readonly StageAnswer[];
 }
 
-/** The names of somebody who wrote, as rules about senders know them. */
+/** Names of a sender, in the forms that rules about senders use. */
 export interface SenderNames {
   readonly channel: string;
   /** The platform's id. */
   readonly id: string;
   /** Phone number with `+`. */
   readonly e164?: string | undefined;
-  /** Without `@`. */
+  /** The name without `@`. */
   readonly username?: string | undefined;
   readonly name?: string | undefined;
 }
 
-/** For whom a run works, as far as rules about tools ask. */
+/** The party of a run, in the fields that rules about tools ask for. */
 export interface PolicySubject {
   readonly hasOwnerRights: boolean;
   /** Everybody who wrote the turn's messages. Nobody in a turn that no person wrote, nor for operators' clients. */
@@ -134,10 +134,10 @@ export interface PolicySubject {
   readonly depth: number;
   /** Names of the tools that the run had which asked for this one; unset when none did. */
   readonly inherited?: readonly string[] | undefined;
-  /** Names of the only tools that the run may have, as whoever started it said; none when empty. */
+  /** Names of the only tools that the run may have, set by its creator; none when empty. */
   readonly only?: readonly string[] | undefined;
   readonly isSandboxed?: boolean;
-  /** What the config says about tools that a client calls over HTTP; unset for every other run. */
+  /** Rules of the config about tools that a client calls over HTTP; unset for every other run. */
   readonly http?: ToolLists;
   /** Unset: rules about models are left out. */
   readonly model?: { readonly provider: string; readonly id: string };

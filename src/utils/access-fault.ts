@@ -7,7 +7,7 @@ export interface AccessFault {
   readonly path: string;
   /** Completes "…, because". */
   readonly why: string;
-  /** What a person should do, as a sentence. */
+  /** The step that a person should take, as a sentence. */
   readonly fix: string;
   /** The mode that would let this user in; undefined when another user or the file system decides. */
   readonly mode?: number;
@@ -32,7 +32,7 @@ export async function accessFault(path: string, wanted: keyof typeof WANTED): Pr
 
 const DENIED = new Set(["EACCES", "EPERM", "EROFS"]);
 
-/** What stands behind a refusal of the file system; undefined for other errors. `path`: that of the error when unset. */
+/** Cause of a refusal of the file system; undefined for other errors. `path`: that of the error when unset. */
 export async function faultOf(
   error: unknown,
   path: string | undefined = pathOf(error),

@@ -1,4 +1,4 @@
-/** A queue with one reader, which waits until there is a value. `end` ends it after what it still holds. */
+/** A queue with one reader, which waits until there is a value. `end` ends it after its remaining values. */
 export class AsyncQueue<T> implements AsyncIterableIterator<T> {
   readonly #values: T[] = [];
   readonly #onEnd: () => void;

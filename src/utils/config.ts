@@ -3,7 +3,10 @@ import { Secret } from "./secrets/secret.ts";
 
 type About = { title: string; description: string; example?: unknown };
 
-/** Title and description of a config key, for `docs/reference/config.md` and the JSON Schema; the example is for `openclaw.json.example`. */
+/**
+ * Title and description of a config key, for `docs/reference/config.md` and the JSON Schema; the example is for
+ * `openclaw.json.example`.
+ */
 export const about = (title: string, description: string, example?: unknown): About => ({
   title,
   description,
@@ -11,9 +14,9 @@ export const about = (title: string, description: string, example?: unknown): Ab
 });
 
 /**
- * Marks a key of a channel's account that names its login: enabled accounts of a channel with equal logins are one account of the platform,
- * which would bring each message to all of them. Of several keys the first that is set counts. `server` marks a key that says to which
- * server the login belongs.
+ * Marks a key of a channel's account that names its login: enabled accounts of a channel with equal logins are one
+ * account of the platform, which would bring each message to all of these accounts. Of several keys the first that is
+ * set counts. `server` marks the key with the server of the login.
  */
 export const ofLogin = (key: About, part: "login" | "server" = "login"): About & { login: string } => ({
   ...key,
@@ -21,14 +24,14 @@ export const ofLogin = (key: About, part: "login" | "server" = "login"): About &
 });
 
 /**
- * Marks a key that the gateway reads once, at its start: a change of it, or of a key below it, waits for the next start. All other keys
- * apply as soon as they change, those of `channels` with a new connection.
+ * Marks a key that the gateway reads once, at its start: a change of it, or of a key below it, waits for the next
+ * start. All other keys apply as soon as they change, keys of `channels` with a new connection.
  */
 export const atStart = (key: About): About & { applies: "at start" } => ({ ...key, applies: "at start" });
 
 const isSecret = z.custom<Secret>((value) => value instanceof Secret, "a secret reference");
 
-/** What users write for a secret, before it is a `Secret`. */
+/** Text or object that users write for a secret, before it is a `Secret`. */
 export const secretText = z.union([z.string().min(1), isSecret]);
 
 /**

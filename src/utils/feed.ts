@@ -24,7 +24,7 @@ export class Feed<T> {
     return queue;
   }
 
-  /** Ends every watcher after what it still holds. */
+  /** Ends every watcher after its remaining values. */
   close(): void {
     for (const queue of this.#queues.keys()) queue.end();
   }

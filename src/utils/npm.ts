@@ -7,7 +7,7 @@ export type Program = readonly [string, ...string[]];
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** The npm that came with this Node, else the one of `PATH`. */
+/** The npm that came with this Node, else the npm of `PATH`. */
 export function findNpm(): Program {
   const bin = dirname(process.execPath);
   const places = [join(bin, "../lib/node_modules"), join(bin, "node_modules")];
@@ -18,7 +18,9 @@ export function findNpm(): Program {
 const KEPT =
   /^(?:PATH|HOME|USERPROFILE|APPDATA|LOCALAPPDATA|SYSTEMROOT|TMPDIR|TEMP|TMP|NPM_TOKEN|NODE_EXTRA_CA_CERTS|SSL_CERT_(?:FILE|DIR)|(?:https?|no|all)_proxy|npm_config_.*)$/i;
 
-/** What npm needs of an environment: its own settings and the way to the network, and no key of the gateway. */
+/**
+ * Variables of an environment that npm needs: its own settings and the way to the network, and no key of the gateway.
+ */
 export const npmEnv = (env: Env): Record<string, string | undefined> =>
   Object.fromEntries(Object.entries(env).filter(([name]) => KEPT.test(name)));
 

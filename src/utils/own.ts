@@ -1,7 +1,7 @@
-/** What a record holds under a name that people choose: nothing of what every object inherits, such as `constructor`. */
+/** Own property of a record under a name that people choose: none that every object inherits, such as `constructor`. */
 export const own = <T>(record: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(record, name) ? record[name] : undefined;
 
-/** The same of a value that may be anything: undefined where it is no object. */
+/** Own property of a value of any type; undefined where the value is no object. */
 export const propertyOf = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;

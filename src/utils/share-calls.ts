@@ -1,4 +1,4 @@
-/** Calls of the same name share the result of the one that is running. */
+/** Calls of the same name share the result of the call that is running. */
 export function shareCalls<T>(): (name: string, call: () => Promise<T>) => Promise<T> {
   const running = new Map<string, Promise<T>>();
   return (name, call) => {

@@ -12,7 +12,7 @@ const IDENTIFY_EVERY_MS = 5000;
 const INFO_FRESH_MS = 5000;
 const SHARDING_REQUIRED = 4011;
 
-/** What the operator must mend before Discord accepts the bot. Close codes of the gateway's documentation. */
+/** Problems that the operator must mend before Discord accepts the bot. Close codes of the gateway's documentation. */
 const DEAD: Readonly<Record<number, readonly [reason: string, fix: string]>> = {
   [AUTHENTICATION_FAILED]: ["Discord refuses the bot token", TOKEN_FIX],
   4010: ["Discord does not accept the shard", "Restart the channel; report this when it happens again."],
@@ -97,7 +97,7 @@ export class Gateway {
     return undefined;
   }
 
-  /** Keeps all sessions until one of them meets a close code after which another try cannot help, or the signal aborts. */
+  /** Keeps all sessions until one meets a close code after which another try cannot help, or the signal aborts. */
   async #keep(count: number): Promise<number | undefined> {
     const stop = new AbortController();
     const signal = AbortSignal.any([this.#bot.signal, stop.signal]);
@@ -153,7 +153,7 @@ export class Gateway {
     return { ...UNOPENED, reason, afterMs: limit.reset_after };
   }
 
-  /** Throws what the API throws. */
+  /** Asks Discord about its gateway. Throws the errors of the API. */
   async #ask(): Promise<GatewayInfo> {
     if (!this.#info || Date.now() - this.#info.at > INFO_FRESH_MS) {
       this.#info = { answer: this.#bot.api.ask<GatewayInfo>("GET", "/gateway/bot"), at: Date.now() };
@@ -175,7 +175,7 @@ export class Gateway {
     const now = Date.now();
     const at = Math.max(now, this.#identifyAt.get(key) ?? 0);
     this.#identifyAt.set(key, at + IDENTIFY_EVERY_MS);
-    // What is left of the limit is less now.
+    // An IDENTIFY takes from the limit that the known answer reports.
     this.#info = undefined;
     await wait(at - now, signal);
     signal.throwIfAborted();

@@ -14,7 +14,10 @@ import { socketUrl } from "../frame.ts";
 
 /** Guilds, their messages and reactions, direct messages and their reactions, and the text of messages. */
 const INTENTS = (1 << 0) | (1 << 9) | (1 << 10) | (1 << 12) | (1 << 13) | (1 << 15);
-/** After READY, Discord sends one event for each guild; the session does not wait for one that is down. */
+/**
+ * Milliseconds in which Discord sends one event for each guild after READY; the session does not wait for a guild that
+ * is down.
+ */
 const GUILDS_WITHIN_MS = 5000;
 /** Then the address that Discord gave the session counts as gone. */
 const RESUME_URL_TRIES = 3;
@@ -33,17 +36,17 @@ export type SessionNote = z.output<typeof noteShape>;
 export const AUTHENTICATION_FAILED = 4004;
 /** Close codes after which another try cannot help. docs.discord.com/developers/topics/opcodes-and-status-codes */
 const PERMANENT = new Set([AUTHENTICATION_FAILED, 4010, 4011, 4012, 4013, 4014]);
-/** For a connection that was not opened. */
+/** Ending of a connection that was not opened. */
 export const UNOPENED: Ending = { code: 1006, reason: "", wasReady: false, isForgotten: false, isPlanned: false };
 
-/** Which part of the bot's servers a session is for. */
+/** The part of the bot's servers that a session is for. */
 export interface Shard {
   readonly id: number;
   readonly count: number;
 }
 
 export interface SessionPorts {
-  /** The address to begin a session at, or why none may be begun now. Throws what the API throws. */
+  /** The address to begin a session at, or why none may be begun now. Throws the errors of the API. */
   address(): Promise<string | Ending>;
   /** Resolves when the session may send IDENTIFY; rejects when the signal aborts. */
   mayIdentify(signal: AbortSignal): Promise<void>;
@@ -84,7 +87,7 @@ export class Session {
   #known: Pick<SessionNote, "id" | "url" | "since"> | undefined;
   /** Number of the last event that is stored or in the queue. */
   #received = 0;
-  /** Number of an event that did not follow the one before it; it counts once the next one follows it. */
+  /** Number of an event that did not follow the event before; it counts once the next event follows it. */
   #leap: number | undefined;
   #notedAt = 0;
   readonly #requested = new RequestedReconnects();
@@ -188,7 +191,10 @@ export class Session {
     this.#queue.begin(id, sequence);
   }
 
-  /** A session that is greeted anew counts from there: its events would have smaller numbers than those that came, and count as known. */
+  /**
+   * Counts from a new greeting on when Discord greets a session anew: its events would have smaller numbers than the
+   * received ones, and count as known.
+   */
   #beginAgain({ session_id: id, resume_gateway_url: url }: GatewayReadyDispatchData, sequence: number): void {
     if (id !== this.#known?.id || sequence > this.#received) return;
     this.#queue.end(id);
@@ -245,13 +251,14 @@ export class Session {
     if (Date.now() - this.#notedAt > NOTE_EVERY_MS) background("session note", this.note());
   }
 
-  /** Reports what is wrong. Milliseconds until the next try. */
+  /** Reports the problem. Returns the milliseconds until the next try. */
   #pauseAfter(ending: Ending, failures: number): number {
     if (ending.isForgotten && this.#known) {
       this.#queue.end(this.#known.id);
       this.#known = undefined;
     }
-    // A session that continues brings what was missed by itself; otherwise the host asks for it after trouble.
+    // A session that continues brings missed events by itself; otherwise the host asks for missed messages after
+    // trouble.
     if (ending.isPlanned && ending.wasReady) return this.#requested.pauseMs();
     const retryInMs = Math.max(backoff(failures), ending.afterMs ?? 0);
     this.#ports.trouble(ending.reason, retryInMs);

@@ -21,8 +21,8 @@ interface Item {
 }
 
 /**
- * Takes the events of all sessions, and offers the messages in them to the host until it has stored them. Those of one chat keep their
- * order; a chat that waits for an answer of Discord holds up no other.
+ * Takes the events of all sessions, and offers the messages in the events to the host until the host has stored them.
+ * Messages of one chat keep their order; a chat that waits for an answer of Discord holds up no other.
  */
 export class EventQueue {
   readonly #bot: Bot;
@@ -56,7 +56,7 @@ export class EventQueue {
     this.#open.delete(session);
   }
 
-  /** Once the event is stored, the session counts as stored up to `mark`. */
+  /** Adds an event. Once the event is stored, the session counts as stored up to `mark`. */
   push(session: string, event: GatewayEvent, mark: number): void {
     const item: Item = { session, event, mark, messages: [], isStored: false };
     const open = this.#open.get(session) ?? [];
@@ -110,7 +110,7 @@ export class EventQueue {
     }
   }
 
-  /** Never rejects. Not read when the channel stops before. */
+  /** Reads the event of an item. Never rejects. The event stays unread when the channel stops before. */
   async #read(item: Item): Promise<void> {
     const messages = await this.#messagesIn(item);
     if (messages === undefined) return;
@@ -119,7 +119,10 @@ export class EventQueue {
     this.#wake();
   }
 
-  /** Reads an event with the lookups that it needs, and without them when they take too long. Undefined when the channel stops before. */
+  /**
+   * Messages of an event, with the lookups that it needs, and without lookups that take too long. Undefined when the
+   * channel stops before.
+   */
   async #messagesIn({ session, event }: Item): Promise<readonly InboundMessage[] | undefined> {
     const { signal } = this.#bot;
     let bot = this.#bot;
@@ -137,7 +140,7 @@ export class EventQueue {
     return undefined;
   }
 
-  /** One event that the adapter misreads must not hold up all later ones. */
+  /** Skips an event that the adapter misreads: it must not hold up all later ones. */
   #skipped({ name, sequence }: GatewayEvent, error: unknown): readonly InboundMessage[] {
     const fields = { event: name, sequence, error: String(error) };
     this.#bot.host.log.warn("an event could not be read and was skipped", fields);
@@ -163,7 +166,7 @@ export class EventQueue {
     return unasking(bot);
   }
 
-  /** False when the channel stopped before the host had stored them. */
+  /** Offers messages to the host. False when the channel stopped before the host had stored the messages. */
   async #offer(messages: readonly InboundMessage[]): Promise<boolean> {
     const { host, signal } = this.#bot;
     for (let failures = 0; !signal.aborted; failures++) {

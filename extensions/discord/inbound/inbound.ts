@@ -73,7 +73,7 @@ async function readOne(
   }
 }
 
-/** The sound fields of an event's data. Throws `TypeError` where nobody can say what it is and whose. */
+/** The sound fields of an event's data. Throws `TypeError` where the kind or the author of the event is unknown. */
 function soundOf<T>(shape: z.ZodType<T>, data: unknown): T {
   const { data: sound, error } = shape.safeParse(data);
   if (sound === undefined) throw new TypeError(error?.issues.map(({ path }) => path.join(".")).join(", "));
@@ -269,15 +269,15 @@ const NOTICES: Readonly<Record<number, (message: Message) => ChatNews>> = {
   7: () => ({ kind: "joined" }),
 };
 
-/** Whoever was added or removed, unless that is the author. */
+/** The person who was added or removed, unless that is the author. */
 function subjectOf({ mentions: [person], author }: Message): Pick<ChatNews, "subject"> | undefined {
   return person === undefined || person.id === author.id ? undefined : { subject: nameOf(person) };
 }
 
-/** Whether it is one of Discord's notices that an agent should know of. */
+/** Whether a message is one of Discord's notices that an agent should know of. */
 const isNotice = ({ type }: Message): boolean => type in NOTICES;
 
-/** What one of those notices tells of. */
+/** News in one of those notices. */
 function readNotice(message: Message, envelope: Envelope): InboundMessage | undefined {
   const news = NOTICES[message.type]?.(message);
   return news && newsFrom(envelope, news);

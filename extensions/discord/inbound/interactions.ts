@@ -8,20 +8,20 @@ import type { Place } from "../places.ts";
 import type { Bot, EventContext } from "../bot.ts";
 import { userOf } from "../text.ts";
 
-/** Name of the one option of each command. */
+/** Name of the only option of each command. */
 export const ARGUMENTS = "args";
 
 /** Types of interactions; docs.discord.com/developers/interactions/receiving-and-responding */
 const COMMAND = 2;
 const COMPONENT = 3;
 const AUTOCOMPLETE = 4;
-/** Types of commands and components: those of the menu that begins with a slash, and buttons. */
+/** Types of commands and components: commands of the menu that begins with a slash, and buttons. */
 const SLASH = 1;
 const BUTTON = 2;
 /** Where an interaction was triggered: docs.discord.com/developers/interactions/application-commands#interaction-contexts */
 export const IN_GUILD = 0;
 export const IN_BOT_DM = 1;
-/** Of an app that was added to a server, and to a person's account. */
+/** Kinds of installation of an app: in a server, and in a person's account. */
 export const GUILD_INSTALL = 0;
 const USER_INSTALL = 1;
 
@@ -68,8 +68,8 @@ const elsewhere = (interaction: APIInteraction, bot: Bot): Response | undefined 
   isAtHome(interaction, bot) ? undefined : ELSEWHERE;
 
 /**
- * Whether the bot itself is in the chat. Whoever has added the app to their account can use it everywhere: in the direct chats of
- * others, in group chats and in servers that have no bot.
+ * Whether the bot itself is in the chat. A person who has added the app to their account can use it everywhere: in the
+ * direct chats of others, in group chats and in servers that have no bot.
  */
 function isAtHome(interaction: APIInteraction, { places, directs }: Bot): boolean {
   const channel = channelOf(interaction);
@@ -79,7 +79,7 @@ function isAtHome(interaction: APIInteraction, { places, directs }: Bot): boolea
     return owners.includes(String(GUILD_INSTALL)) || !owners.includes(String(USER_INSTALL));
   }
   if (interaction.context !== undefined) return Number(interaction.context) === IN_BOT_DM;
-  // A server that says nothing of it: only a chat counts that is known as the person's.
+  // Where the server says nothing of the chat's kind, only a chat that is known as the person's counts.
   const person = interaction.user?.id;
   return person !== undefined && (directs.known(person) === channel || places.direct(channel)?.personId === person);
 }

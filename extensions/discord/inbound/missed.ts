@@ -14,7 +14,7 @@ const PAGE = 100;
 
 interface Source {
   readonly channel: string;
-  /** Of a direct chat. */
+  /** The person of a direct chat. */
   readonly person?: string;
   readonly guildId?: string | undefined;
 }
@@ -45,7 +45,7 @@ export async function missedSince(since: number, bot: Bot): Promise<readonly Inb
   return found.toSorted((a, b) => (isLater(a.id, b.id) ? 1 : -1));
 }
 
-/** What Discord does not say of one message, or one that is misread, holds up none of the others. */
+/** Reads a missed message. A message that is misread, or that Discord does not explain, holds up no other. */
 async function readMissed(message: Message, bot: Bot): Promise<InboundMessage | undefined> {
   const context = { session: "", now: Date.now() };
   try {

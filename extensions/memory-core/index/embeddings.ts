@@ -16,7 +16,7 @@ interface Embedded {
 
 /** No vectors came. */
 export class EmbedError extends Error {
-  /** What the request may have cost all the same. */
+  /** Tokens that the request may have cost all the same. */
   readonly counted: Counted;
   /** Milliseconds after which the endpoint wants to be asked again; unset where waiting is no help. */
   readonly retryAfterMs: number | undefined;
@@ -109,7 +109,7 @@ function waitIn(text: string | null): number | undefined {
   return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
 }
 
-/** It answered, and the answer cannot be used. */
+/** An answer of the endpoint that cannot be used. */
 class Useless extends Error {}
 
 async function textOf(response: Response, mostBytes: number): Promise<string> {

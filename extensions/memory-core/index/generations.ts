@@ -27,7 +27,7 @@ export function openIndex(path: string): DatabaseSync {
   }
 }
 
-/** The generation that notes are taken into: the one under construction, else the one that is searched. */
+/** The generation that notes are added to: the generation under construction, else the searched one. */
 export const generationToFill = (db: DatabaseSync): number =>
   (generationOf(db, "building") ?? generationOf(db, "current"))?.id ?? begin(db, "current");
 
@@ -82,14 +82,14 @@ function drop(db: DatabaseSync, id: number): void {
   db.prepare("DELETE FROM generations WHERE id = ?").run(id);
 }
 
-/** Everything is in the generation: from now on it is the one that is searched. */
+/** Makes a complete generation the searched one. */
 export function complete(db: DatabaseSync, id: number): void {
   const current = generationOf(db, "current");
   if (current && current.id !== id) drop(db, current.id);
   db.prepare("UPDATE generations SET state = 'current', syncedAt = ? WHERE id = ?").run(Date.now(), id);
 }
 
-/** All of the changes, or none. */
+/** Makes all of the changes, or none. */
 export function inOne<T>(db: DatabaseSync, change: () => T): T {
   db.exec("BEGIN IMMEDIATE");
   try {

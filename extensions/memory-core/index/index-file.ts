@@ -20,8 +20,8 @@ import { readSession, sessionFiles, type SessionText } from "../sessions.ts";
 import { makeVectorTables } from "./vector-sets.ts";
 
 /**
- * The index of one agent's notes. It is derived: whatever is wrong with the file, it is deleted and made again. A new generation
- * is built beside the one that is searched, and takes its place in one transaction.
+ * The index of one agent's notes. It is derived: whatever is wrong with the file, it is deleted and made again. A new
+ * generation is built beside the searched one, and takes its place in one transaction.
  */
 export class IndexFile {
   #place: Place;
@@ -76,7 +76,7 @@ export class IndexFile {
     return this;
   }
 
-  /** Never complete so far. */
+  /** Whether the index was never complete so far. */
   get isNew(): boolean {
     return this.with((db) => generationOf(db, "current")?.syncedAt === null);
   }
@@ -92,8 +92,8 @@ export class IndexFile {
   }
 
   /**
-   * Works on the index for about `ms` milliseconds: takes in files that changed, and drops those that are gone. `rebuild` begins
-   * a new generation. Gives what is left.
+   * Works on the index for about `ms` milliseconds: adds files that changed, and removes files that are gone. `rebuild`
+   * begins a new generation. Returns the state with the rest of the work.
    */
   sync(ms: number, rebuild = false): IndexState {
     this.with((db) => {
@@ -178,7 +178,7 @@ function isComplete(db: DatabaseSync, id: number): boolean {
 interface Counts {
   readonly files: number;
   readonly chunks: number;
-  /** Notes that could not be read when they were to be taken in. */
+  /** Notes whose text could not be read for the index. */
   readonly unreadable: readonly string[];
 }
 
@@ -210,7 +210,10 @@ function opened(path: string): DatabaseSync {
   }
 }
 
-/** The notes that a generation has not as they are now, the paths of those that are gone, and those that are not read. */
+/**
+ * The notes that a generation does not have in their present state, the paths of removed notes, and the notes that are
+ * not read.
+ */
 function compare(db: DatabaseSync, id: number, { sessions, hasNotes = true, ...places }: Place) {
   const rows = db.prepare(`SELECT path, version FROM files_${id}`).all();
   const known = new Map(rows.map((row) => [String(row["path"]), String(row["version"])]));

@@ -4,7 +4,7 @@ import { bitsOf, type VectorSet } from "./vector-sets.ts";
 /** Vectors whose signs fit best, which are then compared number by number, for each result that is wanted. */
 const POOL = 20;
 const LEAST_POOL = 400;
-/** Before every likeness, so that it is seen. */
+/** Likeness of a removed vector: above every real one, so that the removal is noticed. */
 const GONE = 2;
 
 export interface Near {
@@ -53,7 +53,7 @@ export class Nearest {
       .slice(0, most);
   }
 
-  /** Vectors are only added or removed, so those that are new have larger ids. */
+  /** Loads the signs of new vectors. Vectors are only added or removed, so new ones have larger ids. */
   #load(db: DatabaseSync, set: VectorSet, dimensions: number): void {
     const words = Math.ceil(dimensions / 32);
     if (this.#set !== set.id || this.#words !== words) {

@@ -13,15 +13,16 @@ const COMMON = 1000;
 const RARE = 5;
 const SNIPPET_CHARS = 700;
 /**
- * The lists of hits that are fused. The words of the heading and the path count more. The second list finds parts of words and
- * scripts without spaces, the third what has several words of the question, or others for the same things.
+ * The lists of hits that are fused. The words of the heading and the path count more. The second list finds parts of
+ * words and scripts without spaces, the third finds texts with several words of the question, or with other words for
+ * the same things.
  */
 const LISTS = [
   { kind: "words", table: "stems", rank: "bm25(stems_#, 3.0, 2.0, 1.0)", weight: 1 },
   { kind: "parts", table: "parts", rank: "bm25(parts_#)", weight: 0.5 },
   { kind: "pairs", table: "stems", rank: "bm25(stems_#, 3.0, 2.0, 1.0)", weight: 1.5 },
 ] as const;
-/** That of what has words of one or two characters, and the most of them that are looked for. */
+/** Weight of words of one or two characters, and the most such words that a search looks for. */
 const SHORT_WEIGHT = 0.5;
 const MOST_SHORT = 24;
 const MOST_SCORE = LISTS.reduce((sum, { weight }) => sum + weight / (K + 1), 0);
@@ -40,7 +41,7 @@ interface Found extends Wanted {
 /** Chunks by their ids, each with a score from 0 to 1. */
 export type Scores = ReadonlyMap<number, number>;
 
-/** What a search by words finds in a generation. */
+/** Scores of chunks by the words of a search in a generation. */
 export function scoresByWords(db: DatabaseSync, generation: number, asked: Wanted & { query: string }): Scores {
   const matches = matchesFor(db, generation, wordsOf(asked.query));
   const scores = new Map<number, number>();
@@ -83,7 +84,10 @@ function withShort(db: DatabaseSync, generation: number, words: readonly string[
     .map((row) => Number(row["id"]));
 }
 
-/** The nearest texts. Of each counts by how much it is nearer than the last of them, which is as near as many others. */
+/**
+ * Scores of the nearest texts. A text counts by how much nearer it is than the last one, which is as near as many
+ * others.
+ */
 export function scoresByVectors(db: DatabaseSync, generation: number, near: readonly Near[]): Scores {
   const chunks = db.prepare(`SELECT id FROM chunks_${generation} WHERE hash = ?`);
   const first = near[0]?.likeness ?? 0;
@@ -95,7 +99,10 @@ export function scoresByVectors(db: DatabaseSync, generation: number, near: read
   return new Map(scores);
 }
 
-/** Both together; the best of each counts the same apart from `weight`, which is that of vectors. */
+/**
+ * The scores by words and by vectors together; the best of each counts the same apart from `weight`, which is the
+ * weight of the vectors.
+ */
 export function fused(byWords: Scores, byVectors: Scores, weight: number): Scores {
   const best = Math.max(...byWords.values(), 0) || 1;
   const ids = new Set([...byWords.keys(), ...byVectors.keys()]);
@@ -137,8 +144,8 @@ export const isUntrustedFile = (db: DatabaseSync, generation: number, path: stri
 const scoreAt = (index: number): number => 1 / (K + index + 1);
 
 /**
- * What each list is made of. A word that very many chunks have tells little and costs most, so it counts only when all are
- * like that; parts are looked for where the word itself is rare.
+ * Queries for the lists. A word that very many chunks have selects little and costs most, so it counts only when all
+ * words are like that; parts are looked for where the word itself is rare.
  */
 function matchesFor(db: DatabaseSync, generation: number, words: readonly string[]) {
   const countOf = (word: string) => countUpTo(db, { generation, word, most: COMMON });
@@ -192,7 +199,7 @@ const MOST_WORDS = 32;
 const PAIRED = 8;
 const CJK = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u;
 
-/** At most 32 different words; those of a question's grammar only when there are no others. */
+/** At most 32 different words; words of a question's grammar only when there are no others. */
 function wordsOf(query: string): readonly string[] {
   const all = [...new Set(query.toLowerCase().match(/[\p{L}\p{N}\p{M}]+/gu))];
   const telling = all.filter((word) => !STOP_WORDS.has(word) && !/^[a-z]$/.test(word));
@@ -209,10 +216,13 @@ function partsOf(word: string): readonly string[] {
 
 /** A character that may be a word of its own. */
 const SYLLABLE = /^[\p{Script=Han}\p{Script=Hangul}]$/u;
-/** Two characters in a row of these scripts are a word, or a part of one that tells something. */
+/** Two characters in a row of these scripts are a word, or a useful part of one. */
 const PAIRABLE = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}]{2,}/gu;
 
-/** What the index of parts cannot find of a word of a script without spaces: words of one or two characters, also in a whole sentence. */
+/**
+ * Words of one or two characters in a word of a script without spaces, also in a whole sentence: the index of parts
+ * cannot find these.
+ */
 function shortWordsOf(word: string): readonly string[] {
   if (!CJK.test(word)) return [];
   const { length } = Array.from(word);
@@ -228,7 +238,7 @@ function pairsOf(run: string): readonly string[] {
 /** FTS5's expression for texts that have one of the words. */
 const anyOf = (words: readonly string[]): string => words.map((word) => `"${word}"`).join(" OR ");
 
-/** The same for texts that have two of the words, or of those that people use for the same things. */
+/** The same for texts that have two of the words, or two of the words that people use for the same things. */
 function twoOf(words: readonly string[], isUsable: (word: string) => boolean): string {
   const groups = words.slice(0, PAIRED).map((word) => `(${anyOf([word, ...wordsLike(word).filter(isUsable)])})`);
   const pairs = groups.flatMap((group, at) => groups.slice(at + 1).map((other) => `(${group} AND ${other})`));
@@ -236,8 +246,8 @@ function twoOf(words: readonly string[], isUsable: (word: string) => boolean): s
 }
 
 /**
- * Everyday English words that people use for the same things. Whoever asks rarely uses the word that the note has, and a search by
- * words knows no meanings.
+ * Everyday English words that people use for the same things. A question rarely has the word of the note, and a search
+ * by words knows no meanings.
  */
 const GROUPS: readonly string[] = [
   "mother mum mom mama mummy",

@@ -7,7 +7,7 @@ export interface VectorSet {
   readonly id: number;
   /** Numbers of a vector; unset before the first one. */
   readonly dimensions: number | undefined;
-  /** It has been complete: it is searched. */
+  /** The set has been complete: it is searched. */
   readonly isCurrent: boolean;
 }
 
@@ -28,16 +28,19 @@ export function makeVectorTables(db: DatabaseSync): void {
     dimensions INTEGER, state TEXT NOT NULL UNIQUE)`);
 }
 
-/** The set of these settings that is searched, else the one under construction; undefined when there is neither. */
+/** The set of these settings that is searched, else the set under construction; undefined when there is neither. */
 export const vectorSet = (db: DatabaseSync, settings: VectorSettings): VectorSet | undefined =>
   setOf(db, "current", settings) ?? setOf(db, "building", settings);
 
-/** Begins a new set beside the one that is searched. */
+/** Begins a new set beside the searched one. */
 export function renewVectors(db: DatabaseSync, settings: VectorSettings): void {
   inOne(db, () => beginSet(db, settings));
 }
 
-/** The set that vectors are made for: the one under construction, else the one that is searched. One of other settings stays until it is complete. */
+/**
+ * The set that vectors are made for: the set under construction, else the searched one. A set of other settings stays
+ * until the new one is complete.
+ */
 export const setToFill = (db: DatabaseSync, settings: VectorSettings): VectorSet =>
   setOf(db, "building", settings) ?? vectorSet(db, settings) ?? inOne(db, () => beginSet(db, settings));
 
@@ -66,7 +69,7 @@ function dropSet(db: DatabaseSync, state: State): void {
   db.prepare("DELETE FROM vectorSets WHERE id = ?").run(id);
 }
 
-/** Parts of notes that have no vector in the set, as a count; all of them without a set. */
+/** Number of parts of notes that have no vector in the set; all parts without a set. */
 export function pendingCount(db: DatabaseSync, generation: number, set: VectorSet | undefined): number {
   const pending = set ? withoutVector(generation, set.id) : `FROM chunks_${generation}`;
   return Number(db.prepare(`SELECT count(DISTINCT hash) AS n ${pending}`).get()?.["n"]);
@@ -76,7 +79,7 @@ export function pendingCount(db: DatabaseSync, generation: number, set: VectorSe
 export const pendingIn = (db: DatabaseSync, generation: number, settings: VectorSettings): number =>
   pendingCount(db, generation, setOf(db, "building", settings) ?? vectorSet(db, settings));
 
-/** Some of them. */
+/** At most `most` texts without a vector in the set. */
 export function pendingTexts(
   db: DatabaseSync,
   generation: number,
@@ -96,7 +99,7 @@ export function pendingTexts(
 const withoutVector = (generation: number, set: number): string =>
   `FROM chunks_${generation} WHERE hash NOT IN (SELECT hash FROM vectors_${set})`;
 
-/** Adds vectors of length 1. Throws when they are not as long as those that the set has. */
+/** Adds vectors of length 1. Throws when they are not as long as the vectors of the set. */
 export function addVectors(
   db: DatabaseSync,
   set: VectorSet,
@@ -110,7 +113,10 @@ export function addVectors(
   });
 }
 
-/** Nothing is pending: the set takes the place of the one that was searched, and vectors of texts that are gone are removed. */
+/**
+ * Completes a set that has all vectors: it takes the place of the searched set, and vectors of removed texts are
+ * deleted.
+ */
 export function completeSet(db: DatabaseSync, generation: number, set: VectorSet): void {
   inOne(db, () => {
     if (!set.isCurrent) {

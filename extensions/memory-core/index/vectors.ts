@@ -15,7 +15,7 @@ import {
   type VectorSet,
 } from "./vector-sets.ts";
 
-/** Milliseconds for the vector of a question, and for those of notes. */
+/** Milliseconds for the vector of a question, and for vectors of notes. */
 const QUERY_MS = 10_000;
 const NOTES_MS = 120_000;
 /** Milliseconds without a request after one for a question has failed. */

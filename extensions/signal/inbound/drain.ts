@@ -14,20 +14,20 @@ export interface DrainTerms {
 }
 
 /**
- * What signal-cli still holds after it was drained: `nothing`, and it has ended; or events that the journal did not take (`unstored`)
- * or that could not be read (`unread`), and it is running.
+ * The rest in signal-cli after it was drained: `nothing`, and it has ended; or events that the journal did not take
+ * (`unstored`) or that could not be read (`unread`), and it is running.
  */
 export interface Drained {
   readonly left: "nothing" | "unstored" | "unread";
   /** The number of messages that were stored meanwhile. */
   readonly stored: number;
-  /** The last failure, when they could not be read. */
+  /** The last failure, when events could not be read. */
   readonly why?: string | undefined;
 }
 
 /** A signal-cli that sends nothing for this time has sent everything that it held. */
 const QUIET_MS = 250;
-/** How long the journal may take, when time is up, for what has already come. */
+/** Milliseconds that the journal may take for received events when time is up. */
 const LAST_STORE_MS = 1000;
 /** How long a request for events may stay without the beginning of an answer. */
 const OPEN_MS = 5000;
@@ -35,8 +35,8 @@ const OPEN_MS = 5000;
 const UNTIL_END_MS = 60_000;
 
 /**
- * Stores what signal-cli holds, has it end, and stores what it says until then: its events are only in its memory, and Signal has its
- * acknowledgement for them. Continues with `account.stream` where that is open. Never rejects.
+ * Stores the events that signal-cli holds, has it end, and stores its events until then: they are only in its memory,
+ * and Signal has its acknowledgement for them. Continues with `account.stream` where that is open. Never rejects.
  */
 export async function drain(account: Account, { ms, signal, end }: DrainTerms): Promise<Drained> {
   const rest = await readRest(account, AbortSignal.any([AbortSignal.timeout(ms), signal]), signal);
@@ -80,14 +80,20 @@ async function readRest(account: Account, late: AbortSignal, stop: AbortSignal):
   return { left: last.kind === "unstored" ? "unstored" : "nothing", stored: stored + last.stored };
 }
 
-/** Before the account is known, nobody can say whom a message mentions. */
+/**
+ * The open stream of events, or a new one. The account is identified first: before, it is unknown whom a message
+ * mentions.
+ */
 async function currentStream(account: Account, signal: AbortSignal): Promise<EventStream> {
   await identify(account);
   const open = account.stream;
   return open && !open.isOver ? open : requestEvents(account, { ms: OPEN_MS, signal });
 }
 
-/** Stores what a signal-cli that is ending still sends: nobody else has it then. Gives the number of messages. */
+/**
+ * Stores the last events of a signal-cli that is ending: nobody else has them then. Resolves with the number of
+ * messages.
+ */
 async function readToEnd(
   account: Account,
   stream: EventStream,
@@ -110,7 +116,7 @@ interface Taken {
   readonly stored: number;
 }
 
-/** Stores what a stream has sent. */
+/** Stores the next events of a stream. */
 async function takeNext(
   account: Account,
   stream: EventStream,

@@ -12,7 +12,7 @@ import { mediaOf, originOf, quotedMediaOf } from "./media.ts";
 import { addressOf, idOf, isSame, personOf, refText, type Person } from "../people.ts";
 import type { DataMessage, Envelope, Quote, Reaction, Mention, Contact, Preview } from "./schema.ts";
 
-/** What the conversion of an envelope needs to know about this account. */
+/** Facts about this account that the conversion of an envelope needs. */
 export interface View extends Readers {
   readonly account: AccountId;
   readonly config: Pick<SignalConfig, "selfChatMode" | "ignoreAttachments">;
@@ -54,7 +54,7 @@ function openMessage({ dataMessage, editMessage }: Pick<Envelope, "dataMessage" 
   return dataMessage ? { data: dataMessage } : undefined;
 }
 
-/** Of our own messages, only those that the owner wrote to themself on another device. */
+/** A message that the owner wrote to themself on another device; undefined for our other own messages. */
 function noteToSelf({ timestamp, syncMessage }: Envelope, { self, config }: View): Content | undefined {
   const sent = syncMessage?.sentMessage;
   if (!sent || !config.selfChatMode) return undefined;
@@ -180,7 +180,7 @@ function refOf(author: Person, timestamp: number, { self }: View): string {
 
 const PLACEHOLDER = "\uFFFC";
 
-/** What the conversion of a text needs to know about people. */
+/** Facts about people that the conversion of a text needs. */
 interface Readers {
   readonly self: Person;
   /** The name of a person, if known. */
@@ -206,7 +206,7 @@ function withNames(
     text[offset] === PLACEHOLDER ? (ours.find(({ start }) => start === offset)?.length ?? 0) : 0;
   const begin = openingMentionEnd(text, lengthAt);
   let readable = text;
-  // From the end, so that earlier offsets stay valid.
+  // The loop runs from the end, so that earlier offsets stay valid.
   for (const mention of fitting.toSorted((a, b) => b.start - a.start)) {
     if (mention.start < begin || text[mention.start] !== PLACEHOLDER) continue;
     const after = readable.slice(mention.start + mention.length);

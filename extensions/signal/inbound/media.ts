@@ -46,8 +46,8 @@ function item(attachment: Loaded, origin: Origin): MediaItem {
 }
 
 /**
- * The files of a quoted message, which the quote only names: as they came with the message if it is known, else the small pictures of
- * the quote. A file of which there is neither cannot be fetched, but the model learns of it.
+ * The files of a quoted message, which the quote only names: as they came with the message if it is known, else the
+ * small pictures of the quote. A file with neither cannot be fetched, but the model learns of it.
  */
 export function quotedMediaOf(
   { attachments }: Quote,

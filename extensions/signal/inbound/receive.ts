@@ -56,7 +56,10 @@ export async function identify(account: Account): Promise<void> {
   account.self = await withUuid(self, account);
 }
 
-/** Reads one stream of events until the signal aborts, or until messages were stored that the host had refused. Throws when the stream ends or breaks. */
+/**
+ * Reads one stream of events until the signal aborts, or until messages were stored that the host had refused. Throws
+ * when the stream ends or breaks.
+ */
 async function listen(account: Account, onSign: () => void): Promise<void> {
   const { config, daemon, signal } = account;
   await daemon.check(signal);
@@ -119,8 +122,9 @@ export async function take(
 }
 
 /**
- * Offers messages to the host until it stores them; false when the signal aborted before. A refused message closes the stream: a
- * signal-cli without listeners lets Signal keep what comes (`receiveMode: "manual"`), and has room for 1,000 events only.
+ * Offers messages to the host until it stores them; false when the signal aborted before. A refused message closes the
+ * stream: a signal-cli without listeners lets Signal keep new messages (`receiveMode: "manual"`), and has room for
+ * 1,000 events only.
  */
 async function store(
   { host }: Account,
@@ -160,13 +164,13 @@ async function readEvent(account: Account, data: string): Promise<readonly Inbou
     if (message) account.seen.set(seenKey(message.from, message.id), { text: message.text, media: message.media });
     return message ? [message] : [];
   } catch (error) {
-    // One unreadable event must not block all later ones.
+    // An unreadable event must not block all later ones.
     account.host.log.warn("an event could not be read and was left out", { error: reasonOf(error).slice(0, 500) });
     return [];
   }
 }
 
-/** A daemon with several accounts may send the events of all of them. */
+/** Whether an event is for another account: a daemon with several accounts may send the events of all of them. */
 const isForOther = ({ account }: Received, self: Person | undefined): boolean =>
   Boolean(account && self) && account !== self?.number && account !== self?.uuid;
 

@@ -20,7 +20,7 @@ const attachment = z.looseObject({
 });
 export type Attachment = z.output<typeof attachment>;
 
-/** Of the original file, a quote has at most a small picture. */
+/** A file in a quote: at most a small picture of the original. */
 const quotedFile = z.looseObject({ contentType: text, filename: text, thumbnail: attachment.nullish() });
 
 const quote = z.looseObject({
@@ -46,7 +46,7 @@ export type Reaction = z.output<typeof reaction>;
 
 const deleted = z.looseObject({ timestamp: time });
 
-/** Of a pinned or unpinned message. */
+/** A pinned or unpinned message. */
 const pin = z.looseObject({
   targetAuthor: text,
   targetAuthorNumber: text,

@@ -63,7 +63,7 @@ export function nameOf(emoji: string): string | undefined {
   return named ?? byEmoji.get(bare(emoji).replaceAll(SKIN, ""));
 }
 
-/** The emoji that a reaction shows; `:name:` for those of a workspace and others that are not listed. */
+/** The emoji that a reaction shows; `:name:` for emoji of a workspace and for others that are not listed. */
 export function emojiOf(name: string): string {
   const [plain = name] = name.split("::");
   return byName.get(plain) ?? `:${plain}:`;

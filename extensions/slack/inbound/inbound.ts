@@ -97,7 +97,7 @@ async function readMessage(
   const written = [textOf(message), ...forwardedIn(message).map(forwardedText), ...fileLines(files)];
   if (written.every((text) => text === "") && media.length === 0) return undefined;
   const readable = (text: string) => readableText(text, context.self.userId, context.people);
-  // At once, because Slack waits for the acknowledgement.
+  // The lookups run at once, because Slack waits for the acknowledgement.
   const [text, forwarded, from, sender, around] = await Promise.all([
     readable(textOf(message)),
     Promise.all(forwardedIn(message).map((one) => readable(forwardedText(one)))),
@@ -171,7 +171,7 @@ async function readCommand(payload: unknown, context: ReadContext): Promise<Inbo
   }
   const isPrivate = ephemeral && !isDirect(command.channel_id);
   const { outsideCommands } = context;
-  // In parallel, because Slack waits for the acknowledgement.
+  // The lookups run in parallel, because Slack waits for the acknowledgement.
   const [directChat, commandChat, sender] = await Promise.all([
     isPrivate
       ? outsideCommands.privateChatFor(command, context.until)
@@ -206,7 +206,7 @@ async function readButtonPress(payload: unknown, context: ReadContext): Promise<
   const action = press?.actions.find(({ action_id: id }) => id.startsWith(BUTTON));
   if (!press || action?.value == null) {
     const other = interactionShape.safeParse(payload).data;
-    // Slack tells of a button that opens a page too.
+    // Slack also reports a press of a button that opens a page.
     const isLink =
       other?.type === "block_actions" && other.actions?.every(({ type, value }) => type === "button" && !value);
     if (other && isLink !== true) context.outsideCommands.refuse(other, UNKNOWN);

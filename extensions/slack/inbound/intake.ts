@@ -78,7 +78,7 @@ export class Intake {
       const message = await read(delivery);
       return message ? [message] : [];
     } catch (error) {
-      // One delivery that cannot be read must not hold up those after it.
+      // A delivery that cannot be read must not hold up the deliveries after it.
       host.log.warn("an event could not be read and was left out", { kind: delivery.kind, error: String(error) });
       return [];
     }

@@ -11,7 +11,10 @@ export interface ListenOptions {
   readonly config: SlackConfig;
   readonly host: ChannelHost;
   readonly signal: AbortSignal;
-  /** Resolves when the identity of the bot is known. Called before each connection. Throws what the Web API client throws. */
+  /**
+   * Resolves when the identity of the bot is known. Called before each connection. Throws the errors of the Web API
+   * client.
+   */
   ready(): Promise<void>;
   accept: SocketPorts["accept"];
   alive(): void;

@@ -16,15 +16,18 @@ const ASK_DELAYS_MS = [0, 400];
 type MentionsHost = Pick<ChannelHost, "log" | "notes" | "signal">;
 
 /**
- * A mention in a channel comes as `app_mention`, and as `message` where the app subscribes to those, in any order. The first
- * of them may lack the files that the second has.
+ * Joins the two events of a mention. A mention in a channel comes as `app_mention`, and as `message` where the app
+ * subscribes to messages, in any order. The first event may lack the files that the second has.
  */
 export class Mentions {
   readonly #slack: Slack;
   readonly #host: MentionsHost;
   /** The messages of `message` events, by chat and time. */
   readonly #messages = new BoundedMap<string, SlackMessage>(MAX_ENTRIES);
-  /** Mentions that were passed on while it was unknown whether they have files. They are noted, because the files may come later. */
+  /**
+   * Mentions that were passed on while it was unknown whether they have files. They are noted, because the files may
+   * come later.
+   */
   readonly #doubtful = new BoundedMap<string, true>(MAX_ENTRIES);
   readonly #noted: PersistentList<string>;
   #mayAsk = true;

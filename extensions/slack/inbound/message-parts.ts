@@ -7,7 +7,7 @@ import { escapeText } from "./message-text.ts";
 /** Epoch milliseconds of a Slack time, which is in seconds with a fraction that makes it unique. */
 export const toMillis = (ts: string): number => Math.round(Number(ts) * 1000);
 
-/** The text of a message, and what its blocks say besides. Slack notifies whoever is mentioned there. */
+/** The text of a message, and further text of its blocks. Slack notifies everybody who is mentioned there. */
 export function writtenIn({ text, blocks, user, bot_id: bot }: SlackMessage): string {
   const isPersons = user != null && bot == null;
   const shown = (blocks ?? []).filter((block) => !isPersons || !text || typeOf(block) !== WRITTEN_BY_PEOPLE);
@@ -66,7 +66,7 @@ export function forwardedText(attachment: Attachment): string {
   return `Forwarded from ${author ?? "somebody"}: ${all}`;
 }
 
-/** All that a message says, for a place that has only a text of it. */
+/** The whole content of a message, for a place that has only a text of it. */
 export const wholeText = (message: SlackMessage): string =>
   [textOf(message), ...forwardedIn(message).map(forwardedText)].filter((text) => text !== "").join("\n");
 
@@ -138,7 +138,7 @@ const WORDS: Readonly<Record<string, (part: Part) => string | undefined>> = {
   date: ({ fallback }) => fallback && escapeText(fallback),
 };
 
-/** How the elements of a part stand to each other; those of any other part are on lines of their own. */
+/** Text between the elements of a part; elements of any other part are on lines of their own. */
 const BETWEEN: Readonly<Record<string, string>> = {
   rich_text_section: "",
   rich_text_quote: "",
@@ -149,7 +149,7 @@ const BETWEEN: Readonly<Record<string, string>> = {
 
 function textOfPart(part: Part, level: number): string {
   const { type, text, title, description, accessory, fields = [], elements = [], rows = [] } = part;
-  // Text objects of the type mrkdwn and plain_text are escaped, other texts are as they were written.
+  // Text objects of the type mrkdwn and plain_text are escaped; other texts are unescaped.
   const isEscaped = type === "mrkdwn" || type === "plain_text";
   const written = isEscaped ? String(text) : escapeText(String(text));
   const own = typeof text === "string" ? written : blockText(text, level + 1);

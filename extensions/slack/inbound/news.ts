@@ -9,14 +9,14 @@ const JOINED = new Set(["channel_join", "group_join"]);
 const LEFT = new Set(["channel_leave", "group_leave"]);
 const RENAMED = new Set(["channel_name", "group_name"]);
 
-/** Whether an event tells of something that happened in a channel, rather than holding a message. */
+/** Whether an event reports something that happened in a channel, rather than a message. */
 export const isNews = (event: SlackEvent): event is DeletedEvent | PinEvent | MessageEvent =>
   "deleted_ts" in event || "channel_id" in event || ("ts" in event && isNotice(event.subtype));
 
 const isNotice = (subtype: string | null | undefined): boolean =>
   [JOINED, LEFT, RENAMED].some((kinds) => kinds.has(subtype ?? ""));
 
-/** What an event tells of. Undefined when the bot itself did it, or when nobody is known to have. */
+/** News in an event. Undefined when the bot itself did it, or when the person who did it is unknown. */
 export async function readNews(
   event: DeletedEvent | PinEvent | MessageEvent,
   teamId: string,

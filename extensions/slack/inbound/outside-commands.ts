@@ -69,13 +69,13 @@ export class OutsideCommands {
     return directChat;
   }
 
-  /** Tells whoever sent something that is nothing for an agent, in a note that only they see. */
+  /** Informs the sender of something that is nothing for an agent, in a note that only the sender sees. */
   refuse({ trigger_id: trigger, response_url: address }: Interaction, text: string): void {
     if (trigger == null || this.#informed.has(trigger)) return;
     background("answer to an interaction", this.#inform({ trigger_id: trigger, response_url: address }, text));
   }
 
-  /** Notes a chat of which an event came: Slack tells a bot of no direct chats but its own. */
+  /** Notes a chat of which an event came: Slack sends a bot events of no direct chats but its own. */
   heardFrom(channel: string): void {
     if (isDirect(channel)) this.#own.set(channel, true);
   }
@@ -99,7 +99,7 @@ export class OutsideCommands {
     }
   }
 
-  /** The address is a secret: whoever knows it can write to the chat for half an hour. */
+  /** Sends the note. The address is a secret: with it, anybody can write to the chat for half an hour. */
   async #inform({ trigger_id: trigger, response_url: address }: Answerable, text: string): Promise<void> {
     this.#informed.set(trigger, true);
     if (address == null || !isSlackUrl(address, new URL(this.#config.apiUrl).origin)) return;

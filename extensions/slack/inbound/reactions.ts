@@ -21,7 +21,7 @@ export class Reactions {
     this.#self = self;
   }
 
-  /** Replaces the bot's reaction; undefined removes it. Throws what the Web API client throws. */
+  /** Replaces the bot's reaction; undefined removes it. Throws the errors of the Web API client. */
   async set(calls: Calls, at: MessageRef, emoji: string | undefined): Promise<void> {
     const name = emoji === undefined ? undefined : (nameOf(emoji) ?? emoji);
     const before = this.#current.get(keyOf(at));

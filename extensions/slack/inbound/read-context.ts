@@ -6,7 +6,7 @@ import type { Mentions } from "./mentions.ts";
 import type { Names } from "./people.ts";
 import type { Threads } from "./threads.ts";
 
-/** What reading a delivery needs: the account, its settings, and lookups at Slack. */
+/** Parts that reading a delivery needs: the account, its settings, and lookups at Slack. */
 export interface ReadContext {
   readonly account: AccountId;
   readonly self: Self;
@@ -28,7 +28,7 @@ export interface ReadContext {
     | "before"
   >;
   readonly commands: readonly MenuCommand[];
-  /** The epoch millisecond until which all lookups of a message together are waited for, those of `people` too. */
+  /** The epoch millisecond until which all lookups of a message together are waited for, lookups of `people` too. */
   readonly until: number;
   readonly now: () => number;
 }

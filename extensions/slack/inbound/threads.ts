@@ -16,7 +16,7 @@ const PAGES = 5;
 /** Maximum number of answers that are kept of a thread, which is the most that an agent is ever shown. */
 const KEPT = 200;
 
-/** Of so many threads in which the bot wrote last, the order among them is not noted. */
+/** Number of threads in which the bot wrote last; the order among these is not noted. */
 const RECENT = 20;
 
 /** Names one version of a message: each edit is another version. */
@@ -32,7 +32,7 @@ export interface Thread {
   readonly hasAnswer: boolean;
 }
 
-/** The threads of an account: their messages, and those that the bot takes part in. Never rejects. */
+/** The threads of an account: their messages, and the threads that the bot takes part in. Never rejects. */
 export class Threads {
   readonly #slack: Slack;
   readonly #self: Self;
@@ -41,9 +41,9 @@ export class Threads {
   readonly #restored: Promise<void>;
   readonly #known = new Cache<Thread>(MAX_ENTRIES, KEEP_MS);
   readonly #joined = new BoundedMap<string, true>(MAX_ENTRIES);
-  /** By thread, the message that came first on this connection. */
+  /** The first message on this connection, by thread. */
   readonly #seen = new BoundedMap<string, string>(MAX_ENTRIES);
-  /** By thread, the message that brought its earlier messages. */
+  /** The message that brought a thread's earlier messages, by thread. */
   readonly #told = new BoundedMap<string, string>(MAX_ENTRIES);
   readonly #inherited = new BoundedMap<string, string>(MAX_ENTRIES);
   readonly #before = new Cache<readonly SlackMessage[]>(MAX_ENTRIES, KEEP_MS);
@@ -80,7 +80,7 @@ export class Threads {
     return { messages: [...first, ...answers.slice(-KEPT)], hasBot, hasAnswer };
   }
 
-  /** Notes a message of a thread; gives back the first one on this connection. The gateway itself keeps those that come after it. */
+  /** Notes a message of a thread; gives back the first one on this connection. The gateway itself keeps later ones. */
   firstSeen(channel: string, ts: string, message: Version): string {
     const key = keyOf(channel, ts);
     const known = this.#seen.get(key);
@@ -126,7 +126,10 @@ export class Threads {
     return found && threadOf({ ts, thread_ts: found.thread_ts });
   }
 
-  /** Notes that the bot wrote in a thread: a later start need not ask Slack for that, and requests what it missed there. */
+  /**
+   * Notes that the bot wrote in a thread: a later start need not ask Slack for that, and requests missed messages
+   * there.
+   */
   join(channel: string, ts: string): void {
     const key = keyOf(channel, ts);
     const recent = [...this.#joined.keys()].slice(-RECENT);
@@ -135,7 +138,7 @@ export class Threads {
     background("note of a thread", this.#note(key));
   }
 
-  /** The threads in which the bot wrote, those in which it wrote last first. May throw what the notes throw. */
+  /** The threads in which the bot wrote, the latest first. May throw the errors of the notes. */
   async own(): Promise<readonly { readonly channel: string; readonly ts: string }[]> {
     return (await this.#noted.all()).toReversed().map((key) => {
       const [channel = "", ts = ""] = key.split(" ");

@@ -7,7 +7,7 @@ import type { Streams } from "./streams.ts";
 import type { Threads } from "../inbound/threads.ts";
 import type { Uploads } from "./uploads.ts";
 
-/** What the functions of one account share. */
+/** Parts that the functions of one account share. */
 export interface AccountContext {
   readonly slack: Slack;
   readonly config: SlackConfig;

@@ -6,7 +6,10 @@ import { filesOf, wholeText } from "../inbound/message-parts.ts";
 import { outcomeOf } from "../transport/failures.ts";
 import { isTs } from "./send.ts";
 
-/** What an app can do in a conversation besides sending messages. Slack's apps have no polls, and search for a person's token only. */
+/**
+ * Actions of an app in a conversation besides sending messages. Slack's apps have no polls, and search needs a person's
+ * token.
+ */
 export function actions(account: AccountContext): ChatActions {
   const { conversations, emoji, pins, reactions, users } = account.slack.calls;
   return {
@@ -61,7 +64,7 @@ async function lookUp<T>(account: AccountContext, to: Peer, ask: (channel: strin
   }
 }
 
-/** Of a thread when the chat names one. Slack's spans leave their ends out. */
+/** Messages of a chat, or of a thread when the chat names one. Slack's spans leave their ends out. */
 async function read(
   { slack }: AccountContext,
   { channel, thread }: { readonly channel: string; readonly thread?: string },
@@ -93,7 +96,7 @@ function seen(message: SlackMessage): SeenMessage {
   };
 }
 
-/** Those that Slack tells. */
+/** The facts that Slack has a value for. */
 const facts = (all: Readonly<Record<string, string | number | boolean | undefined>>): ChatFacts =>
   Object.fromEntries(
     Object.entries(all).flatMap(([name, value]) => (value === undefined || value === "" ? [] : [[name, value]])),

@@ -43,7 +43,7 @@ async function findText(
   const mine = places.flatMap(({ messages }) => messages).filter((message) => isOwn(message, self));
   const found = mine.find(({ metadata }) => keyIn(metadata) === idempotencyKey);
   if (found) return { kind: "sent", messageId: found.ts };
-  // A message of ours without a key may be the one: Slack hides keys from an app that lacks a scope.
+  // A message of ours without a key may be the wanted one: Slack hides keys from an app that lacks a scope.
   const allHaveKeys = mine.every(({ metadata, files }) => keyIn(metadata) !== undefined || files != null);
   const kind = allHaveKeys && isWhole ? "retry" : "unknown";
   return { kind, reason: "Slack's history does not have the message" };

@@ -1,6 +1,6 @@
 import type { SlackMessage } from "../events.ts";
 
-/** Marks our messages with the key of their send, so that a later search of the chat's history finds them. */
+/** Marks our messages with the key of their send, so that a later search of the chat's history finds a sent message. */
 const MARK = "openclaw_reply";
 
 /** The metadata of a message. */

@@ -20,11 +20,11 @@ export const NO_THREAD: ReadonlySet<string> = new Set([
 /** True for the id of a message, which is its time. The ids of commands have another form, and nothing can be attached to them. */
 export const isTs = (id: string | undefined): boolean => id !== undefined && /^\d+\.\d+$/.test(id);
 
-/** The thread that an answer goes to: that of the chat, or the one below the message that it answers. */
+/** The thread that an answer goes to: the chat's thread, or the one below the answered message. */
 export const threadFor = (to: Peer, replyTo: string | undefined): string | undefined =>
   to.thread ?? (isTs(replyTo) ? replyTo : undefined);
 
-/** Never rejects. */
+/** Sends a text. Never rejects. */
 export async function sendText(
   account: AccountContext,
   to: Peer,

@@ -57,8 +57,8 @@ export class Streams {
   }
 
   /**
-   * Ends the stream. True when the message already shows `part`, so that no edit is needed.
-   * Throws what the Web API client throws.
+   * Ends the stream. True when the message already shows `part`, so that no edit is needed. Throws the errors of the
+   * Web API client.
    */
   async end(at: MessageRef, part?: OutboundText): Promise<boolean> {
     const open = this.#open.get(keyOf(at));

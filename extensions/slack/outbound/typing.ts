@@ -24,7 +24,7 @@ export class Typing {
   readonly #account: AccountContext;
   /** The messages that have the reaction, by their chats. */
   readonly #marked = new Map<string, MessageRef>();
-  /** Those that had it: it does not come back. */
+  /** Messages that had the reaction: it does not come back. */
   readonly #answered = new BoundedMap<string, true>(MAX_ENTRIES);
   /** Threads that show the status. */
   readonly #withStatus = new Set<string>();
@@ -34,7 +34,7 @@ export class Typing {
     this.#account = account;
   }
 
-  /** Never rejects. */
+  /** Shows that the bot is typing. Never rejects. */
   async show(to: Peer, messageId: string | undefined): Promise<void> {
     try {
       const channel = await this.#account.channelIds.of(to);
@@ -72,7 +72,7 @@ export class Typing {
     }
   }
 
-  /** Removes what is still shown when the turn has ended: nothing need have been sent. Never rejects. */
+  /** Removes a shown status and reaction when the turn has ended: the turn may have sent nothing. Never rejects. */
   async end(to: Peer): Promise<void> {
     const hasStatus = this.#withStatus.has(keyOf(to));
     this.#withStatus.delete(keyOf(to));

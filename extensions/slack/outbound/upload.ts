@@ -98,7 +98,7 @@ async function upload(account: AccountContext, bytes: Uint8Array, media: MediaIt
 const asRetry = (result: SendResult): SendResult =>
   result.kind === "unknown" ? { kind: "retry", reason: result.reason } : result;
 
-/** The message that shows a file; undefined when Slack shows none. Throws what the Web API client throws. */
+/** The message that shows a file; undefined when Slack shows none. Throws the errors of the Web API client. */
 async function findMessage(account: AccountContext, channel: string, file: string): Promise<string | undefined> {
   for (const ms of SHARE_DELAYS_MS) {
     await wait(ms, account.host.signal);
@@ -123,7 +123,9 @@ async function tryFindMessage(account: AccountContext, channel: string, file: st
   }
 }
 
-/** What became of a file, which was noted before Slack was asked to show it. Throws what the Web API client throws. */
+/**
+ * Result of sending a file that was noted before Slack was asked to show it. Throws the errors of the Web API client.
+ */
 export async function findFile(account: AccountContext, to: Peer, key: string): Promise<SendResult> {
   const record = (await account.uploads.all()).findLast((upload) => upload.key === key);
   if (!record) return { kind: "retry", reason: "Slack was not asked to show the file" };

@@ -13,7 +13,7 @@ const uploadShape = z.object({
   at: z.number().default(0),
 });
 
-/** The files of each send, noted before Slack is asked to show them. */
+/** The files of each send, noted before Slack is asked to show the files. */
 export type Uploads = PersistentList<z.output<typeof uploadShape>>;
 
 export const openUploads = (notes: AccountNotes): Uploads =>

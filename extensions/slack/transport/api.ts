@@ -15,10 +15,10 @@ export interface Self {
   readonly scopes: readonly string[];
 }
 
-/** What calls to the Web API need. */
+/** Client and tokens for calls to the Web API. */
 export interface Slack {
   readonly calls: WebClient;
-  /** For files and uploads. */
+  /** Token for files and uploads. */
   readonly token: string;
   /** Only with `mode: socket`. */
   readonly appToken: string | undefined;
@@ -65,7 +65,7 @@ function loggerFor(log: ChannelLog | undefined): Logger {
   };
 }
 
-/** Requests the identity that the token belongs to. Throws what the Web API client throws. */
+/** Requests the identity that the token belongs to. Throws the errors of the Web API client. */
 export async function whoAmI({ calls }: Slack): Promise<Self> {
   const me = await calls.auth.test();
   return {

@@ -33,7 +33,7 @@ export function errorCodeOf(error: unknown): string | undefined {
   return typeof code === "string" && CODE.test(code) ? code : undefined;
 }
 
-/** Ignores a refusal with one of these codes, which says that the work is already done. Throws any other error. */
+/** Ignores a refusal with one of these codes, which means that the work is already done. Throws any other error. */
 export function ignoreRefusal(error: unknown, ...done: readonly string[]): void {
   if (!done.includes(errorCodeOf(error) ?? "")) throw error;
 }

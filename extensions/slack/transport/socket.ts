@@ -34,7 +34,7 @@ export interface SocketPorts {
 /** The socket was lost. The message says why, for operators. */
 export class SocketLost extends Error {}
 
-/** One connection of Socket Mode. */
+/** A connection of Socket Mode. */
 export class Socket {
   readonly #ws: WebSocket;
   readonly #ports: SocketPorts;

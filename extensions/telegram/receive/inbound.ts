@@ -88,7 +88,7 @@ function contextOf(message: Message, { forums }: View): Pick<InboundMessage, "co
   return Object.keys(context).length > 0 ? { context } : {};
 }
 
-/** What a service message says about its chat. */
+/** News about its chat in a service message. */
 function told(message: Message, eventKey: string, view: View): InboundMessage | undefined {
   const news = isOurs(message, view) ? undefined : newsOf(message, view);
   return (
@@ -274,7 +274,7 @@ function subjectOf(people: readonly User[], { from }: Message): Pick<ChatNews, "
   return { subject: people.map((person) => userOf(person).name).join(", ") };
 }
 
-/** What the conversion of an update needs to know about this account. */
+/** Facts about this account that the conversion of an update needs. */
 interface View {
   readonly account: AccountId;
   readonly self: Self;

@@ -51,8 +51,8 @@ export class Intake {
   }
 
   /**
-   * Restores state. Messages that were incomplete when the process ended wait a moment for their next parts; those that the process
-   * may have passed on are passed on at once. Throws `StorageError`.
+   * Restores state. Messages that were incomplete when the process ended wait a moment for their next parts; messages
+   * that the process may have passed on are passed on at once. Throws `StorageError`.
    */
   async begin(): Promise<void> {
     await this.#inTurn(async () => {
@@ -73,7 +73,7 @@ export class Intake {
       }
       const changes = this.#versions.changesIn(updates);
       await this.#store(changes.updates.flatMap((update) => this.#read(self, update)));
-      // Before the acknowledgement: a crash in between brings the updates again.
+      // The note comes before the acknowledgement: a crash in between brings the updates again.
       await this.#versions.keep(changes.versions);
     });
     for (const update of updates) this.#answerButton(update);
@@ -143,7 +143,7 @@ export class Intake {
     }
   }
 
-  /** One unreadable update must not block all later ones. */
+  /** Whether an update can be read. An unreadable one is left out: it must not block all later ones. */
   #isReadable(update: Update): boolean {
     const error = whyUnreadable(update);
     if (error !== undefined) this.#leaveOut(update, error);
@@ -177,7 +177,10 @@ export class Intake {
   }
 }
 
-/** The notes of digests. A full page is left as it is, so that what is written for a message does not grow with their number. */
+/**
+ * The notes of digests. A full page stays unchanged, so that the bytes written for a message do not grow with the
+ * number of digests.
+ */
 const PAGES = 20;
 const PAGE = 50;
 

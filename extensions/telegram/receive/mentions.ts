@@ -46,7 +46,7 @@ const onlyAddress = (url: string): string => url.toWellFormed().replaceAll(/[\s\
 const covered = (text: string, entity: MessageEntity): string =>
   text.slice(entity.offset, entity.offset + entity.length);
 
-/** Of a command with the name of a bot. */
+/** UTF-16 units of a command with the name of a bot. */
 const LONGEST_NAME = 100;
 
 function names(entity: MessageEntity, text: string, self: Self): boolean {

@@ -13,8 +13,8 @@ import { ALLOWED_UPDATES } from "../updates.ts";
 const LIMIT = 100;
 const POLL_SECONDS = 30;
 /**
- * Milliseconds until the next poll after one that brought updates. Meanwhile their turns have the processor, and under load the
- * next poll brings more of them.
+ * Milliseconds until the next poll after a poll that brought updates. Meanwhile their turns have the processor, and
+ * under load the next poll brings more updates.
  */
 const GATHER_MS = 4;
 

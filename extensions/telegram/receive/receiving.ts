@@ -1,7 +1,7 @@
 import type { Intake } from "./intake.ts";
 import type { Account } from "../account.ts";
 
-/** What polling and the webhook share. */
+/** Parts that polling and the webhook share. */
 export interface Receiving {
   readonly account: Account;
   readonly intake: Intake;

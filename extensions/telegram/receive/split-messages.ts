@@ -8,7 +8,10 @@ export interface Incoming {
   readonly album?: string;
 }
 
-/** The parts that have arrived of what a person sent as one: an album, or a text that the app split. There may be more. */
+/**
+ * The arrived parts of a message that a person sent as one: an album, or a text that the app split. More parts may
+ * come.
+ */
 export interface SplitMessage {
   readonly id: string;
   readonly kind: "album" | "text";
@@ -25,7 +28,10 @@ export interface SplitState {
   readonly done: readonly string[];
 }
 
-/** What is ready to be passed on, and the state after it. `first` must be durable before anything is passed on. */
+/**
+ * Messages that are ready to be passed on, and the state after them. `first` must be durable before anything is passed
+ * on.
+ */
 interface Sorted {
   readonly ready: readonly InboundMessage[];
   readonly state: SplitState;
@@ -54,8 +60,9 @@ const NOTE = "albums";
 export const NOTHING_SPLIT: SplitState = { open: [], done: [] };
 
 /**
- * Collects the parts of split messages and returns what is ready, in order. A later message of the same chat shows that an album is
- * complete, one of the same person that a text is. Pure; a repeated message changes nothing.
+ * Collects the parts of split messages and returns the messages that are ready, in order. A later message of the same
+ * chat shows that an album is complete, a later message of the same person that a text is. Pure; a repeated message
+ * changes nothing.
  */
 export function sort(state: SplitState, incoming: readonly Incoming[], until: Waits): Sorted {
   const ready: InboundMessage[] = [];
@@ -95,7 +102,10 @@ function withLastParts(state: SplitState, closed: readonly SplitMessage[]): Spli
   return whole.length > 0 ? { ...state, open: [...others, ...whole] } : undefined;
 }
 
-/** Marks the messages that `fits` selects as being passed on. Pure; the same state when all of them are marked. */
+/**
+ * Marks the messages that `fits` selects as being passed on. Pure; the same state when all selected messages are
+ * marked.
+ */
 export function markPassedOn(state: SplitState, fits: (split: SplitMessage) => boolean): SplitState {
   const isNew = (split: SplitMessage): boolean => !isPassedOn(split) && fits(split);
   if (!state.open.some(isNew)) return state;
@@ -136,7 +146,7 @@ function partOf({ message, album }: Incoming, { open }: SplitState, until: Waits
   return mayBeFirst || isNext ? { id, kind: "text", parts: [message], until: until.text } : undefined;
 }
 
-/** Of one person in one place there is at most one text that may go on. */
+/** Id of a person's open text in a place: there is at most one. */
 const textIdOf = ({ from: { chat, thread }, sender }: InboundMessage): string =>
   `text:${chat.id}:${thread ?? ""}:${sender.id}`;
 
@@ -176,7 +186,7 @@ function continues(message: InboundMessage, { id, parts }: SplitMessage): boolea
 const isText = ({ text, media, event, isEdit, untrusted }: InboundMessage): boolean =>
   text !== "" && media.length === 0 && event === undefined && isEdit !== true && untrusted === undefined;
 
-/** One message. It has the event key of the first part, so that a repeated one is recognised. */
+/** The parts as one message. It has the event key of the first part, so that a repeated message is recognised. */
 function joined({ kind, parts }: SplitMessage): InboundMessage {
   const [first] = parts;
   if (!first) throw new Error("a split message without parts");
@@ -192,7 +202,10 @@ function joined({ kind, parts }: SplitMessage): InboundMessage {
   };
 }
 
-/** Apps cut a text at white space, which they leave out, and a word only where there is none for long. */
+/**
+ * The text of all parts. Apps cut a text at white space, which they leave out, and a word only where there is no white
+ * space for long.
+ */
 const wholeText = (parts: readonly InboundMessage[]): string =>
   parts.map(({ text }, at) => (at === parts.length - 1 || isCutInWord(text) ? text : `${text}\n`)).join("");
 

@@ -17,7 +17,10 @@ import { ALLOWED_UPDATES } from "../updates.ts";
 /** The interval at which Telegram is asked whether the webhook is still set. */
 const CHECK_MS = 60_000;
 
-/** The secret that proves that a request is Telegram's. Throws `CHANNEL_CONFIG` when it is invalid (core.telegram.org/bots/api#setwebhook). */
+/**
+ * The secret that proves that a request is Telegram's. Throws `CHANNEL_CONFIG` when it is invalid
+ * (core.telegram.org/bots/api#setwebhook).
+ */
 function secretOf({ webhookSecret }: TelegramConfig): string {
   const secret = webhookSecret?.reveal() ?? "";
   if (/^[A-Za-z0-9_-]{1,256}$/.test(secret)) return secret;

@@ -7,7 +7,7 @@ import { change, deliver } from "./send.ts";
 /** Seconds for which Telegram lets a poll be open (core.telegram.org/bots/api#sendpoll). */
 const POLL_SECONDS = { least: 5, most: 2_628_000 };
 
-/** What a bot can do in a chat besides sending messages. The Bot API neither reads nor lists messages. */
+/** Actions of a bot in a chat besides sending messages. The Bot API neither reads nor lists messages. */
 export function actions(account: Account): ChatActions {
   const { calls } = account.bot;
   return {

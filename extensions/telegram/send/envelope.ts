@@ -57,7 +57,7 @@ export function chatId({ migrations }: Pick<Account, "migrations">, to: Peer): C
   return /^-?\d+$/.test(id) ? Number(id) : id;
 }
 
-/** What buttons may be in this chat; undefined when the settings allow none. */
+/** Limits for buttons in this chat; undefined when the settings allow none. */
 export function buttonLimits(
   { capabilities: { inlineButtons } }: Pick<TelegramConfig, "capabilities">,
   to: Peer,

@@ -2,7 +2,7 @@ import { GrammyError, HttpError } from "grammy";
 import { answeredOutcome, OpenClawError, thrownOutcome } from "openclaw/plugin-sdk";
 import type { SendResult } from "openclaw/plugin-sdk";
 
-/** What a failed call means, with Telegram's text if it answered. */
+/** Classes of failed calls, with Telegram's text if it answered. */
 export type Failure =
   | {
       readonly kind: "answered";
@@ -56,7 +56,7 @@ function unansweredReason(reason: string): string {
   return "connection lost";
 }
 
-/** What a failure means for a send: whether the message may have arrived. */
+/** Result of a send for a failure: whether the message may have arrived. */
 export function resultOf(failure: Failure): SendResult {
   if (failure.kind === "unreached") return { kind: "retry", reason: failure.text };
   if (failure.kind === "unanswered") return { kind: "unknown", reason: failure.text };

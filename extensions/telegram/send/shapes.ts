@@ -31,7 +31,7 @@ const METHODS: Readonly<Record<MediaItem["kind"], Method>> = {
 
 const STICKERS = new Set(["image/webp", "video/webm", "application/x-tgsticker", undefined]);
 
-/** The call that sends a file of this size: the one for its kind, if Telegram accepts it as that. */
+/** The call that sends a file of this size: the call for its kind, if Telegram accepts the file as that. */
 export function methodOf({ media, asVoice }: Pick<OutboundFiles, "media" | "asVoice">, bytes: number): Method {
   if (asVoice) return "sendVoice";
   if (media.mime === "image/gif" && media.kind !== "document") return "sendAnimation";

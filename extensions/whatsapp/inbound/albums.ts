@@ -2,7 +2,7 @@ import { readOwnNote } from "openclaw/plugin-sdk";
 import type { ChannelHost, InboundMessage } from "openclaw/plugin-sdk";
 import { z } from "zod";
 
-/** What WhatsApp says of the album that a message announces or is a part of. */
+/** Facts in a message about the album that it announces or is a part of. */
 export interface AlbumNews {
   /** The same for the announcement and all parts. */
   readonly key: string;
@@ -56,8 +56,8 @@ const noteShape = z.object({
 });
 
 /**
- * Collects the files that a person sent as an album and passes them on as one message: when all are there, or when no further one came
- * for a while. What was collected is durable, so that WhatsApp may be told that it arrived.
+ * Collects the files that a person sent as an album and passes them on as one message: when all are there, or when no
+ * further file came for a while. Collected files are durable, so that WhatsApp may be told that they arrived.
  */
 export class Albums {
   readonly #ports: Ports;
@@ -98,7 +98,10 @@ export class Albums {
     });
   }
 
-  /** The open albums with what has come. One that is complete by it is marked, so that a repeat of this step adds nothing to it. */
+  /**
+   * The open albums with the new part. An album that is complete with it is marked, so that a repeat of this step adds
+   * nothing.
+   */
   #with(news: AlbumNews, part: InboundMessage | undefined): readonly Album[] {
     const known = this.#state.open.find(({ key }) => key === news.key);
     const before = known?.parts ?? [];
@@ -155,7 +158,7 @@ export class Albums {
         const now = Date.now();
         await this.#passOn(({ until }) => until <= now);
       });
-      // It only rejects when the account closes. The next start continues then.
+      // The work rejects only when the account closes. The next start continues then.
       work.catch(() => undefined);
     }, ms);
   }
@@ -175,7 +178,7 @@ export class Albums {
 
 const isMarked = ({ isPassedOn }: Album): boolean => isPassedOn === true;
 
-/** One message. It has the event key of the first part, so that a repeated one is recognised. */
+/** The parts as one message. It has the event key of the first part, so that a repeated message is recognised. */
 function joined(parts: readonly InboundMessage[]): readonly InboundMessage[] {
   const [first] = parts;
   if (!first) return [];

@@ -154,7 +154,10 @@ const isViewedOnce = (part: unknown): boolean => isObject(part) && part["viewOnc
 /** `ProtocolMessage.Type.EPHEMERAL_SETTING`. */
 const TIMER = 3;
 
-/** The seconds after which messages of the chat disappear, as a message shows them; 0 when they stay, undefined when it does not say. */
+/**
+ * The seconds after which messages of the chat disappear, as a message shows them; 0 when messages stay, undefined when
+ * the message does not have the number.
+ */
 export function timerIn(content: WAMessageContent): number | undefined {
   const { protocolMessage: change, conversation } = content;
   if (change) return change.type === TIMER ? (change.ephemeralExpiration ?? 0) : undefined;
@@ -221,7 +224,10 @@ const SILENT = new Set([
   "statusStickerInteractionMessage",
 ]);
 
-/** The kind of a message of which nothing can be read, in words; undefined for others, and for those without anything to read. */
+/**
+ * The kind of a message without readable content, in words; undefined for other messages, and for messages without any
+ * content.
+ */
 export function unsupportedIn(content: WAMessageContent): string | undefined {
   if (textOf(content) !== "" || mediaOf(content).length > 0 || linesOf(content).length > 0) return undefined;
   const parts: readonly (readonly [string, unknown])[] = Object.entries(content);

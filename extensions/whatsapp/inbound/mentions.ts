@@ -5,7 +5,7 @@ import { bare, isLid, phoneOf, userOf } from "../jid.ts";
 export interface Member {
   /** The address in this group: of a number, or a LID (Baileys: `addressing_mode`). */
   readonly address: string;
-  /** With leading plus, if known. */
+  /** Number with leading plus, if known. */
   readonly phone?: string | undefined;
   readonly lid?: string | undefined;
 }

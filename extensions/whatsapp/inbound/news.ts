@@ -13,13 +13,13 @@ const RENAMED = 21;
 const JOINED = [27, 31];
 const LEFT = [28, 32];
 
-/** Whether a message without content tells of a change of its group that the agent should know of. */
+/** Whether a message without content reports a change of its group that the agent should know of. */
 export const isNotice = ({ messageStubType: type }: WAMessage): boolean =>
   type != null && [RENAMED, ...JOINED, ...LEFT].includes(type);
 
 type Names = Pick<View, "phones" | "self" | "names">;
 
-/** What a message tells of, if nobody wrote it; undefined for others, and for what happened to the bot itself. */
+/** News in a message that nobody wrote; undefined for other messages, and for news about the bot itself. */
 export function newsOf(message: WAMessage, content: WAMessageContent, view: Names): ChatNews | undefined {
   const { protocolMessage: change, pinInChatMessage: pin } = content;
   if (change?.type === REVOKE && change.key?.id) return deletion(message, change.key, view);
@@ -43,7 +43,7 @@ function deletion(message: WAMessage, { id, participant }: Key, view: Names): Ch
   };
 }
 
-/** In groups, a reference to a message names its author. */
+/** Id of a message. In groups, a reference to a message names its author. */
 const idIn = ({ key }: WAMessage, id: string, author: string | null | undefined): string =>
   messageId(id, isGroup(key.remoteJid ?? "") ? (author ?? undefined) : undefined);
 

@@ -24,8 +24,8 @@ export interface Auth {
   /** Returns when `creds` are on disk; does nothing once closed. */
   save(): void;
   /**
-   * Keeps the content of one of our messages for three days, for devices that request it again because they could not decrypt it.
-   * Throws when it cannot be written.
+   * Keeps the content of one of our messages for three days, for devices that request it again because they could not
+   * decrypt it. Throws when the content cannot be written.
    */
   keep(id: string, content: Uint8Array): void;
   kept(id: string): Uint8Array | undefined;
@@ -242,7 +242,7 @@ const SHAPES: Readonly<Record<string, z.ZodType>> = {
     advSecretKey: z.string(),
   }),
   "pre-key": keyPair,
-  // The library stores some of them as objects.
+  // The library stores some sessions as objects.
   session: z.union([bytes, z.looseObject({})]),
   "sender-key": z.union([bytes, z.looseObject({})]),
   "identity-key": bytes,
@@ -252,6 +252,6 @@ const SHAPES: Readonly<Record<string, z.ZodType>> = {
   "device-list": z.array(z.string()),
 };
 
-/** Whether a value matches what the library stores for a type (its `SignalDataTypeMap`). */
+/** Whether a value has the form in which the library stores a type (its `SignalDataTypeMap`). */
 const isStored = <T>(type: string, value: unknown): value is T =>
   value !== null && value !== undefined && (SHAPES[type]?.safeParse(value).success ?? true);

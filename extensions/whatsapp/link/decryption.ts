@@ -184,7 +184,7 @@ class Copies {
     if (id !== undefined) this.#missing.set(id, stanza);
   }
 
-  /** The copies in a message of our phone; those from anybody else are ignored. Throws when one is not a message. */
+  /** The copies in a message of our phone; copies from anybody else are ignored. Throws when one is not a message. */
   in({ key, message }: WAMessage, baileys: Baileys): readonly WAMessage[] {
     if (!key.fromMe) return [];
     const answer = message?.protocolMessage?.peerDataOperationRequestResponseMessage;
@@ -202,11 +202,14 @@ class Copies {
 
 type LibraryKeys = Parameters<SocketConfig["makeSignalRepository"]>[0]["keys"];
 
-/** Runs work in a transaction: its keys are saved when it ends, all or none. Transactions run in sequence; nested work joins the outer one. */
+/**
+ * Runs work in a transaction: its keys are saved when it ends, all or none. Transactions run in sequence; nested work
+ * joins the outer transaction.
+ */
 type Locked = <T>(work: () => Promise<T>) => Promise<T>;
 
 interface Ratchet {
-  /** For the library's repository. */
+  /** Keys for the library's repository. */
   readonly keys: LibraryKeys;
   readonly locked: Locked;
   /** Runs work and undoes its changes of keys. */
@@ -225,7 +228,8 @@ function openRatchet(own: SignalKeyStoreWithTransaction, library: LibraryKeys): 
     locked,
     keys: {
       ...own,
-      // The library writes lists of devices in its own transactions, and only it sees them until those end.
+      // The library writes lists of devices in its own transactions, and only the library sees the lists until those
+      // end.
       get: (type, ids) => (type === "device-list" ? library.get(type, ids) : own.get(type, ids)),
     },
     async peek<T>(work: () => Promise<T>) {

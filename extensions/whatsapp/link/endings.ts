@@ -1,10 +1,10 @@
-/** What follows the end of a connection. `again`: connect at once. `pause`: retry with growing pauses. */
+/** Consequence of the end of a connection. `again`: connect at once. `pause`: retry with growing pauses. */
 export type Ending =
   | { readonly kind: "again"; readonly reason: string }
   | Pause
   | { readonly kind: "dead"; readonly reason: string; readonly fix: string };
 
-/** `fix`: what the operator can do, when the problem does not pass on its own. */
+/** `fix`: the step that the operator can take, when the problem does not pass on its own. */
 interface Pause {
   readonly kind: "pause";
   readonly reason: string;
@@ -16,7 +16,7 @@ interface Pause {
 const LINK = "Link the account again: `openclaw channels login whatsapp`.";
 const MINUTE = 60_000;
 
-/** By the code of WhatsApp's server or of the library (Baileys: `DisconnectReason`). */
+/** Endings by the code of WhatsApp's server or of the library (Baileys: `DisconnectReason`). */
 const ENDINGS: Readonly<Record<number, Ending>> = {
   401: { kind: "dead", reason: "WhatsApp has ended this link; the device was logged out", fix: LINK },
   402: {

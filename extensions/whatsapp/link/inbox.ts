@@ -21,7 +21,7 @@ interface Parts {
 /** How long a message waits for the data of people and groups. */
 const LOOK_UP_MS = 3000;
 
-/** Passes messages to the host, with data about the people and groups in them. */
+/** Passes messages to the host, with data about the people and groups in each message. */
 export class Inbox {
   readonly #parts: Parts;
   readonly #groups = new BoundedMap<string, GroupMetadata>(500);
@@ -41,7 +41,7 @@ export class Inbox {
     this.#albums = new Albums({ host, signal, waitMs: config.mediaGroupFlushMs, insist });
   }
 
-  /** Continues with what was incomplete when the process ended. Rejects when notes cannot be read. */
+  /** Continues with albums that were incomplete when the process ended. Rejects when notes cannot be read. */
   async begin(): Promise<void> {
     await this.#albums.begin();
   }
@@ -75,13 +75,13 @@ export class Inbox {
       const inbound = read?.reaction ? { ...read, reaction: this.#withEmoji(read, read.reaction) } : read;
       return { inbound, album: albumOf(message, view) };
     } catch (error) {
-      // One unreadable message must not block all later ones.
+      // An unreadable message must not block all later ones.
       host.log.warn("a message could not be read and was left out", { id: message.key.id, error: String(error) });
       return {};
     }
   }
 
-  /** The timer of a chat also changes with what its owner writes on the phone. */
+  /** Notes the timer of a chat, which also changes with messages that its owner writes on the phone. */
   async #noteTimer(message: WAMessage, view: View): Promise<void> {
     const seconds = message.key.remoteJid ? timerIn(unwrap(message.message)) : undefined;
     if (seconds !== undefined) await this.#timers.note(peerOf(message, view).chat.id, seconds);
@@ -226,7 +226,10 @@ class Timers {
     this.#host = host;
   }
 
-  /** The seconds after which messages of the chat disappear; 0 when they stay, undefined when nothing was heard of it. Never rejects. */
+  /**
+   * The seconds after which messages of the chat disappear; 0 when they stay, undefined when no message had the number.
+   * Never rejects.
+   */
   async of(chat: string): Promise<number | undefined> {
     return (await this.#read()).get(chat);
   }

@@ -30,7 +30,7 @@ export interface SocketEvents {
   unsaved(error: unknown): void;
 }
 
-/** One connection to WhatsApp. Every call except `close` rejects while it is not open. */
+/** A connection to WhatsApp. Every call except `close` rejects while it is not open. */
 export interface WaSocket {
   self(): Self | undefined;
   /** Resolves with the server's answer. Rejects with `NoAnswer` when the message was sent and there was no answer. */
@@ -57,6 +57,6 @@ export interface Opening {
   readonly events: SocketEvents;
   /** Digests of messages that this connection, or one before, decrypted and stored. */
   readonly opened: BoundedMap<string, true>;
-  /** The known members of a group, so that a send need not ask for them. */
+  /** The known members of a group, so that a send need not ask for the members. */
   knownGroup(jid: string): GroupMetadata | undefined;
 }

@@ -46,7 +46,7 @@ export function openSocket(opening: Opening): WaSocket {
   sock.ev.on("creds.update", () => save(opening));
   sock.ev.on("connection.update", events.changed);
   sock.ev.on("messages.upsert", ({ messages }) => {
-    // It only rejects when the connection ends.
+    // The call rejects only when the connection ends.
     interceptor.takeOthers(messages).catch(() => undefined);
   });
   listenToGroups(sock.ev, events);
@@ -66,15 +66,15 @@ function save(opening: Opening): void {
   }
 }
 
-/** One of our messages that is being sent. */
+/** A message of ours that is being sent. */
 interface Leaving {
   readonly id: string;
   isKept: boolean;
 }
 
 /**
- * Keeps a message before it is sent, because devices may request it again. The library first passes the content for its readers, then
- * the one for our own devices. Throws when it cannot be written; nothing was sent then.
+ * Keeps a message before it is sent, because devices may request it again. The library first passes the content for its
+ * readers, then the content for our own devices. Throws when it cannot be written; nothing was sent then.
  */
 function keep({ baileys, auth }: Opening, leaving: Leaving | undefined, message: proto.IMessage): void {
   if (!leaving || leaving.isKept) return;
@@ -139,7 +139,7 @@ function calls(sock: Sock, leaving: AsyncLocalStorage<Leaving>, { answered }: So
 /** Waits for the server's answer, which has the message's id. The library itself only reports refusals, with a delay. */
 function listenForAnswer({ ws, ev }: Sock, id: string): { wait(): Promise<Answer>; stop(): void } {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  // It may reject before anybody awaits it.
+  // The promise may reject before anybody awaits it.
   promise.catch(() => undefined);
   const onAnswer = ({ attrs }: { attrs: Readonly<Record<string, string>> }): void => {
     const error = Number(attrs["error"] ?? 0);

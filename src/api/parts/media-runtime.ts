@@ -6,7 +6,7 @@ export interface MediaProgramOptions {
   readonly timeoutMs?: number;
   /** Bytes of its output. */
   readonly maxBufferBytes?: number;
-  /** What it reads from its standard input. */
+  /** Data for the standard input. */
   readonly input?: Uint8Array | string;
 }
 
@@ -14,7 +14,9 @@ const FFMPEG_MS = 60_000;
 const FFPROBE_MS = 15_000;
 const MOST_BYTES = 10 * 1_048_576;
 
-/** Runs ffmpeg without a shell, and resolves with what it prints. Rejects when it fails, takes too long or is not installed. */
+/**
+ * Runs ffmpeg without a shell, and resolves with its output. Rejects when it fails, takes too long or is not installed.
+ */
 export const runFfmpeg = (args: readonly string[], options: MediaProgramOptions = {}): Promise<string> =>
   run("ffmpeg", args, { timeoutMs: FFMPEG_MS, ...options });
 

@@ -5,7 +5,7 @@ type Params = Readonly<Record<string, unknown>>;
 interface ReadOptions {
   /** Throws when there is no value. */
   readonly required?: boolean;
-  /** Its name in the error; the key when unset. */
+  /** Name of the parameter in the error; the key when unset. */
   readonly label?: string;
 }
 

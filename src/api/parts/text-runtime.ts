@@ -45,14 +45,14 @@ export function parseInlineDirectives(text = "", options: InlineDirectiveOptions
   };
 }
 
-/** Without the spaces that a removed tag leaves; the indent of a line stays. */
+/** The text without the spaces that a removed tag leaves; the indent of a line stays. */
 const tidied = (text: string): string =>
   text
     .replaceAll(/(\S)[ \t]{2,}(?=\S)/g, "$1 ")
     .replaceAll(/[ \t]+(?=\n|$)/g, "")
     .trim();
 
-/** The trimmed text; undefined for an empty one and for what is no text. */
+/** The trimmed text; undefined for an empty text and for a value that is no text. */
 export function normalizeOptionalString(value: unknown): string | undefined {
   const text = typeof value === "string" ? value.trim() : "";
   return text === "" ? undefined : text;

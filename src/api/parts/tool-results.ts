@@ -19,7 +19,7 @@ interface EnumSchema {
   readonly description?: string;
 }
 
-/** The JSON Schema of one of these texts. */
+/** The JSON Schema of a text that is one of `values`. */
 export const stringEnum = (values: readonly string[], options: { readonly description?: string } = {}): EnumSchema => ({
   type: "string",
   enum: [...values],

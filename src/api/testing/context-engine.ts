@@ -16,7 +16,7 @@ export interface EngineUnderTest {
   open(): ContextEngine | Promise<ContextEngine>;
 }
 
-/** A session with an engine, and what the gateway says of it in each call. */
+/** A session with an engine, and the gateway's facts about it for each call. */
 interface Session {
   readonly engine: ContextEngine;
   readonly sessionId: string;

@@ -18,7 +18,7 @@ interface TestScene {
   readonly channels?: Readonly<Record<string, object>>;
 }
 
-/** What the gateway lends to plugins, for one plugin in a test. */
+/** Ports of the gateway for one plugin in a test. */
 export function testPorts({ id, folder, config, channels = {} }: TestScene): PluginPorts {
   const settings = { enabled: true, config, hooks: { allowConversationAccess: true } };
   const plugins = pluginsConfig.parse({ entries: { [id]: settings } });

@@ -16,7 +16,7 @@ import { testPorts } from "./plugin-ports.ts";
 export interface PluginUnderTest {
   /** The plugin's folder, with its `openclaw.plugin.json`. */
   readonly root: string;
-  /** Its settings, as in `plugins.entries.<id>.config`. */
+  /** Settings of the plugin, as in `plugins.entries.<id>.config`. */
   readonly config?: Readonly<Record<string, unknown>>;
   /** Settings of its channels, as in `channels.<id>`. */
   readonly channels?: Readonly<Record<string, object>>;
@@ -24,7 +24,7 @@ export interface PluginUnderTest {
 
 /** A plugin that a test has loaded as the gateway does. Conversation access is granted; model calls answer "A completion.". */
 export interface TestPlugin {
-  /** What the gateway knows of it: `added` has the names of what it added, by kind. */
+  /** Record of the plugin: `added` has the names of its contributions, by kind. */
   readonly record: PluginRecord;
   readonly tools: readonly Tool[];
   /** Runs a tool as a model's call does. Rejects as the tool does, and for an input that its schema refuses. */

@@ -1,6 +1,6 @@
 import type { afterEach, describe, expect, test } from "vitest";
 
-/** The functions of Vitest that a suite uses: pass those that your test file imports. */
+/** The functions of Vitest that a suite uses: pass the functions that your test file imports. */
 export interface TestRunner {
   readonly afterEach: typeof afterEach;
   readonly describe: typeof describe;

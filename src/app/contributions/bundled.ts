@@ -7,7 +7,7 @@ import { contributor as signal } from "../../../extensions/signal/plugin.ts";
 import { contributor as slack } from "../../../extensions/slack/plugin.ts";
 import { contributor as telegram } from "../../../extensions/telegram/plugin.ts";
 import { contributor as whatsapp } from "../../../extensions/whatsapp/plugin.ts";
-import type { Contributor } from "../../src/types/contribution.ts";
+import type { Contributor } from "../../types/contribution.ts";
 
 /** The extensions that come with the gateway. */
 export const BUNDLED: readonly Contributor[] = [

@@ -54,7 +54,7 @@ export class GuardProxy {
     return this.#refused > before ? this.#whyLast : undefined;
   }
 
-  /** Its address, for the browser. */
+  /** Starts the proxy; resolves with its address for the browser. */
   async open(): Promise<string> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", reject);
@@ -73,7 +73,7 @@ export class GuardProxy {
     await closed;
   }
 
-  /** For `https:` and WebSockets: the browser talks to the host through it. */
+  /** Opens a tunnel for `https:` and WebSockets, through which the browser talks to the host. */
   async #tunnel({ url = "" }: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     socket.on("error", () => socket.destroy());
     const { hostname, port } = new URL(`http://${url}`);

@@ -7,7 +7,7 @@ import type { OpenBrowser, ProfileSession } from "../profile-session.ts";
 import type { Tab } from "../tabs.ts";
 import type { Action, BrowserInput } from "./input.ts";
 
-/** One call of the tool. */
+/** A call of the tool. */
 export interface Call {
   readonly input: BrowserInput;
   readonly context: ToolContext;
@@ -16,7 +16,7 @@ export interface Call {
   readonly files: FileBackend;
 }
 
-/** What some of the actions do. Each may reject with a text for the model. */
+/** Implementations of some of the actions. Each may reject with a text for the model. */
 export type Actions<Name extends Action> = Readonly<Record<Name, (call: Call) => Promise<ToolResult>>>;
 
 /** The browser of a call, started if need be. */
@@ -43,10 +43,10 @@ export function limited(call: Call, tab: Tab): Tab {
 export const actionMs = ({ input, browsers }: Call): number =>
   input.timeoutMs ?? browsers.ports.config().actionTimeoutMs;
 
-/** Milliseconds in which a page opens what a click asks for. */
+/** Milliseconds in which a page opens the target of a click. */
 const SETTLE_MS = 150;
 
-/** The browser tells of a new tab, a download or a crash a moment after the act that caused it. */
+/** Waits a moment: the browser reports a new tab, a download or a crash a little after the act that caused it. */
 export async function settled(page: Page, signal: AbortSignal): Promise<void> {
   if (!page.isClosed()) await wait(SETTLE_MS, signal);
 }

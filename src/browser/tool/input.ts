@@ -45,7 +45,7 @@ const KINDS = [
 const text = z.string().optional();
 const ref = text.describe("Ref of an element in the last snapshot, such as e12");
 
-/** One deed on a page. */
+/** An act on a page. */
 const deed = z.lazy(() =>
   z.object({
     kind: z.enum(KINDS).optional().describe("What act does"),
@@ -82,7 +82,7 @@ export type Deed = z.output<typeof deed>;
 /** The longest that a call may ask for; a call itself ends a little later. */
 const MOST_MS = 110_000;
 
-/** What a snapshot shows. */
+/** Options of a snapshot. */
 const look = {
   interactive: z.boolean().optional().describe("Snapshot of what can be operated only"),
   compact: z.boolean().optional().describe("Without nameless groups"),
@@ -117,7 +117,7 @@ export const browserInput = z.lazy(() =>
     locale: text,
     timezone: text,
     offline: z.boolean().optional(),
-    // Not shown: older prompts use them. The refs of a snapshot are of both sorts.
+    // Hidden from models: older prompts use these keys. The refs of a snapshot are of both sorts.
     refs: z.enum(["role", "aria"]).optional(),
     target: z.enum(["host", "sandbox", "node"]).optional(),
     node: text,
@@ -126,7 +126,7 @@ export const browserInput = z.lazy(() =>
 export type BrowserInput = z.output<typeof browserInput>;
 export type Action = BrowserInput["action"];
 
-/** What a model is shown of the input. */
+/** Part of the input that a model is shown. */
 export const shownInput = z.lazy(() => browserInput.unwrap().omit({ refs: true, target: true, node: true }));
 
 /** Older prompts put the fields of act into `request`. */

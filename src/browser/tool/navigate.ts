@@ -48,11 +48,11 @@ export async function navigate(going: Going, tab: Tab, { proxy }: Pick<OpenBrows
 const statusLines = (answer: Response | null): readonly string[] =>
   answer !== null && answer.status() >= 400 ? [`status: ${answer.status()}`] : [];
 
-/** Resolves when the downloads of a tab have ended, or when it takes too long: a later call tells of them. */
+/** Resolves when the downloads of a tab have ended, or after a time limit: a later call reports the rest. */
 export async function downloaded({ page, downloads, downloading }: Tab): Promise<void> {
   const late = Promise.withResolvers<void>();
   const timer = setTimeout(() => late.resolve(), DOWNLOAD_MS);
-  // The browser tells of it a moment after it has refused to show it as a page.
+  // The browser reports a download a moment after it has refused to show the file as a page.
   const begins = downloads.length + downloading.size > 0 ? undefined : page.waitForEvent("download", { timeout: 0 });
   await Promise.race([Promise.resolve(begins).then(() => Promise.all(downloading)), late.promise]).catch(
     () => undefined,
@@ -60,7 +60,7 @@ export async function downloaded({ page, downloads, downloading }: Tab): Promise
   clearTimeout(timer);
 }
 
-/** The page where a call has led. One that may not be open is left at once, and nothing of it is told. */
+/** The page where a call has led. A page that may not be open is left at once, and its content is not in the result. */
 export async function checkedResult(
   { browsers }: Pick<Going, "browsers">,
   tab: Tab,

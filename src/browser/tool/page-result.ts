@@ -6,7 +6,7 @@ import { shorten } from "../../utils/text/shorten.ts";
 import { wrapUntrusted } from "../../utils/text/untrusted.ts";
 import type { Tab } from "../tabs.ts";
 
-/** What the page says, and what became of tabs meanwhile, as content of somebody else. */
+/** Content of the page, and news of tabs, marked as content of somebody else. */
 export async function pageResult(tab: Tab, lines: readonly string[]): Promise<ToolResult> {
   const { page, dialog, downloads } = tab;
   const title = await titleOf(page);
@@ -29,7 +29,7 @@ export const addressOf = (page: Page): string => shorten(page.url(), MOST_ADDRES
 const MOST_ADDRESS = 500;
 const MOST_TITLE = 200;
 
-/** Milliseconds for a page to tell its title; one that is busy has none. */
+/** Milliseconds for a page to give its title; a busy page has none. */
 const TITLE_MS = 2000;
 
 export async function titleOf(page: Page): Promise<string> {
@@ -45,6 +45,9 @@ export async function titleOf(page: Page): Promise<string> {
 
 export const EXTERNAL = { externalContent: { untrusted: true, source: "browser", provider: "browser", wrapped: true } };
 
-/** Without characters that nobody sees, and so that its closing marker is inside the default limit of a tool's result. */
+/**
+ * The text without characters that nobody sees, and so that its closing marker is inside the default limit of a tool's
+ * result.
+ */
 export const wrapped = (text: string, url: string): string =>
   wrapUntrusted(shorten(visibleText(text), 15_000), { label: "Browser", from: URL.parse(url)?.origin ?? url });

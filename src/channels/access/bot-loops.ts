@@ -13,7 +13,7 @@ interface Seen {
   readonly cooldownUntil: number;
 }
 
-/** How many bots are remembered; the one that has been silent longest is forgotten first. */
+/** Number of bots that are remembered; the bot that has been silent longest is forgotten first. */
 const MOST_BOTS = 1000;
 
 /** Breaks endless conversations between bots: one that writes too often in a chat is ignored for a while. */

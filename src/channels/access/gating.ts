@@ -3,7 +3,7 @@ import { isListed } from "./listed.ts";
 import type { MentionPattern } from "./mention-pattern.ts";
 import type { ChannelPolicy, GroupPolicy } from "./policy.ts";
 
-/** What is known about the sender in addition to the message. */
+/** Facts about the sender in addition to the message. */
 export interface SenderFacts {
   /** A pairing code of this sender was approved. */
   readonly paired: boolean;
@@ -11,15 +11,15 @@ export interface SenderFacts {
   readonly isOwner: boolean;
   /** The text is a command of the gateway, such as `/stop`. */
   readonly isCommand?: boolean;
-  /** What somebody chose in the group by `/activation`; it replaces `requireMention`. */
+  /** Choice that somebody made in the group with `/activation`; replaces `requireMention`. */
   readonly activation?: "mention" | "always" | undefined;
   /** The answering agent's own patterns, where it has any; they replace the policy's. */
   readonly mentionPatterns?: readonly MentionPattern[] | undefined;
 }
 
 /**
- * `pair`: a stranger gets a code. `history`: the message is kept as context for the next one that the bot answers. `event`: the agent
- * learns of it with its next turn.
+ * `pair`: a stranger gets a code. `history`: the message is kept as context for the next message that the bot answers.
+ * `event`: the agent learns of the event with its next turn.
  */
 export type Gate =
   | { readonly kind: "pass" }
@@ -31,14 +31,17 @@ export type Gate =
 const PASS: Gate = { kind: "pass" };
 const drop = (why: string): Gate => ({ kind: "drop", why });
 
-/** Decides whether a message is let in, by the same rules for every channel. Pure, except that a slow pattern is switched off for a while. */
+/**
+ * Decides whether a message is let in, by the same rules for every channel. Pure, except that a slow pattern is
+ * switched off for a while.
+ */
 export function gate(message: InboundMessage, policy: ChannelPolicy, facts: SenderFacts): Gate {
   const ignored = whyIgnored(message, policy);
   if (ignored !== undefined) return drop(ignored);
   const verdict =
     message.from.chat.kind === "direct" ? gateDirect(message, policy, facts) : gateGroup(message, policy, facts);
   if (message.event !== "reaction" && message.event !== "news") return verdict;
-  // Nobody expects an answer to it. Only of people who may write does the agent learn such things.
+  // Nobody expects an answer to a reaction or to news, and the agent learns only those of people who may write.
   if (verdict.kind === "pair") return drop("something that a stranger did");
   return verdict.kind === "drop" ? verdict : { kind: "event" };
 }
@@ -104,8 +107,8 @@ export function mustBeNamedIn(
 }
 
 /**
- * Why nobody is heard in a chat, whoever writes there, as a clause about the config; undefined when somebody may be, or when that depends
- * on a guild that is not known.
+ * Why nobody's messages pass in a chat, as a clause about the config; undefined when somebody's may, or when that
+ * depends on an unknown guild.
  */
 export function whyNobodyHeard(chat: InboundMessage["from"]["chat"], policy: ChannelPolicy): string | undefined {
   if (chat.kind === "direct") return policy.direct === "disabled" ? "direct chats are disabled (dmPolicy)" : undefined;

@@ -5,7 +5,7 @@ import { compilePattern } from "../../utils/text/pattern.ts";
 const SEARCH_TIMEOUT_MS = 50;
 const COOLDOWN_MS = 60_000;
 
-/** A pattern with one repetition searches this many characters, whatever they are, in a millisecond or two. */
+/** Characters that a pattern with one repetition searches in a millisecond or two, whatever they are. */
 const SHORT_TEXT = 1000;
 
 /** Runs a search with a timeout. Starting the timeout costs a hundred times as much as the search itself. */

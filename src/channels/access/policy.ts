@@ -2,12 +2,12 @@ import type { BotLoopRules } from "./bot-loops.ts";
 import type { AccountConfig } from "../config.ts";
 import type { MentionPattern } from "./mention-pattern.ts";
 
-/** What a topic says in place of its group. */
+/** Rules of a topic in place of its group's. */
 type TopicPolicy = Partial<Pick<GroupPolicy, "enabled" | "requireMention" | "allowFrom" | "roles">>;
 
 export interface GroupPolicy {
   readonly enabled: boolean;
-  /** By the id of the topic; `*` is any other one. */
+  /** Rules by the id of the topic; `*` is any other topic. */
   readonly topics?: Readonly<Record<string, TopicPolicy>> | undefined;
   readonly requireMention?: boolean | undefined;
   /** When this and `roles` are unset, the account's rules for groups apply. */
@@ -25,7 +25,10 @@ export interface ChannelPolicy {
   readonly group: "allowlist" | "open" | "disabled";
   /** When unset, `allowFrom` applies if it lists anybody and the group has no membership of its own. */
   readonly groupAllowFrom?: readonly string[] | undefined;
-  /** By chat id. `guild:<id>` is any other chat of that guild, `guild:*` a chat of any other guild, `*` any other chat. */
+  /**
+   * Rules by chat id. `guild:<id>` is any other chat of that guild, `guild:*` a chat of any other guild, `*` any other
+   * chat.
+   */
   readonly groups: Readonly<Record<string, GroupPolicy>>;
   readonly requireMention: boolean;
   readonly mentionPatterns: readonly MentionPattern[];
@@ -33,7 +36,7 @@ export interface ChannelPolicy {
   readonly bots: boolean | "mentions";
   /** Undefined: the messages of bots are not counted. */
   readonly botLoops: BotLoopRules | undefined;
-  /** Which reactions the agent sees. */
+  /** Reactions that the agent sees. */
   readonly reactions: "off" | "own" | "all" | "allowlist";
   readonly reactionsOf: readonly string[];
   /** How many unanswered messages of a group are kept for its next answer. */
@@ -103,7 +106,7 @@ const topicsOf = (topics: NonNullable<Group["topics"]>): Record<string, TopicPol
     ]),
   );
 
-/** A guild without a list of channels allows all of them. */
+/** Groups of a guild. A guild without a list of channels allows all its channels. */
 function guildGroups(id: string, guild: Guild): (readonly [string, GroupPolicy])[] {
   const { requireMention, users, roles, channels = { "*": { enabled: true } } } = guild;
   return Object.entries(channels).map(([channel, group]) => {

@@ -13,7 +13,7 @@ import type { ConfiguredAccount } from "../ports.ts";
  */
 export type Lifecycle = "stopped" | "starting" | "running" | "trouble" | "dead";
 
-/** A problem, and what a person can do about it. */
+/** A problem, and the step that a person can take. */
 export interface Trouble {
   readonly reason: string;
   readonly fix?: string | undefined;
@@ -26,10 +26,10 @@ export interface AccountStatus {
   /** When the next attempt is due, while in trouble. */
   readonly retryAt: number | undefined;
   readonly problem: string | undefined;
-  /** What a person can do about `problem`. */
+  /** The step that a person can take about `problem`. */
   readonly fix: string | undefined;
   readonly notices: readonly Notice[];
-  /** What it waits for before it can connect. */
+  /** Cause of a wait before the account can connect. */
   readonly activity: string | undefined;
   readonly configured: boolean;
   /** Failures in a row. */
@@ -39,7 +39,7 @@ export interface AccountStatus {
 
 type Place = Pick<ConfiguredAccount, "adapter" | "account" | "isNamed">;
 
-/** What is known of one account's connection, in texts for people: with the account's own config keys, and without secrets. */
+/** State of one account's connection, in texts for people: with the account's own config keys, and without secrets. */
 export class AccountState {
   readonly #clock: Pick<Clock, "now">;
   readonly #place: () => Place;
@@ -69,7 +69,7 @@ export class AccountState {
     return this.#status.lifecycle;
   }
 
-  /** A connection begins. The problem of the one before stays until this one works. */
+  /** Records that a connection begins. The problem of the connection before stays until this one works. */
   start(): void {
     this.enter("starting");
     this.#set({ configured: true, notices: [], activity: undefined });
@@ -127,7 +127,7 @@ export class AccountState {
   }
 }
 
-/** What a person sees of an error that ended a connection. */
+/** Problem that a person sees for an error that ended a connection. */
 export function troubleOf(error: unknown): Trouble {
   if (error instanceof OpenClawError) return { reason: error.message, fix: error.fix };
   return { reason: errorText(error), fix: error instanceof NotNow ? error.fix : undefined };

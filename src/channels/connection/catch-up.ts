@@ -7,7 +7,7 @@ import { within } from "../../utils/within.ts";
 const NOTE = "heard-until";
 /** Platforms' clocks differ from ours, and a note is up to half a minute old. Repeats are recognised by their event key. */
 const OVERLAP_MS = 2 * 60_000;
-/** Nobody still expects an answer to an older message. */
+/** Milliseconds after which nobody expects an answer to a message any more. */
 const LONGEST_GAP_MS = 24 * 60 * 60_000;
 /** How long live messages wait for older ones. */
 const HOLD_MS = 60_000;
@@ -30,7 +30,7 @@ export interface CatchUpPorts {
 /** Fetches the messages that an account missed while it was not connected, for platforms that do not deliver them on their own. */
 export class CatchUp {
   readonly #ports: CatchUpPorts;
-  /** How many outages have ended, and how many of them the platform was asked about. */
+  /** Number of outages that have ended, and number of outages that the platform was asked about. */
   #gaps = 0;
   #asked = 0;
   #isFirst = false;
@@ -82,7 +82,9 @@ export class CatchUp {
     if (lastSign !== undefined) await this.#note(lastSign);
   }
 
-  /** Resolves when the missed messages are stored, so that live ones come after them; at the latest after a minute. */
+  /**
+   * Resolves when the missed messages are stored, so that live messages come after them; at the latest after a minute.
+   */
   async settled(): Promise<void> {
     if (this.#running) await within(this.#running, HOLD_MS, this.#ports.clock);
   }

@@ -4,8 +4,8 @@ import { errorText } from "../../utils/text/error-text.ts";
 import { answeredOutcome, thrownOutcome } from "./outcome.ts";
 
 /**
- * What an error means that a plugin's channel threw while it sent. As for the gateway's own channels, a message waits until a
- * refused token was replaced.
+ * Result of a send for an error that a plugin's channel threw. As for the gateway's own channels, a message waits until
+ * a refused token was replaced.
  */
 export function failedSend(error: unknown, { label, id }: { readonly label: string; readonly id: string }): SendResult {
   const { status, retryAfterMs: afterMs } = thrownFacts(error);

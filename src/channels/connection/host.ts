@@ -5,11 +5,11 @@ import type { Log } from "../../types/log.ts";
 import { fetchFile } from "./fetch-file.ts";
 import type { ChannelPorts, ConfiguredAccount } from "../ports.ts";
 
-/** What an adapter reports to its supervisor. */
+/** Reports of an adapter to its supervisor. */
 export interface HostCallbacks {
   receive(messages: readonly InboundMessage[]): Promise<void>;
   report(state: LinkReport): void;
-  /** Names what the account waits for before it can connect; undefined when the wait is over. */
+  /** Names the cause of a wait before the account can connect; undefined when the wait is over. */
   busy(activity: string | undefined): void;
   readonly signal: AbortSignal;
   readonly log: Log;

@@ -1,6 +1,6 @@
 import type { AccountId, ChannelId } from "../../types/ids.ts";
 
-/** Those who wait until an account has a link. */
+/** Callers that wait until an account has a link. */
 export class LinkWaits {
   readonly #waiting = new Map<string, Set<() => void>>();
 

@@ -9,7 +9,7 @@ export interface Times {
 
 export const emptyTimes = (): Times => ({ inbound: undefined, outbound: undefined, transport: undefined });
 
-/** Called with what the calls of a link came to. */
+/** Called with the results of a link's calls. */
 export interface LinkWatch {
   /** The platform took a message. */
   sent(): void;
@@ -30,7 +30,9 @@ export function watchedLink(link: ChannelLink, watch: LinkWatch): ChannelLink {
 
 type Inspect = (method: PropertyKey, result: unknown) => void;
 
-/** `inspect` gets what each call of the object, or of an object that one of them returns, resolves with. */
+/**
+ * Passes the resolved result of each call of the object to `inspect`, and the results of objects that its calls return.
+ */
 function watched<T extends object>(original: T, inspect: Inspect): T {
   return new Proxy(original, {
     get(target, name) {
@@ -55,7 +57,7 @@ type Result = { readonly kind: string; readonly reason: string; readonly fix?: s
 const isResult = (value: unknown, kind: "sent" | "retry"): value is Result =>
   isObject(value) && "kind" in value && value.kind === kind;
 
-/** What every link does, and what only the core needs to know. */
+/** Methods that every link has, and methods that only the core uses. */
 const NO_CAPABILITY = new Set(["constructor", "send", "close", "commandForm", "clearPending", "chatId", "endTyping"]);
 
 /** The names of the optional methods that a link and its actions have, sorted. */

@@ -33,8 +33,9 @@ const NO_ANSWER = new Set([408, 502, 504]);
 const IS_UNFIT = new Set([400, 413, 422]);
 
 /**
- * What a platform's answer means for a send. After 425, 429 and 5xx it is retried; any other 4xx is final. An answer that refuses nothing,
- * but is not the expected one, such as 204 or a redirect, says nothing about the message, like those of a proxy that waited in vain.
+ * Result of a send for a platform's answer. After 425, 429 and 5xx the send is retried; any other 4xx is final. An
+ * answer that refuses nothing, but is not the expected one, such as 204 or a redirect, says nothing about the message,
+ * like the answer of a proxy that waited in vain.
  */
 export function answeredOutcome({ status, reason, retryAfter }: RefusedCall): SendResult {
   if (status < 400 || NO_ANSWER.has(status)) return { kind: "unknown", reason };
@@ -52,7 +53,7 @@ export function answeredOutcome({ status, reason, retryAfter }: RefusedCall): Se
 export const isPassingStatus = (status: number): boolean =>
   status === 408 || status === 425 || status === 429 || status >= 500;
 
-/** What a network error means for a send: `retry` when the request certainly was not sent, else `unknown`. */
+/** Result of a send for a network error: `retry` when the request certainly was not sent, else `unknown`. */
 export function thrownOutcome(error: unknown, platform: string): SendResult {
   const code = codeOf(error);
   if (code !== undefined && UNREACHED.has(code)) {

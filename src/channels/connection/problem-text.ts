@@ -3,7 +3,7 @@ interface Problem {
   readonly fix?: string | null | undefined;
 }
 
-/** The problem of an account and what a person can do about it, as one text; undefined without a problem. */
+/** The problem of an account and the step that a person can take, as one text; undefined without a problem. */
 export function problemText({ lastError, fix }: Problem): string | undefined {
   if (lastError == null) return undefined;
   if (fix == null) return lastError;

@@ -265,8 +265,9 @@ const SETTINGS_CANNOT_WORK = new Set<string>(["CHANNEL_CONFIG", "SECRET_MISSING"
 const PROVEN_AFTER_MS = 20_000;
 
 /**
- * Tells a link that receives from one that was merely opened: a platform may accept every connection and then stay silent. After a
- * link was silent, or broke off with only its first sign of life, the next one is trusted only after a later sign.
+ * Distinguishes a link that receives from a link that was merely opened: a platform may accept every connection and
+ * then stay silent. After a link was silent, or broke off with only its first sign of life, the next link is trusted
+ * only after a later sign.
  */
 class LinkTrust {
   #isSuspect = false;

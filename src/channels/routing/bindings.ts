@@ -52,7 +52,7 @@ export type Binding = z.output<typeof bindingsConfig>[number];
 /** The part of a message that bindings match. */
 export type Routed = Pick<InboundMessage, "from" | "sender" | "guildId" | "teamId">;
 
-/** From the most specific to the least: what a binding that matches says about a message. */
+/** Parts of a message that a binding can match, from the most specific to the least. */
 const TIERS = [
   "chat",
   "chat around the thread",

@@ -6,7 +6,7 @@ import { callsOf } from "../parts.ts";
 type Row = SessionWindow["messages"][number];
 
 export interface CutLimits {
-  /** Tokens of the newest whole turns that stay as they are. */
+  /** Tokens of the newest whole turns that are not summarised. */
   readonly keepTokens: number;
   /** The entry of the running turn. It stays, and so does everything after it. */
   readonly keepFrom?: string | undefined;
@@ -69,10 +69,11 @@ function startsOf(
   });
 }
 
-/** For each message the index of the last result of its calls, or its own index when there is none. */
+/** Index of the last result of each message's calls, or the message's own index when there is none. */
 function pairEnds(messages: readonly ChatMessage[]): number[] {
   const resultAt = new Map<string, number>();
-  // From the end, because providers reuse ids in later turns, and a call's result is the next one after it.
+  // The search runs from the end, because providers reuse ids in later turns, and a call's result is the next one after
+  // the call.
   const ends = messages.toReversed().map((message, back) => {
     const at = messages.length - 1 - back;
     if (message.role === "toolResult") resultAt.set(message.toolCallId, at);

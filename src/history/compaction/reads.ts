@@ -1,7 +1,7 @@
 import type { ChatMessage } from "../../types/run/model.ts";
 import { callsOf } from "../parts.ts";
 
-/** The paths that the `read` tool showed the model in these messages, as the model wrote them, without repetition. */
+/** The paths of `read` calls whose results are in these messages, as the model wrote the paths, without repetition. */
 export function readFilesIn(messages: readonly ChatMessage[]): readonly string[] {
   const asked = new Map<string, string>();
   const shown = new Set<string>();

@@ -12,7 +12,7 @@ export function shortenResult(message: ChatMessage): ChatMessage {
   return { ...message, content: [{ type: "text", text: shorten(text, MOST_RESULT_CHARS) }] };
 }
 
-/** One message as the summarizing model gets it, without thinking. */
+/** A message as the summarizing model gets it, without thinking. */
 export function renderMessage(message: ChatMessage): string {
   if (message.role === "toolResult") {
     const failed = message.isError ? ", failed" : "";

@@ -14,7 +14,7 @@ export interface SummaryWork {
   readonly chunks: readonly (readonly ChatMessage[])[];
   /** The summary of the messages before these. */
   readonly earlier?: string | undefined;
-  /** What the user or the operator wants the summary to keep. */
+  /** Content that the user or the operator wants the summary to keep. */
   readonly instructions?: string | undefined;
   /** How the summary treats names, ids and paths: it keeps their exact form when unset, and gets no instruction when empty. */
   readonly identifiers?: string | undefined;
@@ -47,7 +47,7 @@ export interface Unsummed {
   readonly failure: string;
   /** How many chunks were summarised earlier. */
   readonly done: number;
-  /** The summaries of these chunks, including everything before them. Undefined when there are none. */
+  /** The summaries of these chunks, including everything before them. Undefined when there are no chunks. */
   readonly soFar?: string;
 }
 

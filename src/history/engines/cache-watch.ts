@@ -16,7 +16,7 @@ const MOST_SESSIONS = 1000;
 const LEAST_LOSS = 1000;
 const LEAST_PART = 0.1;
 
-/** Compares what the provider read from its cache with the previous turn of the same session. */
+/** Compares the provider's cache reads with the previous turn of the same session. */
 export class CacheWatch {
   readonly #seen = new Map<string, Seen>();
 

@@ -9,14 +9,14 @@ export type Latest = () => Promise<readonly EndedRun[]>;
 /** The plugin that has added an engine. */
 export interface EngineOwner {
   readonly plugin: string;
-  /** Its folder. */
+  /** Folder of the plugin. */
   readonly root?: string;
   readonly version?: string;
   /** Calls of its code since it was loaded. */
   readonly calls?: number;
   readonly failed?: number;
   readonly lastError?: string;
-  /** Where it keeps its data, as far as that is known. */
+  /** Place of the plugin's data, as far as that is known. */
   readonly store?: { readonly path: string; readonly bytes: number };
 }
 
@@ -25,7 +25,7 @@ export interface SelectedEngine {
   readonly isGateway: boolean;
   /** Unset for an engine of no plugin. */
   readonly owner?: EngineOwner;
-  /** Why it cannot be used: what a run says. Unset when it was opened. */
+  /** Why the engine cannot be used, in the text of a run. Unset when it was opened. */
   readonly fault?: { readonly message: string; readonly fix: string };
 }
 

@@ -26,7 +26,7 @@ export class CompactionDesk {
   }
 }
 
-/** In the words of the engines' interface. */
+/** Result of a compaction in the form of the engines' interface. */
 export function resultOf(done: EngineCompacted): CompactResult {
   if (done.kind === "nothing") return { ok: true, compacted: false, reason: done.reason };
   // The engines' interface requires a number.

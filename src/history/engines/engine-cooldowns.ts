@@ -11,12 +11,12 @@ interface Spell {
   readonly hangs: number;
   /** Epoch milliseconds. */
   readonly until: number;
-  /** One turn asks it again. */
+  /** A turn is calling the engine again. */
   readonly isProbed: boolean;
   readonly ownsCompaction: boolean;
 }
 
-/** What a turn without the engine needs to know about its cooldown. */
+/** Facts about an engine's cooldown for a turn without the engine. */
 export interface Resting {
   /** Epoch milliseconds. */
   readonly until: number;
@@ -33,8 +33,8 @@ export class EngineCooldowns {
   }
 
   /**
-   * How long the engine is in cooldown; undefined when it may be called. After a cooldown one turn calls it, and the others continue without
-   * it for at most `probeMs`.
+   * The cooldown of the engine; undefined when it may be called. After a cooldown one turn calls the engine, and the
+   * others continue without it for at most `probeMs`.
    */
   claim(engine: string, probeMs: number): Resting | undefined {
     const spell = this.#spells.get(engine);

@@ -3,7 +3,7 @@ import { callsOf, textOf } from "../parts.ts";
 
 /** The messages that an engine got, so that the messages of its answer can be recognised. */
 export interface Handed {
-  /** In order; the present turn begins at `earlier`. */
+  /** Messages in order; the present turn begins at `earlier`. */
   readonly given: readonly ChatMessage[];
   readonly earlier: number;
   /** The objects that the engine got, one for each message. */
@@ -11,7 +11,7 @@ export interface Handed {
 }
 
 /**
- * For each message of the answer: the index of the message that the engine got, or undefined for the engine's own, such as a
+ * Index of the engine's input for each message of the answer, or undefined for the engine's own message, such as a
  * summary.
  */
 export type Places = readonly (number | undefined)[];
@@ -117,7 +117,7 @@ interface Found {
   readonly latest: Places;
 }
 
-/** The first place that each can have after the one before it. */
+/** The first place that each message can have after the message before it. */
 function earliest(answer: readonly ChatMessage[], { anchors, open, latest: last }: Found): Places {
   let begin = -1;
   return answer.map((message, at) => {

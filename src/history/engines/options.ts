@@ -31,7 +31,7 @@ export interface EngineTurnFacts {
   /** The id of the user's entry. It is the same whenever an engine gets this turn, also after a crash. */
   readonly key: string;
   readonly isHeartbeat?: boolean;
-  /** Whether answers name the notes that they rest on; `auto` when unset. */
+  /** Whether answers name the notes that support them; `auto` when unset. */
   readonly citationsMode?: string;
 }
 
@@ -46,7 +46,7 @@ export interface EngineServices {
   readonly facts?: Readonly<Record<string, unknown>>;
 }
 
-/** Which engine a run uses, and what the run is about. */
+/** The engine of a run, and facts about the run. */
 export interface EngineJob {
   /** `plugins.slots.contextEngine` */
   readonly id: string;
@@ -58,7 +58,7 @@ export interface EngineJob {
   readonly signal?: AbortSignal;
 }
 
-/** What the part of the engine in a run may use of the gateway. */
+/** Parts of the gateway for an engine's turn. */
 export interface EnginePorts {
   readonly engines: ContextEngines;
   readonly services: EngineServices;
@@ -67,9 +67,9 @@ export interface EnginePorts {
   /** Ends that maintenance early, so that the gateway can stop. */
   readonly stopping?: AbortSignal;
   readonly desk: CompactionDesk;
-  /** What the provider read from its cache in earlier turns. Without it the engine gets no such figures. */
+  /** Cache reads that the provider reported in earlier turns. Without them the engine gets no such figures. */
   readonly cache?: CacheWatch;
-  /** Which engines hung recently. Without it, each turn waits for its own engine. */
+  /** Cooldowns of engines that hung recently. Without them, each turn waits for its own engine. */
   readonly cooldowns?: EngineCooldowns;
   readonly clock: Clock;
   readonly log: Log;

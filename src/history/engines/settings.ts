@@ -16,7 +16,7 @@ export interface EngineSettings {
   readonly timeouts: EngineTimeouts;
 }
 
-/** Which engine a run uses, and how long the run waits for it. */
+/** The engine of a run, and the milliseconds that the run waits for it. */
 export function engineSettings(plugins: PluginsConfig): EngineSettings {
   const { bootstrap, assemble, afterTurn, compact, maintain, dispose } = plugins.contextEngineTimeoutSeconds;
   return {

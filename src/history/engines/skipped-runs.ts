@@ -1,11 +1,11 @@
 import type { Receipt } from "../../types/run/run.ts";
 
-/** What a check reads of a run that has ended. */
+/** Facts about an ended run that a check reads. */
 export interface EndedRun {
   readonly receipt: Pick<Receipt, "engine" | "engineDegraded">;
 }
 
-/** In how many of its latest runs (`of`) an engine was skipped, and the reason in the latest of these. */
+/** Number of an engine's latest runs (`of`) in which the engine was skipped, and the reason in the latest of these. */
 export interface SkippedRuns {
   readonly runs: number;
   readonly of: number;

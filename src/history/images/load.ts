@@ -56,8 +56,8 @@ export class ImageLoader {
   /**
    * The messages with the images of files that user turns name, each file once and at its place, and with images that
    * are too large made smaller. The given messages are not touched, and stay the same where nothing changes; asked
-   * again, the same turn is the same object. It may be asked with what it gave, also after the passes. What cannot be
-   * read is logged. Never rejects.
+   * again, the same turn is the same object. `messages` may be an earlier result, also after the passes. Files that
+   * cannot be read are logged. Never rejects.
    */
   async show(messages: readonly ChatMessage[], view: ImageView): Promise<readonly ChatMessage[]> {
     if (!view.policy.images) return messages;
@@ -183,7 +183,7 @@ const bytesIn = (base64: string): number => Buffer.byteLength(base64, "base64");
 
 const TOO_LARGE = "is too large or of a type that cannot be shown";
 
-/** For the model, which would take the name of the file for the image. */
+/** Text for the model, which would take the name of the file for the image. */
 const notShown = ({ name }: ImageFile, why: string): TextContent => ({
   type: "text",
   text: `[image: ${name.replaceAll(/[[\]\p{Cc}]/gu, "_")} ${why}]`,
@@ -224,9 +224,9 @@ interface ImagePlaces extends PathPlaces {
   isHidden(path: string): Promise<boolean>;
 }
 
-/** One version of a file. */
+/** A version of a file. */
 interface ImageFile {
-  /** Without symbolic links. */
+  /** Path without symbolic links. */
   readonly path: string;
   readonly name: string;
   readonly bytes: number;

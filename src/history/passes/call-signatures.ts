@@ -9,9 +9,10 @@ import type { TranscriptPolicy } from "../../providers/quirks.ts";
 const SKIP = "skip/thought/signature/validator";
 
 /**
- * Gemini 3 refuses an answer whose first call has no signature of a thought: its own keep theirs, those of other models
- * and those whose signature is lost say that there is none. The answers then count as the model's own, since the SDK
- * sends signatures of the same model only; what else another model signed is gone by then.
+ * Signs the first call of answers, because Gemini 3 refuses an answer whose first call has no signature of a thought:
+ * calls with a signature of their own keep it, calls of other models and calls whose signature is lost get a mark that
+ * there is none. The answers then count as the model's own, since the SDK sends signatures of the same model only;
+ * other signatures of another model are gone by then.
  */
 export function signCalls(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
   if (!policy.signedCalls) return messages;

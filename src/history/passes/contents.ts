@@ -3,7 +3,9 @@ import { filterSame, isBlank, mapSame, withContent } from "../parts.ts";
 
 type Seen = TextContent | ImageContent;
 
-/** Removes empty messages, empty blocks of text, and thinking at the end of an answer, because providers refuse them. */
+/**
+ * Removes empty messages, empty blocks of text, and thinking at the end of an answer, because providers refuse these.
+ */
 export function fillContents(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return filterSame(mapSame(messages, filled), (message) => message.role !== "assistant" || message.content.length > 0);
 }

@@ -46,8 +46,9 @@ const lastTurn = (messages: readonly ChatMessage[]): number =>
   );
 
 /**
- * How many of the oldest images are left out: in steps of a third of what may stay, so that the beginning of the request, which
- * the provider caches, changes only once per step. Those of the last turn are left out only when they exceed the limits.
+ * Number of the oldest images that are left out: in steps of a third of the allowed number, so that the beginning of
+ * the request, which the provider caches, changes only once per step. Images of the last turn are left out only when
+ * they exceed the limits.
  */
 function countPast(sizes: readonly number[], { count, total }: ImageLimits, ofLastTurn: number): number {
   let charsLeft = total;
@@ -98,7 +99,9 @@ function soundImage(image: ImageContent): ImageContent | undefined {
   return mimeType === image.mimeType ? image : { ...image, mimeType };
 }
 
-/** For models that see images only in user turns: the images of tool results follow their results as a user turn. */
+/**
+ * Moves the images of tool results into a user turn after the results, for models that see images only in user turns.
+ */
 export function moveResultImages(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
   if (policy.toolResultImages || !messages.some((one) => one.role === "toolResult" && hasImages(one))) return messages;
   let waiting: ImageContent[] = [];

@@ -19,7 +19,10 @@ export function markInterSession(messages: readonly ChatMessage[]): readonly Cha
   );
 }
 
-/** A note between two turns says itself what it is. It becomes one text with the next turn, for which the line would hold too. */
+/**
+ * A note between two turns explains itself. It becomes one text with the next turn, to which the line would then apply
+ * too.
+ */
 const joinsNext = ({ customType, steered }: UserMessage): boolean => customType !== undefined && steered !== true;
 
 const marked = once((message: UserMessage): UserMessage => {

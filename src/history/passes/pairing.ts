@@ -4,7 +4,7 @@ import { callsOf, hasCalls, interruptedResult } from "../parts.ts";
 /** Puts the result of every call right after it, and removes results without a call. */
 export function pairTools(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   if (isPaired(messages)) return messages;
-  // From the end, because a call's result is the next one after it.
+  // The loop runs from the end, because a call's result is the next one after the call.
   const results = new Map<string, ToolResultMessage>();
   const paired = messages.toReversed().map((message): readonly ChatMessage[] => {
     if (message.role !== "toolResult")

@@ -9,8 +9,8 @@ import { callsOf, hasCalls, joinedParts } from "../parts.ts";
 import type { TranscriptPolicy } from "../../providers/quirks.ts";
 
 /**
- * For a request that must contain no calls and results: each result becomes a user turn that says what was called and what it
- * returned. The answers do not mention it, because a model would then write calls as text.
+ * Makes each result a user turn that describes the call and its result, for a request that must contain no calls and
+ * results. The answers do not mention the call, because a model would then write calls as text.
  */
 export function tellTools(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
   if (policy.plainTools !== true || !messages.some(hasTools)) return messages;

@@ -2,13 +2,15 @@ import type { AssistantMessage, ChatMessage, ThinkingContent } from "../../types
 import { type AnswerPart, filterSame, hasField, isBlank, mapSame, oneText, withContent } from "../parts.ts";
 import type { TranscriptPolicy } from "../../providers/quirks.ts";
 
-/** Whether the model that is asked wrote this answer, and its provider still accepts what it signed in it. */
+/** Whether the asked model wrote this answer, and its provider still accepts the signatures in it. */
 export function isOwn(message: AssistantMessage, { model }: TranscriptPolicy): boolean {
   const isBySame = message.model === model.id && message.provider === model.provider && message.api === model.api;
   return isBySame && (model.refusedThinking === undefined || message.timestamp > model.refusedThinking);
 }
 
-/** For models that accept no thinking, and for a request that must contain nothing that a provider could refuse. */
+/**
+ * Drops thinking for models that accept none, and for a request that must contain nothing that a provider could refuse.
+ */
 export function dropThinking(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
   return policy.ownThinking === "drop" || policy.strict === true ? mapSame(messages, withoutThinking) : messages;
 }
@@ -25,7 +27,10 @@ export function stripSignatures(messages: readonly ChatMessage[], policy: Transc
   });
 }
 
-/** For OpenAI's chat API the SDK puts the texts of an answer together with nothing between them; that API gives one text itself. */
+/**
+ * Joins the texts of an answer for OpenAI's chat API, because the SDK would put them together with nothing between. An
+ * answer of that API has one text anyway.
+ */
 function withOneText(message: AssistantMessage, { model }: TranscriptPolicy): AssistantMessage {
   return model.api === "openai-completions" ? withContent(message, oneText(message.content)) : message;
 }

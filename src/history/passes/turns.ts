@@ -35,7 +35,7 @@ export function validateAnthropicTurns(
   );
 }
 
-/** A joined turn begins a turn if either of them does. */
+/** Joins two user turns. The result begins a turn if either of the two does. */
 export const joinUserTurns = (first: UserMessage, then: UserMessage): UserMessage => ({
   ...(beginsTurn(first) && !beginsTurn(then) ? first : then),
   content: joinedParts(partsOf(first), partsOf(then)),

@@ -15,7 +15,7 @@ import { StdioTransport } from "./stdio.ts";
 /** Most bytes of one message of a server. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/** What all connections share. */
+/** Facts and functions that all connections share. */
 export interface ConnectPorts {
   readonly log: Log;
   readonly version: string;
@@ -30,7 +30,7 @@ export interface ConnectPorts {
   readonly signal?: AbortSignal;
 }
 
-/** What a connection tells while it is open. */
+/** Callbacks for events of a connection while it is open. */
 export interface Events {
   /** The server ended, or the connection broke. Called once, also after `close`. */
   closed(why: string | undefined): void;

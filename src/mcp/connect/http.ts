@@ -32,7 +32,10 @@ export interface HttpLink {
 const NOT_STREAMABLE = new Set([400, 404, 405]);
 const GOODBYE_MS = 2000;
 
-/** Connects to a server over HTTP, with the transport of the config or the one that the server knows. Rejects when it cannot. */
+/**
+ * Connects to a server over HTTP, with the transport of the config, or else with one that the server accepts. Rejects
+ * when that fails.
+ */
 export async function connectHttp(
   makeClient: () => Promise<Client>,
   { name, config }: { readonly name: string; readonly config: McpServerConfig },
@@ -163,7 +166,7 @@ async function connected(
 }
 
 async function closed(client: Client, guard: GuardedFetch, goodbye: Promise<void>): Promise<void> {
-  // A server that does not answer, or refuses, must not delay the end: nothing more is asked of it.
+  // A server that does not answer, or refuses, must not delay the end: it gets no further request.
   await Promise.race([
     goodbye.catch(() => undefined),
     new Promise((resolve) => setTimeout(resolve, GOODBYE_MS).unref()),
@@ -189,13 +192,13 @@ class FloodGuard {
     this.#log = log;
   }
 
-  /** Counts what comes through a transport. To be called before a client connects to it; `end` closes that client. */
+  /** Counts the messages of a transport. Called before a client connects to it; `end` closes that client. */
   watch(transport: Transport, end: () => Promise<void>): void {
     const traffic = new Traffic();
     const send = transport.send.bind(transport);
     this.#end = end;
     transport.send = async (message, options) => {
-      // The answers to what was read before the end would still be sent.
+      // Answers to requests that were read before the end would still be sent.
       if (this.why !== undefined) throw new Error(this.why);
       if ("method" in message && "id" in message) traffic.asked();
       await send(message, options);

@@ -13,7 +13,7 @@ import { KeptText } from "../../tools/host/command/kept-text.ts";
 
 /** Milliseconds in which a server may end by itself once its input is closed. */
 const GRACE_MS = 500;
-/** After so many bytes reading rests, so that a flood leaves the event loop to others. */
+/** Bytes after which reading pauses for `REST_MS` milliseconds, so that a flood leaves the event loop to other work. */
 const BYTES_AT_ONCE = 128 * 1024;
 const REST_MS = 1;
 
@@ -27,7 +27,7 @@ export interface StdioOptions {
   tooLarge(bytes: number): void;
 }
 
-/** Some servers write `null` for what is not there, which the protocol does not know. */
+/** Some servers write `null` for missing values, which the protocol does not know. */
 function withoutNulls(message: unknown): unknown {
   if (!isFields(message)) return message;
   const set = (fields: Fields) => Object.entries(fields).filter(([name, value]) => value !== null || name === "id");
@@ -212,7 +212,7 @@ const MOST_LINES = 100;
 const MOST_CHARS = 500;
 const KEPT_CHARS = 1000;
 
-/** What a server writes on its standard error: a bounded number of lines goes into the log, its end is kept for error messages. */
+/** The standard error of a server: a bounded number of lines goes into the log, the end is kept for error messages. */
 class ServerLog {
   readonly #log: Pick<Log, "info" | "warn">;
   readonly #text = new OutputText();

@@ -6,7 +6,7 @@ const WINDOW_MS = 10_000;
 /** Messages in such a time that answer nothing. */
 const MOST_UNASKED = 2000;
 
-/** Counts what a server sends without being asked, so that a flood ends. */
+/** Counts the messages that a server sends without a request, so that a flood ends. */
 export class Traffic {
   #stray = 0;
   #unasked = 0;

@@ -24,7 +24,7 @@ interface LoginWish {
   readonly config: McpServerConfig;
   readonly stateDir: string;
   readonly scope?: string | undefined;
-  /** Of this machine, at which the browser comes back; any free one when unset. */
+  /** Port of this machine at which the browser comes back; any free one when unset. */
   readonly port?: number | undefined;
 }
 
@@ -36,7 +36,7 @@ export async function logIn({ name, config, stateDir, scope, port }: LoginWish, 
   const guard = await guardedFetch({ maxBytes: MOST_BYTES, privateHosts, allowPrivate });
   const state = randomBytes(24).toString("base64url");
   const callback = await openCallback(state, port);
-  // Nothing of an unfinished login is kept.
+  // The login stays in memory until it is finished, so that nothing of an unfinished one is kept.
   let login: Login = {};
   const store = { read: async () => login, write: async (next: Login) => void (login = next) };
   const provider = loginProvider(store, { redirectUrl: callback.url, scope, state, open: (url) => talk.show(url) });
@@ -84,14 +84,14 @@ async function codeFrom(
   }
 }
 
-/** What the browser brings back: a code, or why there is none. */
+/** Result of a login in the browser: a code, or why there is none. */
 type Brought = { readonly code: string } | { readonly refused: string };
 
 /** Waits on this machine for the browser after a login. */
 interface Callback {
   /** Where the browser is to come back to. */
   readonly url: string;
-  /** Resolves with what the first browser brings that knows the state. */
+  /** Resolves with the result of the first browser that knows the state. */
   readonly brought: Promise<Brought>;
   close(): void;
 }
@@ -121,7 +121,7 @@ const PAGE = "You can close this window. The terminal says whether the login wor
 const portOf = (address: AddressInfo | string | null): number =>
   address !== null && typeof address === "object" ? address.port : 0;
 
-/** What an address brings that a browser came back to, or a person pasted; undefined without the state of this login. */
+/** Result in an address that a browser came back to, or a person pasted; undefined without the state of this login. */
 function broughtBy(given: URLSearchParams, state: string): Brought | undefined {
   if (given.get("state") !== state) return undefined;
   const code = given.get("code");

@@ -7,7 +7,7 @@ export interface Answer {
   readonly text: string;
 }
 
-/** Renews with a token, or gives what another process has got for it meanwhile. */
+/** Renews the login with a token, or gives the tokens that another process has got with it meanwhile. */
 type Renew = (token: string, ask: () => Promise<Answer>) => Promise<Answer>;
 
 /** Milliseconds for which the answer to a renewal counts. */

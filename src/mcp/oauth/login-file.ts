@@ -75,8 +75,8 @@ export class LoginFile implements LoginStore {
   }
 
   /**
-   * Renews the login, while no other process does: each token for renewals may count once. Gives what another process has got meanwhile,
-   * without asking. Rejects when the file cannot be locked.
+   * Renews the login, while no other process does: each token for renewals may count once. Gives the tokens that
+   * another process has got meanwhile, without asking. Rejects when the file cannot be locked.
    */
   async renew(token: string, ask: () => Promise<Answer>): Promise<Answer> {
     const release = await lockFile(this.path);
@@ -85,7 +85,7 @@ export class LoginFile implements LoginStore {
       if (had?.refresh_token !== undefined && had.refresh_token !== token) return answerWith(had);
       const answer = await ask();
       const given = answer.status < 300 ? tokens.safeParse(parsed(answer.text)).data : undefined;
-      // Before the lock is released: the next process reads it.
+      // The write comes before the lock is released, because the next process reads the file.
       if (had && given) await this.write({ client: known, tokens: { refresh_token: token, ...given } });
       return answer;
     } finally {
@@ -115,7 +115,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** So that no log and no error shows them. */
+/** Makes the tokens known as secrets, so that no log and no error shows them. */
 function remember({ client: known, tokens: given }: Login): void {
   for (const value of [given?.access_token, given?.refresh_token, known?.client_secret])
     if (value !== undefined) Secret.remember(value);

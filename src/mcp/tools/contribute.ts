@@ -11,7 +11,7 @@ import type { ImageContent } from "../../types/run/model.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 import { wrapUntrusted } from "../../utils/text/untrusted.ts";
 
-/** A running or sleeping server and what it offers. */
+/** A running or sleeping server and its tools. */
 export interface Offer {
   readonly server: McpServer;
   readonly listing: Listing;
@@ -46,7 +46,7 @@ const toolsOf = ({ server, listing }: Offer): readonly Offered[] =>
         description === "" ? `The tool ${cleanText(tool, MOST_NAME)} of the MCP server ${server.name}.` : description,
       input: ANY_INPUT,
       jsonSchema: schema,
-      // What the server says of itself is no reason to repeat a call.
+      // The server's own claims about side effects are no reason to repeat a call.
       hasSideEffects: true,
       riskOf: async () => toServer(server.name),
       run: async (input, { signal }) => {
@@ -165,7 +165,7 @@ const detailsOf = (server: string) => ({
   externalContent: { untrusted: true, source: "mcp", provider: server, wrapped: true },
 });
 
-/** What a server answered to a call, as the model gets it: text between the markers of untrusted content, and images. */
+/** Answer of a server to a call, as the model gets it: text between the markers of untrusted content, and images. */
 function callResult(server: string, answer: unknown): ToolResult {
   const { content, structuredContent, isError } = isFields(answer) ? answer : {};
   const parts = (Array.isArray(content) ? content : [content]).map(asPart).filter(isFields);
@@ -187,7 +187,7 @@ function callResult(server: string, answer: unknown): ToolResult {
 /** Some servers write a text where the protocol has a part. */
 const asPart = (given: unknown): unknown => (typeof given === "string" ? { type: "text", text: given } : given);
 
-/** The contents of a resource, as the model gets them. */
+/** The contents of a resource, as the model gets these. */
 function resourceResult(server: string, answer: unknown): ToolResult {
   const contents = isFields(answer) && Array.isArray(answer["contents"]) ? answer["contents"].filter(isFields) : [];
   return callResult(server, { content: contents.flatMap((resource) => [{ type: "resource", resource }]) });

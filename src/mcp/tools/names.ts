@@ -23,7 +23,7 @@ const hashOf = (text: string): string => createHash("sha256").update(text).diges
 const cut = (text: string, whole: string, most: number): string =>
   text.length <= most ? text : `${text.slice(0, most - HASH_CHARS - 1)}-${hashOf(whole)}`;
 
-/** What the names of a server's tools begin with. It has no `__` inside, so that it ends at the first one. */
+/** Prefix of the names of a server's tools. It has no `__` inside, so that it ends at the first one. */
 export function prefixOf(server: string): string {
   const plain = safe(server).replaceAll(/_{2,}/g, "_").replace(/_$/, "-");
   return `${cut(plain, server, MOST_SERVER)}__`;
@@ -39,9 +39,10 @@ const hashedName = ({ server, tool }: RawName): string =>
 const isExact = (name: RawName): boolean => name.isOwn !== true && plainName(name) === `${name.server}__${name.tool}`;
 
 /**
- * The name of each tool, as models call it and as lists of tools name it: `<server>__<tool>`. Of several that would have one
- * name, also if only their case differs, the one whose names needed no change keeps it; the others get a hash of their names. The
- * result does not depend on the order of the tools. A tool that is given twice has a name once.
+ * The name of each tool, as models call it and as lists of tools name it: `<server>__<tool>`. Of several tools that
+ * would have one name, also if only their case differs, the tool whose names needed no change keeps the name; the
+ * others get a hash of their names. The result does not depend on the order of the tools. A tool that is given twice
+ * has a name once.
  */
 export function toolNames<T extends RawName>(tools: readonly T[]): ReadonlyMap<string, T> {
   const groups = Map.groupBy(onlyFirst(tools), (tool) => plainName(tool).toLowerCase());

@@ -27,7 +27,7 @@ export class ConnectedAccounts {
     };
   }
 
-  /** Whether it is still connected. */
+  /** Whether the account is still connected. */
   has(account: ConnectedAccount): boolean {
     return this.#accounts.get(keyOf(account.channel, account.account)) === account;
   }

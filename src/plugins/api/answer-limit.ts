@@ -3,7 +3,10 @@ import { OpenClawError } from "../../types/errors.ts";
 import { answerInstead } from "../../utils/net/answer-instead.ts";
 import type { PluginScope } from "./scope.ts";
 
-/** The answer of a plugin's method or action. Rejects with `PLUGIN_TIMEOUT` when it is not there in time; what comes later is lost. */
+/**
+ * The answer of a plugin's method or action. Rejects with `PLUGIN_TIMEOUT` when it is not there in time; a later answer
+ * is lost.
+ */
 export async function answerInTime(scope: PluginScope, what: string, answer: Promise<unknown>): Promise<unknown> {
   const ms = limitOf(scope);
   const late = Promise.withResolvers<never>();

@@ -17,8 +17,8 @@ export function typingOf(options: Fields): TypingCallbacks | undefined {
 }
 
 /**
- * A dispatcher of the field: what the plugin itself puts into it goes to its `deliver`, in order. Answers of agents do not
- * pass through it: they are in the gateway's outbox and leave by `outbound`.
+ * A dispatcher of the field: messages that the plugin itself puts into it go to its `deliver`, in order. Answers of
+ * agents do not pass through it: they are in the gateway's outbox and leave by `outbound`.
  */
 export function createDispatcher(options: Fields) {
   const deliver = optionalMethodIn(options, "deliver");

@@ -16,7 +16,10 @@ export function completeFor(scope: PluginScope, bound?: BoundConversation) {
     });
 }
 
-/** What an engine of the plugin is called with: the model calls in its `runtimeContext` are the plugin's, and end with it. */
+/**
+ * Argument of an engine of the plugin: the model calls in its `runtimeContext` count as the plugin's, and end with the
+ * plugin.
+ */
 export function withModelCalls(scope: PluginScope, given: unknown): unknown {
   const context = isFields(given) ? given["runtimeContext"] : undefined;
   const llm = isFields(context) ? context["llm"] : undefined;
@@ -32,7 +35,7 @@ export function withModelCalls(scope: PluginScope, given: unknown): unknown {
   return { ...given, runtimeContext: { ...context, llm: { ...llm, complete: limited } } };
 }
 
-/** What a plugin passed to `llm.complete`, its messages as texts. Throws a `TypeError`. */
+/** Argument of `llm.complete` from a plugin, its messages as texts. Throws a `TypeError`. */
 export function readCompletion(given: unknown): LlmCompletionRequest {
   const { messages, ...rest } = objectOf(given, "llm.complete");
   if (!Array.isArray(messages)) throw new TypeError("llm.complete needs the list messages");

@@ -1,6 +1,6 @@
 import type { Clock } from "../../types/clock.ts";
 
-/** Model calls of one plugin at one time, and those that wait for their turn. */
+/** Model calls of one plugin at one time, and calls that wait for their turn. */
 const AT_ONCE = 8;
 const MOST_WAITING = 200;
 /** Milliseconds from its begin after which a call is rejected: a plugin that tries again at once would let nobody else work. */

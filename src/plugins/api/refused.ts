@@ -108,11 +108,11 @@ const REASONS: Readonly<Partial<Record<keyof typeof REFUSED, string>>> = {
   "api.runtime.stt": "it transcribes recordings itself, before a turn (audio.transcription)",
 };
 
-/** One function for each member, whose promise is rejected: a plugin that only holds it can be loaded. */
+/** A function for each member that returns a rejected promise: a plugin that only keeps the function can be loaded. */
 export const rejecting = (scope: PluginScope, path: keyof typeof REFUSED): Record<string, () => Promise<never>> =>
   Object.fromEntries(REFUSED[path].map((name) => [name, async () => scope.refuse(`${path}.${name}`, REASONS[path])]));
 
-/** One throwing function for each member. */
+/** A throwing function for each member. */
 export function refused(scope: PluginScope, path: keyof typeof REFUSED): Record<string, () => never> {
   return Object.fromEntries(REFUSED[path].map((name) => [name, () => scope.refuse(`${path}.${name}`)]));
 }

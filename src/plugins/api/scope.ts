@@ -38,7 +38,7 @@ interface ScopeParts {
   readonly watch: PluginWatch;
 }
 
-/** One registration of a plugin: where it registers, and what ends with it. */
+/** A registration of a plugin: where it registers, and what ends with it. */
 export class PluginScope {
   readonly plugin: FoundPlugin;
   readonly ports: PluginPorts;
@@ -89,7 +89,7 @@ export class PluginScope {
     return this.#stopping.signal;
   }
 
-  /** Throws once the plugin is unloaded: what it registered then would never be removed. */
+  /** The registry. Throws once the plugin is unloaded: a registration then would never be removed. */
   get registry(): ContributionRegistry {
     if (this.signal.aborted) throw new Error(`the plugin ${this.id} is not loaded any more`);
     return this.#registry;
@@ -100,7 +100,10 @@ export class PluginScope {
     return own(this.ports.pluginsConfig().entries, this.id);
   }
 
-  /** The whole config, with the secrets of this plugin, its channels and its providers as text and those of others masked. */
+  /**
+   * The whole config, with the secrets of this plugin, its channels and its providers as text; other secrets are
+   * masked.
+   */
   shownConfig(): unknown {
     return this.ports.shownConfig(this.plugin.manifest);
   }
@@ -134,7 +137,7 @@ export class PluginScope {
     return { ...asked.requester, isOwner: false };
   }
 
-  /** Runs code of the gateway that the plugin has called: what it does later is not the plugin's. */
+  /** Runs code of the gateway that the plugin has called: its later work is not the plugin's. */
   outside<T>(run: () => T): T {
     return this.#watch.outside(() => this.#asked.run(undefined, run));
   }
@@ -162,7 +165,7 @@ export class PluginScope {
     this.#ends.push(end);
   }
 
-  /** Calls what was left with `onEnd`, the latest first, each within a time limit. Never rejects. */
+  /** Calls the functions that were left with `onEnd`, the latest first, each within a time limit. Never rejects. */
   async end(): Promise<void> {
     this.#stopping.abort();
     for (const end of this.#ends.toReversed()) {

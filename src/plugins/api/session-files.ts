@@ -3,7 +3,7 @@ import { textIn } from "./foreign.ts";
 import type { PluginScope } from "./scope.ts";
 
 /**
- * Where conversations are as files. The gateway takes in what a plugin writes to the file of the rows, field by field: the
+ * Places of conversations as files. The gateway reads changes of a plugin in the file of the rows, field by field: the
  * journal has the rows, so a row that the plugin did not know stays.
  */
 export function sessionFiles({ ports: { sessions } }: PluginScope) {

@@ -7,7 +7,7 @@ import type { RunningCode } from "./running-code.ts";
 
 /** Milliseconds that a call may keep the event loop before it is reported. */
 export const BLOCKING_MS = 100;
-/** What a plugin does over and over is logged once in this time. */
+/** Milliseconds in which a repeated act of a plugin is logged once. */
 const LOGGED_EVERY_MS = 60_000;
 
 /** A time in which the event loop did nothing but one call. */
@@ -15,7 +15,7 @@ interface Block {
   /** The call, such as `hook agent_end`. */
   readonly what: string;
   readonly ms: number;
-  /** When it ended, epoch milliseconds. */
+  /** Epoch milliseconds of its end. */
   readonly at: number;
 }
 
@@ -29,7 +29,9 @@ export interface CallLimit {
 /** How a plugin has behaved since it was loaded. */
 export interface PluginCost {
   readonly calls: number;
-  /** Milliseconds of the event loop that its calls and timers have used, without what they awaited. */
+  /**
+   * Milliseconds of the event loop that the plugin's calls and timers have used, without the time that they awaited.
+   */
   readonly busyMs: number;
   /** How often it kept the event loop for longer than 100 ms, and the longest and the latest time. */
   readonly blocked: number;
@@ -50,7 +52,7 @@ type Mutable = { -readonly [Key in keyof PluginCost]: PluginCost[Key] } & {
 /** Names of calls that are remembered of each plugin. */
 const MOST_NAMES = 200;
 
-/** Measures what plugins' code does, in calls and between them: who blocks the gateway is named. */
+/** Measures the code of plugins, in calls and between calls, and names the plugin that blocks the gateway. */
 export class PluginWatch {
   readonly #log: Log;
   readonly #now: () => number;
@@ -64,7 +66,7 @@ export class PluginWatch {
     this.#now = now;
   }
 
-  /** The plugin whose code runs, also in what it awaited. */
+  /** The plugin whose code runs, also after an `await`. */
   get current(): RunningCode | undefined {
     return this.#context.getStore();
   }
@@ -101,7 +103,10 @@ export class PluginWatch {
     }
   }
 
-  /** Runs what a plugin has left to the event loop, such as a timer's function. What it throws is reported and ends nothing. */
+  /**
+   * Runs a function that a plugin has left to the event loop, such as a timer's function. An error is reported and ends
+   * nothing.
+   */
   callback(code: RunningCode, what: string, run: () => unknown): void {
     const begun = this.#now();
     try {
@@ -113,7 +118,7 @@ export class PluginWatch {
     }
   }
 
-  /** Reports what a plugin's code threw where nobody waits for it, at most once a minute. */
+  /** Reports an error of a plugin's code that nobody waits for, at most once a minute. */
   noteStray({ id }: RunningCode, what: string, error: unknown): void {
     const cost = this.#costOf(id);
     noteFailure(cost, what, error);
@@ -138,7 +143,7 @@ export class PluginWatch {
     this.#log.warn("a plugin blocked the gateway", { plugin: id, call: what, ms: Math.round(ms), times: cost.blocked });
   }
 
-  /** Reports that the heap has grown by what a plugin's code holds. */
+  /** Reports that the heap has grown by the objects of a plugin's code. */
   noteHeap({ id }: RunningCode, { mb, grownMb, calls }: { mb: number; grownMb: number; calls: number }): void {
     this.#costOf(id).heapMb = mb;
     this.#log.warn("the heap grew by what a plugin holds", { plugin: id, grownMb, mb, calls });
@@ -171,7 +176,7 @@ export class PluginWatch {
   }
 }
 
-/** Tells once how a call failed: that it was late, or what it rejected with before that. */
+/** Reports once how a call failed: that it was late, or the error with which it rejected before that. */
 function noteEnd(result: Promise<unknown>, limit: CallLimit | undefined, failed: (error: unknown) => void): void {
   let isOver = false;
   const once = (tell: () => void) => () => {

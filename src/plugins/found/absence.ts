@@ -4,7 +4,7 @@ import type { Contributions } from "../contributions.ts";
 import { activationOf } from "./activation.ts";
 import type { Discovered } from "./discover.ts";
 
-/** What says which plugins there are, and what became of them. */
+/** Facts about the plugins that exist, and about their state. */
 export interface Scene {
   readonly found: Discovered;
   readonly config: PluginsConfig;
@@ -36,13 +36,16 @@ export function engineAbsence(scene: Scene, engine: string): string | undefined 
   return `its plugin ${id} ${why === undefined ? insteadOf(scene.contributions.namesOf(id)["engines"]) : `is not loaded: ${why}`}`;
 }
 
-/** What a plugin does that does not register the engine that is looked for. */
+/** Registrations of a plugin that does not register the wanted engine, as half a sentence. */
 export const insteadOf = (engines: readonly string[] = []): string =>
   engines.length === 0
     ? "registers no context engine"
     : `registers the context engine ${engines.map((name) => `"${name}"`).join(", ")} instead`;
 
-/** Whether a plugin of the slot of the memory registered anything for it, by the names of what it added. Some are only hooks and tools. */
+/**
+ * Whether a plugin of the slot of the memory registered anything for it, by the names of its contributions. Some
+ * memories are only hooks and tools.
+ */
 export const isMemory = ({
   memories,
   memorySupplements,
@@ -51,7 +54,7 @@ export const isMemory = ({
 }: Readonly<Record<string, readonly string[]>>): boolean =>
   (memories ?? memorySupplements ?? tools ?? hooks) !== undefined;
 
-/** What is said of one that did not. */
+/** Text about a plugin of the memory's slot that registered nothing for it. */
 export const NO_MEMORY = "registers no memory, no tool and no hook";
 
 /** Why a plugin is not loaded, as half a sentence; undefined when it is. */

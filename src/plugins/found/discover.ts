@@ -16,12 +16,12 @@ export interface PluginPlaces {
   readonly installedIds: ReadonlySet<string>;
   /** Ids of the bundled extensions, which no plugin can replace. */
   readonly bundledIds: ReadonlySet<string>;
-  /** The context engines that plugins registered when they were last tried, by the plugins' ids. */
+  /** The context engines that plugins registered at their last trial, by the plugins' ids. */
   readonly engines: Readonly<Record<string, readonly string[]>>;
 }
 
 export interface Discovered {
-  /** One for each id, the preferred one where there are several. */
+  /** A plugin for each id, the preferred one where there are several. */
   readonly plugins: readonly FoundPlugin[];
   readonly broken: readonly BrokenPlugin[];
 }
@@ -73,8 +73,9 @@ async function readBelow(dir: string, origin: PluginOrigin): Promise<readonly Re
 }
 
 /**
- * A path of the config, then what was installed, then folders put into `extensions/` by hand, then workspaces. The field puts
- * workspaces before such folders; but an agent writes into its workspace, and must not replace the code of a plugin that is on.
+ * Rank of a plugin's place: a path of the config, then installed plugins, then folders put into `extensions/` by hand,
+ * then workspaces. The field puts workspaces before such folders; but an agent writes into its workspace, and must not
+ * replace the code of a plugin that is on.
  */
 function rankOf({ origin, manifest }: FoundPlugin, { installedIds }: PluginPlaces): number {
   if (origin === "config") return 0;

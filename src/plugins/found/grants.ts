@@ -7,7 +7,7 @@ interface Plugin {
   readonly engines: readonly string[];
 }
 
-/** Whether the operator lets a plugin's hooks read conversations. Whoever selects it for a slot has given it the conversations. */
+/** Whether the operator lets a plugin's hooks read conversations. Selecting the plugin for a slot also allows it. */
 export function hasConversations({ id, engines }: Plugin, { entries, slots }: PluginsConfig): boolean {
   if (own(entries, id)?.hooks.allowConversationAccess === true) return true;
   return slots.memory === id || engines.includes(slots.contextEngine);

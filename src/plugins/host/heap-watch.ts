@@ -5,13 +5,13 @@ import type { RunningCode } from "../api/running-code.ts";
 import type { PluginWatch } from "../api/watch.ts";
 
 const MB = 1_048_576;
-/** One allocation in so many bytes is remembered, with the functions that were active. */
+/** Bytes for each allocation that is sampled, with the functions that were active. */
 const SAMPLED_EVERY = MB / 2;
 const LOOK_EVERY_MS = 60_000;
-/** So many looks in a row must find the heap larger by so much before it is examined, which collects garbage first. */
+/** Looks in a row that must find the heap larger by `GROWTH_MB` before it is examined, which collects garbage first. */
 const LOOKS = 5;
 const GROWTH_MB = 48;
-/** What a plugin holds more than at the examination before, to be named. */
+/** Growth of a plugin since the last examination, from which on it is named. */
 const NAMED_MB = 16;
 /** Milliseconds until the next examination; doubled when nobody could be named. */
 const SHORTEST_PAUSE_MS = 10 * 60_000;
@@ -64,7 +64,10 @@ export class HeapWatch {
     this.#baseline = process.memoryUsage().heapUsed;
   }
 
-  /** Counts what the code of each plugin holds, and reports who holds much more than before. Whether anybody does. */
+  /**
+   * Counts the memory of each plugin's code, and reports plugins that hold much more than before. Resolves with whether
+   * any does.
+   */
   async examine(): Promise<boolean> {
     if (!this.#session) return false;
     const { profile } = await this.#session.post("HeapProfiler.getSamplingProfile");
@@ -85,7 +88,7 @@ export class HeapWatch {
   }
 }
 
-/** What was allocated while a function of the plugin was active, and is alive. */
+/** Bytes that were allocated while a function of the plugin was active, and that are alive. */
 function bytesOf({ callFrame, selfSize, children }: HeapProfiler.SamplingHeapProfileNode, code: RunningCode): number {
   if (code.owns(callFrame.url)) return sizeOf({ selfSize, children });
   return children.reduce((sum, child) => sum + bytesOf(child, code), 0);

@@ -21,7 +21,10 @@ export async function startPlugin(scope: PluginScope, around: Around): Promise<v
     await bounded(scope, around, { what: `service ${service.id} start`, work: service.start() });
 }
 
-/** The same for its end, the latest service first. The hooks are those that it has now: they may be removed before the end. */
+/**
+ * Makes the function that ends a plugin: calls `gateway_stop`, then stops its services, the latest first. The hooks are
+ * the present ones: they may be removed before the end.
+ */
 export function stopperOf(scope: PluginScope, around: Around): () => Promise<void> {
   const hooks = ownHooks(scope, "gateway_stop", around);
   return async () => {

@@ -2,7 +2,7 @@ import { createHook } from "node:async_hooks";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { BLOCKING_MS, type PluginWatch } from "../api/watch.ts";
 
-/** Milliseconds between the measurements of the event loop, and between looks at them. */
+/** Milliseconds between the measurements of the event loop, and between reads of the measurements. */
 const RESOLUTION_MS = 100;
 const LOOK_EVERY_MS = 5000;
 /** How long callbacks are measured after a block that nobody could be named for, and the pause when nobody was found. */
@@ -10,9 +10,9 @@ const MEASURED_MS = 10 * 60_000;
 const PAUSE_MS = 60 * 60_000;
 
 /**
- * Names the plugin that blocks the event loop between calls, in what follows an `await` or an answer of the system. The
- * callbacks of this process are measured only for a while after a block that no call and no timer explains, because that costs
- * half a microsecond for each: the first such block has no name, the next one has.
+ * Names the plugin that blocks the event loop between calls, in code after an `await` or an answer of the system. The
+ * callbacks of this process are measured only for a while after a block that no call and no timer explains, because
+ * that costs half a microsecond for each: the first such block has no name, the next one has.
  */
 export class LoopWatch {
   readonly #watch: PluginWatch;

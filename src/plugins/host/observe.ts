@@ -5,7 +5,7 @@ import type { RunningCode } from "../api/running-code.ts";
 import { PluginTimers } from "./timers.ts";
 import { PluginWatch } from "../api/watch.ts";
 
-/** What is noted of plugins' code while it runs. */
+/** Observers of plugins' code while it runs. */
 export interface Observers {
   readonly watch: PluginWatch;
   readonly timers: PluginTimers;

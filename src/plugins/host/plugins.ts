@@ -34,7 +34,7 @@ interface Loaded {
   readonly found: FoundPlugin;
   readonly scope: PluginScope;
   readonly loadMs: number;
-  /** Its entry of the config when it was registered. */
+  /** The plugin's entry of the config when it was registered. */
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
@@ -61,7 +61,7 @@ export class Plugins {
   /** The latest code of each plugin that this process has run. */
   readonly #everRun = new Map<string, RunningCode>();
   readonly #way: LoadWay;
-  /** What plugins throw where nobody waits for it. */
+  /** Errors that plugins throw where nobody waits for them. */
   readonly strayErrors: StrayErrors;
   /** When the code of a folder was first run, by the folder: Node runs a module once. */
   readonly #codeSince = new Map<string, number>();
@@ -85,9 +85,9 @@ export class Plugins {
   }
 
   /**
-   * Loads what the coming config wants and is not loaded, then calls `take`, which puts that config into force, and in the same step
-   * removes what the config no longer wants. A plugin that fails is reported and left out. Never rejects, unless `take` does. One
-   * call at a time.
+   * Loads plugins that the coming config wants and that are not loaded, then calls `take`, which puts that config into
+   * force, and in the same step removes plugins that the config no longer wants. A plugin that fails is reported and
+   * left out. Never rejects, unless `take` does. One call at a time.
    */
   async apply({ plugins, broken }: Discovered, take: () => void = () => undefined): Promise<void> {
     const config = this.#ports.pluginsConfig();
@@ -112,15 +112,15 @@ export class Plugins {
     for (const one of leaving) await this.#endUnused(one);
   }
 
-  /** With the folder and the settings that it is to have now. */
+  /** Whether a plugin is loaded with its present folder and settings. */
   #isLoaded({ manifest: { id }, root }: FoundPlugin): boolean {
     const loaded = this.#loaded.get(id);
     return loaded?.found.root === root && isDeepStrictEqual(loaded.settings, this.#ports.settingsOf(id));
   }
 
   /**
-   * Loads a plugin in the place of what is loaded of it. Its code may be the same, whose end must not come after its new begin; what
-   * begins meanwhile waits.
+   * Loads a plugin in the place of its loaded version. Its code may be the same, whose end must not come after its new
+   * begin; registrations meanwhile wait.
    */
   async #replace(found: FoundPlugin, leftOut: PluginProblem | undefined): Promise<void> {
     const { id } = found.manifest;
@@ -139,7 +139,7 @@ export class Plugins {
     return observeProcess({ watch: this.#watch, timers: this.#timers, codes, log: this.#log });
   }
 
-  /** Calls `gateway_start` and starts the services of all plugins. For those that are loaded later this happens at once. */
+  /** Calls `gateway_start` and starts the services of all plugins. Plugins that are loaded later start at once. */
   async start(): Promise<void> {
     this.#isRunning = true;
     for (const { scope } of this.#loaded.values()) await this.#start(scope);
@@ -165,7 +165,7 @@ export class Plugins {
     if (leaving) await this.#end(leaving);
   }
 
-  /** Takes out at once what the plugin added. What is under way still works. */
+  /** Removes the plugin's contributions at once. Calls under way still work. */
   #remove(id: string): Leaving | undefined {
     const loaded = this.#loaded.get(id);
     if (!loaded) return undefined;
@@ -176,7 +176,7 @@ export class Plugins {
     return { scope, stop };
   }
 
-  /** Ends what is left of a plugin when no run uses its engine any more; the caller waits only where none does now. */
+  /** Ends the rest of a plugin when no run uses its engine any more; the caller waits only where none does now. */
   async #endUnused(leaving: Leaving): Promise<void> {
     const { scope } = leaving;
     if (!scope.isInUse) return this.#end(leaving);
@@ -273,7 +273,7 @@ export class Plugins {
     this.#endCode(id);
   }
 
-  /** Ends what its code has left to itself. */
+  /** Ends timers and other work that the plugin's code has left. */
   #endCode(id: string): void {
     const code = this.#codes.get(id);
     if (!code) return;
@@ -354,14 +354,14 @@ interface LoadWay {
   readonly guard: LoadGuard;
   /** Absolute folder of the gateway's own code, without links. */
   readonly ownRoot?: string;
-  /** Where the modules of the SDK are: with it, plugins are searched for uses of what is missing. */
+  /** Places of the SDK's modules: with these, plugins are searched for uses of missing parts. */
   readonly sdk?: SdkUrls;
 }
 
 /** Where nothing else is said. */
 const USUAL_WAY: LoadWay = { mode: "full", guard: noGuard };
 
-/** Notes and logs what a loaded plugin imports only later, and would fail then. */
+/** Notes and logs imports of a loaded plugin that come only later, and would fail then. */
 async function noteMissing({ plugin, log, missing }: PluginScope, { sdk }: LoadWay): Promise<void> {
   const found = sdk ? await missingSdk(plugin.root, sdk) : [];
   if (found.length === 0) return;

@@ -11,7 +11,7 @@ interface PluginFacts {
   readonly version?: string;
 }
 
-/** What is known of a plugin that is loaded. */
+/** Facts about a plugin that is loaded. */
 interface LoadFacts {
   /** Milliseconds of import and registration. */
   readonly loadMs?: number;
@@ -20,20 +20,23 @@ interface LoadFacts {
   readonly cost?: PluginCost;
 }
 
-/** What became of a plugin that was found. */
+/** State of a plugin that was found. */
 export interface PluginRecord extends PluginFacts, LoadFacts {
   readonly state: PluginState;
   /** Why it is not loaded, as half a sentence. */
   readonly why?: string;
-  /** Of `docs/reference/errors.md`. */
+  /** Code of `docs/reference/errors.md`. */
   readonly code?: string;
-  /** What to do about it, as a sentence. */
+  /** The step to take, as a sentence. */
   readonly fix?: string;
-  /** Names of what it has added, by kind. */
+  /** Names of the plugin's contributions, by kind. */
   readonly added?: Readonly<Record<string, readonly string[]>>;
   /** Modules and exports of the SDK that its code imports only later, and this gateway does not have; each with the file. */
   readonly missing?: readonly string[];
-  /** Members of the API that it called and this gateway does not have, and what it registered that is never called: hooks, and functions of providers. */
+  /**
+   * Members of the API that the plugin called and this gateway does not have, and registrations of the plugin that are
+   * never called: hooks, and functions of providers.
+   */
   readonly notServed?: readonly string[];
   readonly neverCalled?: readonly string[];
   /** Tools and commands that the gateway did not take, each with the reason. */
@@ -44,7 +47,7 @@ export interface PluginRecord extends PluginFacts, LoadFacts {
 
 /** Why a plugin is left out. */
 export interface PluginProblem {
-  /** Of `docs/reference/errors.md`. */
+  /** Code of `docs/reference/errors.md`. */
   readonly code?: string;
   /** Half a sentence. */
   readonly why: string;
@@ -61,7 +64,7 @@ export function refusedSettings({ manifest }: FoundPlugin, config: unknown): Plu
   return { why, fix: `Correct ${key}: openclaw config set ${key} <value>` };
 }
 
-/** What a record says of every plugin with a manifest. */
+/** Facts in the record of every plugin with a manifest. */
 export function factsOf({ manifest, package: pack, root, origin }: FoundPlugin): PluginFacts {
   const version = pack.version ?? manifest.version;
   return { id: manifest.id, root, origin, ...(version !== undefined && { version }) };

@@ -7,13 +7,16 @@ import type { PluginWatch } from "../api/watch.ts";
 interface Surroundings {
   readonly watch: PluginWatch;
   readonly guard: LoadGuard;
-  /** Every plugin whose code this process has run, also those that are unloaded. */
+  /** Every plugin whose code this process has run, also unloaded ones. */
   readonly codes: () => Iterable<RunningCode>;
   /** Absolute folder of the gateway's own code, without links. */
   readonly ownRoot?: string | undefined;
 }
 
-/** Errors of plugins that nobody has caught: who is to be named, and what is remembered of it. Its functions never throw. */
+/**
+ * Errors of plugins that nobody has caught: finds the plugin to name, and remembers the error. Its functions never
+ * throw.
+ */
 export class StrayErrors {
   readonly #around: Surroundings;
 
@@ -32,7 +35,7 @@ export class StrayErrors {
 
   /** Logs and counts a rejected promise that is a plugin's. False when it is none. */
   takeRejection(error: unknown): boolean {
-    // Code of the gateway that a plugin has called rejects too: the plugin is the one that does not wait for it.
+    // Code of the gateway that a plugin has called rejects too: then the plugin does not wait for the promise.
     const code = this.#inStack(framesOf(error)) ?? this.#around.watch.current;
     if (code) this.#around.watch.noteStray(code, "a promise that nobody awaits", error);
     return code !== undefined;
@@ -63,7 +66,7 @@ export class StrayErrors {
 /** How many causes of an error are looked at. */
 const MOST_CAUSES = 5;
 
-/** The lines of the stack, without the message, which may be any text; then those of what caused it. */
+/** The lines of the stack, without the message, which may be any text; then the lines of its causes. */
 function framesOf(error: unknown): readonly string[] {
   const frames: string[] = [];
   let at = error;

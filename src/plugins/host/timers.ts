@@ -7,7 +7,7 @@ import type { PluginWatch } from "../api/watch.ts";
 
 type Timer = ReturnType<typeof setTimeout>;
 
-/** The functions that are replaced, with what a report calls the callbacks of each. */
+/** The functions that are replaced, with the name of each one's callbacks in reports. */
 const SETTERS = { setTimeout: "timeout", setInterval: "interval", setImmediate: "immediate" } as const;
 
 /** Milliseconds that work of an unloaded plugin gets to end: it may wait for a timeout while it holds a lock of the plugin. */
@@ -19,13 +19,13 @@ interface Kept {
 }
 
 /**
- * The timers that the code of plugins sets: they are measured, and what they throw is reported. When the plugin is unloaded, its
- * intervals end at once and its timeouts after a while. Timers of the gateway are untouched, also those that it sets while it
- * works for a plugin.
+ * The timers that the code of plugins sets: they are measured, and their errors are reported. When the plugin is
+ * unloaded, its intervals end at once and its timeouts after a while. Timers of the gateway are untouched, also timers
+ * that it sets while it works for a plugin.
  */
 export class PluginTimers {
   readonly #watch: PluginWatch;
-  /** Of each plugin. Timers that are over are collected, so they need not be taken out. */
+  /** Timers of each plugin. Timers that are over are collected, so no code removes them. */
   readonly #set = new Map<RunningCode, Set<Kept>>();
   readonly #collected = new FinalizationRegistry<{ readonly code: RunningCode; readonly kept: Kept }>(
     ({ code, kept }) => this.#set.get(code)?.delete(kept),
@@ -47,7 +47,10 @@ export class PluginTimers {
     };
   }
 
-  /** Ends the intervals that a plugin has left, and later its timeouts, with those that its code sets meanwhile. How many intervals. */
+  /**
+   * Ends the intervals that a plugin has left, and later its timeouts, with timeouts that its code sets meanwhile.
+   * Returns the number of intervals.
+   */
   end(code: RunningCode): number {
     code.hasEnded = true;
     const intervals = this.#clear(code, (kept) => kept.isInterval);
@@ -108,8 +111,8 @@ const isTimer = (value: unknown): value is Timer => typeof value === "object" &&
 const isCleared = (timer: Timer): boolean => Reflect.get(timer, "_destroyed") === true;
 
 /**
- * Whether a file of the plugin called the function that asks, or code of no file: the gateway's own code always has one, so that
- * the plugin has evaluated it. The frames: this function, the one that asks, its caller.
+ * Whether a file of the plugin called the asking function, or code of no file: the gateway's own code always has a
+ * file, so that the plugin has evaluated such code. The frames: this function, the asking one, its caller.
  */
 function isCallOf(code: RunningCode): boolean {
   const caller = getCallSites(3)[2];

@@ -6,7 +6,10 @@ import { FOLDER_LIMITS } from "./paths.ts";
 import { invalid } from "./refusals.ts";
 import { readTree } from "./tree.ts";
 
-/** Copies a folder with its inner links, as `readTree` sees it. Throws what that throws, and `PLUGIN_INVALID` without a folder. */
+/**
+ * Copies a folder with its inner links, as `readTree` sees it. Throws the errors of `readTree`, and `PLUGIN_INVALID`
+ * without a folder.
+ */
 export async function copyFolder(source: string, target: string): Promise<void> {
   const root = await realFolder(source);
   const entries = await readTree(root, FOLDER_LIMITS);

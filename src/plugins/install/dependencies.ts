@@ -24,9 +24,9 @@ type Package = z.output<typeof packageShape>;
 type Table = Readonly<Record<string, string>>;
 
 /**
- * Fetches the dependencies of an unpacked plugin into its `node_modules`, with the lock of what was fetched as its
- * `package-lock.json`. npm works in `draft`, a new folder, so that no setting of the plugin's author reaches it, and runs no script.
- * Throws `PLUGIN_FETCH`, and `PLUGIN_UNSAFE` for a dependency that is not in a registry.
+ * Fetches the dependencies of an unpacked plugin into its `node_modules`, with the lock of the fetched packages as its
+ * `package-lock.json`. npm works in `draft`, a new folder, so that no setting of the plugin's author reaches it, and
+ * runs no script. Throws `PLUGIN_FETCH`, and `PLUGIN_UNSAFE` for a dependency that is not in a registry.
  */
 export async function fetchDependencies(programs: Programs, folder: string, draft: string): Promise<void> {
   const own = await packageOf(folder);
@@ -74,7 +74,7 @@ function refuseForeign(dependencies: Table): void {
 const isRegistryRange = (range: string): boolean =>
   /^npm:(?:@[^/:]+\/)?[^/:]+$/.test(range) || !/[:/]|^\.+$/.test(range);
 
-/** Moves packages next to those that the plugin brought with it, which stay. */
+/** Moves packages next to the packages that the plugin brought with it, which stay. */
 async function mergeModules(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true, mode: 0o700 });
   const names = (await unlessMissing(readdir(from))) ?? [];

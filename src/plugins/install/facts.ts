@@ -12,7 +12,7 @@ export interface Origin {
   readonly resolvedCommit?: string;
 }
 
-/** What a person is shown before a plugin is installed; all of it without running the plugin's code. */
+/** Facts that a person sees before a plugin is installed; all of them without running the plugin's code. */
 export interface PluginFacts {
   readonly id: string;
   readonly name?: string;
@@ -26,7 +26,7 @@ export interface PluginFacts {
   readonly risks: Risks;
 }
 
-/** By its manifest; hooks, services and routes are known only when it runs. */
+/** Contributions in the manifest; hooks, services and routes are known only when the plugin runs. */
 export interface Contributes {
   readonly kinds: readonly string[];
   readonly tools: readonly string[];

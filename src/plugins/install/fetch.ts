@@ -122,8 +122,8 @@ async function readAll(file: string, check: ArchiveCheck): Promise<void> {
 const MOST_BYTES = ARCHIVE_LIMITS.bytes + 64 * 1_048_576;
 
 /**
- * Feeds an archive to what reads it, until that says that it is done. What follows the archive's own end is not
- * read: tar would keep it, and copy it again with each part, so that a small file could keep it busy for hours.
+ * Feeds an archive to a reader, until the reader is done. Bytes after the archive's own end are not read: tar would
+ * keep them, and copy them again with each part, so that a small file could keep it busy for hours.
  */
 async function feed(file: string, reader: Parser, done: "end" | "close"): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -146,7 +146,7 @@ async function feed(file: string, reader: Parser, done: "end" | "close"): Promis
   }
 }
 
-/** Passes on what it gets, up to the most that an archive may hold. */
+/** Passes bytes on, up to the most that an archive may hold. */
 function limited(): Transform {
   let bytes = 0;
   return new Transform({
@@ -158,7 +158,7 @@ function limited(): Transform {
   });
 }
 
-/** By the first two bytes of gzip. */
+/** Whether a file is packed, by the first two bytes of gzip. */
 async function isPacked(file: string): Promise<boolean> {
   const handle = await open(file);
   try {

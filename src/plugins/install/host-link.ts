@@ -6,7 +6,10 @@ import { HOST_LINK } from "./tree.ts";
 export const hostLinkOf = async (folder: string): Promise<string | undefined> =>
   readlink(join(folder, HOST_LINK)).catch(() => undefined);
 
-/** Makes `node_modules/openclaw` of a plugin a link to the gateway's own package. Replaces what is there, in one step. */
+/**
+ * Makes `node_modules/openclaw` of a plugin a link to the gateway's own package. Replaces an existing file or folder in
+ * one step.
+ */
 export async function linkHost(folder: string, packageRoot: string): Promise<void> {
   const path = join(folder, HOST_LINK);
   if ((await hostLinkOf(folder)) === packageRoot) return;

@@ -20,10 +20,10 @@ export async function fetchArchive(programs: Programs, spec: string, into: strin
   return join(into, name);
 }
 
-/** What a registry says of one version of a package. */
+/** Entry of a registry for one version of a package. */
 export interface Published {
   readonly version: string;
-  /** `name <address>` of whoever published this version. */
+  /** `name <address>` of the person who published this version. */
   readonly publisher?: string;
   readonly maintainers: readonly string[];
   /** `sha512-<base64>` of its archive. */

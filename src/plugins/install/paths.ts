@@ -13,7 +13,7 @@ const MB = 1_048_576;
 /** An archive is written by a stranger; a published plugin without its dependencies is far smaller. */
 export const ARCHIVE_LIMITS: Limits = { entries: 20_000, bytes: 500 * MB };
 
-/** A folder may hold its dependencies, and npm adds them to a published plugin. */
+/** A folder may have its dependencies in it, and npm adds dependencies to a published plugin. */
 export const FOLDER_LIMITS: Limits = { entries: 200_000, bytes: 2048 * MB };
 
 /** Characters that would steer a terminal or hide how a name reads. */
@@ -24,7 +24,7 @@ export function refuseName(path: string): void {
   if (CONTROL.test(path)) throw unsafe(`It has a file name with control characters: ${JSON.stringify(path)}.`);
 }
 
-/** Counts what was read so far. */
+/** Counts entries and bytes so far. */
 export class Count {
   entries = 0;
   bytes = 0;

@@ -84,7 +84,7 @@ async function run(
 }
 
 const MB = 1_048_576;
-/** What a program that fetches plugins may take. npm keeps a whole archive in memory, a few times. */
+/** Limits for a program that fetches plugins. npm keeps a whole archive in memory, a few times. */
 const MOST_MEMORY = 1536 * MB;
 const MOST_DISK = 4096 * MB;
 const LOOK_EVERY_MS = 250;
@@ -95,7 +95,7 @@ const LOOK_EVERY_MS = 250;
  */
 async function endIfGreedy(child: ChildProcess, folder: string): Promise<string | undefined> {
   const { pid } = child;
-  // It could not be started.
+  // The program could not be started.
   if (pid === undefined) return undefined;
   const ended = once(child, "exit");
   const freeBefore = await freeIn(folder);
@@ -128,7 +128,7 @@ async function memoryOf(pid: number): Promise<number> {
     const { stdout } = await promisify(execFile)("ps", ["-o", "rss=", "-p", String(pid)]);
     return Number(stdout.trim()) * 1024 || 0;
   } catch {
-    // It has ended, or there is no such program.
+    // The process has ended, or there is no program `ps`.
     return 0;
   }
 }

@@ -23,7 +23,7 @@ const recordShape = z.looseObject({
   files: text,
 });
 
-/** Records as `installs.json` and `plugins.installs` of older configs have them; what is no record is left out. */
+/** Records in `installs.json`, and in `plugins.installs` of older configs; an entry that is no record is left out. */
 export function parseRecords(value: unknown): InstallRecords {
   if (!isFields(value)) return {};
   const records = Object.entries(value).flatMap(([id, given]) => {

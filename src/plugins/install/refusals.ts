@@ -14,7 +14,7 @@ export const unsafe = (
 
 const REPEAT = "then repeat the command.";
 
-/** What to do when npm or git failed, or is missing. */
+/** Steps to take when npm or git failed, or is missing. */
 export const FETCH_FIXES = {
   npm: `Check the name, the network and the registry (npm ping), ${REPEAT}`,
   noNpm: `Install npm, ${REPEAT}`,

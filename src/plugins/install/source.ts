@@ -3,7 +3,7 @@ import { isAbsolute, join, resolve } from "node:path";
 import { OpenClawError } from "../../types/errors.ts";
 import type { InstallRecord } from "../../types/plugin/install-record.ts";
 
-/** What the operator asked to install; paths are absolute. */
+/** Source that the operator wants to install; paths are absolute. */
 export type PluginSource =
   | { readonly kind: "path"; readonly path: string }
   | { readonly kind: "link"; readonly path: string }
@@ -14,7 +14,7 @@ export type PluginSource =
   /** `ref`: a branch, a tag or a commit; the default branch when unset. */
   | { readonly kind: "git"; readonly url: string; readonly ref?: string };
 
-/** What a source's text is relative to. */
+/** Directories that a source's text is relative to. */
 export interface Where {
   readonly cwd: string;
   readonly home: string;
@@ -23,7 +23,7 @@ export interface Where {
 const ARCHIVE = /\.(?:tgz|tar\.gz|tar)$/i;
 const NPM_SPEC = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?(?!-)[a-z0-9~-][a-z0-9._~-]*(?:@[^\s/:@]+)?$/i;
 
-/** Reads what follows `plugins install`. Throws `USAGE`. */
+/** Reads the argument of `plugins install`. Throws `USAGE`. */
 export function parseSource(text: string, where: Where): PluginSource {
   if (text.startsWith("npm-pack:")) return archiveAt(pathOf(text.slice("npm-pack:".length), where), true);
   if (text.startsWith("npm:")) return npmSource(text.slice("npm:".length));

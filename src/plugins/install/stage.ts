@@ -22,7 +22,7 @@ export interface Staged {
   readonly draft?: string;
   readonly plugin: FoundPlugin;
   readonly facts: PluginFacts;
-  /** Without the time of the installation. */
+  /** Record without the time of the installation. */
   readonly record: InstallRecord;
 }
 
@@ -116,7 +116,7 @@ async function readValid(folder: string, origin: PluginOrigin): Promise<FoundPlu
   return read.plugin;
 }
 
-/** The same source, fixed to what was fetched now. */
+/** The same source, fixed to the version or commit that was fetched now. */
 function pinned(source: Job["source"], plugin: FoundPlugin, { resolvedCommit }: Origin): Job["source"] {
   const { name, version } = plugin.package;
   if (source.kind === "npm" && name !== undefined && version !== undefined)

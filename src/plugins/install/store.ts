@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { findNpm } from "../../utils/npm.ts";
 import type { Programs } from "./programs.ts";
 
-/** Where plugins are installed, and what they are fetched with. */
+/** Places where plugins are installed, and programs that fetch plugins. */
 export interface PluginStore {
   /** `extensions/` of the state directory: one folder for each plugin, by its id. */
   readonly extensions: string;

@@ -27,7 +27,9 @@ interface Ready {
   readonly record: InstallRecord;
 }
 
-/** Puts the plugin of a draft into place. When that fails, what was installed before is in place. Throws `DISK_WRITE`. */
+/**
+ * Puts the plugin of a draft into place. When that fails, the earlier installation is in place. Throws `DISK_WRITE`.
+ */
 export async function commitDraft(store: PluginStore, { draft, id, record }: Ready): Promise<void> {
   await writeAtomic(join(draft, PENDING), JSON.stringify({ id, records: { [id]: record } }));
   const target = join(store.extensions, id);
@@ -40,7 +42,7 @@ export async function commitDraft(store: PluginStore, { draft, id, record }: Rea
   }
 }
 
-/** Removes the record of a plugin and, unless they are kept, its files. Does nothing where there are none. */
+/** Removes the record of a plugin and, without `keepFiles`, its files. Does nothing where there are none. */
 export async function removeInstalled(store: PluginStore, id: string, keepFiles: boolean): Promise<void> {
   if (!isPluginId(id)) return;
   const folder = join(store.extensions, id);
@@ -59,15 +61,15 @@ async function forgetRecord({ records }: PluginStore, id: string): Promise<void>
   if (own(await readRecords(records), id)) await putRecord(records, id, undefined);
 }
 
-/** Ends what a draft began, as its folders say, and removes it. Returns what was repaired, as a sentence. */
+/** Ends the work that a draft began, as its folders show, and removes the draft. Returns the repair as a sentence. */
 export async function settleDraft(store: PluginStore, draft: string): Promise<string | undefined> {
   const pending = await readPending(draft);
   if (pending === "unreadable" && (await isThere(join(draft, "old"))))
     return `${draft} holds an earlier version of a plugin, and its ${PENDING} cannot be read: move the folder away.`;
   const repaired = typeof pending === "object" ? await settle(store, draft, pending) : undefined;
-  // Without it nothing of the rest is taken for an installation, should the removal be interrupted.
+  // Without this file, the rest is not taken for an installation, should the removal be interrupted.
   await rm(join(draft, PENDING), { force: true });
-  // What was being unpacked when it failed may still be written.
+  // The failed unpacking may still write files.
   await rm(draft, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   return repaired;
 }

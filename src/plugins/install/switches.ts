@@ -2,13 +2,13 @@ import type { PluginManifest } from "../../types/plugin/manifest.ts";
 import { own } from "../../utils/own.ts";
 import type { PluginsConfig } from "../config.ts";
 
-/** One change of the config file; `value` undefined takes the key out. */
+/** A change of the config file; `value` undefined takes the key out. */
 export interface ConfigEdit {
   readonly path: readonly (string | number)[];
   readonly value: unknown;
 }
 
-/** Changes of the config, and one sentence about each of them for the operator. */
+/** Changes of the config, and a sentence for the operator about each change. */
 export interface ConfigSwitch {
   readonly edits: readonly ConfigEdit[];
   readonly lines: readonly string[];
@@ -31,14 +31,14 @@ export type Slot = (typeof SLOTS)[number]["slot"];
 
 export const SLOT_NAMES: readonly Slot[] = SLOTS.map(({ slot }) => slot);
 
-/** What slots name. */
+/** Values of slots. */
 export type SlotValues = Readonly<Partial<Record<Slot, string>>>;
 
 /** The slots of a plugin's kinds. */
 export const slotsOf = ({ kinds }: Pick<PluginManifest, "kinds">): readonly Slot[] =>
   SLOTS.flatMap(({ slot, kind }) => (kinds.includes(kind) ? [slot] : []));
 
-/** Enables a plugin, and has the slots name what is given. */
+/** Enables a plugin, and sets the slots to the given values. */
 export function switchOn(config: PluginsConfig, { id }: Plugin, values: SlotValues): ConfigSwitch {
   const slots = SLOTS.flatMap(({ slot }) => {
     const value = values[slot];
@@ -106,7 +106,7 @@ function slotReset(config: PluginsConfig, plugin: SlotOwner): ConfigSwitch {
   };
 }
 
-/** Has the slots that are given name again what they do in this config. */
+/** Edits that give the named slots their values in this config again. */
 export const slotsBefore = (config: PluginsConfig, values: SlotValues): readonly ConfigEdit[] =>
   SLOTS.filter(({ slot }) => values[slot] !== undefined).map(({ slot, builtIn }) => ({
     path: ["plugins", "slots", slot],
@@ -117,11 +117,11 @@ export const slotsBefore = (config: PluginsConfig, values: SlotValues): readonly
 const isIn = ({ slots }: PluginsConfig, slot: Slot, { id, engines }: SlotOwner): boolean =>
   slots[slot] === id || (slot === "contextEngine" && engines.includes(slots[slot]));
 
-/** Whether a slot names the plugin, or an engine of it. */
+/** Whether a slot names the plugin, or one of its engines. */
 export const isSelected = (config: PluginsConfig, plugin: SlotOwner): boolean =>
   SLOTS.some(({ slot }) => isIn(config, slot, plugin));
 
-/** From the last item on, so that no index changes before it is used. */
+/** Edits that remove items, from the last item on, so that no index changes before it is used. */
 const itemsOut = (path: readonly string[], indexes: readonly number[]): readonly ConfigEdit[] =>
   indexes.toReversed().map((index) => ({ path: [...path, index], value: undefined }));
 

@@ -9,7 +9,7 @@ import { errorText } from "../../utils/text/error-text.ts";
 import { Count, refuseName, type Limits } from "./paths.ts";
 import { unsafe } from "./refusals.ts";
 
-/** One entry of a folder; `path` is relative to it, with `/`. */
+/** An entry of a folder; `path` is relative to the folder, with `/`. */
 export type Entry =
   | { readonly kind: "folder"; readonly path: string }
   | { readonly kind: "file"; readonly path: string; readonly bytes: number; readonly isProgram: boolean }
@@ -18,7 +18,9 @@ export type Entry =
 /** The link to the gateway's own package, which is not part of the plugin. */
 export const HOST_LINK = "node_modules/openclaw";
 
-/** Not part of a plugin: its history, and the link or copy of the gateway that its author worked with. */
+/**
+ * Whether a name is no part of a plugin: its history, and the link or copy of the gateway that its author worked with.
+ */
 const isLeftOutName = (path: string): boolean => path === HOST_LINK || path === ".git" || path.endsWith("/.git");
 
 /**
@@ -88,7 +90,7 @@ export async function hashTree(root: string, entries: readonly Entry[]): Promise
   return `sha256-${hash.digest("base64")}`;
 }
 
-/** What of an entry counts; folders do not. */
+/** The part of an entry that counts for the hash; folders do not count. */
 async function lineOf(root: string, entry: Entry): Promise<string> {
   if (entry.kind === "folder") return "";
   const content = entry.kind === "link" ? `-> ${entry.target}` : await hashFile(join(root, entry.path), entry.bytes);

@@ -8,17 +8,17 @@ import { copyFolder } from "../install/copy.ts";
 import type { Limits } from "../install/paths.ts";
 import { hashTree, readTree, type Entry } from "../install/tree.ts";
 
-/** Files that belong together: all of a folder, or one of it alone. */
+/** Files that belong together: all files of a folder, or one file alone. */
 export interface HookCode {
   /** Absolute. */
   readonly folder: string;
   /** Name of the file that is loaded. */
   readonly handler: string;
-  /** Nothing else of the folder belongs to it. */
+  /** No other file of the folder belongs to the hook. */
   readonly isAlone?: true;
 }
 
-/** Somebody has read these files before they were approved. */
+/** Limits are low, because a person has read these files before the approval. */
 const LIMITS: Limits = { entries: 2000, bytes: 20 * 1_048_576 };
 
 /** The hash of a hook's files, as `sha256-<base64>`. Throws `PLUGIN_UNSAFE` as `readTree` does. */
@@ -33,8 +33,8 @@ async function aloneIn(root: string, path: string): Promise<readonly Entry[]> {
 }
 
 /**
- * The file to load of a hook whose files were approved: a copy that only the gateway writes, so that what runs is what was read.
- * Throws when the files do not have the hash any more.
+ * The file to load of a hook whose files were approved: a copy that only the gateway writes, so that the code that runs
+ * is the code that was read. Throws when the files do not have the hash any more.
  */
 export async function approvedCopy(code: HookCode, integrity: string, dir: string): Promise<string> {
   const target = join(dir, copyName(integrity));

@@ -3,7 +3,7 @@ import type { HookContext, HookHandler } from "../../types/hook/hooks.ts";
 import { isFields, type Fields } from "../../utils/fields.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 
-/** An internal event, in the field's names. A handler may add to `messages` and change what is in `context`. */
+/** An internal event, in the field's names. A handler may add to `messages` and change the content of `context`. */
 export interface InternalEvent {
   readonly type: string;
   readonly action: string;
@@ -13,7 +13,7 @@ export interface InternalEvent {
   readonly context: Readonly<Record<string, unknown>>;
 }
 
-/** What a handler wants to be said in the chat of a conversation. */
+/** Text of a handler for the chat of a conversation. */
 export interface SaidByHook {
   readonly sessionKey: string;
   readonly text: string;
@@ -21,7 +21,7 @@ export interface SaidByHook {
   readonly event: string;
 }
 
-/** What a handler of internal events is lent. */
+/** Functions that a handler of internal events may use. */
 export interface ListenerPorts {
   now(): number;
   /** The config as the handler may see it; called when the handler reads it. */
@@ -30,7 +30,7 @@ export interface ListenerPorts {
   say(said: SaidByHook): void;
 }
 
-/** Which internal events a hook tells of. */
+/** Internal events that a hook reports. */
 interface Telling {
   /** As `type:action`; the action `*` is any. */
   readonly events: readonly string[];
@@ -63,11 +63,11 @@ const typeOf = (event: string): string => event.split(":", 1)[0] ?? event;
 const isMeant = (name: string, event: string): boolean =>
   name === event || name === typeOf(event) || (event.endsWith(":*") && name.startsWith(event.slice(0, -1)));
 
-/** The hooks that tell of the events with this name; empty for a name of none. */
+/** The hooks that report the events with this name; empty for an unknown name. */
 export const hooksTelling = (name: string): readonly HookName[] =>
   TELLINGS.flatMap(([hook, { events }]) => (events.some((event) => isMeant(name, event)) ? [hook] : []));
 
-/** The name of the internal event that a hook tells of. */
+/** The name of the internal event that a hook reports. */
 export const eventNameIn =
   (hook: HookName) =>
   (facts: unknown): string | undefined =>
@@ -75,7 +75,9 @@ export const eventNameIn =
 
 const tellingOf = (hook: HookName): Telling | undefined => TELLINGS.find(([name]) => name === hook)?.[1];
 
-/** The handler of a hook for a listener to these names, which is called once for each event that one of them means. */
+/**
+ * The handler of a hook for a listener to these names; it is called once for each event that matches one of the names.
+ */
 export function handlerFor(
   hook: HookName,
   names: readonly string[],
@@ -104,7 +106,7 @@ function eventOf(name: string, { facts, context }: Told, { now, cfg }: ListenerP
   const type = typeOf(name);
   const key = context.sessionKey ?? facts["sessionKey"];
   const all: Readonly<Record<string, unknown>> = {};
-  // What the event holds is copied only when the handler reads it: a conversation may be large.
+  // The content of the event is copied only when the handler reads it: a conversation may be large.
   Object.defineProperties(all, {
     ...Object.getOwnPropertyDescriptors(context),
     ...entriesOf(facts, context),
@@ -129,7 +131,7 @@ function entriesOf({ sessionFile }: Fields, { sessionId }: HookContext): Propert
   return { sessionEntry: entry, previousSessionEntry: entry };
 }
 
-/** Messages of one call that are said, and characters of all of them together. */
+/** Messages of one call that are sent, and characters of all these messages together. */
 const MOST_MESSAGES = 5;
 const MOST_CHARS = 4000;
 

@@ -35,12 +35,12 @@ export interface FoundHook extends HookFile {
 /** A folder that is no hook, or that another hook of the name is preferred to. */
 export interface LeftOutHook extends BadHook {
   readonly source: HookSource;
-  /** Its name, where it can be read. */
+  /** Name of the hook, where it can be read. */
   readonly name?: string;
 }
 
 export interface FoundHooks {
-  /** One for each name. */
+  /** A hook for each name. */
   readonly hooks: readonly FoundHook[];
   readonly leftOut: readonly LeftOutHook[];
 }
@@ -49,8 +49,8 @@ export interface FoundHooks {
 const MOST_FOLDERS = 300;
 
 /**
- * Finds the hooks of all roots, and reads what their `HOOK.md` says. An earlier root is preferred, but for managed hooks, which may
- * replace bundled ones and those of plugins. Runs none of their code. Never rejects.
+ * Finds the hooks of all roots, and reads their `HOOK.md`. An earlier root is preferred, but for managed hooks, which
+ * may replace bundled hooks and hooks of plugins. Runs no code of a hook. Never rejects.
  */
 export async function findHooks(roots: readonly HookRoot[]): Promise<FoundHooks> {
   const read = await Promise.all(roots.map(async (root) => ({ root, found: await hooksIn(root) })));
@@ -90,7 +90,7 @@ async function hooksIn({ dir, isHook }: HookRoot): Promise<readonly (HookFile | 
   }
 }
 
-/** The hook of a folder, or those of a pack: an npm package that names the folders of its hooks. */
+/** The hook of a folder, or the hooks of a pack: an npm package that names the folders of its hooks. */
 async function hooksAt(folder: string): Promise<readonly (HookFile | BadHook)[]> {
   const own = await readHook(folder);
   if (own) return [own];
@@ -110,17 +110,17 @@ async function hooksAt(folder: string): Promise<readonly (HookFile | BadHook)[]>
   return read;
 }
 
-/** What the `HOOK.md` of a hook says, and where its code is. */
+/** Content of a hook's `HOOK.md`, and the place of the hook's code. */
 interface HookFile {
   readonly name: string;
   readonly description: string;
   readonly homepage?: string;
   readonly emoji?: string;
-  /** Its name in `hooks.internal.entries`. */
+  /** Name of the hook in `hooks.internal.entries`. */
   readonly key: string;
   /** Names of internal events. */
   readonly events: readonly string[];
-  /** Those of `events` that this gateway does not know. */
+  /** Names of `events` that this gateway does not know. */
   readonly unknownEvents: readonly string[];
   readonly exportName: string;
   readonly needs: SkillConditions;
@@ -137,10 +137,10 @@ interface BadHook {
 }
 
 const HOOK_FILE = "HOOK.md";
-/** The field's names, the preferred one first, and those of modules whose format is in their name. */
+/** The field's names, the preferred one first, then names of modules whose format is in their name. */
 const HANDLERS = ["handler.ts", "handler.js", "handler.mjs", "index.ts", "index.js", "index.mjs"];
 const MOST_BYTES = 256_000;
-/** It is a config key, and a word of the command line and of logs. */
+/** Form of a hook's name, which is a config key, and a word of the command line and of logs. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const MOST_CHARS = 1024;
 
@@ -156,7 +156,7 @@ const own = z.lazy(() =>
   }),
 );
 
-/** The hook of a folder; undefined when it has no `HOOK.md`. Runs none of its code. Never rejects. */
+/** The hook of a folder; undefined when it has no `HOOK.md`. Runs no code of the hook. Never rejects. */
 async function readHook(folder: string): Promise<HookFile | BadHook | undefined> {
   try {
     const file = join(folder, HOOK_FILE);
@@ -188,7 +188,7 @@ async function parse(folder: string, source: string): Promise<HookFile | BadHook
 
 type Listening = Omit<HookFile, "name" | "description" | "folder" | "handler">;
 
-/** What the metadata says, or why it cannot be used. */
+/** Content of the metadata, or why the metadata cannot be used. */
 function listeningOf(front: Frontmatter, name: string): Listening | string {
   const metadata = front["metadata"];
   const conditions = skillMetadata(metadata);
@@ -205,7 +205,7 @@ function textOf(front: Frontmatter, key: string): string | undefined {
   return typeof value === "string" && value.trim() !== "" ? value.trim().slice(0, MOST_CHARS) : undefined;
 }
 
-/** The first of the file names that is there. A link that leads out of the folder is not followed. */
+/** The first of the file names that exists. A link that leads out of the folder is not followed. */
 async function handlerIn(folder: string): Promise<string | { readonly why: string }> {
   for (const name of HANDLERS) {
     const path = join(folder, name);

@@ -15,14 +15,14 @@ import { isFields } from "../../utils/fields.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { importFile } from "../load/import-entry.ts";
 
-/** What the gateway lends to hooks that are folders. */
+/** Parts of the gateway for hooks that are folders. */
 export interface HookFolderPorts {
   readonly contributions: Contributions;
   readonly clock: Clock;
   readonly log: Log;
   /** Where copies of approved hooks are kept. */
   readonly copies: string;
-  /** By the present config. */
+  /** Hooks and settings by the present config. */
   scene(): HookScene;
   /** `hooks.internal.entries.<key>` with its secrets as text. */
   settingsOf(key: string): unknown;
@@ -31,7 +31,7 @@ export interface HookFolderPorts {
   /** Whether the operator lets the hook of a plugin listen to this. */
   mayListen(plugin: string, hook: HookName): boolean;
   agentOf(sessionKey: string): string;
-  /** Gives hooks the environment variables that the config has for them. */
+  /** Gives hooks the environment variables that the config has for their keys. */
   lend(keys: readonly string[]): void;
   say(owner: string, said: SaidByHook): void;
 }
@@ -44,7 +44,7 @@ interface Active {
   readonly made: string;
 }
 
-/** The hooks that are folders: listens for those that the config wants, and can say what became of each. */
+/** The hooks that are folders: listens for the hooks that the config wants, and reports the state of each. */
 export class HookFolders {
   readonly #ports: HookFolderPorts;
   readonly #active = new Map<string, Active>();
@@ -54,7 +54,7 @@ export class HookFolders {
     this.#ports = ports;
   }
 
-  /** Looks at all folders again, and does what the config says. Never rejects. One call at a time. */
+  /** Reads all folders again, and follows the config. Never rejects. One call at a time. */
   async apply(): Promise<void> {
     const { contributions, copies, log } = this.#ports;
     const before = this.#judged;
@@ -74,7 +74,7 @@ export class HookFolders {
     await removeCopies(copies, used).catch((error: unknown) => log.warn("copies of hooks are not removed", { error }));
   }
 
-  /** Tells the hooks that listen to it that the gateway has started. Returns at once. `facts`: more for their context. */
+  /** Calls the hooks that listen to the start of the gateway. Returns at once. `facts`: more for their context. */
   start(facts: Readonly<Record<string, unknown>>): void {
     const { contributions, log } = this.#ports;
     for (const hook of contributions.hooksOf("gateway_start"))
@@ -88,7 +88,7 @@ export class HookFolders {
     this.#ports.lend([]);
   }
 
-  /** Every hook that was found, with what became of it. */
+  /** Every hook that was found, with its state. */
   get view(): JudgedHooks {
     const hooks = this.#judged.hooks.map((hook) => {
       const failure = this.#active.get(hook.name)?.hook.failure;
@@ -143,7 +143,7 @@ export class HookFolders {
     log.info("hook added", { hook: name, events: events.join(" "), source: root.source });
   }
 
-  /** The hook of one agent's workspace is not told what happens to others. */
+  /** Whether a hook gets the event. The hook of one agent's workspace gets no events of other agents. */
   #isFor(agent: string | undefined, { sessionKey }: InternalEvent): boolean {
     return agent === undefined || sessionKey === "" || this.#ports.agentOf(sessionKey) === agent;
   }
@@ -177,7 +177,7 @@ export class HookFolders {
     ]);
   }
 
-  /** Says what an operator wanted and does not get, once. */
+  /** Logs once each hook that an operator wanted and does not get. */
   #report(before: JudgedHooks): void {
     const { log } = this.#ports;
     const told = new Set(before.hooks.map(lineOf));

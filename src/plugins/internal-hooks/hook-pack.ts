@@ -4,7 +4,7 @@ import { defined } from "../../utils/defined.ts";
 import { isFields } from "../../utils/fields.ts";
 import { unlessMissing } from "../../utils/missing.ts";
 
-/** What the `package.json` of a folder says of hooks. */
+/** Entries about hooks in the `package.json` of a folder. */
 export interface HookPack {
   readonly name?: string;
   readonly version?: string;
@@ -12,7 +12,7 @@ export interface HookPack {
   readonly hooks: readonly string[];
 }
 
-/** Nothing for a folder without a `package.json`, or with one that cannot be read. Never rejects. */
+/** Reads the pack of a folder; empty without a `package.json`, or with one that cannot be read. Never rejects. */
 export async function packOf(folder: string): Promise<HookPack> {
   try {
     const text = await unlessMissing(readFile(join(folder, "package.json"), "utf8"));

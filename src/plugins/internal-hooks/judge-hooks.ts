@@ -8,11 +8,11 @@ import { areHooksOn, type HookEntry, type InternalHooksConfig } from "./config.t
 import { hooksTelling } from "./event.ts";
 import { type FoundHook, type FoundHooks, findHooks, type HookRoot } from "./find-hooks.ts";
 
-/** What decides which hooks are called. */
+/** Facts that decide which hooks are called. */
 export interface HookScene {
   readonly roots: readonly HookRoot[];
   readonly config: InternalHooksConfig;
-  /** What hooks can use here. */
+  /** Facts about this machine that decide which hooks can be used. */
   readonly machine: SkillMachine;
   /** The agents' workspaces, the default agent's first. */
   readonly workspaces: readonly string[];
@@ -27,11 +27,11 @@ export interface JudgedHook extends FoundHook, HookCode {
   readonly state: HookState;
   /** Why it is not called, without a full stop. */
   readonly why?: string;
-  /** What to do about it, as a sentence. */
+  /** The step to take, as a sentence. */
   readonly fix?: string;
   /** A condition that this machine does not meet, whether or not the hook is wanted. */
   readonly unmet?: string;
-  /** An agent's tools can change its files; what is called is a copy of the approved ones. */
+  /** An agent's tools can change its files; the called code is a copy of the approved files. */
   readonly isOpen: boolean;
   readonly integrity?: string;
 }

@@ -25,7 +25,7 @@ export interface StagedPack extends PackContent {
   readonly root: string;
   readonly origin: Origin;
   readonly size: { readonly files: number; readonly bytes: number };
-  /** Without the time of the installation. */
+  /** Record without the time of the installation. */
   readonly record: InstallRecord;
 }
 
@@ -74,7 +74,7 @@ async function fill(
   return { ...content, draft, root, origin, size, record };
 }
 
-/** What a fetched folder holds. */
+/** Content of a fetched folder. */
 interface PackContent {
   /** Name of its folder in `hooks/`. */
   readonly id: string;
@@ -82,7 +82,10 @@ interface PackContent {
   readonly pack: HookPack;
 }
 
-/** The hooks of a fetched folder; undefined for a plugin. `asked`: the package of a registry. Throws `PLUGIN_INVALID` and `PLUGIN_UNSAFE`. */
+/**
+ * The hooks of a fetched folder; undefined for a plugin. `asked`: the package of a registry. Throws `PLUGIN_INVALID`
+ * and `PLUGIN_UNSAFE`.
+ */
 async function packContent(root: string, asked: string | undefined): Promise<PackContent | undefined> {
   if (await unlessMissing(lstat(join(root, MANIFEST)))) return undefined;
   const { hooks, leftOut } = await findHooks([{ source: "managed", dir: root, isHook: true }]);

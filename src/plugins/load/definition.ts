@@ -1,11 +1,11 @@
 import { isFields } from "../../utils/fields.ts";
 
-/** What the entry of a plugin exports. */
+/** Export of a plugin's entry. */
 export interface PluginDefinition {
   readonly name?: string;
   readonly description?: string;
   readonly version?: string;
-  /** Calls the plugin's own function; what it returns may be a promise. */
+  /** The plugin's own function; its result may be a promise. */
   register(api: object): unknown;
 }
 

@@ -24,7 +24,10 @@ export async function importEntry({ root, package: { entries } }: FoundPlugin): 
   }
 }
 
-/** What Node's own removal of types does not take: syntax beyond types, files below `node_modules`, imports without an extension. */
+/**
+ * Codes for sources that Node's own removal of types does not accept: syntax beyond types, files below `node_modules`,
+ * imports without an extension.
+ */
 const NOT_STRIPPED = new Set([
   "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX",
   "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING",
@@ -50,7 +53,8 @@ export async function importFile(file: string, version?: string): Promise<unknow
   }
   // The form that has its compiler in it: the bundle has no files beside it.
   const { createJiti } = await import("jiti/static");
-  // Its cache would change the plugin's folder, or be in a folder of temporary files, in which others might put code.
+  // The compiler's cache would change the plugin's folder, or be in a folder of temporary files, in which others might
+  // put code.
   return createJiti(href, { interopDefault: false, fsCache: false }).import(file);
 }
 
@@ -66,11 +70,11 @@ interface ImportProblem {
   readonly fix?: string;
 }
 
-/** What brings the dependencies of a plugin along: an archive and a folder are taken as they are. */
+/** Advice for dependencies that are missing: an archive and a folder are taken as they are. */
 const WITH_DEPENDENCIES =
   "Install it with its dependencies: openclaw plugins install npm-pack:<archive> --force for an archive, npm:<name> from npm; in the source of a folder run npm install --omit=dev first.";
 
-/** What Node says when a module cannot be linked, and what it means to the operator. */
+/** Node's messages for a module that cannot be linked, and their meaning for the operator. */
 const PATTERNS: readonly Pattern[] = [
   {
     match: /requested module '([^']+)' does not provide an export named '([^']+)'/,

@@ -13,7 +13,7 @@ const CODE = /\.(?:[cm]?js|[cm]?ts)$/;
 const NO_CODE = /\.d\.[cm]?ts$|\.(?:test|spec|config)\.[cm]?[jt]s$|(?:^|\/)(?:tests?|__tests__|types)\//;
 
 const TYPE_IMPORT = /\b(?:import|export)\s+type\b[^;'"`]*?\bfrom\s*["'][^"'\n]+["']/g;
-/** At the begin of a line or after a space: a string may hold the same signs. */
+/** Matches comments at the begin of a line or after a space: a string may hold the same signs. */
 const COMMENT = /(?:^|\s)\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm;
 const LITERAL = /["'`](openclaw\/plugin-sdk(?:\/[\w./-]+)?)["'`]/g;
 
@@ -23,7 +23,7 @@ const DESTRUCTURED = new RegExp(String.raw`\{([^{}()]*)\}\s*=\s*${LOADED}`, "g")
 /** `(await import("…")).a` and `require("…").a`. */
 const MEMBER = new RegExp(String.raw`${LOADED}\s*\)?\s*\.\s*([A-Za-z_$][\w$]*)`, "g");
 
-/** One use of the SDK that would fail, and the first file that has it. */
+/** Use of the SDK that would fail, and the first file with it. */
 interface Use {
   readonly specifier: string;
   /** Undefined for the module itself. */
@@ -32,9 +32,9 @@ interface Use {
 }
 
 /**
- * What a plugin's own code imports of the SDK and this gateway does not have, as far as the text of its files shows it: modules,
- * and names that are taken from an `import()` or a `require`. One text for each, with the file. Runs none of the plugin's code,
- * reads a limited part of it, and never rejects.
+ * Imports of the SDK in a plugin's own code that this gateway does not have, as far as the text of its files shows
+ * them: modules, and names that are taken from an `import()` or a `require`. One text for each, with the file. Runs
+ * none of the plugin's code, reads a limited part of it, and never rejects.
  */
 export async function missingSdk(root: string, urlOf: SdkUrls): Promise<readonly string[]> {
   const uses = await usesIn(root).catch(() => []);

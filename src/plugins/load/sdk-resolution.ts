@@ -6,8 +6,8 @@ export type SdkUrls = (subpath: string) => string | undefined;
 const SPECIFIER = /^openclaw\/plugin-sdk(?:\/(.+?))?(?:\.js)?$/;
 
 /**
- * Makes `openclaw/plugin-sdk/…` resolve to this gateway for `import`, `import()` and `require` of this process, wherever
- * the importing file is. The returned function ends that.
+ * Makes `openclaw/plugin-sdk/…` resolve to this gateway for `import`, `import()` and `require` of this process,
+ * whatever file imports it. The returned function ends that.
  */
 export function resolveSdk(urlOf: SdkUrls): () => void {
   const hooks = registerHooks({

@@ -17,7 +17,7 @@ export type ReadPlugin =
   /** The folder has no manifest: it is no plugin. */
   | { readonly kind: "none" };
 
-/** Reads the manifest and the package of a folder, without running anything of it. Never rejects. */
+/** Reads the manifest and the package of a folder, without running any code of the folder. Never rejects. */
 export async function readPlugin(folder: string, origin: PluginOrigin): Promise<ReadPlugin> {
   const root = await realpath(folder).catch(() => folder);
   const broken = (why: string, id = basename(folder)): ReadPlugin => ({
@@ -64,7 +64,10 @@ async function readJson(root: string, name: string): Promise<Json> {
 const withUsual = ({ entries }: PluginPackage): readonly string[] =>
   entries.length > 0 ? entries : ["dist/index.js", "index.js", "index.mjs", "index.cjs", "index.ts"];
 
-/** The entries that are files inside the folder. One that leads out of it is refused, whether it exists or not. */
+/**
+ * The entries that are files inside the folder. An entry that leads out of the folder is refused, whether it exists or
+ * not.
+ */
 async function existing(root: string, entries: readonly string[]): Promise<Parsed<readonly string[]>> {
   const found: string[] = [];
   for (const entry of entries) {

@@ -7,13 +7,13 @@ import { unlessMissing } from "../../utils/missing.ts";
 /** A plugin whose code ended the gateway. */
 const crashShape = z.object({
   id: z.string(),
-  /** Of the code that did it; see `stampOf`. */
+  /** Stamp of the code that ended the gateway; see `stampOf`. */
   stamp: z.string(),
   /** ISO 8601. */
   at: z.string(),
   /** Any text that only the process has that ended. */
   process: z.string().optional(),
-  /** What was thrown, in one line. */
+  /** Error that was thrown, in one line. */
   error: z.string(),
 });
 export type Crash = z.output<typeof crashShape>;
@@ -24,10 +24,10 @@ interface State {
   readonly stateDir: string;
 }
 
-/** So many crashes within so many milliseconds keep a plugin out of the next start. */
+/** Crashes within `CRASHES_WITHIN_MS` milliseconds that keep a plugin out of the next start. */
 export const CRASHES = 3;
 export const CRASHES_WITHIN_MS = 10 * 60_000;
-/** How long, and how many of them, crashes are remembered. */
+/** Milliseconds for which crashes are kept, and the most crashes that are kept. */
 const REMEMBERED_MS = 24 * 60 * 60_000;
 const MOST = 50;
 
@@ -38,14 +38,17 @@ export async function readCrashes(state: State, now = Date.now()): Promise<reado
   return recent(await unlessMissing(readFile(crashesFile(state), "utf8")), now);
 }
 
-/** Remembers a crash beside the others. Synchronous, because the process may end at any moment. Throws what the disk throws. */
+/**
+ * Keeps a crash beside the others. Synchronous, because the process may end at any moment. Throws the errors of the
+ * disk.
+ */
 export function putCrash(state: State, crash: Crash): void {
   const file = crashesFile(state);
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   write(file, [...recent(readNow(file), Date.parse(crash.at)), crash]);
 }
 
-/** Forgets the crashes of a plugin. Throws what the disk throws. */
+/** Removes the crashes of a plugin. Throws the errors of the disk. */
 export function forgetCrashes(state: State, id: string): void {
   const file = crashesFile(state);
   const content = readNow(file);
@@ -78,7 +81,7 @@ export function crashText(id: string, crashes: readonly Crash[]): string | undef
   return `ended the gateway ${times} in the last 24 hours, at last at ${last.at}: ${last.error}`;
 }
 
-/** Not synced: it has to survive the end of a process, not that of the machine. */
+/** Writes the file without a sync: it has to survive the end of a process, not that of the machine. */
 function write(file: string, crashes: readonly Crash[]): void {
   const temporary = `${file}.${process.pid}.tmp`;
   try {
@@ -94,7 +97,7 @@ function readNow(file: string): string | undefined {
   try {
     return readFileSync(file, "utf8");
   } catch {
-    // Without it, this crash is the first.
+    // Without the file, this crash is the first.
     return undefined;
   }
 }
@@ -111,7 +114,7 @@ function parsed(content: string | undefined): unknown {
   try {
     return JSON.parse(content ?? "{}");
   } catch {
-    // It is only remembered.
+    // A lost file costs only the record of crashes.
     return {};
   }
 }

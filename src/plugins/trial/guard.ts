@@ -14,7 +14,10 @@ import { unlessMissing } from "../../utils/missing.ts";
 
 /** Keeps plugins out whose code would stop the process. */
 export interface LoadGuard {
-  /** Tries the plugins whose code is not known yet. By id: those that must not be run. Never rejects. */
+  /**
+   * Tries the plugins whose code is not known yet. Resolves with the plugins that must not be run, by id. Never
+   * rejects.
+   */
   leftOut(plugins: readonly FoundPlugin[]): Promise<ReadonlyMap<string, LeftOut>>;
   /** Runs a plugin's code. When the process does not survive it, the next one leaves the plugin out. Rejects as `work` does. */
   during<T>(plugin: FoundPlugin, work: () => Promise<T>): Promise<T>;
@@ -31,13 +34,13 @@ export const noGuard: LoadGuard = {
 
 /** Milliseconds to wait for the file of trials: plugins are loaded without it too. */
 const LOCK_MS = 2000;
-/** Of what was thrown. */
+/** Characters of an error. */
 const MOST_CHARS = 300;
 
 interface Surroundings {
   readonly stateDir: string;
   readonly log: Log;
-  /** Whether this process has the state directory to itself, as the gateway does: it marks what it runs. */
+  /** Whether this process has the state directory to itself, as the gateway does: it marks the code that it runs. */
   readonly isAlone: boolean;
   /** Runs plugins where they can do no harm. Rejects when that is not possible here. */
   tryOut(plugins: readonly FoundPlugin[]): Promise<ReadonlyMap<string, TrialResult>>;
@@ -46,10 +49,10 @@ interface Surroundings {
 /** Tries plugins, and remembers the results in the state directory. */
 export class TrialGuard implements LoadGuard {
   readonly #around: Surroundings;
-  /** Of the code that this process has run, by plugin. */
+  /** Stamps of the code that this process has run, by plugin. */
   readonly #stamps = new Map<string, string>();
   readonly #process = randomUUID();
-  /** What could not be written: the disk is full. */
+  /** Trials that could not be written, for example because the disk is full. */
   #unwritten: Trials = {};
 
   constructor(around: Surroundings) {
@@ -107,7 +110,7 @@ export class TrialGuard implements LoadGuard {
     if (!this.#around.isAlone) return;
     const mark = await takeMark(this.#around.stateDir);
     if (!mark) return;
-    // What was being loaded when another plugin's code ended the process is not to blame.
+    // A plugin that was being loaded when another plugin's code ended the process is not to blame.
     const crashes = await readCrashes(this.#around);
     if (crashes.some(({ id, process }) => process !== undefined && process === mark.process && id !== mark.id)) return;
     await this.#remember({ [mark.id]: { outcome: "killed", stamp: mark.stamp, at: mark.at } });
@@ -161,22 +164,25 @@ export class TrialGuard implements LoadGuard {
 
 const oneLine = (text: string): string => Secret.mask(shorten(text.replaceAll(/\s+/g, " ").trim(), MOST_CHARS));
 
-/** What is remembered of a trial. */
+/** Record of a trial. */
 export function trialOf({ manifest, package: pack }: FoundPlugin, stamp: string, result: TrialResult): Trial {
   const { outcome, detail, report } = result;
   const version = pack.version ?? manifest.version;
-  // What could not look for engines is not tried again for that.
+  // A plugin whose trial could not look for engines is not tried again for that.
   const engines = outcome === "passed" ? (report?.engines ?? []) : undefined;
   return { outcome, stamp, version, detail, engines, at: new Date().toISOString() };
 }
 
-/** Which plugin's code is being run. Found at a start, it says that the process before did not survive that. `process`: any text that only that process has. */
+/**
+ * The plugin whose code is being run. A mark that is found at a start means that the process before ended in that code.
+ * `process`: any text that only that process has.
+ */
 const markShape = z.object({ id: z.string(), stamp: z.string(), at: z.string(), process: z.string().optional() });
 type LoadingMark = z.output<typeof markShape>;
 
 const markFile = (stateDir: string): string => join(stateDir, "plugins", "loading.json");
 
-/** Not synced to the disk: it has to survive the end of a process, not that of the machine. */
+/** Writes the mark without a sync: it has to survive the end of a process, not that of the machine. */
 async function putMark(stateDir: string, mark: LoadingMark): Promise<void> {
   const file = markFile(stateDir);
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });

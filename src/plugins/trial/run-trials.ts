@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { z } from "zod";
 import type { Outcome } from "./trials.ts";
 
-/** How to run the program that tries plugins, and what it gets as its first message. */
+/** How to run the program that tries plugins, and its first message. */
 export interface TrialProgram<Plugin> {
   readonly command: readonly [program: string, ...args: string[]];
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -17,7 +17,7 @@ interface Named {
 export interface TrialResult {
   readonly outcome: Exclude<Outcome, "killed" | "ended">;
   readonly detail?: string;
-  /** Of code that let the process live. */
+  /** Report on code that let the process live. */
   readonly report?: TrialReport;
 }
 
@@ -26,22 +26,22 @@ const problem = z.object({ why: z.string(), fix: z.string().optional() });
 const report = z.object({
   /** The context engines that it registered. */
   engines: z.array(z.string()),
-  /** Whether it registered anything of a memory: the memory itself, tools, or hooks. */
+  /** Whether the plugin registered a part of a memory: the memory itself, tools, or hooks. */
   isMemory: z.boolean().optional(),
   /** Why it is not loaded; looked at only where this is asked for, as the rest. */
   problem: problem.optional(),
-  /** Engines of it that cannot be used. */
+  /** Engines of the plugin that cannot be used. */
   unusable: z.array(z.object({ id: z.string(), why: z.string(), fix: z.string() })).optional(),
 });
 
-/** What a trial found out about a plugin that was loaded in it. */
+/** Facts that a trial found about a plugin that was loaded in it. */
 export type TrialReport = z.output<typeof report>;
 
 /** Milliseconds for the start of the program, and for the code of one plugin while it keeps the process busy. */
 export interface TrialLimits {
   readonly startMs: number;
   readonly pluginMs: number;
-  /** For the code of one plugin that lets the process wait; none when unset. */
+  /** Milliseconds for the code of one plugin that lets the process wait; none when unset. */
   readonly waitingMs?: number;
 }
 
@@ -51,7 +51,10 @@ const END_MS = 1000;
 /** Programs at one time. */
 const AT_ONCE = 2;
 
-/** What the program says: that it begins with a plugin, that the plugin lets it wait, and that it is done with it. */
+/**
+ * Messages of the program: that it begins with a plugin, that the plugin lets it wait, and that it is done with the
+ * plugin.
+ */
 const message = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("begin"), id: z.string() }),
   z.object({ kind: z.literal("waiting"), id: z.string() }),
@@ -84,7 +87,7 @@ export async function runTrials<Plugin extends Named>(
   return results;
 }
 
-/** One process for these plugins, one after the other, until it ends or is ended. */
+/** Runs a process for these plugins, one after the other, until it ends or is ended. */
 function runProgram<Plugin extends Named>(
   plugins: readonly Plugin[],
   { command: [file, ...args], env, job }: TrialProgram<Plugin>,

@@ -16,13 +16,13 @@ import { CRASHES, CRASHES_WITHIN_MS, forgetCrashes } from "./crashes.ts";
  */
 export type Outcome = "passed" | "hung" | "crashed" | "killed" | "ended";
 
-/** What is known of a plugin's code with exactly these files. */
+/** Result of the trial of a plugin's code with exactly these files. */
 export interface Trial {
   readonly outcome: Outcome;
-  /** Of the files, and of their places: another stamp is another code. */
+  /** Stamp of the files, and of their places: another stamp is another code. */
   readonly stamp: string;
   readonly version?: string | undefined;
-  /** How it crashed, such as `exit code 1`; for `ended` what it threw at last. */
+  /** How the code crashed, such as `exit code 1`; for `ended` its last error. */
   readonly detail?: string | undefined;
   /** Context engines that it registered; unset where the trial did not look for them. */
   readonly engines?: readonly string[] | undefined;
@@ -64,12 +64,12 @@ function fieldsIn(content: string | undefined): Readonly<Record<string, unknown>
     const value: unknown = JSON.parse(content ?? "{}");
     return isFields(value) ? value : {};
   } catch {
-    // It is only remembered work.
+    // A lost file costs only repeated trials.
     return {};
   }
 }
 
-/** The context engines that plugins registered when they were last tried, by the plugins' ids. */
+/** The context engines that plugins registered at their last trial, by the plugins' ids. */
 export async function triedEngines(state: State): Promise<Readonly<Record<string, readonly string[]>>> {
   const trials = Object.entries(await readTrials(state));
   return Object.fromEntries(trials.flatMap(([id, { engines }]) => (engines ? [[id, engines] as const] : [])));
@@ -103,7 +103,7 @@ async function rewrite(state: State, change: (trials: Trials) => Trials, patienc
   }
 }
 
-/** Of the version, and of the names, sizes and times of the plugin's own files. */
+/** Stamp of the version, and of the names, sizes and times of the plugin's own files. */
 export async function stampOf({ root, manifest, package: { version, entries } }: FoundPlugin): Promise<string> {
   const facts = [root, version ?? manifest.version ?? "", entries[0] ?? "", await ownFiles(root)];
   return `sha256-${createHash("sha256").update(JSON.stringify(facts)).digest("base64")}`;
@@ -117,7 +117,7 @@ export interface LeftOut {
   readonly fix: string;
 }
 
-/** The plugins that must not be run, by what is known of their code; by id. */
+/** The plugins that must not be run, by the trials of their code; by id. */
 export async function leftOutOf(state: State, plugins: readonly FoundPlugin[]): Promise<ReadonlyMap<string, LeftOut>> {
   const trials = await readTrials(state);
   const out = new Map<string, LeftOut>();
@@ -130,7 +130,7 @@ export async function leftOutOf(state: State, plugins: readonly FoundPlugin[]): 
   return out;
 }
 
-/** What is said of a plugin with this trial. */
+/** Message about a plugin with this trial. */
 export function leftOut(id: string, { outcome, detail, at }: Pick<Trial, "outcome" | "detail" | "at">): LeftOut {
   return {
     code: outcome === "hung" ? "PLUGIN_HANGS" : "PLUGIN_CRASHES",

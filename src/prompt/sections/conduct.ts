@@ -31,7 +31,7 @@ const TOOL_ORDER = [
   "memory_get",
 ];
 
-// By code units: a locale's order would differ between machines and spoil the provider's cache.
+// Names compare by code units: a locale's order would differ between machines and spoil the provider's cache.
 function compareTools(a: string, b: string): number {
   const [left, right] = [a, b].map((name) => TOOL_ORDER.indexOf(name) + 1 || TOOL_ORDER.length + 1);
   if (left !== undefined && right !== undefined && left !== right) {

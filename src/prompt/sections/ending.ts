@@ -24,7 +24,7 @@ export const extra: SystemSection = {
   render: (context) => context.extra,
 };
 
-/** The gateway's own facts, so that the model need not trust those in messages. */
+/** The gateway's own facts about the chat, so that the model need not trust those in messages. */
 export const inbound: SystemSection = {
   name: "inbound",
   source: (context) => `channel ${context.inbound?.channel ?? "none"}`,
@@ -61,7 +61,9 @@ function tagged(file: ContextFile): string {
   return `<context_file path="${file.path}">\n${content}\n</context_file>`;
 }
 
-/** Names the files that the limits shortened, so that the model reads them itself instead of trusting the part. */
+/**
+ * Names the files that the limits shortened, so that the model reads these files itself instead of trusting the part.
+ */
 function cutNote(files: readonly ContextFile[]): string | undefined {
   const cut = files.flatMap(({ path, wholeChars }) =>
     wholeChars === undefined ? [] : [`${path} (${wholeChars} characters)`],

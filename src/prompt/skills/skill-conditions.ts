@@ -2,7 +2,7 @@ import { access, constants } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { propertyOf } from "../../utils/own.ts";
 
-/** The conditions of a skill; the names are those of `metadata.openclaw` in a `SKILL.md`. */
+/** The conditions of a skill; the names are from `metadata.openclaw` in a `SKILL.md`. */
 export interface SkillConditions {
   /** Offered whatever the other conditions say, on the systems of `os`. */
   readonly always: boolean;
@@ -18,7 +18,7 @@ export interface SkillConditions {
   readonly config: readonly string[];
 }
 
-/** What skills can use on this machine. */
+/** Facts about this machine that decide which skills can be used. */
 export interface SkillMachine {
   /** As `process.platform`. */
   readonly platform: string;
@@ -27,8 +27,8 @@ export interface SkillMachine {
 }
 
 /**
- * Why a skill cannot be used here; undefined when it can. `given`: names of variables that it gets besides those of the machine. Costs a
- * few `access` calls a program. Never throws.
+ * Why a skill cannot be used here; undefined when it can. `given`: names of variables that the skill gets besides the
+ * machine's. Costs a few `access` calls a program. Never throws.
  */
 export async function unmetCondition(
   needs: SkillConditions,

@@ -15,7 +15,7 @@ export interface SkillSummary {
   readonly location: string;
 }
 
-/** What is in a `SKILL.md`. */
+/** Content of a `SKILL.md`. */
 export interface SkillFile extends SkillSummary, SkillMetadata {
   /** False with `disable-model-invocation: true`: only people may request it. */
   readonly isForModel: boolean;

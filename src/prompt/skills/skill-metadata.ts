@@ -19,7 +19,7 @@ const ownMetadata = z.lazy(() =>
 const OWN_KEYS = ["openclaw", "clawdbot", "clawdis"];
 
 export interface SkillMetadata {
-  /** Its name in `skills.entries`; that of the skill when unset. */
+  /** Name of the skill in `skills.entries`; its own name when unset. */
   readonly key?: string;
   /** The variable that gets `apiKey` of its settings. */
   readonly primaryEnv?: string;

@@ -5,7 +5,7 @@ import { BUILT_IN, type TextPart } from "../parts.ts";
 import { type SkillMachine, unmetCondition } from "./skill-conditions.ts";
 import { type BadSkill, readSkill, type SkillFile, type SkillSummary } from "./skill-file.ts";
 
-/** How many skills are read and offered. The defaults are those of other gateways of this kind. */
+/** How many skills are read and offered. The defaults are the same as in other gateways of this kind. */
 export interface SkillLimits {
   /** Folders of one directory that are read, in the order of their names. */
   readonly maxCandidatesPerRoot: number;
@@ -39,7 +39,7 @@ export interface SkillSources {
   /** Names of bundled skills that may be seen; all when unset or empty. */
   readonly allowBundled?: readonly string[];
   readonly machine: SkillMachine;
-  /** Names of variables that the config sets for a skill, besides those of the machine. */
+  /** Names of variables that the config sets for a skill, besides the machine's. */
   variablesOf?(skill: SkillFile): readonly string[];
   /** `SKILL_LIMITS` when unset. */
   readonly limits?: SkillLimits;
@@ -78,7 +78,7 @@ async function skillsAt(path: string, limits: SkillLimits, report: Report): Prom
   return [];
 }
 
-/** The skills of one directory. `report` gets those that cannot be used, and those over the limit. */
+/** The skills of one directory. `report` gets the skills that cannot be used, and the skills over the limit. */
 async function skillsIn(directory: string, limits: SkillLimits, report: Report): Promise<readonly SkillFile[]> {
   const read = await readDirectory(directory, limits);
   for (const bad of read.filter(isBad)) report(bad);
@@ -92,19 +92,19 @@ async function skillsIn(directory: string, limits: SkillLimits, report: Report):
 /** A skill with the place that its source has among all: a greater one replaces a smaller one. */
 type RankedSkill = SkillFile & { readonly rank: number };
 
-/** The skills for the system prompt, and those that people may request, each in the order of their names. */
+/** The skills for the system prompt, and the skills that people may request, each in the order of their names. */
 export interface LoadedSkills {
   readonly forModel: readonly SkillSummary[];
   readonly forPeople: readonly SkillSummary[];
-  /** All of both. */
+  /** All skills of both lists. */
   readonly usable: readonly SkillFile[];
 }
 
 /**
  * The skills of all sources by name. A later source replaces an earlier one: plugins, extra directories, bundled,
- * `<stateDir>/skills`, `<workspace>/skills`. Where there are too many for the prompt, those of later sources go first.
- * `report` gets each skill that the model is not offered, unless the config or the skill itself hides it. Costs a `stat` a
- * skill while nothing changes. Never throws.
+ * `<stateDir>/skills`, `<workspace>/skills`. Where there are too many for the prompt, skills of later sources go first.
+ * `report` gets each skill that the model is not offered, unless the config or the skill itself hides it. Costs a
+ * `stat` a skill while nothing changes. Never throws.
  */
 export async function loadSkills(sources: SkillSources, report: Report = () => undefined): Promise<LoadedSkills> {
   const limits = sources.limits ?? SKILL_LIMITS;

@@ -65,7 +65,7 @@ async function checkFiles(places: readonly KeyPlace[]): Promise<readonly CheckRe
   return [{ status: "ok", message: count === 0 ? "No stored keys." : `${count} stored keys.` }];
 }
 
-/** Without those that are all right, unless all are. */
+/** The results that are not all right; those of the first file when all are. */
 function worst(results: readonly (readonly CheckResult[])[]): readonly CheckResult[] {
   const bad = results.flat().filter(({ status }) => status !== "ok");
   return bad.length > 0 ? bad : (results[0] ?? []);

@@ -38,14 +38,14 @@ export const savedShape = z.object({
   version: z.literal(1),
   used: z.record(z.string(), z.number()),
   rests: z.array(cooldownShape),
-  /** By profile, a mark of its secret. */
+  /** Mark of the secret, by profile. */
   marks: z.record(z.string(), z.string()).optional(),
 });
 export type SavedCooldowns = z.output<typeof savedShape>;
 
 /**
- * Keys that their providers refuse now, each with its model, as sentences for the operator: those that no other wait ends than that for
- * a new key or for money.
+ * Keys that their providers refuse now, each with its model, as sentences for the operator. Only refusals that nothing
+ * but a new key or money ends.
  */
 export const refusedKeys = (saved: SavedCooldowns | undefined, now: number): readonly string[] =>
   (saved?.rests ?? [])
@@ -55,7 +55,7 @@ export const refusedKeys = (saved: SavedCooldowns | undefined, now: number): rea
         `The key "${profile}" was refused for ${provider}/${model} (${reason}); see openclaw models status --probe`,
     );
 
-/** What is known of a key at a model. */
+/** State of a key at a model. */
 interface KeyState extends ProfileModel {
   cooldowns: SavedCooldown[];
   /** Epoch milliseconds until which a run may take for its probe. */
@@ -63,9 +63,9 @@ interface KeyState extends ProfileModel {
 }
 
 /**
- * Which keys are cooling down at which models, and why. Cooldowns are kept by profile, model and reason, also for failures that
- * seem to concern the whole key: a plan that lacks one model, or a credit limit per model, gives the same error text, and a call
- * would be needed to learn the difference.
+ * The keys that are cooling down at models, and why. Cooldowns are kept by profile, model and reason, also for failures
+ * that seem to concern the whole key: a plan that lacks one model, or a credit limit per model, gives the same error
+ * text, and a call would be needed to learn the difference.
  */
 export class Cooldowns {
   readonly #clock: Pick<Clock, "now">;
@@ -192,7 +192,10 @@ export class Cooldowns {
     return { kind: "probe" };
   }
 
-  /** Forgets old cooldowns, and moves those that begin in the future to now, so that a clock that was set back lengthens none. */
+  /**
+   * Removes old cooldowns, and moves cooldowns that begin in the future to now, so that a clock that was set back
+   * lengthens none.
+   */
   #settle(state: KeyState): void {
     const now = this.#clock.now();
     state.cooldowns = state.cooldowns

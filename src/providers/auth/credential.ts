@@ -18,7 +18,7 @@ export type Credential = Owner &
         readonly access: Secret;
         readonly refresh: Secret;
         readonly expires: number;
-        /** What the login gave in addition, such as an account id. It is needed for the next renewal. */
+        /** Further fields of the login, such as an account id. The next renewal needs these fields. */
         readonly more: Readonly<Record<string, unknown>>;
       }
   );

@@ -19,7 +19,7 @@ export interface StoredKeys {
   readonly odd: readonly string[];
 }
 
-/** Its name in the directory of the keys. */
+/** Name of the file in the directory of the keys. */
 export const CREDENTIALS_FILE = "auth-profiles.json";
 export const NO_KEYS: StoredKeys = { profiles: new Map(), order: {}, odd: [] };
 
@@ -31,9 +31,10 @@ const shape = z.looseObject({
 type Content = z.output<typeof shape>;
 
 /**
- * `auth-profiles.json` of a directory in the usual shape of such files, mode 0600: of `credentials/`, or of an agent's own. The CLI and the gateway both write it. Each
- * change is made under a lock to what the file then holds, and unknown fields are kept. A reader compares the file's identity,
- * so it sees each change at once, also those of other programs. A broken file is never overwritten: all methods but `path` then throw `OpenClawError`
+ * `auth-profiles.json` of a directory in the usual shape of such files, mode 0600: of `credentials/`, or of an agent's
+ * own directory. The CLI and the gateway both write the file. Each change is made under a lock to the content that the
+ * file then has, and unknown fields are kept. A reader compares the file's identity, so it sees each change at once,
+ * also changes by other programs. A broken file is never overwritten: all methods but `path` then throw `OpenClawError`
  * MODEL_KEY_MISSING.
  */
 export class Credentials {

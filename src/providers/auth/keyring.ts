@@ -12,11 +12,11 @@ export interface KeyringSources {
 }
 
 /**
- * Sorts keys: first those that may be asked, with the session's last one in front when it is ready; then those that are cooling
- * down, by the end of their cooldown. A pin applies only to keys of its own provider.
+ * Sorts keys: first the keys that may be asked, with the session's last one in front when it is ready; then the keys
+ * that are cooling down, by the end of their cooldown. A pin applies only to keys of its own provider.
  */
 export function createKeyring({ profilesFor, cooldowns, settings }: KeyringSources): Keyring {
-  // The names of cooldowns by profile, as `order` last saw them.
+  // Names of cooldowns by profile, from the last call of `order`.
   const names = new Map<string, string>();
   const pair = (ref: ModelRef, id: string) => pairOf(ref, names.get(id) ?? id);
   return {
@@ -49,7 +49,7 @@ export const pairOf = (model: ModelRef, profile: string): ProfileModel => ({ pro
 function allowed(found: readonly Found[], ref: ModelRef, { pinned }: ProfileWish): readonly Found[] {
   if (pinned === undefined) return found;
   const own = found.filter(({ profile }) => profile.id === pinned);
-  // When the pinned key is gone, no other key replaces it: the user must learn of it and not pay with another key.
+  // When the pinned key is gone, no other key replaces it: the user must notice it and not pay with another key.
   return own.length > 0 || pinned.startsWith(`${ref.provider}:`) ? own : found;
 }
 

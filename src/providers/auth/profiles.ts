@@ -30,7 +30,7 @@ export interface Found {
   readonly mark: string;
   /** The name of its cooldowns: the profile's id, with the agent's for a key of its own, since two agents may use one id. */
   readonly coolsAs: string;
-  /** Never throws: a login that cannot be renewed is a case. */
+  /** Opens the key for a model. Never throws: a login that cannot be renewed is a case. */
   open(pi: PiModel): Promise<KeyedModel | NoKey>;
 }
 
@@ -47,7 +47,7 @@ export interface ProfileSources {
   /** The environment variables that may hold a provider's key. */
   readonly variablesOf: (provider: string) => readonly string[];
   readonly credentials: Credentials | undefined;
-  /** The keys of one agent, which come before those of `credentials`. */
+  /** The keys of one agent, which come before the keys of `credentials`. */
   readonly own?: OwnKeys | undefined;
   readonly clock: Pick<Clock, "now">;
   /** When a profile was last asked, by the name of its cooldowns; epoch milliseconds. */
@@ -67,14 +67,14 @@ interface Store {
   readonly agent?: string;
 }
 
-/** One stored key, and the file that it is in. */
+/** A stored key, and the file that has the key. */
 interface Stored {
   readonly id: string;
   readonly credential: Credential;
   readonly store: Store;
 }
 
-/** All keys of all providers: those of the files, the config and the environment. No method throws. */
+/** All keys of all providers: keys of the files, the config and the environment. No method throws. */
 export class Profiles {
   readonly #from: ProfileSources;
   /** The nearest first. */
@@ -88,8 +88,8 @@ export class Profiles {
   }
 
   /**
-   * The profiles of a provider in the order in which they are tried. `baseUrl`: a server on this machine needs no key. `brought`:
-   * the key that the provider's plugin has.
+   * The profiles of a provider in the order in which they are tried. `baseUrl`: a server on this machine needs no key.
+   * `brought`: the key that the provider's plugin has.
    */
   async of(provider: string, baseUrl: string, brought?: ProviderSettings["apiKey"]): Promise<readonly Found[]> {
     const stored = await this.#stored(provider);
@@ -108,7 +108,10 @@ export class Profiles {
     return new Set(usable.map(([, { provider }]) => provider));
   }
 
-  /** Those of the nearest file first. Of two with one id the nearer one counts. `auth.order` says nothing of an agent's own. */
+  /**
+   * Stored profiles, the nearest file's first. Of two with one id the nearer one counts. `auth.order` does not apply to
+   * an agent's own keys.
+   */
   async #stored(provider: string): Promise<readonly Found[]> {
     const found: Stored[] = [];
     for (const store of this.#stores)
@@ -210,13 +213,13 @@ export class Profiles {
 
 const coolsAs = ({ id, store: { agent } }: Stored): string => (agent === undefined ? id : `${agent}/${id}`);
 
-/** The marks of the last secrets: each turn asks for those of its provider. */
+/** The marks of the last secrets: each turn asks for the marks of its provider. */
 const MOST_MARKS = 64;
 const marks = new BoundedMap<string, string>(MOST_MARKS);
 
 const markOf = (secret: string): string => marks.of(secret, () => hash("sha256", secret).slice(0, 12));
 
-/** What identifies a login: the token that renews it. */
+/** The secret that identifies a login: the token that renews it. */
 function secretOf(credential: Credential): string {
   if (credential.type === "api_key") return credential.key.reveal();
   return (credential.type === "token" ? credential.token : credential.refresh).reveal();

@@ -32,7 +32,7 @@ interface Facts {
   readonly now: number;
 }
 
-/** All keys of a provider: first those that are tried, in their order, then the others, each with the reason. */
+/** All keys of a provider: first the keys that are tried, in their order, then the others, each with the reason. */
 export function reportProfiles(
   provider: string,
   usable: readonly Pick<Found, "profile" | "expires" | "coolsAs">[],

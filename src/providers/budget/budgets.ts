@@ -11,7 +11,7 @@ import { amountOf, leftOf, type Room } from "./decide.ts";
 import { BudgetMeter, type BudgetPorts, type RefusedCall } from "./meter.ts";
 import { stateOf, takenText, tokensText, usdText } from "./texts.ts";
 
-/** An owner's yes raises a limit by at least this part of it, so that the next call does not ask again. */
+/** Least part of a limit by which an owner's yes raises it, so that the next call does not ask again. */
 const RAISED_SHARE = 0.25;
 
 /** The budgets with the meter that keeps them. */
@@ -73,7 +73,10 @@ function refusalOf(refused: RefusedCall | undefined): BudgetRefusal | undefined 
 const raisedText = ({ usd, tokens }: Amount): string =>
   [usd > 0 && usdText(usd), tokens > 0 && tokensText(tokens)].filter(Boolean).join(" and ");
 
-/** What has to be added so that the call fits, or a part of the limit when that is more. Undefined where a raise is no help. */
+/**
+ * Amount by which a limit must rise so that the call fits, or a part of the limit when that is more. Undefined where a
+ * raise is no help.
+ */
 function raiseFor({ cap, balance, because, call: { most } }: RefusedCall): Amount | undefined {
   if (because !== "spent" || !cap.place) return undefined;
   const needed = amountOf(most, most.outputTokens);
@@ -94,7 +97,10 @@ async function allow(meter: BudgetMeter, runId: RunId, { ledger, clock }: Budget
     await ledger.raise({ place: refused.cap.place, ...amount, at: clock.now() });
 }
 
-/** What a refused call lacks now: somebody may have raised the limit meanwhile, or calls may have ended. Undefined where a raise is no help. */
+/**
+ * Amount that a refused call lacks now: somebody may have raised the limit meanwhile, or calls may have ended.
+ * Undefined where a raise is no help.
+ */
 async function missingFor(
   refused: RefusedCall | undefined,
   { ledger }: Pick<BudgetPorts, "ledger">,
@@ -128,7 +134,7 @@ function amountFor({ money, tokens }: WantedRaise, { cap }: Room, { config }: Bu
   return { usd: (money ?? 0) * rate, tokens: tokens ?? 0 };
 }
 
-/** Without a name: the one of which least is left. */
+/** The named limit; without a name, the limit with the least left. */
 function roomNamed(rooms: readonly Room[], key: string | undefined): Room | undefined {
   if (key !== undefined) return rooms.find(({ cap }) => lastPart(cap.key) === key || cap.key === key);
   return rooms.toSorted((a, b) => shareTaken(b) - shareTaken(a))[0];
@@ -136,7 +142,7 @@ function roomNamed(rooms: readonly Room[], key: string | undefined): Room | unde
 
 const lastPart = (key: string): string => key.slice("budgets.".length);
 
-/** From 0 to 1 and beyond: how much of a limit is taken. */
+/** Taken share of a limit, from 0 to 1 and beyond. */
 function shareTaken(room: Room): number {
   const { usd, tokens } = stateOf(room);
   const shares = [usd, tokens].map((part) =>

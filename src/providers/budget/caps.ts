@@ -7,7 +7,7 @@ import type { Days } from "./days.ts";
 export interface Cap {
   /** The config key, such as `budgets.day`. */
   readonly key: string;
-  /** What the limit is for, in a sentence: "this conversation today". */
+  /** Scope of the limit, for a sentence: "this conversation today". */
   readonly what: string;
   /** Where its sum is; unset for the limit of one call. */
   readonly place?: SpendPlace;
@@ -23,7 +23,7 @@ export interface CapLimit {
 interface Row {
   readonly key: "call" | "run" | "jobRun" | "job" | "session" | "agent" | "sender" | "day" | "month";
   readonly what: string;
-  /** What of the account has a sum of its own; undefined when the limit does not apply to it. */
+  /** Sum of the account that the limit applies to; undefined when the limit does not apply to the account. */
   placeOf(account: SpendAccount, days: Days): SpendPlace | undefined;
 }
 
@@ -63,7 +63,7 @@ export const hasCaps = (config: BudgetsConfig): boolean =>
   [config.call, ...ROWS.map(({ key }) => config[key])].some((cap) => cap !== undefined) ||
   Object.keys({ ...config.agents, ...config.jobs }).length > 0;
 
-/** The config keys of all limits, of those in money, and of those in money alone. */
+/** The config keys of all limits, of the limits in money, and of the limits in money alone. */
 export function capKeys(
   config: BudgetsConfig,
 ): Readonly<Record<"all" | "inMoney" | "inMoneyAlone", readonly string[]>> {

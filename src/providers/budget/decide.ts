@@ -2,7 +2,7 @@ import type { WorstCase } from "../../types/run/model-meter.ts";
 import type { Balance, BalanceOf, HoldAmount } from "../../types/spend/ledger.ts";
 import type { Cap } from "./caps.ts";
 
-/** A limit with what is taken of it. */
+/** A limit with the amount that is taken of it. */
 export interface Room {
   readonly cap: Cap;
   readonly balance: Balance;
@@ -23,8 +23,9 @@ const NOTHING: Balance = { taken: { tokens: 0, usd: 0 }, raised: { tokens: 0, us
 const ROUNDING = 1e-9;
 
 /**
- * Whether a call may be made, and what is held for it: its worst case, with fewer tokens of output where a limit leaves fewer. Refused when
- * not even the least output fits. A limit in money does not allow a call without a price, unless it is limited in tokens too: those apply.
+ * Whether a call may be made, and the amount that is held for it: its worst case, with fewer tokens of output where a
+ * limit leaves fewer. Refused when not even the least output fits. A limit in money does not allow a call without a
+ * price, unless it is limited in tokens too: the limit in tokens then applies.
  */
 export function decide(most: WorstCase, caps: readonly Cap[], balanceOf: BalanceOf): Decision {
   let output = most.outputTokens;
@@ -43,7 +44,7 @@ export function amountOf({ inputTokens, price }: WorstCase, output: number): Hol
   return { input: inputTokens, output, tokens: inputTokens + output, usd };
 }
 
-/** What is left of a limit; infinite where there is none. */
+/** The rest of a limit; infinite where there is none. */
 export function leftOf({ cap, balance: { taken, raised } }: Room): { readonly usd: number; readonly tokens: number } {
   const { usd, tokens } = cap.limit;
   return {

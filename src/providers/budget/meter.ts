@@ -18,7 +18,7 @@ import { BoundedMap } from "../../utils/bounded-map.ts";
 export interface RefusedCall extends CapRefusal {
   readonly call: PlannedCall;
   readonly account: SpendAccount;
-  /** For an owner. */
+  /** Text for an owner. */
   readonly text: string;
 }
 
@@ -148,7 +148,10 @@ export class BudgetMeter implements ModelMeter {
     };
   }
 
-  /** Never rejects. A hold that cannot be settled before the gateway stops stays held, and is resolved at the next start. */
+  /**
+   * Settles a hold. Never rejects. A hold that cannot be settled before the gateway stops stays held, and is resolved
+   * at the next start.
+   */
   async #settle(held: Promise<number | undefined>, { usage, isEstimate }: CallCost): Promise<void> {
     const { ledger, clock, log } = this.#ports;
     try {
@@ -166,19 +169,20 @@ export class BudgetMeter implements ModelMeter {
 const MOST_KEPT = 1000;
 /** Estimates are held with a fifth more in any case. */
 const USUAL_RATIO = 1.2;
-/** What is new in a request may have more tokens than its estimate, too. */
+/** The new part of a request may have more tokens than its estimate, too. */
 const MORE = 1.05;
 /** A provider that counts more is not believed: it would keep every further call from being made. */
 const MOST_RATIO = 8;
 
 /**
- * How many times its estimate the last request of a conversation had. Estimates know no tokenizer: text that is no usual language has several
- * times as many tokens, and the next request of the conversation begins with the same text.
+ * Ratio of counted to estimated tokens in the last request of a conversation. Estimates know no tokenizer: text that is
+ * no usual language has several times as many tokens, and the next request of the conversation begins with the same
+ * text.
  */
 class InputRatios {
   readonly #ratios = new BoundedMap<string, number>(MOST_KEPT);
 
-  /** The worst case of a call, by what was counted before. */
+  /** The worst case of a call, by the provider's earlier counts. */
   worstOf(call: PlannedCall): WorstCase {
     const ratio = this.#ratios.get(nameOf(call)) ?? 0;
     if (ratio <= USUAL_RATIO) return call.most;
@@ -186,7 +190,7 @@ class InputRatios {
     return inputTokens > call.most.inputTokens ? { ...call.most, inputTokens } : call.most;
   }
 
-  /** Called with what the provider counted. */
+  /** Called with the provider's counts. */
   note(call: PlannedCall, { input, cacheRead, cacheWrite }: Usage): void {
     if (call.estimatedInputTokens <= 0) return;
     const ratio = (input + cacheRead + cacheWrite) / call.estimatedInputTokens;

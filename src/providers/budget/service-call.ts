@@ -3,7 +3,7 @@ import { emptyUsage } from "../../types/run/usage.ts";
 
 /** A request to a service that makes speech, or writes it down. */
 export interface ServiceCall {
-  /** On whose account; nobody's own when unset. */
+  /** Origin of the call, whose budgets pay for it; no budgets of its own when unset. */
   readonly origin?: CallOrigin | undefined;
   /** Name of the service, and its model. */
   readonly provider: string;
@@ -15,8 +15,9 @@ export interface ServiceCall {
 }
 
 /**
- * Asks a service within the budgets: the most that the request can take is held before it, and counts as what `ask` says after it. A request
- * that fails counts as nothing. Throws when they do not allow it, and what `ask` throws.
+ * Asks a service within the budgets: the most that the request can take is held before the request, and `taken` of
+ * `ask` counts after it. A failed request counts as nothing. Throws when the budgets do not allow the request, and
+ * throws the errors of `ask`.
  */
 export async function askWithin<T>(
   reserve: ModelMeter["reserve"],

@@ -11,7 +11,7 @@ export function usdText(usd: number): string {
 
 export const tokensText = (tokens: number): string => `${tokens.toLocaleString("en-US")} tokens`;
 
-/** A limit with what is taken of it, as others may know it. */
+/** A limit with the amount that is taken of it, as other code may know it. */
 export function stateOf({ cap, balance: { taken, raised } }: Room): BudgetState {
   const { usd, tokens } = cap.limit;
   return {

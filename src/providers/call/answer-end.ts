@@ -1,7 +1,8 @@
 /**
- * How an API ends the stream of an answer. `last`: the event after which nothing comes. `finish`: the answer is complete, and only counts
- * of tokens may come. `more`: it was not complete after all. `missing`: what the SDK needs when nothing came after the finish. Each pattern
- * fits only members of the event itself, since quotation marks in a text are escaped.
+ * How an API ends the stream of an answer. `last`: the event after which nothing comes. `finish`: the answer is
+ * complete, and only counts of tokens may come. `more`: the answer was not complete after all. `missing`: text that the
+ * SDK needs when nothing came after the finish. Each pattern fits only members of the event itself, since quotation
+ * marks in a text are escaped.
  */
 interface Format {
   readonly last?: RegExp;
@@ -18,7 +19,10 @@ const CHAT: Format = {
   more: /"content"\s*:\s*(?:"[^"]|\[\s*\{)|"(?:arguments|reasoning_content|reasoning)"\s*:\s*"[^"]/,
 };
 const RESPONSES: Format = { last: /"type"\s*:\s*"response\.(?:completed|incomplete|failed|done)"/g };
-/** It may write the reason in each event. Its last event has the counts too, but an event with a reason need not be the last. */
+/**
+ * Google may write the reason in each event. The last event has the counts too, but an event with a reason need not be
+ * the last.
+ */
 const GOOGLE: Format = {
   finish: /"finishReason"\s*:\s*"(?!FINISH_REASON_UNSPECIFIED)\w+"/g,
   more: /"(?:text|functionCall)"\s*:/,
@@ -92,7 +96,7 @@ export class AnswerEnd {
     return bytes;
   }
 
-  /** What is missing of an answer that is finished, when nothing more came. */
+  /** Bytes that a finished answer lacks when nothing more came. */
   close(): Uint8Array {
     const missing = this.#missing;
     this.state = "over";

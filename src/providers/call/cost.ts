@@ -79,7 +79,7 @@ const OUTCOMES: Readonly<Record<AssistantMessage["stopReason"], CallCost["outcom
   aborted: "aborted",
 };
 
-/** Some providers report the request's tokens at the beginning of an answer, and those of the answer at its end. */
+/** Some providers report the request's tokens at the beginning of an answer, and the answer's tokens at its end. */
 function estimated({ cost: prices }: PiModel, message: AssistantMessage, input: number): Usage {
   const { usage } = message;
   const parts = {

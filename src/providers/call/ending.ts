@@ -3,7 +3,9 @@ import type { AssistantMessage } from "../../types/run/model.ts";
 /** How a stream ended that the SDK reports as finished. */
 export type Ending = "whole" | "length" | "cut" | { readonly refused: string };
 
-/** What the stream's end is judged by: the last bytes from the network, if seen, and whether a block was still open. */
+/**
+ * Facts that decide how a stream ended: the last bytes from the network, if seen, and whether a block was still open.
+ */
 interface Left {
   readonly tail: string | undefined;
   readonly isOpen: boolean;
@@ -69,8 +71,8 @@ export function endingOf(message: AssistantMessage, left: Left): Ending {
 }
 
 /**
- * Tells when the SDK has written the provider's reason into the message of a Bedrock answer, and then its counts: AWS's client does not use
- * `fetch`, and the SDK sends no event for either. After the counts nothing comes.
+ * Reports when the SDK has written the provider's reason into the message of a Bedrock answer, and then its counts:
+ * AWS's client does not use `fetch`, and the SDK sends no event for either. After the counts nothing comes.
  */
 export function watchBedrock(
   message: AssistantMessage,

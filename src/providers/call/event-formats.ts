@@ -1,15 +1,17 @@
 import { isFields, type Fields } from "../../utils/fields.ts";
 import { isCompleteJson } from "../pi.ts";
 
-/** What is mended in the events of one API's stream. Made anew for each answer. */
+/** Mends the events of one API's stream. Made anew for each answer. */
 export interface EventFormat {
   /** Events have a name, which is also their type. */
   readonly isNamed: boolean;
   /** A call of a tool has begun. */
   readonly hasCalls: boolean;
-  /** What stands for an event: itself when nothing is odd, nothing when it cannot be mended. */
+  /** Events in place of a given one: the same event when it is valid, none when it cannot be mended. */
   mend(event: Fields): readonly Fields[];
-  /** A body that is no stream, where it is a whole answer: `mend` makes an event of it. None is when unset. */
+  /**
+   * Reads a body that is no stream, where it is a whole answer: `mend` makes an event of it. Unset when no body is one.
+   */
   whole?(body: Fields): Fields | undefined;
 }
 
@@ -114,11 +116,14 @@ interface CallPlace {
   readonly index: number;
   /** Empty when it has none, or that of another call. */
   id: string;
-  /** Its arguments so far. */
+  /** Arguments of the call so far. */
   args: string;
 }
 
-/** Which call a delta belongs to. Servers leave out the number of a call, give two of them the same, or name both by one id. */
+/**
+ * Finds the call that a delta belongs to. Servers leave out the number of a call, give two calls the same number, or
+ * name both by one id.
+ */
 class CallPlaces {
   readonly #all: CallPlace[] = [];
   readonly #byKey = new Map<string, CallPlace>();
@@ -164,13 +169,16 @@ interface CallDelta {
   readonly args: string;
 }
 
-/** What a server numbers its calls by: a number, else an id. */
+/** Key by which a server marks its calls: a number, else an id. */
 function keyOf({ index }: Fields, id: string): string | undefined {
   if (typeof index === "number" || typeof index === "string") return `#${index}`;
   return id === "" ? undefined : id;
 }
 
-/** Whether a delta begins another call than the one at its place. Some servers repeat the name, or give each delta a new id. */
+/**
+ * Whether a delta begins another call than the call at its place. Some servers repeat the name, or give each delta a
+ * new id.
+ */
 function isOther(known: CallPlace, { id, name, args }: CallDelta): boolean {
   if (name === "" || (known.args !== "" && !isCompleteJson(known.args))) return false;
   const hasOtherId = id !== "" && known.id !== "" && id !== known.id;
@@ -302,7 +310,7 @@ class ResponsesFormat implements EventFormat {
   }
 }
 
-/** The list without what is no object; undefined for what is no list. */
+/** The list without entries that are no objects; undefined for a value that is no list. */
 function listOf(given: unknown): unknown {
   if (!Array.isArray(given)) return undefined;
   return given.every(isFields) ? given : given.filter(isFields);

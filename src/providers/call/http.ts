@@ -5,7 +5,7 @@ import { asError, decoded, HttpBody, reasonOf, type TrafficSink } from "./http-b
 import { plainBody, type PlainBody } from "./paced.ts";
 import { free, piecesOf } from "./body/pieces.ts";
 
-/** Idle connections are kept for this long, as `fetch` keeps them; shorter where the server says so. */
+/** Milliseconds for which idle connections are kept, as by `fetch`; fewer where the server says so. */
 const KEPT_MS = 4000;
 const CLIENTS: ReadonlyMap<string, { readonly request: typeof http.request; readonly agent: http.Agent }> = new Map([
   ["http:", { request: http.request, agent: new http.Agent({ keepAlive: true, timeout: KEPT_MS }) }],
@@ -15,7 +15,10 @@ const CLIENTS: ReadonlyMap<string, { readonly request: typeof http.request; read
 interface PlainRequest {
   readonly url: URL;
   readonly method: string;
-  /** Each name is followed by its value. Node checks and copies the headers of an object twice, and those of a list once. */
+  /**
+   * Names, each followed by its value. Node checks and copies the headers of an object twice, and the headers of a list
+   * once.
+   */
   readonly headers: readonly string[];
   /** The body as the SDK gave it, for `free`. */
   readonly body: unknown;
@@ -26,7 +29,7 @@ interface PlainRequest {
   readonly sent: PromiseWithResolvers<void>;
 }
 
-/** What the SDKs of OpenAI and Anthropic read of a `Response`. */
+/** The part of a `Response` that the SDKs of OpenAI and Anthropic read. */
 interface Answer {
   readonly ok: boolean;
   readonly status: number;
@@ -75,7 +78,7 @@ class AnswerHeaders {
   }
 }
 
-// Their types name `Response`, of which they read only this.
+// The SDKs' types name `Response`, of which the SDKs read only this.
 const isResponse = (answer: Answer | Response): answer is Response => answer.ok !== undefined;
 
 /**
@@ -109,7 +112,7 @@ function urlOf(input: unknown): URL | undefined {
   return CLIENTS.has(url.protocol) && url.username === "" ? url : undefined;
 }
 
-/** A request with one of these methods has `content-length: 0` when it has no body. */
+/** Methods whose requests have `content-length: 0` when they have no body. */
 const WITH_BODY: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 
 function lengthOf(pieces: readonly Uint8Array[] | undefined, method: string): readonly string[] {
@@ -122,7 +125,7 @@ const bytesOf = (pieces: readonly Uint8Array[]): number => pieces.reduce((sum, {
 /** Encodes a text here, because Node would make a second text with the headers before it and reserve three bytes for each character. */
 const wholeOf = (body: string | Uint8Array): Uint8Array => (typeof body === "string" ? Buffer.from(body) : body);
 
-/** As Node and `fetch` would set them. Throws for names and values that no header may have. */
+/** Headers as Node and `fetch` would set them. Throws for names and values that no header may have. */
 function headersFor(url: URL, given: RequestInit["headers"]): readonly string[] {
   const asked = given instanceof Headers ? given : new Headers(given);
   const all: string[] = [];
@@ -135,7 +138,7 @@ function headersFor(url: URL, given: RequestInit["headers"]): readonly string[] 
 const isComplete = (body: unknown): body is string | Uint8Array | null =>
   body === null || typeof body === "string" || body instanceof Uint8Array;
 
-/** With this setting of Node's `fetch` uses the proxy that the environment names. */
+/** Whether `fetch` uses the proxy that the environment names: a setting of Node. */
 export function usesProxy(): boolean {
   const { NODE_USE_ENV_PROXY: asked = "0", NODE_OPTIONS: options = "" } = process.env;
   return asked !== "0" || [options, ...process.execArgv].some((option) => option.includes("--use-env-proxy"));
@@ -150,7 +153,7 @@ async function answerTo(request: PlainRequest, sink: TrafficSink, again: () => P
     message.destroy();
     return again();
   }
-  // After a refusal the SDK may send it again.
+  // After a refusal the SDK may send the request again, so its body is kept.
   if (status < 300) freeWhenSent(request);
   sink.answered(status, headers, request.url.origin);
   const body = plainBody(new HttpBody(decoded(message, encodingOf(status, headers)), request.signal, sink), sink);
@@ -231,7 +234,7 @@ function headersOf(request: PlainRequest, sink: TrafficSink): Promise<http.Incom
     socket.destroy();
     outgoing.emit("error", new Error("bad upgrade: other side closed"));
   });
-  // Corked, the pieces become one packet where they fit into it.
+  // Corked, the pieces become one packet where their size allows.
   outgoing.cork();
   for (const piece of pieces) outgoing.write(piece);
   outgoing.end(() => sent.resolve());

@@ -1,12 +1,16 @@
-/** A member that says nothing by itself, so that one is as good as two. It matches in one way only: with two, many in a row take forever. */
+/**
+ * A member that says nothing by itself, so that one is as good as two. The pattern matches in one way only: with two
+ * ways, many members in a row take forever.
+ */
 const MEMBER = String.raw`"(?:(?:role|type)": ?"\w+"|\w+": ?(?:null|""))`;
 /** Members of an object before another one, and after it. */
 const BEFORE = `(?:${MEMBER}, ?)*`;
 const AFTER = `(?:, ?${MEMBER})*`;
 /**
- * The ways to a piece of text in an event of a model's stream: OpenAI's `choices[].delta.content` and what other servers call
- * `reasoning_content`, Anthropic's `delta.text`, `delta.thinking` and `delta.partial_json`, and the arguments of one of OpenAI's
- * `delta.tool_calls`. `rest`: how `delta` may continue. With a second text in it the event is not joined: one of them would be lost.
+ * The ways to a piece of text in an event of a model's stream: OpenAI's `choices[].delta.content` and the
+ * `reasoning_content` of other servers, Anthropic's `delta.text`, `delta.thinking` and `delta.partial_json`, and the
+ * arguments of one of OpenAI's `delta.tool_calls`. `rest`: how `delta` may continue. An event with a second text is not
+ * joined: one of the texts would be lost.
  */
 const TEXTS = ["content", "text", "thinking", "reasoning", "reasoning_content"].join("|");
 const CALL_MEMBER = String.raw`(?:"index": ?\d+|${MEMBER})`;
@@ -29,7 +33,7 @@ const RESPONSES =
 const RESPONSES_REST = /^"(?:, ?"\w+": ?(?:"[^"\\]*"|\d+))*\}\n\n$/;
 const NUMBER = /"sequence_number": ?\d+|"obfuscation": ?"\w*"/g;
 const END = "\n\n";
-/** What a server sends between other events to keep the connection alive. */
+/** Events that a server sends between others to keep the connection alive. */
 const SIGN_OF_LIFE = /^(?:event: ?ping\n|:)/;
 
 /** Bytes of arguments that wait for the end of their call: more than `Size` lets an answer have, unless half of them are escaped. */
@@ -43,23 +47,24 @@ interface Delta {
   readonly tail: string;
   /** The same for events that may be joined. */
   readonly key: string;
-  /** It is of the arguments of a tool call. */
+  /** The delta belongs to the arguments of a tool call. */
   readonly isCall: boolean;
 }
 
 /** Neighbours that are one event. */
 interface Joined extends Omit<Delta, "said"> {
-  /** Of earlier pieces of the body. */
+  /** Bytes of earlier pieces of the body. */
   readonly before: Buffer[];
   readonly said: string[];
   heldBytes: number;
 }
 
 /**
- * The same server-sent events of one body, but neighbours that differ only in their piece of text are one event with all of it, as if the
- * server had sent longer pieces. An SDK takes about as long for a short event as for a long one. The arguments of a tool call wait for the
- * end of the call, because the SDKs parse all that they have of them for each event, and incomplete JSON takes them a hundred times as
- * long. Anything else is passed on as it comes, and an event that is not complete in a piece is left as it is.
+ * The server-sent events of one body, in which neighbours that differ only in their piece of text are one event with
+ * the whole text, as if the server had sent longer pieces. An SDK takes about as long for a short event as for a long
+ * one. The arguments of a tool call wait for the end of the call, because the SDKs parse all arguments so far for each
+ * event, and incomplete JSON takes a hundred times as long. Anything else is passed on as it comes, and an event that
+ * is not complete in a piece is left as it is.
  */
 export class DeltaJoiner {
   #open: Joined | undefined;
@@ -84,7 +89,7 @@ export class DeltaJoiner {
     return !wasOpen && joined.length === text.length ? bytes : Buffer.from(joined, "latin1");
   }
 
-  /** What still waits, at the end of the body. */
+  /** Bytes that still wait at the end of the body. */
   end(): Uint8Array {
     const parts = [...this.#close(), this.#rest];
     this.#rest = "";
@@ -122,7 +127,7 @@ export class DeltaJoiner {
   }
 }
 
-/** The events of a text, and last what is not complete. */
+/** The events of a text, and last the incomplete rest. */
 function eventsIn(text: string): readonly string[] {
   const events: string[] = [];
   let at = 0;

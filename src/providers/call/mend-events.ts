@@ -7,21 +7,22 @@ const MOST_HELD = 1024 * 1024;
 const END = /\n\r?\n/g;
 /** Characters of a piece before it that may belong to an end. */
 const END_LENGTH = 2;
-/** What a stream of events begins with. */
+/** Start of a stream of events. */
 const BEGINS = /^\s*(?:data|event|id|retry|:)/;
-/** Words of events that may have a part of a call in them. */
+/** Words of events that may have a part of a call. */
 const OF_CALLS =
   /"tool_calls": ?\[|"function_call": ?\{|"functionCall"|"tool_use"|partial_json|function_call_arguments/;
 
 /**
- * The same server-sent events of one answer without those that an SDK cannot read: it takes an empty or torn event, or an unexpected
- * value in one, for a failure of the whole answer. An event that cannot be read is left out, unless a part of a tool's call may be in it: a
- * call with a gap would be another one. Odd events of a known kind are mended. All others are passed on byte for byte.
+ * The server-sent events of an answer without events that an SDK cannot read: the SDK takes an empty or torn event, or
+ * an unexpected value in an event, for a failure of the whole answer. An event that cannot be read is left out, unless
+ * a part of a tool's call may be in it: a call with a gap would be another call. Odd events of a known kind are mended.
+ * All others are passed on byte for byte.
  */
 export class EventMender {
   readonly #format: EventFormat;
   #rest = "";
-  /** From here on `#rest` was not searched. */
+  /** Offset in `#rest` up to which it was searched. */
   #searched = 0;
   /** Undefined until the first bytes are there. */
   #isStream: boolean | undefined;
@@ -57,7 +58,7 @@ export class EventMender {
     return Buffer.from(given, "latin1");
   }
 
-  /** What still waits, at the end of the body. */
+  /** Bytes that still wait at the end of the body. */
   end(): Uint8Array {
     const rest = this.#rest;
     this.#rest = "";
@@ -73,7 +74,7 @@ export class EventMender {
     return passed;
   }
 
-  /** An answer in one piece as an event; what is none, such as an error, as it came. */
+  /** An answer in one piece as an event; a body that is no answer, such as an error, as it came. */
   #fromWhole(body: string): string {
     const read = jsonIn(body);
     const value = isFields(read) ? this.#format.whole?.(read) : undefined;

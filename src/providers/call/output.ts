@@ -20,7 +20,7 @@ export function outputFor(pi: PiModel, input: number, wanted: number | undefined
   return Math.min(most, Math.max(LEAST, left));
 }
 
-/** Tokens of thinking that the SDK adds to those of an answer of these APIs; it takes `xhigh` for `high`. */
+/** Tokens of thinking that the SDK adds to the tokens of an answer of these APIs; it takes `xhigh` for `high`. */
 const THINKING: Readonly<Record<string, number>> = {
   minimal: 1024,
   low: 2048,
@@ -30,7 +30,7 @@ const THINKING: Readonly<Record<string, number>> = {
 };
 const ADDS_THINKING: ReadonlySet<string> = new Set(["anthropic-messages", "bedrock-converse-stream"]);
 
-/** Tokens that the answer may have beyond those that are requested, for thinking. */
+/** Tokens for thinking that the answer may have beyond the requested tokens. */
 export const addedByThinking = (pi: PiModel, level: string | undefined): number =>
   level !== undefined && pi.reasoning && ADDS_THINKING.has(pi.api) ? (THINKING[level] ?? 0) : 0;
 
@@ -40,8 +40,8 @@ const ADAPTIVE = /(?:opus|sonnet)-4[-.][6-9]/;
 const LEFT_BY_THINKING = 1024;
 
 /**
- * What a request says about thinking: the level, or the tokens that the SDK makes of it. A model with a small limit gets the same tokens at
- * several levels.
+ * Thinking in a request: the level, or the tokens that the SDK makes of the level. A model with a small limit gets the
+ * same tokens at several levels.
  */
 export function thinkingSent(pi: PiModel, level: string): string {
   const wanted = ADAPTIVE.test(pi.id) ? 0 : addedByThinking(pi, level);

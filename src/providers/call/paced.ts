@@ -28,8 +28,8 @@ const LEAST_LINES = 2;
  */
 const MOST_MS_AT_ONCE = 8;
 /**
- * Bytes after which no further line is given at once. With every piece of a tool call's arguments the SDKs parse all of them again, so
- * large pieces must not come in one iteration of the event loop.
+ * Bytes after which no further line is given at once. With every piece of a tool call's arguments the SDKs parse all
+ * arguments again, so large pieces must not come in one iteration of the event loop.
  */
 const BYTES_AT_ONCE = 4 * 1024;
 const NEW_LINE = 0x0a;
@@ -37,17 +37,18 @@ const NEW_LINE = 0x0a;
 const PIECES_AT_ONCE = 16;
 
 /**
- * Milliseconds from one piece of a body to the next, for each body that is being read: all of them together are passed on as
- * at most 250 pieces a second, however many there are. What comes meanwhile is joined, so that the work for a piece is done
- * once for several tokens.
+ * Milliseconds from one piece of a body to the next, for each body that is being read: all bodies together are passed
+ * on as at most 250 pieces a second, however many there are. Bytes that come meanwhile are joined, so that the work for
+ * a piece is done once for several tokens.
  */
 const PAUSE_MS_PER_BODY = 4;
 const LONGEST_PAUSE_MS = 500;
 /** Bytes that may wait for the end of the pause. With more, the piece is passed on as soon as `BYTES_A_MS` allows. */
 const MOST_WAITING = 16 * 1024;
 /**
- * Bytes a millisecond of all bodies together: several times what the fastest model writes. Without this limit one body that comes as fast
- * as it is read would take all of the event loop, and messages of other chats would wait with every step of theirs.
+ * Bytes a millisecond of all bodies together: several times the speed of the fastest model. Without this limit one body
+ * that comes as fast as it is read would take the whole event loop, and messages of other chats would wait at every
+ * step.
  */
 const BYTES_A_MS = 4 * 1024;
 
@@ -67,7 +68,7 @@ export function withPacedBody(answer: Response, sink: BodySink): Response {
   return copy;
 }
 
-/** What a body is read from. */
+/** Source of a body. */
 export interface BodySource {
   /** Settles when no more will be read. */
   readonly closed: Promise<unknown>;
@@ -107,10 +108,13 @@ export function plainBody(source: BodySource, sink: BodySink): PlainBody {
   };
 }
 
-/** One stream with nothing read ahead: a transform stream would be three, for each of which every piece costs time. */
+/**
+ * A stream with nothing read ahead: a transform stream would be three streams, for each of which every piece costs
+ * time.
+ */
 function pacedBody(reader: ReadableStreamDefaultReader<Uint8Array>, sink: BodySink): ReadableStream<Uint8Array> {
   const { closed } = reader;
-  // Nothing is lost when a stream that has failed cannot be closed.
+  // A stream that has failed may refuse to close; nothing is lost by that.
   const close = (): void =>
     background(
       "closing an answer",
@@ -133,11 +137,17 @@ function pacedBody(reader: ReadableStreamDefaultReader<Uint8Array>, sink: BodySi
   );
 }
 
-/** What a source gives, counted, joined over a short time, with fewer events, and cut where it has too many lines. */
+/**
+ * The pieces of a source, counted, joined over a short time, with fewer events, and cut where a piece has too many
+ * lines.
+ */
 class Pieces {
   /** Bodies that have not been read to their end. */
   static #open = 0;
-  /** When what was passed on so far, of all bodies, has had its time at `BYTES_A_MS`, by the clock of `performance`. */
+  /**
+   * Time at which the bytes that were passed on so far, of all bodies, have had their share at `BYTES_A_MS`, by the
+   * clock of `performance`.
+   */
   static #paidAt = 0;
   readonly #source: BodySource;
   readonly #sink: BodySink;
@@ -189,7 +199,7 @@ class Pieces {
       const { end } = this.#sink;
       if (end.state === "over") return this.#last();
       const body = await this.#joined().catch((error: unknown) => {
-        // The next read fails in the same way. What breaks after an answer's finish breaks nothing of it.
+        // The next read fails in the same way. A failure after an answer's finish takes nothing from the answer.
         if (this.#deltas.isWaiting || end.state === "finished") return undefined;
         throw error;
       });
@@ -224,7 +234,7 @@ class Pieces {
     return events.length === 0 ? events : (this.#mender?.take(events) ?? events);
   }
 
-  /** What still waits. */
+  /** Bytes that still wait. */
   #last(): Uint8Array {
     const events = this.#mended(this.#deltas.end());
     return this.#mender ? Buffer.concat([events, this.#mender.end()]) : events;
@@ -243,14 +253,17 @@ class Pieces {
     return piece;
   }
 
-  /** What took long to read gets more rest: others have the event loop for as long as this body had. */
+  /** A body that took long to read gets a longer pause: other work has the event loop for as long as this body had. */
   #adaptTo(tookMs: number): void {
     if (tookMs > MOST_MS_AT_ONCE) this.#linesAtOnce = Math.max(LEAST_LINES, this.#linesAtOnce / 2);
     else this.#linesAtOnce = Math.min(LINES_AT_ONCE, this.#linesAtOnce * 2);
     this.#nextAt = Math.max(this.#nextAt, performance.now() + Math.min(tookMs, LONGEST_PAUSE_MS));
   }
 
-  /** Waits with a large piece until those before it have had their time. A small one, of a model that writes slowly, never waits. */
+  /**
+   * Waits with a large piece until the pieces before it have had their time. A small piece, of a model that writes
+   * slowly, never waits.
+   */
   async #pay(bytes: number): Promise<void> {
     const now = performance.now();
     const at = Math.max(now, Pieces.#paidAt);
@@ -295,7 +308,7 @@ class Pieces {
     const isOver = Promise.withResolvers<undefined>();
     const timer = globalThis.setTimeout(() => isOver.resolve(undefined), ms);
     while (left > 0) {
-      // What ends the body is for the next read.
+      // The next read gets the end of the body or its error.
       const part = await Promise.race([this.#read().catch(() => undefined), isOver.promise]);
       if (!part) break;
       this.#coming = undefined;
@@ -309,7 +322,7 @@ class Pieces {
   #read(): Promise<Uint8Array | undefined> {
     if (this.#coming) return this.#coming;
     this.#coming = this.#source.read();
-    // A failure is for whoever reads next, and nobody may read any more.
+    // The next reader gets a failure, and there may be no next reader.
     this.#coming.catch(() => undefined);
     return this.#coming;
   }
@@ -327,7 +340,7 @@ class Pieces {
   }
 }
 
-/** Reads what comes after an answer, for a short time. Never rejects. */
+/** Reads the bytes after an answer, for a short time. Never rejects. */
 async function readRest(source: BodySource, read: () => Promise<Uint8Array | undefined>): Promise<void> {
   const timer = globalThis.setTimeout(() => source.close(), AFTER_END_MS).unref();
   let bytes = 0;

@@ -30,8 +30,8 @@ const PLACES: Readonly<Partial<Record<Api, Place>>> = {
 };
 
 /**
- * The call with what the SDK leaves out of a request: `topP`, if the API accepts it, and thoughts of which Anthropic gave nothing but the
- * signature.
+ * The call with additions that the SDK leaves out of a request: `topP`, if the API accepts it, and thoughts for which
+ * Anthropic gave only the signature.
  */
 export function withPayload(
   { api }: PiModel,

@@ -9,7 +9,10 @@ import type { Wire } from "./wire.ts";
 const MOST_BYTES = { refused: 1024 * 1024, silent: 2 * 1024 * 1024, joined: 200 * 1024 * 1024 };
 /** The most characters of one answer, with thinking and arguments: twice the longest that a model writes, 128,000 tokens. */
 const MOST_CHARS = 1024 * 1024;
-/** The most characters of the arguments of all tool calls of one answer. With each piece the SDK parses all of them again. */
+/**
+ * The most characters of the arguments of all tool calls of one answer. With each piece the SDK parses all arguments
+ * again.
+ */
 const MOST_ARGUMENTS = 512 * 1024;
 /** The most tool calls and other blocks of one answer. */
 const MOST_BLOCKS = 1000;
@@ -35,7 +38,7 @@ export class Size {
     const { status = 0, bytes, given } = this.#wire;
     const { refused, silent, joined } = MOST_BYTES;
     if (status >= 400) return bytes > refused ? tooLarge("an error", refused) : undefined;
-    // For a further request of the same call, counting starts again.
+    // Counting starts again for a further request of the same call.
     this.#bytesBefore = Math.min(this.#bytesBefore, bytes);
     this.#givenBefore = Math.min(this.#givenBefore, given);
     if (given - this.#givenBefore > silent) return tooLarge("an answer without an event", silent);

@@ -25,7 +25,7 @@ interface Watched {
 export class Wire implements TrafficSink {
   status: number | undefined;
   headers: ReadonlyMap<string, string> = new Map();
-  /** When the last bytes came, also those of keep-alive comments. */
+  /** Time of the last bytes, also those of keep-alive comments. */
   lastByteAt = 0;
   /** Bytes of the body of the last request; undefined when they were not counted. */
   sent: number | undefined;
@@ -33,7 +33,7 @@ export class Wire implements TrafficSink {
   bytes = 0;
   /** Bytes that the SDK was given so far. */
   given = 0;
-  /** The number of pieces in which they were read. */
+  /** Number of pieces in which the bytes were read. */
   pieces = 0;
   /** Why the connection broke, with its code. */
   broke: string | undefined;
@@ -129,7 +129,7 @@ export class Wire implements TrafficSink {
 
   /** No more will come. */
   broken(why: string): void {
-    // What comes after the answer does not count.
+    // Bytes after the answer do not count.
     if (this.end.state !== "open") return;
     this.broke = why;
     this.onRefusal?.();
@@ -142,7 +142,7 @@ export class Wire implements TrafficSink {
     return this.#hasDropped && !/\ndata:/.test(text) ? undefined : text;
   }
 
-  /** Some of the first bytes of the body, as Latin-1. */
+  /** The beginning of the first bytes of the body, as Latin-1. */
   start(): string {
     return this.#kept[0]?.toString("latin1", 0, START_BYTES) ?? "";
   }
@@ -199,7 +199,7 @@ export const takesPieces = (): boolean =>
 /** Replaces the global `fetch`, which is all that the SDKs use. Requests outside of a call are unchanged. */
 function paceFetch(): void {
   const plain = globalThis.fetch;
-  // Whoever has replaced it since expects to see the requests.
+  // A program that has replaced `fetch` since expects to see the requests.
   const isNative = plain === NATIVE;
   globalThis.fetch = async (input, init) => {
     const wire = calls.getStore();

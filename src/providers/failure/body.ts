@@ -85,7 +85,10 @@ function wordsIn(from: Shape | undefined): string | undefined {
   return nested.success ? wordsIn(nested.data) : undefined;
 }
 
-/** FastAPI quotes the part of the request that it did not understand, which is what a person wrote. */
+/**
+ * The error without FastAPI's quote of the part of the request that it did not understand: a person may have written
+ * that part.
+ */
 const withoutInput = (one: unknown): unknown => {
   if (!isFields(one)) return one;
   const { input: _written, ctx: _about, ...rest } = one;

@@ -1,9 +1,11 @@
 import type { FailureKind } from "../../types/run/run.ts";
 
-/** For texts that mean a fault of the request only if the provider's status says the same. */
+/** Status codes of the provider that confirm a fault of the request; without them some texts may mean another fault. */
 export const OF_THE_REQUEST: readonly number[] = [400, 415, 422];
 
-/** The setting of a request, also as a part of its name; neither the name of a model nor what a model is called that thinks. */
+/**
+ * The setting of a request, also as a part of its name; neither the name of a model nor a word for a thinking model.
+ */
 const SETTING = String.raw`(?:(?<![\w/-])(?:reasoning|thinking)(?!-)|(?:enable|disable)_thinking|thinking_?(?:budget|level|config)|reasoning_effort)(?! models?\b)`;
 /** Up to the end of a sentence; the dots in names count as no end. */
 const REST = String.raw`(?:[^.]|\.(?=\S)){0,120}?`;
@@ -21,7 +23,7 @@ const THINKING_WORDS = new RegExp(
  * counts, so narrow patterns come before wide ones.
  */
 export const FAILURE_WORDS: readonly (readonly [FailureKind, RegExp, string, (readonly number[])?])[] = [
-  // The gateway's own texts. The title of the page that one of them quotes says nothing about a key.
+  // The gateway's own texts. The title of a quoted page says nothing about a key.
   ["network", /address answered with a web page/i, "a wrong baseUrl, a network that asks for a login"],
   // Whole sentences of one provider. They count whatever status and code come with them.
   [
@@ -105,7 +107,7 @@ export const FAILURE_WORDS: readonly (readonly [FailureKind, RegExp, string, (re
     /context.?(window|length|size|limit)|maximum prompt length|input token count.*exceeds|too many tokens|token limit exceeded|exceeded model token limit|reduce the length of the messages|exceeds the limit of \d+/i,
     "OpenAI, OpenRouter, xAI, Google, Groq, Copilot, Kimi, MiniMax, Mistral, LM Studio, llama.cpp, z.ai",
   ],
-  // For other providers `reportedText` in `call/refusal.ts` has replaced this text.
+  // `reportedText` in `call/refusal.ts` has replaced this text for other providers.
   ["context_overflow", /^\s*4(00|13)\s*(status code)?\s*\(no body\)/i, "Cerebras"],
   [
     "call_ordering",

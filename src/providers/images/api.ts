@@ -2,7 +2,7 @@ import type { DrawAsk, DrawStyle } from "../../types/media/drawing.ts";
 
 /** Where and as whom a service is asked. */
 export interface ImageService {
-  /** Without a slash at its end. */
+  /** URL without a slash at its end. */
   readonly baseUrl: string;
   /** The service's own name of the model. */
   readonly model: string;
@@ -20,7 +20,7 @@ export interface ImageRequest {
 /** An image of an answer: its bytes, or where they are. */
 export type MadeImage = { readonly bytes: Uint8Array } | { readonly url: string };
 
-/** Tokens as a service counted them, and its own price where it names one. */
+/** Tokens as a service counted them, and the service's own price where it names one. */
 export interface ImageUsage {
   readonly input: number;
   readonly output: number;
@@ -31,7 +31,7 @@ export interface ImageAnswer {
   readonly images: readonly MadeImage[];
   /** Unset where the service counts no tokens. */
   readonly usage?: ImageUsage;
-  /** What the service says instead of an image, or why it made none. */
+  /** Text of the service instead of an image, or its reason for making none. */
   readonly text?: string;
 }
 
@@ -39,7 +39,7 @@ export interface ImageAnswer {
 export interface ImageApi {
   /** Images that one request can ask for. */
   readonly atOnce: number;
-  /** Whether it changes images that it is shown. */
+  /** Whether the service changes images that it is shown. */
   readonly takesImages: boolean;
   /** The settings that its requests have; others are left out. */
   readonly has: readonly (keyof DrawStyle)[];

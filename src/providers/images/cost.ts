@@ -31,7 +31,7 @@ const UNCOUNTED = 1000;
 const SHOWN = 1600;
 const MILLION = 1_000_000;
 
-/** What a request for images can take, and what it took. */
+/** Cost of a request for images: the most that it can take, and the actual cost. */
 export class DrawCost {
   readonly #handle: ModelHandle;
   readonly #input: number;
@@ -69,7 +69,7 @@ export class DrawCost {
     };
   }
 
-  /** Of an answer with so many images. */
+  /** Cost of an answer with so many images. */
   answered(images: number, usage: ImageUsage | undefined): CallCost {
     const isCounted = usage !== undefined && usage.input + usage.output > 0;
     const output = isCounted ? usage.output : images * UNCOUNTED;
@@ -80,12 +80,12 @@ export class DrawCost {
     };
   }
 
-  /** Of a request whose answer nobody saw: the service may have made all of it. */
+  /** Cost of a request whose answer nobody saw: the service may have made all of it. */
   unseen(outcome: "failed" | "aborted"): CallCost {
     return { outcome, ...this.#costOf(this.#input, this.#mostOutput), isEstimate: true };
   }
 
-  /** Of a request that was not sent, or was refused. */
+  /** Cost of a request that was not sent, or was refused. */
   nothing(outcome: "failed" | "aborted"): CallCost {
     return { outcome, usage: emptyUsage(), isEstimate: false };
   }

@@ -16,7 +16,7 @@ import { openrouterImages } from "./openrouter.ts";
 import { requestWeb } from "../../utils/net/web-request.ts";
 
 interface DrawOptions {
-  /** For what and for whom the call is made. */
+  /** Cause and principal of the call. */
   readonly origin: CallOrigin;
   readonly signal: AbortSignal;
   /** Called for each request with the cost that the meter got. Must not throw. */
@@ -93,7 +93,7 @@ async function drawOnce(one: OneRequest, options: DrawOptions): Promise<Made> {
 
 type Allowed = Extract<Reservation, { kind: "allowed" }>;
 
-/** What settles the cost, or why the request must not be sent. */
+/** The reservation that settles the cost, or why the request must not be sent. */
 async function reserve(
   { meter }: ModelHandle,
   cost: DrawCost,
@@ -141,7 +141,7 @@ const BY_PROVIDER: ReadonlyMap<string, ImageApi> = new Map([
   ["xai", xaiImages],
 ]);
 
-/** Those of other providers, by the API that their models speak. */
+/** Ways of other providers, by the API of their models. */
 const BY_API: ReadonlyMap<string, ImageApi> = new Map([
   ["google-generative-ai", googleImages],
   ["openai-completions", compatibleImages],
@@ -159,13 +159,13 @@ const FETCH_MS = 60_000;
 
 interface Opened {
   readonly images: readonly DrawnImage[];
-  /** Why one of them could not be used. */
+  /** Why one of the images could not be used. */
   readonly why?: string;
 }
 
 /**
- * The images of an answer. One that a service only names is fetched without its key: from the service itself, or from a public address.
- * What is no image is left out. Never rejects.
+ * The images of an answer. An image that a service only names is fetched without its key: from the service itself, or
+ * from a public address. Content that is no image is left out. Never rejects.
  */
 async function openImages({ images }: ImageAnswer, baseUrl: string, signal: AbortSignal): Promise<Opened> {
   const opened: DrawnImage[] = [];

@@ -51,7 +51,7 @@ function imageIn({ inlineData: data, thought }: Fields): ImageAnswer["images"] {
   return bytes ? [{ bytes }] : [];
 }
 
-/** What the model wrote, or else the reason that Google names. */
+/** Text of the model, or else the reason that Google names. */
 function saidIn({ promptFeedback }: Fields, candidate: Fields | undefined, parts: readonly Fields[]): string {
   const texts = parts.flatMap(({ text, thought }) => (typeof text === "string" && thought !== true ? [text] : []));
   const reasons = [

@@ -2,7 +2,7 @@ import { defined } from "../../utils/defined.ts";
 import { type Fields, isFields } from "../../utils/fields.ts";
 import { countOf, dataUrlOf, type ImageApi, imageAt, type ImageUsage, ratioOf } from "./api.ts";
 
-/** The makers whose models write as well as they draw; the others refuse to write. */
+/** Makers whose models can answer with text as well as images; other models refuse to. */
 const WRITES = /^~?(?:google|openai)\//;
 
 /** OpenRouter draws in its chat. https://openrouter.ai/docs/guides/overview/multimodal/image-generation */

@@ -11,7 +11,7 @@ const MOST_BYTES = 96 * 1024 * 1024;
 const MOST_REFUSAL = 64 * 1024;
 
 interface SendOptions {
-  /** Of the config. */
+  /** Headers of the config. */
   readonly headers: Readonly<Record<string, string>> | undefined;
   readonly signal: AbortSignal;
   now(): number;
@@ -66,7 +66,7 @@ const codeOf = (error: unknown): string => {
   return cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : "";
 };
 
-/** Nothing was sent where there was no connection. */
+/** Whether a request failed without a connection, so that nothing was sent. */
 const isUnsent = (error: unknown): boolean =>
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/.test(codeOf(error));
 

@@ -9,7 +9,7 @@ interface Scene {
   hasKey(provider: string): boolean;
 }
 
-/** Which services speak, and why one of the config cannot. It sends nothing. */
+/** Check of the services that speak, and of the config's services that cannot. Sends nothing. */
 export const speechCheck = (scene: Scene): Check => ({
   id: "messages.tts",
   title: "Speech",

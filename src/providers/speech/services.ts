@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 import { errorCode } from "../../utils/missing.ts";
 import type { SpeechProvider } from "./config.ts";
 
-/** What a service is asked. */
+/** Request to a service. */
 export interface ServiceAsk {
   readonly text: string;
   readonly voice: string | undefined;
@@ -15,7 +15,7 @@ export interface ServiceAsk {
 /** Sound of a service. */
 export interface Sound {
   readonly bytes: Uint8Array;
-  /** Without the dot. */
+  /** Ending without the dot. */
   readonly ending: string;
 }
 

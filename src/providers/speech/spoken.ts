@@ -1,4 +1,4 @@
-/** What of a Markdown text is read aloud: words, without marks, addresses and code. Pure. */
+/** The part of a Markdown text that is read aloud: words, without marks, addresses and code. Pure. */
 export function spokenText(markdown: string): string {
   return markdown
     .replaceAll(/^ {0,3}(`{3,}|~{3,})[^]*?(?:^ {0,3}\1|$(?![^]))/gm, " ")

@@ -20,11 +20,11 @@ const DIALECTS: Readonly<Record<ChatFormat, Dialect>> = {
   plain: plainText,
 };
 
-/** One message. */
+/** A message. */
 export interface FormattedChunk {
   readonly body: string;
   readonly plain: string;
-  /** Of a `signal-styled` body. */
+  /** Styles of a `signal-styled` body. */
   readonly styles?: readonly TextStyle[];
 }
 
@@ -111,7 +111,7 @@ function write(styled: StyledText, range: { from: number; to: number }, dialect:
   return pen.end();
 }
 
-/** In the order in which they are opened: platforms end a mark with its line, so each line gets its own. */
+/** Parts in the order in which they are opened: platforms end a mark with its line, so each line gets its own marks. */
 function partsOf(spans: readonly Span[], text: string, dialect: Dialect): Part[] {
   const parts = spans.flatMap(({ start, end, style }): Part[] => {
     if (style.kind === "pre") return [{ start, end, style, marks: dialect.fence(style.language) }];

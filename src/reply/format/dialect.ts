@@ -6,7 +6,7 @@ export type InlineStyle =
   | { readonly kind: Exclude<Style["kind"], "pre" | "quote" | "link"> }
   | { readonly kind: "link"; readonly href: string };
 
-/** The text that a mark encloses, and the signs on both sides of it; empty at a line's ends. */
+/** The text that a mark encloses, and the signs on both sides of the text; empty at a line's ends. */
 export interface Enclosed {
   readonly text: string;
   readonly before: string;
@@ -31,7 +31,7 @@ export interface Dialect {
   code(text: string): string;
   /** The lines before and after a code block; no line where empty. */
   fence(language: string): readonly [open: string, close: string];
-  /** Before each line of a quote. */
+  /** Text before each line of a quote. */
   readonly quote: string;
   /** Styles that are sent as ranges in addition to the text. */
   readonly ranges?: Readonly<Partial<Record<Style["kind"], TextStyle["style"]>>>;

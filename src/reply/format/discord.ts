@@ -1,7 +1,7 @@
 import type { Dialect, Enclosed, InlineStyle } from "./dialect.ts";
 import { withoutFences } from "./dialect.ts";
 
-/** What must stay as it is: web addresses, mentions, custom emoji, times. */
+/** Parts that must stay unchanged: web addresses, mentions, custom emoji, times. */
 const VERBATIM = /(https?:\/\/[^\s<>]+|<(?:@[!&]?|#|a?:\w+:|t:|id:)[^<>\s]*>)/;
 
 /** Discord's markdown (support.discord.com, "Markdown Text 101"). */

@@ -1,10 +1,10 @@
 import type { Dialect, Enclosed, InlineStyle } from "./dialect.ts";
 import { isInWord, withoutFences } from "./dialect.ts";
 
-/** Slack ignores a mark inside a word, unless an invisible blank separates them. */
+/** Invisible blank between a mark and a word: Slack ignores a mark inside a word without it. */
 const PART = "\u200b";
 
-/** What Slack turns into a name: people and channels, but no `<!channel>`, which would call everybody. */
+/** Marks that Slack turns into a name: people and channels, but no `<!channel>`, which would call everybody. */
 const NAMES = /(<(?:@[UW][A-Z0-9]+|#C[A-Z0-9]+)(?:\|[^<>|]*)?>)/;
 
 const escapeSigns = (text: string): string =>

@@ -45,7 +45,7 @@ function besideCjk(plain: Delimiters, { before, after }: Around, canSplitWord: b
   };
 }
 
-/** Whether a mark belongs to what is inside of it, by the sign there and the one on its other side. */
+/** Whether a mark belongs to the text inside of it, by the sign there and the sign on the mark's other side. */
 const touches = (inside: string, outside: string): boolean =>
   !BLANK.test(inside) &&
   (!isPlainPunctuation(inside) || BLANK.test(outside) || isPlainPunctuation(outside) || CJK.test(outside));

@@ -1,8 +1,11 @@
 import type { MarkdownIt, StateInline } from "markdown-it";
 
-/** Formulas as models write them: `$x$`, `$$x$$`, `\(x\)`, `\[x\]`. A dollar before a letter or a digit closes none: it begins a price. */
+/**
+ * Formulas as models write them: `$x$`, `$$x$$`, `\(x\)`, `\[x\]`. A dollar before a letter or a digit closes no
+ * formula: it begins a price.
+ */
 const DOLLARS = /\$\$[^$]{1,2000}\$\$|\$(?![\s$])[^$\n]{1,300}(?<![\s\\])\$(?![\p{L}\p{N}])/uy;
-/** Characters of a formula in brackets, which are no part of it. */
+/** Characters of a formula in brackets, without the brackets. */
 const MOST_CHARS = 2000;
 /** Escaped brackets around anything else are brackets. */
 const SAYS_MORE = /[\\^_={}+*/<>]/;

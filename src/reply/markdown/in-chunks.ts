@@ -7,8 +7,8 @@ import type { StyledText } from "./styled.ts";
 type NextChunk<C> = (styled: StyledText, from: number) => { readonly to: number; readonly chunk: C };
 
 /**
- * Markdown as the messages that `next` makes of it, without those that show nothing. Markdown that shows nothing at all,
- * such as a lone link definition, is taken as it was written; text without visible signs gives none.
+ * Markdown as the messages that `next` makes of it, without messages that show nothing. Markdown that shows nothing at
+ * all, such as a lone link definition, is taken as it was written; text without visible signs gives none.
  */
 export function inChunks<C extends { readonly plain: string }>(
   markdown: string,

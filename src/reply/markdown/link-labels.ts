@@ -8,14 +8,14 @@ const OPEN = 0x5b;
 const CLOSE = 0x5d;
 
 interface Search {
-  /** After the last place where a label can end. */
+  /** Place after the last one where a label can end. */
   readonly end: number;
   steps: number;
 }
 
 /**
- * Bounds what the search for the ends of link labels costs. The parser's own search starts again at every `[`, so that a
- * text of brackets takes seconds; brackets beyond the bound are text. Brackets that nothing closes cost nothing.
+ * Bounds the cost of the search for the ends of link labels. The parser's own search starts again at every `[`, so that
+ * a text of brackets takes seconds; brackets beyond the bound are text. Brackets that nothing closes cost nothing.
  */
 export function boundLinkLabels(parser: MarkdownIt): void {
   const searches = new WeakMap<StateInline, Search>();
@@ -30,7 +30,7 @@ export function boundLinkLabels(parser: MarkdownIt): void {
 }
 
 function beginSearch({ src, env, posMax }: StateInline): Search {
-  // Without definitions a label is only a link's where an address follows it.
+  // Without definitions a label belongs to a link only where an address follows it.
   const closing = hasReferences(env) ? "]" : "](";
   return { end: src.lastIndexOf(closing), steps: posMax * STEPS_PER_CHARACTER + STEPS_OF_SHORT_TEXT };
 }
@@ -46,7 +46,7 @@ interface Label {
   readonly isFlat: boolean;
 }
 
-/** Where the label that begins at `start` ends; -1 when it does not. The place of the parser stays what it was. */
+/** End of the label that begins at `start`; -1 when it does not end. The parser's place stays the same. */
 function labelEnd(state: StateInline, { start, search, isFlat }: Label): number {
   const before = state.pos;
   state.pos = start + 1;

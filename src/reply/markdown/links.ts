@@ -2,8 +2,9 @@
 const MAX_HREF = 2048;
 
 /**
- * Whether Telegram makes a link of this address: http and https with a dotted host, and tg. It drops `http://localhost`
- * and makes a broken web link of mailto addresses (found with its own parser), so those are written out.
+ * Whether Telegram makes a link of an address: http and https with a dotted host, and tg. Telegram drops
+ * `http://localhost` and makes a broken web link of mailto addresses (found with its own parser), so these addresses
+ * are written out.
  */
 export function isWebLink(href: string): boolean {
   if (href.length > MAX_HREF) return false;

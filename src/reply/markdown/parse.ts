@@ -6,7 +6,7 @@ import { readHtmlMarks } from "./html-marks.ts";
 import { boundLinkLabels } from "./link-labels.ts";
 import { keepWebAddresses } from "./web-address.ts";
 
-/** The parser drops what is nested deeper; its own 100 is reached by a line of quote marks. */
+/** Levels beyond which the parser drops content; a line of quote marks reaches the parser's own limit of 100. */
 const MAX_NESTING = 1000;
 
 const parser = new MarkdownIt("default", { html: false, linkify: false, typographer: false, maxNesting: MAX_NESTING });
@@ -41,7 +41,7 @@ interface Level {
   readonly marks: ReadonlySet<string>;
 }
 
-/** A mark inside the same mark changes nothing and is left out: thousands of them would overflow the stack. */
+/** A mark inside the same mark changes nothing and is left out: thousands of nested marks would overflow the stack. */
 function nest(tokens: readonly Token[]): Node[] {
   const root: Level = { nodes: [], marks: new Set() };
   const levels: Level[] = [root];

@@ -21,7 +21,7 @@ export interface StyledText {
 
 /** The text before the lines of a list item or a quote. */
 export interface LinePrefix {
-  /** For its first line; used up once written. */
+  /** Prefix of the first line; used up once written. */
   first: string | undefined;
   readonly rest: string;
 }
@@ -38,7 +38,7 @@ export interface StyledWriter {
   /** Writes the prefix of a line that may stay empty. */
   touch(): void;
   within(prefix: LinePrefix, body: () => void): void;
-  /** Styles what the body writes. Does nothing when that style is already active. */
+  /** Styles the text that `body` writes. Does nothing when that style is already active. */
   styled(style: Style, body: () => void): void;
   /** Whether text written now has a style of this kind. */
   has(kind: Style["kind"]): boolean;

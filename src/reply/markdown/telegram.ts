@@ -5,7 +5,7 @@ import type { StyledText } from "./styled.ts";
 import type { TableMode } from "./table.ts";
 import { htmlOf } from "./telegram-html.ts";
 
-/** One Telegram message. */
+/** A Telegram message. */
 export interface TelegramChunk {
   readonly html: string;
   /** The same text without formatting, for the case that Telegram refuses the entities. */

@@ -28,7 +28,7 @@ function takeAddress(state: StateInline, silent: boolean): boolean {
   return true;
 }
 
-/** Without what belongs to the sentence around the address. */
+/** Address without the signs of the sentence around it. */
 function ownPart(text: string, start: number): string {
   BEGINNING.lastIndex = start;
   if (!BEGINNING.test(text)) return "";

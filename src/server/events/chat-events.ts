@@ -4,7 +4,7 @@ import type { FailureKind, RunFacts } from "../../types/run/run.ts";
 import { toAgentEvent } from "./agent-events.ts";
 import { approvalRequested, approvalResolved } from "./approval-events.ts";
 
-/** What the conversion of a run's next event depends on. Begins as `START`. */
+/** State that the conversion of a run's next event depends on. Begins as `START`. */
 export interface ViewState {
   readonly startedAt: number;
   /** The current message; after it ended, the last one with text. */
@@ -18,7 +18,7 @@ export interface ViewState {
 
 export const START: ViewState = { startedAt: 0, text: "", isNext: false, answers: [], questions: [] };
 
-/** The protocol's events of one run event, in order. `state` is the one before the event. */
+/** The protocol's events for one run event, in order. `state` is the state before the event. */
 export function toGatewayEvents(facts: RunFacts, event: RunEvent, state: ViewState): readonly GatewayEvent[] {
   const startedAt = event.type === "run_start" ? event.startedAt : state.startedAt;
   const events = [chatEvent(facts, event, state), approvalEvent(event), toAgentEvent(facts, event, startedAt)];

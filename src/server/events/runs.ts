@@ -38,7 +38,7 @@ export interface RunOutcome {
   readonly receipt: Receipt;
 }
 
-/** Collects the messages of a run into one text, with blank lines between them. */
+/** Collects the messages of a run into a text, with blank lines between the messages. */
 export class RunText {
   #text = "";
   #message = "";
@@ -52,7 +52,7 @@ export class RunText {
     return this.#text;
   }
 
-  /** Returns what the event adds to the text. */
+  /** Returns the text that the event adds. */
   add(event: RunEvent): string {
     switch (event.type) {
       case "message_start":
@@ -75,7 +75,10 @@ export class RunText {
     }
   }
 
-  /** A client keeps what it has read, so text that may turn out to be a thought comes with the first that may not, or with the end. */
+  /**
+   * Adds a delta. A client keeps the text that it has read, so text that may turn out to be a thought comes with the
+   * first delta that may not, or with the end.
+   */
   #addDelta({ delta, unsure }: RunEvent & { type: "text_delta" }): string {
     this.#unsure += delta;
     return unsure ? "" : this.#append(this.#takeUnsure());
@@ -95,7 +98,7 @@ export class RunText {
     return this.#append(this.#takeUnsure() + rest);
   }
 
-  /** What a client has already read of the message, it keeps. */
+  /** Takes back the text of the message. A client keeps the part that it has read. */
   #takeBack(): void {
     this.#unsure = "";
     this.#text = this.#text.slice(0, this.#before);

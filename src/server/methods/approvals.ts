@@ -93,7 +93,7 @@ const approveParams = z.looseObject({
   /** The code, or the stranger's id on the platform. */
   code: z.string().min(1).max(256),
   accountId: z.string().min(1).optional(),
-  /** Whether to tell the stranger. */
+  /** Whether the stranger gets a message about it. */
   notify: z.boolean().optional(),
 });
 

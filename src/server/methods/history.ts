@@ -12,7 +12,7 @@ import { mediaId } from "../../types/ids.ts";
 import type { MediaStore } from "../../types/journal.ts";
 
 const DEFAULT_LIMIT = 200;
-/** Well below what a client accepts in one frame. */
+/** Bytes well below the limit of a client's frame. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
 const historyParams = z.looseObject({
@@ -77,7 +77,7 @@ interface UnnumberedMessage {
   readonly sender?: string | undefined;
 }
 
-/** What is shown with the entries and is not in them. */
+/** Data that is shown with the entries and is not in them. */
 interface Known {
   readonly images: ReadonlyMap<string, string>;
   /** The run of a person's message. */
@@ -101,7 +101,7 @@ function showEntries(
   );
 }
 
-/** Removes from an answer what its readers did not see either. */
+/** Removes from an answer the parts that its readers did not see either. */
 function withPlainAnswer(entry: TranscriptEntry, chat: Pick<ChatPort, "plain">): TranscriptEntry {
   if (entry.type !== "message" || entry.message.role !== "assistant") return entry;
   const { message } = entry;
@@ -122,7 +122,7 @@ function showEntry(entry: TranscriptEntry, { images, runOf }: Known): readonly U
   return [{ message: injected([{ type: "text", text }], entry.timestamp) }];
 }
 
-/** The person's text, without what the gateway wrote around it for the model. */
+/** The person's text, without the gateway's additions for the model. */
 function showUser(message: Extract<ChatMessage, { role: "user" }>): UnnumberedMessage {
   if (typeof message.content === "string") {
     const { text, sender } = shownText(message.content);

@@ -69,7 +69,10 @@ export function patchMethods(ports: Ports, { sessionsFile }: Parts): readonly Me
   ];
 }
 
-/** Refuses settings without effect by name, since the client relies on them. Removing one does no harm. */
+/**
+ * Refuses settings without effect by name, since the client relies on its settings. Removing such a setting does no
+ * harm.
+ */
 function refuseUnsupported(params: PatchParams): void {
   const served = new Set([...Object.keys(patchParams.shape), ...ABOUT]);
   const unserved = Object.entries(params).flatMap(([name, value]) =>

@@ -15,7 +15,7 @@ import { background } from "../../utils/background.ts";
 
 type Ports = StartPorts & Pick<ServerPorts, "log">;
 
-/** Answers `POST /v1/chat/completions`: starts a run, and sends what it says as one answer or as a stream of events. */
+/** Answers `POST /v1/chat/completions`: starts a run, and sends its text as one answer or as a stream of events. */
 export async function complete(request: FastifyRequest, reply: FastifyReply, ports: Ports): Promise<unknown> {
   const parsed = parseCompletion(request.body);
   if (parsed.kind === "bad") return sendError(reply, parsed.error);

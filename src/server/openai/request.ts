@@ -45,7 +45,7 @@ export type Parsed =
   | { readonly kind: "ok"; readonly request: CompletionRequest }
   | { readonly kind: "bad"; readonly error: ApiError };
 
-/** Never throws. */
+/** Reads a request. Never throws. */
 export function parseCompletion(body: unknown): Parsed {
   const parsed = completionRequest.safeParse(body);
   if (!parsed.success) return { kind: "bad", error: badRequest(problemsOf(parsed.error)) };
@@ -61,7 +61,7 @@ export function parseCompletion(body: unknown): Parsed {
   return { kind: "bad", error };
 }
 
-/** Refuses what the gateway does not support: a client that sends it would misread an answer without it. */
+/** Refuses parts that the gateway does not support: a client that sends one would misread an answer without it. */
 function unsupportedPart(request: CompletionRequest): ApiError | undefined {
   const found = UNSUPPORTED.find(({ is }) => is(request));
   return found && badRequest(found.message, found.param);

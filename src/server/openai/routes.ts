@@ -17,7 +17,7 @@ export function serveOpenAi(app: FastifyInstance, ports: Ports, gate: Gate): voi
       api.addHook("onRequest", async (request, reply) => judgeKey(request, reply, gate, ports.clock));
       api.setErrorHandler((error, request, reply) => answerError(error, request, reply, ports));
       api.get("/models", () => listModels(ports));
-      // What answers is loaded with the first request: most gateways get none.
+      // The code for answers is loaded with the first request: most gateways get none.
       api.post("/chat/completions", async (request, reply) =>
         (await import("./complete.ts")).complete(request, reply, ports),
       );

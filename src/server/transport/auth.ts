@@ -109,7 +109,7 @@ export class Attempts {
       address,
       isOver ? { fails: [], lockedUntil: now + this.#limit.lockoutMs } : { fails, lockedUntil: 0 },
     );
-    // This cannot stop an attacker with more addresses.
+    // The limit for addresses keeps the memory small, and cannot stop an attacker with more addresses.
     forgetOldest(this.#records, MAX_ADDRESSES);
   }
 }

@@ -39,7 +39,7 @@ export class Calls {
     return this.#methods.get(name) ?? this.#added.methods.find((method) => method.name === name);
   }
 
-  /** Never rejects. */
+  /** Answers a request. Never rejects. */
   async answer(frame: RequestFrame, caller: Caller): Promise<Answer> {
     try {
       const payload = await this.#run(frame, caller);

@@ -11,9 +11,9 @@ export interface FrameSocket {
 }
 
 export interface BufferLimits {
-  /** With more buffered bytes, deltas are merged instead of sent. */
+  /** Buffered bytes above which deltas are merged instead of sent. */
   readonly mergeAbove: number;
-  /** With more buffered bytes, the connection is closed. */
+  /** Buffered bytes above which the connection is closed. */
   readonly closeAbove: number;
 }
 

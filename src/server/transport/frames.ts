@@ -38,7 +38,7 @@ export type ParsedFrame =
   | { readonly kind: "request"; readonly frame: RequestFrame }
   | { readonly kind: "invalid"; readonly id: string; readonly error: ErrorShape };
 
-/** Never throws. An invalid frame keeps its id if it has one, so that the caller gets an answer. */
+/** Reads a frame. Never throws. An invalid frame keeps its id if it has one, so that the caller gets an answer. */
 export function parseFrame(text: string): ParsedFrame {
   const json = parseJson(text);
   if (json === undefined) return invalid("invalid", "invalid frame: not JSON");

@@ -30,7 +30,7 @@ interface Parts {
   readonly gate: Gate;
 }
 
-/** What the server provides to its sockets: access, the hello message, and presence when a client joins or leaves. */
+/** Services of the server for its sockets: access, the hello message, and presence when a client joins or leaves. */
 export function socketServices(options: ServerOptions, ports: Ports, parts: Parts): SocketServices {
   const { calls, hub, presence, gate } = parts;
   const { clock, log } = ports;

@@ -30,7 +30,7 @@ function isLocal(request: FastifyRequest, gate: Gate): boolean {
   return isLoopback(address) && !isProxied && isLoopbackName(request.headers.host);
 }
 
-/** Whether it comes from this machine or has the token. */
+/** Whether the request comes from this machine or has the token. */
 export const isTrusted = (request: FastifyRequest, gate: Gate): Verdict =>
   isLocal(request, gate) ? { kind: "ok" } : judgeRequest(request, gate);
 

@@ -8,9 +8,9 @@ interface Pending {
 }
 
 /**
- * Sockets before their handshake, or requests whose body is still arriving, oldest first. A new one is always admitted. If
- * there are too many of its peer, it evicts that peer's oldest; if there are too many of all, the oldest of the peer with the
- * most. A client needs milliseconds, so silent sockets keep nobody out.
+ * Sockets before their handshake, or requests whose body is still arriving, oldest first. A new one is always admitted.
+ * If its peer has too many, it evicts that peer's oldest; if all peers together have too many, the oldest of the peer
+ * with the most. A client needs milliseconds, so silent sockets keep nobody out.
  */
 export class PendingPeers {
   readonly #pending = new Set<Pending>();

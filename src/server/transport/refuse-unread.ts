@@ -22,7 +22,7 @@ export function refuseUnread(request: FastifyRequest, reply: FastifyReply, refus
   endAfterRest(request, () => raw.end(), clock);
 }
 
-/** Calls `end` once: after the body, after too many bytes of it, or after too long a time. */
+/** Calls `end` once: after the body, after too many of its bytes, or after too long a time. */
 function endAfterRest(request: FastifyRequest, end: () => void, clock: Clock): void {
   let bytes = 0;
   const over = (): void => {

@@ -32,7 +32,7 @@ export interface SocketServices {
 interface Wire {
   readonly raw: Socket;
   readonly peer: Peer;
-  /** To be called when the handshake is done or the socket closed. */
+  /** Called when the handshake is done or the socket closed. */
   settled(): void;
 }
 

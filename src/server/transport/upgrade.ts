@@ -20,7 +20,7 @@ interface Refusal {
   readonly text: string;
 }
 
-/** What a socket needs from the start; the rest is loaded at the first upgrade. */
+/** Parts that a socket needs from the start; the rest is loaded at the first upgrade. */
 interface Entrance {
   readonly gate: Gate;
   readonly log: Log;
@@ -71,7 +71,7 @@ export function acceptSockets(http: HttpServer, options: Reach, entrance: Entran
       server.handleUpgrade(request, raw, head, (socket) => serve(socket, { raw, peer, settled }, services));
     };
     if (opened) return accept(opened);
-    // What the client sends meanwhile waits in the socket, and an error closes it.
+    // Data of the client waits in the socket meanwhile, and an error closes the socket.
     raw.on("error", ignore);
     background(
       "WebSocket",

@@ -13,7 +13,10 @@ export type ReadBody =
   | { readonly kind: "read"; readonly body: Uint8Array }
   | { readonly kind: "refused"; readonly status: 400 | 408 | 413 | 503 };
 
-/** Reads a request's body, at most 1 MB within ten seconds unless other limits are given. Refuses with 503 when `evicted` aborts first. Never rejects. */
+/**
+ * Reads a request's body, at most 1 MB within ten seconds unless other limits are given. Refuses with 503 when
+ * `evicted` aborts first. Never rejects.
+ */
 export function readBody(
   request: IncomingMessage,
   clock: Clock,

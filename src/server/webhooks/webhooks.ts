@@ -31,7 +31,7 @@ interface Served {
   readonly leftAt?: number;
 }
 
-/** Passes the platforms' HTTP requests to the adapters, which alone check who sent them. */
+/** Passes the platforms' HTTP requests to the adapters, which alone check the sender of each. */
 export class Webhooks implements WebhookPaths {
   readonly #paths = new Map<string, Served>();
   readonly #counts = new Map<string, number>();
@@ -161,8 +161,9 @@ const unusable = (path: string, why: string): OpenClawError =>
   });
 
 /**
- * The name under which a sender's refusals are counted. Undefined for a proxy on this machine that `gateway.trustedProxies`
- * does not name: its callers cannot be distinguished, and one of them must not lock out the platform.
+ * The name under which a sender's refusals are counted. Undefined for a proxy on this machine that
+ * `gateway.trustedProxies` does not name: its callers cannot be distinguished, and one caller must not lock out the
+ * platform.
  */
 const senderOf = (peer: Peer): string | undefined =>
   isLoopback(peer.address) && peer.isProxied ? undefined : countingName(peer);

@@ -80,7 +80,7 @@ function mergeRow(our: SessionEntry, was: SessionEntry | undefined, their: Sessi
 
 const OF_THE_CONVERSATION: readonly string[] = ["sessionId", "sessionFile", "updatedAt"];
 
-/** Nobody sets the time of a row back: whoever wrote it had read an earlier file. */
+/** Nobody sets the time of a row back: an older time means that the other program had read an earlier file. */
 const isOlder = (their: SessionEntry, was: SessionEntry | undefined): boolean =>
   was !== undefined && their.updatedAt < was.updatedAt;
 

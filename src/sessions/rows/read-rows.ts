@@ -15,9 +15,9 @@ export interface RowPlaces {
 }
 
 /**
- * The session rows of a state directory as the next start of the gateway would have them: those of the journal, with what was
- * edited in `sessions.json` since. Changes nothing, so a gateway may own the directory. Throws when there is no row in the
- * journal and `sessions.json` cannot be read, and `OpenClawError` when the journal cannot.
+ * The session rows of a state directory as the next start of the gateway would have them: the journal's rows, with the
+ * edits that were made in `sessions.json` since. Changes nothing, so a gateway may own the directory. Throws when there
+ * is no row in the journal and `sessions.json` cannot be read, and `OpenClawError` when the journal cannot.
  */
 export async function readRows(
   { dir, journal }: RowPlaces,

@@ -103,7 +103,7 @@ export class RowStore {
     this.#next ??= this.#writing.then(() => {
       this.#next = undefined;
       const write = this.#write();
-      // Whoever asked for this write gets its failure; the next write only waits for its end.
+      // The callers of this write get its failure; the next write only waits for its end.
       this.#writing = write.catch(() => undefined);
       return write;
     });
@@ -170,7 +170,7 @@ class RowIndex {
 
   constructor(defaultAgent: AgentId, rows: ReadonlyMap<SessionKey, SessionEntry>) {
     this.#defaultAgent = defaultAgent;
-    // In their order, each is added at the end of its lists.
+    // The rows are added in their order, so that each goes to the end of its lists.
     const newestFirst = [...rows].toSorted(([, one], [, other]) => other.updatedAt - one.updatedAt);
     for (const [key, row] of newestFirst) this.add(key, row);
   }
@@ -233,7 +233,7 @@ function peopleOf(parsed: ParsedKey, { origin }: SessionEntry): readonly string[
   return [...named, ...linked, ...from];
 }
 
-/** What decides the order of sessions. */
+/** The fields that decide the order of sessions. */
 interface Position {
   readonly key: SessionKey;
   /** Epoch milliseconds. */
@@ -259,7 +259,7 @@ class NewestFirst {
     if (list.length === 0) this.#lists.delete(name);
   }
 
-  /** What these lists have, in one order; once, what several of them have. */
+  /** Merges the named lists in one order, without duplicates. */
   *of(names: readonly string[]): Generator<Position> {
     const places = names.map((name) => ({ list: this.#lists.get(name) ?? [], at: 0 }));
     const [only, ...others] = places;

@@ -69,7 +69,10 @@ const SETTINGS = [...SESSION_SETTINGS, "providerOverride", "modelOverride"] as c
 export const hasSameSettings = (one: Readonly<SessionEntry> | undefined, other: Readonly<SessionEntry>): boolean =>
   SETTINGS.every((name) => one?.[name] === other[name]);
 
-/** Absolute path of a row's transcript. `dir`: the directory of the sessions. Only a conversation of another program has its file outside. */
+/**
+ * Absolute path of a row's transcript. `dir`: the directory of the sessions. Only a conversation of another program has
+ * its file outside.
+ */
 export function fileOf(row: SessionEntry, dir: string): string {
   const named = namedFile(row);
   if (named === undefined) return join(dir, `${basename(row.sessionId)}.jsonl`);
@@ -79,8 +82,9 @@ export function fileOf(row: SessionEntry, dir: string): string {
 }
 
 /**
- * The row as it is kept: with the name of its file in the directory of the sessions, or the way to it from there, so that a state directory
- * that is copied or moved uses its own. A path outside of it stays for a file that is only there.
+ * The row as it is kept: with the name of its file in the directory of the sessions, or the way to it from there, so
+ * that a state directory that is copied or moved uses its own file. A path outside of the directory stays for a file
+ * that is only there.
  */
 export function keptRow(row: SessionEntry, dir: string, earlier: EarlierPlaces): SessionEntry {
   const named = namedFile(row);

@@ -38,8 +38,9 @@ export interface ExportedRows {
 }
 
 /**
- * `sessions.json`: the session rows for people and other programs. It is written when a session came or went and when the rows
- * are at rest, never per message, and what others write into it is taken in, also what they wrote while no gateway ran.
+ * `sessions.json`: the session rows for people and other programs. The file is written when a session was added or
+ * removed and when the rows are at rest, never per message. Edits by others are read, also edits made while no gateway
+ * ran.
  */
 export class RowsExport {
   readonly #options: RowsOptions;
@@ -166,7 +167,10 @@ export class RowsExport {
     });
   }
 
-  /** Nothing is lost: the file is kept under another name. Without rows in the journal, they are read from the transcripts. */
+  /**
+   * Moves the file to another name, so that nothing is lost. Without rows in the journal, the rows are read from the
+   * transcripts.
+   */
   async #putAside(error: unknown): Promise<void> {
     const { dir, log, clock } = this.#options;
     const aside = await setAside(this.#path, "broken", clock.now());

@@ -69,8 +69,8 @@ function toRows(value: Fields, defaultAgent: AgentId): Rows {
 }
 
 /**
- * Rows made from the transcripts of a directory. The header of our own files names the key. Of several transcripts of a key,
- * the one that was written last counts.
+ * Rows made from the transcripts of a directory. The header of our own files names the key. Of several transcripts of a
+ * key, the last written one counts.
  */
 export async function rebuildRows(dir: string): Promise<{ rows: Map<SessionKey, SessionEntry>; unmapped: number }> {
   const rows = new Map<SessionKey, SessionEntry>();

@@ -2,12 +2,12 @@ import { runRipgrep, SEARCH_MS } from "../../tools/host/ripgrep.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
 import { parseLine } from "../transcript/entries.ts";
 
-/** Bytes of an entry; longer ones, such as those with images, are not searched. */
+/** Bytes of an entry; longer entries, such as entries with images, are not searched. */
 const MOST_LINE = 60_000;
 /** Lines of one transcript that are looked at, the newest ones, and lines that are found before the search ends. */
 const MOST_OF_FILE = 200;
 const MOST_LINES = 50_000;
-/** One command line takes no more. */
+/** Files that one command line can name. */
 const MOST_FILES = 2000;
 
 export interface FoundEntry {

@@ -6,7 +6,8 @@ export interface ShownTurn {
   readonly sender?: string;
 }
 
-// What the gateway writes before the text so that the model knows where it comes from. Each matches at the start.
+// Lines that the gateway writes before the text so that the model knows where the text comes from. Each matches at the
+// start.
 const MEDIA = /^(?:\[media attached[^\]\n]*\]\n?)+(?:To send an image back, prefer the message tool\b[^\n]*\n?)?\n?/;
 const THREAD = /^\[Thread (?:history|starter) - for context\]\n/;
 const SYSTEM = /^(?:System: [^\n]*\n?)+\n?/;
@@ -20,8 +21,8 @@ const AFTER_THREAD =
   /\n\n(?=System: |Note: The previous agent run was aborted|[A-Z][\w ]{2,60} \(untrusted[^)\n]*\):\n)/;
 
 /**
- * The text of a user turn without what the gateway wrote around it for the model. Returns a turn without any of it
- * unchanged. Pure.
+ * The text of a user turn without the gateway's additions for the model. Returns a turn without additions unchanged.
+ * Pure.
  */
 export function shownText(text: string): ShownTurn {
   let rest = withoutThread(text.replace(MEDIA, "")).replace(SYSTEM, "").replace(ABORTED, "");

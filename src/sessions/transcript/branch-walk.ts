@@ -12,7 +12,7 @@ export interface WalkStart {
   isGiven?(id: string): boolean;
 }
 
-/** One entry of a branch. */
+/** An entry of a branch. */
 export interface Step {
   readonly link: Link;
   /** The byte before which the walk continues. */
@@ -20,17 +20,18 @@ export interface Step {
 }
 
 /**
- * Reads a branch from one of its entries towards the root. Where an entry is not in the file, or cannot be read, an empty one
- * takes its place, and the walk goes on with the entry in front of it in the file: a file only grows at its end, so that this
- * is its parent as a rule. An entry that somebody has moved is found where it is now. A whole branch costs what it takes of the
- * file; the first entry that is not in front of its child costs one look at all of it.
+ * Reads a branch from one of its entries towards the root. Where an entry is not in the file, or cannot be read, an
+ * empty one takes its place, and the walk goes on with the entry in front of it in the file: a file only grows at its
+ * end, so that this entry is the parent as a rule. An entry that somebody has moved is found at its new place. The cost
+ * of a whole branch grows with its part of the file; the first entry that is not in front of its child costs one search
+ * of the whole file.
  */
 export class BranchWalk {
-  /** Whether it has passed a message, of this branch or another one. */
+  /** Whether the walk has passed a message, of this branch or another one. */
   sawMessage = false;
-  /** What could not be read: the bytes of lines, the ids of entries. */
+  /** Places that could not be read: the bytes of lines, the ids of entries. */
   readonly damage = new Set<number | string>();
-  /** The bytes of lines in which some values have a wrong type. What such a line says may be read all the same. */
+  /** The bytes of lines in which some values have a wrong type. The content of such a line may be read all the same. */
   readonly odd = new Set<number>();
   readonly #file: FileHandle;
   #reader: BackReader;
@@ -63,7 +64,7 @@ export class BranchWalk {
     return { link: { id: wanted, parentId: first.link.id }, offset: first.end };
   }
 
-  /** The last entry, or the one in front of it where that hangs under it: somebody has exchanged them. */
+  /** The last entry, or the entry in front of it where that one is the child: somebody has exchanged the two. */
   async #last(): Promise<Placed | undefined> {
     const last = await this.#read();
     const inFront = await this.#read();
@@ -106,7 +107,7 @@ export class BranchWalk {
     return { first, ...(found && { found }) };
   }
 
-  /** Of two entries with the same id the later one counts. */
+  /** The places of all entries by their ids. Of two entries with the same id the later one counts. */
   async #allPlaces(): Promise<ReadonlyMap<string, number>> {
     const places = new Map<string, number>();
     const reader = new BackReader(this.#file, (await this.#file.stat()).size);

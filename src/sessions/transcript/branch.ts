@@ -15,26 +15,30 @@ interface Compaction {
 const KEPT_SHARE = 0.75;
 /** Limits that differ less count as equal, because the length of the system prompt changes a little from turn to turn. */
 const SAME_LIMIT = 1.1;
-/** Of an entry, besides its text: ids, times, usage and the objects around them. */
+/** Bytes of an entry in memory, besides its text: ids, times, usage and the objects around them. */
 const NODE_BYTES = 550;
-// With fewer items, forgetting saves nothing.
+// Items below which forgetting saves nothing.
 const FORGET_ITEMS = 4096;
 
 /**
- * The newest part of the path from the leaf to the root, in memory. Grows at both ends: by appends, and backwards as the
- * file is read. The window slides over it with a running sum, so that a turn costs what it adds.
+ * The newest part of the path from the leaf to the root, in memory. Grows at both ends: by appends, and backwards as
+ * the file is read. The window slides over it with a running sum, so that the cost of a turn grows only with its own
+ * entries.
  */
 export class Branch {
   #nodes: BranchNode[] = [];
-  /** Their ids. Most questions are about an entry that is not there, for which all nodes would be compared. */
+  /** Ids of the nodes. Most look-ups are for an entry that is not there, for which all nodes would be compared. */
   readonly #ids = new Set<string>();
   #items: MessageNode[] = [];
   /** Entries that were read from the file, newest first, and not added yet. */
   #staged: BranchNode[] = [];
   #compaction: Compaction | undefined;
-  /** By model. A branch that is cut keeps them: they are about answers before the cut, or about none. */
+  /**
+   * Refused thinking by model. A branch that is cut keeps these facts: they are about answers before the cut, or about
+   * none.
+   */
   #refusedThinking: Readonly<Record<string, number>> | undefined;
-  /** Tokens of all items, with those that were not added yet. */
+  /** Tokens of all items, with those of items that were not added yet. */
   #loaded = 0;
   #turns = 0;
   #start = 0;
@@ -94,7 +98,7 @@ export class Branch {
     this.#wanted = null;
   }
 
-  /** Adds the entries that were read to those in memory. */
+  /** Adds the entries that were read to the entries in memory. */
   settle(): void {
     if (this.#staged.length > 0) {
       const older = this.#staged.toReversed();
@@ -167,7 +171,10 @@ export class Branch {
     };
   }
 
-  /** With nearly the same limit the start only moves forward, in steps. With another limit it is chosen anew. */
+  /**
+   * Moves the start of the window. With nearly the same limit the start only moves forward, in steps. With another
+   * limit it is chosen anew.
+   */
   #fit(maxTokens: number): void {
     const isSame = this.#lastMax <= maxTokens * SAME_LIMIT && maxTokens <= this.#lastMax * SAME_LIMIT;
     if (this.#lastMax < 0 || !isSame) {
@@ -229,7 +236,7 @@ export class Branch {
     if (!this.#compaction) return;
     const { id, firstKept } = this.#compaction;
     const kept = this.#nodes.findIndex((node) => node.entryId === firstKept);
-    // Nothing lies before the root. Before the first entry of an earlier compaction, the wanted one may still follow.
+    // Nothing lies before the root. Before the first entry of an earlier compaction, the wanted entry may still follow.
     this.#isComplete = kept >= 0 || (this.#isComplete && this.#wanted === null);
     if (!this.#isComplete) return;
     this.#dropFront(
@@ -289,8 +296,9 @@ const itemsOf = (nodes: readonly BranchNode[]): MessageNode[] => nodes.filter((n
 type MessageNode = BranchNode & { readonly message: ChatMessage };
 
 /**
- * One entry of a branch in memory. There are as many of them as messages in all open windows, so each is one object with no parts of
- * its own: of an ordinary message it keeps the message and the time, and makes the entry again for the few who ask for it.
+ * An entry of a branch in memory. All open windows have as many of these as messages, so each is one object without
+ * parts of its own: of an ordinary message it keeps the message and the time, and makes the entry again for the few
+ * callers that ask for it.
  */
 class BranchNode {
   readonly entryId: string;

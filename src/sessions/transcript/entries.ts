@@ -30,15 +30,15 @@ export interface WrittenLink extends Omit<Link, "parentId"> {
 
 /** How well an entry could be read. */
 export interface Reading {
-  /** Some of its values have a wrong type: they are mended, or left out. */
+  /** Some values of the entry have a wrong type: they are mended, or left out. */
   readonly isOdd: boolean;
-  /** False where a part of what it says is left out, or all of it. */
+  /** False where a part of the entry's content is left out, or all of it. */
   readonly isWhole: boolean;
 }
 
 /**
- * `entry`: `link.entry` is missing where nothing of it can be read. `bad`: no JSON object; `link` is what can still be made out of its
- * place in the tree. `foreign`: an object that is no entry.
+ * `entry`: `link.entry` is missing where no part of the entry can be read. `bad`: no JSON object; `link` is the
+ * readable part of its place in the tree. `foreign`: an object that is no entry.
  */
 export type Line =
   | ({ readonly kind: "entry"; readonly link: WrittenLink } & Reading)
@@ -52,7 +52,7 @@ export function parseFields(text: string): Fields | undefined {
 }
 
 const SPARE_COMMA = /,\s*(?:[}\]]|$)/;
-/** Strings are matched too, so that nothing in them is. */
+/** The pattern matches strings too, so that no comma inside a string is removed. */
 const withoutSpareCommas = (text: string): string =>
   text.replaceAll(/"[^"\\]*(?:\\.[^"\\]*)*"|,(?=\s*(?:[}\]]|$))/gs, (found) => (found === "," ? "" : found));
 
@@ -60,7 +60,7 @@ function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Not JSON: the caller decides what to do with the line.
+    // The text is not JSON: the caller decides what to do with the line.
     return undefined;
   }
 }
@@ -120,7 +120,7 @@ function readEntry(given: Fields | TranscriptEntry): ReadEntry {
   return { isOdd: isKnown(fields["type"]), isWhole: !SAYING.has(fields["type"]) };
 }
 
-/** The entry as it is read again once it is written: what is in memory and what is in the file say the same. */
+/** The entry as it is read again once it is written: the entry in memory and the entry in the file are the same. */
 export const asRead = (entry: TranscriptEntry): TranscriptEntry => readEntry(entry).entry ?? entry;
 
 const EPOCH = new Date(0).toISOString();
@@ -148,7 +148,7 @@ function fromHook({ message, id, parentId, timestamp, type }: Fields): Fields | 
   return { display: false, customType: "custom", ...message, type: "custom_message", id, parentId, timestamp };
 }
 
-/** The texts without which an entry of this type says nothing, and those that it may have. */
+/** The texts that an entry of a type must have to be of any use, and the texts that it may have. */
 const TEXTS: Readonly<Record<string, { readonly needed: readonly string[]; readonly other: readonly string[] }>> = {
   compaction: { needed: ["summary", "firstKeptEntryId"], other: [] },
   branch_summary: { needed: ["summary"], other: ["fromId"] },
@@ -195,13 +195,13 @@ const isEntry = (value: Fields): value is Fields & TranscriptEntry => typeof val
 export const REFUSED_THINKING = "openclaw.refused-thinking";
 
 export interface RefusedThinking {
-  /** Its name, as in `modelName`. */
+  /** Name of the model, as in `modelName`. */
   readonly model: string;
   /** The time of the latest answer whose thinking is refused, in milliseconds. */
   readonly until: number;
 }
 
-/** What such an entry says; undefined for every other one. */
+/** Content of an entry of the type `REFUSED_THINKING`; undefined for every other entry. */
 export function refusedThinkingIn(entry: TranscriptEntry): RefusedThinking | undefined {
   if (entry.type !== "custom" || entry.customType !== REFUSED_THINKING || !isFields(entry.data)) return undefined;
   const { model, until } = entry.data;

@@ -6,8 +6,9 @@ import { type Fields, isFields } from "../../utils/fields.ts";
 type Rename = (text: string) => string;
 
 /**
- * An entry as it is read where the state directory is now: texts, calls and results of a time when it was elsewhere name files in it by
- * their present path. The file keeps what was said. Thinking stays, because some providers sign it. Pure.
+ * An entry as it is read where the state directory is now: texts, calls and results of a time when the directory was
+ * elsewhere name files in it by their present path. The file keeps the original texts. Thinking stays, because some
+ * providers sign it. Pure.
  */
 export function entryHere(entry: TranscriptEntry, earlier: EarlierPlaces): TranscriptEntry {
   if (earlier.isNone) return entry;

@@ -15,8 +15,8 @@ export interface HistoryPage {
 export const NOTICE_TYPE = "openclaw.notice";
 
 /**
- * What people see of a transcript's branch: the newest `limit` entries, oldest first. Reads from the end, also while a run
- * writes.
+ * The part of a transcript's branch that people see: the newest `limit` entries, oldest first. Reads from the end, also
+ * while a run writes.
  */
 export async function readHistory(path: string, limit: number): Promise<HistoryPage> {
   try {
@@ -55,8 +55,8 @@ async function collect(walk: BranchWalk, limit: number): Promise<HistoryPage> {
 const MOST_HIDDEN = 200;
 
 /**
- * Entries as they are read, newest first. What answers a turn is known to be for people once that turn is read, or once it is
- * longer than a hidden one: the steps of a long tool loop are not all read for a page.
+ * Entries as they are read, newest first. An answer is known to be for people once its turn is read, or once it is
+ * longer than a hidden turn can be: a page does not read all steps of a long tool loop.
  */
 class PageFromEnd {
   readonly #sure: TranscriptEntry[] = [];

@@ -94,7 +94,7 @@ export class LineFile {
     }
   }
 
-  /** Lines that are written during the sync may not be part of it. */
+  /** Syncs the file. Lines that are written during the sync may not be part of it. */
   async #syncNow(handle: FileHandle): Promise<void> {
     this.#isBehind = false;
     try {
@@ -163,7 +163,7 @@ export class LineFile {
 
   async #takeBack(lost: readonly Pending[]): Promise<void> {
     this.#planned = this.#size;
-    // After a failed write of the first line, the head is written again with the next one.
+    // After a failed write of the first line, the head is written again with the next line.
     if (this.#size === 0) this.#head = firstLine(lost[0]?.text ?? "");
     try {
       await this.#handle?.truncate(this.#size);
@@ -176,7 +176,7 @@ export class LineFile {
 /** Bytes that are written at once: handing them to another thread would take longer than copying them to the system's cache. */
 const MOST_AT_ONCE = 65_536;
 
-/** `appendFile` does the same with more steps. A short write is what a full disk or a signal causes. */
+/** `appendFile` does the same with more steps. A full disk or a signal causes a short write. */
 async function writeWhole(handle: FileHandle, text: string): Promise<void> {
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length;) {

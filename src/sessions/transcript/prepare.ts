@@ -181,7 +181,7 @@ async function keepOld(path: string, backup: string): Promise<void> {
   try {
     await copyFile(path, backup, constants.COPYFILE_EXCL);
   } catch (error) {
-    // From a migration that was cut short: it holds the same lines.
+    // The file is from a migration that was cut short, and holds the same lines.
     if (errorCode(error) !== "EEXIST") throw error;
   }
 }

@@ -52,8 +52,8 @@ async function collect(reader: BackReader, stretch: Stretch): Promise<readonly T
 }
 
 /**
- * What hangs under an entry that is not there hangs under the one in front of it, as the walk along a branch has it. `isAll`:
- * the file was read to its beginning; before that an entry may be further in front.
+ * Gives entries whose parent is missing the entry in front of them as parent, as the walk along a branch does. `isAll`:
+ * the file was read to its beginning; before that the parent may be further in front.
  */
 function linked(links: readonly WrittenLink[], isAll: boolean): readonly Link[] {
   const known = new Set<string | null>([null]);

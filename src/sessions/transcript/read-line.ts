@@ -14,7 +14,7 @@ export interface Placed {
 export interface ReadLine extends Reading {
   /** Oldest first. Several when the newline between them is missing, none for a line that is no entry. */
   readonly entries: readonly Placed[];
-  /** It is no JSON object. */
+  /** The line is no JSON object. */
   readonly isTorn: boolean;
 }
 
@@ -36,7 +36,7 @@ export function readLine(raw: RawLine): ReadLine {
 /** Where the next entry of a line may begin. */
 const SEAM = /(?<=\}[^{]{0,3})\{"(?:id|type)":"/g;
 
-/** The entries of a line that contains several, if at least one of them can be read. */
+/** The entries of a line that contains several, if at least one can be read. */
 function piecesOf({ text, offset, end }: RawLine): readonly Placed[] {
   const starts = [...text.matchAll(SEAM)].map((match) => match.index);
   const found: Placed[] = [];

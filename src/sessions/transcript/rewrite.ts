@@ -17,8 +17,9 @@ export interface Rewritten {
 type Branching = Pick<Session, "after" | "parentOf" | "append" | "branch">;
 
 /**
- * Replaces messages of the present branch. The file keeps all: a new branch begins before the first of them, with the
- * replaced message and copies of the entries after it, under new ids. Rejects when the transcript cannot be written.
+ * Replaces messages of the present branch. The file keeps all messages: a new branch begins before the first replaced
+ * one, with its new message and copies of the entries after it, under new ids. Rejects when the transcript cannot be
+ * written.
  */
 export async function rewriteEntries(session: Branching, rewrite: Rewrite): Promise<Rewritten> {
   const wanted = new Map(rewrite.replacements.map(({ entryId, message }) => [entryId, message]));
@@ -45,7 +46,7 @@ export async function rewriteEntries(session: Branching, rewrite: Rewrite): Prom
 
 const nothing = (reason: string): Rewritten => ({ changed: false, bytesFreed: 0, rewrittenEntries: 0, reason });
 
-/** The one with most entries after it. */
+/** The entry with the most entries after it. */
 async function oldestOf(ids: readonly string[], session: Branching) {
   let oldest: { entryId: string; behind: readonly TranscriptEntry[] } | undefined;
   for (const entryId of ids) {
@@ -69,7 +70,10 @@ function bodiesOf(behind: readonly TranscriptEntry[], wanted: ReadonlyMap<string
   });
 }
 
-/** How many bytes smaller the copies are than the entries that they replace. */
+/**
+ * Copies the entries. Resolves with the number of bytes by which the copies are smaller than the entries that they
+ * replace.
+ */
 async function copy(session: Branching, copies: readonly Copy[]): Promise<number> {
   const renamed = new Map<string, string>();
   let freed = 0;

@@ -3,7 +3,7 @@ import type { AssistantMessage, ChatMessage, ImageContent, TextContent } from ".
 
 export const CHARS_PER_TOKEN = 4;
 const IMAGE_TOKENS = 1200;
-// Han, kana, hangul and full-width characters have about one token each. The surrogates are those of the rarer Han planes.
+// Han, kana, hangul and full-width characters have about one token each. The surrogates belong to the rarer Han planes.
 const WIDE =
   /[\u1100-\u11ff\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef]|[\ud840-\ud888]/g;
 const MAY_BE_WIDE = /[\u1100-\uffff]/;
@@ -18,7 +18,7 @@ export function estimateTextTokens(text: string): number {
 const MOST_PROMPTS = 64;
 const prompts = new BoundedMap<string, number>(MOST_PROMPTS);
 
-/** The same of a system prompt. */
+/** As `estimateTextTokens`, for a system prompt: keeps the estimates of the last prompts. */
 export const estimatePromptTokens = (text: string): number => prompts.of(text, () => estimateTextTokens(text));
 
 interface KnownTool {
@@ -45,12 +45,12 @@ export function estimateTokens(message: ChatMessage): number {
   return message.content.reduce((sum, part) => sum + estimatePart(part), 0);
 }
 
-/** Tokens of what a request has around a message, a call and a result: role, type, ids, brackets. More than most APIs count. */
+/** Tokens around a message, a call and a result in a request: role, type, ids, brackets. More than most APIs count. */
 const MESSAGE_TOKENS = 12;
 const CALL_TOKENS = 25;
 const RESULT_TOKENS = 10;
 
-/** The estimated tokens of a message in a request, with what is around its content. */
+/** The estimated tokens of a message in a request, with the tokens around its content. */
 export function estimateInRequest(message: ChatMessage): number {
   const content = estimateTokens(message) + MESSAGE_TOKENS;
   if (message.role === "toolResult") return content + RESULT_TOKENS;

@@ -31,7 +31,7 @@ export interface AppendOptions {
   readonly durable?: boolean;
 }
 
-/** One open transcript file and the part of its current branch that was read. One caller at a time. */
+/** An open transcript file and the part of its current branch that was read. One caller at a time. */
 export class Transcript {
   /** Bytes read from the file since it was opened. */
   bytesRead: number;
@@ -78,7 +78,7 @@ export class Transcript {
     return this.#hasMessage;
   }
 
-  /** What could not be read in the part of the file that was needed so far. */
+  /** Number of places that could not be read in the part of the file that was needed so far. */
   get damagedPlaces(): number {
     return this.#damage.size;
   }

@@ -23,12 +23,15 @@ const WITH_OTHERS_MS = 5;
 const BUSY_MS = 2000;
 const LOOK_AGAIN_MS = 20;
 
-/** Synced writes that are settled in one iteration of the event loop, since the code that waits for them runs at once. */
+/**
+ * Synced writes that are settled in one iteration of the event loop, since the code that waits for a write runs at
+ * once.
+ */
 const SETTLED_PER_ITERATION = 4;
 
 /**
- * Iterations of the event loop whose writes join those of the first one, while each of them has other work for so many milliseconds. A
- * commit writes whole pages, and the same pages for one write and for five.
+ * Iterations of the event loop whose writes join the writes of the first iteration, while each has other work for at
+ * least `OTHER_WORK_MS` milliseconds. A commit writes whole pages, and the same pages for one write and for five.
  */
 const JOINED_ITERATIONS = 6;
 const OTHER_WORK_MS = 0.5;
@@ -36,16 +39,16 @@ const OTHER_WORK_MS = 0.5;
 interface CommitOptions {
   /** The log of the process that owns the journal. Without it SQLite syncs each commit and waits for locks by itself. */
   readonly wal?: Wal;
-  /** With `wal`: whether a write waits until it is on the disk. */
+  /** Whether a write with `wal` waits until it is on the disk. */
   readonly isDurable?: boolean;
-  /** With `wal`: called when the log could not be copied into the database. */
+  /** Called, with `wal`, when the log could not be copied into the database. */
   onLongLog?(error: unknown): void;
 }
 
 /**
- * Group commit: everything written in one turn of the event loop, or in several of a busy one, shares one transaction, and everything committed before
- * the next sync begins shares it. A statement that fails takes only its own write down; a disk that fails takes the batch,
- * and the next batch tries anew.
+ * Group commit: all writes of one turn of the event loop, or of several turns of a busy one, share one transaction, and
+ * all commits before the next sync begins share that sync. A statement that fails takes only its own write down; a disk
+ * that fails takes the batch, and the next batch tries anew.
  */
 export class Commits {
   readonly sql: Statements;
@@ -59,7 +62,7 @@ export class Commits {
   /** Pauses commits until this resolves. Never rejects. */
   #pause: Promise<void> | undefined;
   #busySince: number | undefined;
-  /** What settles writes that are on the disk. */
+  /** Settles writes that are on the disk. */
   readonly #onDisk: Settle[] = [];
   #settling: NodeJS.Immediate | undefined;
 
@@ -76,9 +79,9 @@ export class Commits {
   }
 
   /**
-   * As `write`, but resolves after COMMIT: the result outlives the process, and a power cut only after `synced`. The sync begins at once, so
-   * that what follows from the result is done meanwhile, or `soon`: within 5 ms, so that further writes share it. `with others`: the
-   * write is committed together with the next write, or after 5 ms.
+   * As `write`, but resolves after COMMIT: the result outlives the process, and a power cut only after `synced`. The
+   * sync begins at once, so that further work on the result runs meanwhile, or `soon`: within 5 ms, so that further
+   * writes share it. `with others`: the write is committed together with the next write, or after 5 ms.
    */
   writeAhead<T>(work: (sql: Statements) => T, haste: Haste = "soon"): Promise<T> {
     return this.#enqueue(work, haste === "at once" ? haste : "soon", haste !== "with others");
@@ -116,14 +119,14 @@ export class Commits {
     this.#scheduled = setImmediate(() => this.#flushUnlessBusy(now, iterations + 1));
   }
 
-  /** Reads after all earlier writes, and resolves when what it read is on disk. */
+  /** Reads after all earlier writes, and resolves when the data that it read is on disk. */
   async read<T>(work: (sql: Statements) => T): Promise<T> {
     const value = await this.readAhead(work);
     await this.#unsynced();
     return value;
   }
 
-  /** As `read`, but what it read may not be on disk yet. */
+  /** As `read`, but the data may not be on disk yet. */
   async readAhead<T>(work: (sql: Statements) => T): Promise<T> {
     this.#flush();
     while (this.#pause && this.#queue.length > 0) {
@@ -137,7 +140,8 @@ export class Commits {
   async settle(): Promise<void> {
     this.#flush();
     while (this.#pause) await this.#pause;
-    // Settled, not done: whoever wrote gets the error of a failed sync from its own promise, and `Wal.lost` tells the gateway.
+    // Settled, not done: each writer gets the error of a failed sync from its own promise, and `Wal.lost` reports it to
+    // the gateway.
     await Promise.allSettled([this.#unsynced()]);
     while (this.#settling) await nextIteration();
   }
@@ -154,7 +158,7 @@ export class Commits {
     const { wal, isDurable } = this.#options;
     if (isDurable !== true || !wal) return;
     await wal.pending;
-    // After a failed sync nobody knows what is on the disk, also when no sync runs any more.
+    // After a failed sync the content of the disk is unknown, also when no sync runs any more.
     if (wal.error) throw wal.error;
   }
 
@@ -170,7 +174,10 @@ export class Commits {
     this.#commit(batch);
   }
 
-  /** Writes fail rarely. Only when one did are all of them made again, each so that it takes no other one down with it. */
+  /**
+   * Writes fail rarely. Only when one did, all writes are made again, each apart so that a failure takes no other write
+   * with it.
+   */
   #commit(batch: readonly Write[], areApart = false): void {
     const { wal } = this.#options;
     const settled: Settle[] = [];
@@ -214,7 +221,7 @@ export class Commits {
     if (!this.#settling) this.#settleSome();
   }
 
-  /** In the order of the writes, also when the next sync ends meanwhile. */
+  /** Settles in the order of the writes, also when the next sync ends meanwhile. */
   #settleSome(): void {
     this.#settling = undefined;
     for (const settle of this.#onDisk.splice(0, SETTLED_PER_ITERATION)) settle();

@@ -5,7 +5,7 @@ import type { Statements } from "./sqlite.ts";
 export interface JournalCounts {
   /** Messages without an outcome. */
   readonly openInbox: number;
-  /** When the oldest of them was accepted. */
+  /** Time at which the oldest of these messages was accepted. */
   readonly oldestInboxAt?: number;
   /** Unclaimed messages without an outcome, and when the oldest was accepted. */
   readonly unclaimedInbox: number;

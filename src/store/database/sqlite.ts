@@ -50,11 +50,11 @@ export function brokenJournal(path: string, cause: unknown): OpenClawError {
   });
 }
 
-/** What a person can do about a journal that is not one any more. */
+/** Steps that a person can take about a journal that is not one any more. */
 export const brokenFix = (path: string): string =>
   `Stop the gateway and restore a backup. Without one, move the file aside and start again: mv ${path} ${path}.broken. Conversations are kept in sessions/; ${IN_JOURNAL} are lost.`;
 
-/** What only the journal has. */
+/** Data that only the journal has. */
 export const IN_JOURNAL = "pairings, scheduled jobs, unanswered messages and unsent replies";
 
 /** Prepared statements by their text. */

@@ -51,11 +51,12 @@ interface NextSync extends PromiseWithResolvers<void> {
 }
 
 /**
- * The write-ahead log of the one process that owns a journal. SQLite writes to it without waiting for the disk; the waiting
- * is done here, by asynchronous syncs. docs/decisions/0024-journal-synced-off-the-loop.md says why that is safe.
+ * The write-ahead log of the one process that owns a journal. SQLite writes to the log without waiting for the disk;
+ * this class waits for the disk, by asynchronous syncs. docs/decisions/0024-journal-synced-off-the-loop.md says why
+ * that is safe.
  */
 export class Wal {
-  /** Resolves with the error of a failed sync. It is then unknown what is on the disk, so the process must end. */
+  /** Resolves with the error of a failed sync. The content of the disk is then unknown, so the process must end. */
   readonly lost: Promise<OpenClawError>;
   readonly #db: DatabaseSync;
   readonly #reader: DatabaseSync;
@@ -99,9 +100,9 @@ export class Wal {
   }
 
   /**
-   * The caller calls this after each commit. Returns "copy all" when the log is so long that the caller must pause commits and call
-   * `checkpoint`. Otherwise copies the next part of the log, if it is large enough. `synced` resolves when the commit is on the disk; when it is
-   * unset, this begins a sync.
+   * The caller calls this after each commit. Returns "copy all" when the log is so long that the caller must pause
+   * commits and call `checkpoint`. Otherwise copies the next part of the log, if that part is large enough. `synced`
+   * resolves when the commit is on the disk; when unset, this begins a sync.
    */
   committed(synced?: Promise<void>): "copy all" | undefined {
     this.#unseenCommits = (this.#unseenCommits + 1) % COMMITS_A_LOOK;
@@ -118,9 +119,9 @@ export class Wal {
   }
 
   /**
-   * Resolves when every earlier commit is on the disk. Several syncs may run at a time and end in the order in which they began: on a fast
-   * disk the next one begins at once, on a slow one after a gap in which callers come to share it. Rejects with `OpenClawError` DISK_FULL or
-   * DISK_WRITE.
+   * Resolves when every earlier commit is on the disk. Several syncs may run at a time and end in the order in which
+   * they began: on a fast disk the next sync begins at once, on a slow one after a gap in which callers come to share
+   * it. Rejects with `OpenClawError` DISK_FULL or DISK_WRITE.
    */
   sync(): Promise<void> {
     const next = (this.#next ??= nextSync());
@@ -165,9 +166,10 @@ export class Wal {
   }
 
   /**
-   * Copies the next part of the log into the database when it is large enough, so that `checkpoint` has little left to copy. Copies only
-   * what is synced, and never the log's last page: as long as that is not in the database, nobody writes the log from its beginning again,
-   * and who copies it also syncs what was copied here. `pages`: the log's length now.
+   * Copies the next part of the log into the database when it is large enough, so that `checkpoint` has little left to
+   * copy. Copies only synced pages, and never the log's last page: as long as that page is not in the database, nobody
+   * writes the log from its beginning again, and the process that copies the last page also syncs the pages copied
+   * here. `pages`: the log's length now.
    */
   #copyPart(pages: number, synced?: Promise<void>): void {
     // Another program has written the log from its beginning again.
@@ -183,14 +185,17 @@ export class Wal {
     next.isDue = true;
   }
 
-  /** Starts a sync that has not begun: now, or when one of those that run has ended. */
+  /** Starts a sync that has not begun: now, or when a running one has ended. */
   #startOnceFree(next: NextSync): void {
     if (this.#next !== next) return;
     next.isDue = true;
     if (this.#syncs < MOST_SYNCS) this.#start(next);
   }
 
-  /** All who asked for it share one promise, so they are told in the order in which they asked. Those who wait for it get its failure. */
+  /**
+   * Starts a sync. All callers that asked for this sync share one promise, so it settles for them in the order in which
+   * they asked. The waiting callers get its failure.
+   */
   #start(next: NextSync): void {
     const begun = performance.now();
     this.#next = undefined;
@@ -223,7 +228,7 @@ export class Wal {
       part.isSynced = true;
       this.#copyLater(part);
     };
-    // `lost` tells of a failed sync. The part stays, so that nothing is copied any more.
+    // `lost` reports a failed sync. The part stays, so that nothing is copied any more.
     synced.then(isSynced, () => undefined);
   }
 
@@ -232,7 +237,7 @@ export class Wal {
     if (this.#reader.isTransaction) this.#reader.exec("COMMIT");
   }
 
-  /** Not in the turn of the event loop that already made a commit. */
+  /** Copies the part in a later turn of the event loop than the turn that made a commit. */
   #copyLater(part: Part): void {
     if (part.isSynced) setImmediate(() => this.#copyWhole(part));
   }
@@ -261,7 +266,7 @@ export class Wal {
   /** False when a reader in another process still needs a part of the log. */
   async #copyRest(): Promise<boolean> {
     try {
-      // Until the copy is on the disk, no write may overwrite the log.
+      // No write may overwrite the log until the copy is on the disk.
       this.#reader.exec(READ);
       const isWhole = this.#copy();
       await this.#synced(this.#files.syncDatabase());
@@ -286,7 +291,7 @@ export class Wal {
     this.#db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   }
 
-  /** Writes one page to the log; at its beginning when all of it was copied. */
+  /** Writes one page to the log; at its beginning when the whole log was copied. */
   #beginAnew(synchronous: "FULL" | "OFF"): void {
     try {
       this.#db.exec(`PRAGMA synchronous = ${synchronous}; PRAGMA user_version = ${SCHEMA_VERSION}`);

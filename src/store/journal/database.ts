@@ -47,15 +47,15 @@ function migrate(db: DatabaseSync, path: string): void {
   db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
 }
 
-/** Rows that the gateway works with again, and the columns of them that may name files. */
+/** Rows that the gateway works with again, and their columns that may name files. */
 const WORKED_WITH = [
   { table: "cron_jobs", column: "job", where: "TRUE" },
   { table: "inbox", column: "message", where: "state <> 'done'" },
 ] as const;
 
 /**
- * Earlier versions kept the path of the state directory in rows: that of the present one, or of the one that it was copied or moved from.
- * Rows that only tell what was are left as they are.
+ * Replaces the path of the state directory in rows, where earlier versions kept it: the present path, or that of a
+ * directory from which this one was copied or moved. Rows that are only a record of the past stay as they are.
  */
 function nameOwnPaths(db: DatabaseSync, path: string): void {
   const dir = stateDirOf(path);

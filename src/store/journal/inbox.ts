@@ -24,7 +24,7 @@ const BEGIN = `
     starts = CASE WHEN claimed_boot IS NOT ?1 THEN json_insert(coalesce(starts, '[]'), '$[#]', ?2) ELSE starts END,
     claimed_boot = ?1
   WHERE id = ?3 AND state <> 'done'`;
-/** The result of a write that ended rows, and what was accepted because of that. */
+/** The result of a write that ended rows, and the messages that were accepted because of that. */
 interface Ended<T> {
   readonly value: T;
   readonly next: readonly InboxRow[];
@@ -116,9 +116,9 @@ const AT_WORK = `
   SELECT 1 FROM inbox
   WHERE state <> 'done' AND reports_to IS NOT NULL AND (works_in = ?1 OR instr(reports_to, ?2) > 0) LIMIT 1`;
 
-/** Ends rows inside one transaction, and accepts what their messages name as `whenEnded`. */
+/** Ends rows inside one transaction, and accepts the messages that theirs name as `whenEnded`. */
 class RowEnds {
-  /** What was accepted because rows ended. */
+  /** Messages that were accepted because rows ended. */
   readonly next: InboxRow[] = [];
   readonly #sql: Statements;
   readonly #at: number;
@@ -130,7 +130,7 @@ class RowEnds {
 
   finish(ids: readonly number[], outcome: Outcome, refused?: Refusal): void {
     for (const id of ids) this.#end(id, outcome, refused);
-    // Its run may have ended before.
+    // The run of the row may have ended before.
     if (outcome.kind === "steered") for (const id of ids) this.#shareEnd(id);
   }
 
@@ -165,7 +165,7 @@ class RowEnds {
     else if (textOr(row, "reports_to") !== "") this.#accept(next?.options?.whenEnded, next?.options?.sessionKey);
   }
 
-  /** Unless work in this session is open, or work of which it will be told. */
+  /** Accepts the message, unless work in this session is open, or work whose end will be announced there. */
   #accept(message: InboundMessage | undefined, session: string | undefined): void {
     if (!message || (session !== undefined && this.#sql.one(AT_WORK, session, sessionList([session])))) return;
     const { row, isNew } = acceptOne(this.#sql, message, this.#at);

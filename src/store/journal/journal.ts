@@ -40,9 +40,9 @@ export interface JournalOptions {
   readonly log?: Log;
   readonly clock?: Clock;
   /**
-   * For the one process that holds the state directory's lock: no sync blocks the event loop. `full`: a promise resolves
-   * when its write is on disk. `normal`: a power cut may take the last writes. Unset, for commands: on disk too, but each
-   * commit blocks until it is.
+   * Set by the one process that holds the state directory's lock: no sync blocks the event loop. `full`: a promise
+   * resolves when its write is on disk. `normal`: a power cut may take the last writes. Unset, for commands: each
+   * commit is on disk too, and blocks until then.
    */
   readonly sync?: "full" | "normal";
 }
@@ -54,7 +54,7 @@ export interface JournalStats extends JournalCounts {
 
 /** The journal with the methods of its owner. */
 export interface OpenJournal extends Journal {
-  /** For operators. */
+  /** Messages for operators. */
   readonly messages: MessageDesk;
   readonly tasks: TaskLook;
   /** The ledger of model calls. */
@@ -163,7 +163,7 @@ interface OpenFile {
   readonly commits: Commits;
   /** See `OpenJournal`; never resolves where SQLite itself syncs. */
   readonly lost: Promise<OpenClawError>;
-  /** After the commits have settled. */
+  /** Closes the files. Called after the commits have settled. */
   closeFile(): Promise<void>;
 }
 

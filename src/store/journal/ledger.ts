@@ -19,7 +19,7 @@ const LAST = `
   SELECT * FROM runs WHERE session_key = ? AND coalesce(receipt ->> 'trigger', '') NOT IN ('compaction', 'engine', 'plugin')
   ORDER BY at DESC, rowid DESC LIMIT 1`;
 
-// Not a LIKE pattern, so that no character of an id has a special meaning.
+// `substr`, not a LIKE pattern, so that no character of an id has a special meaning.
 const BEGINNING = "SELECT * FROM runs WHERE substr(run_id, 1, length(?)) = ? ORDER BY at DESC, rowid DESC LIMIT ?";
 
 /** `failed` counts the runs whose `result` begins with that word. */
@@ -49,7 +49,7 @@ export function createLedger(commits: Commits): RunLedger {
   };
 }
 
-/** Replaces what was recorded of the same run before. */
+/** Replaces the earlier record of the same run. */
 export function putRun(
   sql: Statements,
   { runId: id, sessionKey: key, agentId: agent, at, result, receipt }: RunRecord,

@@ -9,7 +9,7 @@ import { OUTBOX_ROWS, toOutboxRow } from "./outbox.ts";
 import type { Params, Row, Statements } from "../database/sqlite.ts";
 import { readMessage } from "./read-message.ts";
 
-/** Which rows are requested. For inbox rows the session is the claimed one. */
+/** Selects rows. For inbox rows the session is the claimed one. */
 export interface RowFilter extends AgentFilter {
   readonly channel?: string | undefined;
   readonly sessionKey?: string | undefined;
@@ -28,7 +28,7 @@ export interface MessageLook {
   /** The latest first. */
   inboxRows(limit: number, filter?: RowFilter): Promise<readonly InboxRow[]>;
   inboxRow(id: number): Promise<InboxRow | undefined>;
-  /** By the platform's id of the message, the latest first. */
+  /** Rows by the platform's id of the message, the latest first. */
   inboxOfMessage(messageId: string, channel?: string): Promise<readonly InboxRow[]>;
   /** Rows of messages that an operator had run again, oldest first. */
   againOf(id: number): Promise<readonly InboxRow[]>;
@@ -36,7 +36,7 @@ export interface MessageLook {
   /** The latest first. */
   outboxRows(limit: number, filter?: RowFilter): Promise<readonly OutboxRow[]>;
   outboxRow(id: number): Promise<OutboxRow | undefined>;
-  /** By the platform's id of the sent message, the latest first. */
+  /** Rows by the platform's id of the sent message, the latest first. */
   outboxOfMessage(messageId: string, channel?: string): Promise<readonly OutboxRow[]>;
   outboxOf(inboxId: number): Promise<readonly OutboxRow[]>;
 }
@@ -44,8 +44,9 @@ export interface MessageLook {
 /** Changes of rows by an operator. The code that is working on a row gets its message elsewhere. */
 export interface MessageDesk extends MessageLook {
   /**
-   * Adds rows for the message of a row with an outcome, and for those that were part of its turn. If an earlier copy is open or
-   * answered, returns that instead. Undefined when there is no such row. The old rows keep their outcomes.
+   * Adds rows for the message of a row with an outcome, and for the messages that were part of its turn. If an earlier
+   * copy is open or answered, returns that copy instead. Undefined when there is no such row. The old rows keep their
+   * outcomes.
    */
   runAgain(id: number): Promise<Again | undefined>;
   /**
@@ -56,7 +57,7 @@ export interface MessageDesk extends MessageLook {
 }
 
 const MOST_FOUND = 20;
-/** With `unsent`: every part of the answer was given up. */
+/** Rows with `unsent`: every part of the answer was given up. */
 const INBOX_ROWS = `
   SELECT inbox.*, EXISTS (SELECT 1 FROM outbox WHERE outbox.inbox_id = inbox.id AND outbox.state = 'failed')
     AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.inbox_id = inbox.id AND outbox.state <> 'failed') AS unsent
@@ -155,7 +156,10 @@ function joinTerms(all: Terms): { where: string; values: Params } {
   };
 }
 
-/** The result of running a message again: the copies of it and of its turn's other messages, or the copy that prevents it. */
+/**
+ * The result of running a message again: copies of the message and of its turn's other messages, or the copy that
+ * prevents it.
+ */
 type Again =
   | { readonly kind: "copied"; readonly row: InboxRow; readonly others: readonly InboxRow[] }
   | { readonly kind: "standing"; readonly copy: InboxRow };
@@ -186,7 +190,7 @@ function runAgain(sql: Statements, id: number, now: number): Again | undefined {
   if (!found) return undefined;
   const standing = sql.one(STANDING, id);
   if (standing) return { kind: "standing", copy: toInboxRow(standing) };
-  // Their texts were part of the turn that got no answer.
+  // The texts of merged rows were part of the turn that got no answer.
   const merged = sql.all(MERGED, id).map(toInboxRow);
   const others = merged.filter((row) => !sql.one(STANDING, row.id));
   return {
@@ -216,7 +220,7 @@ function copyOf(sql: Statements, row: InboxRow, now: number): InboxRow {
   return putMessage(sql, copy, now, id);
 }
 
-/** Whoever hears of the end of a message also hears of the end of its copy. */
+/** The session that learns of the end of a message also learns of the end of its copy. */
 function nextOf({ options }: InboundMessage, mark: string): Pick<MessageOptions, "whenEnded"> {
   const next = options?.whenEnded;
   return next ? { whenEnded: { ...next, id: next.id + mark, eventKey: next.eventKey + mark } } : {};

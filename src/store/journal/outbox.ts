@@ -65,8 +65,8 @@ const NOTE_LENGTH = `
   ON CONFLICT (inbox_id) DO UPDATE SET characters = excluded.characters`;
 
 /**
- * With `quoteAll` every part answers `replyTo`, or else only the first. The last part has the buttons, and the first text
- * replaces the preview.
+ * The outbox of a journal. With `quoteAll` every part answers `replyTo`, or else only the first. The last part has the
+ * buttons, and the first text replaces the preview.
  */
 export function createOutbox(commits: Commits, clock: Clock, journalId: string): OutboxJournal {
   return {
@@ -133,7 +133,7 @@ function planReply(sql: Statements, reply: PlannedReply, how: Planning): readonl
   return how.begin === "now" ? rows.map((row) => (row.part === 0 ? { ...row, isBegun: true } : row)) : rows;
 }
 
-/** What a reply answers, and its name beside the other replies to that. */
+/** The event that a reply answers, and the reply's name beside other replies to that event. */
 function reasonOf(sql: Statements, { inboxId, replyKey }: PlannedReply): { source: string; name: string } {
   const row = inboxId === undefined ? undefined : sql.one(EVENT_KEY, inboxId);
   const eventKey = row && textOr(row, "event_key");
@@ -226,7 +226,7 @@ function buttonsIn(row: Row): readonly ReplyButton[] | undefined {
 const isButton = (value: unknown): value is ReplyButton =>
   isFields(value) && typeof value["label"] === "string" && typeof value["command"] === "string";
 
-/** Never throws for what a row contains. */
+/** Reads a row of the outbox. Never throws, whatever the row contains. */
 export function toOutboxRow(row: Row): OutboxRow {
   const key = textOr(row, "session_key");
   const run = textOr(row, "run_id");

@@ -5,7 +5,7 @@ import { count, text, textOr } from "../database/columns.ts";
 import type { Commits } from "../database/commits.ts";
 import type { Row, Statements } from "../database/sqlite.ts";
 
-// Without 0, O, 1 and I, which people confuse.
+// Characters without 0, O, 1 and I, which people confuse.
 const ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 const CODE_LENGTH = 8;
 const HOUR_MS = 3_600_000;

@@ -73,7 +73,10 @@ const STRANGERS = `
   SELECT id FROM inbox WHERE state = 'done' AND refused IS NOT NULL AND done_at < ? ORDER BY done_at LIMIT ?`;
 const FINISHED = `SELECT id FROM inbox WHERE state = 'done' AND done_at < ? ORDER BY done_at LIMIT ?`;
 
-/** In this order: a reply stays at least as long as its message, because it would be sent again if it were planned again. */
+/**
+ * Steps in their order: a reply stays at least as long as its message, because it would be sent again if it were
+ * planned again.
+ */
 const STEPS: readonly Step[] = [
   { of: "strangers", remove: (sql, before, limit) => removeInbox(sql, STRANGERS, [before, limit]) },
   removeBy(
@@ -105,7 +108,7 @@ const STEPS: readonly Step[] = [
     `DELETE FROM spend WHERE scope = 'run' AND (period, name) IN (
       SELECT period, name FROM spend WHERE scope = 'run' AND at < ? LIMIT ?)`,
   ),
-  // The sums of days are few, and a year of them is asked for.
+  // The sums of days are few, and callers ask for a year of sums.
   removeBy(
     "keys",
     `DELETE FROM spend WHERE (scope, period, name) IN (SELECT scope, period, name FROM spend WHERE at < ? LIMIT ?)`,

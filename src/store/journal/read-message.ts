@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
 import { isFields, type Fields } from "../../utils/fields.ts";
 
-/** A message in the shape that every reader relies on, and what was wrong with the one that was given. */
+/** A message in the shape that every reader relies on, and the faults of the message that was given. */
 export interface ReadMessage {
   readonly message: InboundMessage;
   /** `sender.name: expected string, received number`, one for each fault. */
@@ -105,7 +105,7 @@ export function readMessage(given: unknown, now: number): ReadMessage {
   return isFields(data) ? mendedMessage(data, now) : unreadable(data, ["it is no object"], now);
 }
 
-/** Mends in rounds, because each can find faults that the one before had hidden. */
+/** Mends in rounds, because each round can find faults that the round before had hidden. */
 function mendedMessage(given: Fields, now: number): ReadMessage {
   const faults: string[] = [];
   let mended: Fields | undefined = given;
@@ -157,7 +157,7 @@ type Path = readonly PropertyKey[];
 /** The message without these faults; undefined when what decides about it is missing or wrong. */
 function mend(given: Fields, issues: readonly { readonly path: Path }[], now: number): Fields | undefined {
   let mended: unknown = given;
-  // From the end, so that what is left out of a list moves nothing that is still to be mended.
+  // The loop runs from the end, so that an entry that is left out of a list moves no entry that is still to be mended.
   for (const { path } of issues.toReversed()) {
     const change = changeFor(path, valueAt(mended, path), { given, now });
     if (!change) return undefined;
@@ -190,9 +190,9 @@ const USUAL = new Map<string, unknown>([
   ["mentionsBot", false],
   ["receivedAt", 0],
 ]);
-/** Without these it is unknown who says it, where, or what kind of event it is. */
+/** Fields without which the sender, the chat or the kind of an event is unknown. */
 const DECIDING = /^(?:$|(?:from|isEdit|event|reaction|news|options|sender(?:\.id|\.isBot)?)(?:$|\.))/;
-/** Fields below those that decide nothing. */
+/** Fields below the deciding ones that decide nothing. */
 const MINOR = /^(?:from\.chat\.title|reaction\.toBot|news\.(?:messageId|subject)|sender\.(?!id$|isBot$).*)$/;
 
 /** Takes the place of a message that cannot be read: who wrote it, or where, is not known for certain. */

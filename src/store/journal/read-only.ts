@@ -14,7 +14,7 @@ import { SCHEMA_VERSION } from "../database/schema.ts";
 import type { TaskLook } from "./tasks.ts";
 import { createTexts } from "./texts.ts";
 
-/** What can be read about runs. */
+/** Records of runs, for reading. */
 export interface RunSource {
   readonly runs: Pick<RunLedger, "recent" | "find" | "beginningWith">;
   readonly inbox: Pick<Inbox, "ofRun">;
@@ -22,22 +22,22 @@ export interface RunSource {
   readonly texts: Pick<Texts, "get">;
 }
 
-/** What can be read about messages. */
+/** Messages, for reading. */
 export interface MessageSource extends RunSource {
   readonly messages: MessageLook;
 }
 
-/** What can be read about the use of models. */
+/** Use of models, for reading. */
 export interface SpendSource {
   readonly spend: Pick<SpendLedger, "lines" | "held">;
 }
 
-/** What can be read about detached work. */
+/** Detached work, for reading. */
 export interface TaskSource {
   readonly tasks: TaskLook;
 }
 
-/** What can be read about strangers. */
+/** Strangers, for reading. */
 export interface StrangerSource {
   readonly pairing: Pick<PairingDesk, "list" | "turnedAway">;
 }

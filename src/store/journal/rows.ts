@@ -19,7 +19,7 @@ const SEEN = "SELECT inbox_id FROM seen WHERE channel = ? AND account = ? AND ev
 const ROW = "SELECT * FROM inbox WHERE id = ?";
 const SET_ASIDE = "UPDATE inbox SET state = 'done', outcome = ?, done_at = ? WHERE id = ?";
 
-/** Stores an event, unless it is known. The journal does not believe the types of what an adapter offers. */
+/** Stores an event, unless it is known. The journal does not trust the types in an adapter's event. */
 export function acceptOne(sql: Statements, offered: unknown, at: number): AcceptedRow {
   const { message, faults } = readMessage(offered, at);
   const more = faults.length === 0 ? {} : { faults };
@@ -55,8 +55,8 @@ export const unreadableOutcome = ({ unreadable }: InboundMessage): Outcome | und
   unreadable && { kind: "dropped", why: `${UNREADABLE}${unreadable.why}` };
 
 /**
- * The sessions that are told of its end, one after the other, and the one in which it is worked on. The former are empty where nobody
- * waits for both, and null where nothing follows.
+ * Keys of the sessions to which the end of a message is announced, one after the other, and of the session of its work.
+ * `reportsTo` is empty where nobody waits for both, and both are null where no message follows.
  */
 function sessionsOf({ options }: InboundMessage): readonly [reportsTo: string | null, worksIn: string | null] {
   if (!options?.whenEnded) return [null, null];
@@ -78,7 +78,10 @@ function knownRow(sql: Statements, id: number, message: InboundMessage): InboxRo
   return row ? toInboxRow(row) : { id, message, state: "done", attempts: 0 };
 }
 
-/** Never throws for what a row contains: one that nobody can read must not keep others from being read. */
+/**
+ * Reads a row of the inbox. Never throws, whatever the row contains: a row that cannot be read must not keep others
+ * from being read.
+ */
 export function toInboxRow(row: Row): InboxRow {
   const key = textOr(row, "session_key");
   const run = textOr(row, "run_id");

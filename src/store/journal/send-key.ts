@@ -10,7 +10,7 @@ interface Named {
   readonly to: Peer;
   /** The event key of the message that is answered, or the key of a reply that answers none. */
   readonly source: string;
-  /** Which message of the reply it is. */
+  /** Place of the message in the reply. */
   readonly name: string;
 }
 

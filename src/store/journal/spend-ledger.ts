@@ -27,7 +27,7 @@ import { defined } from "../../utils/defined.ts";
 import { anyJson, textOr, count, text } from "../database/columns.ts";
 import { readMessage } from "./read-message.ts";
 
-/** `bootId`: holds with another one are those of an earlier process. */
+/** Opens the ledger. `bootId`: holds with another id belong to an earlier process. */
 export function createSpendLedger(
   commits: Commits,
   { bootId, clock }: { readonly bootId: string; readonly clock: Pick<Clock, "now"> },
@@ -76,7 +76,7 @@ const OF_RUN =
 const OF_SESSION =
   "SELECT session_key, root, root_session, job, sender FROM model_calls WHERE session_key = ? ORDER BY id DESC LIMIT 1";
 
-/** What a call draws from besides its own agent and session. */
+/** Accounts that a call draws from besides its own agent and session. */
 type Roots = Pick<SpendAccount, "root" | "rootSession" | "job" | "sender">;
 
 /** Whose budgets a call draws from: by its run's earlier calls, else by the message of its run. */
@@ -95,7 +95,7 @@ const rootsIn = (row: Row): Roots =>
     sender: textOr(row, "sender"),
   });
 
-/** A turn that another run brought about is part of that run's tree, and draws from the budgets of whoever began it. */
+/** A turn that another run brought about is part of that run's tree, and draws from the same budgets as that run. */
 function fromMessage(sql: Statements, runId: string | undefined, session: string | undefined): Roots {
   const row = runId === undefined ? undefined : sql.one(MESSAGE, runId);
   if (!row) return {};
@@ -170,7 +170,7 @@ function leaveAbandoned(sql: Statements, boot: string, at: number): number {
   return rows.length;
 }
 
-/** What open holds take of places, all read at once. */
+/** Amounts that open holds take of places, all read at once. */
 class OpenHolds {
   readonly #rows: readonly Row[];
 
@@ -178,7 +178,7 @@ class OpenHolds {
     this.#rows = sql.all(ALL_OPEN);
   }
 
-  /** Of all calls. */
+  /** Sum of all held calls. */
   get total(): Amount & { readonly calls: number } {
     return { ...sum(this.#rows), calls: this.#rows.length };
   }

@@ -89,13 +89,13 @@ export function addSpent(
   for (const [scope, name] of names) if (scope === "run") sql.run(ADD_TO_TREE, ...figures, scope, TREE, name);
 }
 
-/** Adds what a call of a killed process may have cost. */
+/** Adds the possible cost of a call of a killed process. */
 export function addUnknown(sql: Statements, call: CountedCall, { tokens, usd }: Amount): void {
   for (const [scope, name] of namesOf(call))
     sql.run(ADD_UNKNOWN, scope, periodOf(scope, call.day), name, call.at, tokens, usd);
 }
 
-/** What is spent at a place, without holds. */
+/** Amount that is spent at a place, without holds. */
 export function spentAt(sql: Statements, { scope, name, since = TREE, until = TREE }: SpendPlace): Amount {
   return amountOf(sql.one(SPENT, scope, name, since, until));
 }

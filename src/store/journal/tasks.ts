@@ -6,7 +6,7 @@ import type { Commits } from "../database/commits.ts";
 import { toInboxRow } from "./rows.ts";
 import type { Params, Row } from "../database/sqlite.ts";
 
-/** A message of the gateway to itself that is work which nobody waits for, with what is known of its run and its answer. */
+/** A message of the gateway to itself that is work which nobody waits for, with its run and its answer. */
 export interface TaskRow {
   readonly row: InboxRow;
   readonly status: TaskStatus;

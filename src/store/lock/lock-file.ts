@@ -30,7 +30,8 @@ async function take(path: string): Promise<() => Promise<void>> {
   const release = await lock(path, {
     realpath: false,
     stale: STALE_MS,
-    // Without this, a laptop that slept through an update would end the process. The write itself is a single rename.
+    // Without this function, a laptop that slept through an update would end the process. The write itself is a single
+    // rename.
     onCompromised: () => undefined,
   });
   // A lock that became too old belongs to another process, so nothing is released.

@@ -90,8 +90,8 @@ async function take(path: string, mine: LockFacts): Promise<void> {
 }
 
 /**
- * Creates the lock with its content in one step, so that no process reads a part of it. Not synced: no process survives a power cut, so
- * what is left of the lock after one is taken for that of a dead process.
+ * Creates the lock with its content in one step, so that no process reads a part of it. Not synced: no process survives
+ * a power cut, so a rest of the lock after one is taken for the lock of a dead process.
  */
 async function createExclusive(path: string, content: string): Promise<boolean> {
   const draft = `${path}.${process.pid}`;
@@ -107,7 +107,7 @@ async function createExclusive(path: string, content: string): Promise<boolean> 
   }
 }
 
-/** For file systems without hard links. */
+/** Creates the file on file systems without hard links. */
 async function createPlainly(path: string, content: string): Promise<boolean> {
   try {
     const file = await open(path, "wx", 0o600);

@@ -8,7 +8,7 @@ export interface Poll {
   readonly hours?: number | undefined;
 }
 
-/** Which messages of a chat are read: the newest, or those before, after or around one. */
+/** Selects messages of a chat: the newest, or messages before, after or around one. */
 export interface ReadQuery {
   readonly limit: number;
   readonly before?: string | undefined;
@@ -16,7 +16,7 @@ export interface ReadQuery {
   readonly around?: string | undefined;
 }
 
-/** Which messages of a chat are searched. */
+/** Selects messages of a chat by their text. */
 export interface SearchQuery {
   readonly text: string;
   readonly limit: number;
@@ -27,7 +27,7 @@ export interface SearchQuery {
 /** A message as a platform shows it. */
 export interface SeenMessage {
   readonly id: string;
-  /** The name or id of whoever wrote it. */
+  /** Name or id of the message's author. */
   readonly sender: string;
   /** Epoch milliseconds. */
   readonly at?: number | undefined;
@@ -52,5 +52,5 @@ export interface NewThread {
   readonly messageId?: string | undefined;
 }
 
-/** What a platform tells of a person or a chat, in its own words. */
+/** Facts of a platform about a person or a chat, in the platform's own words. */
 export type ChatFacts = Readonly<Record<string, string | number | boolean>>;

@@ -50,7 +50,7 @@ export interface AlbumLimits {
   readonly sortOf?: (item: MediaItem) => string | undefined;
 }
 
-/** What the buttons below one message may be. */
+/** Limits for the buttons below one message. */
 export interface ButtonLimits {
   readonly count: number;
   /** UTF-16 units of a label. */
@@ -63,14 +63,15 @@ export interface SendOptions {
   /** Platform id of the message that this one quotes. */
   readonly replyTo?: string;
   /**
-   * `eventKey` of the message that this one answers, or begins to answer. Unset for everything else that the bot sends to the chat.
-   * What a platform shows as waiting for an answer may only be filled by a send with its key.
+   * `eventKey` of the message that this one answers, or begins to answer. Unset for all other messages of the bot in
+   * the chat. Where a platform shows a message as waiting for an answer, only a send with that message's key may fill
+   * it.
    */
   readonly answers?: string;
   /** The same for every retry; adapters pass it on when the platform takes one. */
   readonly idempotencyKey: string;
   readonly buttons?: readonly ReplyButton[];
-  /** Without a notification sound, when `ChannelLimits.silent` is true. */
+  /** Sends without a notification sound, when `ChannelLimits.silent` is true. */
   readonly silent?: boolean;
 }
 
@@ -91,7 +92,10 @@ export type SendResult =
       readonly fix?: string;
     }
   | { readonly kind: "unknown"; readonly reason: string }
-  /** `isUnfit`: the message is at fault, as far as the platform says, and neither its chat nor the account. The core sends its text plainly. */
+  /**
+   * `isUnfit`: as far as the platform says, the message is at fault, and neither its chat nor the account. The core
+   * sends its text plainly.
+   */
   | { readonly kind: "refused"; readonly reason: string; readonly isUnfit?: true };
 
 export interface StreamOptions {
@@ -133,18 +137,21 @@ export interface CommandForm {
 /** The answer to a question about a chat. */
 export type Looked<T> = { readonly kind: "found"; readonly value: T } | Exclude<SendResult, { readonly kind: "sent" }>;
 
-/** What can be changed in a chat besides sending messages. */
+/** Changes that can be made in a chat besides sending messages. */
 interface ChatDeeds {
   poll?(to: Peer, poll: Poll): Promise<SendResult>;
   pin?(to: Peer, messageId: string, isPinned: boolean): Promise<SendResult>;
   /** `messageId` of the result is the id of the thread. */
   createThread?(to: Peer, thread: NewThread): Promise<SendResult>;
-  /** Of the thread that `to` names. */
+  /** Renames the thread that `to` names. */
   renameThread?(to: Peer, name: string): Promise<SendResult>;
   sticker?(to: Peer, stickerId: string): Promise<SendResult>;
 }
 
-/** What can be done in a chat besides sending messages and changing them. A method is missing where the platform has no such thing; none rejects. */
+/**
+ * Actions in a chat besides sending and changing messages. A method is missing where the platform has no such action;
+ * none rejects.
+ */
 export interface ChatActions extends ChatDeeds {
   pins?(to: Peer): Promise<Looked<readonly SeenMessage[]>>;
   /** Oldest first. */
@@ -159,7 +166,7 @@ export interface ChatActions extends ChatDeeds {
   emojis?(to: Peer): Promise<Looked<readonly string[]>>;
 }
 
-/** What can be done to messages that exist. */
+/** Changes that can be made to messages that exist. */
 interface MessageChanges {
   /** Replaces the text of one of our messages. A repeat has no effect. */
   edit?(
@@ -211,8 +218,8 @@ export interface ChannelLink extends MessageChanges {
    */
   missedSince?(since: number): Promise<readonly InboundMessage[]>;
   /**
-   * Resolves when the link receives nothing any more, within five seconds. Until then `ChannelHost.receive` still stores: a link hands over
-   * here what the platform believes to be delivered.
+   * Resolves when the link receives nothing any more, within five seconds. Until then `ChannelHost.receive` still
+   * stores: the link passes on the events that the platform takes for delivered.
    */
   close(): Promise<void>;
 }
@@ -260,7 +267,7 @@ export interface AccountNotes {
   set(key: string, value: string): Promise<void>;
 }
 
-/** What an adapter may call in the gateway. */
+/** Methods that an adapter may call in the gateway. */
 export interface ChannelHost {
   readonly account: AccountId;
   /**
@@ -286,7 +293,7 @@ export interface ChannelHost {
    * npm, `CHANNEL_LIBRARY` when the fetch failed.
    */
   library(name: string): Promise<string>;
-  /** For the platform's command menu. */
+  /** Commands for the platform's menu. */
   readonly commands: readonly MenuCommand[];
   /** Answers requests to a path of the gateway's HTTP server until the signal aborts. Throws `CHANNEL_CONFIG` when it cannot. */
   serve(path: string, answer: (request: WebhookRequest) => Promise<WebhookAnswer>): void;
@@ -309,15 +316,15 @@ export type LinkReport =
   /** All current problems that do not stop the account. Problems of an earlier report that are missing here are solved. */
   | { readonly kind: "notices"; readonly notices: readonly Notice[] };
 
-/** What a person sees during a login. */
+/** Instructions and news that a person sees during a login. */
 export type LoginStep =
-  /** The text of a QR code; it replaces the one before. */
+  /** The text of a QR code; it replaces the code before. */
   | { readonly kind: "qr"; readonly text: string }
   /** A code that the person types into the platform's app. */
   | { readonly kind: "code"; readonly code: string }
   | { readonly kind: "text"; readonly text: string };
 
-/** What an adapter may call during a login, which `openclaw channels login` or the page started. */
+/** Methods that an adapter may call during a login, which `openclaw channels login` or the page started. */
 export interface LoginHost {
   readonly account: AccountId;
   readonly signal: AbortSignal;
@@ -337,7 +344,7 @@ export interface ChannelLog {
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
 }
 
-/** Which program holds a link, and how a person ends it there; a sentence each. */
+/** The program that holds a link, and how a person ends the link there; a sentence each. */
 export interface Unlinking {
   readonly holder: string;
   readonly fix: string;
@@ -350,9 +357,12 @@ export interface ChannelAdapter<Config = unknown> {
   readonly label: string;
   readonly limits: ChannelLimits;
   readonly config: z.ZodType<Config>;
-  /** The accounts, where the channel itself knows them and the config only their settings. */
+  /** Ids of the accounts, where the channel itself knows its accounts and the config has only their settings. */
   accountIds?(): readonly string[];
-  /** What the buttons of a message may be in a chat; undefined where it has none. Asked without a connection too, so that the prompt stays the same. */
+  /**
+   * Limits for the buttons of a message in a chat; undefined where the chat has no buttons. Asked without a connection
+   * too, so that the prompt stays the same.
+   */
   buttons?(config: Config, to: Peer): ButtonLimits | undefined;
   /** Resolves when the adapter works; it reconnects on its own. Throws `OpenClawError` when the config cannot work. */
   connect(config: Config, host: ChannelHost): Promise<ChannelLink>;

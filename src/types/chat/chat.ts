@@ -37,7 +37,7 @@ export interface CompactionUpdate {
   readonly event: RunEvent;
 }
 
-/** What `server/` may call in `dispatch/`. */
+/** Methods of `dispatch/` that `server/` may call. */
 export interface ChatPort {
   /** Durable when it resolves. `queued`: it waits for a run of the session. `duplicate`: the key is known. */
   send(request: ChatRequest): Promise<{ readonly runId: RunId; readonly status: "started" | "queued" | "duplicate" }>;

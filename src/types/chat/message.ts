@@ -38,7 +38,7 @@ export interface QuotedMessage {
   readonly id: string;
   readonly sender?: string;
   readonly text?: string;
-  /** Its files, where the platform includes them. */
+  /** Files of the quoted message, where the platform includes them. */
   readonly media?: readonly MediaItem[];
   /** Transcripts of its recordings. */
   readonly spoken?: readonly string[];
@@ -70,11 +70,14 @@ export interface ChatNews {
   readonly kind: "deleted" | "pinned" | "unpinned" | "joined" | "left" | "renamed";
   /** The message that was deleted, pinned or unpinned. */
   readonly messageId?: string;
-  /** Whoever joined, left or wrote the deleted message, when it is not the sender; the new name of a chat or thread. */
+  /**
+   * The person who joined, left or wrote the deleted message, when that is not the sender; the new name of a chat or
+   * thread.
+   */
   readonly subject?: string;
 }
 
-/** What the platform knows about a message beside the message itself. */
+/** Facts of the platform about a message beside the message itself. */
 export interface MessageContext {
   /** Name of the thread, topic or forum post. */
   readonly threadName?: string;
@@ -118,7 +121,7 @@ export interface InboundMessage {
   readonly receivedAt: number;
   /** When it was sent, as the platform says, in epoch milliseconds. */
   readonly sentAt?: number;
-  /** What a web, RPC or CLI client requests in addition to the text. */
+  /** Requests of a web, RPC or CLI client in addition to the text. */
   readonly options?: MessageOptions;
   /**
    * Set by the journal when what decides about the message was missing or of a wrong type. The other fields are placeholders then, and
@@ -129,21 +132,24 @@ export interface InboundMessage {
 
 interface UnreadableMessage {
   readonly why: string;
-  /** As it was offered; unset when that was too large to be kept. */
+  /** The event as it was offered; unset when it was too large to be kept. */
   readonly raw?: unknown;
 }
 
-/** What the kinds of turns need to know that no person asked for. */
+/** Facts that the kinds of turns need and that no person asked for. */
 interface KindOptions {
   /** Set when nobody wrote and the gateway itself started the turn. */
   readonly heartbeat?: HeartbeatTurn;
   /** Set for the turn of a subagent. */
   readonly subagent?: SubagentTurn;
-  /** Set for the turn in which a session is told that a subagent has ended. */
+  /** Set for the turn by which a session learns that a subagent has ended. */
   readonly announce?: AnnounceTurn;
   /** Set for a message that another session's agent wrote. */
   readonly relay?: RelayTurn;
-  /** Set for the turn after the end of a background command, which acts for whoever started the command. */
+  /**
+   * Set for the turn after the end of a background command. The turn acts for the person or program that started the
+   * command.
+   */
   readonly exec?: { readonly isOwner: boolean; readonly tools?: readonly string[] };
   /** Set for the turn of a scheduled job. */
   readonly cron?: CronTurn;
@@ -152,8 +158,9 @@ interface KindOptions {
   /** The run that brought the turn about: the turn draws from its budgets. Unset where no run did. */
   readonly broughtBy?: RunId;
   /**
-   * The message that is accepted in the commit that ends this one, unless this one was stopped. Of a subagent it waits while other
-   * messages of its session, or subagents that it asked for, are open: then the last of them brings it.
+   * The message that is accepted in the commit that ends this one, unless this one was stopped. The message of a
+   * subagent waits while other messages of its session, or subagents that it asked for, are open: then the last of
+   * these brings the message.
    */
   readonly whenEnded?: InboundMessage;
 }
@@ -161,7 +168,7 @@ interface KindOptions {
 export interface MessageOptions extends KindOptions {
   /** The session to use instead of the routed one. */
   readonly sessionKey?: SessionKey;
-  /** What was said in the chat before, when another message took it: several agents answer the chat. */
+  /** Messages that the chat had before, when another message took them: several agents answer the chat. */
   readonly pending?: readonly HistoryLine[];
   readonly thinking?: ThinkLevel;
   readonly model?: string;
@@ -180,7 +187,7 @@ export interface HookTurn {
   readonly name: string;
   /** Text for the System lines, in a conversation that people have, too. */
   readonly event?: string;
-  /** It begins no turn: the text waits for the next one of its conversation. */
+  /** The request begins no turn: its text waits for the next turn of its conversation. */
   readonly isForNextTurn?: boolean;
   /** A hook of the gateway itself has begun it, and no other program. */
   readonly isOwn?: true;
@@ -190,19 +197,19 @@ export interface HookTurn {
 export interface CronTurn {
   readonly jobId: string;
   readonly name: string;
-  /** With whose rights it acts. */
+  /** The rights with which the turn acts. */
   readonly setUpBy: "owner" | "guest";
   /** The only tools that it may have: names and groups; all when unset. */
   readonly tools?: readonly string[];
-  /** Models that are asked after that of the message; those of the agent when unset. */
+  /** Models that are asked after the message's own model; those of the agent when unset. */
   readonly fallbacks?: readonly string[];
   /** The system prompt has no files of the workspace. */
   readonly isLight?: boolean;
   /** Text for the System lines, in a conversation that people have, too. */
   readonly event?: string;
-  /** What is run instead of asking a model. */
+  /** The command that is run instead of asking a model. */
   readonly command?: CommandTurn;
-  /** Its text has what a program wrote. */
+  /** The job's text contains output of a program. */
   readonly isFromOutside?: boolean;
   /** The session of the chat that gets the answer, when it is not the turn's own: it gets a note about the answer. */
   readonly tell?: SessionKey;
@@ -224,7 +231,7 @@ export interface CommandTurn {
 export interface SubagentTurn {
   /** How many runs may be waiting for it, one for another; 1 for a subagent of a person's turn. */
   readonly depth: number;
-  /** The turn has an owner's rights, because an owner's turn asked for it; else those of a guest. */
+  /** The turn has an owner's rights, because an owner's turn asked for it; a guest's rights when unset. */
   readonly isOwner?: boolean;
   /** The plugin that asked for it. */
   readonly plugin?: string;
@@ -240,9 +247,9 @@ export interface SubagentTurn {
   readonly root?: SessionKey;
 }
 
-/** With whose rights a turn acts that another turn of the same session brought about. */
+/** Rights of a turn that another turn of the same session brought about. */
 interface HandedOn {
-  /** That turn had an owner's rights. */
+  /** The other turn had an owner's rights. */
   readonly isOwner?: boolean;
   /** Names of its tools, which are all that this turn can have. */
   readonly tools?: readonly string[];
@@ -252,7 +259,7 @@ interface HandedOn {
   readonly root?: SessionKey;
 }
 
-/** The end of a subagent, as the session that asked for it is told. */
+/** The end of a subagent, for the session that asked for the subagent. */
 export interface AnnounceTurn extends HandedOn {
   readonly child: SessionKey;
   /** The first run of the subagent. */
@@ -260,12 +267,15 @@ export interface AnnounceTurn extends HandedOn {
   readonly label: string;
   /** Epoch milliseconds. */
   readonly startedAt: number;
-  /** Of the told session, when it is a subagent's: joins the system prompt, and the only files of the workspace that it has. */
+  /**
+   * Set when the informed session is a subagent's: the text joins the system prompt, and `files` are the only workspace
+   * files in it.
+   */
   readonly systemPrompt?: string;
   readonly files?: readonly string[];
-  /** Nobody is to be told; it only keeps the order. */
+  /** The announcement begins no turn for anybody; its row only keeps the order. */
   readonly isSilent?: boolean;
-  /** What is told; made when the turn begins, so the journal does not have it. */
+  /** The event that the session gets; made when the turn begins, so the journal does not have it. */
   readonly event?: AgentInternalEvent;
 }
 
@@ -273,9 +283,9 @@ export interface AnnounceTurn extends HandedOn {
 export interface RelayTurn extends HandedOn {
   /** The session whose agent wrote it. */
   readonly from: SessionKey;
-  /** `answer`: it asks the agent. `last`: the agent may tell its own chat what came of it. */
+  /** `answer`: the message asks the agent. `last`: the agent may write the result into its own chat. */
   readonly step: "answer" | "last";
-  /** The session that began it, and the one that it asked. */
+  /** The session that began the exchange, and the session that it asked. */
   readonly between: readonly [asker: SessionKey, asked: SessionKey];
   /** The same for all messages that follow from one. */
   readonly traceId: string;
@@ -293,7 +303,7 @@ export interface HeartbeatTurn {
   readonly ackMaxChars: number;
   /** The model sees no earlier turns. */
   readonly isolated?: boolean;
-  /** Of the workspace's files, the model only sees `HEARTBEAT.md`. */
+  /** The model sees only `HEARTBEAT.md` of the workspace's files. */
   readonly light?: boolean;
   /** The session of the chat that gets the answer, when it is not the turn's own: it gets a note about the answer. */
   readonly tell?: SessionKey;

@@ -14,7 +14,9 @@ export const QUESTION_ENDS = ["allow-once", "allow-always", "deny", "timeout", "
 
 export interface QuestionEnd {
   readonly how: (typeof QUESTION_ENDS)[number];
-  /** Who answered: an owner (`channel:id`), or `operator` for whoever holds the gateway's token. Unset when nobody did. */
+  /**
+   * Answerer: an owner (`channel:id`), or `operator` for a client with the gateway's token. Unset when nobody answered.
+   */
   readonly by?: string;
 }
 

@@ -15,10 +15,10 @@ export type NoticeCause =
 /** A model says this instead of a reply when nothing is to be sent. */
 export const SILENT_TOKEN = "NO_REPLY";
 
-/** Which message a reply answers. */
+/** The message that a reply answers. */
 export type ReplyTarget = { readonly kind: "current" } | { readonly kind: "id"; readonly id: string };
 
-/** One deliverable part of an answer. Private text, such as thoughts, never becomes a block. */
+/** A deliverable part of an answer. Private text, such as thoughts, never becomes a block. */
 export type ReplyBlock =
   | { readonly kind: "text"; readonly markdown: string }
   | { readonly kind: "media"; readonly media: MediaItem; readonly asVoice?: boolean }
@@ -57,16 +57,19 @@ export interface OutboundFiles {
   readonly media: MediaItem;
   /** The other files of an album, within `ChannelLimits.album`. */
   readonly more?: readonly MediaItem[];
-  /** The text of all of them. The adapter sends it before the files when `ChannelLimits.caption` does not allow it below them. */
+  /**
+   * The text of all files. The adapter sends it before the files when `ChannelLimits.caption` does not allow it below
+   * them.
+   */
   readonly caption?: OutboundText;
-  /** Never with `more`. */
+  /** Sends the file as a voice message; never set together with `more`. */
   readonly asVoice?: boolean;
 }
 
-/** One message of the platform, as a link gets it. */
+/** A single message of the platform, as a link gets it. */
 export type OutboundPart = OutboundText | OutboundFiles;
 
-/** A button under a message, where the platform has them. */
+/** A button under a message, where the platform has buttons. */
 export interface ReplyButton {
   readonly label: string;
   /** The text of the inbound message that a press of the button causes. */

@@ -34,7 +34,7 @@ export interface ChatPost {
   /** Contents of further files. */
   readonly files?: readonly { readonly bytes: Uint8Array; readonly name?: string | undefined }[];
   readonly form?: FileForm;
-  /** Without a sound, where the platform has such messages. */
+  /** Sends without a sound, where the platform has such messages. */
   readonly silent?: boolean;
   readonly buttons?: readonly ReplyButton[];
   readonly replyTo?: string | undefined;
@@ -47,7 +47,7 @@ export interface ChatPost {
 export interface FileForm {
   /** As a voice note, or as a file that the platform does not change. */
   readonly as?: "voice" | "document";
-  /** Of the only file. */
+  /** Name of the only file. */
   readonly name?: string | undefined;
   readonly mime?: string | undefined;
 }
@@ -60,7 +60,7 @@ export interface Posted {
   readonly reason?: string;
   /** The chat may show it twice. */
   readonly possibleRepeat?: boolean;
-  /** It was to be silent, and the platform has no such messages. */
+  /** The post was to be silent, and the platform has no silent messages. */
   readonly isLoud?: boolean;
 }
 
@@ -72,9 +72,9 @@ export interface ChatActs {
   find(target: TargetInput, home: Peer | undefined): Peer;
   /** False when the chat's platform is known not to support it, or the config switches it off. */
   can(to: Peer, act: ChatAct): boolean;
-  /** What else can be done there now. */
+  /** Further actions that the chat offers now. */
   actions(to: Peer): ChatActions;
-  /** What the buttons of a message may be there; undefined when there are none. */
+  /** Limits for the buttons of a message in the chat; undefined when it has no buttons. */
   buttons(to: Peer): ButtonLimits | undefined;
   /**
    * Resolves when the platform has taken the post or never will, after a time limit, or soon after `signal` aborts. Throws an error
@@ -83,7 +83,7 @@ export interface ChatActs {
   send(post: ChatPost, signal: AbortSignal): Promise<Posted>;
   /** True when the gateway sent that message, as far as its journal goes back. */
   isOwn(to: Peer, messageId: string): Promise<boolean>;
-  /** Without an emoji, removes the reaction. */
+  /** Sets the reaction of the bot; removes it without an emoji. */
   react(to: Peer, messageId: string, emoji: string | undefined): Promise<SendResult>;
   edit(to: Peer, messageId: string, markdown: string): Promise<SendResult>;
   remove(to: Peer, messageId: string): Promise<SendResult>;

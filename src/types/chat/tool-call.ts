@@ -16,7 +16,7 @@ export interface ToolCallRequest {
   readonly signal: AbortSignal;
 }
 
-/** What became of the call. */
+/** How the call ended. */
 export type ToolCallOutcome =
   /** The tool ran, or something on the way refused the call: then the result is an error. */
   | { readonly kind: "done"; readonly result: ToolResult }

@@ -10,7 +10,7 @@ export interface CronAsker {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What agents do with scheduled jobs. A text is the reason why it was not done. */
+/** Operations of agents on scheduled jobs. A text as result is the reason why the operation was not done. */
 export interface CronActs {
   status(): object;
   list(wish: { readonly includeDisabled: boolean }, asker: CronAsker): readonly object[];

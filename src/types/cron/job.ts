@@ -12,7 +12,7 @@ export type CronSchedule =
   | CronOnExit
   | CronStream;
 
-/** Once, when a command ends that is started with the job. */
+/** Runs the job once, when a command ends that is started with the job. */
 export interface CronOnExit {
   readonly kind: "on-exit";
   /** As the shell reads it. */
@@ -59,7 +59,7 @@ export interface CronCommand {
   /** Relative to the workspace, which it is when unset. */
   readonly cwd?: string | undefined;
   readonly env?: Readonly<Record<string, string>> | undefined;
-  /** What it reads. */
+  /** Input of the command. */
   readonly input?: string | undefined;
   /** 600 when unset; 0 for as long as the config allows. */
   readonly timeoutSeconds?: number | undefined;
@@ -71,7 +71,7 @@ export interface CronCommand {
 interface CronSystemEvent {
   readonly kind: "systemEvent";
   readonly text: string;
-  /** The only tools that its turn can have; those of the conversation when unset. */
+  /** The only tools that the event's turn can have; those of the conversation when unset. */
   readonly toolsAllow?: readonly string[] | undefined;
 }
 
@@ -87,13 +87,13 @@ export interface CronDestination {
   readonly accountId?: string | undefined;
 }
 
-/** What becomes of a run's answer. `none`: it remains in the run's transcript. */
+/** Destination of a run's answer. `none`: the answer remains in the run's transcript. */
 export interface CronDelivery extends Omit<CronDestination, "mode"> {
   readonly mode: "none" | "announce" | "webhook";
   readonly threadId?: string | undefined;
   /** A failed delivery does not fail the run. */
   readonly bestEffort?: boolean | undefined;
-  /** For alerts about failures. */
+  /** Destination of alerts about failures. */
   readonly failureDestination?: CronDestination | undefined;
   /** A webhook that is called in addition to the announcement. */
   readonly completionDestination?: { readonly mode: "webhook"; readonly to: string } | undefined;
@@ -108,7 +108,9 @@ export interface CronAlert extends CronDestination {
   readonly includeSkipped?: boolean | undefined;
 }
 
-/** What is done with slots that passed while the gateway could not run them: nothing, the last one is run late, or each is. */
+/**
+ * Rule for slots that passed while the gateway could not run them: none is run, the last one is run late, or each is.
+ */
 export type Missed = "skip" | "once" | "all";
 
 interface CronTiming {
@@ -131,7 +133,7 @@ interface CronPlace {
   readonly sessionKey?: SessionKey | undefined;
   /** `main`, `isolated` or `session:<key>`. */
   readonly sessionTarget: string;
-  /** For `systemEvent`: whether a turn begins at once, or the next one of the conversation gets the text. */
+  /** Applies to `systemEvent`: a turn begins at once, or the next turn of the conversation gets the text. */
   readonly wakeMode: "now" | "next-heartbeat";
 }
 
@@ -142,7 +144,7 @@ export interface CronOwner {
   readonly accountId?: string | undefined;
 }
 
-/** What people and agents say of a job. */
+/** Properties of a job that people and agents set. */
 export interface CronWish extends CronTiming, CronPlace {
   readonly name: string;
   readonly displayName?: string | undefined;
@@ -156,7 +158,7 @@ export interface CronWish extends CronTiming, CronPlace {
   readonly owner?: CronOwner | undefined;
 }
 
-/** A job, without what has happened to it. */
+/** A job, without its history. */
 export interface CronJob extends CronWish {
   /** UUID. */
   readonly id: string;
@@ -164,6 +166,6 @@ export interface CronJob extends CronWish {
   readonly updatedAtMs: number;
   /** Grows with each change of the schedule and with each switch on; part of the key of a slot. */
   readonly scheduleRevision: number;
-  /** With whose rights its turns act. */
+  /** The rights with which the job's turns act. */
   readonly setUpBy: "owner" | "guest";
 }

@@ -8,7 +8,7 @@ export interface Loop {
   readonly everyMs?: number | undefined;
 }
 
-/** What `/loop` does. */
+/** Operations behind `/loop`. */
 export interface LoopDesk {
   /** A text is the reason why there is none. `everyMs` unset: its runs choose when the next one comes. */
   begin(wish: {

@@ -10,9 +10,9 @@ export interface CronUnderway {
   /** The key of its message in the inbox. */
   readonly eventKey: string;
   readonly slotMs: number;
-  /** When it began; epoch milliseconds. */
+  /** Start of the run in epoch milliseconds. */
   readonly startedAtMs: number;
-  /** Of the job when it began. Unset where an older version began it. */
+  /** Revision of the job's schedule when the run began. Unset in runs that an older version began. */
   readonly scheduleRevision?: number;
   /** Somebody asked for it; it is no slot of the schedule. */
   readonly isForced?: boolean;
@@ -33,7 +33,7 @@ interface CronPlans {
   readonly pacedAtMs?: number;
 }
 
-/** What has happened to a job. Times are epoch milliseconds. */
+/** History of a job: its runs, deliveries and plans. Times are epoch milliseconds. */
 export interface CronState extends CronDeliveries, CronPlans {
   /** Slots until then are dealt with. */
   readonly cursorMs: number;
@@ -79,13 +79,13 @@ interface CronRunDelivery {
   readonly deliveryStatus: CronDeliveryStatus;
   readonly deliveryError?: string;
   readonly deliverySuppressionReason?: "empty" | "silent" | "heartbeat";
-  /** What became of a webhook. */
+  /** State of the webhook's delivery. */
   readonly webhookStatus?: CronDeliveryStatus;
 }
 
 /** The record of a slot that has ended. Execution, delivery and completion are three results. */
 export interface CronRun extends CronRunFacts, CronRunDelivery {
-  /** When it ended. */
+  /** End of the run in epoch milliseconds. */
   readonly ts: number;
   readonly jobId: string;
   readonly jobName?: string;
@@ -103,7 +103,7 @@ export interface CronRun extends CronRunFacts, CronRunDelivery {
   readonly durationMs?: number;
 }
 
-/** Which records are wanted, the newest first. */
+/** Selects records of runs, the newest first. */
 export interface CronRunFilter extends AgentFilter {
   readonly jobId?: string | undefined;
   readonly runId?: string | undefined;

@@ -17,7 +17,7 @@ export interface StoredRow {
 export interface CronTable {
   all(): Promise<readonly StoredRow[]>;
   put(job: CronJob, state: CronState): Promise<void>;
-  /** Nothing happens when the job was removed. */
+  /** Stores the state of a job. Nothing happens when the job was removed. */
   putState(id: string, state: CronState): Promise<void>;
   /** Removes a job; its records stay. False when there is none. */
   remove(id: string): Promise<boolean>;

@@ -15,7 +15,7 @@ export const HOST_CAPABILITIES = [
 
 export interface HostRequirement {
   requiredCapabilities: string[];
-  /** Shown to the operator when one of them is missing. */
+  /** Text that the operator sees when a requirement is missing. */
   unsupportedMessage?: string;
 }
 
@@ -31,11 +31,11 @@ export interface ContextEngineInfo {
   hostRequirements?: {
     "agent-run"?: HostRequirement;
     "manual-compact"?: HostRequirement;
-    /** Ignored: no subagent is refused because of it. */
+    /** Ignored: no subagent is refused because of this requirement. */
     "subagent-spawn"?: HostRequirement;
   };
   acceptedHostParams?: string[];
-  /** With it, `commitTurn` is called as well. */
+  /** Set by engines for which `commitTurn` is called as well. */
   transcriptSemantics?: { currentTurnFence: string; turnAdvancementIdempotency: string };
 }
 
@@ -45,7 +45,7 @@ export interface LlmCompletionRequest {
   systemPrompt?: string;
   maxTokens?: number;
   temperature?: number;
-  /** Its purpose, for logs and receipts. */
+  /** Purpose of the call, for logs and receipts. */
   purpose?: string;
   /** `provider/model`; the agent's own when unset. */
   model?: string;
@@ -119,7 +119,7 @@ export interface ContextEngineRuntimeSettings {
   executionHost: { id: string };
 }
 
-/** In every call that is about one session. */
+/** Fields of every call that is about one session. */
 interface OfSession {
   sessionId: string;
   sessionKey?: string;
@@ -157,7 +157,7 @@ export interface IngestBatchResult {
 }
 
 export interface AssembleParams extends OfSession {
-  /** Copies in order, as the transcript has them; the present turn's own messages come last. */
+  /** Copies of messages in the transcript's order; the present turn's own messages come last. */
   messages: AgentMessage[];
   /** Tokens that the answer's messages may fill. */
   tokenBudget?: number;
@@ -168,9 +168,9 @@ export interface AssembleParams extends OfSession {
   prompt?: string;
   /** Where the present turn begins in `messages`. */
   prePromptMessageCount?: number;
-  /** By index; as long as `messages`. Undefined: nothing is known. */
+  /** Origins of the messages by index; as long as `messages`. Undefined: the origin is unknown. */
   inputProvenance?: readonly (InputProvenance | undefined)[];
-  /** By index; as long as `messages`. The events that the message was made from. */
+  /** Events that each message was made from, by index; as long as `messages`. */
   internalEvents?: readonly (readonly AgentInternalEvent[] | undefined)[];
   /** Tokens of `messages`, estimated. */
   currentTokenCount?: number;
@@ -252,25 +252,29 @@ export interface CommitTurnResult {
 }
 
 /**
- * Decides what the model sees of a conversation. It may keep and change its parameters, which are copies. The host limits
- * the time of every call; after an error or nonsense in `bootstrap` or `assemble` the turn continues without the engine.
+ * Decides which part of a conversation the model sees. The engine may keep and change its parameters, which are copies.
+ * The host limits the time of every call; after an error or an invalid answer in `bootstrap` or `assemble` the turn
+ * continues without the engine.
  */
 export interface ContextEngine {
   readonly info: ContextEngineInfo;
-  /** Before the first attempt of every run whose transcript file exists. */
+  /** Called before the first attempt of every run whose transcript file exists. */
   bootstrap?(params: BootstrapParams): Promise<BootstrapResult>;
-  /** After `bootstrap`, and after every turn. */
+  /** Called after `bootstrap`, and after every turn. */
   maintain?(params: MaintainParams): Promise<MaintainResult>;
   ingest(params: IngestParams): Promise<IngestResult>;
   ingestBatch?(params: IngestBatchParams): Promise<IngestBatchResult>;
   assemble(params: AssembleParams): Promise<AssembleResult>;
-  /** After every run, when the transcript is on disk; for an owning engine also before each further call of a tool loop. */
+  /**
+   * Called after every run, when the transcript is on disk; for an owning engine also before each further call of a
+   * tool loop.
+   */
   afterTurn?(params: AfterTurnParams): Promise<void>;
   compact(params: CompactParams): Promise<CompactResult>;
   prepareSubagentSpawn?(params: SubagentSpawnParams): Promise<SubagentSpawnPreparation | undefined>;
   onSubagentEnded?(params: SubagentEndedParams): Promise<void>;
   commitTurn?(params: CommitTurnParams): Promise<CommitTurnResult>;
-  /** After every run. */
+  /** Called after every run. */
   dispose?(): Promise<void> | void;
 }
 
@@ -285,6 +289,6 @@ export type ContextEngineFactory = (context: ContextEngineFactoryContext) => Con
 /** The registered engines. A promise that rejects: the engine is registered but could not be loaded. */
 export interface ContextEngines {
   get(id: string): Promise<ContextEngineFactory> | undefined;
-  /** Why there is no such engine, as half a sentence; undefined when nothing is known of it. */
+  /** Why there is no such engine, as half a sentence; undefined when the reason is unknown. */
   whyMissing(id: string): string | undefined;
 }

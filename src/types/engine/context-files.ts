@@ -11,5 +11,5 @@ export const CONTEXT_FILES = [
   "CLAUDE.md",
 ] as const;
 
-/** The one of them that only owners' private conversations have. */
+/** The file that only owners' private conversations have. */
 export const PRIVATE_FILE = "MEMORY.md";

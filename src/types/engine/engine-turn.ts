@@ -7,9 +7,9 @@ export interface EngineModel {
   readonly authProfile?: string;
 }
 
-/** One model call, as an engine is asked about it. */
+/** Facts that an engine gets before a model call. */
 export interface EngineAsk extends EngineModel {
-  /** As the transcript has them; the turn's own messages last. */
+  /** Messages in the transcript's order; the turn's own messages last. */
   readonly messages: readonly ChatMessage[];
   /** Where the present turn begins in `messages`. */
   readonly prePromptMessageCount: number;
@@ -56,8 +56,8 @@ export type EngineCompacted =
   | { readonly kind: "nothing"; readonly reason: string };
 
 /**
- * The context engine's part in one run. None of it rejects: an engine that throws, hangs or answers nonsense is bypassed for
- * this turn, and `degraded` says why.
+ * The context engine's part in one run. No method rejects: an engine that throws, hangs or answers nonsense is bypassed
+ * for this turn, and `degraded` says why.
  */
 export interface EngineTurn {
   readonly id: string;
@@ -67,13 +67,16 @@ export interface EngineTurn {
    */
   readonly ownsCompaction: boolean;
   readonly degraded: string | undefined;
-  /** Once, before the first attempt. */
+  /** Called once, before the first attempt. */
   begin(signal: AbortSignal): Promise<void>;
-  /** Before the first call of an attempt; undefined: show the messages as they are. */
+  /** Called before the first call of an attempt. Undefined: the messages are shown as they are. */
   assemble(ask: EngineAsk): Promise<EngineAnswer | undefined>;
-  /** Before each further call of the tool loop, for owning engines only. */
+  /** Called before each further call of the tool loop, for owning engines only. */
   reassemble(ask: EngineAsk): Promise<EngineAnswer | undefined>;
-  /** After the run, when the transcript is on disk; undefined when no model was asked. Maintenance continues in the background. */
+  /**
+   * Called after the run, when the transcript is on disk; `turn` is undefined when no model was asked. Maintenance
+   * continues in the background.
+   */
   end(turn: EngineTurnEnd | undefined): Promise<void>;
   compact(job: EngineCompaction): Promise<EngineCompacted>;
 }

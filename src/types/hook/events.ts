@@ -55,7 +55,7 @@ interface ModelUsage {
   readonly total: number;
 }
 
-/** What a plugin may change of one part of a reply. */
+/** Properties of one part of a reply that a plugin may change. */
 export interface ReplyPayload {
   /** Markdown. */
   readonly text?: string;
@@ -267,9 +267,12 @@ interface HeardMessage {
   readonly timestamp: number;
 }
 
-/** Internal events that no hook tells of. */
+/** Internal events that no hook reports. */
 interface InternalHookEvents {
-  /** A command of a chat that its sender may give, but for those that begin a new conversation: `session:reset` tells of these. */
+  /**
+   * A command of a chat that its sender may give. Commands that begin a new conversation are not included:
+   * `session:reset` reports them.
+   */
   command: {
     readonly command: string;
     readonly args: string;
@@ -282,7 +285,7 @@ interface InternalHookEvents {
   "session:reset": {
     readonly sessionFile: string;
     readonly messages: readonly ChatMessage[];
-    /** The same as people read it, without what the gateway writes for the model. */
+    /** The conversation as people read it, without the gateway's texts for the model. */
     readonly conversation: readonly {
       /** Epoch milliseconds. */
       readonly at: number;
@@ -352,5 +355,5 @@ export interface HookEvents
 
 export type CalledHook = keyof HookEvents;
 
-/** The event of a hook; nothing is known of those that the gateway never calls. */
+/** The event of a hook; unknown for hooks that the gateway never calls. */
 export type HookEvent<N extends HookName> = N extends CalledHook ? HookEvents[N] : unknown;

@@ -1,21 +1,24 @@
 /**
- * How a hook works. `modify`: its answers change what follows. `gate`: an answer can stop it, and so does a hook that throws
- * or is late. `claim`: the first one that takes it ends it. `observe`: nobody waits for it. `sync`: called without a wait, so
- * its answer must not be a promise.
+ * How a hook works. `modify`: its answers change the following work. `gate`: an answer can stop the work, and so does a
+ * hook that throws or is late. `claim`: the first hook that takes the event ends the calls. `observe`: nobody waits for
+ * the hook. `sync`: called without a wait, so its answer must not be a promise.
  */
 export type HookKind = "modify" | "gate" | "claim" | "observe" | "sync";
 
 export interface HookFacts {
   readonly kind: HookKind;
-  /** It gets what people or models wrote; the config has to allow that. */
+  /** The hook gets text of people or models; the config has to allow that. */
   readonly readsConversations?: true;
-  /** Its answer becomes part of a prompt; the config can forbid that. */
+  /** The hook's answer becomes part of a prompt; the config can forbid that. */
   readonly changesPrompts?: true;
   /** Milliseconds, where it is not the 15 s of hooks that somebody waits for or the 30 s of the others. */
   readonly timeoutMs?: number;
-  /** This gateway has no place that calls it. */
+  /** No code of this gateway calls the hook. */
   readonly isNeverCalled?: true;
-  /** Its name is that of an internal event, which the field has no typed hook for. Only listeners to internal events are called. */
+  /**
+   * The hook's name is that of an internal event, which the field has no typed hook for. Only listeners to internal
+   * events are called.
+   */
   readonly isInternal?: true;
 }
 
@@ -29,7 +32,7 @@ const RESET_MS = 10_000;
 /** The prompt, and with it the turn, waits for these. */
 const BOOTSTRAP_MS = 5000;
 
-/** Every hook of the field by its published name, then the internal events that no hook tells of. */
+/** Every hook of the field by its published name, then the internal events that no hook reports. */
 const HOOKS = {
   before_model_resolve: { kind: "modify", ...conversation },
   agent_turn_prepare: { kind: "modify", ...prompt },

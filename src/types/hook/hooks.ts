@@ -11,7 +11,7 @@ interface HookRun {
   readonly workspaceDir?: string;
   /** The channel. */
   readonly messageProvider?: string;
-  /** What began the run. */
+  /** Cause of the run. */
   readonly trigger?: string;
   readonly toolName?: string;
   readonly toolCallId?: string;
@@ -33,23 +33,23 @@ interface HookSubagent {
   readonly requesterSessionKey?: SessionKey;
 }
 
-/** Where a hook is called from, in the field's names. What is not known there is unset. */
+/** Place that a hook is called from, in the field's names. Fields that are unknown there are unset. */
 export interface HookContext extends HookRun, HookChat, HookSubagent {}
 
 /** The additions of plugins to a prompt; several answers are joined by an empty line, a later `systemPrompt` wins. */
 export interface PromptAdditions {
-  /** Before and after the user's text, and part of the transcript. */
+  /** Texts before and after the user's text, and part of the transcript. */
   readonly prependContext?: string;
   readonly appendContext?: string;
   /** Replaces the system prompt. */
   readonly systemPrompt?: string;
   readonly prependSystemContext?: string;
   readonly appendSystemContext?: string;
-  /** Of the run's tools only those that every one of these lists names. */
+  /** The run keeps only the tools that every one of these lists names. */
   readonly toolCaps?: readonly (readonly string[])[];
 }
 
-/** A plugin's handler. What it returns is checked by whoever calls the hook. */
+/** A plugin's handler. The caller of the hook checks the result. */
 export type HookHandler = (event: unknown, context: HookContext) => unknown;
 
 export interface HookOptions {
@@ -57,13 +57,13 @@ export interface HookOptions {
   readonly priority?: number;
   /** Milliseconds; by the kind of hook when unset. */
   readonly timeoutMs?: number;
-  /** Whether it is called now, asked each time; always when unset. Must not throw. */
+  /** Whether the hook is called now, asked each time; always when unset. Must not throw. */
   isCalled?(): boolean;
-  /** What the log calls an event; the name of the hook when unset. Must not throw. */
+  /** Name of an event in the log; the name of the hook when unset. Must not throw. */
   shownAs?(event: unknown): string | undefined;
 }
 
-/** What a gate says. A hook that throws or is late blocks as well. */
+/** Decision of a gate. A hook that throws or is late blocks as well. */
 export type GateVerdict = { readonly isBlocked: false } | { readonly isBlocked: true; readonly reason: string };
 
 /** A hook that is to be called. */
@@ -71,14 +71,17 @@ export interface HookCall<N extends CalledHook> {
   readonly name: N;
   readonly event: HookEvents[N];
   readonly context: HookContext;
-  /** Of `chain`: shared by all calls for one reply, so that the plugins whose hooks are late cannot delay it without end. */
+  /**
+   * Used by `chain`: shared by all calls for one reply, so that the plugins whose hooks are late cannot delay it
+   * without end.
+   */
   readonly lateCalls?: LateCalls;
 }
 
-/** By plugin, how many calls of its hooks were late. */
+/** Number of late calls of hooks, by plugin. */
 export type LateCalls = Map<string, number>;
 
-/** The hooks as one run or one chat calls them. */
+/** The hooks with the context of one run or one chat. */
 export interface BoundHooks {
   readonly runner: HookRunner;
   readonly context: HookContext;
@@ -105,16 +108,18 @@ export interface GateRules<N extends CalledHook, T> {
 export interface HookRunner {
   /** Whether any plugin has the hook. Without one a call costs nothing, so events need not be made. */
   has(name: HookName): boolean;
-  /** What `read` makes of the answers, in the order of the hooks; those that threw or were late have none. */
+  /** Results of `read` on the answers, in the order of the hooks; hooks that threw or were late have none. */
   ask<N extends CalledHook, T>(call: HookCall<N>, read: ReadAnswer<T>): Promise<readonly T[]>;
   /** The first answer that `accepts` takes; the hooks after it are not called. `owner`: the plugin. */
   first<N extends CalledHook, T>(call: HookCall<N>, accepts: ReadAnswer<T>): Promise<T | undefined>;
-  /** Each hook gets the event as the one before it left it. `next` makes that event; undefined ends the calls. */
+  /**
+   * Calls each hook with the event as the hook before it left it. `next` makes that event; undefined ends the calls.
+   */
   chain<N extends CalledHook>(call: HookCall<N>, next: NextEvent<N>): Promise<void>;
   /** The same for hooks of the kind `sync`, without a wait. A hook that answers with a promise has answered nothing. */
   chainNow<N extends CalledHook>(call: HookCall<N>, next: NextEvent<N>): void;
   /** The same for a gate: a hook that throws or is late counts as `refused`. */
   gate<N extends CalledHook, T>(call: HookCall<N>, rules: GateRules<N, T>): Promise<T | undefined>;
-  /** Nobody waits for these hooks. */
+  /** Calls hooks that nobody waits for. */
   notify<N extends CalledHook>(name: N, event: HookEvents[N], context: HookContext): void;
 }

@@ -6,7 +6,7 @@ export const QUALITIES = ["low", "medium", "high", "auto"] as const;
 export const IMAGE_FORMATS = ["png", "jpeg", "webp"] as const;
 export const BACKGROUNDS = ["transparent", "opaque", "auto"] as const;
 
-/** How an image should look. Services have some of these settings and leave the others out. */
+/** Look of an image. Each service has some of these settings and leaves the others out. */
 export interface DrawStyle {
   /** Pixels, as `1024x1536`. */
   readonly size?: string | undefined;
@@ -24,7 +24,7 @@ export interface ShownImage {
   readonly mime: string;
 }
 
-/** What a model is to draw. */
+/** Order for a model to draw an image. */
 export interface DrawAsk {
   readonly prompt: string;
   readonly images: readonly ShownImage[];
@@ -35,7 +35,7 @@ export interface DrawAsk {
 
 export interface DrawQuestion {
   readonly ask: DrawAsk;
-  /** In the order in which they are tried. */
+  /** Models in the order in which they are tried. */
   readonly models: readonly ModelRef[];
   /** Milliseconds for one model. */
   readonly timeoutMs: number;
@@ -61,7 +61,7 @@ export interface Drawing {
 /** Has models draw, one after the other until one has. Rejects with a text for the model when none has. */
 export type DrawAside = (question: DrawQuestion, signal: AbortSignal) => Promise<Drawing>;
 
-/** What a tool asks models for outside of the conversation. The cost is part of the run's receipt. */
+/** Model calls of a tool outside of the conversation. The cost is part of the run's receipt. */
 export interface Aside {
   readonly ask: AskAside;
   readonly draw: DrawAside;

@@ -6,7 +6,7 @@ export interface MediaSettings {
   readonly imageMaxSide?: number;
   /** There is no tool `image` when unset. */
   readonly image?: MediaModels;
-  /** Those for images, or else the run's own, when unset. */
+  /** Models for PDF files; those for images, or else the run's own, when unset. */
   readonly pdf?: MediaModels;
   /** There is no tool `image_generate` when unset. */
   readonly draw?: MediaModels;
@@ -15,7 +15,7 @@ export interface MediaSettings {
 }
 
 export interface MediaModels {
-  /** At least one, in the order in which they are tried. */
+  /** Models in the order in which they are tried, at least one. */
   readonly models: readonly ModelRef[];
   /** Milliseconds for one model. */
   readonly timeoutMs?: number;

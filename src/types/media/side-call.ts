@@ -10,16 +10,19 @@ export type SidePart =
 /** The model that is about to be asked. */
 export interface AskedModel {
   readonly info: ModelInfo;
-  /** Its API takes PDF files as they are. */
+  /** The model's API takes PDF files as they are. */
   readonly readsPdf: boolean;
 }
 
-/** What a tool asks a model outside of the conversation. */
+/** Question of a tool to a model outside of the conversation. */
 export interface SideQuestion {
-  /** In the order in which they are tried; the run's own models when unset. */
+  /** Models in the order in which they are tried; the run's own models when unset. */
   readonly models?: readonly ModelRef[] | undefined;
   readonly system: string;
-  /** What the model is shown, or why it cannot be asked. It is called for each model, since models accept different things. */
+  /**
+   * Parts that the model is shown, or why it cannot be asked. Called for each model, since models accept different
+   * parts.
+   */
   show(model: AskedModel): Promise<readonly SidePart[] | NotAsked>;
   /** Tokens of the answer; the model's own limit when unset. */
   readonly maxTokens?: number | undefined;

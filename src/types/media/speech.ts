@@ -1,7 +1,10 @@
 import type { AgentId } from "../ids.ts";
 import type { CallOrigin } from "../run/model-meter.ts";
 
-/** Which answers are spoken as well: none, all, those to a spoken message, or those that the agent marks with `[[tts]]`. */
+/**
+ * Answers that are spoken as well: none, all, answers to a spoken message, or answers that the agent marks with
+ * `[[tts]]`.
+ */
 export const SPEECH_LEVELS = ["off", "always", "inbound", "tagged"] as const;
 export type SpeechLevel = (typeof SPEECH_LEVELS)[number];
 
@@ -17,9 +20,9 @@ export function speechLevelOf(word: unknown): SpeechLevel | undefined {
 export interface Speech {
   readonly bytes: Uint8Array;
   readonly mime: string;
-  /** With the ending of its format. */
+  /** File name with the ending of its format. */
   readonly name: string;
-  /** Which service of the config made it. */
+  /** Service of the config that made the sound. */
   readonly provider: string;
 }
 
@@ -29,13 +32,13 @@ export interface SpeechAsk {
   readonly voice?: string | undefined;
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** On whose account it is spoken. */
+  /** Origin of the call, which pays for the speech. */
   readonly origin?: CallOrigin | undefined;
 }
 
 /** Speaks texts with the services of the config. */
 export interface Speaker {
-  /** Which answers an agent speaks where no conversation says it. */
+  /** Answers that an agent speaks where no conversation has its own level. */
   levelOf(agent: AgentId): SpeechLevel;
   /** Names of the services that can be asked, in their order; none when nothing is set up. */
   readonly services: readonly string[];

@@ -7,10 +7,10 @@ export interface FileChange {
   readonly path: string;
   /** The path that it had before, when it was moved. */
   readonly from?: string;
-  /** Nothing is left of what was in it. */
+  /** The change replaced the whole content of the file. */
   readonly isWhole: boolean;
   readonly by: Acting;
-  /** What untrusted content this run knows that its conversation has read. */
+  /** Untrusted content that, as far as this run knows, its conversation has read. */
   readonly sources: readonly UntrustedSource[];
 }
 
@@ -26,7 +26,7 @@ export interface CommandBegun {
 
 /** A command whose changes of files are noted. */
 export interface NotedCommand {
-  /** What changes from now on is not its work. */
+  /** Ends the command: later changes are not counted as its work. */
   end(): Promise<void>;
   /** Where content of others is from that it may have or show, for a run; undefined for none that is known. */
   source(reader: Acting): string | undefined;
@@ -39,10 +39,12 @@ export interface NotedCommand {
  */
 export interface FileOrigins {
   changed(change: FileChange): Promise<void>;
-  /** What changes where the command can write, until it ends, has content that its conversation may have read. */
+  /**
+   * Begins a command. Until it ends, each change where it can write has content that its conversation may have read.
+   */
   began(command: CommandBegun): Promise<NotedCommand>;
   /** Where such content of a file is from, for a run; undefined for none that is known. `path` has no links. */
   of(path: string, reader: Acting): Promise<string | undefined>;
-  /** The same of content that a command wrote, and no tool for files. */
+  /** As `of`, for content that a command wrote, and no tool for files. */
   byCommand(path: string, reader: Acting): Promise<string | undefined>;
 }

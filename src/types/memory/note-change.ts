@@ -2,7 +2,7 @@ import type { AgentId, SessionKey } from "../ids.ts";
 import type { Principal } from "../run/principal.ts";
 import type { UntrustedSource } from "../run/untrusted.ts";
 
-/** What a tool has changed in a note of an agent. */
+/** A change that a tool has made in a note of an agent. */
 export interface NoteChange {
   /** Relative to the workspace, with `/`. */
   readonly path: string;
@@ -13,9 +13,9 @@ export interface NoteChange {
   readonly sessionKey: SessionKey;
   readonly runId: string;
   readonly callId: string;
-  /** For whom the turn acted. */
+  /** The principal of the turn. */
   readonly principal: Principal;
-  /** What untrusted content this run knows that its conversation has read. */
+  /** Untrusted content that, as far as this run knows, its conversation has read. */
   readonly sources: readonly UntrustedSource[];
 }
 

@@ -66,7 +66,7 @@ export interface ChannelGatewayContext<Account> {
   readonly channelRuntime: any;
 }
 
-/** What an account reports. `lastError` with `connected: false` is a problem; anything else is a sign of life. */
+/** Report of an account. `lastError` with `connected: false` is a problem; any other report is a sign of life. */
 export interface ChannelAccountSnapshot {
   readonly accountId?: string;
   readonly running?: boolean;

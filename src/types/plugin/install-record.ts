@@ -1,11 +1,11 @@
-/** What is known of an installed plugin, by its id in `plugins/installs.json` of the state directory. */
+/** Facts about an installed plugin, by its id in `plugins/installs.json` of the state directory. */
 export interface InstallRecord {
   /** `link`: a folder that `plugins.load.paths` names. Others that older versions wrote stay as they are. */
   readonly source: string;
   /** The source as it can be installed again: `name@latest`, `git:<url>#ref`, an absolute path. */
   readonly spec?: string;
   readonly version?: string;
-  /** Of the archive that was unpacked: `sha512-<base64>`. */
+  /** Digest of the archive that was unpacked: `sha512-<base64>`. */
   readonly integrity?: string;
   /** The commit of a git source. */
   readonly resolvedCommit?: string;

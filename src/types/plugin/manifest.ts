@@ -7,8 +7,8 @@ interface PluginFolders {
 }
 
 /**
- * What `openclaw.plugin.json` says of a plugin: known without running its code. Unknown keys, kinds and contracts are
- * ignored, because plugins are written for other versions too.
+ * Content of a plugin's `openclaw.plugin.json`: known without running the plugin's code. Unknown keys, kinds and
+ * contracts are ignored, because plugins are written for other versions too.
  */
 export interface PluginManifest extends PluginFolders {
   readonly id: string;
@@ -30,7 +30,7 @@ export interface PluginManifest extends PluginFolders {
   readonly legacyIds: readonly string[];
 }
 
-/** What the `package.json` of a plugin says. */
+/** Content of a plugin's `package.json`. */
 export interface PluginPackage {
   readonly name?: string;
   readonly version?: string;

@@ -1,4 +1,4 @@
-/** What a call of `web_search` may ask for beside its words. Each provider serves some of them. */
+/** Options of a `web_search` call beside its words. Each provider serves some of them. */
 export const SEARCH_OPTIONS = [
   "count",
   "country",
@@ -37,11 +37,13 @@ export interface FoundPage {
   readonly title: string;
   readonly url: string;
   readonly snippet: string;
-  /** When it was published, as the provider writes it. */
+  /** Time of publication, as the provider writes it. */
   readonly published?: string | undefined;
 }
 
-/** What a provider answers: a list of pages, or a text that a model wrote and the addresses that it names as its sources. */
+/**
+ * Answer of a provider: a list of pages, or a text that a model wrote and the addresses that it names as its sources.
+ */
 export type SearchAnswer =
   | { readonly results: readonly FoundPage[] }
   | { readonly content: string; readonly citations: readonly string[] };
@@ -50,13 +52,13 @@ export type SearchAnswer =
 export interface WebSearchContribution {
   /** As `tools.web.search.provider` names it. */
   readonly id: string;
-  /** Its place in the automatic choice: the least is asked first. */
+  /** Place of the provider in the automatic choice: the least is asked first. */
   readonly order: number;
   /** Environment variables that may hold its key, the preferred one first. */
   readonly keyVariables: readonly string[];
   /** Where a person reads how to set it up. */
   readonly docs?: string | undefined;
-  /** Whether it can be asked now. Must not throw. */
+  /** Whether the provider can be asked now. Must not throw. */
   isUsable(): boolean;
   /** Rejects when there is no answer. */
   search(wish: SearchWish, signal: AbortSignal): Promise<SearchAnswer>;

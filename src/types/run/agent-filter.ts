@@ -1,7 +1,7 @@
 /** Rows of one agent; of all when empty. */
 export interface AgentFilter {
   readonly agentId?: string | undefined;
-  /** Rows that name no agent are this one's too: those of older versions, and of jobs of the default agent. */
+  /** Includes rows that name no agent: those of older versions, and of jobs of the default agent. */
   readonly orUnnamed?: boolean | undefined;
 }
 

@@ -38,7 +38,7 @@ export type AccessMode = "read" | "write";
 export interface NewFile {
   readonly path: string;
   readonly content: string;
-  /** The permission bits; those of any new file when unset. */
+  /** The permission bits; the usual ones of a new file when unset. */
   readonly mode?: number | undefined;
 }
 
@@ -87,7 +87,7 @@ export interface SearchScope {
   readonly signal: AbortSignal;
 }
 
-/** One line of a file. `path` is as it is shown to the model. */
+/** A line of a file. `path` is as it is shown to the model. */
 export interface FoundLine {
   readonly path: string;
   readonly number: string;
@@ -115,7 +115,7 @@ export interface ExecBackend {
   readonly writesWorkspace?: boolean;
   /** The directories that processes can write, without links. Everywhere where it is not there. */
   writable?(): Promise<readonly string[]>;
-  /** What the model has to know of where commands run. */
+  /** Facts that the model has to know about the place where commands run. */
   readonly note?: string;
   /** The absolute path of a directory to run in. Rejects with a text for the model when there is none, or the rules do not allow it. */
   directory(path: string, workspace: string): Promise<string>;
@@ -127,13 +127,13 @@ export interface ExecBackend {
   /** Why a command may not run, because it names files that are the gateway's own alone; undefined when it names none. */
   whyClosed?(command: string, place: CommandPlace): Promise<string | undefined>;
   /**
-   * The program that a word of a command starts, as the shell would find it. Undefined when there is none. Not there where
-   * the programs are not those of the gateway's machine.
+   * The program that a word of a command starts, as the shell would find it. Undefined when there is none. The method
+   * is missing where the programs are not those of the gateway's machine.
    */
   programOf?(word: string, place: CommandPlace): Promise<FoundProgram | undefined>;
   /**
-   * What in the files of a directory may make a program start another one, although the words of the command do not say so. Undefined
-   * when there is nothing. Not there where that does not matter.
+   * Entries in the files of a directory that may make a program start another one, although the words of the command do
+   * not say so. Undefined when there are none. The method is missing where that does not matter.
    */
   steeringOf?(command: SteeredCommand, place: CommandPlace): Promise<Steering | undefined>;
   /** Starts a command in a shell. Rejects only when no shell can be started. */
@@ -146,9 +146,12 @@ export interface FoundProgram {
   readonly path: string;
   /** The file behind links. */
   readonly real: string;
-  /** Its file does not show that it is unable to start other programs. Unset when it does, or where nobody looked. */
+  /**
+   * The program's file does not show that the program is unable to start others. Unset when it does show that, or where
+   * nobody looked.
+   */
   readonly startsOthers?: true;
-  /** Its content, as in a `BoundFile`, when it lies where an agent can write without asking. */
+  /** Content of the file, as in a `BoundFile`, when the file lies where an agent can write without asking. */
   readonly writable?: string;
 }
 
@@ -162,11 +165,11 @@ export interface SteeredCommand {
 export interface Steering {
   /** Completes "it may start another program, because of". */
   readonly why: string;
-  /** Changes with what these files say. */
+  /** Hash that changes with the content of these files. */
   readonly content: string;
 }
 
-/** A file that a command names, with what was in it when a person was asked. */
+/** A file that a command names, with its content when a person was asked. */
 export interface BoundFile {
   /** Absolute, as the command leads to it. */
   readonly path: string;
@@ -195,25 +198,25 @@ export interface CommandLine {
 }
 
 /**
- * What a command reads: `none` is an empty input, `pipe` is what `write` gives it, and with `terminal` its output goes to a
- * pseudoterminal too.
+ * Input of a command: `none` is an empty input, `pipe` is the text that `write` gives, and with `terminal` the output
+ * goes to a pseudoterminal too.
  */
 export type CommandInput = "none" | "pipe" | "terminal";
 
 /** The run that gives a command an input. */
 export interface Typist {
   readonly by: Acting;
-  /** What untrusted content it knows that its conversation has read. */
+  /** Untrusted content that, as far as the run knows, its conversation has read. */
   readonly sources: readonly UntrustedSource[];
 }
 
-/** A command that was started. It belongs to whoever started it, who must wait for its end or end it. */
+/** A command that was started. It belongs to its starter, who must wait for its end or end it. */
 export interface RunningCommand {
   /** The process id of its shell. */
   readonly pid: number;
   /** Ids of its processes that are not below its shell. Never rejects; takes long. */
   processes?(): Promise<readonly number[]>;
-  /** What it has: `pipe` where a terminal was wanted and there is none. */
+  /** Actual input of the command: `pipe` where a terminal was wanted and there is none. */
   readonly input: CommandInput;
   /** Why it has no terminal although one was wanted, as a sentence. */
   readonly warning?: string;
@@ -230,13 +233,13 @@ export interface RunningCommand {
   end(because: "timeout" | "abort" | "limit"): void;
 }
 
-/** What a command has written until now, on both streams, without the secrets of this process and terminal controls. */
+/** Output of a command until now, on both streams, without the secrets of this process and terminal controls. */
 export interface RunningOutput {
-  /** All characters of it, also those that are no longer kept. */
+  /** All characters of the output, also those that are no longer kept. */
   readonly size: number;
-  /** When the last of it came, epoch milliseconds; when the command began before that. */
+  /** Epoch milliseconds of the last output; of the command's start before any output. */
   readonly lastAt: number;
-  /** The end of it, at most the last 200,000 characters. */
+  /** The end of the output, at most the last 200,000 characters. */
   text(): string;
   /** Calls after each piece of output, until the returned function is called. */
   watch(changed: () => void): () => void;
@@ -252,7 +255,7 @@ export interface CommandEnd {
   readonly left: readonly LeftRunning[];
   /** Programs that the command had left in the background, and that were ended with it. */
   readonly endedToo?: readonly LeftRunning[];
-  /** What the sandbox did about what the command made, in sentences for the model. */
+  /** Measures of the sandbox about files that the command made, in sentences for the model. */
   readonly note?: string;
 }
 
@@ -260,14 +263,14 @@ export interface CommandOutput {
   /** The end of the output: at most 50 KB and 2,000 lines. */
   readonly text: string;
   readonly truncated: boolean;
-  /** A file with all of it, up to 50 MB, that the file tools can read; only when `text` is not all. */
+  /** A file with the whole output, up to 50 MB, that the file tools can read; only when `text` is not all. */
   readonly file?: string;
 }
 
 /** A process that a command left running. */
 export interface LeftRunning {
   readonly pid: number;
-  /** Its program and arguments, shortened. */
+  /** Program and arguments of the process, shortened. */
   readonly command: string;
 }
 
@@ -281,22 +284,22 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** What is started in the place of a process. */
+/** A launch that takes the place of the wanted process. */
 export interface PreparedLaunch extends Launch, Pick<RunningCommand, "processes"> {
   /**
-   * To be called once, when it has ended with everything that it started; without an end when it could not be started. Resolves with
-   * what the model has to know of that. Never rejects.
+   * Called once, when the process has ended with everything that it started; without an end when it could not be
+   * started. Resolves with facts about that for the model. Never rejects.
    */
   ended?(end?: CommandEnd): Promise<string | undefined>;
 }
 
 /** Decides how the processes of a run are started, for example inside a sandbox. */
 export interface Launcher {
-  /** What to start instead. Rejects with a text for the model when the process must not be started. */
+  /** The launch to start instead. Rejects with a text for the model when the process must not be started. */
   prepare(launch: Launch): Promise<PreparedLaunch>;
 }
 
-/** What the tools of one run work on. */
+/** Files and commands that the tools of one run work on. */
 export interface Backends {
   readonly files: FileBackend;
   readonly exec: ExecBackend;

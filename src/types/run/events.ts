@@ -18,7 +18,7 @@ export type CompactionEvent =
       readonly tokensAfter?: number;
       /** The model is asked again at once. */
       readonly willRetry: boolean;
-      /** Why no model wrote the summary, so that a plain list of what was said replaces it. */
+      /** Why no model wrote the summary, so that a plain list of the messages replaces it. */
       readonly listedBecause?: string;
       /** Models that wrote nothing, and why. */
       readonly passedOver?: readonly string[];
@@ -31,7 +31,7 @@ export type ResultPart =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "image"; readonly mimeType: string; readonly bytes: number; readonly omitted: true };
 
-/** What happens in a run, in order. Text is already free of think and final tags. */
+/** Events of a run, in order. Text is already free of think and final tags. */
 export type RunEventBody =
   | { readonly type: "run_start"; readonly facts: RunFacts; readonly startedAt: number }
   | {
@@ -39,9 +39,9 @@ export type RunEventBody =
       readonly number: number;
       readonly model: ModelRef;
       readonly thinking: ThinkLevel;
-      /** Which key; see `AuthProfile`. */
+      /** Id of the key's `AuthProfile`. */
       readonly profile?: string;
-      /** Tokens that the model may be sent: its own window, or what the config allows of it. */
+      /** Tokens that the model may be sent: its own window, or the part that the config allows. */
       readonly window: number;
       readonly messages: number;
       readonly estimatedTokens: number;
@@ -67,9 +67,9 @@ export type RunEventBody =
       readonly entryId: string;
       /** URLs and paths of the files that the answer brings, in order; unset without any. */
       readonly media?: readonly string[];
-      /** The sounds among them are voice messages. */
+      /** The sounds among the files are voice messages. */
       readonly audioAsVoice?: true;
-      /** Which message the model answers, where it names one. */
+      /** The message that the model answers, where the model names one. */
       readonly replyTo?: ReplyTarget;
     }
   | {
@@ -90,7 +90,7 @@ export type RunEventBody =
       /** The topic of the call, see `callTopic`. */
       readonly meta?: string;
       readonly durationMs: number;
-      /** It ran outside the sandbox since somebody permitted that. */
+      /** The command ran outside the sandbox, since somebody permitted that. */
       readonly elevated?: boolean;
     }
   /** The agent has replaced the conversation's plan. */
@@ -98,7 +98,7 @@ export type RunEventBody =
   | { readonly type: "approval_request"; readonly approval: Approval }
   /** `by`: as in `QuestionEnd`. */
   | { readonly type: "approval_end"; readonly id: string; readonly decision: ApprovalDecision; readonly by?: string }
-  /** Nobody could have answered the question, so it was not asked. */
+  /** The question was not asked, because nobody could have answered it. */
   | { readonly type: "approval_unasked"; readonly question: ApprovalQuestion; readonly cause: Unasked }
   | { readonly type: "usage"; readonly usage: Usage; readonly model: ModelRef }
   | {
@@ -128,8 +128,8 @@ export type RunEventBody =
 export type RunEvent = RunEventBody & { readonly seq: number; readonly ts: number };
 
 /**
- * How often a watcher is given deltas. The first comes at once. Those that come before the time is over are given as one
- * afterwards, and before any event of another kind.
+ * Pace of deltas for a watcher. The first delta comes at once. Deltas that come before the time is over are given as
+ * one afterwards, and before any event of another kind.
  */
 export interface DeltaPace {
   readonly clock: Pick<Clock, "after">;
@@ -138,21 +138,24 @@ export interface DeltaPace {
    * event of another kind.
    */
   everyMs(length: number): number | undefined;
-  /** Whether a delta, of which `text` is the whole text so far, is to be given at once, with those that wait. Never when unset. */
+  /**
+   * Whether a delta, of which `text` is the whole text so far, is to be given at once, together with the deltas that
+   * wait. Never when unset.
+   */
   isUrgent?(delta: string, text: string): boolean;
 }
 
-/** For a watcher that needs texts only when their message is complete. */
+/** Pace of a watcher that needs texts only when their message is complete. */
 export const WHOLE_MESSAGES: DeltaPace = { clock: systemClock, everyMs: () => undefined };
 
 /**
  * The event log of one run. Each watcher has its own cursor and sees the events from `from` on, in order; it ends after
- * `run_end`. Deltas that it was not given yet may come as one, with the `seq` of the last of them, and a partial result
- * that a later one of the same call has replaced does not come at all. The texts are the same for every watcher.
+ * `run_end`. Deltas that a watcher was not given yet may come as one, with the `seq` of the last one, and a partial
+ * result that a later one of the same call has replaced does not come at all. The texts are the same for every watcher.
  */
 export interface RunStream {
   readonly facts: RunFacts;
-  /** Without a `pace`, each delta is given as soon as it comes. */
+  /** Follows the events. Without a `pace`, each delta is given as soon as it comes. */
   watch(from?: number, pace?: DeltaPace): AsyncIterable<RunEvent>;
   /** Resolves with the result when the run has ended. Never rejects. */
   readonly done: Promise<RunResult>;

@@ -5,12 +5,12 @@
 export const ELEVATED_LEVELS = ["off", "on", "ask", "full"] as const;
 export type ElevatedLevel = (typeof ELEVATED_LEVELS)[number];
 
-/** From the most to the least strict. */
+/** Values from the most to the least strict. */
 export const EXEC_HOSTS = ["sandbox", "auto", "gateway"] as const;
 export const EXEC_SECURITY = ["deny", "allowlist", "full"] as const;
 export const EXEC_ASK = ["always", "on-miss", "off"] as const;
 
-/** What a conversation sets for its commands. It makes the config stricter and never looser. */
+/** Settings of a conversation for its commands. They make the config stricter and never looser. */
 export interface SessionExec {
   readonly host?: (typeof EXEC_HOSTS)[number];
   readonly security?: (typeof EXEC_SECURITY)[number];
@@ -22,7 +22,7 @@ const wordIn = <Word extends string>(words: readonly Word[], word: unknown): Wor
 
 export const elevatedLevelOf = (word: unknown): ElevatedLevel | undefined => wordIn(ELEVATED_LEVELS, word);
 
-/** What the words mean; one that means nothing here, such as one of another program, is left out. */
+/** Settings that the words mean; a word that means nothing here, such as one of another program, is left out. */
 export function sessionExecOf(words: {
   readonly host?: unknown;
   readonly security?: unknown;
@@ -34,7 +34,7 @@ export function sessionExecOf(words: {
   return { ...(host && { host }), ...(security && { security }), ...(ask && { ask }) };
 }
 
-/** Of two wishes the stricter, word by word. Pure. */
+/** The stricter of two wishes, word by word. Pure. */
 export function stricterExec(one: SessionExec, other: SessionExec = {}): SessionExec {
   return sessionExecOf({
     host: one.host ? stricterOf(EXEC_HOSTS, one.host, other.host) : other.host,

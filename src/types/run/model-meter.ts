@@ -5,7 +5,7 @@ import type { RunFacts, RunTrigger } from "./run.ts";
 /** Why a model is called: the trigger of a turn's kind, `compaction`, `engine`, `plugin`, or `probe` for a person who tests a key. */
 export type CallCause = RunTrigger | "probe";
 
-/** On whose account a model is called. */
+/** Origin of a model call, whose budgets pay for it. */
 export interface CallOrigin {
   readonly cause: CallCause;
   readonly agentId?: AgentId;
@@ -18,7 +18,7 @@ export interface CallOrigin {
 /** A model call that is about to be made. */
 export interface PlannedCall extends CallOrigin {
   readonly model: ModelRef;
-  /** Which key; see `AuthProfile`. */
+  /** Id of the key's `AuthProfile`. */
   readonly profileId: string;
   /** Tokens of the whole request, estimated. */
   readonly estimatedInputTokens: number;
@@ -26,11 +26,14 @@ export interface PlannedCall extends CallOrigin {
   readonly maxOutputTokens?: number;
   /** US dollars of such a request with the longest answer; 0 when no price is known. */
   readonly highestCost: number;
-  /** What the call can take at most. */
+  /** The most that the call can take. */
   readonly most: WorstCase;
 }
 
-/** The most that a call can take: estimates can be too low, and some providers add tokens for thinking to those of the answer. */
+/**
+ * The most that a call can take: estimates can be too low, and some providers add tokens for thinking to the tokens of
+ * the answer.
+ */
 export interface WorstCase {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -44,7 +47,7 @@ export interface WorstCase {
 export interface CallCost {
   readonly outcome: "answered" | "failed" | "aborted";
   readonly usage: Usage;
-  /** The provider did not report the tokens, or not all of them: they are an estimate. */
+  /** The tokens are an estimate: the provider did not report them, or not all of them. */
   readonly isEstimate: boolean;
 }
 
@@ -52,7 +55,7 @@ export type Reservation =
   /** `settle` is called exactly once for each reservation, whatever becomes of the call. It must not throw. */
   | {
       readonly kind: "allowed";
-      /** The most tokens of output that the call may have, where those are fewer than were asked for. */
+      /** The most tokens of output that the call may have, where that is less than was asked for. */
       readonly outputTokens?: number;
       settle(cost: CallCost): void;
     }

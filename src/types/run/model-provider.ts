@@ -26,13 +26,13 @@ export interface ModelSettings {
   readonly contextTokens?: number | undefined;
   readonly maxTokens?: number | undefined;
   readonly compat?: Record<string, unknown> | undefined;
-  /** Where they differ from those of the provider. */
+  /** Settings that differ from the provider's. */
   readonly api?: string | undefined;
   readonly baseUrl?: string | undefined;
   readonly headers?: Record<string, string> | undefined;
 }
 
-/** What the code of a provider decides, each part optional. No method throws or rejects. */
+/** Decisions of a provider's code, each part optional. No method throws or rejects. */
 export interface ModelProviderMethods {
   /** Address, API, key and models as they are now. Undefined when the provider cannot be used. */
   discover?(access: ProviderAccess | undefined): Promise<ProviderSettings | undefined>;

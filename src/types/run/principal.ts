@@ -3,12 +3,13 @@ import type { ElevatedLevel, SessionExec } from "./exec-wish.ts";
 import type { ChatToolRules, SenderNames, ToolLists } from "../tool-policy.ts";
 
 /**
- * For whom a turn acts. What the turn may read, write, run and send follows from it, never from the session alone.
- * - `owner`: somebody whom `commands.ownerAllowFrom` names, or whoever holds the gateway's token.
+ * The party for whom a turn acts. The rights of the turn to read, write, run and send follow from the principal, never
+ * from the session alone.
+ * - `owner`: somebody whom `commands.ownerAllowFrom` names, or the operator.
  * - `sender`: a person in a direct chat who is no owner.
  * - `member`: a person in a group who is no owner.
- * - `automation`: nobody wrote; it acts with the rights of whoever set it up.
- * - `plugin`: a plugin asked for it; it acts with the rights of the turn in which the plugin was called.
+ * - `automation`: nobody wrote; it acts with the rights of the person who set it up.
+ * - `plugin`: a plugin asked for the turn; it acts with the rights of the turn in which the plugin was called.
  */
 export type Principal =
   | { readonly kind: "owner" | "sender" | "member"; readonly id: string; readonly name?: string }
@@ -19,7 +20,7 @@ export type Principal =
       readonly setUpBy: "owner" | "guest";
     };
 
-/** Whoever holds the gateway's token: the page, the command line, HTTP clients. */
+/** The principal with the gateway's token: the page, the command line, HTTP clients. */
 export const OPERATOR: Principal = { kind: "owner", id: "operator" };
 
 /** A turn of everybody else's is a guest's turn. */
@@ -33,12 +34,12 @@ const GROUP = /:(?:group|channel):/;
 export const isOfGroup = ({ sessionKey, root }: Pick<Acting, "sessionKey" | "root">): boolean =>
   [sessionKey, root].some((key) => key !== undefined && GROUP.test(key));
 
-/** The text of a webhook is often a stranger's, whoever set it up. */
+/** The text of a webhook is often a stranger's, even when an owner set the webhook up. */
 const isWebhook = ({ kind, id }: Principal): boolean => kind === "automation" && id.startsWith("hook:");
 
 /**
- * Whether only owners read what the turn says: an owner talks alone with the agent, or somebody whom an owner set to work does. The
- * private notes are for such turns alone.
+ * Whether only owners read the turn's texts: an owner talks alone with the agent, or a turn works for such an owner.
+ * The private notes are for such turns alone.
  */
 export const isOwnersAlone = (acting: Pick<Acting, "principal" | "sessionKey" | "root">): boolean =>
   hasOwnerRights(acting.principal) && !isWebhook(acting.principal) && !isOfGroup(acting);
@@ -63,21 +64,23 @@ export interface Acting {
   readonly sessionKey: SessionKey;
   /** Id of the current conversation of the session key; unset before its first message. */
   readonly sessionId?: string;
-  /** How many runs wait for the turn, each for the one below it; more than 0 for a subagent's. 0 when unset. */
+  /**
+   * Number of runs that wait for the turn, each for the one below it; more than 0 for a subagent's turn. 0 when unset.
+   */
   readonly depth?: number;
   /** The session of people for which it works, when its own is a subagent's. */
   readonly root?: SessionKey;
   /** Everybody who wrote the turn's messages; nobody when unset. */
   readonly senders?: readonly SenderNames[];
-  /** What the config says about tools in the turn's chat. */
+  /** Rules of the config about tools in the turn's chat. */
   readonly chatRules?: readonly ChatToolRules[];
   /** Names of the tools of the run that asked for this one. */
   readonly inherited?: readonly string[];
-  /** A client calls one tool over HTTP: what the config says about such calls. */
+  /** Rules of the config for a call of one tool by a client over HTTP. */
   readonly http?: ToolLists;
-  /** Names and groups of the only tools that whoever set the turn up allows it. */
+  /** Names and groups of the only tools that the turn may have; its creator set them. */
   readonly only?: readonly string[];
-  /** What the conversation or a message sets for the turn's commands. */
+  /** Settings of the conversation or a message for the turn's commands. */
   readonly exec?: SessionExec;
   /**
    * How far its commands may leave the sandbox; not at all when unset, since somebody wrote who may not permit it. `request`: nobody

@@ -6,17 +6,18 @@ import { type Fields, isFields } from "../../utils/fields.ts";
 /** A message whose fields all have their types. */
 export interface ReadMessage {
   readonly message: ChatMessage;
-  /** A value had a wrong type, or a part lacked what it needs: it is mended, or left out. */
+  /** A value had a wrong type, or a part lacked a required field: it is mended, or left out. */
   readonly isOdd: boolean;
-  /** False where a part of the content is left out, because nothing could be made of it. */
+  /** False where a part of the content is left out, because it could not be mended. */
   readonly isWhole: boolean;
 }
 
 /**
- * A message as this or another program wrote it, with all its fields of their types, so that no later code has to check them. It is
- * the very object where nothing has to be changed. What has a wrong type is mended, or left out when nothing can be made of it. Other
- * programs write an answer or a result as one string, have a role `tool`, and leave out fields. Undefined when it is no message.
- * `at`: the milliseconds of a message that does not say its own time.
+ * Reads a message that this or another program wrote, and gives all its fields their types, so that no later code has
+ * to check them. The result is the same object where nothing has to be changed. Fields of a wrong type are mended, or
+ * left out when they cannot be. Other programs write an answer or a result as one string, have a role `tool`, and leave
+ * out fields. Undefined when `value` is no message. `at`: the milliseconds of a message that does not have its own
+ * time.
  */
 export function readMessage(value: unknown, at = 0): ReadMessage | undefined {
   if (!isFields(value)) return undefined;
@@ -38,12 +39,15 @@ type Content = string | readonly unknown[];
 type Mend = (value: unknown) => unknown;
 type Mends = Readonly<Record<string, Mend>>;
 
-/** Mends values, and knows what there was to mend: see `ReadMessage`. */
+/** Mends values, and records whether any value was mended: see `ReadMessage`. */
 export class Mending {
   isOdd = false;
   isWhole = true;
 
-  /** The object with these fields mended; the very object where all of them are right. A field that was not there is not odd. */
+  /**
+   * The object with these fields mended; the same object where all fields are right. A field that was not there is not
+   * odd.
+   */
   fields(value: Fields, mends: Mends): Fields {
     let mended: Record<string, unknown> | undefined;
     for (const [name, mend] of Object.entries(mends)) {
@@ -58,7 +62,7 @@ export class Mending {
     return mended ?? value;
   }
 
-  /** The parts that can be read; the very list where all of them are right. */
+  /** The parts that can be read; the same list where all parts are right. */
   parts(given: readonly unknown[], read: (part: unknown, mending: Mending) => Fields | undefined): readonly unknown[] {
     const parts = given.map((part) => read(part, this)).filter((part) => part !== undefined);
     if (parts.length < given.length) this.isWhole = false;
@@ -163,7 +167,7 @@ const usage: Mend = (value) =>
 
 const textPart = (said: string) => ({ type: "text", text: said });
 
-/** A part of what a person or a tool showed. Undefined when nothing of it can be shown. */
+/** A part of a message or result. Undefined when nothing of it can be shown. */
 export function readSeenPart(part: unknown, mending: Mending): Fields | undefined {
   if (typeof part === "string") return textPart(part);
   if (!isFields(part)) return undefined;

@@ -3,6 +3,6 @@ export type ReasoningLevel = "off" | "on" | "stream";
 
 export const REASONING_LEVELS: readonly ReasoningLevel[] = ["off", "on", "stream"];
 
-/** The level of this name, whatever its case. Undefined for everything else, such as what another program wrote. */
+/** The level of this name, whatever its case. Undefined for every other value, such as a word of another program. */
 export const reasoningLevelOf = (word: unknown): ReasoningLevel | undefined =>
   typeof word === "string" ? REASONING_LEVELS.find((level) => level === word.toLowerCase()) : undefined;

@@ -39,7 +39,7 @@ export type FailureKind = (typeof FAILURE_KINDS)[number];
 
 export interface Failure {
   readonly kind: FailureKind;
-  /** For the operator; holds no secret. */
+  /** Message for the operator; holds no secret. */
   readonly message: string;
   readonly retryAfterMs?: number;
   /** The most tokens that the provider says one request may have; input and output together where it counts both. */
@@ -48,13 +48,19 @@ export interface Failure {
   readonly requestedTokens?: number;
   /** The most tokens of output that the provider would have accepted. */
   readonly maxOutputTokens?: number;
-  /** `maxOutputTokens` says nothing of other requests: it is half of what this one asked for, or what the account can pay. */
+  /**
+   * `maxOutputTokens` says nothing of other requests: it is half of the tokens that this request asked for, or the
+   * number that the account can pay.
+   */
   readonly isOfRequest?: true;
   /** Bytes of the request that was refused as too large. */
   readonly requestBytes?: number;
-  /** For the person who wrote: the words of the plugin that does not allow the run, or what says more than the kind. */
+  /**
+   * Text for the person who wrote: the words of the plugin that does not allow the run, or a text that says more than
+   * the kind.
+   */
   readonly notice?: string;
-  /** Nothing but the present turn was sent: a fresh conversation would not fit better. */
+  /** The present turn was sent alone: a fresh conversation would not fit better. */
   readonly isAlone?: boolean;
 }
 
@@ -91,17 +97,17 @@ export interface RunFacts {
   readonly turnId?: string;
   /** The plugin that asked for the run. */
   readonly plugin?: string;
-  /** For whom the run acts; unset where no turn began it. */
+  /** The principal of the run; unset where no turn began it. */
   readonly principal?: Principal;
 }
 
-/** One model call chain of a run: a candidate with a key, and how it ended. */
+/** A model call chain of a run: a candidate with a key, and how the chain ended. */
 export interface Try {
   readonly model: ModelRef;
-  /** Which key; see `AuthProfile`. */
+  /** Id of the key's `AuthProfile`. */
   readonly profile?: string;
   readonly thinking: ThinkLevel;
-  /** What the model was shown: messages, and tokens by estimate. */
+  /** Size of the prompt: messages, and tokens by estimate. */
   readonly messages: number;
   readonly estimatedTokens: number;
   readonly durationMs: number;
@@ -150,7 +156,7 @@ export const toolErrorText = ({ toolName, meta, error = "failed without a word" 
 /** A named piece of the user's turn or of the system prompt, with its size. */
 export interface PromptPart {
   readonly name: string;
-  /** Where it comes from: a file, a config key, a module. */
+  /** Source of the part: a file, a config key, a module. */
   readonly source: string;
   readonly tokens: number;
   /** UTF-16 length of its text, so that it can be found again in the whole; absent in records of older versions. */
@@ -160,8 +166,8 @@ export interface PromptPart {
 }
 
 /**
- * How messages are cut to fit a window; only in what is sent, never in the transcript. Counts from their beginning, so that a
- * later call of the same loop begins with the same bytes.
+ * Cuts that make messages fit a window; only in the sent messages, never in the transcript. Counts from their
+ * beginning, so that a later call of the same loop begins with the same bytes.
  */
 export interface Fit {
   /** Tokens that one result of a tool may take. */
@@ -187,7 +193,7 @@ export interface PromptRecord {
   readonly lastEntryId?: string;
   /** The window began with a summary. */
   readonly hasSummary: boolean;
-  /** What decided how the transcript became a request. */
+  /** Properties of the model that decided how the transcript became a request. */
   readonly api: string;
   readonly input: readonly ("text" | "image")[];
   readonly images: boolean;
@@ -208,7 +214,7 @@ export interface PromptRecord {
   readonly budget?: TokenBudget;
 }
 
-/** Where a model's window goes; tokens, those of texts estimated. */
+/** Use of a model's window in tokens; those of texts estimated. */
 export interface TokenBudget {
   readonly contextWindow: number;
   /** Kept free for the answer. */
@@ -238,7 +244,7 @@ export interface SideCost {
   readonly usage: Usage;
 }
 
-/** What became of a file that came with a message of a run. */
+/** Result of fetching a file that came with a message of a run. */
 export interface FileFate {
   /** Row of the inbox. */
   readonly inboxId: number;
@@ -248,7 +254,7 @@ export interface FileFate {
   /** How often it was requested. */
   readonly tries: number;
   readonly durationMs: number;
-  /** Of what was had. */
+  /** Size of the file that was fetched. */
   readonly bytes?: number;
   /** Why it was not had. */
   readonly why?: string;
@@ -265,15 +271,15 @@ export const refusedText = ({ file, why }: RefusedAttachment): string => `${file
 
 interface RunCause {
   readonly trigger?: RunTrigger;
-  /** For whom the turn acted. */
+  /** The principal of the turn. */
   readonly principal?: Principal;
   /** The plugin that asked for the run: the cost is the plugin's. */
   readonly plugin?: string;
 }
 
-/** What was to be decided about the calls of a run. */
+/** Facts about the caution that the calls of a run needed. */
 interface RunCaution {
-  /** What others wrote and the conversation has read. */
+  /** Content of others that the conversation has read. */
   readonly untrusted?: readonly UntrustedSource[];
   /** Calls that needed an approval and that nobody could have been asked about. */
   readonly unasked?: readonly UnaskedCount[];
@@ -283,7 +289,7 @@ interface RunCaution {
   readonly notAttached?: readonly RefusedAttachment[];
 }
 
-/** What a run cost, who answered and why. Fields beyond the first four are absent in records of older versions. */
+/** Cost of a run, who answered and why. Fields beyond the first four are absent in records of older versions. */
 export interface Receipt extends RunCause, RunCaution {
   readonly model: ModelRef;
   readonly usage: Usage;
@@ -300,12 +306,12 @@ export interface Receipt extends RunCause, RunCaution {
   readonly tools?: readonly ToolCount[];
   readonly lastToolError?: ToolError;
   readonly compactions?: number;
-  /** In the order of the messages that it began with. */
+  /** Files in the order of the messages that the run began with. */
   readonly files?: readonly FileFate[];
   /** The part of `calls` and `usage` that was not the conversation's own. */
   readonly beside?: readonly SideCost[];
-  /** What each message that joined the run on its way was made of. */
+  /** Parts of each message that joined the run on its way. */
   readonly steered?: readonly (readonly PromptPart[])[];
-  /** Of the last attempt. */
+  /** Prompt of the last attempt. */
   readonly prompt?: PromptRecord;
 }

@@ -28,7 +28,7 @@ export interface FixedCall {
   answer(result: ToolResultMessage): string;
 }
 
-/** What a person is asked about a command, or about another call of a tool. */
+/** Question to a person about a command, or about another call of a tool. */
 export interface ApprovalQuestion {
   readonly command: string;
   readonly cwd: string;
@@ -55,17 +55,17 @@ export interface Approval extends ApprovalQuestion {
   readonly agentId: AgentId;
   readonly createdAt: number;
   readonly expiresAt: number;
-  /** For whom the turn acts that wants to run it, and in which chat they wrote. */
+  /** The principal whose turn wants to run the command, and the chat of the turn's message. */
   readonly principal?: Principal;
   readonly chat?: string;
 }
 
-/** What a person can answer. */
+/** Answers that a person can give. */
 export type PersonsAnswer = "allow-once" | "allow-always" | "deny";
 
 export type ApprovalDecision = PersonsAnswer | "timeout" | "abort";
 
-/** What became of a question. One that nobody could have answered is not asked; see `UNASKED_TEXTS`. */
+/** Result of a question. A question that nobody could have answered is not asked; see `UNASKED_TEXTS`. */
 export type ApprovalAnswer = ApprovalDecision | Unasked;
 
 /** Asks a person. Never rejects; too late, or an abort are decisions too. */
@@ -86,7 +86,7 @@ export interface ToolContext {
   readonly mostChars?: number | undefined;
   /** Shows progress (the output so far); harmless after the end. */
   update(partial: string): void;
-  /** What untrusted content the conversation has read, where commands are to be asked about because of it. */
+  /** Untrusted content that the conversation has read, where its commands have to be asked about because of that. */
   readonly untrusted?: (() => Promise<readonly UntrustedSource[]>) | undefined;
   /** How models are asked outside of the conversation; unset where none can be asked. */
   readonly aside?: Aside | undefined;
@@ -95,31 +95,34 @@ export interface ToolContext {
 }
 
 /**
- * `run` may throw: the text of the error becomes an error result that the model sees. It must end soon after `signal` aborts. Those of a
- * `ToolSet` are objects of a class: a spread would leave out what they have.
+ * `run` may throw: the text of the error becomes an error result that the model sees. It must end soon after `signal`
+ * aborts. The tools of a `ToolSet` are objects of a class: a spread would leave out their methods.
  */
 export interface Tool<Input = unknown> {
   readonly name: string;
   readonly label: string;
-  /** For the model. */
+  /** Text for the model. */
   readonly description: string;
   readonly input: z.ZodType<Input>;
   /** The input's JSON Schema where a plugin wrote it; models get it as it is. Derived from `input` when unset. */
   readonly jsonSchema?: Readonly<Record<string, unknown>> | undefined;
   /** Why arguments cannot be compared with `jsonSchema` in a reasonable time, as a sentence; asked before anything compares them. */
   readonly slowArguments?: ((args: unknown) => string | undefined) | undefined;
-  /** Arguments with the schema's names where a model used other ones; asked before anything compares them. An error has a text for the model. */
+  /**
+   * Renames arguments to the schema's names where a model used other ones; called before anything compares them. An
+   * error has a text for the model.
+   */
   readonly prepare?: ((args: unknown) => unknown) | undefined;
   /** Milliseconds after which one call is ended, without the time in which a person is asked; 30 minutes when unset, never when 0. */
   readonly timeoutMs?: number | undefined;
-  /** What a call does that text from outside could have asked for; undefined for a harmless one. Must not throw. */
+  /** Risks of a call that text from outside could have asked for; undefined for a harmless call. Must not throw. */
   riskOf?(input: Input, context: Pick<ToolContext, "workspace">): Promise<Risk | readonly Risk[] | undefined>;
   /** True when it changes anything outside: such a turn is continued, never replayed. */
   readonly hasSideEffects: boolean;
   run(input: Input, context: ToolContext): Promise<ToolResult>;
 }
 
-/** What a tool is made for: one run of an agent. */
+/** The run of an agent for which a tool is made. */
 export interface ToolScene extends Backends {
   readonly agent: Pick<
     AgentSettings,
@@ -130,13 +133,13 @@ export interface ToolScene extends Backends {
   readonly chat?: ChatScene;
   /** The names of all tools that the policy allows the run; unset while they are being decided. */
   readonly names?: readonly string[];
-  /** The only tools that the run may have, as whoever started it said. */
+  /** The only tools that the run may have; its creator set them. */
   readonly only?: readonly string[];
   /** A mode of the config confines the run to a sandbox. */
   readonly isSandboxed?: boolean;
   /** The way out of the sandbox for its commands; unset when they have none. */
   readonly elevation?: Elevation;
-  /** A sandbox for commands that want one; unset where all of them are in one, and where none is known to work. */
+  /** A sandbox for commands that want one; unset where all commands are in one, and where none is known to work. */
   readonly sandboxed?: () => ExecBackend;
 }
 
@@ -157,17 +160,17 @@ export interface SandboxNote {
 
 /** The tools of one run. */
 export interface ToolSet {
-  /** Those of any model. */
+  /** The tools of any model. */
   readonly tools: readonly Tool[];
   /** The key of the allow list that leaves no tool at all; unset when tools are left, or when there were none before. */
   readonly emptiedBy?: string;
   /** Unset when none of the tools is in a sandbox. */
   readonly sandbox?: SandboxNote;
-  /** Files that they write are in the folder of a sandbox, and not in the agent's workspace. */
+  /** The tools write files into the folder of a sandbox, and not into the agent's workspace. */
   readonly writesAside?: true;
-  /** Why a tool of this name is not among them; undefined when it is, or when there is no such tool. */
+  /** Why a tool of this name is not in the set; undefined when it is, or when there is no such tool. */
   removed?(name: string, model?: Pick<ModelRef, "provider" | "id">): RemovedTool | undefined;
-  /** Those that a model may use. */
+  /** The tools that a model may use. */
   on(model: Pick<ModelRef, "provider" | "id">): readonly Tool[];
 }
 
@@ -177,7 +180,7 @@ export interface ToolContribution {
   readonly name: string;
   /** Further names by which `tools.allow` and `tools.deny` can name it, such as the id of its plugin. */
   readonly groups?: readonly string[];
-  /** Who has it only where a list of the config names it: every run, or those of guests. */
+  /** Runs that have the tool only where a list of the config names it: every run, or runs of guests. */
   readonly namedFor?: "all" | "guests";
   /** False for a model that must not have it; any model may when unset. */
   isForModel?(model: Pick<ModelRef, "provider" | "id">, scene: ToolScene): boolean;

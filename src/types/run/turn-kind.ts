@@ -10,7 +10,7 @@ import type { Session, SessionEntry, SessionNote } from "../session.ts";
 
 /** How a turn is run, as its message says. */
 interface TurnRunFacts {
-  /** For whom the turn acts. The writers of its messages when unset. */
+  /** The principal of the turn. The writers of its messages when unset. */
   actsFor?(message: Pick<InboundMessage, "options">): Principal;
   /** The only files of the workspace that the system prompt has. All when undefined. */
   promptFiles?(message: InboundMessage): readonly string[] | undefined;
@@ -19,23 +19,29 @@ interface TurnRunFacts {
   /** Text that the system prompt has in addition. Nothing when unset. */
   systemPrompt?(message: InboundMessage): string | undefined;
   /**
-   * How many runs may be waiting for this one, each for the one below it; 0 when unset. The runs of each depth have slots of
-   * their own: if they shared them, runs that wait could keep those from beginning for which they wait.
+   * How many runs may be waiting for this run, each for the one below it; 0 when unset. The runs of each depth have
+   * slots of their own: if they shared slots, a waiting run could keep the run that it waits for from beginning.
    */
   depth?(message: Pick<InboundMessage, "options">): number;
-  /** Which slots its runs take. `automation`: those of runs that nobody waits for, so that neither delays the other. Those of people when unset. */
+  /**
+   * Run slots of the kind; those of people when unset. `automation`: the slots of runs that nobody waits for, so that
+   * neither group delays the other.
+   */
   readonly slots?: "automation";
 }
 
-/** What a turn's message says, where that is more than its text. */
+/** Content of a turn's message, where that is more than its text. */
 interface TurnContent {
   /** Where its transcript entry says that it came from. A person wrote it when unset. */
   readonly provenance?: InputProvenance;
-  /** What `provenance` says of one message in addition. */
+  /** Fields that one message adds to `provenance`. */
   source?(message: InboundMessage): Pick<InputProvenance, "sourceSessionKey" | "sourceTool">;
   /** The events that a message was made from, for context engines. None when unset. */
   events?(message: InboundMessage): readonly AgentInternalEvent[];
-  /** What the transcript has in place of a message whose prompt it does not keep, when it joins a turn under way. Nothing when unset. */
+  /**
+   * Entry of the transcript in place of a message whose prompt it does not keep, when the message joins a turn under
+   * way. Nothing when unset.
+   */
   note?(message: InboundMessage): SessionNote;
   /** Text for the `System:` lines of the turn. */
   news?(message: InboundMessage): string | undefined;
@@ -55,37 +61,46 @@ interface TurnContent {
 export interface TurnKind extends TurnRunFacts, TurnContent {
   /** As in `MessageOptions.kind`. */
   readonly name: string;
-  /** What receipts, metrics and costs name as the cause. */
+  /** Cause that receipts, metrics and costs name. */
   readonly trigger: RunTrigger;
   /** Whether a text that begins with `/` is a command. */
   readonly takesCommands: boolean;
   /**
-   * How it meets a busy session. `by_mode`: as the queue mode says. `joins`: so too, but it interrupts nothing, waits for what people
-   * write meanwhile, and is merged with its like alone. `alone`: it waits, is never merged, steers no turn, is not steered into, and
-   * interrupts nothing.
+   * How the turn meets a busy session. `by_mode`: as the queue mode says. `joins`: so too, but the turn interrupts
+   * nothing, waits for what people write meanwhile, and is merged with its like alone. `alone`: the turn waits, is
+   * never merged, steers no turn, is not steered into, and interrupts nothing.
    */
   readonly queue: "by_mode" | "joins" | "alone";
-  /** Which turns leave a queue that is over its cap. `first`: these, before any that a person wrote. `never`: these do not count. */
+  /**
+   * How a queue over its cap treats these turns. `first`: they leave before any turn that a person wrote. `never`: they
+   * do not count.
+   */
   readonly overCap: "by_config" | "first" | "never";
-  /** What the transcript keeps of it. `when_replied`: the conversation continues without a turn that replied nothing. */
+  /**
+   * Whether the transcript keeps the turn. `when_replied`: the conversation continues without a turn that replied
+   * nothing.
+   */
   readonly transcript: "always" | "when_replied" | "never";
-  /** Whether it counts as a use of its conversation: moves `updatedAt` and the chat's facts, and may begin a new one after idle time. */
+  /**
+   * Whether the turn counts as a use of its conversation: it moves `updatedAt` and the chat's facts, and may begin a
+   * new conversation after idle time.
+   */
   readonly isUse: boolean;
   /**
-   * Who answers approval questions. `writer`: whoever wrote, in their chat or at their client. `chat`: whoever reads the
-   * chat that gets the answer. `clients`: whoever has a client open. `nobody`: a question is a denial.
+   * Who answers approval questions. `writer`: the writer, in their chat or at their client. `chat`: anybody who reads
+   * the chat that gets the answer. `clients`: anybody who has a client open. `nobody`: a question is a denial.
    */
   readonly asks: "writer" | "chat" | "clients" | "nobody";
   /** Where a refusal goes: `shown` to the chat or client, or `logged` because nobody waits for an answer. */
   readonly refusals: "shown" | "logged";
   /** Whether blocks and previews may leave before the answer is whole. */
   readonly answer: "streamed" | "whole";
-  /** What follows the answer under the session's lock: `full` is memory flush and compaction. */
+  /** Work that follows the answer under the session's lock: `full` is memory flush and compaction. */
   readonly maintenance: "full" | "none";
 
   /** Called once before the first run of a turn, under the session's lock. Rejects when the transcript cannot be written. */
   begin?(turn: TurnRef, session: Session): Promise<void>;
-  /** What of the answer is for people. The whole answer when unset. */
+  /** Filter that leaves the part of the answer that is for people. The whole answer when unset. */
   filter?(message: InboundMessage, entry: Readonly<SessionEntry>, now: number): AnswerFilter | undefined;
   /** When several processes have died of the turn and it is given up. The sender of a message is asked to send it again when unset. */
   readonly givenUp?: GivenUp;
@@ -93,24 +108,24 @@ export interface TurnKind extends TurnRunFacts, TurnContent {
   end?(turn: EndedTurnRef, session: Session, ports: TurnEndPorts): Promise<void>;
 }
 
-/** Takes an answer's text and gives what people get of it; empty when that is nothing. */
+/** Takes an answer's text and gives the text for people; empty when there is none. */
 export type AnswerFilter = (text: string) => string;
 
 export interface GivenUp {
-  /** What the chat is told. */
+  /** Notice for the chat. */
   readonly notice: string;
-  /** Keeps for the next turn what this one was to say. Rejects when it cannot be written. */
+  /** Keeps the text of this turn for the next one. Rejects when it cannot be written. */
   keep(messages: readonly InboundMessage[], session: Session): Promise<void>;
 }
 
 export interface TurnRef {
   readonly message: InboundMessage;
-  /** Its transcript entry. */
+  /** Transcript entry of the turn. */
   readonly turnId: string;
 }
 
 export interface EndedTurnRef extends TurnRef {
-  /** All of its messages. */
+  /** All messages of the turn. */
   readonly messages: readonly InboundMessage[];
   readonly outcome: Outcome;
   /** The answer's messages without directives, joined; see `filter`. */

@@ -1,6 +1,6 @@
 import { isFields } from "../../utils/fields.ts";
 
-/** What a call does that a text of somebody else could have asked for. */
+/** Effects of a call that a text of somebody else could have asked for. */
 export const RISKY_USES = ["commands", "prompt-files", "messages", "network"] as const;
 export type RiskyUse = (typeof RISKY_USES)[number];
 
@@ -17,7 +17,7 @@ export interface UntrustedSource {
   readonly source: string;
 }
 
-/** What a conversation has read, as its row keeps it: it outlives a summary of the conversation. */
+/** Untrusted content that a conversation has read, as its row keeps it: it outlives a summary of the conversation. */
 export interface UntrustedMark {
   readonly sources: readonly UntrustedSource[];
   /** Files were read too, so there is something to carry out. */
@@ -47,7 +47,10 @@ const UNKNOWN_SOURCE: UntrustedSource = { tool: "unknown", source: "unknown" };
 const isSource = (value: unknown): value is UntrustedSource =>
   isFields(value) && typeof value["tool"] === "string" && typeof value["source"] === "string";
 
-/** The mark of a conversation that others told what to do: their text may have what they read, from files too. Pure. */
+/**
+ * The mark of a conversation that got its task from another conversation: the task may contain what the other one read,
+ * from files too. Pure.
+ */
 export function inheritedMark(above: UntrustedMark, own: UntrustedMark | undefined): UntrustedMark {
   const all = [...above.sources, ...(own?.sources ?? [])];
   const sources = [...new Map(all.map((one) => [`${one.tool} ${one.source}`, one])).values()];

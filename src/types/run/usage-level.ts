@@ -1,4 +1,4 @@
-/** What a chat learns about the cost of each answer: nothing, its tokens, or also its price, model and time. */
+/** Details about the cost of each answer that a chat sees: nothing, its tokens, or also its price, model and time. */
 export const USAGE_LEVELS = ["off", "tokens", "full"] as const;
 export type UsageLevel = (typeof USAGE_LEVELS)[number];
 

@@ -1,4 +1,6 @@
-/** What a chat sees of the tools that the agent uses: nothing; a line for each call; also what each call gave. */
+/**
+ * Details about the agent's tool calls that a chat sees: nothing; a line for each call; also the result of each call.
+ */
 export const VERBOSE_LEVELS = ["off", "on", "full"] as const;
 export type VerboseLevel = (typeof VERBOSE_LEVELS)[number];
 

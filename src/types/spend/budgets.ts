@@ -3,11 +3,11 @@ import type { CallOrigin } from "../run/model-meter.ts";
 import type { ModelRef } from "../run/model.ts";
 import type { SpendSum } from "./ledger.ts";
 
-/** A limit, and what is taken of it. */
+/** A limit, and the amount that is taken of it. */
 export interface BudgetState {
   /** The config key, such as `budgets.day`. */
   readonly key: string;
-  /** What it is for, such as "this conversation today". */
+  /** Scope of the limit, such as "this conversation today". */
   readonly what: string;
   /** US dollars; unset without a limit in money. Raises are included. */
   readonly usd?: { readonly taken: number; readonly limit: number };
@@ -19,22 +19,22 @@ export interface BudgetState {
 export interface BudgetRefusal {
   /** A sentence for an owner. */
   readonly text: string;
-  /** By how much an owner's yes raises the limit, in words; unset where no raise would help. */
+  /** Amount by which an owner's yes raises the limit, in words; unset where no raise would help. */
   readonly raise?: string;
 }
 
 /** A model that answers in place of the usual one, because a limit is near. */
 export interface SoftModel {
   readonly model: ModelRef;
-  /** For the chat, once a day. */
+  /** Text for the chat, once a day. */
   readonly text: string;
   /** As `2026-11-27`. */
   readonly day: string;
 }
 
-/** What a person or a command wants to be added to a limit; one of the two. */
+/** Amount that a person or a command adds to a limit; one of the two. */
 export interface WantedRaise {
-  /** In the currency of the config. */
+  /** Amount in the currency of the config. */
   readonly money?: number | undefined;
   readonly tokens?: number | undefined;
   /** The last part of the config key, such as `day`; the limit that was reached when unset. */
@@ -53,7 +53,7 @@ export interface Budgets {
   states(origin: CallOrigin): Promise<readonly BudgetState[]>;
   /** Raises a limit that applies to an origin, until its time is over. Returns its new state, or a sentence that says why not. */
   raise(origin: CallOrigin, wanted: WantedRaise): Promise<BudgetState | string>;
-  /** What a conversation with its subagents took today, or everything when no conversation is named. */
+  /** Sum that a conversation with its subagents took today, or sum of everything when no conversation is named. */
   spentToday(session?: SessionKey): Promise<SpendSum>;
   /** The model that is to answer instead; undefined while no limit is near, and without a soft limit. */
   softFor(origin: CallOrigin): Promise<SoftModel | undefined>;

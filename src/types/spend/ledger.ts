@@ -3,8 +3,9 @@ import type { ModelRef, Usage } from "../run/model.ts";
 import type { CallCause } from "../run/model-meter.ts";
 
 /**
- * What sums are kept of, each per day: everything, an agent, a session's own calls, the calls of a session's subagents (`family`, by the
- * session above all of them), a scheduled job, a person who wrote, a model; and of the tree of a run, for as long as it lasts.
+ * Kinds of sums, each kept per day: everything, an agent, a session's own calls, the calls of a session's subagents
+ * (`family`, by the session above all of them), a scheduled job, a person who wrote, a model; and of the tree of a run,
+ * for as long as it lasts.
  */
 export type SpendScope = "all" | "agent" | "session" | "family" | "job" | "sender" | "model" | "run";
 
@@ -53,7 +54,7 @@ export interface SpendPlace {
   readonly until?: string;
 }
 
-/** What is spent and held at a place, and by how much its limit was raised for that time. */
+/** Amount that is spent and held at a place, and by how much its limit was raised for that time. */
 export interface Balance {
   readonly taken: Amount;
   readonly raised: Amount;
@@ -106,7 +107,7 @@ export interface SpendAsk {
   readonly scope: SpendScope;
   readonly since: string;
   readonly until: string;
-  /** Of one only. */
+  /** Only the sums of this name. */
   readonly name?: string | undefined;
 }
 
@@ -135,6 +136,6 @@ export interface SpendLedger {
   balance(place: SpendPlace): Promise<Balance>;
   /** Sorted by day, then by name. */
   lines(ask: SpendAsk): Promise<readonly SpendLine[]>;
-  /** What is held now, by calls that have not ended. */
+  /** Amount that is held now, by calls that have not ended. */
   held(): Promise<Amount & { readonly calls: number }>;
 }

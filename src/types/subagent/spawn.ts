@@ -2,7 +2,7 @@ import type { Peer } from "../chat/message.ts";
 import type { AgentId, RunId, SessionKey } from "../ids.ts";
 import type { SessionHits, SessionSearch } from "./search.ts";
 
-/** The run that asks for another session, and what it can hand on. */
+/** The run that asks for another session, and the rights that it can pass on. */
 export interface SessionAsker {
   readonly sessionKey: SessionKey;
   /** Unset when a person asks by a command. */
@@ -16,7 +16,7 @@ export interface SessionAsker {
   readonly to?: Peer;
   /** A mode of the config confines the run to a sandbox. */
   readonly isSandboxed: boolean;
-  /** It sees the same sessions as one that is not sandboxed. */
+  /** The subagent sees the same sessions as one that is not sandboxed. */
   readonly seesLikeOthers?: true;
   /** How many runs may be waiting for it; 0 for a run of people. */
   readonly depth: number;
@@ -42,7 +42,7 @@ export interface SpawnRun {
   readonly cwd?: string | undefined;
   /** `fork`: it begins with a copy of this conversation. `isolated` when unset. */
   readonly context?: "isolated" | "fork" | undefined;
-  /** Its system prompt has no files of the workspace. */
+  /** The subagent's system prompt has no files of the workspace. */
   readonly lightContext?: boolean | undefined;
   /** `require`: it is refused unless it is in a sandbox. */
   readonly sandbox?: "inherit" | "require" | undefined;
@@ -50,15 +50,15 @@ export interface SpawnRun {
 
 /** How a subagent is kept and reported. */
 export interface SpawnEnd {
-  /** `delete`: its conversation is archived once its result is told. */
+  /** `delete`: the conversation is archived once its result is announced. */
   readonly cleanup?: "keep" | "delete" | undefined;
   readonly mode?: "run" | "session" | undefined;
   readonly thread?: boolean | undefined;
-  /** False: its end is not told. */
+  /** False: the end is not announced. */
   readonly expectsCompletionMessage?: boolean | undefined;
 }
 
-/** What a model asks for with `sessions_spawn`, in the field's names. */
+/** Parameters of `sessions_spawn`, in the field's names. */
 export interface SpawnAsk extends SpawnRun, SpawnEnd {
   readonly task: string;
   /** Names the subagent, so that it is found after a restart. It has another name when unset, or when one has this name already. */
@@ -72,7 +72,7 @@ export interface SpawnAsk extends SpawnRun, SpawnEnd {
   readonly mountPath?: string | undefined;
 }
 
-/** In the field's names. `note`: what was not done as asked. */
+/** Answer of a spawn, in the field's names. `note`: the wishes that were not fulfilled. */
 export type SpawnAnswer =
   | {
       readonly status: "accepted";
@@ -87,7 +87,7 @@ export type SpawnAnswer =
 
 /** A subagent below a session, as the session's agent sees it. */
 export interface ChildView {
-  /** Its place in the list, from 1. */
+  /** Place of the subagent in the list, from 1. */
   readonly index: number;
   readonly key: SessionKey;
   readonly runId?: RunId;
@@ -101,7 +101,7 @@ export interface ChildView {
   readonly model?: string;
 }
 
-/** What became of one of the named subagents. */
+/** Result of an operation on one of the named subagents. */
 export interface ChildAct {
   readonly key: SessionKey;
   readonly label: string;
@@ -111,18 +111,20 @@ export interface ChildAct {
   readonly error?: string;
 }
 
-/** Starts subagents, and what is done with those below a session. Each rejects when something cannot be written. */
+/**
+ * Starts subagents, and acts on the subagents below a session. Each method rejects when something cannot be written.
+ */
 export interface SubagentActs {
   /** Whether the config asks an agent to give work to subagents. */
   prefersDelegation(agent: AgentId): boolean;
   spawn(ask: SpawnAsk, asker: SessionAsker): Promise<SpawnAnswer>;
-  /** Those that run, and those that were used within so many minutes. */
+  /** Subagents that run, and subagents that were used within so many minutes. */
   children(asker: Pick<SessionAsker, "sessionKey">, recentMinutes: number): readonly ChildView[];
-  /** How many have ended of which the session has yet to be told. */
+  /** Number of subagents that have ended and of whose end the session has yet to learn. */
   untold(asker: Pick<SessionAsker, "sessionKey">): Promise<number>;
-  /** Ends the runs of the named subagents and of those below them. A text says why there are none. */
+  /** Ends the runs of the named subagents and of the subagents below them. A text says why there are none. */
   kill(target: string, asker: Pick<SessionAsker, "sessionKey">): Promise<readonly ChildAct[] | string>;
-  /** Gives a subagent a message: `steer` ends what it does first, `send` waits for that. */
+  /** Gives a subagent a message: `steer` ends its present work first, `send` waits for that. */
   say(
     how: "steer" | "send",
     said: { readonly target: string; readonly message: string },
@@ -136,7 +138,7 @@ export interface SubagentActs {
   ): Promise<readonly ChildView[] | string>;
 }
 
-/** What a model asks for with `sessions_send`, in the field's names. */
+/** Parameters of `sessions_send`, in the field's names. */
 export interface SendAsk {
   readonly sessionKey?: string | undefined;
   readonly label?: string | undefined;
@@ -181,7 +183,7 @@ export interface SaidLine {
   readonly at: number;
 }
 
-/** What agents see of other conversations, and say in them. */
+/** Views of other conversations for agents, and messages of agents to them. */
 export interface SessionTalk {
   list(filter: SessionsFilter, asker: SessionAsker): readonly SessionView[];
   /** The newest messages, oldest first; a text says why they are not shown. */

@@ -8,7 +8,7 @@ export interface SubagentRequester {
   readonly sessionKey: SessionKey;
   /** The run that asks, from whose budgets the subagent draws; unset for a command or a hook. */
   readonly runId?: RunId;
-  /** The subagent gets an owner's rights; else those of a guest. */
+  /** The subagent gets an owner's rights; else a guest's. */
   readonly isOwner: boolean;
   /** Names of the tools of the run that asks: the subagent can have no others. Its agent's policy alone counts when unset. */
   readonly tools?: readonly string[];
@@ -16,7 +16,7 @@ export interface SubagentRequester {
   readonly root?: SessionKey;
 }
 
-/** A run of an agent in a conversation of its own. Nothing of it is sent to a channel. */
+/** A run of an agent in a conversation of its own. None of its output is sent to a channel. */
 export interface SubagentRequest {
   /** As the field writes it: `agent:<agent>:subagent:<name>`. The same key again continues the conversation. */
   readonly sessionKey: string;
@@ -35,10 +35,10 @@ export interface SubagentRequest {
   readonly spawn?: SpawnedRun | undefined;
 }
 
-/** What a subagent has that an agent asked for with a tool. */
+/** Properties of a subagent that an agent asked for with a tool. */
 export interface SpawnedRun {
   readonly label: string;
-  /** Of all runs in its conversation; those of its agent when unset. */
+  /** Settings of all runs in its conversation; those of its agent when unset. */
   readonly model?: ModelRef | undefined;
   readonly thinking?: ThinkLevel | undefined;
   readonly timeoutMs?: number | undefined;
@@ -46,7 +46,7 @@ export interface SpawnedRun {
   readonly files?: readonly string[] | undefined;
   /** When its conversation is archived; epoch milliseconds. */
   readonly archiveAt?: number | undefined;
-  /** What the asking session is told when it has ended. */
+  /** The announcement for the asking session. */
   whenEnded(runId: RunId, depth: number): InboundMessage;
   /** Fills its new conversation. Rejects when that cannot be written. */
   fill?: ((session: Session) => Promise<void>) | undefined;
@@ -67,7 +67,7 @@ export interface SubagentWait {
   readonly signal: AbortSignal;
 }
 
-/** A subagent's conversation, as whoever asked for it names it. */
+/** The conversation of a subagent, under the name that its creator gave. */
 export interface SubagentSession {
   readonly sessionKey: string;
   readonly plugin?: string | undefined;

@@ -34,7 +34,10 @@ interface TaskFacts {
   readonly deliveryStatus?: "pending" | "delivered" | "failed" | "not_applicable";
 }
 
-/** Work that no message of a person waits for: a run of a job, a subagent, a webhook's run, a background command. In the protocol's names. */
+/**
+ * Work that no message of a person waits for: a run of a job, a subagent, a webhook's run, a background command. In the
+ * protocol's names.
+ */
 export interface TaskSummary extends TaskPlace, TaskTimes, TaskFacts {
   readonly id: string;
   readonly taskId: string;
@@ -44,7 +47,7 @@ export interface TaskSummary extends TaskPlace, TaskTimes, TaskFacts {
   readonly title: string;
 }
 
-/** With what it was asked and what it answered; both may be cut. */
+/** A task with its prompt and its result; both may be cut. */
 export interface TaskStory extends TaskSummary {
   readonly prompt?: string;
   readonly result?: string;
@@ -53,7 +56,7 @@ export interface TaskStory extends TaskSummary {
 export interface TaskFilter extends AgentFilter {
   /** All when unset. */
   readonly statuses?: readonly TaskStatus[] | undefined;
-  /** Those that this conversation asked for, or that work in it. */
+  /** Only tasks that this conversation asked for, or that work in it. */
   readonly sessionKey?: string | undefined;
   readonly limit: number;
   /** `nextCursor` of the page before. */

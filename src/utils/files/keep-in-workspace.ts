@@ -7,12 +7,15 @@ import { isInside, realOf } from "../real-path.ts";
 interface MadeFile {
   /** Below the workspace, with `/`. */
   readonly folder: string;
-  /** With the ending of its format; another part is put before it. */
+  /** File name with the ending of its format; another part is put before it. */
   readonly name: string;
   readonly bytes: Uint8Array;
 }
 
-/** Writes a file into a workspace, from which answers may attach it; gives its path there. Rejects when a link leads out of the workspace. */
+/**
+ * Writes a file into a workspace, from which answers may attach it. Resolves with the file's path there. Rejects when a
+ * link leads out of the workspace.
+ */
 export async function keepInWorkspace({ folder, name, bytes }: MadeFile, workspace: string): Promise<string> {
   const place = join(workspace, folder);
   await mkdir(place, { recursive: true });

@@ -1,8 +1,9 @@
 import { type Fields, isFields } from "../fields.ts";
 
 /**
- * A call's arguments in the shape of the tool's schema, where a model's slip leaves no doubt: an object or a list that came as JSON text
- * is read, and what may be left out and came blank (`null`, `""`, 0) is left out where the schema takes no such value. All else stays. Pure.
+ * Arguments of a call in the shape of the tool's schema, where a model's slip leaves no doubt: an object or a list that
+ * came as JSON text is read, and an optional argument that came blank (`null`, `""`, 0) is left out where the schema
+ * takes no such value. All other arguments stay. Pure.
  */
 export function fitArguments(of: Fields, given: unknown): unknown {
   const value = readJson(of, given);
@@ -25,7 +26,7 @@ export function fitArguments(of: Fields, given: unknown): unknown {
   return fitted;
 }
 
-/** The one alternative that takes such a value. */
+/** The alternative of a schema that takes the value; the schema itself unless exactly one does. */
 function schemaFor(schema: Fields, value: unknown): Fields {
   const [one, ...more] = choicesOf(schema).filter((choice) => isFields(choice) && takes(choice, value));
   return isFields(one) && more.length === 0 ? one : schema;
@@ -34,7 +35,7 @@ function schemaFor(schema: Fields, value: unknown): Fields {
 const choicesOf = ({ anyOf, oneOf }: Fields): readonly unknown[] =>
   [anyOf, oneOf].find((all): all is unknown[] => Array.isArray(all)) ?? [];
 
-/** What the text says, where the schema takes no text and the text is the JSON of what it takes. */
+/** Value of a JSON text, where the schema takes that value and not the text. */
 function readJson(schema: Fields, given: unknown): unknown {
   if (typeof given !== "string" || !/^\s*[[{]/.test(given) || takes(schema, given)) return given;
   try {

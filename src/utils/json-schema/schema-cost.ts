@@ -3,7 +3,7 @@ import { sameValue } from "./schema-parts.ts";
 
 /** Schemas in one JSON Schema, and schemas that one value is checked with. */
 const MOST = 10_000;
-/** Properties of one object: Zod makes one expression of them. */
+/** Properties of one object: Zod makes a single expression of all properties. */
 const MOST_PROPERTIES = 2000;
 
 /**

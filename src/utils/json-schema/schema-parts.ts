@@ -13,7 +13,7 @@ export function sameValue(schema: Fields, root: Fields): readonly Fields[] {
   return [target, ...listed, ...single].filter((one) => isFields(one));
 }
 
-/** What `#/$defs/name` leads to; undefined for what is not in the schema. */
+/** Target of `#/$defs/name`; undefined for a target that is not in the schema. */
 export function targetOf(ref: string, root: Fields): unknown {
   if (!ref.startsWith("#")) return undefined;
   let value: unknown = root;

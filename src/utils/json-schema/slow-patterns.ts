@@ -6,7 +6,10 @@ import { shorten } from "../text/shorten.ts";
 import { canBeChecked } from "./schema-cost.ts";
 import { sameValue } from "./schema-parts.ts";
 
-/** Milliseconds to check a value, to search with one pattern to find out which is slow, and to find it among all of them. */
+/**
+ * Milliseconds to check a value, to search with one pattern to find out which is slow, and to find the slow one among
+ * all patterns.
+ */
 const CHECK_MS = 500;
 const SEARCH_MS = 50;
 const FIND_MS = 500;
@@ -70,12 +73,12 @@ function search({ pattern, text }: Pick<Search, "pattern" | "text">): boolean {
   try {
     return new RegExp(pattern).test(text);
   } catch {
-    // What is no pattern searches nothing.
+    // A text that is no pattern searches nothing.
     return false;
   }
 }
 
-/** What is searched, and with which patterns, until it is too late. */
+/** Searches that checking the value makes, each with its patterns, until it is too late. */
 function searchesIn(root: Fields, given: unknown, isLate = () => false): Generator<Search> {
   return below(root, given, []);
 
@@ -109,14 +112,17 @@ function schemasOf(schema: Fields, key: string | number): readonly { name?: stri
   ];
 }
 
-/** `late`: it was stopped wherever it was. */
+/** `late`: the work was stopped at an unknown place. */
 type Outcome<T> = { readonly kind: "done"; readonly value: T } | { readonly kind: "late" };
 
 /** Starting the timeout costs a tenth of a millisecond, and making a context more than one: so all work has the same. */
 const script = new Script("work()");
 let box: Context | undefined;
 
-/** Runs synchronous work of pure functions for at most so many milliseconds; it stops also within a regular expression. Throws as the work does. */
+/**
+ * Runs synchronous work of pure functions for at most so many milliseconds; stops also within a regular expression.
+ * Throws as the work does.
+ */
 function runWithin<T>(ms: number, work: () => T): Outcome<T> {
   let outcome: Outcome<T> = { kind: "late" };
   box ??= createContext({});
@@ -128,7 +134,7 @@ function runWithin<T>(ms: number, work: () => T): Outcome<T> {
   } catch (error) {
     if (!isTimeout(error)) throw error;
   } finally {
-    // It holds what was checked.
+    // The context would keep the checked value alive.
     delete box["work"];
   }
   return outcome;

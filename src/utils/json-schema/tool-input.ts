@@ -1,12 +1,12 @@
 import { isFields, type Fields } from "../fields.ts";
 import { targetOf } from "./schema-parts.ts";
 
-/** What a tool takes of which the schema says nothing that all providers accept. */
+/** Schema of a tool whose own schema says nothing that all providers accept. */
 const ANY_OBJECT: Fields = { type: "object", properties: {}, additionalProperties: true };
 /** Nodes with all references in their place. */
 const MOST_NODES = 5000;
 const MOST_DEPTH = 64;
-/** At the root, providers refuse these beside or in the place of the properties. */
+/** Keywords that providers refuse at the root, beside the properties or in their place. */
 const OF_ALTERNATIVES = [
   "allOf",
   "anyOf",
@@ -41,7 +41,7 @@ export function toolInputSchema({ $schema: _dialect, ...given }: Fields): Fields
   return isObject ? asObject(flat) : ANY_OBJECT;
 }
 
-/** The node with what its references lead to; one that leads into itself or nowhere allows anything. */
+/** The node with the targets of its references; a reference that leads into itself or nowhere allows anything. */
 function resolved(given: unknown, walk: Walk): unknown {
   walk.count.nodes += 1;
   if (walk.count.nodes > MOST_NODES || walk.trail.length > MOST_DEPTH) return {};

@@ -5,8 +5,8 @@ import ipaddr from "ipaddr.js";
 const AZURE_SERVICE = "168.63.129.16";
 
 /**
- * Whether an address is one of the public internet; false for what is no address. Node's parser goes first, because that of
- * ipaddr.js also takes octal, hexadecimal and shortened forms. Never throws.
+ * Whether an address belongs to the public internet; false for a text that is no address. Node's parser goes first,
+ * because the parser of ipaddr.js also takes octal, hexadecimal and shortened forms. Never throws.
  */
 export function isPublicAddress(address: string): boolean {
   if (isIP(address) === 0 || address === AZURE_SERVICE) return false;

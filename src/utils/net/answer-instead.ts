@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 
 /**
- * Answers a request, as plain text, in place of other code that may still try to. What that code does with the headers afterwards has
- * no effect: Node throws an error for it, which ends the process when the code runs in the listener of an event. What it writes
- * afterwards is an `error` event of the response.
+ * Answers a request, as plain text, in place of other code that may still try to. Headers that the other code sets
+ * afterwards have no effect: Node throws an error for it, which ends the process when the code runs in the listener of
+ * an event. Later writes of that code are an `error` event of the response.
  */
 export function answerInstead(response: ServerResponse, status: number, text = ""): void {
   if (!response.headersSent)

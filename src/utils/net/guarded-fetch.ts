@@ -18,15 +18,15 @@ export interface GuardedFetch {
   close(): Promise<void>;
 }
 
-/** At the same time to one server; further requests wait. */
+/** Connections to one server at the same time; further requests wait. */
 const MOST_CONNECTIONS = 64;
 
 const NO_BODY = new Set([101, 204, 205, 304]);
 
 /**
- * A `fetch` that connects only to public hosts and to what `options` allow. Each request checks the name of its host, resolves
- * it, checks every address, and connects to one of those. It follows no redirect: its caller sees the answer and asks anew, so
- * that the next address is checked too. Rejects with `FetchRefused`.
+ * A `fetch` that connects only to public hosts and to hosts that `options` allow. Each request checks the name of its
+ * host, resolves it, checks every address, and connects to one of these addresses. It follows no redirect: its caller
+ * sees the answer and asks anew, so that the next address is checked too. Rejects with `FetchRefused`.
  */
 export async function guardedFetch(options: GuardOptions): Promise<GuardedFetch> {
   const { Agent: Dispatcher, request } = await import("undici");

@@ -5,7 +5,7 @@ import { isPublicAddress } from "./addresses.ts";
 /** Ranges that a proxy on this machine answers with for names that it resolves itself (fake IP). */
 export type FakeRange = "benchmark" | "unique-local";
 
-/** Which hosts a request may reach. Without any rule: the public internet. */
+/** Hosts that a request may reach. Without any rule: the public internet. */
 export interface HostRules {
   /** Hosts that may have private names and addresses, because the config names them. */
   readonly privateHosts?: readonly string[];
@@ -55,7 +55,7 @@ export function areAllowed(host: string, addresses: readonly string[], rules: Ho
   if (addresses.length === 0) return false;
   if (mayBePrivate(plainHost(host), rules)) return true;
   const ranges = rules.fakeRanges ?? [];
-  // One private address among public ones is how a rebinding attack looks.
+  // A rebinding attack mixes one private address with public ones.
   return addresses.every((address) => {
     const fake = fakeRangeOf(address);
     return isPublicAddress(address) || (fake !== undefined && ranges.includes(fake));

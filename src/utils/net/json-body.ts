@@ -20,7 +20,7 @@ export async function readJsonBytes(
   return Buffer.concat(parts);
 }
 
-/** Follows the brackets of a JSON value, and not those in its strings. */
+/** Follows the brackets of a JSON value, without the brackets in its strings. */
 class Value {
   #depth = 0;
   #isInString = false;

@@ -10,11 +10,11 @@ export type RefusedBecause = "address" | "scheme" | "host" | "redirects" | "too-
 export class FetchRefused extends Error {
   override readonly name = "FetchRefused";
   readonly because: RefusedBecause;
-  /** What the server answered, when it refused. */
+  /** Status of the answer, when the server refused. */
   readonly status: number | undefined;
   /** The header of that answer. */
   readonly retryAfter: string | undefined;
-  /** The range of the address, when proxies on this machine use it for names that they resolve themselves. */
+  /** The range of the address, when proxies on this machine use that range for names that they resolve themselves. */
   readonly fakeRange: FakeRange | undefined;
 
   constructor(because: RefusedBecause, message: string, more: RefusedMore = {}) {
@@ -56,7 +56,7 @@ export interface SafeFetchOptions {
 
 export interface SafeFile {
   readonly bytes: Uint8Array;
-  /** By its content, else as the server says. */
+  /** MIME type by the content, else as the server says. */
   readonly mime?: string;
   readonly name?: string;
 }
@@ -65,9 +65,9 @@ const MOST_REDIRECTS = 5;
 const TIMEOUT_MS = 60_000;
 
 /**
- * Fetches what a stranger's address points to without letting it reach into the private network: the name is resolved
- * once, every address is checked, and the connection goes to that address; each redirect is checked again. Throws
- * `FetchRefused`.
+ * Fetches a file from an address that a stranger gave, without letting it reach into the private network: the name is
+ * resolved once, every address is checked, and the connection goes to a checked address; each redirect is checked
+ * again. Throws `FetchRefused`.
  */
 export async function safeFetch(address: string | URL, options: SafeFetchOptions): Promise<SafeFile> {
   const signals = [AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS), ...(options.signal ? [options.signal] : [])];
@@ -98,7 +98,7 @@ const isTrusted = (url: URL, { trusted = [] }: SafeFetchOptions): boolean =>
 
 type Hop = SafeFetchOptions & { readonly signal: AbortSignal };
 
-/** One request: the file, or where to ask next. */
+/** Makes one request: gives the file, or the URL to ask next. */
 async function step(url: URL, hop: Hop): Promise<SafeFile | URL> {
   const addresses = await addressesOf(url, hop);
   const { Agent, request } = await import("undici");
@@ -131,7 +131,7 @@ async function addressesOf(url: URL, hop: Hop): Promise<readonly LookupAddress[]
   const family = isIP(host);
   const found = family === 0 ? await resolveName(host, hop.resolve ?? systemResolve) : [{ address: host, family }];
   const open = hop.allowPrivate === true || isTrusted(url, hop);
-  // One private address among public ones is how a rebinding attack looks.
+  // A rebinding attack mixes one private address with public ones.
   if (found.length === 0 || (!open && !found.every(({ address }) => isPublicAddress(address)))) {
     throw new FetchRefused("address", `${url.origin} is not on the public internet`);
   }

@@ -14,7 +14,7 @@ export interface WebRequest {
   readonly maxRedirects: number;
   readonly signal: AbortSignal;
   readonly method?: "GET" | "HEAD" | "POST";
-  /** Their names in lower case. */
+  /** Header values by their names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Text of a POST. */
   readonly body?: string;
@@ -29,7 +29,7 @@ export interface WebRequest {
 export interface WebAnswer extends Body {
   readonly status: number;
   readonly headers: Headers;
-  /** After redirects. */
+  /** The address after redirects. */
   readonly url: URL;
 }
 
@@ -90,7 +90,7 @@ function withoutLogin(url: URL): URL {
   return url;
 }
 
-/** One request: the answer, or where to ask next. */
+/** Sends one request: gives the answer, or the URL to ask next. */
 async function send(url: URL, request: WebRequest): Promise<WebAnswer | URL> {
   const { request: ask } = await import("undici");
   const dispatcher = await dispatcherFor(url, request);
@@ -152,14 +152,14 @@ async function readBody(body: Readable, encoding: string | null, most: number): 
 }
 
 function decoderFor(name: string): zlib.Gunzip | undefined {
-  // What a cut answer has is better than nothing.
+  // Zlib must give the part of a cut answer that it can read.
   if (name === "gzip" || name === "x-gzip") return zlib.createGunzip({ finishFlush: zlib.constants.Z_SYNC_FLUSH });
   if (name === "deflate") return zlib.createInflate({ finishFlush: zlib.constants.Z_SYNC_FLUSH });
   if (name === "br") return zlib.createBrotliDecompress({ finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH });
   return undefined;
 }
 
-/** Nothing after so many bytes: compressed text that is longer than its limit is no text. */
+/** Ends a stream after so many bytes: compressed text that is longer than its limit is no text. */
 const limitedTo = (most: number) =>
   async function* (parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     let length = 0;

@@ -5,13 +5,13 @@ export const MASK = "[secret]";
 /** Values kept; the oldest is forgotten first. Logins that are renewed each hour would otherwise add up for ever. */
 const MOST = 2000;
 
-/** A text of which more may follow: what is certain of it, masked, and what is not. */
+/** The start of a longer text: its certain part, masked, and the uncertain rest. */
 export interface MaskedBeginning {
   readonly masked: string;
   readonly rest: string;
 }
 
-/** What is needed to find a secret whose end is still missing. */
+/** Data for finding a secret whose end is still missing. */
 interface Edge {
   /** The first one, two and three characters of all forms. */
   readonly beginnings: ReadonlySet<string>;
@@ -19,8 +19,8 @@ interface Edge {
 }
 
 /**
- * The secrets of this process, found and masked wherever they appear in a text. The time of `mask` grows with the text and
- * not with the number of secrets: a form is looked up by a number made of its first four characters.
+ * The secrets of this process, found and masked wherever they appear in a text. The time of `mask` grows with the text
+ * and not with the number of secrets: each form is found by a number made of its first four characters.
  */
 export class KnownSecrets {
   readonly #forms = new Map<string, readonly string[]>();
@@ -45,12 +45,14 @@ export class KnownSecrets {
     return this.#forms.has(value);
   }
 
-  /** The text with `[secret]` in place of each known secret, in any of its forms. The same text when there is none. */
+  /**
+   * The text with `[secret]` in place of each known secret, in any of its forms. The same text when there is no secret.
+   */
   mask(text: string): string {
     return this.#mask(text, text.length).masked;
   }
 
-  /** Masks a text of which more will follow. `rest` is the end of it that may be the beginning of a secret. */
+  /** Masks the start of a longer text. `rest` is the end of it that may be the beginning of a secret. */
   maskBegun(text: string): MaskedBeginning {
     return this.#mask(text, Math.max(0, text.length - this.#edge().longest + 1));
   }

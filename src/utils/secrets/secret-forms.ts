@@ -59,8 +59,8 @@ function writtenForms(value: string): readonly string[] {
 }
 
 /**
- * What Base64 makes of the bytes behind `offset` others, whatever those are: the characters that also depend on what is
- * before or after are left out. With an offset of 0 to 2 that covers every place in an encoded text.
+ * Base64 of the bytes behind `offset` others of any value: characters that also depend on the bytes before or after are
+ * left out. With the offsets 0 to 2 every place in an encoded text is covered.
  */
 function base64Core(bytes: Buffer, offset: number): readonly string[] {
   const all = Buffer.concat([Buffer.alloc(offset), bytes]);

@@ -1,6 +1,6 @@
 import { isSecretName } from "./secret-name.ts";
 
-/** What takes the place of a secret. */
+/** Makes the text that takes the place of a secret. */
 type Replace = (secret: string) => string;
 
 /** Keys and tokens whose services give them a form of their own. */

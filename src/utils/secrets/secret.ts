@@ -27,7 +27,9 @@ export class Secret {
     return Secret.#known.mask(text);
   }
 
-  /** `mask` for a text of which more will follow: `rest` may be the beginning of a secret, and goes before what follows. */
+  /**
+   * As `mask`, for the start of a longer text: `rest` may be the beginning of a secret, and goes before the next part.
+   */
   static maskBegun(text: string): MaskedBeginning {
     return Secret.#known.maskBegun(text);
   }

@@ -1,4 +1,4 @@
-/** A text of somebody else as a code span of Markdown, on one line: no part of it is markup. */
+/** A text of somebody else as a code span of Markdown, on one line: no part of the text is markup. */
 export function codeSpan(text: string): string {
   const line = text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").replaceAll(/\p{Cf}/gu, "");
   const fence = "`".repeat(longestRun(line) + 1);

@@ -1,4 +1,4 @@
-/** Controls but for tabs and line breaks, and signs that turn the order of the text after them around. */
+/** Controls except tabs and line breaks, and signs that turn the order of the text after them around. */
 const CONTROLS = /[^\P{Cc}\t\n\r]|[\u202A-\u202E\u2066-\u2069]/gu;
 
 /**

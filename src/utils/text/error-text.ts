@@ -1,4 +1,4 @@
-/** What an error says; anything may have been thrown, also what cannot be made a text. */
+/** Message of an error; `error` may be anything that was thrown, also a value that cannot be made a text. */
 export function errorText(error: unknown): string {
   try {
     return error instanceof Error ? String(error.message) : String(error);

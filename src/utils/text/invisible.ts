@@ -1,11 +1,11 @@
 /**
- * A sign that shows nothing: what Unicode calls ignorable by default or a format sign, controls, and those that mark a
- * letter without room of their own. Line breaks and blanks are none of these.
+ * A sign that shows nothing: signs that Unicode calls ignorable by default or format signs, controls, and signs that
+ * mark a letter without room of their own. Line breaks and blanks are none of these.
  */
 const UNSEEN = /^[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Mn}\p{Me}\p{Cc}]$/u;
 /** U+2800 is a letter of Braille without dots. */
 const BLANK = /^[\p{Zs}\t\u2800]$/u;
-/** What ends a line for a reader, whatever a regular expression calls a line. */
+/** Characters that end a line for a reader, also where a regular expression sees no line end. */
 const LINE_BREAK = /^[\n\r\v\f\u0085\u2028\u2029]$/;
 
 /** Characters that look like an ASCII character and are not mapped to it by Unicode's compatibility forms (UTS 39, confusables). */
@@ -34,8 +34,8 @@ export interface Folded {
 }
 
 /**
- * A text by its looks: small letters, letters of other scripts as those of ASCII that they look like, without marks and
- * signs that show nothing, each blank a space, each line break a line feed. For comparing only.
+ * A text by its looks: small letters, letters of other scripts as the ASCII letters that they look like, without marks
+ * and signs that show nothing, each blank a space, each line break a line feed. For comparing only.
  */
 export function foldLooks(text: string): Folded {
   let folded = "";

@@ -1,6 +1,9 @@
 /** Blanks and invisible marks. */
 const BLANK = /[\s\p{Cf}]*/uy;
-/** What people of any script write between a mention and the words after it: also commas and colons, but no end of a sentence. */
+/**
+ * Characters that people of any script write between a mention and the words after it: also commas and colons, but no
+ * end of a sentence.
+ */
 const BETWEEN = /(?:[\s\p{Cf}]|(?![.!?])\p{Terminal_Punctuation})*/uy;
 
 /**

@@ -1,8 +1,8 @@
 const leftOut = (left: number): string => ` […${left} characters left out…] `;
 
 /**
- * Head and tail of a text, at most so many UTF-16 units, with a note of how many are left out between them. `headShare` is the
- * part of them that the head has.
+ * Head and tail of a text, together at most `most` UTF-16 units, with a note of how many units are left out between
+ * them. `headShare` is the head's share of the units.
  */
 export function shorten(
   text: string,

@@ -1,6 +1,6 @@
 /**
- * Classes for regular expressions with the flag `v`, by the properties that Unicode gives its characters rather than by lists
- * of them. Each is the inside of `[…]`.
+ * Classes for regular expressions with the flag `v`, by the properties that Unicode gives its characters rather than by
+ * lists of characters. Each is the inside of `[…]`.
  */
 
 /** Invisible characters: joiners, fillers, variation selectors, marks of direction, tags, soft hyphens. */
@@ -9,8 +9,11 @@ export const IGNORABLE = String.raw`\p{Default_Ignorable_Code_Point}\p{Cf}\p{Bid
 /** Blank without being white space by its property: braille blank, the null note head, the Khitan filler. */
 const BLANK_LETTERS = String.raw`\u2800\u{1d159}\u{16fe4}`;
 
-/** Blank on a screen, line ends among them. */
+/** Characters that are blank on a screen, line ends among them. */
 export const BLANKS = String.raw`\p{White_Space}${BLANK_LETTERS}`;
 
-/** Control characters, what is no character at all, and private ones, which each screen shows in its own way. */
+/**
+ * Control characters, code points that are no characters, and private characters, which each screen shows in its own
+ * way.
+ */
 export const NO_LETTERS = String.raw`\p{Cc}\p{Cs}\p{Co}\p{Cn}`;

@@ -7,7 +7,10 @@ export interface ExternalSource {
   readonly label: string;
   /** The sender, or the server. */
   readonly from?: string;
-  /** Says in front of the markers what they mean, for texts that are long or that people write: pages, mail, webhooks. */
+  /**
+   * Puts a sentence in front of the markers that explains them, for texts that are long or that people write: pages,
+   * mail, webhooks.
+   */
   readonly hasNotice?: boolean;
 }
 
@@ -23,8 +26,8 @@ const TEMPLATE_TOKEN =
   /<\|(?:im_start|im_end|im_sep|system|user|assistant|end|endoftext|begin_of_text|end_of_text|start_header_id|end_header_id|eot_id|eom_id|python_tag|channel|message|return|call)\|>|<(?:start|end)_of_turn>|\[\/?inst\]|<<\/?sys>>|<\/?s>/g;
 
 /**
- * A text that somebody outside wrote, between markers that a model recognises, with an id that the text cannot know. Markers and
- * chat-template tokens inside the text are replaced, also those that only look like one.
+ * A text that somebody outside wrote, between markers that a model recognises, with an id that the text cannot know.
+ * Markers and chat-template tokens inside the text are replaced, also texts that only look like one.
  */
 export function wrapUntrusted(text: string, { label, from, hasNotice }: ExternalSource): string {
   const id = randomBytes(8).toString("hex");
@@ -39,7 +42,7 @@ export function wrapUntrusted(text: string, { label, from, hasNotice }: External
   ].join("\n");
 }
 
-/** UTF-16 units that the markers and what is said beside them take. */
+/** UTF-16 units that the markers and the text beside them take. */
 export const wrappingSize = (source: ExternalSource): number => wrapUntrusted("", source).length;
 
 /** The text without anything that a model could take for one of the markers or for the border of a message. */
@@ -63,7 +66,7 @@ export function withoutMarkers(text: string): string {
   return clean + text.slice(from);
 }
 
-/** Without the backslashes that Markdown puts before signs: a reader leaves them out. */
+/** The text without the backslashes that Markdown puts before signs: a reader leaves them out. */
 function withoutEscapes({ text, at }: Folded): Folded {
   if (!text.includes("\\")) return { text, at };
   let plain = "";

@@ -7,13 +7,13 @@ export interface JobFailure {
   readonly failed: string;
 }
 
-/** What the thread may take: a job that needs more is not worth it. */
+/** Most resources that a thread may take: a job that needs more is not worth it. */
 export interface ThreadLimits {
   /** Milliseconds of the processor for one job. On a machine that has other work a job may last several times as long. */
   readonly jobMs: number;
   /** Milliseconds without a job after which the thread ends. */
   readonly idleMs: number;
-  /** Megabytes of its heap, for what lasts and for what is new. */
+  /** Megabytes of the thread's heap, for lasting values and for new ones. */
   readonly heapMb: { readonly old: number; readonly young: number };
 }
 
@@ -21,7 +21,7 @@ export interface ThreadLimits {
 const MOST_TIMES = 6;
 const LEAST_LOOK_MS = 20;
 
-/** What all threads of this process have used. */
+/** Milliseconds of processor time that all threads of this process have used. */
 function processorMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
@@ -111,8 +111,8 @@ export class JobThread<Job, Result> {
 }
 
 /**
- * A program for a thread, of the sources where those run, else of the bundle. `source` is its file beside the caller's, whose
- * `import.meta.url` is `here`; the bundle has it under the same name.
+ * URL of a thread's program: in the sources where those run, else in the bundle. `source` is its file beside the
+ * caller's, whose `import.meta.url` is `here`; the bundle has it under the same name.
  */
 export function programUrl(here: string, source: string): URL {
   if (here.endsWith(".ts")) return new URL(`./${source}.ts`, here);

@@ -8,20 +8,23 @@ let zone: string | undefined;
  */
 export const localZone = (): string => (zone ??= namedZone(process.env["TZ"]) ?? zoneOfIntl());
 
-/** For a `TZ` that is empty or no zone, `Intl` has no name that it accepts itself, and the clock is that of UTC. */
+/**
+ * Zone of `Intl`. For a `TZ` that is empty or no zone, `Intl` has no name that it accepts itself, and the clock is that
+ * of UTC.
+ */
 function zoneOfIntl(): string {
   const timeZone: string | undefined = Intl.DateTimeFormat().resolvedOptions().timeZone;
   return timeZone === undefined || timeZone === "Etc/Unknown" ? "UTC" : timeZone;
 }
 
 const DATABASE = "/usr/share/zoneinfo";
-/** What `/etc/localtime` refers to, with the name of the zone. */
+/** Matches the target of the link `/etc/localtime`, with the name of the zone. */
 const LINK = /\/zoneinfo\/(?:posix\/)?([^.]+)$/;
 const NAME = /^[A-Z][A-Za-z_]*(?:\/[A-Z][\w+-]*)+$/;
 /** Names of one zone; `Intl` knows it by the first. */
 const UTC = ["UTC", "Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu"];
 
-/** The zone that `TZ` names, else the one that the system is set to; undefined where neither is a plain name of the database. */
+/** The zone that `TZ` names, else the zone of the system; undefined where neither is a plain name of the database. */
 function namedZone(variable: string | undefined): string | undefined {
   const name = variable === undefined ? linkedZone() : variable.replace(/^:/, "");
   if (name === undefined) return undefined;
@@ -33,7 +36,7 @@ function linkedZone(): string | undefined {
   try {
     return LINK.exec(readlinkSync("/etc/localtime"))?.[1];
   } catch {
-    // It is missing, or a copy of the zone's file.
+    // The link is missing, or is a copy of the zone's file.
     return undefined;
   }
 }

@@ -7,7 +7,7 @@ export interface OutgoingFile {
   readonly name: string;
   /** Bytes. */
   readonly size: number;
-  /** Its bytes in base64. Rejects when it cannot be read. */
+  /** Bytes of the file in base64. Rejects when the file cannot be read. */
   readonly read: () => Promise<string>;
 }
 

@@ -1,6 +1,6 @@
 import { fields, list, nonEmpty, text } from "../model/json.ts";
 
-/** One field of an account's setup. */
+/** A field of an account's setup. */
 export interface SetupField {
   readonly name: string;
   readonly label: string;

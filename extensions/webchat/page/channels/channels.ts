@@ -4,16 +4,16 @@ import { fields, list, nonEmpty, number, strings, text } from "../model/json.ts"
 /** A request to the gateway outside of the chat. Rejects like `Connection.request`. */
 export type Ask = (method: string, params: Record<string, unknown>) => Promise<unknown>;
 
-/** One account of a chat platform, as the gateway reports it. */
+/** An account of a chat platform, as the gateway reports it. */
 export interface ChannelAccount {
   readonly channel: string;
   readonly label: string;
   readonly account: string;
   readonly state: string;
-  /** What it waits for before it can connect; empty when it does not wait. */
+  /** Cause of a wait before the account can connect; empty when it does not wait. */
   readonly activity: string;
   readonly connected: boolean;
-  /** Its name on the platform. */
+  /** Name of the account on the platform. */
   readonly name: string;
   /** Milliseconds since 1970 of the next attempt to connect, after a failure. */
   readonly retryAt?: number | undefined;
@@ -26,16 +26,16 @@ export interface ChannelAccount {
   readonly notices: readonly string[];
   /** Whether the config has it, so that it can be changed, switched on or off, and removed. */
   readonly configured: boolean;
-  /** Whether it can be linked with a code. */
+  /** Whether the account can be linked with a code. */
   readonly login: boolean;
-  /** Its capabilities and limits. */
+  /** Capabilities and limits of the account. */
   readonly capabilities: readonly Capability[];
 }
 
-/** One capability or limit of an account, as texts for people. */
+/** A capability or limit of an account, as texts for people. */
 export type Capability = readonly [name: string, value: string];
 
-/** All accounts: the gateway's in its order, then those of the config that it has not started. */
+/** All accounts: the gateway's in its order, then accounts of the config that it has not started. */
 export async function readChannels(ask: Ask): Promise<readonly ChannelAccount[]> {
   const status = fields(await ask("channels.status", {}));
   const reported = list(fields(await ask("channels.capabilities", {}))["channels"]).map(fields);
@@ -114,7 +114,7 @@ export interface LoginView {
   readonly message?: string | undefined;
 }
 
-/** Applies an answer of `channels.login.*` to the known state. A step replaces the one before it. */
+/** Applies an answer of `channels.login.*` to the known state. A step replaces the step before. */
 export function readLogin(value: unknown, before?: LoginView): LoginView {
   const view = fields(value);
   const known = { qr: before?.qr, code: before?.code, message: before?.message };
@@ -131,7 +131,7 @@ export function readLogin(value: unknown, before?: LoginView): LoginView {
   return { ...shown, ...(end !== "" && { message: end }), loginId: text(view["loginId"]), next, state };
 }
 
-/** What a person must do after `channels.logout` if another program holds the link; undefined if the link is ended. */
+/** Step for a person after `channels.logout` if another program holds the link; undefined if the link is ended. */
 export function remainingLink(answer: unknown): string | undefined {
   const { holder, fix } = fields(answer);
   return nonEmpty(holder) === undefined ? undefined : `${text(holder)} ${text(fix)}`.trim();

@@ -75,7 +75,7 @@ function useEscape(running: boolean, chat: Chat): void {
   useEffect(() => {
     if (!running) return undefined;
     const pressed = (event: KeyboardEvent): void => {
-      // In a dialog, Escape closes that.
+      // Escape closes an open dialog.
       const isFree = !event.defaultPrevented && !event.isComposing && document.querySelector("dialog[open]") === null;
       if (event.key === "Escape" && isFree) chat.abort();
     };

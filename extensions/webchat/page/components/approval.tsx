@@ -28,7 +28,8 @@ export function Questions(props: { state: State; chat: Chat }): VNode | null {
 function ApprovalCard(props: { approval: Approval; from: string | undefined; chat: Chat }): VNode {
   const { approval, from, chat } = props;
   const card = useRef<HTMLDivElement>(null);
-  // Before the card is painted: a later one would take the focus from a button that somebody has reached already.
+  // The focus moves before the card is painted: a later move would take it from a button that somebody has reached
+  // already.
   useLayoutEffect(() => focusUnlessWriting(card.current), []);
   return (
     <div class="question" ref={card} tabIndex={-1} role="group" aria-labelledby={`ask-${approval.id}`}>

@@ -2,7 +2,7 @@ import { Component } from "preact";
 import type { ComponentChildren, VNode } from "preact";
 
 interface Props {
-  /** Drawn in place of the children when drawing them failed. */
+  /** Drawn in place of the children when their drawing failed. */
   readonly fallback: () => ComponentChildren;
   /** The children are drawn again when this changes. */
   readonly retryOn: unknown;

@@ -11,7 +11,7 @@ import { ToolCall } from "./tool.tsx";
 
 const SPEAKERS = { user: "You", assistant: "Agent", note: "Note" } as const;
 
-/** One turn of the conversation. */
+/** A turn of the conversation. */
 export function TurnView(props: { turn: ShownTurn; chat: Chat }): VNode {
   const { turn, chat } = props;
   return useMemo(

@@ -7,7 +7,7 @@ const ALLOWED_ATTR = "alt align checked class disabled href rel src start target
 
 const marked = new Marked({ gfm: true, breaks: true, renderer: { html, code, image, link, table } });
 
-/** One top-level block of a Markdown text as safe HTML. An unchanged block keeps its HTML while the text grows. */
+/** A top-level block of a Markdown text as safe HTML. An unchanged block keeps its HTML while the text grows. */
 export interface Block {
   readonly source: string;
   readonly html: string;
@@ -74,7 +74,7 @@ function safe(token: Token): string {
   return DOMPurify.sanitize(marked.parser([token]), {
     ALLOWED_TAGS: ALLOWED_TAGS.split(" "),
     ALLOWED_ATTR,
-    // Without this, DOMPurify would check the values of these attributes as addresses.
+    // Without this list, DOMPurify would check the values of these attributes as addresses.
     ADD_URI_SAFE_ATTR: ["align", "checked", "disabled", "rel", "start", "target", "type"],
     // DOMPurify's own rule for `img` allows data URLs. Links may only have these schemes.
     ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|tel:|#)/i,

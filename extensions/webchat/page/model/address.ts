@@ -4,9 +4,9 @@ const TRIED = "openclaw.tried";
 
 /** The tokens that the page knows. */
 export interface Tokens {
-  /** The one that this browser stored at an earlier visit. */
+  /** The token that this browser stored at an earlier visit. */
   readonly stored: string | undefined;
-  /** The one in the fragment of the page's address. */
+  /** The token in the fragment of the page's address. */
   readonly fromLink: string | undefined;
 }
 

@@ -3,7 +3,7 @@ import { fields, list, nameIn, nonEmpty } from "./json.ts";
 /** An agent of the gateway. */
 export interface AgentRow {
   readonly id: string;
-  /** What people call it, with its sign. */
+  /** Name of the agent for people, with its sign. */
   readonly title: string;
 }
 

@@ -274,7 +274,7 @@ function frameBytes(message: Sent): number {
   return message.pictures.reduce((sum, picture) => sum + picture.data.length + 200, message.text.length * 3 + 4096);
 }
 
-/** What an event makes outdated, for events that change nothing else. */
+/** Reads of outdated data, for events that change nothing else. */
 const OUTDATED: ReadonlyMap<string, (reading: Reading) => Promise<void>> = new Map([
   ["pairing.requested", (reading) => reading.pairings()],
   ["pairing.resolved", (reading) => reading.pairings()],
@@ -283,7 +283,7 @@ const OUTDATED: ReadonlyMap<string, (reading: Reading) => Promise<void>> = new M
   ["config.changed", (reading) => reading.config()],
 ]);
 
-/** Applies one event of the gateway to the state, and reads again what the event made outdated. */
+/** Applies one event of the gateway to the state, and reads outdated data again. */
 function applyEvent(store: Store, reading: Reading, received: { event: string; payload: unknown }): void {
   const { event, payload } = received;
   switch (event) {

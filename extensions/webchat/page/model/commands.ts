@@ -9,7 +9,7 @@ export interface CommandRow {
   readonly choices: readonly string[];
   /** Whether anything may follow the name. */
   readonly takesText: boolean;
-  /** Whether it may also be a word of a message, which it then holds for. */
+  /** Whether the command may also be a word of a message, and then holds for that message. */
   readonly isDirective: boolean;
 }
 
@@ -38,7 +38,7 @@ export function readCommands(value: unknown): readonly CommandRow[] {
 
 const withoutSlash = (name: string): string => name.replace(/^\//, "");
 
-/** One choice of a list of completions. */
+/** A choice of a list of completions. */
 export interface Completion {
   /** The word as the list shows it and as it is inserted, without a space after it. */
   readonly word: string;
@@ -47,11 +47,11 @@ export interface Completion {
   readonly isOpen: boolean;
 }
 
-/** What may complete the word before the cursor, which begins at `from`. */
+/** Completions of the word before the cursor, which begins at `from`. */
 export interface Completions {
   readonly from: number;
   readonly kind: "command" | "choice";
-  /** What is written before the cursor. */
+  /** Text of the word before the cursor. */
   readonly typed: string;
   readonly items: readonly Completion[];
 }
@@ -75,7 +75,7 @@ export function completionsAt(draft: string, cursor: number, commands: readonly 
   return items.length === 0 ? undefined : { from, typed, kind: isName ? "command" : "choice", items };
 }
 
-/** In the middle of a message a lone slash is no beginning of a directive. */
+/** Names of commands that fit. In the middle of a message a lone slash is no beginning of a directive. */
 function namesFor(typed: string, isFirst: boolean, commands: readonly CommandRow[]): readonly Completion[] {
   if (!isFirst && typed === "") return [];
   const offered = isFirst ? commands : commands.filter(({ isDirective }) => isDirective);
@@ -106,7 +106,7 @@ function choicesFor(typed: string, before: string, commands: readonly CommandRow
   return fitting.map((word) => ({ word, help: "", isOpen: false }));
 }
 
-/** Whether the word at the cursor is already what the completion would insert. */
+/** Whether the word at the cursor is already the word that the completion would insert. */
 export const isTyped = ({ typed }: Completions, { word }: Completion): boolean => typed.toLowerCase() === word;
 
 /** The message with the completion in place of the word at the cursor, and where the cursor is then. */

@@ -19,12 +19,12 @@ export class NoAnswerError extends Error {
   override readonly name = "NoAnswerError";
 }
 
-/** What the connection reports. None of these may throw. */
+/** Events of the connection. None of the functions may throw. */
 export interface ConnectionEvents {
   readonly link: (link: Link) => void;
   readonly ready: (hello: Hello) => void;
   readonly event: (event: string, payload: unknown) => void;
-  /** Events were lost, so what they reported must be read again. */
+  /** Events were lost, so the data that they reported must be read again. */
   readonly gap: () => void;
 }
 
@@ -38,7 +38,7 @@ const ANSWER_MS = 30_000;
 const MAX_RETRY_WAIT_MS = 20_000;
 const SCOPES = ["operator.read", "operator.write", "operator.admin", "operator.approvals", "operator.pairing"];
 
-/** One WebSocket to the gateway that served this page. It reconnects when the connection is lost. */
+/** A WebSocket to the gateway that served this page. It reconnects when the connection is lost. */
 export class Connection {
   readonly #events: ConnectionEvents;
   readonly #pending = new Map<string, PendingRequest>();

@@ -17,7 +17,7 @@ export interface Sent {
   readonly pictures: readonly Picture[];
   readonly thinking?: string | undefined;
   readonly state: "queued" | "sending" | "accepted" | "failed";
-  /** Whether it was sent at least once: the gateway may have it although there was no answer. */
+  /** Whether the message was sent at least once: the gateway may have it although there was no answer. */
   readonly tried?: boolean | undefined;
   readonly error?: string | undefined;
 }
@@ -33,7 +33,7 @@ export interface Reply {
   readonly usage?: Usage | undefined;
 }
 
-/** One run, begun here or by another client, that is not yet in the transcript or not completely. */
+/** A run, begun here or by another client, that is not yet in the transcript or not completely. */
 export interface Exchange {
   readonly runId: string;
   readonly sessionKey: string;

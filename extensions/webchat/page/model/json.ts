@@ -24,7 +24,7 @@ export function nonEmpty(value: unknown): string | undefined {
 }
 
 const MOST_NAME = 60;
-/** Line ends and controls, characters that nothing shows, and those that turn the text after them around. */
+/** Line ends and controls, characters that nothing shows, and characters that turn the text after them around. */
 const UNSEEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Bidi_Control}]+/gu;
 
 /** A name that a stranger chose, on one line and at most 60 characters long; undefined when nothing visible is left. */

@@ -6,7 +6,7 @@ export interface PlanStep {
   readonly status: "pending" | "in_progress" | "completed";
 }
 
-/** What the agent plans to do, in order. */
+/** Plan of the agent, in order. */
 export interface Plan {
   readonly explanation: string;
   readonly steps: readonly PlanStep[];

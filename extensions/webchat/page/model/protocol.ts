@@ -12,13 +12,13 @@ export interface Refusal {
   readonly retryAfterMs?: number | undefined;
 }
 
-/** One frame from the gateway. */
+/** A frame from the gateway. */
 export type Frame =
   | { readonly type: "answer"; readonly id: string; readonly payload: unknown }
   | { readonly type: "refusal"; readonly id: string; readonly refusal: Refusal }
   | { readonly type: "event"; readonly event: string; readonly payload: unknown; readonly seq?: number | undefined };
 
-/** What the gateway reports when the page connects. Sizes are bytes, times milliseconds. */
+/** Report of the gateway when the page connects. Sizes are bytes, times milliseconds. */
 export interface Hello {
   readonly version: string;
   readonly methods: readonly string[];
@@ -34,7 +34,7 @@ export interface Limits {
   readonly image: number;
 }
 
-/** One line of the session list. */
+/** A line of the session list. */
 export interface SessionRow {
   readonly key: string;
   readonly label?: string | undefined;
@@ -146,7 +146,7 @@ function readRefusal(value: unknown): Refusal {
   };
 }
 
-/** Reads `hello-ok`. The defaults for sizes are those of gateway-protocol 4. */
+/** Reads `hello-ok`. The defaults for sizes are the defaults of gateway-protocol 4. */
 export function readHello(value: unknown): Hello {
   const hello = fields(value);
   const policy = fields(hello["policy"]);
@@ -231,7 +231,7 @@ function variablesIn(request: Record<string, unknown>): Pick<Approval, "variable
   return variables.length === 0 ? {} : { variables };
 }
 
-/** For whom the command runs: name and id, and whether it is an owner. */
+/** Principal of the command: name and id, and whether it is an owner. */
 function principalIn(request: Record<string, unknown>): Pick<Approval, "principal" | "isOwner"> {
   const { name, id, kind } = fields(request["principal"]);
   const known = [nameIn(name), nameIn(id)].filter((one) => one !== undefined);

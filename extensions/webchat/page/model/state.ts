@@ -26,12 +26,12 @@ export interface Transcript {
   readonly loaded: boolean;
 }
 
-/** What the gateway offers. */
+/** Agents, models and commands of the gateway. */
 interface Catalog {
   /** The default one first. */
   readonly agents: readonly AgentRow[];
   readonly models: readonly ModelRow[];
-  /** Of a new session. */
+  /** Model of a new session. */
   readonly defaultModel: { readonly id: string; readonly provider: string };
   readonly commands: readonly CommandRow[];
 }

@@ -12,7 +12,7 @@ export interface ToolPart {
   readonly state: "running" | "done" | "failed";
 }
 
-/** One part of a message. */
+/** A part of a message. */
 export type Part =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "thinking"; readonly text: string }

@@ -2,7 +2,7 @@ import { fields, list, nameIn, nonEmpty, number, text } from "./json.ts";
 
 /** A message that waits for its turn in the open session. */
 export interface WaitingMessage {
-  /** For `inbox.drop`. */
+  /** Row for `inbox.drop`. */
   readonly id: number;
   readonly runId: string;
   readonly text: string;

@@ -1,6 +1,6 @@
 import { fields, list, nonEmpty, text } from "../model/json.ts";
 
-/** A fact about what a turn in the session may do, and what says so. */
+/** A fact about the rights of a turn in the session, and its source. */
 export interface Right {
   readonly label: string;
   readonly value: string;
@@ -15,7 +15,7 @@ export interface ToolRight {
   readonly source: string | undefined;
 }
 
-/** What a turn that an operator writes in the session may do. */
+/** Rights of a turn that an operator writes in the session. */
 export interface Rights {
   readonly sandbox: readonly Right[];
   readonly exec: readonly Right[];

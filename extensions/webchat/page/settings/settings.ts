@@ -5,10 +5,10 @@ export type SettingValue = string | number | null;
 
 /** A setting of a session, as the gateway describes it. */
 export interface Setting {
-  /** What is in force; null when the gateway cannot say it in advance. */
+  /** Value in force; null when the gateway cannot know it in advance. */
   readonly value: SettingValue;
   readonly isOwn: boolean;
-  /** What is in force when the session sets nothing. */
+  /** Value in force when the session sets nothing. */
   readonly default: SettingValue;
   readonly choices: readonly string[];
   /** The least and the greatest number. */
@@ -40,7 +40,7 @@ const readValue = (value: unknown): SettingValue => (typeof value === "number" ?
 export interface SettingText {
   readonly name: string;
   readonly label: string;
-  /** What the values mean, where the word does not say it. */
+  /** Meanings of the values, where the word does not say it. */
   readonly meanings?: Readonly<Record<string, string>>;
 }
 
@@ -120,7 +120,7 @@ export function valueText(value: SettingValue, { meanings = {} }: SettingText): 
   return meaning === undefined ? String(value) : `${value}: ${meaning}`;
 }
 
-/** The values that a person can choose, with the one in force, which may be no choice any more. */
+/** The values that a person can choose, with the value in force, which may be no choice any more. */
 export function choicesOf({ value, choices }: Setting): readonly string[] {
   return typeof value === "string" && !choices.includes(value) ? [value, ...choices] : choices;
 }

@@ -1,6 +1,6 @@
 import { fields, list, nonEmpty, number } from "../model/json.ts";
 
-/** What was used on a day. */
+/** Use on a day. */
 export interface UsedDay {
   /** As `2026-11-27`. */
   readonly day: string;

@@ -28,7 +28,7 @@ async function sentId({ link, platform }: Running, body = "of the bot"): Promise
   return sent.messageId;
 }
 
-/** What people do beside writing. Each part is skipped, visibly, where the platform has no such thing. */
+/** Tests of acts of people beside writing. Each part is skipped, visibly, where the platform has no such act. */
 export function inboundFeatures({ expect, test }: TestRunner, open: Open): void {
   test("an edit is a new event of the same message", async (context) => {
     const { platform, host } = await start(await open());
@@ -206,7 +206,7 @@ export function inboundFeatures({ expect, test }: TestRunner, open: Open): void 
   });
 }
 
-/** What the bot does beside plain text. */
+/** Tests of acts of the bot beside plain text. */
 export function outboundFeatures({ expect, test }: TestRunner, open: Open): void {
   test("Markdown is taken in the platform's own format, in as many messages as it takes", async () => {
     const { platform, link } = await start(await open());

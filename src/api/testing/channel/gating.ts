@@ -12,13 +12,16 @@ const OPERATORS = "who writes there is the operator";
 const ALONE = "the platform has no groups";
 const UNLISTED = { kind: "drop", why: "the group is not in groups" };
 
-/** What the core says to a message of somebody who was never approved, under the settings as they are but for `config`. */
+/**
+ * Decision of the core about a message of somebody who was never approved, under the default settings except for
+ * `config`.
+ */
 function verdict(message: InboundMessage, config: Readonly<Record<string, unknown>> = {}, paired = false): Gate {
   const policy = policyOf(accountConfig.parse(config), { mentionPatterns: [], historyLimit: 50 });
   return gate(message, policy, { paired, isOwner: false });
 }
 
-/** The core's gate over what an adapter makes of its platform's events. */
+/** Tests of the core's gate with an adapter's messages of its platform's events. */
 export function gating({ expect, test }: TestRunner, open: Open): void {
   const begin = async (skip: (why: string) => void) => {
     const { platform, host } = await start(await open());

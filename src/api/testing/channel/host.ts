@@ -18,7 +18,7 @@ function emptyNotes(): AccountNotes {
   return { get: async (key) => notes.get(key), set: async (key, value) => void notes.set(key, value) };
 }
 
-/** A host that keeps what it is given. */
+/** A host that keeps all messages and reports. */
 export class Host implements ChannelHost {
   readonly account = accountId("default");
   readonly received: InboundMessage[] = [];
@@ -32,7 +32,7 @@ export class Host implements ChannelHost {
   offered = 0;
   #changed: () => void = () => undefined;
 
-  /** With the notes of an earlier one: the account after a restart. */
+  /** Makes the host with the notes of an earlier one: the account after a restart. */
   constructor(earlier?: Host) {
     this.notes = earlier?.notes ?? emptyNotes();
   }
@@ -40,11 +40,11 @@ export class Host implements ChannelHost {
   readonly commands = [{ name: "status", description: "How the gateway is." }];
   readonly notes: AccountNotes;
 
-  /** What was given to `serve`, by path. */
+  /** Handlers that were given to `serve`, by path. */
   readonly routes = new Map<string, (request: WebhookRequest) => Promise<WebhookAnswer>>();
   #folder: Promise<string> | undefined;
 
-  /** One for the host's life; `stopAll` removes it. */
+  /** Temporary folder of the host; `stopAll` removes it. */
   folder = async (): Promise<string> => (this.#folder ??= mkdtemp(join(tmpdir(), "account-")));
 
   /** Addresses of the libraries that an adapter may ask for, by name. */

@@ -1,21 +1,24 @@
 import type { ChannelAdapter } from "../../../types/chat/channel.ts";
 import type { ChatNews, MediaKind, Peer } from "../../../types/chat/message.ts";
 
-/** What people do beside writing, as far as the platform has it. */
+/** Acts of people beside writing, as far as the platform has them. */
 interface PeopleActs {
   /** Somebody changes a message of theirs. */
   change?(to: Peer, messageId: string, text: string): void;
   /** Somebody puts an emoji under a message, or takes it away. */
   react?(to: Peer, messageId: string, emoji: string, how?: { readonly removed?: boolean }): void;
-  /** Things that somebody does in the group, other than writing and reacting. Each does it, and gives back what the adapter should report. */
+  /**
+   * Acts of people in the group, other than writing and reacting. Each does it, and gives back the news that the
+   * adapter should report.
+   */
   readonly news?: readonly (() => ChatNews)[];
   /** Somebody presses a button under a message. */
   press?(to: Peer, messageId: string, command: string): void;
   /** The platform's menu of commands, where people see below a command that it waits for its answer. */
   readonly menu?: {
-    /** Somebody gives a command without its slash; gives back the platform's id of it. */
+    /** Somebody gives a command without its slash; gives back the platform's id of the command. */
     give(to: Peer, name: string): string;
-    /** What people see below a command: `…` while it waits, then its answer; undefined when nothing is there. */
+    /** Text that people see below a command: `…` while it waits, then its answer; undefined when nothing is there. */
     below(id: string): string | undefined;
   };
   /** Somebody sends a file; gives back the message's id. */
@@ -44,9 +47,9 @@ export interface Platform extends PeopleActs {
   readonly topic?: Peer;
   /** Somebody writes; gives back the platform's message id. */
   say(to: Peer, text: string, more?: { naming?: boolean; replyingToBot?: boolean }): string;
-  /** What people see in a chat. */
+  /** Messages that people see in a chat. */
   shown(peer: Peer): readonly string[];
-  /** What goes wrong with the next calls that send. `lost`: done, but the connection drops before the answer. */
+  /** Makes the next calls that send fail. `lost`: done, but the connection drops before the answer. */
   failSends(how: "limited" | "broken" | "dropped" | "lost" | "forbidden", count?: number): void;
   /** The next receiving call drops. */
   failReceive(count: number): void;
@@ -60,7 +63,7 @@ export interface Platform extends PeopleActs {
   failTyping?(): void;
   /** Where people see that, when not in every chat. */
   readonly typedIn?: Peer;
-  /** What the bot put under a message. */
+  /** Reactions of the bot under a message. */
   reactions?(peer: Peer, messageId: string): readonly string[];
   /** Files that the bot sent. */
   files?(peer: Peer): readonly PlatformFile[];
@@ -68,11 +71,11 @@ export interface Platform extends PeopleActs {
   albums?(peer: Peer): readonly number[];
   /** Ids that the shown messages answer to, in their order. */
   answers?(peer: Peer): readonly (string | undefined)[];
-  /** Where and what people see of an answer that the platform shows as being written. */
+  /** Chat and visible text of an answer that the platform shows as being written. */
   readonly stream?: {
     readonly where: Peer;
     shown(): string | undefined;
-    /** From now on the platform does not do it for this bot. */
+    /** Makes the platform refuse that for this bot from now on. */
     refuse(): void;
   };
   /** True: two sends with one key show one message. */

@@ -19,7 +19,7 @@ export const text = textAs("plain");
 
 /** Connects the adapter of a platform with a host of its own, with `config` in place of some keys. Ended by `stopAll`. */
 export async function start<P extends AnyPlatform>(platform: P, host = new Host(), config = {}): Promise<Running<P>> {
-  // A suite takes adapters of every config: what it passes is checked by the adapter when it connects.
+  // A suite takes adapters of every config: the adapter checks the given one when it connects.
   const adapter = platform.adapter as ChannelAdapter;
   const link = await adapter.connect(adapter.config.parse({ ...platform.config, ...config }), host);
   running.push({ platform, host, link });
@@ -27,7 +27,7 @@ export async function start<P extends AnyPlatform>(platform: P, host = new Host(
 }
 const running: Running[] = [];
 
-/** For a platform without a connection. */
+/** Closes a platform without a connection after the test. */
 export function closeLater(platform: AnyPlatform): void {
   idle.push(platform);
 }

@@ -3,7 +3,7 @@ import type { ChannelLink, NativeStream } from "../../../types/chat/channel.ts";
 import type { AnyPlatform } from "./platform.ts";
 import { start, text } from "./running.ts";
 
-/** What an adapter promises that shows answers in the platform's own way while they are written. */
+/** Tests of adapters that show answers in the platform's own way while they are written. */
 export function streaming({ expect, test }: TestRunner, open: () => Promise<AnyPlatform>): void {
   const begin = async (skip: (why: string) => void) => {
     const { platform, link } = await start(await open());

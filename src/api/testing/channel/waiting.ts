@@ -6,7 +6,7 @@ import { start, text } from "./running.ts";
 
 const answering = ({ eventKey: answers }: InboundMessage, idempotencyKey: string) => ({ answers, idempotencyKey });
 
-/** What an adapter promises of commands below which its platform shows that they wait for an answer. */
+/** Tests of adapters whose platform shows below a command that it waits for an answer. */
 export function waiting({ expect, test }: TestRunner, open: () => Promise<AnyPlatform>): void {
   const begin = async (skip: (why: string) => void) => {
     const running = await start(await open());

@@ -124,7 +124,10 @@ const DRAW = `(id, marks) => {
   document.documentElement.append(host);
 }`;
 
-/** A picture of what is visible, in which each element that can be operated has its ref. Rejects after so many milliseconds. */
+/**
+ * A picture of the visible part, in which each element that can be operated has its ref. Rejects after so many
+ * milliseconds.
+ */
 async function labelledPicture(page: Page, ms: number): Promise<Buffer> {
   const marks = marksIn(await page.ariaSnapshot({ mode: "ai", boxes: true }));
   const id = `refs-${randomUUID()}`;
@@ -136,7 +139,7 @@ async function labelledPicture(page: Page, ms: number): Promise<Buffer> {
   }
 }
 
-/** What frames show has places of its own, and no label. */
+/** Marks of the elements in a tree. Elements in frames get no label, because their positions are those of the frame. */
 function marksIn(tree: string): readonly Mark[] {
   const marks = tree.split("\n").flatMap((line): Mark[] => {
     const ref = /\[ref=(e\d+)\]/.exec(line)?.[1];

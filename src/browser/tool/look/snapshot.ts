@@ -4,13 +4,13 @@ import type { BrowserInput } from "../input.ts";
 import { frameAt } from "../refs.ts";
 
 const MOST_CHARS = 12_000;
-/** Roles that can be operated, and those that say where one is. */
+/** Roles that can be operated, and roles that describe the place in the page. */
 const INTERACTIVE =
   /^\s*- (?:button|link|textbox|searchbox|checkbox|radio|combobox|listbox|option|menuitem\w*|switch|slider|spinbutton|tab|treeitem|heading|dialog|alert|iframe)\b|\[cursor=pointer\]/;
 const ADDRESS = /^\s*- \/url:/;
 /** A group without a name and without an effect. */
 const WRAPPER = /^\s*- (?:generic|group|none|presentation)(?: \[(?:ref=\w+|active)\])*:?$/;
-/** What `mode: "efficient"` sets where the call does not say otherwise. */
+/** Options of `mode: "efficient"`, where the call does not set its own. */
 const EFFICIENT = { interactive: true, compact: true, depth: 6, maxChars: 10_000 };
 
 /** How a page is shown. */
@@ -51,11 +51,11 @@ function shownLines(all: readonly string[], look: Look): readonly string[] {
     : [...named.slice(0, limit), `[... ${named.length - limit} lines left out: use limit ...]`];
 }
 
-/** Without the places of the lines in the tree, which has gaps. */
+/** The lines that can be operated, without indentation: the tree has gaps. */
 const operableOf = (lines: readonly string[]): readonly string[] =>
   lines.filter((line) => INTERACTIVE.test(line) || ADDRESS.test(line)).map((line) => line.trim());
 
-/** What a group holds takes its place. */
+/** Replaces each group by its content. */
 function withoutWrappers(lines: readonly string[]): readonly string[] {
   const around: number[] = [];
   return lines.flatMap((line) => {

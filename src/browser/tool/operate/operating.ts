@@ -49,7 +49,7 @@ async function upload({ input, context, files }: Call, tab: Tab): Promise<ToolRe
   return pageResult(tab, [`Chose ${found.length} files.`]);
 }
 
-/** Fetches what an element or an address gives to download, or waits for what the page downloads already. */
+/** Fetches the download of an element or an address, or waits for a running download of the page. */
 async function download(call: Call): Promise<ToolResult> {
   const { ref, targetUrl } = call.input;
   const refused = targetUrl === undefined ? undefined : await whyNotOpened(call);
@@ -65,16 +65,19 @@ async function download(call: Call): Promise<ToolResult> {
   return checkedResult(call, tab, lines);
 }
 
-/** The connections that hold what was set: it ends with them. */
+/** The connections with the settings of a page: the settings end with the connection. */
 const sessionOf = once((page: Page) => loadOnce(() => page.context().newCDPSession(page)));
 
-/** The windows of pages whose size was set, as they were before. */
+/** The window sizes of resized pages, as they were before. */
 const windows = new WeakMap<Page, ReturnType<Page["viewportSize"]>>();
 
 /** How a page believes to be shown. */
 type Wish = Pick<BrowserInput, "width" | "height" | "colorScheme" | "locale" | "timezone" | "offline">;
 
-/** Sets what is given, and everything back where nothing is; the lines to tell. Rejects with a text for the model. */
+/**
+ * Sets the given properties of a page, or resets all of them where none is given. Resolves with lines for the result.
+ * Rejects with a text for the model.
+ */
 async function emulate(page: Page, wish: Wish): Promise<readonly string[]> {
   const set = settings(wish);
   if ((wish.width === undefined) !== (wish.height === undefined)) throw new Error("Give width and height.");
@@ -127,14 +130,14 @@ interface Acting {
   readonly mostMs: number;
 }
 
-/** Milliseconds between two keys of what is typed slowly. */
+/** Milliseconds between two keys of slow typing. */
 const KEY_MS = 30;
 const held = (delayMs: number | undefined) => (delayMs === undefined ? {} : { delay: delayMs });
 
 type Kind = NonNullable<Deed["kind"]>;
 type Simple = Exclude<Kind, "batch">;
 
-/** What each kind of `act` does. Each rejects with a text for the model. */
+/** Implementations of the kinds of `act`. Each rejects with a text for the model. */
 const KINDS: Readonly<Record<Simple, (deed: Deed, acting: Acting) => Promise<string | undefined>>> = {
   async click({ ref, button, modifiers, doubleClick, delayMs }, { page }) {
     const options = { ...(button && { button }), ...(modifiers && { modifiers }), ...held(delayMs) };
@@ -203,7 +206,7 @@ const KINDS: Readonly<Record<Simple, (deed: Deed, acting: Acting) => Promise<str
   },
 };
 
-/** Does it, or each of a batch in turn; what there is to tell. */
+/** Does the deed, or each deed of a batch in turn. Resolves with lines for the result. */
 async function act(deed: Deed, batch: readonly Deed[], acting: Acting): Promise<readonly string[]> {
   const { kind } = deed;
   if (kind === undefined) throw new Error("Give kind.");

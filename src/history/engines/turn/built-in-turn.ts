@@ -4,7 +4,10 @@ import type { EngineCompacted, EngineCompaction, EngineTurn } from "../../../typ
 interface PassedBy {
   /** The reason. */
   readonly degraded: string;
-  /** Nothing is compacted meanwhile, because the engine would later find the summary in the transcript. */
+  /**
+   * Set when the engine owns compaction: nothing is compacted meanwhile, because the engine would later find the
+   * summary in the transcript.
+   */
   readonly ownsCompaction: boolean;
 }
 

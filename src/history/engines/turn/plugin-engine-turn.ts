@@ -27,7 +27,10 @@ import type { EngineTimeouts } from "../settings.ts";
 import { background } from "../../../utils/background.ts";
 import { isVolatile } from "../../../prompt/internal-events.ts";
 
-/** One run with a plugin's engine: calls it in the order that engines expect, and shields the run from its failures. */
+/**
+ * A run with a plugin's engine: calls the engine in the order that engines expect, and shields the run from its
+ * failures.
+ */
 export class PluginEngineTurn implements EngineTurn {
   readonly id: string;
   readonly #engine: ContextEngine;
@@ -37,7 +40,7 @@ export class PluginEngineTurn implements EngineTurn {
   readonly #ownsCompaction: boolean;
   readonly #isForeground: boolean;
   #degraded: string | undefined;
-  /** Whether it hangs or could not begin; it is then not called again in this run. */
+  /** Whether the engine hangs or could not begin; it is then not called again in this run. */
   #isSilent = false;
   /** Number of the current turn's messages that the engine received. */
   #sentCount = 0;
@@ -54,7 +57,7 @@ export class PluginEngineTurn implements EngineTurn {
     this.#takeBack = ports.desk.lend(job.session.sessionId, (params) => this.#compactBuiltIn(params));
   }
 
-  /** Also true while the engine is skipped: it would later find summaries of others in the transcript. */
+  /** True also while the engine is skipped: it would later find summaries of others in the transcript. */
   get ownsCompaction(): boolean {
     return this.#ownsCompaction;
   }
@@ -303,7 +306,7 @@ export class PluginEngineTurn implements EngineTurn {
 /** A turn, complete or up to the present. */
 type TurnSoFar = Omit<EngineTurnEnd, "currentTokenCount"> & { readonly currentTokenCount: number | undefined };
 
-/** The messages to send, and what an engine gets with them. */
+/** The messages to send, and the facts that an engine gets with them. */
 interface MessagesToSend {
   readonly messages: readonly ChatMessage[];
   /** Index of the first message that the engine has not received. */

@@ -77,9 +77,9 @@ function isTooLarge(tokens: number, { turn, tokenBudget }: Asked): boolean {
 }
 
 /**
- * Restores what an engine did not change. The engine's own text for a message stays; all other fields are as the host gave
- * them, such as where a turn came from, or that an answer was cut off. `raw` is the engine's answer, `places` gives for each
- * message the one of `given` that it is.
+ * Restores the fields that an engine did not change. The engine's own text for a message stays; all other fields are as
+ * the host gave them, such as the origin of a turn, or that an answer was cut off. `raw` is the engine's answer,
+ * `places` gives the index in `given` for each message.
  */
 function withOriginals(
   answer: readonly ChatMessage[],

@@ -31,7 +31,10 @@ export function messagesBefore({ messages, summary }: SessionWindow, turnEntryId
   return (summary === undefined ? 0 : 1) + (at === -1 ? messages.length : at);
 }
 
-/** With a tool loop's messages since: its first `opened` messages are the part, made fit for the model. */
+/**
+ * Messages of the part with a tool loop's messages since: the first `opened` messages of the loop are the part, made
+ * fit for the model.
+ */
 export const withSaid = (
   { messages }: TranscriptPart,
   loop: readonly ChatMessage[],

@@ -11,7 +11,7 @@ export function registerContextEngine(scope: PluginScope, id: unknown, factory: 
   const name = nameIn({ id }, "id", "registerContextEngine");
   const make = functionOf(factory, "registerContextEngine");
   const open: ContextEngineFactory = async (context) => {
-    // The plugin is not ended while a run has an engine of it.
+    // The plugin is not ended while a run has one of its engines.
     const unused = scope.use();
     try {
       const limit = limitOf(scope, "bootstrap", unused);
@@ -37,7 +37,7 @@ interface Used {
   unused(): void;
 }
 
-/** The engine with its calls counted, and a `dispose` in any case. Everything else of it is its own, `this` included. */
+/** The engine with its calls counted, and a `dispose` in any case. All else is the engine's own, `this` included. */
 function measured(scope: PluginScope, name: string, { engine, unused }: Used): object {
   return new Proxy(engine, {
     get(target, key) {
@@ -66,7 +66,9 @@ type AnyFunction = (...given: readonly unknown[]) => unknown;
 
 const isFunction = (value: unknown): value is AnyFunction => typeof value === "function";
 
-/** What an engine does in its `dispose` is waited for elsewhere: the run has no more use for it. */
+/**
+ * Calls an engine's `dispose` without waiting for it, because the run has no more use for the engine; other code waits.
+ */
 function disposed(dispose: () => unknown, unused: () => void): unknown {
   try {
     return dispose();

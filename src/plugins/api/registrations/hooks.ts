@@ -50,7 +50,7 @@ function optionsOf(scope: PluginScope, hook: HookName, given: Fields): HookOptio
   return defined({ timeoutMs, priority: numberIn(given, "priority") });
 }
 
-/** Whoever selected a plugin as the context engine or the memory has given it the conversations. */
+/** A plugin that is selected as the context engine or the memory may read the conversations. */
 export const mayReadConversations = (scope: PluginScope): boolean =>
   hasConversations({ id: scope.id, engines: [...scope.engines, ...scope.plugin.engines] }, scope.ports.pluginsConfig());
 
@@ -60,7 +60,7 @@ export function refuseReading(scope: PluginScope, hook: string): void {
   warnOfReading(scope, hook);
 }
 
-/** The hooks of a plugin that is loaded which are not called now, each of them logged. */
+/** Logs each hook of a loaded plugin that is not called now. */
 export function warnOfSilentHooks(scope: PluginScope): void {
   if (!mayReadConversations(scope)) for (const hook of scope.readingHooks) warnOfReading(scope, hook);
 }

@@ -30,7 +30,7 @@ export function registerMemorySupplement(scope: PluginScope, { supplements }: Me
   });
 }
 
-/** What one plugin has said of the memory. */
+/** Registrations of one plugin for the memory. */
 export interface MemoryParts {
   builder: Builder | undefined;
   readonly supplements: Builder[];

@@ -59,7 +59,7 @@ function readOptions(given: unknown, options: Fields) {
   return { names: undefined, isOptional };
 }
 
-/** The tools of one run; a factory with several names is called once for all of them. */
+/** The tools of one run; a factory with several names is called once for all names. */
 function makerOf(scope: PluginScope, given: unknown): Maker {
   if (isFields(given)) return () => [given];
   const factory = functionOf(given, "registerTool");
@@ -144,7 +144,7 @@ const NO_PARAMETERS: Fields = { type: "object", properties: {} };
 
 const schemas = new WeakMap<Fields, z.ZodType>();
 
-/** Of the same object only once: a run makes its tools anew. */
+/** Makes the schema of an object only once: a run makes its tools anew. */
 function inputOf(parameters: Fields): z.ZodType {
   const known = schemas.get(parameters);
   if (known) return known;

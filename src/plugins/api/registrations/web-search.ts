@@ -5,7 +5,7 @@ import { errorText } from "../../../utils/text/error-text.ts";
 import { methodIn, nameIn, numberIn, objectOf, optionalMethodIn, textIn, textsIn } from "../foreign.ts";
 import type { PluginScope } from "../scope.ts";
 
-/** Behind the providers of the gateway that need a key, and before those that need none. */
+/** Place after the gateway's providers that need a key, and before the providers that need none. */
 const USUAL_ORDER = 90;
 const WHAT = "registerWebSearchProvider";
 

@@ -91,7 +91,7 @@ function outcomeOf(child: ChildProcess, { input, most, overdue, ending }: Limits
       termination: overdue.aborted && child.killed ? "timeout" : stopped,
     });
   });
-  // A program that reads nothing closes its input: how it ends says what became of it.
+  // A program that reads nothing closes its input: the program's end shows its result.
   child.stdin?.on("error", () => undefined);
   child.stdin?.end(input);
   return promise;

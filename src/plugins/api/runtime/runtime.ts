@@ -57,7 +57,7 @@ export function runtimeOf(scope: PluginScope, registrationMode: string): object 
     imageGeneration: { ...rejecting(scope, "api.runtime.imageGeneration"), listProviders: () => [] },
     webSearch: { ...rejecting(scope, "api.runtime.webSearch"), listProviders: () => [] },
     modelAuth: rejecting(scope, "api.runtime.modelAuth"),
-    // Plugins look here whether they may open their stores.
+    // Plugins read here whether they may open their stores.
     inspection: { readOnly: registrationMode !== "full" },
     diagnostics: { readOnly: registrationMode !== "full" },
   };

@@ -27,7 +27,10 @@ export function subagentOf(scope: PluginScope): object {
   };
 }
 
-/** `{sessionKey, message, provider, model, extraSystemPrompt, idempotencyKey, replyOptions, deliver, lane}`; `lane` is always `subagent`. */
+/**
+ * `{sessionKey, message, provider, model, extraSystemPrompt, idempotencyKey, replyOptions, deliver, lane}`; `lane` is
+ * always `subagent`.
+ */
 async function run(scope: PluginScope, given: Fields): Promise<{ readonly runId: RunId }> {
   const sessionKey = nameIn(given, "sessionKey", "subagent.run");
   if (given["deliver"] === true)
@@ -85,7 +88,7 @@ async function waitForRun(scope: PluginScope, given: Fields): Promise<SubagentEn
   return scope.outside(() => scope.ports.subagents.waitFor({ runId, plugin: scope.id, timeoutMs, signal }));
 }
 
-/** Of its own subagents; of others with the right to read conversations. */
+/** Messages of the plugin's own subagents; messages of other sessions only with the right to read conversations. */
 async function messagesOf(scope: PluginScope, given: Fields): Promise<{ readonly messages: readonly unknown[] }> {
   const sessionKey = nameIn(given, "sessionKey", "subagent.getSessionMessages");
   const { subagents } = scope.ports;
@@ -98,7 +101,7 @@ async function messagesOf(scope: PluginScope, given: Fields): Promise<{ readonly
   return { messages: await scope.outside(() => subagents.messages(sessionKey, limit)) };
 }
 
-/** The transcript is archived in any case, so that a person can still see what was done. */
+/** Archives the transcript in any case, so that a person can still see the work. */
 async function deleteSession(scope: PluginScope, given: Fields): Promise<{ readonly deleted: boolean }> {
   const sessionKey = nameIn(given, "sessionKey", "subagent.deleteSession");
   return { deleted: await scope.outside(() => scope.ports.subagents.remove({ sessionKey, plugin: scope.id })) };

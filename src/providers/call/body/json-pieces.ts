@@ -2,8 +2,8 @@ import { type Fields, isFields, isSameData } from "../../../utils/fields.ts";
 import { BoundedMap } from "../../../utils/bounded-map.ts";
 
 /**
- * A piece of a JSON text. A string is written as it is. `list` is the JSON of a list that is not empty: its elements are written after a comma, or after a
- * bracket with `opens`. Long bytes are not copied.
+ * A piece of a JSON text. A string is written unchanged. `list` is the JSON of a list that is not empty: its elements
+ * are written after a comma, or after a bracket with `opens`. Long bytes are not copied.
  */
 export type Piece = string | Uint8Array | { readonly list: string; readonly opens?: boolean };
 
@@ -28,7 +28,7 @@ export function piecesOfJson(body: Fields, before: readonly Piece[] = []): reado
   return [...pieces, pieces.length === 0 ? "{}" : "}"];
 }
 
-/** The pieces in UTF-8. Long bytes are the same object; `allocate` makes those of the pieces between them. */
+/** The pieces in UTF-8. Long bytes are the same object; `allocate` makes the buffers of the pieces between them. */
 export function encoded(pieces: readonly Piece[], allocate: (length: number) => Buffer): readonly Uint8Array[] {
   const all: Uint8Array[] = [];
   let run: Piece[] = [];
@@ -93,9 +93,9 @@ function withBracket(piece: Piece): readonly Piece[] {
 export const isSystem = (message: unknown): boolean =>
   isFields(message) && (message["role"] === "system" || message["role"] === "developer");
 
-/** Shorter ones are made as fast as they are found. */
+/** Characters; a shorter system prompt is converted as fast as it is found. */
 const LONG_SYSTEM = 1000;
-/** Longer ones are not kept: 64 of them would take too much memory. */
+/** Characters; a longer system prompt is not kept: 64 of them would take too much memory. */
 const LONGEST_SYSTEM = 128 * 1024;
 const MOST_SYSTEMS = 64;
 /** The system messages sent last, by their role and text: most requests of a conversation have the same. */

@@ -21,7 +21,10 @@ export function inPieces(pieces: readonly Uint8Array[]): Uint8Array {
   return body;
 }
 
-/** The pieces of a body that `inPieces` has made; undefined for any other body. Throws for one that is freed, which would be sent without a byte. */
+/**
+ * The pieces of a body that `inPieces` has made; undefined for any other body. Throws for a freed body, which would be
+ * sent without a byte.
+ */
 export function piecesOf(body: unknown): readonly Uint8Array[] | undefined {
   if (!(body instanceof Uint8Array)) return undefined;
   if (freed.has(body)) throw new Error("the body of this request is freed: it can be sent only once");

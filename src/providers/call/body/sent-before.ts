@@ -22,16 +22,17 @@ interface Call {
 /** The most bytes that are kept for a conversation. The SDK converts a longer conversation as a whole for each request. */
 const MOST_BYTES = 1024 * 1024;
 /**
- * The lists of the last turns are kept as texts. With one text more than this, all of them become one block of bytes. A block does not grow: one that
- * grew with its conversation would leave holes in the allocator's memory that are too small for its next, longer version.
+ * The lists of the last turns are kept as texts. With one text more than this, all of these texts become one block of
+ * bytes. A block does not grow: a block that grew with its conversation would leave holes in the allocator's memory
+ * that are too small for its next, longer version.
  */
 const MOST_TEXTS = 16;
 /** Texts that together have more characters become a block at once. */
 const MOST_TEXT_CHARS = 16 * 1024;
-/** This many blocks become a large one, because a request takes time for each of its pieces. */
+/** Blocks that are joined into a large one, because a request takes time for each of its pieces. */
 const MOST_BLOCKS = 8;
 
-/** The messages that the last request of a conversation sent. The last of them is a user's. */
+/** The messages that the last request of a conversation sent. The last message is a user's. */
 class Sent {
   readonly model: PiModel;
   count = 0;
@@ -40,7 +41,10 @@ class Sent {
   readonly #largeBlocks: Uint8Array[] = [];
   #blocks: Uint8Array[] = [];
   #texts: { readonly list: string }[] = [];
-  /** For each message: the message object, its content, and each part of the content with the part's text. A changed message differs in one of these. */
+  /**
+   * Marks of each message: the message object, its content, and each part of the content with the part's text. A
+   * changed message differs in one of these.
+   */
   readonly #marks: unknown[] = [];
 
   constructor(model: PiModel) {
@@ -73,7 +77,7 @@ class Sent {
     this.#blocks = [];
   }
 
-  /** Whether `messages` begins with these messages, and none of them has changed. */
+  /** Whether `messages` begins with these messages, without any change. */
   begins(messages: readonly Message[]): boolean {
     let at = 0;
     for (let n = 0; n < this.count; n += 1) {
@@ -121,7 +125,10 @@ export function sentBefore({ model, context: { messages, tools }, options }: Cal
   return hasOwnCalls(messages.slice(count)) ? { count, pieces, sent } : undefined;
 }
 
-/** Keeps the messages of a call for the next request. `converted`: the messages after those of `before`, in the form of the API. */
+/**
+ * Keeps the messages of a call for the next request. `converted`: the messages after the messages of `before`, in the
+ * form of the API.
+ */
 export function noteSent(
   { model, context: { messages, tools }, options }: Call,
   before: SentBefore | undefined,
@@ -143,8 +150,8 @@ export function noteSent(
 }
 
 /**
- * Whether the SDK converts the messages up to a user's message independently of those after it. It does not for GitHub Copilot, nor for a
- * call without tools. An `onPayload` that changes the request may need all messages.
+ * Whether the SDK converts the messages up to a user's message independently of the messages after it. It does not for
+ * GitHub Copilot, nor for a call without tools. An `onPayload` that changes the request may need all messages.
  */
 const isSeparable = (model: PiModel, tools: PiContext["tools"], { onPayload }: PiStreamOptions): boolean =>
   model.provider !== "github-copilot" && (tools?.length ?? 0) > 0 && onPayload === undefined;

@@ -13,7 +13,7 @@ type Opened = "nothing" | "send" | "test" | "login" | "forget" | "change" | "rem
 interface AccountProps {
   readonly account: ChannelAccount;
   readonly ask: Ask;
-  /** Its setup; undefined when the gateway does not report it. */
+  /** Setup of the account; undefined when the gateway does not report it. */
   readonly setup: Setup | undefined;
   /** Maximum bytes of one request. */
   readonly most: number;
@@ -21,7 +21,7 @@ interface AccountProps {
   readonly changed: (message?: string) => void;
 }
 
-/** One account: its status and its actions. */
+/** An account: its status and its actions. */
 export function Account(props: AccountProps): VNode {
   const { account, ask, setup, most, changed } = props;
   const [opened, setOpened] = useState<Opened>("nothing");

@@ -21,7 +21,7 @@ interface SetupProps {
   readonly setups: readonly Setup[];
   /** The account to change; a new one is added when unset. */
   readonly account?: ChannelAccount;
-  /** Called at the end, with a text about what was done. */
+  /** Called at the end, with a text about the result. */
   readonly done: (message?: string) => void;
 }
 
@@ -85,7 +85,7 @@ interface SetupFieldsProps {
   readonly problem: SetupProblem | undefined;
 }
 
-/** The fields of this channel; the one that was refused has the error. */
+/** The fields of this channel; the field that was refused has the error. */
 function SetupFields(props: SetupFieldsProps): VNode {
   const { setup, isNew, problem } = props;
   const sources = openSources(setup, isNew);

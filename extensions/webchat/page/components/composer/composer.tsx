@@ -46,7 +46,7 @@ export function Composer(props: { state: State; chat: Chat; running: boolean }):
   );
 }
 
-/** The commands, with the names of the models for the one that chooses a model. */
+/** The commands, with the names of the models for the command that chooses a model. */
 function useCommands({ catalog: { commands, models } }: State): readonly CommandRow[] {
   return useMemo(() => {
     const available = models.filter((model) => model.available);

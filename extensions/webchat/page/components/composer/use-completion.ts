@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { completionsAt, isTyped, type CommandRow, type Completion, type Completions } from "../../model/commands.ts";
 
-/** What a key does to the list of completions. */
+/** Effect of a key on the list of completions. */
 export type KeyEffect =
   | { readonly kind: "none" | "moved" | "closed" }
   | { readonly kind: "chosen"; readonly item: Completion };
@@ -43,7 +43,10 @@ export function useCompletion(draft: string, cursor: number | undefined, command
   return { found, active, activate, press };
 }
 
-/** Nothing is chosen before a person has begun to write a word: Enter then sends the command as it is. */
+/**
+ * Index of the first choice. Nothing is chosen before a person has begun to write a word: Enter then sends the command
+ * as it is.
+ */
 const firstOf = (found: Completions | undefined): number => (found?.kind === "choice" && found.typed === "" ? -1 : 0);
 
 /** Enter sends a word that is written in full; Tab adds what may follow it. */

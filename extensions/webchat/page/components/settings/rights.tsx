@@ -1,7 +1,9 @@
 import type { VNode } from "preact";
 import type { Right, Rights, ToolRight } from "../../settings/rights.ts";
 
-/** What a turn that the operator writes in this session may do. Nothing can be changed here: the config says it. */
+/**
+ * Rights of a turn that the operator writes in this session. The view changes nothing: the config decides the rights.
+ */
 export function SessionRights({ rights }: { readonly rights: Rights }): VNode | null {
   const { sandbox, exec, tools } = rights;
   if (sandbox.length + exec.length + tools.length === 0) return null;

@@ -9,11 +9,11 @@ type Problems = Readonly<Record<string, string>>;
 
 /** The settings of the open session, with the changes of a person. */
 export interface EditedSettings {
-  /** Undefined until they are read. */
+  /** Settings of the session; undefined until they are read. */
   readonly settings: Settings | undefined;
-  /** What a turn in the session may do; undefined until it is read. */
+  /** Rights of a turn in the session; undefined until they are read. */
   readonly rights: Rights | undefined;
-  /** Why they could not be read. */
+  /** Why the settings could not be read. */
   readonly problem: string | undefined;
   /** Values that are being stored, by the names of their settings. */
   readonly pending: Values;
@@ -22,7 +22,7 @@ export interface EditedSettings {
   readonly change: (name: string, value: SettingValue) => void;
 }
 
-/** Reads the settings again whenever a session or the gateway's state changes, whoever caused it. */
+/** The settings of the session, read again whenever a session or the gateway's state changes, whatever the cause. */
 export function useSettings(state: State, chat: Chat): EditedSettings {
   const { sessionKey, sessions, status } = state;
   const [settings, setSettings] = useState<Settings>();

@@ -63,7 +63,7 @@ async function connect(parts: BridgeParts, config: unknown): Promise<ChannelLink
       background("end of typing", endTyping(scope, typing.get(to.chat.id), "onIdle"), scope.log);
       return sent;
     },
-    // Of addresses that a message of the plugin names, which is not known before it comes.
+    // A message of the plugin names the addresses, which are not known before the message comes.
     download: (item) => host.fetch(item.source.at === "platform" ? item.source.ref : item.source.id),
     async close() {
       disconnect();
@@ -84,7 +84,7 @@ async function connect(parts: BridgeParts, config: unknown): Promise<ChannelLink
   return link;
 }
 
-/** Ends a plugin's typing indicator. What that throws must not make a message that was sent count as failed. */
+/** Ends a plugin's typing indicator. An error of that must not make a message that was sent count as failed. */
 async function endTyping(
   { log }: PluginScope,
   callbacks: TypingCallbacks | undefined,

@@ -19,7 +19,7 @@ import { numberIn, textIn, textsIn } from "../../foreign.ts";
 
 interface DispatchOptions {
   readonly typing?: TypingCallbacks | undefined;
-  /** With the callbacks that follow the run. */
+  /** Options with the callbacks that follow the run. */
   readonly replyOptions?: Fields | undefined;
 }
 

@@ -3,7 +3,7 @@ import { isFields, type Fields } from "../../../../utils/fields.ts";
 import { errorText } from "../../../../utils/text/error-text.ts";
 import type { BridgedChannel } from "./plugin-object.ts";
 
-/** What an error of a plugin's channel says in the forms of the usual HTTP libraries and platform SDKs. */
+/** Facts in an error of a plugin's channel, in the forms of the usual HTTP libraries and platform SDKs. */
 export interface ThrownFacts {
   /** HTTP status. */
   readonly status?: number;
@@ -33,7 +33,7 @@ export function thrownFacts(error: unknown): ThrownFacts {
   };
 }
 
-/** The error, and the objects inside of it that may hold an answer. */
+/** The error, and the objects inside it that may hold an answer. */
 function partsOf(error: unknown): readonly Fields[] {
   const parts: Fields[] = [];
   let level: readonly unknown[] = [error];
@@ -78,7 +78,7 @@ function headerIn(headers: unknown): unknown {
   return isFields(headers) ? (headers["retry-after"] ?? headers["Retry-After"]) : undefined;
 }
 
-/** What an operator does when the platform refuses the account. */
+/** Step for the operator when the platform refuses the account. */
 export const loginFix = ({ id }: Pick<BridgedChannel, "id">): string =>
   `Correct the token or login in channels.${id}, or link the account: openclaw channels login --channel ${id}`;
 

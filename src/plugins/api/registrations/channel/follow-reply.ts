@@ -9,7 +9,7 @@ import { ReplyCallbacks } from "./reply-callbacks.ts";
 interface FollowedMessage {
   /** Resolves when it is durable. */
   readonly stored: Promise<unknown>;
-  /** Its runs, until it has its outcome or the signal aborts. */
+  /** Runs of the message, until the message has its outcome or the signal aborts. */
   runs(signal: AbortSignal): AsyncIterable<MessageRun>;
   /** Ends its run, or the message while it waits. */
   stop(): Promise<void>;
@@ -32,7 +32,7 @@ export function followReply(
   };
   const follow = async () => {
     abort?.addEventListener("abort", stop, { once: true });
-    // It may have been aborted before the message was known.
+    // The signal may have been aborted before the message was known.
     message.stored.then(stop, () => undefined);
     try {
       for await (const run of message.runs(scope.signal)) {

@@ -57,7 +57,7 @@ class RunningMonitor implements Monitor {
       const ended = first.then(() => true);
       const isEarly = await Promise.race([ended, this.#isUp.promise, inTime(ended, scope.ports.clock)]);
       host.report({ kind: "alive" });
-      // Without a promise that lasts, the plugin receives by other means, such as a route.
+      // Without a lasting promise, the plugin receives by other means, such as a route.
       this.#running = isEarly ? this.#live(Promise.withResolvers<never>().promise) : this.#keep(first);
     } catch (error) {
       this.#stop.abort();
@@ -124,7 +124,7 @@ class RunningMonitor implements Monitor {
     tick();
     try {
       await Promise.race([running, aborted.promise]);
-      // What an aborted monitor still does is waited for by `close`, for a bounded time.
+      // `close` waits, for a bounded time, for the rest of an aborted monitor's work.
       if (this.#signal.aborted) await running.catch(() => undefined);
     } finally {
       cancel();
@@ -138,7 +138,7 @@ class RunningMonitor implements Monitor {
     this.#result = await scope.call(`channel ${channel.id} startAccount`, () => start?.(this.#context()));
   }
 
-  /** What `startAccount` and `stopAccount` get. */
+  /** Argument of `startAccount` and `stopAccount`. */
   #context(): object {
     const { scope, host } = this.#parts;
     const log = pluginLogger(scope.log.with({ account: host.account }));

@@ -2,7 +2,7 @@ import type { ChannelHost } from "../../../../types/chat/channel.ts";
 import type { PluginScope } from "../../scope.ts";
 import type { BridgedChannel } from "./plugin-object.ts";
 
-/** One account of a plugin's channel while it is connected. */
+/** An account of a plugin's channel while it is connected. */
 export interface BridgeParts {
   readonly scope: PluginScope;
   readonly channel: BridgedChannel;

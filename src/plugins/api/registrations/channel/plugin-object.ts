@@ -5,13 +5,13 @@ import { channelKeysOf, channelSchemaOf } from "../../../manifest/config-schema.
 
 type Method = ReturnType<typeof methodIn>;
 
-/** What the gateway uses of a `ChannelPlugin` object. Calls may throw. */
+/** The parts of a `ChannelPlugin` object that the gateway uses. Calls may throw. */
 export interface BridgedChannel {
   readonly id: string;
   readonly label: string;
-  /** Of the channel's section of the config; keys of the gateway are allowed in it. */
+  /** Schema of the channel's section of the config; keys of the gateway are allowed in the section. */
   readonly schema: z.ZodType;
-  /** Its keys, with any values. */
+  /** The section's keys, with any values. */
   readonly keys: z.ZodType;
   readonly textLimit: number;
   readonly listAccountIds: Method;
@@ -50,7 +50,7 @@ export function readChannelPlugin(plugin: Fields): BridgedChannel {
   };
 }
 
-/** Members that say something about the channel without being called, and those that the gateway calls. */
+/** Members that describe the channel without being called, and members that the gateway calls. */
 const USED: Readonly<Record<string, ReadonlySet<string> | "all">> = {
   id: "all",
   meta: "all",

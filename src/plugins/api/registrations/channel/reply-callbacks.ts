@@ -11,7 +11,7 @@ import { mayReadConversations, refuseReading } from "../hooks.ts";
 /** Milliseconds for one call. A callback that takes longer is not called again. */
 const CALL_MS = 15_000;
 
-/** What a follower knows of the events so far. */
+/** State of a follower after the events so far. */
 interface Progress {
   /** The model's thoughts before and in its present message. */
   thoughts: string;
@@ -24,7 +24,7 @@ interface Row {
   readonly readsConversations: boolean;
   /** Called for parts of a message too. */
   readonly takesDeltas: boolean;
-  /** What the callback gets; undefined when the event is none of its own. */
+  /** Arguments for the callback; undefined when the callback does not get the event. */
   given(event: RunEvent, progress: Progress): readonly unknown[] | undefined;
 }
 
@@ -86,15 +86,15 @@ interface Callback extends Row {
   call(...given: readonly unknown[]): unknown;
 }
 
-/** The functions of a plugin that follow the run of one message. What they throw is logged, and nothing else changes. */
+/** The functions of a plugin that follow the run of one message. Their errors are logged, and change nothing else. */
 export class ReplyCallbacks {
   readonly #scope: PluginScope;
   readonly #callbacks: readonly Callback[];
-  /** Names of those that have failed. */
+  /** Names of callbacks that have failed. */
   readonly #failed = new Set<string>();
   readonly #late = new Set<string>();
 
-  /** Leaves out those that the plugin may not have, and notes them. */
+  /** Leaves out callbacks that the plugin may not have, and notes their names. */
   constructor(scope: PluginScope, options: Fields, mayRead = mayReadConversations(scope)) {
     this.#scope = scope;
     const given = CALLBACKS.flatMap((known): readonly Callback[] => {
@@ -109,7 +109,7 @@ export class ReplyCallbacks {
     return this.#callbacks.length === 0;
   }
 
-  /** Calls them for the events of a run, one after the other, until the run or the plugin ends. */
+  /** Calls the callbacks for the events of a run, one after the other, until the run or the plugin ends. */
   async follow({ stream, from }: MessageRun): Promise<void> {
     const progress: Progress = { thoughts: "", startedAt: 0 };
     const { sessionKey } = stream.facts;

@@ -7,7 +7,9 @@ import type { PluginScope } from "../../scope.ts";
 import { dispatchInbound } from "./dispatch.ts";
 import { createDispatcher, typingOf, type TypingCallbacks } from "../../dispatcher.ts";
 
-/** `runtime.channel` and `channelRuntime` of `startAccount`: what the field's channels use to pass messages on. */
+/**
+ * `runtime.channel` and `channelRuntime` of `startAccount`: functions with which the field's channels pass messages on.
+ */
 export function channelRuntimeOf(scope: PluginScope): object {
   return {
     routing: { resolveAgentRoute: (asked: unknown) => routeOf(scope, asked) },
@@ -45,7 +47,7 @@ function isAnyAllowed(asked: unknown): boolean {
   return Array.isArray(list) && list.some((one: unknown) => isFields(one) && one["allowed"] === true);
 }
 
-/** The agent and the session of a chat, as the gateway will choose them for its next message. */
+/** The agent and the session of a chat, as the gateway will choose both for the chat's next message. */
 function routeOf(scope: PluginScope, asked: unknown): object {
   const { channel, accountId: account, peer } = objectOf(asked, "resolveAgentRoute");
   const { kind, id } = isFields(peer) ? peer : {};
@@ -118,7 +120,7 @@ function finalizeInboundContext(given: unknown): object {
   });
 }
 
-/** Runs a dispatch and waits for what the plugin itself has put into its dispatcher. */
+/** Runs a dispatch and waits for messages that the plugin itself has put into its dispatcher. */
 async function withReplyDispatcher(given: unknown): Promise<unknown> {
   const asked = objectOf(given, "withReplyDispatcher");
   const dispatcher = objectOf(asked["dispatcher"], "withReplyDispatcher");

@@ -29,7 +29,7 @@ export const CALLED: ReadonlySet<string> = new Set([
   "buildMissingAuthMessage",
 ]);
 
-/** The code of a provider, of which only those parts are there that the provider object has. */
+/** The code of a provider: only the parts that the provider object has. */
 export function methodsOf(parts: ProviderParts, variables: readonly string[]): ModelProviderMethods {
   const { id: provider, scope } = parts;
   const has = (...names: readonly string[]) => names.some((name) => parts.has(name));
@@ -106,7 +106,7 @@ const textOf = (value: unknown): string | undefined =>
 
 const idOf = (model: object): unknown => (isFields(model) ? model["id"] : undefined);
 
-/** Without the key, which the provider gets in another way. */
+/** Settings without the key, which the provider gets in another way. */
 function shownSettings(settings: ProviderSettings | undefined): object | undefined {
   if (!settings) return undefined;
   const { apiKey: _key, headers: _headers, ...shown } = settings;

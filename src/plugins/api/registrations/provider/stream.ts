@@ -11,8 +11,8 @@ export const STREAM_PARTS = ["createStreamFn", "wrapStreamFn", "prepareExtraPara
 const OPTIONS = ["temperature", "maxTokens", "cacheRetention", "headers", "metadata"];
 
 /**
- * The stream of a provider: `createStreamFn` gives another one than the gateway's, `wrapStreamFn` changes either, and
- * `prepareExtraParams` the parameters. What they throw ends the call with an error.
+ * The stream of a provider: `createStreamFn` gives another stream than the gateway's, `wrapStreamFn` changes either,
+ * and `prepareExtraParams` the parameters. Their errors end the call with an error.
  */
 export const streamOf =
   (parts: ProviderParts) =>

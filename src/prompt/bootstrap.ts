@@ -3,7 +3,7 @@ import { readdir, realpath, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CONTEXT_FILES, PRIVATE_FILE } from "../types/engine/context-files.ts";
 import { OpenClawError } from "../types/errors.ts";
-import { stampsIn } from "../store/file-stamp.ts";
+import { stampOf } from "../store/file-stamp.ts";
 import { makeDirectory } from "../store/make-directory.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import { errorCode } from "../utils/missing.ts";
@@ -66,14 +66,12 @@ const LEADS_OUT =
 interface Reading {
   readonly workspace: string;
   readonly limits: BootstrapLimits;
-  /** As `stampsIn` the workspace; it is looked at once for all files. */
-  stampOf(name: string): Stats | undefined;
 }
 
-async function readCached(name: string, { workspace, limits, stampOf }: Reading): Promise<string | undefined> {
+async function readCached(name: string, { workspace, limits }: Reading): Promise<string | undefined> {
   const path = join(workspace, name);
   try {
-    const found = stampOf(name);
+    const found = stampOf(path);
     if (!found) return forget(path);
     const { mtimeMs, size } = found;
     const known = cache.get(path);
@@ -118,10 +116,9 @@ export async function loadContextFiles(
   limits: BootstrapLimits = {},
   names: readonly string[] = CONTEXT_FILES,
 ): Promise<readonly ContextFile[]> {
-  let stamps: ReturnType<typeof stampsIn> | undefined;
-  const stampOf = (name: string) => (stamps ??= stampsIn(workspace))(name);
-  const reading = { workspace, limits, stampOf };
-  const contents = await Promise.all(names.map(async (name) => ({ name, text: await readCached(name, reading) })));
+  const contents = await Promise.all(
+    names.map(async (name) => ({ name, text: await readCached(name, { workspace, limits }) })),
+  );
   const hasAgents = contents.some(({ name, text }) => name === "AGENTS.md" && text !== undefined);
   let left = limits.totalMaxChars ?? TEXT_LIMITS.totalMaxChars;
   const files: ContextFile[] = [];

@@ -71,8 +71,8 @@ class Catalogue {
 
   constructor(options: ModelOptions, { contributed = [], absenceOf }: FromPlugins, own?: OwnKeys) {
     const { env, credentials, log, clock = systemClock, auth = authConfig.parse({}) } = options;
-    const accessOf = (provider: string) => this.#accessOf(provider);
-    const table = new ProviderTable({ configured: options.providers, contributed, clock, accessOf });
+    const accessesOf = (provider: string) => this.#accessesOf(provider);
+    const table = new ProviderTable({ configured: options.providers, contributed, clock, accessesOf });
     this.#options = options;
     this.#absenceOf = absenceOf ?? (() => undefined);
     this.#providers = table;
@@ -177,14 +177,16 @@ class Catalogue {
     return pi ? this.#profiles.of(ref.provider, pi.baseUrl, await this.#providers.keyOf(ref.provider)) : [];
   }
 
-  /** The key that a provider gets to find its models with. A login is no such key. */
-  async #accessOf(provider: string): Promise<ProviderAccess | undefined> {
+  /** The keys that a provider can find its models with. A login is no such key. */
+  async #accessesOf(provider: string): Promise<readonly ProviderAccess[]> {
+    const found: ProviderAccess[] = [];
     for (const { profile, open } of await this.#profiles.of(provider, "")) {
-      if (profile.mode !== "api_key" && profile.mode !== "token") continue;
+      const { mode, id } = profile;
+      if (mode !== "api_key" && mode !== "token") continue;
       const opened = await open(plainModel({ provider, id: "" }));
-      if (!("missing" in opened)) return { key: new Secret(opened.apiKey), mode: profile.mode, profile: profile.id };
+      if (!("missing" in opened)) found.push({ key: new Secret(opened.apiKey), mode, profile: id });
     }
-    return undefined;
+    return found;
   }
 
   async #build(ref: ModelRef): Promise<PiModel | undefined> {

@@ -8,7 +8,7 @@ import { variablesOf } from "./keys.ts";
 
 type Settings = Readonly<Record<string, ProviderSettings>>;
 
-/** Milliseconds for which a provider's answer to `discover` counts. */
+/** Milliseconds for which a provider's answer to `discover` counts, while the key that it was asked with is there. */
 const FRESH_MS = 10 * 60_000;
 /** The same for the answer that it cannot be used. */
 const FRESH_FAILURE_MS = 30_000;
@@ -18,12 +18,13 @@ export interface TableSources {
   readonly configured: Settings;
   readonly contributed: readonly ModelProviderContribution[];
   readonly clock: Pick<Clock, "now">;
-  /** The first key of a provider. Never rejects. */
-  accessOf(provider: string): Promise<ProviderAccess | undefined>;
+  /** The keys of a provider, the preferred one first. Never rejects. */
+  accessesOf(provider: string): Promise<readonly ProviderAccess[]>;
 }
 
 interface Discovered {
   readonly until: number;
+  readonly access: ProviderAccess | undefined;
   readonly settings: Promise<ProviderSettings | undefined>;
 }
 
@@ -87,19 +88,30 @@ export class ProviderTable {
     return Object.fromEntries(entries);
   }
 
-  #discover({ id, methods }: ModelProviderContribution): Promise<ProviderSettings | undefined> {
-    if (!methods?.discover) return Promise.resolve(undefined);
-    const now = this.#from.clock.now();
+  async #discover({ id, methods }: ModelProviderContribution): Promise<ProviderSettings | undefined> {
+    if (!methods?.discover) return undefined;
+    const accesses = await this.#from.accessesOf(id);
     const known = this.#discovered.get(id);
-    if (known && known.until > now) return known.settings;
-    const settings = this.#from.accessOf(id).then((access) => methods.discover?.(access));
-    this.#discovered.set(id, { until: now + FRESH_MS, settings });
-    return settings.then((found) => {
-      if (!found) this.#discovered.set(id, { until: this.#from.clock.now() + FRESH_FAILURE_MS, settings });
-      return found;
-    });
+    if (known && known.until > this.#from.clock.now() && isAmong(accesses, known.access)) return known.settings;
+    const [access] = accesses;
+    const settings = methods.discover(access);
+    this.#keep(id, { access, settings }, FRESH_MS);
+    const found = await settings;
+    if (!found && this.#discovered.get(id)?.settings === settings)
+      this.#keep(id, { access, settings }, FRESH_FAILURE_MS);
+    return found;
+  }
+
+  #keep(id: string, answer: Omit<Discovered, "until">, ms: number): void {
+    this.#discovered.set(id, { ...answer, until: this.#from.clock.now() + ms });
   }
 }
+
+/** Whether a provider still has this key, or still has none. */
+const isAmong = (accesses: readonly ProviderAccess[], access: ProviderAccess | undefined): boolean =>
+  access === undefined
+    ? accesses.length === 0
+    : accesses.some(({ profile, key }) => profile === access.profile && key.reveal() === access.key.reveal());
 
 /** The later ones have priority, key by key, and model by model. */
 function joined(

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { openDispatchFixture, type Boot, type DispatchFixture } from "../kit/dispatch.ts";
+import { PATIENCE } from "../kit/until.ts";
 
 let fixture: DispatchFixture;
 let boot: Boot;
@@ -27,7 +28,7 @@ it("restarts when the answer is kept, and each later start but the first says no
   expect(await boot.ask("/restart")).toEqual({ kind: "command", name: "restart" });
   expect(begun).toBe(1);
   await bootAgain();
-  await vi.waitFor(() => expect(told("is back")).toHaveLength(1));
+  await vi.waitFor(() => expect(told("is back")).toHaveLength(1), PATIENCE);
   await bootAgain();
   await boot.ask("hello");
   expect([told("is back").length, told("gateway restarts").length, begun]).toEqual([1, 1, 1]);
@@ -37,7 +38,7 @@ it("tells each chat that asked at the same time, and each once", async () => {
   await Promise.all(["1", "1", "2"].map(async (chat) => boot.outcome(await boot.tell("/restart", chat))));
   await bootAgain();
   await bootAgain();
-  await vi.waitFor(() => expect(told("is back")).toHaveLength(2));
+  await vi.waitFor(() => expect(told("is back")).toHaveLength(2), PATIENCE);
   const chats = fixture.platform.messages.filter(({ text }) => text.includes("is back")).map(({ chat }) => chat);
   expect(chats.toSorted()).toEqual(["1", "2"]);
 });
@@ -45,10 +46,10 @@ it("tells each chat that asked at the same time, and each once", async () => {
 it("ended before the answer was kept: the next process tells, ends the message and does not restart", async () => {
   const finish = vi.spyOn(boot.journal.inbox, "finish").mockReturnValue(new Promise(() => undefined));
   const row = await boot.tell("/restart");
-  await vi.waitFor(() => expect(finish).toHaveBeenCalled());
+  await vi.waitFor(() => expect(finish).toHaveBeenCalled(), PATIENCE);
   await bootAgain();
   expect(await boot.outcome(row)).toEqual({ kind: "command", name: "restart" });
-  await vi.waitFor(() => expect(told("is back")).toHaveLength(1));
+  await vi.waitFor(() => expect(told("is back")).toHaveLength(1), PATIENCE);
   expect(begun).toBe(0);
 });
 
@@ -65,7 +66,7 @@ it("a refused restart says why, and nobody but an owner may ask", async () => {
 it("a client finds in its conversation that the gateway is back, once", async () => {
   const key = boot.keyOf("1");
   await boot.chat.send({ sessionKey: key, text: "/restart", media: [], idempotencyKey: "r-1" });
-  await vi.waitFor(() => expect(begun).toBe(1));
+  await vi.waitFor(() => expect(begun).toBe(1), PATIENCE);
   await bootAgain();
   await bootAgain();
   const { entries } = await boot.sessions.history(key, 10);

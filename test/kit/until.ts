@@ -3,6 +3,8 @@ import { setImmediate, setTimeout as pause } from "node:timers/promises";
 /** So many turns of the event loop are looked at one by one. */
 const CLOSE_TURNS = 20;
 const PAUSE_MS = 2;
+/** For `vi.waitFor` and `vi.waitUntil`, which by themselves wait for one second. */
+export const PATIENCE = { timeout: 20_000 };
 
 /** Checks a condition again and again until it holds. Rejects after `ms` milliseconds, with `what` in the message. */
 export async function until(holds: () => unknown, what = "this", ms = 20_000): Promise<void> {

@@ -37,7 +37,7 @@ async function begin(again = 5000) {
   await app.start();
   closers.push(async () => void (await app.stop()));
   const hears = async (line: string): Promise<unknown> => {
-    await expect.poll(() => heard, { interval: 10, timeout: 3000 }).toContain(line);
+    await expect.poll(() => heard, { interval: 10, timeout: 20_000 }).toContain(line);
     return bodies.get(line);
   };
   return { platform, fake, app, heard, hears, calls: app.client };

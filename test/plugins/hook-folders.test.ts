@@ -12,6 +12,7 @@ import type { HookContext } from "../../src/types/hook/hooks.ts";
 import { manualClock } from "../kit/clock.ts";
 import { writeHook } from "../kit/gateway/hook-folders.ts";
 import { recordLog } from "../kit/log.ts";
+import { PATIENCE } from "../kit/until.ts";
 
 interface Scene {
   readonly dir: string;
@@ -264,7 +265,7 @@ describe("hooks that are folders", () => {
     const begin = () => void Promise.resolve(hook?.handler(received, {}));
     // Many at once are no trouble.
     for (let at = 0; at < 30; at += 1) begin();
-    await vi.waitUntil(() => noted.length === 30);
+    await vi.waitUntil(() => noted.length === 30, PATIENCE);
     clock.pass(10_000);
     await hook?.handler(received, {});
     await hook?.handler(received, {});

@@ -5,6 +5,7 @@ import { testPorts } from "../../src/api/testing/plugin-ports.ts";
 import { Contributions } from "../../src/plugins/contributions.ts";
 import { Plugins } from "../../src/plugins/host/plugins.ts";
 import { readPlugin } from "../../src/plugins/manifest/read-plugin.ts";
+import { Credentials } from "../../src/providers/auth/credentials.ts";
 import { callModel, type CallFacts } from "../../src/providers/call.ts";
 import { createModels, type ModelOptions, type Models } from "../../src/providers/catalog.ts";
 import { classifyFailure } from "../../src/providers/failure.ts";
@@ -117,6 +118,31 @@ describe("a provider of models that a plugin registers", () => {
     expect(await own.find({ provider: "acme", id: "large" })).toEqual({ missing: "Ask Acme for a key." });
     expect((await own.list()).map((model) => model.provider)).toEqual(["demo"]);
     expect((await own.list("all")).map((model) => model.provider)).toContain("acme");
+  });
+
+  test("is asked again for its models as soon as its key changes, and not before", async () => {
+    const credentials = new Credentials(folder());
+    const catalog = `catalog: { run: async (ctx) => {
+      const { apiKey } = ctx.resolveProviderApiKey("acme");
+      asked += 1;
+      const models = [{ id: apiKey + " asked " + asked }];
+      return apiKey ? { provider: { baseUrl: URL, apiKey, api: "openai-completions", models } } : null;
+    } }`;
+    const code = `let asked = 0; api.registerProvider({ id: "acme", label: "Acme", envVars: [], auth: [], ${catalog} });`;
+    const models = await modelsWith(code, { env: {}, mode: "replace", credentials });
+    const listed = async () => (await models.list()).flatMap(({ provider: of, id }) => (of === "acme" ? [id] : []));
+    const keyed = (key: string) => ({ type: "api_key" as const, provider: "acme", key: new Secret(key) });
+    expect(await listed()).toEqual([]);
+    await credentials.put("acme:a", keyed("one"));
+    expect(await listed()).toEqual(["one asked 2"]);
+    await credentials.put("acme:a", keyed("two"));
+    expect(await listed()).toEqual(["two asked 3"]);
+    await credentials.put("acme:b", keyed("three"));
+    expect(await listed()).toEqual(["two asked 3"]);
+    await credentials.remove("acme:a");
+    expect(await listed()).toEqual(["three asked 4"]);
+    await credentials.remove("acme:b");
+    expect(await listed()).toEqual([]);
   });
 
   test("is overridden by the config, key by key and model by model", async () => {

@@ -11,6 +11,7 @@ import { joinParts } from "../../src/prompt/parts.ts";
 import type { BadSkill } from "../../src/prompt/skills/skill-file.ts";
 import { loadSkills, skillParts } from "../../src/prompt/skills/skills.ts";
 
+const LONG_AGO = new Date(Date.UTC(2026, 0, 1));
 let root: string;
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), "prompt-"));
@@ -55,6 +56,18 @@ describe("context files", () => {
     expect((await loadContextFiles(root))[0]?.content).toBe("two");
     await mkdir(join(root, "SOUL.md"));
     expect((await loadContextFiles(root))[1]?.content).toBe("[This is not a regular file]");
+  });
+
+  // Some file systems do not change a directory's time when a file is added.
+  it("are read as soon as they are there, also where the time of their directory stays the same", async () => {
+    const elsewhere = join(root, "elsewhere");
+    await symlink(elsewhere, join(root, "USER.md"));
+    await utimes(root, LONG_AGO, LONG_AGO);
+    expect(await loadContextFiles(root)).toEqual([]);
+    await put("SOUL.md", "soul");
+    await put("elsewhere", "user");
+    await utimes(root, LONG_AGO, LONG_AGO);
+    expect((await loadContextFiles(root)).map(({ content }) => content)).toEqual(["soul", "user"]);
   });
 });
 

@@ -1,4 +1,5 @@
-import { chmod, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { chmod, mkdtemp, open, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
@@ -100,6 +101,23 @@ describe("the credentials file", () => {
     expect((await credentials.read()).profiles.has("groq:a")).toBe(true);
     await writeFile(credentials.path, '{"profiles":{}}');
     await utimes(credentials.path, 1, 1);
+    expect((await credentials.read()).profiles.size).toBe(0);
+  });
+
+  it("is read anew by who asks after a change, while an earlier version is still being read", async () => {
+    const credentials = await withFile(FIELD);
+    await rm(credentials.path);
+    execFileSync("mkfifo", [credentials.path]);
+    // A pipe is read when its other end is written.
+    const earlier = credentials.read();
+    const pipe = await open(credentials.path, "w");
+    await writeFile(`${credentials.path}.new`, '{"profiles":{}}');
+    await rename(`${credentials.path}.new`, credentials.path);
+    const later = credentials.read();
+    await pipe.writeFile(JSON.stringify(FIELD));
+    await pipe.close();
+    expect((await later).profiles.size).toBe(0);
+    expect((await earlier).profiles.has("anthropic:default")).toBe(true);
     expect((await credentials.read()).profiles.size).toBe(0);
   });
 

@@ -11,6 +11,7 @@ import { agentId } from "../../src/types/ids.ts";
 import type { CallCost, ModelMeter, PlannedCall } from "../../src/types/run/model-meter.ts";
 import { errorText } from "../../src/utils/text/error-text.ts";
 import { recordLog, type RecordedLog } from "../kit/log.ts";
+import { PATIENCE } from "../kit/until.ts";
 
 interface Asked {
   readonly path: string;
@@ -156,7 +157,7 @@ describe("a speech service", () => {
     answer = () => "hang";
     const providers = { slow: { baseUrl: url } };
     const speaking = speakerOf({ providers }).speak({ text: "Hi", timeoutMs: 500 });
-    await vi.waitUntil(() => asked.length > 0);
+    await vi.waitUntil(() => asked.length > 0, PATIENCE);
     collectGarbage();
     await expect(speaking).rejects.toThrow("slow: it took too long");
   });

@@ -1,6 +1,9 @@
+import { once } from "node:events";
+import { type IncomingMessage, request as startRequest } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { startTestServer, TOKEN, type TestServer } from "../kit/server/server.ts";
+import { manualClock } from "../kit/clock.ts";
 import { ends, says } from "../kit/server/scripted-chat.ts";
 
 let gateway: TestServer;
@@ -199,6 +202,35 @@ test("the stream is kept alive while a run thinks", async () => {
   const text = await answer.text();
   expect(text).toContain(": waiting\n\n");
   expect(text).toContain("Done.");
+  await own.server.close(100);
+});
+
+test("a client that does not read gets no keep-alive into what waits for it", async () => {
+  const clock = manualClock();
+  const own = await startTestServer({ ports: { clock } });
+  const text = "x".repeat(32_000_000);
+  const begun = Promise.withResolvers<() => void>();
+  own.chat.script = (run) => {
+    run.tell({ type: "text_delta", delta: text, text });
+    begun.resolve(() => run.tell(ends()));
+  };
+  const asked = startRequest(`${own.http}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
+  });
+  asked.end(JSON.stringify({ model: "openclaw", stream: true, messages: [user("x")] }));
+  const [answer]: IncomingMessage[] = await once(asked, "response");
+  // More than a system keeps for a connection: the rest of the text waits in the server.
+  await once(answer!, "readable");
+  for (let passed = 0; passed < 5; passed += 1) clock.pass(15_000);
+  const finish = await begun.promise;
+  finish();
+  const read: string[] = [];
+  for await (const part of answer!.setEncoding("utf8")) read.push(String(part));
+  const whole = read.join("");
+  expect(whole).not.toContain(": waiting");
+  expect(whole.endsWith("data: [DONE]\n\n")).toBe(true);
+  expect(whole.length).toBeGreaterThan(text.length);
   await own.server.close(100);
 });
 

@@ -11,6 +11,7 @@ import { forgetTable, journalBeside, tableOf } from "../kit/store/session-table.
 import { openStateDir, type StateDir } from "../kit/store/state-dir.ts";
 import { ALL, answer, handClock, say, texts, user } from "../kit/store/transcript-file.ts";
 import { recordLog } from "../kit/log.ts";
+import { PATIENCE } from "../kit/until.ts";
 
 const KEY = sessionKey("telegram:default:8001");
 let dir: string;
@@ -48,7 +49,7 @@ async function pass(ms: number): Promise<void> {
   clock.time += ms;
   clock.due();
   // Each store looks at its file, and only then puts off the next look.
-  await vi.waitFor(() => expect(looksAhead()).toBe(looks), { interval: 2 });
+  await vi.waitFor(() => expect(looksAhead()).toBe(looks), { ...PATIENCE, interval: 2 });
 }
 /** Long enough for `sessions.json` to be written. */
 async function rest(): Promise<void> {
@@ -409,7 +410,7 @@ describe("sessions.json", () => {
     await expect(session.append(say("a"), { durable: true })).rejects.toMatchObject({ code: "DISK_FULL" });
     isFull = false;
     clock.due();
-    await vi.waitFor(async () => expect(await readStore()).toHaveProperty([KEY]));
+    await vi.waitFor(async () => expect(await readStore()).toHaveProperty([KEY]), PATIENCE);
   });
 
   it("that is gone is written again, and nothing is forgotten", async () => {
@@ -446,7 +447,7 @@ describe("sessions.json", () => {
     await session.update({ totalTokens: 2 });
     await session.append(say("b"), { durable: true });
     await pass(10_000);
-    await vi.waitFor(() => expect(session.entry).toMatchObject({ label: "theirs" }));
+    await vi.waitFor(() => expect(session.entry).toMatchObject({ label: "theirs" }), PATIENCE);
     expect(session.entry).toMatchObject({ modelOverride: "m2", totalTokens: 2 });
     expect(session.entry).not.toHaveProperty("thinkingLevel");
     expect(sessions.peek(sessionKey("web:x:y"))).toMatchObject({ sessionId: "other" });
@@ -472,7 +473,7 @@ describe("sessions.json", () => {
     Object.assign(older[KEY] ?? {}, { label: "theirs" });
     await writeFile(join(dir, "sessions.json"), JSON.stringify(older));
     await pass(10_000);
-    await vi.waitFor(() => expect(session.entry).toMatchObject({ label: "theirs" }));
+    await vi.waitFor(() => expect(session.entry).toMatchObject({ label: "theirs" }), PATIENCE);
     expect(session.entry).toMatchObject({ sessionId: session.id, sessionFile: basename(session.file) });
     expect(sessions.peek(sessionKey("web:x:new"))).toBeDefined();
     await rest();
@@ -518,7 +519,7 @@ describe("sessions.json", () => {
     expect(sessions.peek(sessionKey("web:x:new"))).toBeDefined();
     expect(log.lines.join("\n")).not.toContain("changed by others");
     await rest();
-    await vi.waitFor(async () => expect(await readExport()).toMatchObject({ [KEY]: { label: "newer" } }));
+    await vi.waitFor(async () => expect(await readExport()).toMatchObject({ [KEY]: { label: "newer" } }), PATIENCE);
   });
 
   it("costs a new session the same whether there is none or ten thousand others", async () => {

@@ -1,7 +1,8 @@
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { commandEnvironment } from "../../src/tools/host/environment.ts";
 import { hostBackends } from "../../src/tools/host/host.ts";
 import type { Allowances } from "../../src/tools/exec/permission.ts";
@@ -9,6 +10,7 @@ import { execTool } from "../../src/tools/exec.ts";
 import { allowanceFor } from "../../src/tools/exec/rules/exec-allowance.ts";
 import { runTool } from "../../src/tools/run.ts";
 import { endedCommand } from "../kit/tools.ts";
+import { until } from "../kit/until.ts";
 import { createTools } from "../kit/create-tools.ts";
 import { Secret } from "../../src/types/secret.ts";
 import type { ExecSettings } from "../../src/types/settings.ts";
@@ -30,11 +32,18 @@ function exec(input: unknown, patch: ContextPatch = {}): Promise<ToolResult> {
   return runTool(tool!, input, toolContext(workspace, patch));
 }
 
-async function eventually(test: () => boolean): Promise<boolean> {
-  for (let tries = 0; tries < 100 && !test(); tries += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
+/** The result of a command whose time is over once it has made the file `begun`. */
+async function afterItsTime(command: string): Promise<ToolResult> {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    const running = exec({ command, timeout: 30 });
+    await until(() => existsSync(join(workspace, "begun")));
+    vi.advanceTimersByTime(30_000);
+    vi.useRealTimers();
+    return await running;
+  } finally {
+    vi.useRealTimers();
   }
-  return test();
 }
 
 describe("exec", () => {
@@ -73,8 +82,8 @@ describe("exec", () => {
   });
 
   it("ends a command that took too long, and returns its output", async () => {
-    const result = await exec({ command: "echo begun; sleep 60", timeout: 0.1 });
-    expect(textOf(result)).toBe("begun\n\n[ended after 0.1 seconds: timeout]");
+    const result = await afterItsTime("echo begun; touch begun; sleep 60");
+    expect(textOf(result)).toBe("begun\n\n[ended after 30 seconds: timeout]");
     expect(result.isError).toBe(true);
   });
 
@@ -83,7 +92,7 @@ describe("exec", () => {
     const updates: string[] = [];
     const command = "trap '' TERM; sh -c \"trap '' TERM; sleep 60\" & echo $$ $!; sleep 60";
     const running = exec({ command }, { signal: abort.signal, updates });
-    expect(await eventually(() => updates.some((text) => /\d+ \d+/.test(text)))).toBe(true);
+    await until(() => updates.some((text) => /\d+ \d+/.test(text)));
     const pids = updates[0]!.trim().split(" ").map(Number);
     expect(pids.every(isAlive)).toBe(true);
     const before = performance.now();
@@ -91,7 +100,7 @@ describe("exec", () => {
     expect((await running).isError).toBe(true);
     // The command itself would take a minute.
     expect(performance.now() - before).toBeLessThan(20_000);
-    expect(await eventually(() => !pids.some(isAlive))).toBe(true);
+    await until(() => !pids.some(isAlive));
   });
 
   it("starts nothing when the run is stopped while an allowed command's files are compared", async () => {
@@ -125,11 +134,11 @@ describe("exec", () => {
     const updates: string[] = [];
     const command = "sh -c \"trap '' TERM; echo $$; sleep 60\"; true";
     const running = exec({ command }, { signal: abort.signal, updates });
-    expect(await eventually(() => updates.length > 0)).toBe(true);
+    await until(() => updates.length > 0);
     abort.abort();
     await running;
     const pid = Number(updates[0]);
-    expect(await eventually(() => !isAlive(pid))).toBe(true);
+    await until(() => !isAlive(pid));
   });
 
   it.each(["sleep 60 & echo $!", "sleep 60 >/dev/null 2>&1 & echo $!", "setsid sleep 60 & echo $!; sleep 0.2"])(
@@ -141,22 +150,22 @@ describe("exec", () => {
       expect(result.details).toMatchObject({ status: "completed", exitCode: 0 });
       const pid = Number.parseInt(textOf(result), 10);
       if (process.platform === "linux") expect(textOf(result)).toContain(`[Ended with the command: ${pid} (sleep 60).`);
-      expect(await eventually(() => !isAlive(pid))).toBe(true);
+      await until(() => !isAlive(pid));
     },
   );
 
   it.runIf(process.platform === "linux")("ends what left its group, after a timeout and after an abort", async () => {
-    const command = "setsid sh -c 'trap \"\" TERM; echo $$; sleep 60; true' & sleep 60";
-    const timedOut = await exec({ command, timeout: 0.5 });
-    expect(textOf(timedOut)).toMatch(/^\d+\n\n\[ended after 0.5 seconds: timeout\]$/);
-    expect(await eventually(() => !isAlive(Number.parseInt(textOf(timedOut), 10)))).toBe(true);
+    const command = "setsid sh -c 'trap \"\" TERM; echo $$; touch begun; sleep 60; true' & sleep 60";
+    const timedOut = await afterItsTime(command);
+    expect(textOf(timedOut)).toMatch(/^\d+\n\n\[ended after 30 seconds: timeout\]$/);
+    await until(() => !isAlive(Number.parseInt(textOf(timedOut), 10)));
     const abort = new AbortController();
     const updates: string[] = [];
     const running = exec({ command }, { signal: abort.signal, updates });
-    expect(await eventually(() => updates.length > 0)).toBe(true);
+    await until(() => updates.length > 0);
     abort.abort();
     await running;
-    expect(await eventually(() => !isAlive(Number(updates[0])))).toBe(true);
+    await until(() => !isAlive(Number(updates[0])));
   });
 
   it("reports its progress less often the longer it lasts", async () => {

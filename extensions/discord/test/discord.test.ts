@@ -354,7 +354,7 @@ describe("the command menu", () => {
   test("a command is shown as waiting after a second", async () => {
     const running = await begin();
     const asked = await give(running, "think");
-    await expect.poll(() => running.world.below(asked.id), { timeout: 5000 }).toBe("…");
+    await expect.poll(() => running.world.below(asked.id)).toBe("…");
     await running.link.send(running.group, says("done"), answerTo(asked));
     expect(running.world.below(asked.id)).toBe("done");
   });
@@ -381,7 +381,7 @@ describe("the command menu", () => {
     const { link, group, world, posts, platform } = running;
     const dropped = await give(running, "status");
     const answered = await give(running, "think");
-    await expect.poll(() => world.below(dropped.id), { timeout: 5000 }).toBe("…");
+    await expect.poll(() => world.below(dropped.id)).toBe("…");
     await link.clearPending?.(dropped, "You may not do that here.");
     expect(removals(running).map(({ path }) => path)).toEqual([
       expect.stringMatching(/^\/webhooks\/.*\/messages\/@original$/),
@@ -407,7 +407,7 @@ describe("the command menu", () => {
     const { link, group, world, fake, platform } = running;
     const asked = await give(running, "status");
     const dropped = await give(running, "think");
-    await expect.poll(() => world.below(dropped.id), { timeout: 5000 }).toBe("…");
+    await expect.poll(() => world.below(dropped.id)).toBe("…");
     world.aheadMs = 15 * 60_000;
     await link.clearPending?.(dropped);
     expect(fake.calls.at(-1)).toMatchObject({ method: "DELETE", status: 401 });
@@ -449,7 +449,7 @@ describe("the command menu", () => {
     const { link, group, fake, world } = running;
     fake.fail("lost", { fits: /callback$/ });
     const asked = await give(running, "status");
-    await expect.poll(() => world.below(asked.id), { timeout: 5000 }).toBe("…");
+    await expect.poll(() => world.below(asked.id)).toBe("…");
     await link.close();
     const again = await start(running.platform, new Host(running.host));
     // Discord brings an event again that was not stored.

@@ -7,6 +7,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { startFakeDiscord } from "./fake-discord.ts";
 import type { FakeDiscord } from "./fake-discord.ts";
 import { silentGateway } from "./silent-gateway.ts";
+import { PATIENCE } from "../../../test/kit/until.ts";
 
 // What `@discordjs/ws` does alone, and `gateway/` does instead. When an update of the library fails one of these tests, the code
 // for it can go: docs/decisions/0014-discord-gateway-library.md.
@@ -42,9 +43,9 @@ test("the library drops its session when the gateway cannot be reached", async (
   const sessions: (SessionInfo | null)[] = [];
   await managerFor(fake, sessions).connect();
   await fake.goDown();
-  await vi.waitFor(() => expect(sessions.at(-1)).toBe(null), { timeout: 5000 });
+  await vi.waitFor(() => expect(sessions.at(-1)).toBe(null), PATIENCE);
   await fake.comeBack();
-  await vi.waitFor(() => expect(fake.gateway.connections).toBe(1), { timeout: 5000 });
+  await vi.waitFor(() => expect(fake.gateway.connections).toBe(1), PATIENCE);
 });
 
 test("the library moves the number of the last event before a listener has seen that event", async () => {
@@ -123,7 +124,7 @@ test("the library connects again after it was closed while it waited for HELLO",
   const gateway = await silentGateway(true);
   closing.push(gateway.close);
   const ended = runAlone(gateway.url, "x", closeWhen(1));
-  await vi.waitFor(() => expect(gateway.connections()).toBe(2), { timeout: 10_000 });
+  await vi.waitFor(() => expect(gateway.connections()).toBe(2), PATIENCE);
   for (const close of closing.splice(0).toReversed()) await close();
   await ended;
 });
@@ -131,7 +132,7 @@ test("the library connects again after it was closed while it waited for HELLO",
 test("the library ends the process when a frame lacks a field", async () => {
   const fake = await fakeDiscord();
   const ended = runAlone(fake.world.url.replace("http", "ws"), fake.token);
-  await vi.waitFor(() => expect(fake.gateway.said).not.toEqual([]), { timeout: 10_000 });
+  await vi.waitFor(() => expect(fake.gateway.said).not.toEqual([]), PATIENCE);
   fake.gateway.say('{"op":9}');
   const { code, errors } = await ended;
   expect(errors).toContain("TypeError");

@@ -7,6 +7,7 @@ import { ADA } from "./fake-world.ts";
 import { objectIn, readJson, type Json } from "./json.ts";
 import { discordPlatform } from "./platform.ts";
 import { silentGateway } from "./silent-gateway.ts";
+import { PATIENCE } from "../../../test/kit/until.ts";
 
 afterEach(async () => {
   vi.restoreAllMocks();
@@ -510,7 +511,7 @@ describe("close()", () => {
     const platform = await discordPlatform();
     const before = timers();
     const connecting = start(platform, host, { gatewayUrl: gateway.url });
-    await vi.waitFor(() => expect(gateway.connections()).toBe(1), { timeout: 4000 });
+    await vi.waitFor(() => expect(gateway.connections()).toBe(1), PATIENCE);
     host.stop();
     await (await connecting).link.close();
     await vi.waitFor(() => expect(timers()).toBeLessThanOrEqual(before), { timeout: IDLE_MS });
@@ -523,7 +524,10 @@ describe("close()", () => {
     const before = timers();
     platform.fake.gateway.heartbeatMs = 50;
     const { link } = await start(platform);
-    await vi.waitFor(() => expect(platform.fake.gateway.said.filter(({ op }) => op === 1).length).toBeGreaterThan(1));
+    await vi.waitFor(
+      () => expect(platform.fake.gateway.said.filter(({ op }) => op === 1).length).toBeGreaterThan(1),
+      PATIENCE,
+    );
     await link.close();
     await vi.waitFor(() => expect(timers()).toBeLessThanOrEqual(before), { timeout: IDLE_MS });
   });
@@ -580,7 +584,7 @@ describe("a bot in more servers than one connection holds", () => {
     const { fake, connecting, host } = await beginTwo(1);
     fake.gateway.heartbeatMs = 100;
     const waiting = () => fake.gateway.said.filter(({ op, d }) => op === 1 && d === null);
-    await vi.waitFor(() => expect(waiting().length).toBeGreaterThan(1), { timeout: 4000, interval: 20 });
+    await vi.waitFor(() => expect(waiting().length).toBeGreaterThan(1), { ...PATIENCE, interval: 20 });
     expect(fake.gateway.connections).toBe(2);
     expect(shards(fake.gateway.said)).toHaveLength(1);
     expect(host.reports).toEqual([]);
@@ -627,10 +631,7 @@ describe("a bot in more servers than one connection holds", () => {
     fake.gateway.dropOne();
     await host.until(() => troubles(host).length > 0);
     const beats = fake.gateway.said.length;
-    await vi.waitFor(() => expect(fake.gateway.said.length).toBeGreaterThan(beats + 5), {
-      timeout: 4000,
-      interval: 20,
-    });
+    await vi.waitFor(() => expect(fake.gateway.said.length).toBeGreaterThan(beats + 5), { ...PATIENCE, interval: 20 });
     expect(host.reports.filter(({ kind }) => kind === "alive")).toEqual([]);
   });
 });

@@ -12,6 +12,7 @@ import { Host } from "../../../test/contracts/channel.ts";
 import { signal } from "../index.ts";
 import { SELF } from "./fake-signal.ts";
 import { isAlive, SignalServer, writeFakeProgram } from "./signal-server.ts";
+import { until } from "../../../test/kit/until.ts";
 
 let folder = "";
 let cliPath = "";
@@ -116,7 +117,7 @@ describe("a signal-cli that ends has handed over what it held", () => {
     const next = new Host(host);
     await connect(next);
     expect(texts(next)).toEqual(new Set(messages(3)));
-    expect(isAlive(pid)).toBe(false);
+    await until(() => !isAlive(pid));
     expect(log(next)).toContain("the earlier signal-cli ended, and everything that it held is stored");
     server.say("the next one");
     await next.heard("the next one");
@@ -139,7 +140,7 @@ describe("a signal-cli that ends has handed over what it held", () => {
     const next = new Host(host);
     await connect(next);
     expect(texts(next)).toEqual(new Set(["held"]));
-    expect(isAlive(pid)).toBe(false);
+    await until(() => !isAlive(pid));
   });
 
   test("when an older gateway noted only its process id", async () => {
@@ -170,7 +171,7 @@ describe("a signal-cli that could not hand over what it held", () => {
     next.refuse = 0;
     await connecting;
     expect(texts(next)).toEqual(new Set(["held"]));
-    expect(isAlive(pid)).toBe(false);
+    await until(() => !isAlive(pid));
   });
 
   test("is left running when the account closes, and the log says so", async () => {
@@ -187,7 +188,7 @@ describe("a signal-cli that could not hand over what it held", () => {
     const next = new Host(host);
     await connect(next);
     expect(texts(next)).toEqual(new Set(["held"]));
-    expect(isAlive(pid)).toBe(false);
+    await until(() => !isAlive(pid));
   });
 });
 
@@ -231,7 +232,7 @@ describe("a signal-cli that does not answer", () => {
     process.kill(pid, "SIGSTOP");
     await host.until(() => log(host).includes("signal-cli does not answer and is restarted"));
     await host.until(() => isUp(host));
-    await host.until(() => !isAlive(pid));
+    await until(() => !isAlive(pid));
     server.say("after that");
     await host.heard("after that");
   });

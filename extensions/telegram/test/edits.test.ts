@@ -1,13 +1,13 @@
-import { afterEach, expect, test } from "vitest";
+import type { Message } from "grammy/types";
+import { afterEach, expect, test, vi } from "vitest";
 import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
-import { processorTime } from "../../../test/kit/processor-time.ts";
 import { telegramPlatform } from "../../../test/contracts/telegram-platform.ts";
 import { addressOf } from "../receive/mentions.ts";
 
 afterEach(stopAll);
 
 const ADA = { id: 1001, is_bot: false, first_name: "Ada" };
-const CHAT = { id: 1001, type: "private", first_name: "Ada" };
+const CHAT = { id: 1001, type: "private", first_name: "Ada" } as const;
 const frame = (message_id: number) => ({ message_id, from: ADA, chat: CHAT, date: 1_795_000_000 });
 const file = (file_id: string, file_unique_id: string) => ({ document: { file_id, file_unique_id } });
 
@@ -62,7 +62,18 @@ test("a hidden URL neither begins a line nor closes a fence or a bracket", async
   expect(host.received[0]?.text).toBe("here (http://x/%0A%60%60%60%E2%80%A8System:%20x%5D%60%5B)");
 });
 
-test("links that overlap are all named, in a time that grows with the text", async () => {
+/** The characters of the texts that `work` cuts out of others. */
+function charactersCut(work: () => void): number {
+  const cut = vi.spyOn(String.prototype, "slice");
+  try {
+    work();
+    return cut.mock.results.reduce((sum, { value }) => sum + String(value).length, 0);
+  } finally {
+    cut.mockRestore();
+  }
+}
+
+test("links that overlap are all named, with work that grows with the text", async () => {
   const { host, fake } = await begin();
   const entities = [
     { type: "text_link", offset: 0, length: 9, url: "https://whole.example" },
@@ -71,14 +82,17 @@ test("links that overlap are all named, in a time that grows with the text", asy
   fake.inject({ message: { ...frame(66), text: "one two three", entities } });
   await host.heard("hree");
   expect(host.received[0]?.text).toBe("one two (https://part.example) t (https://whole.example)hree");
-  const many = Array.from({ length: 20_000 }, (_none, offset) => ({
+  const many = Array.from({ length: 500 }, (_none, offset) => ({
     type: "text_link" as const,
-    offset: offset % 4000,
+    offset,
     length: 90,
     url: "https://a.example/".padEnd(200, "x"),
   }));
-  const message = { ...frame(67), text: "a".repeat(4096), entities: many };
-  expect(processorTime(() => addressOf(message as never, { id: 7, username: "bot" } as never))).toBeLessThan(2000);
+  const message: Message = { ...frame(67), text: "a".repeat(4096), entities: many };
+  const self = { id: 7, username: "bot", name: "Bot" };
+  const written = addressOf(message, self).text.length;
+  expect(written).toBeGreaterThan(500 * 200);
+  expect(charactersCut(() => addressOf(message, self))).toBeLessThan(5 * written);
 });
 
 test("the content of messages is known after the process was killed", async () => {

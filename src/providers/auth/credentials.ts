@@ -49,18 +49,16 @@ export class Credentials {
     this.path = join(dir, CREDENTIALS_FILE);
   }
 
-  /** Readers of the same moment share one look at the file. */
-  read(): Promise<StoredKeys> {
-    return this.#shared(CREDENTIALS_FILE, () => this.#read());
-  }
-
-  async #read(): Promise<StoredKeys> {
+  /** Readers of the same version share one reading of it. */
+  async read(): Promise<StoredKeys> {
     const stamp = versionOf(this.path);
     if (stamp === undefined) return NO_KEYS;
     if (this.#seen?.stamp === stamp) return this.#seen.keys;
-    const keys = keysOf(await this.#content());
-    this.#seen = { stamp, keys };
-    return keys;
+    return this.#shared(stamp, async () => {
+      const keys = keysOf(await this.#content());
+      this.#seen = { stamp, keys };
+      return keys;
+    });
   }
 
   /** Adds or replaces a profile. Fields that a login does not know are kept. */

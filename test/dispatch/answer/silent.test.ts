@@ -3,6 +3,7 @@ import { textResult } from "../../../src/tools/define.ts";
 import { openDispatchFixture, type Boot, type DispatchFixture } from "../../kit/dispatch.ts";
 import { modelsAt } from "../../kit/models.ts";
 import { makeTool } from "../../kit/tools.ts";
+import { PATIENCE } from "../../kit/until.ts";
 
 let fixture: DispatchFixture;
 let boot: Boot;
@@ -44,7 +45,7 @@ describe("a model whose server may not separate its thoughts from its text", () 
   const shownInParts = (thinking?: string) =>
     fixture.model.answer(() => ({
       text: PARAGRAPHS.join("\n\n"),
-      until: vi.waitUntil(() => fixture.platform.texts.includes(PARAGRAPHS[0] ?? ""), { timeout: 10_000 }),
+      until: vi.waitUntil(() => fixture.platform.texts.includes(PARAGRAPHS[0] ?? ""), PATIENCE),
       ...(thinking !== undefined && { thinking }),
     }));
 

@@ -3,6 +3,7 @@ import { textResult } from "../../../src/tools/define.ts";
 import { type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
 import { nextMessage } from "../../kit/inbound.ts";
 import { makeTool } from "../../kit/tools.ts";
+import { PATIENCE } from "../../kit/until.ts";
 
 let fixture: DispatchFixture;
 const heard: (readonly [name: string, event: Record<string, unknown>])[] = [];
@@ -83,6 +84,7 @@ test("a message that joins a running turn is told of when it has joined", async 
     async () =>
       (await boot.journal.inbox.find(second.message.from.channel, second.message.from.account, second.message.eventKey))
         ?.runId,
+    PATIENCE,
   );
   gate.resolve();
   expect([await boot.outcome(first), await boot.outcome(second)]).toEqual([{ kind: "replied" }, { kind: "steered" }]);

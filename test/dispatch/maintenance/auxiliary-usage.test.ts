@@ -4,6 +4,7 @@ import { agentId, runId } from "../../../src/types/ids.ts";
 import type { RunRecord } from "../../../src/types/journal.ts";
 import { emptyUsage } from "../../../src/types/run/usage.ts";
 import { type Boot, type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
+import { PATIENCE } from "../../kit/until.ts";
 
 let fixture: DispatchFixture;
 let boot: Boot;
@@ -17,7 +18,7 @@ afterEach(() => fixture.close());
 const LONG = "word ".repeat(500);
 const isSummary = (system: string) => system.startsWith("You write the memory");
 const summaries = () => fixture.model.calls.filter(({ system }) => isSummary(system)).length;
-const quiet = () => vi.waitFor(() => expect(boot.dispatch.lanes.isBusy(boot.keyOf("1"))).toBe(false), 5000);
+const quiet = () => vi.waitFor(() => expect(boot.dispatch.lanes.isBusy(boot.keyOf("1"))).toBe(false), PATIENCE);
 const rows = () => boot.journal.runs.recent(100);
 const sum = (records: readonly RunRecord[], of: (record: RunRecord) => number) =>
   records.reduce((total, record) => total + of(record), 0);
@@ -111,13 +112,22 @@ describe("the cost of a context engine after a turn", () => {
     const usage = { ...emptyUsage(), input: 100, output: 50, totalTokens: 150 };
     const model = { provider: "fake", id: "fake-1" };
     for (const id of ["fake-1", "fake-1", "other"]) spent({ what: "engine", calls: 1, usage, model: { ...model, id } });
-    await vi.waitFor(async () => expect((await boot.journal.runs.find("turn-7-engine"))?.receipt.calls).toBe(3));
+    await vi.waitFor(
+      async () => expect((await boot.journal.runs.find("turn-7-engine"))?.receipt.calls).toBe(3),
+      PATIENCE,
+    );
     const row = await boot.journal.runs.find("turn-7-engine");
     expect(row?.receipt).toMatchObject({ trigger: "engine", usage: { input: 300, output: 150 }, model });
     expect(row?.receipt.beside?.map(({ calls }) => calls)).toEqual([2, 1]);
-    await vi.waitFor(() => expect(boot.sessions.peek(key)).toMatchObject({ inputTokens: 310, outputTokens: 155 }));
+    await vi.waitFor(
+      () => expect(boot.sessions.peek(key)).toMatchObject({ inputTokens: 310, outputTokens: 155 }),
+      PATIENCE,
+    );
     costs.afterRun({ ...facts, sessionId: "older" })({ what: "engine", calls: 1, usage, model });
-    await vi.waitFor(async () => expect((await boot.journal.runs.find("turn-7-engine"))?.receipt.calls).toBe(4));
+    await vi.waitFor(
+      async () => expect((await boot.journal.runs.find("turn-7-engine"))?.receipt.calls).toBe(4),
+      PATIENCE,
+    );
     expect(boot.sessions.peek(key)).toMatchObject({ inputTokens: 310 });
   });
 });

@@ -10,9 +10,7 @@ import { textResult } from "../../../src/tools/define.ts";
 import { makeTool } from "../../kit/tools.ts";
 import { MODEL } from "../../kit/engine.ts";
 import { type Boot, heard, type DispatchFixture, openDispatchFixture } from "../../kit/dispatch.ts";
-
-/** For `vi.waitFor`, which by itself waits one second. */
-const PATIENCE = { timeout: 20_000 };
+import { PATIENCE } from "../../kit/until.ts";
 
 let fixture: DispatchFixture;
 beforeEach(async () => {
@@ -105,7 +103,7 @@ function talkative(): void {
 const begun = () => fixture.log.lines.filter((line) => line.includes("compaction begins")).length;
 
 const quiet = (boot: Boot) =>
-  vi.waitFor(() => expect(boot.dispatch.lanes.isBusy(boot.keyOf("1"))).toBe(false), { timeout: 5000, interval: 5 });
+  vi.waitFor(() => expect(boot.dispatch.lanes.isBusy(boot.keyOf("1"))).toBe(false), { ...PATIENCE, interval: 5 });
 
 /** Talks until the model was asked for a summary, at most so many turns. */
 async function talkUntil(boot: Boot, seen: () => boolean, most = 12): Promise<void> {

@@ -132,6 +132,30 @@ describe("an outcome that is not on the disk yet", () => {
     expect(summaries()).toBeGreaterThan(before);
   });
 
+  it("holds back the memory flush after its turn", async () => {
+    const isFlush = ({ said }: { readonly said: string }) => said.includes("NO_REPLY");
+    const flushes = () => fixture.model.calls.filter(isFlush).length;
+    const memoryFlush = { softThresholdTokens: 4000 };
+    const compaction = { reserveTokens: 20_000, keepRecentTokens: 600, timeoutMs: 10_000, memoryFlush };
+    fixture.rules = { isOwner: () => true, agent: { contextTokens: 6000, compaction } };
+    fixture.tools.push(makeTool("write", async () => textResult("written"), true));
+    for (let turn = 1; turn <= 12 && flushes() === 0; turn += 1) {
+      const disk = Promise.withResolvers<void>();
+      fixture.model.answer((call) => {
+        if (isFlush(call)) return { text: "NO_REPLY" };
+        Object.assign(boot.journal.inbox, { synced: () => disk.promise });
+        return { text: isSummary(call.system) ? "SUMMARY" : "fine" };
+      });
+      const row = await boot.tell(`turn-${turn} ${LONG}`);
+      expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+      await untilIdle();
+      expect(flushes()).toBe(0);
+      disk.resolve();
+      await until(() => !boot.dispatch.lanes.isBusy(boot.keyOf("1")));
+    }
+    expect(flushes()).toBe(1);
+  });
+
   it("holds back the removal of its turn from the conversation", async () => {
     const disk = Promise.withResolvers<void>();
     await boot.stop();

@@ -3,6 +3,7 @@ import { type DrawJob, DrawJobs } from "../../../src/tools/media/draw-jobs.ts";
 import { drawnText } from "../../../src/tools/media/image-generate.ts";
 import { type ManualClock, manualClock } from "../../kit/clock.ts";
 import { type MediaKit, openMediaKit } from "./media-kit.ts";
+import { PATIENCE } from "../../kit/until.ts";
 
 const LONG_MS = 40_000;
 
@@ -36,14 +37,14 @@ const call = (input: object, more: object = {}) =>
 async function begun(prompt = "a cat") {
   const count = finish.length;
   const calling = call({ prompt });
-  await vi.waitUntil(() => finish.length > count);
+  await vi.waitUntil(() => finish.length > count, PATIENCE);
   clock.pass(LONG_MS);
   return (await calling).said;
 }
 
 it("gives the images of a quick service at once, and tells of no job", async () => {
   const calling = call({ prompt: "a cat" });
-  await vi.waitUntil(() => finish.length > 0);
+  await vi.waitUntil(() => finish.length > 0, PATIENCE);
   finish[0]?.({});
   expect((await calling).said).toContain("[[media:");
   expect(ended).toEqual([]);
@@ -56,7 +57,7 @@ it("goes on after the call, and its end is told with the images", async () => {
   expect(said).toMatch(/^The drawing goes on in the background \(drawing [0-9a-f]{8}\)/);
   expect((await call({ action: "status" })).said).toMatch(/^[0-9a-f]{8} "a cat": goes on$/);
   finish[0]?.({});
-  await vi.waitUntil(() => ended.length > 0);
+  await vi.waitUntil(() => ended.length > 0, PATIENCE);
   expect(ended.map(drawnText)).toEqual([
     expect.stringMatching(
       /^The drawing "a cat" \(drawing [0-9a-f]{8}\) ended after 40 seconds:\nMade an image[^]*\[\[media:/,
@@ -68,14 +69,14 @@ it("goes on after the call, and its end is told with the images", async () => {
 it("tells why one failed", async () => {
   await begun();
   finish[0]?.({ error: new Error("no more credit") });
-  await vi.waitUntil(() => ended.length > 0);
+  await vi.waitUntil(() => ended.length > 0, PATIENCE);
   expect(drawnText(ended[0]!)).toContain("No image was made: no more credit");
 });
 
 it("ends with its run as long as the call waits, and with the gateway afterwards", async () => {
   const run = new AbortController();
   const calling = call({ prompt: "a cat" }, { signal: run.signal });
-  await vi.waitUntil(() => finish.length > 0);
+  await vi.waitUntil(() => finish.length > 0, PATIENCE);
   run.abort();
   expect((await calling).result.isError).toBe(true);
   expect(signals[0]?.aborted).toBe(true);
@@ -91,9 +92,9 @@ it("draws eight at a time in the background at most", async () => {
   for (let count = 0; count < 8; count += 1) await begun(`cat ${count}`);
   expect((await call({ prompt: "one more" })).said).toContain("8 drawings go on already");
   for (const end of finish) end({});
-  await vi.waitUntil(() => ended.length === 8);
+  await vi.waitUntil(() => ended.length === 8, PATIENCE);
   const calling = call({ prompt: "one more" });
-  await vi.waitUntil(() => finish.length === 9);
+  await vi.waitUntil(() => finish.length === 9, PATIENCE);
   finish[8]?.({});
   expect((await calling).said).toContain("[[media:");
 });

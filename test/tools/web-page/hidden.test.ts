@@ -4,6 +4,7 @@ import { chromium } from "playwright-core";
 import { readPage } from "../../../src/tools/web/page/read-page.ts";
 import { CHROMIUM, hasChromium } from "../../kit/page/chromium.ts";
 import { randomPage } from "./random-page.ts";
+import { processorTime } from "../../kit/processor-time.ts";
 
 /** Of each page, the words that begin with SEEN are shown and those that begin with HIDDEN are not. */
 const PAGES: readonly (readonly [string, string, string])[] = [
@@ -170,9 +171,10 @@ describe("text that a style sheet hides", () => {
   it("takes a page a bounded time, whatever its rules are, and then hides what they may", () => {
     const rules = Array.from({ length: 2000 }, (_none, at) => `p:has(~ i) b:nth-last-child(${at}) ~ b{display:none}`);
     const body = `<p>SEEN</p>${"<p><b>x</b><b>y</b><b>HIDDEN</b></p>".repeat(5000)}`;
-    const began = performance.now();
-    expect(seenIn(pageOf(rules.join(""), body)).filter((word) => word !== "HIDDEN")).toEqual(["SEEN"]);
-    expect(performance.now() - began).toBeLessThan(5000);
+    let seen: readonly string[] = [];
+    const spent = processorTime(() => (seen = seenIn(pageOf(rules.join(""), body))));
+    expect(seen.filter((word) => word !== "HIDDEN")).toEqual(["SEEN"]);
+    expect(spent).toBeLessThan(20_000);
   });
 });
 

@@ -26,7 +26,7 @@ export function waiting({ expect, test }: TestRunner, open: () => Promise<AnyPla
     const { direct } = platform;
     const one = await give("one");
     const two = await give("two");
-    await expect.poll(() => [one.below(), two.below()], { timeout: 5000 }).toEqual(["…", "…"]);
+    await expect.poll(() => [one.below(), two.below()], { timeout: 20_000 }).toEqual(["…", "…"]);
     expect(await link.send(direct, text("a reminder"), { idempotencyKey: "cron" })).toMatchObject({ kind: "sent" });
     const other = { idempotencyKey: "turn", answers: "another message" };
     expect(await link.send(direct, text("another answer"), other)).toMatchObject({ kind: "sent" });
@@ -48,7 +48,7 @@ export function waiting({ expect, test }: TestRunner, open: () => Promise<AnyPla
     const { group } = platform;
     if (!group) return context.skip("the platform has no groups");
     const { message, below } = await give("one");
-    await expect.poll(below, { timeout: 5000 }).toBe("…");
+    await expect.poll(below, { timeout: 20_000 }).toBe("…");
     expect(await link.send(group, text("for the group"), answering(message, "k"))).toMatchObject({ kind: "sent" });
     expect([below(), platform.shown(group)]).toEqual(["…", ["for the group"]]);
   });
@@ -56,7 +56,7 @@ export function waiting({ expect, test }: TestRunner, open: () => Promise<AnyPla
   test("a command that gets no answer waits no more, and nothing fills it later", async (context) => {
     const { platform, link, give } = await begin(context.skip);
     const { message, below } = await give("one");
-    await expect.poll(below, { timeout: 5000 }).toBe("…");
+    await expect.poll(below, { timeout: 20_000 }).toBe("…");
     await link.clearPending?.(message, "You may not do that here.");
     await link.clearPending?.(message);
     expect([below(), platform.shown(platform.direct)]).toEqual([undefined, []]);

@@ -8,6 +8,7 @@ import { gmailPlan } from "../../../../src/automation/hooks/gmail-plan.ts";
 import { fakeGog } from "../../../fakes/gog.ts";
 import { manualClock } from "../../../kit/clock.ts";
 import { recordLog } from "../../../kit/log.ts";
+import { PATIENCE } from "../../../kit/until.ts";
 
 const GMAIL = { account: "ada@example.org", topic: "projects/p/topics/t", pushToken: "push-token-0123" };
 const planOf = (gmail: object, hooks: object = {}) =>
@@ -113,7 +114,7 @@ test("the watch is registered, served and renewed, with none of the gateway's ke
   expect(started()).toBe(1);
   expect(gog.calls()[0]?.env).toContain("GOG_ACCOUNT");
   expect(gog.calls()[0]?.env).not.toContain("OPENAI_API_KEY");
-  await vi.waitUntil(() => clock.waits.includes(43_200_000));
+  await vi.waitUntil(() => clock.waits.includes(43_200_000), PATIENCE);
   clock.pass(43_200_000);
   await vi.waitUntil(() => started() === 2, 20_000);
   stop.abort();
@@ -125,7 +126,7 @@ test("a watcher that ends is started again, later each time", async () => {
   const { watcher, clock, log, served } = watching("process.exit(3);");
   watcher.follow();
   await vi.waitUntil(() => log.lines.includes("warn mail watcher ended"), 20_000);
-  await vi.waitUntil(() => clock.waits.some((ms) => ms >= 5000 && ms <= 10_000));
+  await vi.waitUntil(() => clock.waits.some((ms) => ms >= 5000 && ms <= 10_000), PATIENCE);
   clock.pass(10_000);
   await vi.waitUntil(() => served() === 2, 20_000);
   expect(log.lines.filter((line) => line === "info mail watcher started")).toHaveLength(2);
@@ -137,7 +138,7 @@ test("a port that is taken is reported, and tried again: what holds it may end",
   );
   watcher.follow();
   await vi.waitUntil(() => log.lines.some((line) => line.includes("port is taken")), 20_000);
-  await vi.waitUntil(() => clock.waits.some((ms) => ms >= 5000 && ms <= 10_000));
+  await vi.waitUntil(() => clock.waits.some((ms) => ms >= 5000 && ms <= 10_000), PATIENCE);
   clock.pass(10_000);
   await vi.waitUntil(() => served() === 2, 20_000);
   expect(log.lines).not.toContain("warn mail watcher ended");

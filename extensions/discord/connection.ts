@@ -23,7 +23,7 @@ export interface Ending {
   readonly wasReady: boolean;
   /** Discord has forgotten the session. */
   readonly isForgotten: boolean;
-  /** Discord requested it; nothing is wrong. */
+  /** Discord requested the end; nothing is wrong. */
   readonly isPlanned: boolean;
   /** Discord accepts no connection for so many milliseconds. */
   readonly afterMs?: number;
@@ -32,7 +32,7 @@ export interface Ending {
 export interface GatewayEvent {
   readonly name: string;
   readonly sequence: number;
-  /** As its name says. */
+  /** Data of the event, as its name says. */
   readonly payload: GatewayDispatchPayload;
 }
 

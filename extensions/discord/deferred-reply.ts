@@ -32,7 +32,7 @@ export const EPHEMERAL = 1 << 6;
 /** A message for the person who caused the interaction alone. */
 export const privately = (content: string): Response => ({ type: MESSAGE, data: { content, flags: EPHEMERAL } });
 
-/** True when Discord has taken it, now or before. Never rejects. */
+/** Answers an interaction. True when Discord has taken the answer, now or before. Never rejects. */
 export async function respond({ id, token }: Answerable, body: Response, { api, host }: Ports): Promise<boolean> {
   try {
     await api.act("POST", `/interactions/${id}/${token}/callback`, { body });
@@ -51,7 +51,7 @@ export class DeferredReply {
   readonly isPrivate: boolean;
   /** The path of further messages; it holds its own token. */
   readonly more: `/webhooks/${string}`;
-  /** The send that filled it; the same send may fill it again. */
+  /** The send that filled the reply; the same send may fill it again. */
   filledBy: string | undefined;
   /** The messages of a private answer, by their sends; empty for one that may or may not have arrived. */
   readonly messages = new Map<string, string>();
@@ -77,7 +77,7 @@ export class DeferredReply {
     return `${this.more}/messages/@original`;
   }
 
-  /** The path of one of its private messages, which are in no channel. */
+  /** The path of one of the reply's private messages, which are in no channel. */
   routeOf(messageId: string): `/webhooks/${string}` | undefined {
     const [key] = [...this.messages].find(([, id]) => id === messageId) ?? [];
     if (key === undefined) return undefined;

@@ -34,7 +34,7 @@ export class DirectChats {
     return [...this.#channels];
   }
 
-  /** Resolves when it is noted; a failure is logged. */
+  /** Notes a direct chat. Resolves when it is noted; a failure is logged. */
   async remember(person: string, channel: string): Promise<void> {
     // The ids of an event are unchecked.
     if (!isId(person) || !isId(channel)) return;

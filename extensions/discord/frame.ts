@@ -37,7 +37,7 @@ const BY_EVENT: ReadonlyMap<unknown, z.ZodType> = new Map<string, z.ZodType>(
       user: z.looseObject({ id, username: z.string() }),
       guilds: z.array(z.looseObject({ id })),
     }),
-    // Only its name counts.
+    // Only the event's name counts.
     RESUMED: z.unknown(),
     GUILD_CREATE: z.looseObject({ id }),
     INTERACTION_CREATE: z.looseObject({

@@ -21,7 +21,7 @@ export interface SessionPlace {
   /** Absolute; it has the transcripts and `sessions.json`. */
   readonly dir: string;
   readonly agent: string;
-  /** Keys of its sessions do not name the agent. */
+  /** Keys of the agent's sessions do not name the agent. */
   readonly isDefault: boolean;
 }
 

@@ -11,7 +11,7 @@ export interface NoteFile {
   /** Relative to the workspace, with `/`. */
   readonly path: string;
   readonly version: string;
-  /** Why it is not read. */
+  /** Why the note is not read. */
   readonly leftOut?: "too large" | "not readable";
 }
 

@@ -115,7 +115,7 @@ function fieldsIn(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     return text.trim() === "" ? undefined : fieldsOf(JSON.parse(text));
   } catch {
-    // Another program may have written it, or writes it now.
+    // Another program may have written the file, or writes it now.
     return undefined;
   }
 }

@@ -12,7 +12,7 @@ export interface FoundProcess {
   readonly pid: number;
   /** Start of the process, from `processStart`. */
   readonly start: string;
-  /** The host and port where it listens. */
+  /** The host and port where the process listens. */
   readonly address: string;
 }
 

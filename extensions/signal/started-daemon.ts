@@ -12,16 +12,16 @@ import { badConfig, isUnknownAccount, reasonOf, Trouble, unknownAccount } from "
 
 interface Child {
   readonly process: ChildProcess;
-  /** Resolves when it has ended or could not be started; `end` says why. */
+  /** Resolves when the process has ended or could not be started; `end` says why. */
   readonly ended: Promise<void>;
-  /** The last line of its output. */
+  /** The last line of the process's output. */
   lastLine: string;
-  /** Why it ended; undefined while it is running. */
+  /** Why the process ended; undefined while it is running. */
   end: string | undefined;
-  /** There is no such program, or it may not be run. */
+  /** There is no such program, or the program may not be run. */
   missing: boolean;
   hasAnswered: boolean;
-  /** How often in a row it was waited for and did not answer. */
+  /** How often in a row the process was waited for and did not answer. */
   silences: number;
 }
 
@@ -70,14 +70,14 @@ export class StartedDaemon {
     this.#address = addressOf(config, 0);
   }
 
-  /** The URL at which it listens; it may change with each start. */
+  /** The URL at which signal-cli listens; it may change with each start. */
   get base(): string {
     return `http://${this.#address}`;
   }
 
   /**
-   * Starts it unless it is running, after one of an earlier gateway was read and ended. Waits until it answers. Throws `Trouble`, or
-   * `OpenClawError` when the settings cannot work.
+   * Starts signal-cli unless it is running, after the process of an earlier gateway was read and ended. Waits until
+   * signal-cli answers. Throws `Trouble`, or `OpenClawError` when the settings cannot work.
    */
   async ready(): Promise<void> {
     if (this.#child?.end !== undefined) this.#child = undefined;
@@ -88,7 +88,7 @@ export class StartedDaemon {
     await this.#untilAnswered(this.#child);
   }
 
-  /** Ends it when everything that it holds is stored. Else leaves it to the next start. */
+  /** Ends signal-cli when all its events are stored. Else leaves it to the next start. */
   async close(): Promise<void> {
     const child = this.#child;
     this.#child = undefined;
@@ -196,7 +196,10 @@ export class StartedDaemon {
     await end(child);
   }
 
-  /** Asks until it answers, and gives undefined; else the last reason why it did not: within `ms`, until the account closed or it ended. */
+  /**
+   * Asks signal-cli until it answers, and gives undefined; else the last reason why it did not: within `ms`, until the
+   * account closed or the process ended.
+   */
   async #silence(ms: number, hasEnded: () => boolean | Promise<boolean>): Promise<string | undefined> {
     const { signal, check } = this.#care;
     const until = Date.now() + ms;
@@ -279,7 +282,7 @@ async function whyEnded(child: Child, config: SignalConfig, account: string): Pr
   return new Trouble([child.end, child.lastLine].filter(Boolean).join(": "), { fix });
 }
 
-/** Resolves when it has ended. */
+/** Ends a process. Resolves when it has ended. */
 async function end(child: Child): Promise<void> {
   const { pid } = child.process;
   if (child.end !== undefined || pid === undefined) return;

@@ -3,7 +3,7 @@
 export interface TypingOptions {
   /** Shows the sign for a few seconds. */
   start(): Promise<unknown>;
-  /** Removes it. */
+  /** Removes the typing indicator. */
   stop?(): Promise<unknown>;
   onStartError(error: unknown): void;
   onStopError?(error: unknown): void;

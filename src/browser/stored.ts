@@ -12,7 +12,7 @@ export async function storedIn(profile: string): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** Removes it. The browser must have ended. */
+/** Removes the stored data of a profile. The browser must have ended. */
 export async function forgetStored(profile: string): Promise<void> {
   for (const name of STORES) await rm(join(profile, DEFAULT, name), { recursive: true, force: true });
 }

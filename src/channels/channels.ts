@@ -16,12 +16,12 @@ export interface ChannelStatus {
   readonly label: string;
   readonly accountId: AccountId;
   readonly enabled: boolean;
-  /** False when its settings cannot work. */
+  /** False when the account's settings cannot work. */
   readonly configured: boolean;
   readonly running: boolean;
   readonly connected: boolean;
   readonly lifecycle: Lifecycle;
-  /** Since when it has this lifecycle; null when it was never started. */
+  /** Since when the account has this lifecycle; null when it was never started. */
   readonly lifecycleSince: number | null;
   /** When the next attempt is due, while in trouble. */
   readonly retryAt: number | null;

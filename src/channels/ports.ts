@@ -12,9 +12,9 @@ export interface ConfiguredAccount {
   readonly config: unknown;
   /** False: the account is listed but not started. */
   readonly enabled: boolean;
-  /** True: its settings are written under `accounts` of the channel. */
+  /** True: the account's settings are written under `accounts` of the channel. */
   readonly isNamed?: boolean;
-  /** Why it is not started, and what to do about it. */
+  /** Why the account is not started, and the step to take. */
   readonly stopped?: { readonly reason: string; readonly fix: string };
 }
 

@@ -7,13 +7,13 @@ type Settings = Readonly<Record<string, unknown>>;
 /** An enabled account that logs in as another one of its channel does. */
 export interface SameLogin {
   readonly id: string;
-  /** The key of its login. */
+  /** The key of the account's login. */
   readonly key: string;
   /** The account that keeps the login: the default account, or else the first one in the config. */
   readonly as: string;
 }
 
-/** How a person solves it. */
+/** The step that solves the problem. */
 export const SAME_LOGIN_FIX = "Give it a bot of its own, or remove it from openclaw.json.";
 
 /**

@@ -13,7 +13,7 @@ export interface SetupField {
   readonly label: string;
   /** The value must not be shown while it is typed. */
   readonly secret: boolean;
-  /** The environment variable that can hold it. */
+  /** The environment variable that can hold the value. */
   readonly env?: string;
   /** The channel cannot work without this value. */
   readonly required: boolean;

@@ -47,7 +47,7 @@ export async function hookedBlocks(
 
 /** A block of a reply on its way through the hooks. */
 class HookedBlock {
-  /** Undefined once a hook has cancelled it. */
+  /** The block; undefined once a hook has cancelled it. */
   block: ReplyBlock | undefined;
   readonly #leaving: Leaving;
   readonly #ports: HookPorts;
@@ -114,7 +114,7 @@ class HookedBlock {
   }
 }
 
-/** Calls `message_sent`; nobody waits for it. */
+/** Calls `message_sent`; nobody waits for the hooks. */
 export function notifySent(
   row: OutboxRow,
   how: { readonly success: boolean; readonly messageId?: string; readonly error?: string },

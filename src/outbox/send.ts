@@ -20,7 +20,7 @@ export interface SendPorts extends OutboxDeps {
 interface Underway extends PlannedRow {
   /** A preview of the reply remains in the chat, which can neither be edited nor removed. */
   readonly hasPreviewLeft?: boolean;
-  /** The platform has refused it as it was; this is its text alone. */
+  /** The platform has refused the message as it was; this is its text alone. */
   readonly isPlain?: true;
 }
 

@@ -32,8 +32,8 @@ import { readProvider } from "./api/registrations/provider/settings.ts";
 import { pluginStateDir } from "./state-dir.ts";
 
 /**
- * `full`: the gateway runs the plugin. `discovery`: it is only looked at, and should open no store. `cli-metadata`: only its
- * commands of the command line are wanted.
+ * `full`: the gateway runs the plugin. `discovery`: the plugin is only inspected, and should open no store.
+ * `cli-metadata`: only its commands of the command line are wanted.
  */
 export type RegistrationMode = "full" | "discovery" | "cli-metadata";
 
@@ -142,7 +142,7 @@ function registerChannel(scope: PluginScope, given: unknown): void {
   scope.registry.addChannel(contributionOf(bridgedAdapter(scope, bridged), bridged.keys));
 }
 
-/** Its account is set up by the config or by a login: it has no flags. */
+/** The config or a login sets up the account: the channel has no flags. */
 const contributionOf = (adapter: ChannelAdapter, schema: z.ZodType): ChannelContribution => ({
   id: adapter.id,
   label: adapter.label,
@@ -161,7 +161,10 @@ function isAdapter(channel: Fields): channel is Fields & ChannelAdapter {
   return isFunction(channel["connect"]) && isFields(channel["limits"]) && channel["config"] instanceof Object;
 }
 
-/** `api.registerCli(({program, config, workspaceDir, logger}) => …, {commands})`: commands of the command line, as commander defines them. */
+/**
+ * `api.registerCli(({program, config, workspaceDir, logger}) => …, {commands})`: commands of the command line, in
+ * commander's form.
+ */
 function registerCli(scope: PluginScope, registrar: unknown, options: unknown = {}): void {
   const define = functionOf(registrar, "registerCli");
   const named = textsIn(objectOf(options, "registerCli's options"), "commands") ?? [];
@@ -175,7 +178,7 @@ function registerCli(scope: PluginScope, registrar: unknown, options: unknown = 
   });
   const [first, ...others] = names;
   if (first === undefined) return;
-  // One call of the registrar defines all its commands.
+  // A single call of the registrar defines all its commands.
   scope.registry.addCliCommand({
     name: first,
     aliases: others,
@@ -236,7 +239,7 @@ function registerHook(scope: PluginScope, events: unknown, handler: unknown, opt
   if (internal.length > 0) registerInternal(scope, internal, handler, options);
 }
 
-/** Once for each hook, however many of the names it tells of. */
+/** Registers the handler once for each hook, however many of the names the hook reports. */
 function registerInternal(scope: PluginScope, names: readonly string[], handler: unknown, options: unknown): void {
   const call = functionOf(handler, `the hook "${names.join(" ")}"`);
   const { clock, events } = scope.ports;

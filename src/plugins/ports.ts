@@ -15,7 +15,7 @@ import type { SaidByHook } from "./internal-hooks/event.ts";
 export interface PluginCaller {
   readonly plugin: string;
   readonly llm: PluginEntry["llm"];
-  /** The conversation that it was called in; unset outside of one. */
+  /** The conversation that the plugin was called in; unset outside of one. */
   readonly bound?: BoundConversation;
 }
 
@@ -90,7 +90,7 @@ export interface PluginMediaPorts {
 /** A message that a plugin passes on. */
 export interface PassedMessage {
   readonly key: MessageKey;
-  /** Resolves when it is in the journal. When it rejects, there are no runs. */
+  /** Resolves when the message is in the journal. When it rejects, there are no runs. */
   readonly stored: Promise<unknown>;
 }
 

@@ -4,7 +4,7 @@ import { isInside } from "../utils/real-path.ts";
 export interface SectionLimits {
   /** Headings, in any case of letters. */
   readonly sections: readonly string[];
-  /** UTF-16 units of their text. */
+  /** UTF-16 units of the sections' text. */
   readonly maxChars: number;
 }
 

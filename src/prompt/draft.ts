@@ -68,7 +68,7 @@ export interface BodyDraft {
 /** A stage of the user's text. Pure: reads only its two arguments and returns a new draft. */
 export interface BodyStage {
   readonly name: string;
-  /** The origin of the text that it adds. */
+  /** The origin of the text that the stage adds. */
   readonly source: string;
   apply(draft: BodyDraft, context: BodyContext): BodyDraft;
 }

@@ -73,7 +73,7 @@ export interface SystemSection {
   readonly name: string;
   /** The section is also part of a subagent's prompt. */
   readonly minimal?: boolean;
-  /** Where its text comes from; built in when unset. */
+  /** Origin of the section's text; built in when unset. */
   source?(context: SystemContext): string;
   /** Pieces for a section that is made of several sources, a line each or more. */
   render(context: SystemContext): string | readonly TextPart[] | undefined;

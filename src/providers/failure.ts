@@ -192,7 +192,7 @@ interface Figures {
   readonly limit?: number;
   /** Tokens of this request: its input and the requested answer. */
   readonly total?: number;
-  /** Tokens of its input. */
+  /** Tokens of the request's input. */
   readonly input?: number;
   /** Tokens requested for the answer. */
   readonly output?: number;

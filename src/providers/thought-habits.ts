@@ -11,8 +11,8 @@ const THINKERS = /think|reason|deepseek|qwen-?3|glm-?[45]|minimax-?m|nemotron|(?
 /** How a model writes its thoughts, as far as that is known. */
 export interface ThoughtHabit {
   /**
-   * Whether the text of its next message may turn out to be a thought that only a tag ends: it has written such a one, or it has written
-   * nothing yet and nobody separates its thoughts from its text.
+   * Whether the text of the model's next message may turn out to be a thought that only a tag ends: the model has
+   * written such a thought, or it has written nothing yet and nobody separates its thoughts from its text.
    */
   readonly mayEndUnbegun: boolean;
   /** Called with each whole text of the model: whether a tag in it has ended a thought that none had begun. */

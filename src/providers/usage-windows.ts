@@ -7,13 +7,13 @@ export interface UsageWindow {
   readonly label: string;
   /** Used part, from 0 to 100. */
   readonly usedPercent: number;
-  /** Epoch milliseconds at which it is free again; unset when the provider does not say. */
+  /** Epoch milliseconds at which the limit is free again; unset when the provider does not say. */
   readonly resetAt?: number;
 }
 
 type Headers = ReadonlyMap<string, string>;
 
-/** Windows of one answer. A server that names more is not believed. */
+/** Windows of one answer. Further windows of a server do not count. */
 const MOST = 12;
 const LABEL = /^[a-z0-9][a-z0-9 _.-]{0,39}$/;
 const DAY_MINUTES = 1440;

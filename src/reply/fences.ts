@@ -1,13 +1,13 @@
 /** A stretch of lines that is not to be cut: a fenced code block, or one line that begins with a run of fence marks. */
 export interface FenceSpan {
-  /** Offset of its first line. */
+  /** Offset of the fence's first line. */
   readonly start: number;
-  /** Offset of its content; the text's end when the first line is not complete. */
+  /** Offset of the fence's content; the text's end when the first line is not complete. */
   readonly body: number;
-  /** Offset after its closing line, without the line break; the text's end when it is not closed. */
+  /** Offset after the closing line, without the line break; the text's end when the fence is not closed. */
   readonly end: number;
   readonly closed: boolean;
-  /** The line that closes it; empty for the single line, which is no fence. */
+  /** The line that closes the fence; empty for the single line, which is no fence. */
   readonly close: string;
 }
 

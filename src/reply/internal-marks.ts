@@ -123,7 +123,7 @@ function lineKind(opener: string): Kind {
   };
 }
 
-/** Includes the line break at its end. */
+/** Length of a line, with the line break at its end. */
 function lineLength(text: string): number | "more" {
   const end = text.indexOf("\n");
   return end < 0 ? "more" : end + 1;

@@ -1,6 +1,6 @@
 /** Facts about the text that a matcher gets. */
 export interface MatchPlace {
-  /** Only indentation is before it on its line. */
+  /** Only indentation is before the text on its line. */
   readonly lineStart: boolean;
   /** An earlier match switched code tracking off. */
   readonly raw: boolean;
@@ -11,7 +11,7 @@ export interface MatchPlace {
 /** A marker found at the start of the text given to the matcher. */
 export interface Match<T> {
   readonly value: T;
-  /** UTF-16 units that belong to it. */
+  /** UTF-16 units that belong to the marker. */
   readonly length: number;
   /** Ends (true) or begins (false) the tracking of code from here on. */
   readonly raw?: boolean;

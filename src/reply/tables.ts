@@ -4,10 +4,10 @@ import { isBlockStart, linesOf, type Line } from "./lines.ts";
 /** A table, or what may still become one. */
 export interface TableSpan {
   readonly start: number;
-  /** Offset of its first row; the text's end when its first lines are not complete. */
+  /** Offset of the table's first row; the text's end when its first lines are not complete. */
   readonly body: number;
   readonly end: number;
-  /** Whether nothing that follows belongs to it. */
+  /** Whether no further line belongs to the table. */
   readonly closed: boolean;
   /** The first two lines of the table are not complete yet. */
   readonly isTorn?: boolean;

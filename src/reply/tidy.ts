@@ -158,7 +158,7 @@ const canRelease = ({ last, held, word, afterCut }: TidyState): boolean =>
 interface Stretch {
   readonly at: number;
   readonly end: number;
-  /** The blanks before it. */
+  /** The blanks before the word. */
   readonly gap: string;
 }
 

@@ -5,7 +5,7 @@ import type { TableSpan } from "./tables.ts";
 /** A stretch within a paragraph that should stay in one piece. */
 export interface WholeSpan {
   readonly start: number;
-  /** The text's end when it may continue. */
+  /** Offset after the span; the text's end when the span may continue. */
   readonly end: number;
   readonly closed: boolean;
   /** `solid` must stay in one piece, such as a link; a `mark` could be closed and opened again. */
@@ -80,7 +80,7 @@ function scanParagraph(text: string, paragraph: Paragraph): WholeSpan[] {
 interface Unit extends Stretch {
   /** The next run of the same marks that can close it. */
   readonly closing: Stretch | undefined;
-  /** Where its line ends. */
+  /** End of the unit's line. */
   readonly lineEnd: number;
 }
 

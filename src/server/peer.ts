@@ -31,7 +31,10 @@ const PROXY_MARKS = [
   "tailscale-user-login",
 ] as const;
 
-/** Finds out who sent a request. `trusted` are IP addresses or networks (`10.0.0.0/8`) of proxies whose headers are believed. */
+/**
+ * Finds the sender of a request. `trusted` are IP addresses or networks (`10.0.0.0/8`) of proxies whose headers are
+ * trusted.
+ */
 export class Peers {
   readonly #trusted: BlockList;
 

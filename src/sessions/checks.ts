@@ -192,7 +192,7 @@ async function checkModes(dir: string): Promise<readonly CheckResult[]> {
 
 interface LooseMode {
   readonly path: string;
-  /** The mode that it should have. */
+  /** The mode that the file should have. */
   readonly mode: number;
   readonly uid: number;
 }

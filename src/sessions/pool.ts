@@ -39,7 +39,7 @@ export class TranscriptPool {
     }
   }
 
-  /** Releases it. It stays in memory within the limits. */
+  /** Releases a transcript. It stays in memory within the limits. */
   async release(key: SessionKey): Promise<void> {
     this.#held.delete(key);
     while (this.#isFull()) {

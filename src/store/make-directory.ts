@@ -11,13 +11,13 @@ export async function makeDirectory(path: string): Promise<boolean> {
   if (await makeOne(path)) return true;
   const above = dirname(path);
   if (above !== path) await makeDirectory(above);
-  // Another process may have made it meanwhile.
+  // Another process may have made the directory meanwhile.
   if ((await makeOne(path)) || (await isDirectory(path))) return true;
   await mkdir(path, { mode: 0o700 });
   return true;
 }
 
-/** False when another process has made it meanwhile, or when a directory above it is missing. */
+/** False when another process has made the directory meanwhile, or when a directory above it is missing. */
 async function makeOne(path: string): Promise<boolean> {
   try {
     await mkdir(path, { mode: 0o700 });

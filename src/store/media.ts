@@ -98,7 +98,7 @@ export function openMediaStore(dir: string): MediaStore {
 }
 
 async function sniff(bytes: Uint8Array, facts: FileFacts): Promise<{ mime: string; extension: string }> {
-  // Loaded late, because it is large and a start may never see a file.
+  // The library is loaded late, because it is large and a start may never see a file.
   const { fileTypeFromBuffer } = await import("file-type");
   const found = await fileTypeFromBuffer(bytes);
   const ending = endingOf(facts.name);

@@ -33,7 +33,7 @@ export class EarlierPlaces {
   constructor(present: string, left: readonly Left[]) {
     this.#present = present;
     this.#left = new Map(left.map(({ path, until }) => [path, until]));
-    // The present path too: it may lie in an earlier place.
+    // The present path too: it may be inside an earlier place.
     this.#paths = pathPattern([present, ...this.#left.keys()]);
   }
 

@@ -41,9 +41,9 @@ export type FailureOfKey = Pick<Failure, "kind" | "retryAfterMs" | "limitTokens"
 export interface Keyring {
   /** The profiles of a model's provider in the order in which they are tried. Empty when there is none. */
   order(ref: ModelRef, wish: ProfileWish): Promise<readonly ProfileTurn[]>;
-  /** How many further keys one run asks after such a failure; as many as there are when it says nothing. */
+  /** How many further keys one run asks after such a failure; all keys when undefined. */
   rotations(kind: FailureKind): number | undefined;
-  /** Milliseconds before the next try after such a failure; as the policy has it when it says nothing. */
+  /** Milliseconds before the next try after such a failure; as the policy has it when undefined. */
   backoffMs(kind: FailureKind): number | undefined;
   succeeded(ref: ModelRef, profileId: string): void;
   /** Failures that say nothing about the key change nothing. */

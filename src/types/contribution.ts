@@ -96,16 +96,16 @@ export type SetupValues = Readonly<Record<string, unknown>>;
 export interface SetupFlag {
   /** Name in camel case, as the command line gives it: `botToken` of `--bot-token`. */
   readonly name: string;
-  /** As commander takes it: `--bot-token <token>`. */
+  /** Flag in commander's form: `--bot-token <token>`. */
   readonly usage: string;
   readonly about: string;
-  /** The account's key that it becomes. */
+  /** Key of the account for the flag's value. */
   readonly key: string;
   /** Label of the flag in the form. The form leaves the flag out when unset. */
   readonly label?: string;
   /** Must not be shown anywhere; with the environment variable that `--use-env` takes instead. */
   readonly secret?: { readonly env?: string };
-  /** The terminal asks for it when it is not given, and the form requires it. */
+  /** The terminal asks for the value when it is not given, and the form requires it. */
   readonly isRequired?: boolean;
   /** The value is a path, and the key becomes a reference to that file. */
   readonly isFile?: boolean;
@@ -144,7 +144,10 @@ export interface CommandContribution {
   readonly who: CommandAccess;
   /** Words that may follow the name, which clients offer for completion. None: nothing follows. Unset: any text may. */
   readonly choices?: readonly string[];
-  /** Gives the answer. When it rejects or takes longer than a minute, the chat gets a notice that something went wrong. */
+  /**
+   * Gives the answer. When the promise rejects or takes longer than a minute, the chat gets a notice that something
+   * went wrong.
+   */
   run(asked: AskedContribution): Promise<string>;
 }
 
@@ -179,18 +182,18 @@ export interface CliContribution {
   readonly name: string;
   /** More first words that `define` adds. */
   readonly aliases?: readonly string[];
-  /** Adds the command to the program. It must load nothing: the code of the command is loaded by its action. */
+  /** Adds the command to the program. Must load nothing: the command's action loads its code. */
   define(program: Command, act: CliAction): void;
 }
 
 export interface HttpRouteContribution {
   /** Begins with a slash. */
   readonly path: string;
-  /** Paths below it are served too. */
+  /** Paths below the route's path are served too. */
   readonly isPrefix: boolean;
   /** Callers need the gateway's token. Otherwise `handle` checks them. */
   readonly needsToken: boolean;
-  /** Answers the request. When it rejects, the caller gets 500. */
+  /** Answers the request. When the promise rejects, the caller gets 500. */
   handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
 }
 

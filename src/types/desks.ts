@@ -12,7 +12,10 @@ export interface RestartDesk {
   begin(): void;
 }
 
-/** Which message of a conversation is meant: by the platform's id of it or of a reply to it, or by its place before `before`. */
+/**
+ * Selects a message of a conversation: by the platform's id of the message or of a reply to it, or by its place before
+ * `before`.
+ */
 export interface StoryAsk {
   readonly session: SessionKey;
   readonly before: InboundMessage;
@@ -30,17 +33,19 @@ export interface StoryStep {
 
 /** The records of what happened to messages. */
 export interface StoryDesk {
-  /** Of a message and of each copy of it, as `openclaw why` shows it. Empty when the conversation has no such message. */
+  /**
+   * Steps of a message and of each copy, as `openclaw why` shows them. Empty when the conversation has no such message.
+   */
   of(asked: StoryAsk): Promise<readonly (readonly StoryStep[])[]>;
 }
 
-/** What features of the gateway offer to commands, tools and methods: one desk each, by its name. */
+/** Operations that features of the gateway offer to commands, tools and methods: one desk each, by its name. */
 export interface DeskTypes {
   /** Detached work. */
   readonly tasks: TaskDesk;
   /** Repeated tasks of conversations. */
   readonly loops: LoopDesk;
-  /** What people do with subagents by commands. */
+  /** Operations of people on subagents by commands. */
   readonly subagents: SubagentActs;
   readonly restart: RestartDesk;
   readonly stories: StoryDesk;
@@ -51,7 +56,7 @@ export interface Desks {
   get<Name extends keyof DeskTypes>(name: Name): DeskTypes[Name] | undefined;
 }
 
-/** The desks of one gateway. A feature opens its desk where it lives. */
+/** The desks of one gateway. Each feature opens its own desk. */
 export class OpenDesks implements Desks {
   readonly #desks: { -readonly [Name in keyof DeskTypes]?: DeskTypes[Name] } = {};
 

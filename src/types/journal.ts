@@ -35,7 +35,7 @@ export interface InboxRow extends Claimed {
   readonly state: "accepted" | "claimed" | "done";
   /** Transcript id of the user turn that this row became part of. */
   readonly turnId?: string;
-  /** How many boots have claimed it or begun its command. */
+  /** How many boots have claimed the row or begun its command. */
   readonly attempts: number;
   /**
    * Times at which each of these boots first claimed or began the row, in epoch milliseconds; rows of older versions
@@ -47,7 +47,7 @@ export interface InboxRow extends Claimed {
   readonly acceptedAt?: number;
   readonly claimedAt?: number;
   readonly doneAt?: number;
-  /** Set when it was not let in. */
+  /** Set when the message was not admitted. */
   readonly refused?: Refusal;
   /** The row whose message an operator had run again as this one. */
   readonly againOf?: number;
@@ -176,9 +176,9 @@ export interface OutboxRow extends Answering {
   readonly error?: string;
   readonly createdAt: number;
   readonly sentAt?: number;
-  /** When an operator last had it sent again; its age counts from there. */
+  /** Time at which an operator last had the chunk sent again; its age counts from there. */
   readonly retriedAt?: number;
-  /** Whether the chat may show it twice: it was sent again, or after text that may be there already. */
+  /** Whether the chat may show the chunk twice: it was sent again, or after text that may be there already. */
   readonly isRepeat?: boolean;
   /** Set while the chat may lack the chunk and has not been informed yet. */
   readonly gap?: GapCause;
@@ -253,7 +253,9 @@ export interface OutboxJournal {
   /** Removes the note of a preview that the platform did not accept: the chat shows nothing of it. */
   forgetPreview(inboxId: number): Promise<void>;
   previewOf(inboxId: number): Promise<string | undefined>;
-  /** Noted before it is shown: the preview of a turn, as a message or otherwise, has at most so many UTF-16 units. */
+  /**
+   * Notes, before it is shown, that the preview of a turn, as a message or otherwise, has at most so many UTF-16 units.
+   */
   notePreviewLength(inboxId: number, characters: number): Promise<void>;
   /** Zero where none was noted. */
   previewLengthOf(inboxId: number): Promise<number>;
@@ -377,7 +379,7 @@ export interface SystemEvent {
 
 /**
  * Events that wait for the next turn of their session. A turn claims them; they are removed once the turn is in the
- * transcript, so that each is delivered exactly once, even if the process dies.
+ * transcript, so that each is delivered exactly once, even if the process is killed.
  */
 export interface SystemEvents {
   /** Empty text is no event, nor is the text of the newest one that waits. Of more than 20 that wait, the oldest go. */
@@ -438,7 +440,7 @@ export interface FileFacts {
 /** Bytes by id. The id is the file name in `media/`: random, followed by the safe characters of the sender's file name. */
 export interface MediaStore {
   put(bytes: Uint8Array, facts: FileFacts): Promise<{ id: MediaId; mime: string; path: string; bytes: number }>;
-  /** The MIME type that it would be kept as: by its content, else as claimed, else by its name. */
+  /** The MIME type that a file would be kept as: by its content, else as claimed, else by its name. */
   typeOf(bytes: Uint8Array, facts: FileFacts): Promise<string>;
   path(id: MediaId): string;
   read(id: MediaId): Promise<Uint8Array>;

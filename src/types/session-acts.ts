@@ -8,7 +8,7 @@ export interface KnownAgent {
   readonly name?: string;
 }
 
-/** Operations of agents on sessions. Lent by the program. */
+/** Operations of agents on sessions. The program implements each. */
 export interface SessionActs {
   /** Replaces the plan of a session. Rejects when it cannot be kept. */
   keepPlan(key: SessionKey, plan: Plan): Promise<void>;

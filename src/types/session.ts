@@ -10,9 +10,9 @@ export type ChatType = "direct" | "group" | "thread";
 interface SubagentEntry {
   /** Key of the session that asked for it; its own plugin's id when no session did. */
   spawnedBy?: string;
-  /** How many sessions are above it, each of which asked for the next. */
+  /** How many sessions are above this one, each of which asked for the next. */
   spawnDepth?: number;
-  /** The plugin that asked for it. */
+  /** The plugin that asked for the session. */
   spawnedByPlugin?: string;
   /** Time at which the conversation is archived, once no announcement about it is pending. */
   archiveAt?: number;
@@ -136,7 +136,7 @@ export interface SessionNote {
   readonly details?: {
     /** Origin of the message; from the gateway itself when unset. */
     readonly provenance?: InputProvenance;
-    /** Set when it joined a turn under way: the mark of the prompt that it stands for. */
+    /** Set when the note joined a turn under way: the mark of the prompt in whose place it is. */
     readonly insteadOf?: string;
   };
 }
@@ -174,11 +174,11 @@ export interface Session extends SessionFile {
   after(entryId: string): Promise<readonly TranscriptEntry[] | undefined>;
   /** The last entries of the branch, as far as they are in the loaded window, oldest first. */
   newest(count: number): Promise<readonly TranscriptEntry[]>;
-  /** The entry that the given one hangs under, null for the first; undefined when it is not on the branch in the loaded window. */
+  /** The parent of an entry, null for the first; undefined when the entry is not on the branch in the loaded window. */
   parentOf(entryId: string): Promise<string | null | undefined>;
   /** Appends in one write. With `durable` it resolves after fsync, which includes earlier entries. Returns the entry's id. */
   append(body: EntryBody, options?: { id?: string; durable?: boolean }): Promise<string>;
-  /** Next append hangs under this entry (null: at the start). */
+  /** Makes this entry the parent of the next append (null: at the start). */
   branch(entryId: string | null): void;
   /**
    * Changes fields of the row; `undefined` deletes one. Durable within seconds. With `now` it is durable when it resolves, and when
@@ -310,7 +310,7 @@ export interface TranscriptReading {
 export interface Sessions extends SessionChanges, TranscriptReading {
   /** How many sessions there are. */
   readonly count: number;
-  /** Opens or creates it; waits while another caller holds it. */
+  /** Opens or creates a session; waits while another caller holds it. */
   acquire(key: SessionKey): Promise<Session>;
   /** The row without opening the transcript. */
   peek(key: SessionKey): Readonly<SessionEntry> | undefined;
@@ -370,6 +370,6 @@ export interface SessionWatcher {
       readonly nextSessionId?: string;
     },
   ): void;
-  /** `resumedFrom`: id of the conversation that it replaces. */
+  /** `resumedFrom`: id of the conversation that the new one replaces. */
   started(facts: ConversationFacts & { readonly resumedFrom?: string }): void;
 }

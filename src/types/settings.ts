@@ -101,7 +101,9 @@ export interface AgentSettings extends AgentPlaces, MemoryUse {
   readonly elevated?: ElevatedLevel;
   /** Commands and file tools work on the machine itself when unset. */
   readonly sandbox?: SandboxSettings;
-  /** Why it answers nobody, for operators: the config restricts it by a key that this version does not implement. */
+  /**
+   * Why the agent answers nobody, for operators: the config restricts it by a key that this version does not implement.
+   */
   readonly stopped?: string;
   /** Settings of the heartbeat; no heartbeat when unset. */
   readonly heartbeat?: HeartbeatSettings;
@@ -118,11 +120,11 @@ export interface AgentSettings extends AgentPlaces, MemoryUse {
 
 /** How an agent finds its notes. */
 export interface MemorySearchSettings {
-  /** False: it has no tools for that. */
+  /** False: the agent has no tools for its memory. */
   readonly isOn: boolean;
   /** Sources that are searched: notes, and conversations that owners had alone with the agent. */
   readonly sources: readonly ("memory" | "sessions")[];
-  /** The keys of its sessions do not name the agent. */
+  /** The keys of the agent's sessions do not name the agent. */
   readonly isDefaultAgent?: boolean;
   /** Further notes, as the config has them. */
   readonly extraPaths?: readonly string[];
@@ -187,7 +189,7 @@ export interface HeartbeatSettings {
   readonly inSystemPrompt: boolean;
   readonly ackMaxChars: number;
   readonly light: boolean;
-  /** Runs in its own conversation, which starts empty each time; else in the chat's conversation. */
+  /** The heartbeat runs in a conversation of its own, which starts empty each time; else in the chat's conversation. */
   readonly isolated: boolean;
   /** The conversation, when it is a given one. */
   readonly session?: string;
@@ -287,7 +289,7 @@ export interface BackgroundSettings {
   readonly afterMs: number;
   /** Milliseconds for which a finished one is kept. */
   readonly keptMs: number;
-  /** The conversation is woken when one ends by itself. */
+  /** The conversation gets a turn when a command ends by itself. */
   readonly notifyOnExit: boolean;
   /** The same for one that succeeded without any output. */
   readonly notifyOnExitEmptySuccess: boolean;

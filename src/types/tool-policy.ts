@@ -67,7 +67,7 @@ export interface ChatToolRules {
 /** A step of the policy: it takes tools away and adds none. */
 export interface PolicyStage {
   readonly stage: StageName;
-  /** The key that says it, as a path of the config, or the rule of the gateway in words. */
+  /** The key of the rule, as a path of the config, or the rule of the gateway in words. */
   readonly key: string;
   /** Only these; all when unset or empty. */
   readonly allow?: readonly string[];

@@ -8,7 +8,7 @@ export function isInside(path: string, root: string): boolean {
   return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }
 
-/** The path without symbolic links; for a missing file, by the directory that it would lie in. */
+/** The path without symbolic links; for a missing file, by the directory that would contain it. */
 export async function realOf(path: string): Promise<string> {
   try {
     return await realpath(path);

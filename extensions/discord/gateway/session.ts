@@ -216,8 +216,8 @@ export class Session {
   }
 
   /**
-   * Takes the number of an event that came. A number that does not follow is not believed until the next one follows it: all smaller
-   * ones would count as known, and the account would hear nothing more.
+   * Takes the number of an event that came. A number that does not follow counts only when the next one follows it:
+   * otherwise all smaller numbers would count as known, and the account would get no more events.
    */
   #follows(sequence: number): void {
     if (sequence <= this.#received) return;

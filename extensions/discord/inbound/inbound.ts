@@ -131,7 +131,7 @@ async function readWritten(message: Message, context: EventContext): Promise<Inb
   };
 }
 
-/** A bot hears no direct chats but its own, and the author of a message there is the other person. */
+/** A bot gets events of no direct chats but its own, and the author of a message there is the other person. */
 async function placeOf(
   { channel_id: id, guild_id: guildId, channel_type: type, author }: Message,
   { places, api }: Bot,

@@ -237,7 +237,7 @@ function dropFile(db: DatabaseSync, id: number, path: string): void {
 
 interface Taken {
   readonly file: NoteFile;
-  /** Unset when it has gone in the meantime. */
+  /** Content of the file; unset when the file has gone in the meantime. */
   readonly read: SessionText | typeof UNREADABLE | undefined;
 }
 

@@ -5,7 +5,7 @@ import type { EventStream } from "../event-stream.ts";
 import { identify, requestEvents, take } from "./receive.ts";
 
 export interface DrainTerms {
-  /** How long signal-cli is read before it must end. */
+  /** Milliseconds for which signal-cli is read before it must end. */
   readonly ms: number;
   /** Aborted to give up. */
   readonly signal: AbortSignal;

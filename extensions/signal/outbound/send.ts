@@ -282,7 +282,7 @@ class Members {
     if (known && known.until > Date.now()) return known.people;
     const answer = await this.#daemon.call("listGroups", { groupId: [groupId] }, { timeoutMs: ASK_MS });
     const groups = answer.kind === "done" ? groupList.safeParse(answer.result).data : undefined;
-    // Without an answer, an older list is used; without one, the text stays as it is.
+    // Without an answer, an older list is used; without a list, the text stays as it is.
     const people = groups ? (groups.find(({ id }) => id === groupId)?.members ?? []) : (known?.people ?? []);
     this.#known.set(groupId, { people, until: Date.now() + (groups ? FRESH_MS : AGAIN_MS) });
     return people;

@@ -16,9 +16,9 @@ export interface SplitMessage {
   readonly id: string;
   readonly kind: "album" | "text";
   readonly parts: readonly InboundMessage[];
-  /** Epoch milliseconds at which it counts as complete. */
+  /** Epoch milliseconds at which the message counts as complete. */
   readonly until: number;
-  /** The host may have it. It takes no further part: the host ignores a message that it has already. */
+  /** The host may have the message. It takes no further part: the host ignores a message that it has already. */
   readonly isPassedOn?: true | undefined;
 }
 
@@ -231,7 +231,7 @@ const noteShape = z.object({
 export const readNote = async (host: ChannelHost): Promise<SplitState> =>
   (await readOwnNote(host, NOTE, noteShape)) ?? NOTHING_SPLIT;
 
-/** Resolves when it is durable. */
+/** Writes the state. Resolves when it is durable. */
 export async function writeNote(notes: AccountNotes, state: SplitState): Promise<void> {
   await notes.set(NOTE, JSON.stringify(state));
 }

@@ -6,15 +6,15 @@ import { z } from "zod";
 export interface AlbumNews {
   /** The same for the announcement and all parts. */
   readonly key: string;
-  /** How many files it will have; the announcement says it. */
+  /** How many files the album will have; the announcement has the number. */
   readonly expected?: number;
 }
 
 interface Album extends AlbumNews {
   readonly parts: readonly InboundMessage[];
-  /** Epoch milliseconds at which it is passed on, complete or not. */
+  /** Epoch milliseconds at which the album is passed on, complete or not. */
   readonly until: number;
-  /** The host may have it. It takes no further part: the host ignores a message that it has already. */
+  /** The host may have the album. It takes no further part: the host ignores a message that it has already. */
   readonly isPassedOn?: true;
 }
 
@@ -57,7 +57,7 @@ const noteShape = z.object({
 
 /**
  * Collects the files that a person sent as an album and passes them on as one message: when all are there, or when no
- * further file came for a while. Collected files are durable, so that WhatsApp may be told that they arrived.
+ * further file came for a while. Collected files are durable, so that the adapter may acknowledge them.
  */
 export class Albums {
   readonly #ports: Ports;

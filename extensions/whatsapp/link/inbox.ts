@@ -234,7 +234,7 @@ class Timers {
     return (await this.#read()).get(chat);
   }
 
-  /** Resolves when it is durable, or could not be written: a message is worth more than its timer. */
+  /** Notes a timer. Resolves when it is durable, or could not be written: a message is worth more than its timer. */
   async note(chat: string, seconds: number): Promise<void> {
     const known = await this.#read();
     // Most chats have no timer, and need no note.

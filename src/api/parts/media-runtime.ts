@@ -4,7 +4,7 @@ import { errorCode } from "../../utils/missing.ts";
 
 export interface MediaProgramOptions {
   readonly timeoutMs?: number;
-  /** Bytes of its output. */
+  /** Bytes of the program's output. */
   readonly maxBufferBytes?: number;
   /** Data for the standard input. */
   readonly input?: Uint8Array | string;

@@ -18,7 +18,7 @@ export interface PluginUnderTest {
   readonly root: string;
   /** Settings of the plugin, as in `plugins.entries.<id>.config`. */
   readonly config?: Readonly<Record<string, unknown>>;
-  /** Settings of its channels, as in `channels.<id>`. */
+  /** Settings of the plugin's channels, as in `channels.<id>`. */
   readonly channels?: Readonly<Record<string, object>>;
 }
 
@@ -31,9 +31,9 @@ export interface TestPlugin {
   runTool(name: string, input: unknown): Promise<ToolResult>;
   /** Calls the plugin's handlers of a hook, and resolves with their answers in order. */
   callHook(name: string, event?: unknown): Promise<readonly unknown[]>;
-  /** The adapter of a channel that it adds, for `channelContract`. Rejects when there is none. */
+  /** The adapter of a channel that the plugin adds, for `channelContract`. Rejects when there is none. */
   channel(id: string): Promise<ChannelAdapter>;
-  /** Unloads it; `left` has the names of what remains, by kind, which should be nothing. */
+  /** Unloads the plugin; `left` has the names of what remains, by kind, which should be nothing. */
   close(): Promise<{ readonly left: PluginRecord["added"] }>;
 }
 

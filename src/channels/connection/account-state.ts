@@ -21,7 +21,7 @@ export interface Trouble {
 
 export interface AccountStatus {
   readonly lifecycle: Lifecycle;
-  /** Since when it has this lifecycle, in epoch milliseconds. */
+  /** Since when the account has this lifecycle, in epoch milliseconds. */
   readonly since: number;
   /** When the next attempt is due, while in trouble. */
   readonly retryAt: number | undefined;

@@ -29,7 +29,7 @@ const UNREACHED = new Set([
 /** Answers of a proxy that waited in vain: the platform may have taken the message. */
 const NO_ANSWER = new Set([408, 502, 504]);
 
-/** Answers that speak of the request alone. */
+/** Status codes that concern the request alone. */
 const IS_UNFIT = new Set([400, 413, 422]);
 
 /**

@@ -67,7 +67,7 @@ export class Supervisor {
   }
 
   get state(): AccountStatus & {
-    /** The part of its latest outage that the platform was not asked about. */
+    /** The part of the account's latest outage that the platform was not asked about. */
     readonly unasked: UnaskedPeriod | undefined;
   } {
     return { ...this.#state.status, unasked: this.#catchUp.unasked };

@@ -12,7 +12,7 @@ export interface EngineOwner {
   /** Folder of the plugin. */
   readonly root?: string;
   readonly version?: string;
-  /** Calls of its code since it was loaded. */
+  /** Calls of the plugin's code since it was loaded. */
   readonly calls?: number;
   readonly failed?: number;
   readonly lastError?: string;

@@ -43,7 +43,7 @@ export class ImageLoader {
   readonly #files = new WeakMap<UserMessage, readonly ImageFile[]>();
   readonly #fitted = new WeakMap<ImageContent, Map<string, ImageContent>>();
   readonly #shown = new WeakMap<Seeing, { readonly parts: readonly Shown[]; readonly message: Seeing }>();
-  /** The version of its file that an image shows. */
+  /** The version of the file that an image shows. */
   readonly #versions = new WeakMap<ImageContent, string>();
   /** Texts that already have their images in the same message. The passes move them to other turns. */
   readonly #searched = new WeakSet<TextContent>();

@@ -86,8 +86,8 @@ function sizeOf(image: ImageContent): Measure | undefined {
 const read = (base64: string): Measure | undefined => measure(Buffer.from(base64, "base64"));
 
 /**
- * Removes what providers refuse: data that is no image. A wrong MIME type is corrected from the bytes. A type that cannot be
- * measured, such as HEIC, is believed.
+ * Removes data that is no image, because providers refuse it. A wrong MIME type is corrected from the bytes. A type
+ * that cannot be measured, such as HEIC, is trusted.
  */
 function soundImage(image: ImageContent): ImageContent | undefined {
   const { data } = image;

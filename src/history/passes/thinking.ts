@@ -66,7 +66,7 @@ function isTaken(part: ThinkingContent, { ownThinking, model }: TranscriptPolicy
   if ("redacted" in part && part.redacted === true) return model.api === "anthropic-messages" && !isBlank(signature);
   // Anthropic gives some thoughts as a signature alone, and a tool loop has to begin with its own thought.
   if (isBlank(part.thinking)) return model.api === "anthropic-messages" && !isBlank(signature);
-  // The SDK sends it unchanged.
+  // The SDK sends the thinking unchanged.
   if (ownThinking === "field") return part.thinking.isWellFormed() && (signature === "" || FIELDS.includes(signature));
   return ownThinking !== "signed" || !isBlank(signature);
 }

@@ -54,7 +54,10 @@ export class LoginFile implements LoginStore {
     this.#url = url;
   }
 
-  /** Empty when nobody has logged in. Its secrets are known to the process from then on. Rejects when the file cannot be read. */
+  /**
+   * Reads the login; empty when nobody has logged in. The login's secrets are known to the process from then on.
+   * Rejects when the file cannot be read.
+   */
   async read(): Promise<Login> {
     const text = await readFile(this.path, "utf8").catch((error: unknown) => {
       if (isMissing(error)) return undefined;

@@ -8,7 +8,7 @@ export interface ConnectedAccount {
   readonly host: ChannelHost;
   /** The typing indicator of each chat that wrote lately. */
   readonly typing: Map<string, TypingCallbacks>;
-  /** The events whose runs its plugin follows. */
+  /** The events whose runs the account's plugin follows. */
   readonly followed: Set<string>;
   /** Called when a chat has one. */
   showTyping(): void;

@@ -3,7 +3,10 @@ import type { Clock } from "../../types/clock.ts";
 /** Model calls of one plugin at one time, and calls that wait for their turn. */
 const AT_ONCE = 8;
 const MOST_WAITING = 200;
-/** Milliseconds from its begin after which a call is rejected: a plugin that tries again at once would let nobody else work. */
+/**
+ * Milliseconds from a call's begin after which it is rejected: a plugin that tries again at once would let nobody else
+ * work.
+ */
 const FAILED_MS = 100;
 
 interface Owner {

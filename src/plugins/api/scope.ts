@@ -46,21 +46,21 @@ export class PluginScope {
   readonly services: PluginService[] = [];
   readonly actions = new Map<string, SessionAction>();
   readonly modelCalls: ModelCalls;
-  /** Connected accounts of its channels. */
+  /** Connected accounts of the plugin's channels. */
   readonly accounts = new ConnectedAccounts();
-  /** Parts of the SDK that its code imports only later, and this gateway does not have. */
+  /** Parts of the SDK that the plugin's code imports only later, and this gateway does not have. */
   readonly missing = new Set<string>();
-  /** Members of the API that it called and this gateway does not have. */
+  /** Members of the API that the plugin called and this gateway does not have. */
   readonly notServed = new Set<string>();
-  /** Tools and commands that it registered and the gateway did not take, each with the reason. */
+  /** Tools and commands that the plugin registered and the gateway did not take, each with the reason. */
   readonly refusedParts = new Set<string>();
-  /** Hooks that it registered and this gateway never calls. */
+  /** Hooks that the plugin registered and this gateway never calls. */
   readonly neverCalled = new Set<string>();
   /** Listeners that are not called because the plugin may not read conversations. */
   readonly refusedHooks = new Set<string>();
   /** Hooks that are called only while the plugin may. */
   readonly readingHooks = new Set<string>();
-  /** Context engines that it registered. */
+  /** Context engines that the plugin registered. */
   readonly engines = new Set<string>();
   readonly #registry: ContributionRegistry;
   readonly #watch: PluginWatch;

@@ -15,7 +15,7 @@ interface Block {
   /** The call, such as `hook agent_end`. */
   readonly what: string;
   readonly ms: number;
-  /** Epoch milliseconds of its end. */
+  /** Epoch milliseconds of the block's end. */
   readonly at: number;
 }
 
@@ -33,11 +33,11 @@ export interface PluginCost {
    * Milliseconds of the event loop that the plugin's calls and timers have used, without the time that they awaited.
    */
   readonly busyMs: number;
-  /** How often it kept the event loop for longer than 100 ms, and the longest and the latest time. */
+  /** How often the plugin kept the event loop for longer than 100 ms, and the longest and the latest time. */
   readonly blocked: number;
   readonly longest?: Block;
   readonly latest?: Block;
-  /** Megabytes that its code holds, as of the last time that the heap had grown. */
+  /** Megabytes that the plugin's code holds, as of the last time that the heap had grown. */
   readonly heapMb?: number;
   readonly failed: number;
   readonly lastError?: string;

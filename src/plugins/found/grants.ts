@@ -3,7 +3,7 @@ import type { PluginsConfig } from "../config.ts";
 
 interface Plugin {
   readonly id: string;
-  /** Context engines that it registers. */
+  /** Context engines that the plugin registers. */
   readonly engines: readonly string[];
 }
 

@@ -46,7 +46,7 @@ export class LoopWatch {
     };
   }
 
-  /** Something blocked the event loop, and it is not known what: measures every callback for a while. */
+  /** Measures every callback for a while, because the event loop was blocked and the cause is not known. */
   suspect(): void {
     const now = this.#now();
     if (this.#measuring || now < this.#pausedUntil) return;

@@ -282,7 +282,7 @@ export class Plugins {
     if (intervals > 0) this.#log.info("intervals that a plugin left are ended", { plugin: id, intervals });
   }
 
-  /** Why it failed; undefined when it is loaded. */
+  /** Loads a plugin. Why that failed; undefined when the plugin is loaded. */
   async #tryLoad(found: FoundPlugin, elapsed: () => number): Promise<PluginProblem | undefined> {
     const { id } = found.manifest;
     const failed = await this.#way.guard.during(found, () => this.#run(found, elapsed));
@@ -294,7 +294,7 @@ export class Plugins {
     return undefined;
   }
 
-  /** Runs its entry and its `register`, each within a time limit. Why that failed, else undefined. */
+  /** Runs the plugin's entry and its `register`, each within a time limit. Why that failed, else undefined. */
   async #run(found: FoundPlugin, elapsed: () => number): Promise<PluginProblem | undefined> {
     const { manifest, root } = found;
     const code = new RunningCode(manifest.id, root);

@@ -23,7 +23,7 @@ interface LoadFacts {
 /** State of a plugin that was found. */
 export interface PluginRecord extends PluginFacts, LoadFacts {
   readonly state: PluginState;
-  /** Why it is not loaded, as half a sentence. */
+  /** Why the plugin is not loaded, as half a sentence. */
   readonly why?: string;
   /** Code of `docs/reference/errors.md`. */
   readonly code?: string;

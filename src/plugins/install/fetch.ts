@@ -89,7 +89,7 @@ async function unpackArchive(file: string, into: string): Promise<string> {
   return await folderIn(await realpath(into));
 }
 
-/** Only the owner may read it; nothing is set-uid, and nothing unreadable. */
+/** Only the owner may read the file; nothing is set-uid, and nothing unreadable. */
 function settleMode(_path: string, entry: { mode?: number }): boolean {
   entry.mode = ((entry.mode ?? 0) & 0o100) === 0 ? 0o600 : 0o700;
   return true;

@@ -26,7 +26,7 @@ export interface Published {
   /** `name <address>` of the person who published this version. */
   readonly publisher?: string;
   readonly maintainers: readonly string[];
-  /** `sha512-<base64>` of its archive. */
+  /** `sha512-<base64>` of the version's archive. */
   readonly integrity?: string;
 }
 

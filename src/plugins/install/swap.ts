@@ -122,7 +122,7 @@ function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The caller reports it.
+    // The caller reports the failure.
     return undefined;
   }
 }

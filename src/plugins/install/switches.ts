@@ -132,6 +132,6 @@ export function keptOffBy(config: PluginsConfig, id: string): string | undefined
   return undefined;
 }
 
-/** True when an entry of the config speaks of the plugin. */
+/** True when an entry of the config names the plugin. */
 export const isConfigured = ({ entries, allow, slots }: PluginsConfig, id: string): boolean =>
   own(entries, id) !== undefined || allow.includes(id) || slots.contextEngine === id || slots.memory === id;

@@ -135,7 +135,7 @@ function entriesOf({ sessionFile }: Fields, { sessionId }: HookContext): Propert
 const MOST_MESSAGES = 5;
 const MOST_CHARS = 4000;
 
-/** A chat hears handlers only where it asked for a new conversation, and about compactions. */
+/** A chat gets texts of handlers only where it asked for a new conversation, and about compactions. */
 function saidIn({ type, action, sessionKey, messages, context }: InternalEvent): SaidByHook | undefined {
   if (sessionKey === "" || !Array.isArray(messages) || !mayBeSaid({ type, action, context })) return undefined;
   const { sessionId, messageCount, tokenCount } = context;

@@ -126,7 +126,7 @@ interface HookFile {
   readonly needs: SkillConditions;
   /** Absolute. */
   readonly folder: string;
-  /** Name of the file with its code, in the folder. */
+  /** Name of the file with the hook's code, in the folder. */
   readonly handler: string;
 }
 

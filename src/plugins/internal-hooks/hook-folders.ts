@@ -220,7 +220,7 @@ class FolderHook {
   readonly #underWay = new Set<{ readonly at: number }>();
   #loading: Promise<Handler> | undefined;
   #isTold = false;
-  /** Why its code cannot be run; undefined while that is not known. */
+  /** Why the hook's code cannot be run; undefined while that is not known. */
   failure: string | undefined;
 
   constructor(code: Code, { log, clock }: { readonly log: Log; readonly clock: Pick<Clock, "now"> }) {
@@ -255,7 +255,7 @@ class FolderHook {
     });
   }
 
-  /** Undefined when its code cannot be run, which is logged once. */
+  /** The hook's function; undefined when its code cannot be run, which is logged once. */
   async #handler(): Promise<Handler | undefined> {
     this.#loading ??= this.#load();
     try {

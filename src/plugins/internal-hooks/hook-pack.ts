@@ -8,7 +8,7 @@ import { unlessMissing } from "../../utils/missing.ts";
 export interface HookPack {
   readonly name?: string;
   readonly version?: string;
-  /** `openclaw.hooks`: folders of hooks, from its own. */
+  /** `openclaw.hooks`: folders of hooks, from the pack's own folder. */
   readonly hooks: readonly string[];
 }
 

@@ -25,7 +25,7 @@ type HookState = "on" | "off" | "unfit" | "unapproved";
 
 export interface JudgedHook extends FoundHook, HookCode {
   readonly state: HookState;
-  /** Why it is not called, without a full stop. */
+  /** Why the hook is not called, without a full stop. */
   readonly why?: string;
   /** The step to take, as a sentence. */
   readonly fix?: string;
@@ -107,7 +107,7 @@ const withVariables = (machine: SkillMachine, env: HookEntry["env"] = {}): Skill
   return given.length === 0 ? machine : { ...machine, env: { ...Object.fromEntries(given), ...machine.env } };
 };
 
-/** Whether its files are in a workspace, where agents write, or were reached through one. */
+/** Whether a hook's files are in a workspace, where agents write, or were reached through one. */
 async function canBeChanged({ folder, root }: FoundHook, { workspaces, closed }: HookScene): Promise<boolean> {
   if (root.source === "bundled" || root.source === "plugin") return false;
   if (root.source === "workspace") return true;

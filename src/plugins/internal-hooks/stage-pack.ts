@@ -76,7 +76,7 @@ async function fill(
 
 /** Content of a fetched folder. */
 interface PackContent {
-  /** Name of its folder in `hooks/`. */
+  /** Name of the pack's folder in `hooks/`. */
   readonly id: string;
   readonly hooks: readonly FoundHook[];
   readonly pack: HookPack;

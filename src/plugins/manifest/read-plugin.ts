@@ -144,7 +144,7 @@ const packageShape = z.lazy(() =>
   }),
 );
 
-/** npm runs these when it installs a package of the registry. */
+/** Scripts that npm runs when it installs a package of the registry. */
 const INSTALL_SCRIPTS = ["preinstall", "install", "postinstall", "prepare"];
 
 /** Reads the parsed JSON of a plugin's `package.json`. Entries are still unchecked paths. */

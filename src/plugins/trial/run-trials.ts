@@ -24,11 +24,11 @@ export interface TrialResult {
 const problem = z.object({ why: z.string(), fix: z.string().optional() });
 
 const report = z.object({
-  /** The context engines that it registered. */
+  /** The context engines that the plugin registered. */
   engines: z.array(z.string()),
   /** Whether the plugin registered a part of a memory: the memory itself, tools, or hooks. */
   isMemory: z.boolean().optional(),
-  /** Why it is not loaded; looked at only where this is asked for, as the rest. */
+  /** Why the plugin is not loaded; checked only where the job asks for it, as the rest. */
   problem: problem.optional(),
   /** Engines of the plugin that cannot be used. */
   unusable: z.array(z.object({ id: z.string(), why: z.string(), fix: z.string() })).optional(),

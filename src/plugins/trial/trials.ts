@@ -24,7 +24,7 @@ export interface Trial {
   readonly version?: string | undefined;
   /** How the code crashed, such as `exit code 1`; for `ended` its last error. */
   readonly detail?: string | undefined;
-  /** Context engines that it registered; unset where the trial did not look for them. */
+  /** Context engines that the plugin registered; unset where the trial did not look for them. */
   readonly engines?: readonly string[] | undefined;
   /** ISO 8601. */
   readonly at: string;
@@ -75,7 +75,10 @@ export async function triedEngines(state: State): Promise<Readonly<Record<string
   return Object.fromEntries(trials.flatMap(([id, { engines }]) => (engines ? [[id, engines] as const] : [])));
 }
 
-/** Remembers these trials beside the others. Throws `DISK_WRITE`, also when other processes do not let go of the file, and `DISK_FULL`. */
+/**
+ * Keeps these trials beside the others. Throws `DISK_WRITE`, also when other processes keep the file locked, and
+ * `DISK_FULL`.
+ */
 export async function putTrials(state: State, trials: Trials, patienceMs?: number): Promise<void> {
   if (Object.keys(trials).length === 0) return;
   await rewrite(state, (known) => ({ ...known, ...trials }), patienceMs);
@@ -90,7 +93,7 @@ export async function forgetTrial(state: State, id: string): Promise<Trial | und
   return known.outcome === "passed" ? undefined : known;
 }
 
-/** The gateway and commands write it at the same time. */
+/** The file is locked, because the gateway and commands write it at the same time. */
 async function rewrite(state: State, change: (trials: Trials) => Trials, patienceMs?: number): Promise<void> {
   const file = trialsFile(state);
   await makePrivateDir(dirname(file));

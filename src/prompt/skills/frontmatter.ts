@@ -33,7 +33,7 @@ function quoted(_lines: string, key: string, text: string): string {
   return `${key}: ${JSON.stringify(plain)}`;
 }
 
-/** The map, or the reason why it cannot be read. */
+/** The map, or the reason why the block cannot be read. */
 async function read(block: string): Promise<Frontmatter | string> {
   const { parseDocument } = await import("yaml");
   // "failsafe" knows texts, lists and maps: a version stays as it is written.

@@ -9,17 +9,17 @@ import { forgetOldest } from "../../utils/forget-oldest.ts";
 /** A skill as listed in the system prompt. */
 export interface SkillSummary {
   readonly name: string;
-  /** When to use it. */
+  /** When to use the skill. */
   readonly description: string;
-  /** Absolute path of its `SKILL.md`. */
+  /** Absolute path of the skill's `SKILL.md`. */
   readonly location: string;
 }
 
 /** Content of a `SKILL.md`. */
 export interface SkillFile extends SkillSummary, SkillMetadata {
-  /** False with `disable-model-invocation: true`: only people may request it. */
+  /** False with `disable-model-invocation: true`: only people may request the skill. */
   readonly isForModel: boolean;
-  /** False with `user-invocable: false`: only the model may use it. */
+  /** False with `user-invocable: false`: only the model may use the skill. */
   readonly isForPeople: boolean;
 }
 

@@ -21,7 +21,7 @@ const OWN_KEYS = ["openclaw", "clawdbot", "clawdis"];
 export interface SkillMetadata {
   /** Name of the skill in `skills.entries`; its own name when unset. */
   readonly key?: string;
-  /** The variable that gets `apiKey` of its settings. */
+  /** The variable that gets `apiKey` of the skill's settings. */
   readonly primaryEnv?: string;
   readonly needs: SkillConditions;
 }

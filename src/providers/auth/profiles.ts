@@ -24,11 +24,14 @@ export interface KeyedModel {
 /** A profile that exists, and the function that gets its key. */
 export interface Found {
   readonly profile: AuthProfile;
-  /** Epoch milliseconds. Unset when it does not expire by itself. */
+  /** Epoch milliseconds. Unset when the key does not expire by itself. */
   readonly expires?: number;
   /** A mark of the secret: another secret has another mark. It does not reveal the secret. */
   readonly mark: string;
-  /** The name of its cooldowns: the profile's id, with the agent's for a key of its own, since two agents may use one id. */
+  /**
+   * The name of the key's cooldowns: the profile's id, with the agent's for a key of its own, since two agents may use
+   * one id.
+   */
   readonly coolsAs: string;
   /** Opens the key for a model. Never throws: a login that cannot be renewed is a case. */
   open(pi: PiModel): Promise<KeyedModel | NoKey>;

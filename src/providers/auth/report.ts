@@ -13,12 +13,12 @@ export interface ProfileReport {
   readonly mode: AuthMode;
   /** `expired` and `unusable` keys are never tried. */
   readonly status: "ok" | "expiring" | "expired" | "unusable";
-  /** Why it is not `ok`. */
+  /** Why the profile is not `ok`. */
   readonly note?: string;
   readonly email?: string;
   readonly displayName?: string;
   readonly expiresAt?: number;
-  /** Models at which it is cooling down. */
+  /** Models at which the key is cooling down. */
   readonly rests: readonly { readonly model: string; readonly until: number; readonly because: string }[];
 }
 

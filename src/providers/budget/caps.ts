@@ -9,7 +9,7 @@ export interface Cap {
   readonly key: string;
   /** Scope of the limit, for a sentence: "this conversation today". */
   readonly what: string;
-  /** Where its sum is; unset for the limit of one call. */
+  /** Place of the limit's sum; unset for the limit of one call. */
   readonly place?: SpendPlace;
   readonly limit: CapLimit;
 }

@@ -171,7 +171,7 @@ const MOST_KEPT = 1000;
 const USUAL_RATIO = 1.2;
 /** The new part of a request may have more tokens than its estimate, too. */
 const MORE = 1.05;
-/** A provider that counts more is not believed: it would keep every further call from being made. */
+/** Largest ratio that counts: a provider with a larger one would keep every further call from being made. */
 const MOST_RATIO = 8;
 
 /**

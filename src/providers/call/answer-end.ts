@@ -66,11 +66,11 @@ export class AnswerEnd {
   state: "open" | "finished" | "over" = "open";
   /** How often an event said that the answer is complete. */
   finishes = 0;
-  /** Whose stream it is; unset for a body that is no answer. */
+  /** API of the stream; unset for a body that is no answer. */
   readonly api: string | undefined;
   readonly #format: Format | undefined;
   #carried = "";
-  /** The last event has begun: it ends with its line. */
+  /** The last event has begun: the answer ends with the event's line. */
   #isLast = false;
 
   /** Undefined: a body that is no answer, whose end nobody knows. */

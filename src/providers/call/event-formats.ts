@@ -114,7 +114,7 @@ const callsIn = (given: unknown): readonly Fields[] => {
 
 interface CallPlace {
   readonly index: number;
-  /** Empty when it has none, or that of another call. */
+  /** Id of the call; empty when it has none, or that of another call. */
   id: string;
   /** Arguments of the call so far. */
   args: string;

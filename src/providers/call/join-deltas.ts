@@ -111,7 +111,10 @@ export class DeltaJoiner {
     return [parts, events.at(-1) ?? ""];
   }
 
-  /** False when it is too long to wait. Copied: a part of a string would keep all of the string in memory. */
+  /**
+   * Holds an event; false when it is too long to wait. Copied: a part of a string would keep the whole string in
+   * memory.
+   */
   #hold(open: Joined): boolean {
     const said = Buffer.from(open.said.splice(0).join(""), "latin1");
     if (said.length > 0) open.before.push(said);

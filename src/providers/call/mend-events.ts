@@ -5,7 +5,7 @@ import { formatFor, type EventFormat } from "./event-formats.ts";
 /** Bytes of one event that may wait for its end. A longer one is passed on as it comes. */
 const MOST_HELD = 1024 * 1024;
 const END = /\n\r?\n/g;
-/** Characters of a piece before it that may belong to an end. */
+/** Characters before a piece that may belong to an end. */
 const END_LENGTH = 2;
 /** Start of a stream of events. */
 const BEGINS = /^\s*(?:data|event|id|retry|:)/;
@@ -157,7 +157,7 @@ const eventOf = (name: string | undefined, data: string): string =>
 const utf8 = (bytes: string): string => Buffer.from(bytes, "latin1").toString("utf8");
 const latin1 = (text: string): string => Buffer.from(text, "utf8").toString("latin1");
 
-/** Undefined when it is no JSON. */
+/** Value of a text; undefined when the text is no JSON. */
 function jsonIn(data: string): unknown {
   try {
     return JSON.parse(utf8(data));

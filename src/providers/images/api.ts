@@ -41,7 +41,7 @@ export interface ImageApi {
   readonly atOnce: number;
   /** Whether the service changes images that it is shown. */
   readonly takesImages: boolean;
-  /** The settings that its requests have; others are left out. */
+  /** The settings that the service's requests have; others are left out. */
   readonly has: readonly (keyof DrawStyle)[];
   request(ask: DrawAsk, service: ImageService): ImageRequest;
   /** Reads the body of an answer that is no refusal. Never throws. */

@@ -40,7 +40,7 @@ interface KnownService {
   readonly baseUrl: string;
   readonly model: string;
   readonly voice: string;
-  /** The variable that may have its key. */
+  /** The variable that may have the service's key. */
   readonly keyVariable: string;
   request(ask: ServiceAsk, service: ReadyService): SpeechRequest;
   readonly ending: string;

@@ -23,7 +23,7 @@ export interface List {
   readonly type: "list";
   /** The first number of an ordered list. */
   readonly start: number | undefined;
-  /** No blank lines between its items. */
+  /** No blank lines between the list's items. */
   readonly tight: boolean;
   readonly items: readonly (readonly Block[])[];
 }

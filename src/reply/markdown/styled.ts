@@ -49,7 +49,7 @@ export interface StyledWriter {
 
 interface OpenSpan {
   readonly style: Style;
-  /** How many line prefixes are outside it. */
+  /** How many line prefixes are outside the span. */
   readonly depth: number;
   start: number | undefined;
   end: number | undefined;

@@ -27,7 +27,7 @@ const PLAIN_PATH = /^(\/[A-Za-z0-9_.~-]+)+$/;
 
 interface Served {
   readonly answer: Answer;
-  /** When its channel stopped. */
+  /** Time at which the channel of the path stopped. */
   readonly leftAt?: number;
 }
 

@@ -238,7 +238,7 @@ interface Position {
   readonly key: SessionKey;
   /** Epoch milliseconds. */
   readonly usedAt: number;
-  /** The channel of its chat, if it has one. */
+  /** The channel of the session's chat, if it has one. */
   readonly channel: string | undefined;
 }
 

@@ -18,7 +18,7 @@ import { printRows, readRowsFile, rebuildRows, type Rows, rowsPath } from "./row
 const LOOK_EVERY_MS = 10_000;
 /** Milliseconds without a change of a row after which the file is written, and after a session was added or removed. */
 const REST_MS = 30_000;
-/** Milliseconds after which it is written even if rows keep changing. */
+/** Milliseconds after which the file is written even if rows keep changing. */
 const LONGEST_MS = 600_000;
 
 export interface RowsOptions {

@@ -49,7 +49,7 @@ async function parseLoosely(text: string): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch {
-    // A person may have edited it, so JSON5 is tried too.
+    // A person may have edited the file, so JSON5 is tried too.
     const { default: json5 } = await import("json5");
     return json5.parse(text);
   }

@@ -7,7 +7,7 @@ export interface RawLine {
   readonly text: string;
   /** Byte where the line begins. */
   readonly offset: number;
-  /** Byte after its newline. */
+  /** Byte after the line's newline. */
   readonly end: number;
   /** False for a last line without its newline. */
   readonly isWhole: boolean;

@@ -303,7 +303,7 @@ type MessageNode = BranchNode & { readonly message: ChatMessage };
 class BranchNode {
   readonly entryId: string;
   readonly parentId: string | null;
-  /** Byte of its line. */
+  /** Byte of the entry's line. */
   readonly offset: number;
   readonly message: ChatMessage | undefined;
   /** 0 without a message. */

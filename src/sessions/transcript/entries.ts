@@ -109,7 +109,7 @@ interface ReadEntry extends Reading {
   readonly entry?: TranscriptEntry;
 }
 
-/** The door through which stored entries become typed ones: see `readMessage`. */
+/** Makes typed entries of stored ones: see `readMessage`. */
 function readEntry(given: Fields | TranscriptEntry): ReadEntry {
   const mending = new Mending();
   const timed = mending.fields({ ...given }, { timestamp: isoTime });

@@ -166,8 +166,8 @@ async function cutOff(
 }
 
 /**
- * Writes a transcript of version 1 or 2 anew as version 3; the old file stays as `<file>.v<version>.bak`.
- * Version 1 had no ids: its lines hang under each other in their order. Version 2 called the role `custom` `hookMessage`.
+ * Writes a transcript of version 1 or 2 anew as version 3; the old file stays as `<file>.v<version>.bak`. Version 1 had
+ * no ids: each line is the parent of the next one. Version 2 called the role `custom` `hookMessage`.
  */
 async function migrateTranscript(path: string, version: number): Promise<void> {
   const lines = (await readFile(path, "utf8")).split("\n").map(parseFields).filter(isFields);

@@ -10,7 +10,7 @@ import { readLine } from "./read-line.ts";
 export interface Stretch {
   readonly firstId: string;
   readonly lastId: string;
-  /** The summary before it is wanted too, however far back it is. */
+  /** Whether the summary before the stretch is wanted too, however far back it is. */
   readonly hasSummary: boolean;
 }
 

@@ -4,9 +4,9 @@ import { parseLine, type Reading, type WrittenLink } from "./entries.ts";
 /** An entry and its position in the file. */
 export interface Placed {
   readonly link: WrittenLink;
-  /** The byte where it begins. */
+  /** The byte where the entry begins. */
   readonly offset: number;
-  /** The byte after it. */
+  /** The byte after the entry. */
   readonly end: number;
 }
 

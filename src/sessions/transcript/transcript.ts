@@ -83,7 +83,7 @@ export class Transcript {
     return this.#damage.size;
   }
 
-  /** An estimate of the memory that it takes. */
+  /** An estimate of the memory that the transcript takes. */
   get bytesHeld(): number {
     return this.#branch.bytesHeld;
   }
@@ -113,7 +113,10 @@ export class Transcript {
     return this.#branch.parentOf(entryId);
   }
 
-  /** Takes its place in the order of calls; resolves when written, with `durable` when synced. Rejects with DISK_FULL or DISK_WRITE. */
+  /**
+   * Appends an entry in the order of calls; resolves when it is written, with `durable` when it is synced. Rejects with
+   * DISK_FULL or DISK_WRITE.
+   */
   async append(body: EntryBody, { id = newEntryId(), durable = false }: AppendOptions = {}): Promise<string> {
     const timestamp = new Date(this.#options.now()).toISOString();
     const entry = asRead({ id, parentId: this.#leafId, timestamp, ...body });

@@ -42,7 +42,7 @@ export function json<T>(row: Row, column: string): T {
   return value;
 }
 
-/** A column with JSON of which the reader believes nothing: undefined when it is empty, and the text when it is no JSON. */
+/** A column with JSON of an unknown shape: undefined when it is empty, and the text when it is no JSON. */
 export function anyJson(row: Row, column: string): unknown {
   const value = textOr(row, column);
   if (value === undefined) return undefined;

@@ -46,7 +46,7 @@ interface Part {
 
 /** A sync that was asked for and has not begun. */
 interface NextSync extends PromiseWithResolvers<void> {
-  /** Somebody waits for it, or it was put off for long enough. */
+  /** Whether somebody waits for the sync, or it was put off for long enough. */
   isDue: boolean;
 }
 
@@ -179,7 +179,7 @@ export class Wal {
     else if (pages - this.#copied >= (synced ? this.#step.size : STEP.most)) this.#beginPart(pages, synced);
   }
 
-  /** The end of another sync starts it before. */
+  /** Starts a sync after some milliseconds. The end of another sync starts it before. */
   #startIn(next: NextSync, ms: number): void {
     if (!next.isDue) setTimeout(() => this.#startOnceFree(next), Math.max(1, ms));
     next.isDue = true;

@@ -130,10 +130,10 @@ export const readPeer = (given: unknown): Peer | undefined =>
 
 const isPeer = (_value: unknown): _value is Peer => true;
 
-/** Whether `shape` has accepted it, which the compiler cannot see for ids. */
+/** Whether `shape` has accepted the value, which the compiler cannot see for ids. */
 const isMessage = (_value: unknown): _value is InboundMessage => true;
 
-/** Whether JSON can have it. Fields that no reader knows are stored too. */
+/** Whether JSON can have the message. Fields that no reader knows are stored too. */
 function isStorable(message: InboundMessage): boolean {
   try {
     JSON.stringify(message);
@@ -143,7 +143,7 @@ function isStorable(message: InboundMessage): boolean {
   }
 }
 
-/** As JSON has it; a text for what JSON cannot have, such as a loop. */
+/** A value in the form that JSON has; a text for a value that JSON cannot have, such as a loop. */
 function plainData(given: unknown): unknown {
   try {
     return JSON.parse(JSON.stringify(given));

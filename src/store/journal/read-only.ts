@@ -75,7 +75,7 @@ function openCurrent(path: string): DatabaseSync | undefined {
     db = new DatabaseSync(path, { readOnly: true, timeout: 2000 });
     if (readVersion(db) === SCHEMA_VERSION) return db;
   } catch {
-    // Opening it for writing reports the problem.
+    // Opening the journal for writing reports the problem.
   }
   db?.close();
   return undefined;

@@ -11,7 +11,7 @@ export interface TaskRow {
   readonly row: InboxRow;
   readonly status: TaskStatus;
   readonly receipt?: Receipt;
-  /** The states of the chunks of its answer, each once; none when nothing was sent. */
+  /** The states of the chunks of the task's answer, each once; none when nothing was sent. */
   readonly sent: readonly string[];
 }
 

@@ -32,7 +32,7 @@ export interface SeenMessage {
   /** Epoch milliseconds. */
   readonly at?: number | undefined;
   readonly text: string;
-  /** Names of its files. */
+  /** Names of the message's files. */
   readonly files?: readonly string[];
 }
 

@@ -118,7 +118,10 @@ export interface NativeStream {
   readonly isMessage: boolean;
   /** Milliseconds without a `show` after which `keepAlive` is called. */
   readonly keepAliveMs: number;
-  /** The text so far, and how it would be sent. `sent` names the message; any id where there is none. */
+  /**
+   * Shows the text so far, rendered as `part` and written as `markdown`. `sent` names the message; any id where there
+   * is none.
+   */
   show(part: OutboundText, markdown: string): Promise<SendResult>;
   /** There was no new text for a while: shows the same once more, or refuses. */
   keepAlive(): Promise<SendResult>;
@@ -235,7 +238,7 @@ export interface FetchRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** Maximum bytes; the adapter's media limit by default. */
   readonly maxBytes?: number;
-  /** Origins that the operator configured. Only they may be private, and only they get `headers` after a redirect. */
+  /** Origins that the operator configured. Only these may be private, and only these get `headers` after a redirect. */
   readonly trusted?: readonly string[];
 }
 

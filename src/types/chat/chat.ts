@@ -39,7 +39,10 @@ export interface CompactionUpdate {
 
 /** Methods of `dispatch/` that `server/` may call. */
 export interface ChatPort {
-  /** Durable when it resolves. `queued`: it waits for a run of the session. `duplicate`: the key is known. */
+  /**
+   * Stores a message; it is durable when the promise resolves. `queued`: the message waits for a run of the session.
+   * `duplicate`: the key is known.
+   */
   send(request: ChatRequest): Promise<{ readonly runId: RunId; readonly status: "started" | "queued" | "duplicate" }>;
   oneShot(request: OneShotRequest): Promise<RunStream>;
   /** Ends runs of a session and returns their ids. */

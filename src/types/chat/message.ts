@@ -40,7 +40,7 @@ export interface QuotedMessage {
   readonly text?: string;
   /** Files of the quoted message, where the platform includes them. */
   readonly media?: readonly MediaItem[];
-  /** Transcripts of its recordings. */
+  /** Transcripts of the quoted message's recordings. */
   readonly spoken?: readonly string[];
   readonly fromBot?: boolean;
 }
@@ -56,7 +56,7 @@ export interface HistoryLine {
 export interface ReactionFacts {
   readonly emoji: string;
   readonly messageId: string;
-  /** True when it was removed. */
+  /** True when the reaction was removed. */
   readonly removed?: boolean;
   /** The bot wrote the message. */
   readonly toBot?: boolean;
@@ -81,11 +81,11 @@ export interface ChatNews {
 export interface MessageContext {
   /** Name of the thread, topic or forum post. */
   readonly threadName?: string;
-  /** First message of the thread, when it is not this one. */
+  /** First message of the thread, when the present message is not that one. */
   readonly threadStarter?: string;
   /** Messages in the thread, or before it, that no transcript has, oldest first. */
   readonly threadHistory?: readonly string[];
-  /** Somebody forwarded it from elsewhere. */
+  /** Somebody forwarded the message from elsewhere. */
   readonly isForwarded?: boolean;
 }
 
@@ -117,9 +117,9 @@ export interface InboundMessage {
   readonly context?: MessageContext;
   /** Forward headers, shared contacts, locations and the like: the model sees them marked as untrusted. */
   readonly untrusted?: readonly string[];
-  /** When the gateway received it, in epoch milliseconds. */
+  /** Epoch milliseconds at which the gateway received the message. */
   readonly receivedAt: number;
-  /** When it was sent, as the platform says, in epoch milliseconds. */
+  /** Epoch milliseconds at which the message was sent, as the platform says. */
   readonly sentAt?: number;
   /** Requests of a web, RPC or CLI client in addition to the text. */
   readonly options?: MessageOptions;
@@ -199,7 +199,7 @@ export interface CronTurn {
   readonly name: string;
   /** The rights with which the turn acts. */
   readonly setUpBy: "owner" | "guest";
-  /** The only tools that it may have: names and groups; all when unset. */
+  /** The only tools that the turn may have: names and groups; all when unset. */
   readonly tools?: readonly string[];
   /** Models that are asked after the message's own model; those of the agent when unset. */
   readonly fallbacks?: readonly string[];
@@ -223,7 +223,7 @@ export interface CommandTurn {
   readonly env?: Readonly<Record<string, string>>;
   /** 0: as long as the config allows. */
   readonly timeoutSeconds: number;
-  /** Bytes of its output, the last ones, that the answer has. */
+  /** Bytes of the output, the last ones, that the answer has. */
   readonly mostBytes: number;
 }
 
@@ -233,11 +233,11 @@ export interface SubagentTurn {
   readonly depth: number;
   /** The turn has an owner's rights, because an owner's turn asked for it; a guest's rights when unset. */
   readonly isOwner?: boolean;
-  /** The plugin that asked for it. */
+  /** The plugin that asked for the subagent. */
   readonly plugin?: string;
   /** Names of the tools of the run that asked for it, which are all that it can have; unset when no run did. */
   readonly tools?: readonly string[];
-  /** The conversation that asked for it; unset when none did. */
+  /** The conversation that asked for the subagent; unset when none did. */
   readonly parent?: SessionKey;
   /** Joins the system prompt. */
   readonly systemPrompt?: string;
@@ -251,7 +251,7 @@ export interface SubagentTurn {
 interface HandedOn {
   /** The other turn had an owner's rights. */
   readonly isOwner?: boolean;
-  /** Names of its tools, which are all that this turn can have. */
+  /** Names of the other turn's tools, which are all that this turn can have. */
   readonly tools?: readonly string[];
   /** How many runs may be waiting for that session; 0 for one that people have. */
   readonly depth?: number;
@@ -281,7 +281,7 @@ export interface AnnounceTurn extends HandedOn {
 
 /** A message from one session's agent to another session. */
 export interface RelayTurn extends HandedOn {
-  /** The session whose agent wrote it. */
+  /** The session whose agent wrote the message. */
   readonly from: SessionKey;
   /** `answer`: the message asks the agent. `last`: the agent may write the result into its own chat. */
   readonly step: "answer" | "last";

@@ -52,13 +52,13 @@ export interface FileForm {
   readonly mime?: string | undefined;
 }
 
-/** The state of a post. `queued`: it is sent later without further calls. `failed`: it never is. */
+/** The state of a post. `queued`: the post is sent later without further calls. `failed`: it is never sent. */
 export interface Posted {
   readonly state: "sent" | "queued" | "failed";
   /** The messages that the platform took. */
   readonly messageIds: readonly string[];
   readonly reason?: string;
-  /** The chat may show it twice. */
+  /** The chat may show the post twice. */
   readonly possibleRepeat?: boolean;
   /** The post was to be silent, and the platform has no silent messages. */
   readonly isLoud?: boolean;

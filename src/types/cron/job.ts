@@ -47,7 +47,7 @@ export interface CronAgentTurn {
   readonly timeoutSeconds?: number | undefined;
   /** Whether the system prompt has no files of the workspace; true when unset. */
   readonly lightContext?: boolean | undefined;
-  /** The only tools that it can have: names and groups, `*` for all. `CRON_TOOLS` when unset. */
+  /** The only tools that the turn can have: names and groups, `*` for all. `CRON_TOOLS` when unset. */
   readonly toolsAllow?: readonly string[] | undefined;
 }
 
@@ -56,14 +56,14 @@ export interface CronCommand {
   readonly kind: "command";
   /** The program and its arguments. `["sh", "-lc", text]` is a text for the shell. */
   readonly argv: readonly string[];
-  /** Relative to the workspace, which it is when unset. */
+  /** Directory relative to the workspace; the workspace when unset. */
   readonly cwd?: string | undefined;
   readonly env?: Readonly<Record<string, string>> | undefined;
   /** Input of the command. */
   readonly input?: string | undefined;
   /** 600 when unset; 0 for as long as the config allows. */
   readonly timeoutSeconds?: number | undefined;
-  /** Bytes of its output, the last ones, that are delivered. */
+  /** Bytes of the output, the last ones, that are delivered. */
   readonly outputMaxBytes?: number | undefined;
 }
 

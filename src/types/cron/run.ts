@@ -2,19 +2,19 @@ import type { RunId, SessionKey } from "../ids.ts";
 import type { AgentFilter } from "../run/agent-filter.ts";
 
 export type CronStatus = "ok" | "error" | "skipped";
-/** `unknown`: it may have arrived. */
+/** `unknown`: the message may have arrived. */
 export type CronDeliveryStatus = "delivered" | "not-delivered" | "unknown" | "not-requested";
 
 /** A slot that has begun and whose record is not written yet. */
 export interface CronUnderway {
-  /** The key of its message in the inbox. */
+  /** The key of the run's message in the inbox. */
   readonly eventKey: string;
   readonly slotMs: number;
   /** Start of the run in epoch milliseconds. */
   readonly startedAtMs: number;
   /** Revision of the job's schedule when the run began. Unset in runs that an older version began. */
   readonly scheduleRevision?: number;
-  /** Somebody asked for it; it is no slot of the schedule. */
+  /** Somebody asked for the run; it is no slot of the schedule. */
   readonly isForced?: boolean;
   /** How often the slot was tried before. */
   readonly tries?: number;

@@ -20,7 +20,7 @@ export interface HostRequirement {
 }
 
 export interface ContextEngineInfo {
-  /** The id under which it is registered. */
+  /** The id under which the engine is registered. */
   id: string;
   name: string;
   version?: string;
@@ -105,7 +105,7 @@ export interface ContextEngineRuntimeContext {
   currentTokenCount?: number;
   /** Set for the maintenance after a turn, which may take its time. */
   allowDeferredCompactionExecution?: boolean;
-  /** Why it is called: `manual`, `overflow`, … */
+  /** Reason for the call: `manual`, `overflow`, … */
   trigger?: string;
   promptCache?: PromptCacheFacts;
   usage?: PromptCacheFacts["lastCallUsage"];

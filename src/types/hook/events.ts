@@ -186,7 +186,7 @@ interface RunHookEvents {
     readonly toolName: string;
     readonly toolCallId: string;
     readonly message: ToolResultMessage;
-    /** The gateway wrote it for a call whose result is not known. */
+    /** The gateway wrote the result for a call whose own result is not known. */
     readonly isSynthetic: boolean;
   };
   before_message_write: { readonly message: ChatMessage; readonly sessionKey: SessionKey; readonly agentId: string };
@@ -327,7 +327,7 @@ interface SubagentHookEvents {
     readonly childSessionKey: SessionKey;
     readonly agentId: string;
     readonly runId: string;
-    /** `run`: it answers once. */
+    /** `run`: the subagent answers once. */
     readonly mode: "run" | "session";
     readonly threadRequested: boolean;
   };

@@ -11,7 +11,7 @@ export interface HookFacts {
   readonly readsConversations?: true;
   /** The hook's answer becomes part of a prompt; the config can forbid that. */
   readonly changesPrompts?: true;
-  /** Milliseconds, where it is not the 15 s of hooks that somebody waits for or the 30 s of the others. */
+  /** Milliseconds, where the limit is not the 15 s of hooks that somebody waits for or the 30 s of the others. */
   readonly timeoutMs?: number;
   /** No code of this gateway calls the hook. */
   readonly isNeverCalled?: true;
@@ -27,9 +27,9 @@ const prompt = { ...conversation, changesPrompts: true } as const;
 const never = { isNeverCalled: true } as const;
 const internal = { isInternal: true } as const;
 
-/** The new conversation waits for these. */
+/** Limit in milliseconds: the new conversation waits for these hooks. */
 const RESET_MS = 10_000;
-/** The prompt, and with it the turn, waits for these. */
+/** Limit in milliseconds: the prompt, and with it the turn, waits for these hooks. */
 const BOOTSTRAP_MS = 5000;
 
 /** Every hook of the field by its published name, then the internal events that no hook reports. */

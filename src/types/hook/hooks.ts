@@ -29,7 +29,7 @@ interface HookChat {
 /** The subagent that a hook is called for. */
 interface HookSubagent {
   readonly childSessionKey?: SessionKey;
-  /** The session that asked for it. */
+  /** The session that asked for the subagent. */
   readonly requesterSessionKey?: SessionKey;
 }
 

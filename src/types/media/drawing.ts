@@ -44,7 +44,7 @@ export interface DrawQuestion {
 export interface DrawnImage {
   readonly bytes: Uint8Array;
   readonly mime: string;
-  /** The ending of its format, without the dot. */
+  /** The ending of the image's format, without the dot. */
   readonly ending: string;
 }
 

@@ -42,7 +42,7 @@ export interface Speaker {
   levelOf(agent: AgentId): SpeechLevel;
   /** Names of the services that can be asked, in their order; none when nothing is set up. */
   readonly services: readonly string[];
-  /** Rejects when no service has made it, with the reason of each and without a secret. */
+  /** Speaks a text. Rejects when no service has made the sound, with the reason of each and without a secret. */
   speak(ask: SpeechAsk): Promise<Speech>;
   /** Writes a speech into a workspace, from which answers may attach it; gives its path there. */
   keep(speech: Speech, workspace: string): Promise<string>;

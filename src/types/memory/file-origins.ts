@@ -5,7 +5,7 @@ import type { UntrustedSource } from "../run/untrusted.ts";
 export interface FileChange {
   /** Absolute, without links. */
   readonly path: string;
-  /** The path that it had before, when it was moved. */
+  /** The path that the file had before, when it was moved. */
   readonly from?: string;
   /** The change replaced the whole content of the file. */
   readonly isWhole: boolean;
@@ -16,7 +16,7 @@ export interface FileChange {
 
 /** A command that is about to start, and that may change any files that it can. */
 export interface CommandBegun {
-  /** Directories that it can write, without links; everywhere when unset. */
+  /** Directories that the command can write, without links; everywhere when unset. */
   readonly roots?: readonly string[] | undefined;
   readonly by: Acting;
   readonly sources: readonly UntrustedSource[];

@@ -32,7 +32,7 @@ export interface ChannelOutboundAdapter {
 
 export interface ChannelOutboundContext {
   readonly cfg: OpenClawConfig;
-  /** The chat, as `OriginatingTo` or `To` of its messages. */
+  /** The chat, as `OriginatingTo` or `To` of the chat's messages. */
   readonly to: string;
   readonly text: string;
   readonly mediaUrl?: string;

@@ -11,7 +11,7 @@ export interface InstallRecord {
   readonly resolvedCommit?: string;
   /** ISO 8601. */
   readonly installedAt?: string;
-  /** Hash of names and contents of its folder: `sha256-<base64>`. */
+  /** Hash of names and contents of the plugin's folder: `sha256-<base64>`. */
   readonly files?: string;
 }
 

@@ -19,12 +19,15 @@ export interface PluginManifest extends PluginFolders {
   readonly kinds: readonly string[];
   /** JSON Schema of `plugins.entries.<id>.config`. */
   readonly configSchema: Readonly<Record<string, unknown>>;
-  /** `contracts.tools`: the tools that it may register. Unset: the manifest has no such list, and it may register none. */
+  /**
+   * `contracts.tools`: the tools that the plugin may register. Unset: the manifest has no such list, and the plugin may
+   * register none.
+   */
   readonly tools?: readonly string[];
-  /** Channels that it registers, with the JSON Schema of their config where it has one. */
+  /** Channels that the plugin registers, each with the JSON Schema of its config where it has one. */
   readonly channels: readonly { readonly id: string; readonly schema?: Readonly<Record<string, unknown>> }[];
   readonly providers: readonly string[];
-  /** Commands of the command line that it registers. */
+  /** Commands of the command line that the plugin registers. */
   readonly cliCommands: readonly string[];
   /** Ids that the plugin had before. */
   readonly legacyIds: readonly string[];
@@ -39,9 +42,9 @@ export interface PluginPackage {
   readonly license?: string;
   /** Entry files relative to the plugin's folder, the preferred form first: built JavaScript, then sources. */
   readonly entries: readonly string[];
-  /** Range of SDK versions that it needs, such as `>=2026.5.28`. */
+  /** Range of SDK versions that the plugin needs, such as `>=2026.5.28`. */
   readonly pluginApi?: string;
-  /** Names of the packages that it needs at run time. */
+  /** Names of the packages that the plugin needs at run time. */
   readonly dependencies: readonly string[];
   /** Scripts that npm would run when it installs the package. */
   readonly installScripts: readonly string[];
@@ -54,16 +57,16 @@ export type PluginOrigin = "config" | "workspace" | "global";
 export interface FoundPlugin {
   readonly manifest: PluginManifest;
   readonly package: PluginPackage;
-  /** Absolute path of its folder, without links. */
+  /** Absolute path of the plugin's folder, without links. */
   readonly root: string;
   readonly origin: PluginOrigin;
-  /** Context engines that it registered when its code was last tried. Their ids need not be its own. */
+  /** Context engines that the plugin registered when its code was last tried. Their ids need not be the plugin's. */
   readonly engines: readonly string[];
 }
 
 /** A folder that should hold a plugin, and why it does not. */
 export interface BrokenPlugin {
-  /** The id of its manifest, or the name of its folder. */
+  /** The id of the folder's manifest, or the name of the folder. */
   readonly id: string;
   readonly root: string;
   readonly origin: PluginOrigin;

@@ -54,7 +54,7 @@ export interface WebSearchContribution {
   readonly id: string;
   /** Place of the provider in the automatic choice: the least is asked first. */
   readonly order: number;
-  /** Environment variables that may hold its key, the preferred one first. */
+  /** Environment variables that may hold the provider's key, the preferred one first. */
   readonly keyVariables: readonly string[];
   /** Where a person reads how to set it up. */
   readonly docs?: string | undefined;

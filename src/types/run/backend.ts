@@ -190,7 +190,7 @@ export interface CommandLine {
   readonly argv?: Launch["argv"] | undefined;
   /** As `directory` gave it. */
   readonly cwd: string;
-  /** Milliseconds after which it is ended with everything that it started; 0 for never. */
+  /** Milliseconds after which the command is ended with everything that it started; 0 for never. */
   readonly timeoutMs: number;
   /** Added to the environment that the backend makes; names that make a program load code are left out. */
   readonly env?: Readonly<Record<string, string>> | undefined;
@@ -212,24 +212,24 @@ export interface Typist {
 
 /** A command that was started. It belongs to its starter, who must wait for its end or end it. */
 export interface RunningCommand {
-  /** The process id of its shell. */
+  /** The process id of the command's shell. */
   readonly pid: number;
-  /** Ids of its processes that are not below its shell. Never rejects; takes long. */
+  /** Ids of the command's processes that are not below its shell. Never rejects; takes long. */
   processes?(): Promise<readonly number[]>;
   /** Actual input of the command: `pipe` where a terminal was wanted and there is none. */
   readonly input: CommandInput;
-  /** Why it has no terminal although one was wanted, as a sentence. */
+  /** Why the command has no terminal although one was wanted, as a sentence. */
   readonly warning?: string;
   readonly output: RunningOutput;
   /** Resolves when the command has ended with everything that it started. Never rejects. */
   readonly ended: Promise<CommandEnd>;
-  /** Writes to its input. Rejects with a text for the model when the input is closed. */
+  /** Writes to the command's input. Rejects with a text for the model when the input is closed. */
   write(data: Uint8Array, typist?: Typist): Promise<void>;
   /** Where content of others is from that its output may have, for a run; undefined for none that is known. */
   source?(reader: Acting): string | undefined;
-  /** Closes its input; in a terminal, sends the character that means the end of a file. */
+  /** Closes the command's input; in a terminal, sends the character that means the end of a file. */
   closeInput(): Promise<void>;
-  /** Ends it with everything that it started: politely first, then by force. Only the first call counts. */
+  /** Ends the command with everything that it started: politely first, then by force. Only the first call counts. */
   end(because: "timeout" | "abort" | "limit"): void;
 }
 
@@ -249,7 +249,7 @@ export interface CommandEnd {
   readonly output: CommandOutput;
   /** Exit code; null when a signal ended the command. */
   readonly code: number | null;
-  /** `limit`: it took more than its sandbox allows; `note` says of what. */
+  /** `limit`: the command took more than its sandbox allows; `note` says of what. */
   readonly because: "exit" | "timeout" | "abort" | "limit";
   /** Programs that could not be ended with the command. */
   readonly left: readonly LeftRunning[];

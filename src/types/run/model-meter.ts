@@ -65,9 +65,9 @@ export type Reservation =
 /** Reserves the cost of every model call of the gateway before it is made, and settles it afterwards. */
 export interface ModelMeter {
   /**
-   * Resolves soon: the call waits for it. A call that is stopped meanwhile is settled with a cost of nothing. When it
-   * rejects, the call fails without being made. A killed process settles nothing: a reservation that is still open at the
-   * next start may have been spent.
+   * Reserves the cost of a call. Resolves soon, because the call waits. A call that is stopped meanwhile is settled
+   * with a cost of nothing. When the promise rejects, the call fails without being made. A killed process settles
+   * nothing.
    */
   reserve(call: PlannedCall): Promise<Reservation>;
 }

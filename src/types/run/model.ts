@@ -79,9 +79,9 @@ export interface UserMessage {
   role: "user";
   content: string | (TextContent | ImageContent)[];
   timestamp: number;
-  /** Unset where it is not known. */
+  /** Origin of the message; unset where it is not known. */
   provenance?: InputProvenance;
-  /** The events that its text was made from. */
+  /** The events that the message's text was made from. */
   internalEvents?: readonly AgentInternalEvent[];
   /** Steered into a turn that was under way: no turn begins with it. */
   steered?: true;

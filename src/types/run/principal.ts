@@ -68,7 +68,7 @@ export interface Acting {
    * Number of runs that wait for the turn, each for the one below it; more than 0 for a subagent's turn. 0 when unset.
    */
   readonly depth?: number;
-  /** The session of people for which it works, when its own is a subagent's. */
+  /** The session of people for which the turn works, when its own is a subagent's. */
   readonly root?: SessionKey;
   /** Everybody who wrote the turn's messages; nobody when unset. */
   readonly senders?: readonly SenderNames[];
@@ -83,8 +83,8 @@ export interface Acting {
   /** Settings of the conversation or a message for the turn's commands. */
   readonly exec?: SessionExec;
   /**
-   * How far its commands may leave the sandbox; not at all when unset, since somebody wrote who may not permit it. `request`: nobody
-   * chose a level, so each such command is asked about.
+   * How far the turn's commands may leave the sandbox; not at all when unset, since somebody wrote who may not permit
+   * it. `request`: nobody chose a level, so each such command is asked about.
    */
   readonly elevated?: ElevatedLevel | "request";
 }

@@ -114,7 +114,7 @@ export interface Try {
   readonly outcome: "replied" | "aborted" | FailureKind;
   /** The provider's text, without secrets. */
   readonly message?: string;
-  /** The remedy for it. */
+  /** The remedy for the failure. */
   readonly remedy?: string;
 }
 
@@ -159,9 +159,11 @@ export interface PromptPart {
   /** Source of the part: a file, a config key, a module. */
   readonly source: string;
   readonly tokens: number;
-  /** UTF-16 length of its text, so that it can be found again in the whole; absent in records of older versions. */
+  /**
+   * UTF-16 length of the part's text, so that it can be found again in the whole; absent in records of older versions.
+   */
   readonly chars?: number;
-  /** UTF-16 length of the file that it shows a part of; unset when it shows all. */
+  /** UTF-16 length of the file that the part shows a piece of; unset when it shows all. */
   readonly wholeChars?: number;
 }
 
@@ -228,7 +230,7 @@ export interface TokenBudget {
   readonly systemPrompt: number;
   /** The present turn. */
   readonly event: number;
-  /** Tokens left for the conversation before it; never below 0. */
+  /** Tokens left for the conversation before the present turn; never below 0. */
   readonly history: number;
 }
 
@@ -249,14 +251,14 @@ export interface FileFate {
   /** Row of the inbox. */
   readonly inboxId: number;
   readonly kind: MediaKind;
-  /** As its sender says. */
+  /** Name of the file, as its sender says. */
   readonly name?: string;
-  /** How often it was requested. */
+  /** How often the file was requested. */
   readonly tries: number;
   readonly durationMs: number;
   /** Size of the file that was fetched. */
   readonly bytes?: number;
-  /** Why it was not had. */
+  /** Why the file could not be fetched. */
   readonly why?: string;
 }
 

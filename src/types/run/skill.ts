@@ -4,7 +4,7 @@ import type { AgentSettings } from "../settings.ts";
 export interface RequestedSkill {
   readonly name: string;
   readonly description: string;
-  /** Absolute path of its `SKILL.md`. */
+  /** Absolute path of the skill's `SKILL.md`. */
   readonly location: string;
 }
 

@@ -41,7 +41,9 @@ export interface ApprovalQuestion {
   readonly variables?: readonly string[];
   /** The command that is remembered when it is allowed for good; it can only be allowed once when unset. */
   readonly allowance?: string;
-  /** The answers that let it run, where a plugin says which; once, and for good with an `allowance`, when unset. */
+  /**
+   * The answers that let the call run, where a plugin says which; once, and for good with an `allowance`, when unset.
+   */
   readonly allowing?: readonly Exclude<PersonsAnswer, "deny">[];
   /** Milliseconds after which the question is a denial, where that is sooner than for every question. */
   readonly timeoutMs?: number;
@@ -78,7 +80,7 @@ export interface ToolContext {
   readonly sessionKey: SessionKey;
   readonly agentId: AgentId;
   readonly callId: string;
-  /** Absolute; tools resolve relative paths against it. */
+  /** Absolute; tools resolve relative paths from this directory. */
   readonly workspace: string;
   readonly signal: AbortSignal;
   readonly approvals: ApprovalDesk;
@@ -117,7 +119,7 @@ export interface Tool<Input = unknown> {
   readonly timeoutMs?: number | undefined;
   /** Risks of a call that text from outside could have asked for; undefined for a harmless call. Must not throw. */
   riskOf?(input: Input, context: Pick<ToolContext, "workspace">): Promise<Risk | readonly Risk[] | undefined>;
-  /** True when it changes anything outside: such a turn is continued, never replayed. */
+  /** True when the tool changes anything outside: such a turn is continued, never replayed. */
   readonly hasSideEffects: boolean;
   run(input: Input, context: ToolContext): Promise<ToolResult>;
 }

@@ -32,7 +32,7 @@ interface TurnRunFacts {
 
 /** Content of a turn's message, where that is more than its text. */
 interface TurnContent {
-  /** Where its transcript entry says that it came from. A person wrote it when unset. */
+  /** Origin in the turn's transcript entry. A person wrote the turn when unset. */
   readonly provenance?: InputProvenance;
   /** Fields that one message adds to `provenance`. */
   source?(message: InboundMessage): Pick<InputProvenance, "sourceSessionKey" | "sourceTool">;
@@ -102,7 +102,10 @@ export interface TurnKind extends TurnRunFacts, TurnContent {
   begin?(turn: TurnRef, session: Session): Promise<void>;
   /** Filter that leaves the part of the answer that is for people. The whole answer when unset. */
   filter?(message: InboundMessage, entry: Readonly<SessionEntry>, now: number): AnswerFilter | undefined;
-  /** When several processes have died of the turn and it is given up. The sender of a message is asked to send it again when unset. */
+  /**
+   * Treatment of a turn that is given up, because several processes ended during it. The sender of a message is asked to
+   * send the message again when unset.
+   */
   readonly givenUp?: GivenUp;
   /** Called after the outcome is recorded, under the session's lock. Rejects when something cannot be written. */
   end?(turn: EndedTurnRef, session: Session, ports: TurnEndPorts): Promise<void>;

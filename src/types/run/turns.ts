@@ -8,7 +8,10 @@ export const CONTINUE = "continue";
 export const asksForRest = (message: ChatMessage | undefined): boolean =>
   message?.role === "user" && message.provenance?.sourceTool === CONTINUE;
 
-/** Whether a turn begins with it: not with a steered message, a text that the gateway added, or a message of the harness. */
+/**
+ * Whether a turn begins with the message: not with a steered message, a text that the gateway added, or a message of
+ * the harness.
+ */
 export const beginsTurn = (message: ChatMessage): boolean =>
   message.role === "user" && message.steered !== true && message.customType === undefined && !asksForRest(message);
 

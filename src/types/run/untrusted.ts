@@ -27,7 +27,7 @@ export interface UntrustedMark {
 /** Where a conversation keeps that it has read untrusted content. */
 export interface UntrustedKeeping {
   known(): UntrustedMark | undefined;
-  /** Rejects when it cannot be kept. */
+  /** Keeps the mark. Rejects when it cannot be kept. */
   keep(mark: UntrustedMark): Promise<unknown>;
 }
 

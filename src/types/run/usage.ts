@@ -15,7 +15,10 @@ export function emptyUsage(): Usage {
 export const hasTokens = ({ input, output, cacheRead, cacheWrite }: Usage): boolean =>
   input + output + cacheRead + cacheWrite > 0;
 
-/** Whether a provider can have meant it: figures below nothing would give budgets back what other calls have spent. */
+/**
+ * Whether a provider can have meant these figures: figures below nothing would give budgets back the cost of other
+ * calls.
+ */
 export const isPossible = ({ input, output, cacheRead, cacheWrite, totalTokens, cost }: Usage): boolean =>
   [input, output, cacheRead, cacheWrite, totalTokens, cost.total].every(
     (figure) => Number.isFinite(figure) && figure >= 0,

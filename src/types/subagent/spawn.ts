@@ -12,7 +12,7 @@ export interface SessionAsker {
   readonly isOwner: boolean;
   /** Names of the run's tools; those that the agent's policy allows when unset. */
   readonly tools?: readonly string[];
-  /** The chat that hears of the end, for a request without a run. */
+  /** The chat that is informed of the end, for a request without a run. */
   readonly to?: Peer;
   /** A mode of the config confines the run to a sandbox. */
   readonly isSandboxed: boolean;
@@ -20,7 +20,7 @@ export interface SessionAsker {
   readonly seesLikeOthers?: true;
   /** How many runs may be waiting for it; 0 for a run of people. */
   readonly depth: number;
-  /** The session for which it works, when it is a subagent's. */
+  /** The session for which the asker works, when it is a subagent's. */
   readonly root?: SessionKey;
 }
 
@@ -40,11 +40,11 @@ export interface SpawnRun {
   /** No limit of its own when 0. */
   readonly runTimeoutSeconds?: number | undefined;
   readonly cwd?: string | undefined;
-  /** `fork`: it begins with a copy of this conversation. `isolated` when unset. */
+  /** `fork`: the subagent begins with a copy of this conversation. `isolated` when unset. */
   readonly context?: "isolated" | "fork" | undefined;
   /** The subagent's system prompt has no files of the workspace. */
   readonly lightContext?: boolean | undefined;
-  /** `require`: it is refused unless it is in a sandbox. */
+  /** `require`: the subagent is refused unless it is in a sandbox. */
   readonly sandbox?: "inherit" | "require" | undefined;
 }
 
@@ -61,9 +61,12 @@ export interface SpawnEnd {
 /** Parameters of `sessions_spawn`, in the field's names. */
 export interface SpawnAsk extends SpawnRun, SpawnEnd {
   readonly task: string;
-  /** Names the subagent, so that it is found after a restart. It has another name when unset, or when one has this name already. */
+  /**
+   * Names the subagent, so that it is found after a restart. It has another name when unset, or when another subagent
+   * has this name already.
+   */
   readonly spawnKey?: string | undefined;
-  /** The model's own name for it. */
+  /** The model's own name for the subagent. */
   readonly taskName?: string | undefined;
   readonly label?: string | undefined;
   readonly agentId?: string | undefined;
@@ -106,7 +109,7 @@ export interface ChildAct {
   readonly key: SessionKey;
   readonly label: string;
   readonly status: string;
-  /** Messages that waited for it and were dropped. */
+  /** Messages that waited for the subagent and were dropped. */
   readonly dropped?: number;
   readonly error?: string;
 }

@@ -12,7 +12,7 @@ export interface SubagentRequester {
   readonly isOwner: boolean;
   /** Names of the tools of the run that asks: the subagent can have no others. Its agent's policy alone counts when unset. */
   readonly tools?: readonly string[];
-  /** The session for which it works, when it is a subagent's itself. */
+  /** The session for which the requester works, when it is a subagent's itself. */
   readonly root?: SessionKey;
 }
 
@@ -44,11 +44,11 @@ export interface SpawnedRun {
   readonly timeoutMs?: number | undefined;
   /** The only files of the workspace that the system prompt has. */
   readonly files?: readonly string[] | undefined;
-  /** When its conversation is archived; epoch milliseconds. */
+  /** Time at which the subagent's conversation is archived; epoch milliseconds. */
   readonly archiveAt?: number | undefined;
   /** The announcement for the asking session. */
   whenEnded(runId: RunId, depth: number): InboundMessage;
-  /** Fills its new conversation. Rejects when that cannot be written. */
+  /** Fills the subagent's new conversation. Rejects when that cannot be written. */
   fill?: ((session: Session) => Promise<void>) | undefined;
 }
 
@@ -82,6 +82,9 @@ export interface Subagents {
   owns(session: SubagentSession): boolean;
   /** The newest messages of any conversation, oldest first; none of one that does not exist. */
   messages(sessionKey: string, limit: number): Promise<readonly ChatMessage[]>;
-  /** Ends its runs, archives its transcript and removes it. False when it does not exist. Rejects unless it is owned. */
+  /**
+   * Ends the runs of a subagent's session, archives its transcript and removes it. False when it does not exist.
+   * Rejects unless it is owned.
+   */
   remove(session: SubagentSession): Promise<boolean>;
 }

@@ -3,10 +3,10 @@ import type { AgentFilter } from "../run/agent-filter.ts";
 export const TASK_STATUSES = ["queued", "running", "completed", "failed", "cancelled", "timed_out"] as const;
 export type TaskStatus = (typeof TASK_STATUSES)[number];
 
-/** Whose a task is, and where it works. */
+/** Owner of a task, and place of its work. */
 interface TaskPlace {
   readonly agentId?: string;
-  /** The conversation that asked for it. */
+  /** The conversation that asked for the task. */
   readonly sessionKey?: string;
   /** The conversation of a subagent. */
   readonly childSessionKey?: string;
@@ -28,7 +28,7 @@ interface TaskTimes {
 interface TaskFacts {
   readonly toolUseCount?: number;
   readonly lastToolName?: string;
-  /** Why it has no answer, in a sentence. */
+  /** Why the task has no answer, in a sentence. */
   readonly error?: string;
   readonly terminalSummary?: string;
   readonly deliveryStatus?: "pending" | "delivered" | "failed" | "not_applicable";
@@ -67,7 +67,7 @@ export interface TaskFilter extends AgentFilter {
 export interface TaskDesk {
   list(filter: TaskFilter): Promise<{ readonly tasks: readonly TaskSummary[]; readonly nextCursor?: string }>;
   get(id: string): Promise<TaskStory | undefined>;
-  /** `reason`: why it was not cancelled. */
+  /** `reason`: why the task was not cancelled. */
   cancel(id: string): Promise<{
     readonly found: boolean;
     readonly cancelled: boolean;

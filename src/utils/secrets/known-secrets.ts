@@ -27,7 +27,7 @@ export class KnownSecrets {
   readonly #byStart = new Map<number, readonly string[]>();
   /** 1 for each number that a form begins with: most places of a text are passed over without a look at the map. */
   readonly #isStart = new Uint8Array(STARTS);
-  /** Made when it is needed: secrets are added in crowds. */
+  /** The edge is made when it is needed: secrets are added in crowds. */
   #known: Edge | undefined;
 
   /** Texts of fewer than eight characters are not remembered. */

@@ -22,9 +22,9 @@ export interface ChannelAccount {
   readonly error: string;
   /** How to solve `error`; empty when unknown. */
   readonly fix: string;
-  /** Problems to solve while it continues to work. */
+  /** Problems to solve while the account continues to work. */
   readonly notices: readonly string[];
-  /** Whether the config has it, so that it can be changed, switched on or off, and removed. */
+  /** Whether the config has the account, so that it can be changed, switched on or off, and removed. */
   readonly configured: boolean;
   /** Whether the account can be linked with a code. */
   readonly login: boolean;

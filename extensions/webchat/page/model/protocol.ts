@@ -70,7 +70,7 @@ export interface Approval {
   readonly files: readonly string[];
   /** Names of the variables that plugins add to its environment. */
   readonly variables?: readonly string[];
-  /** The answers that it offers; names of other versions too. */
+  /** The answers that the approval offers; names of other versions too. */
   readonly answers: readonly string[];
   readonly expiresAt?: number | undefined;
 }

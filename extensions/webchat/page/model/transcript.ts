@@ -31,7 +31,7 @@ export interface Turn {
   readonly runIds: readonly string[];
   readonly usage?: Usage | undefined;
   readonly model?: string | undefined;
-  /** Who wrote it, if not the operator. */
+  /** Author of the turn, if not the operator. */
   readonly sender?: string | undefined;
   readonly error?: string | undefined;
   readonly aborted?: boolean | undefined;

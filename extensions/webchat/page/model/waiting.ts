@@ -8,7 +8,7 @@ export interface WaitingMessage {
   readonly text: string;
   readonly files: number;
   readonly at: number;
-  /** Who wrote it, if not the operator. */
+  /** Author of the message, if not the operator. */
   readonly sender?: string | undefined;
 }
 

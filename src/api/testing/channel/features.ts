@@ -244,7 +244,7 @@ export function outboundFeatures({ expect, test }: TestRunner, open: Open): void
     const { platform, host, link } = await start(await open());
     const typed = observer(context, { what: "typing", link: link.typing, fake: platform.typed?.bind(platform) });
     const where = platform.typedIn ?? platform.direct;
-    // Some platforms show it only in a chat that wrote.
+    // Some platforms show the typing signal only in a chat that wrote.
     platform.say(where, "are you there?");
     await host.heard("are you there?");
     await link.typing?.(where);

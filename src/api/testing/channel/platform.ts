@@ -59,7 +59,7 @@ export interface Platform extends PeopleActs {
   readonly saysWait?: boolean;
   /** How often people saw "typing…". */
   typed?(peer: Peer): number;
-  /** The next call that shows it is refused. */
+  /** The next call that shows the typing signal is refused. */
   failTyping?(): void;
   /** Where people see that, when not in every chat. */
   readonly typedIn?: Peer;

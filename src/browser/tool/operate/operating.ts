@@ -71,7 +71,7 @@ const sessionOf = once((page: Page) => loadOnce(() => page.context().newCDPSessi
 /** The window sizes of resized pages, as they were before. */
 const windows = new WeakMap<Page, ReturnType<Page["viewportSize"]>>();
 
-/** How a page believes to be shown. */
+/** Properties of the display that a page sees. */
 type Wish = Pick<BrowserInput, "width" | "height" | "colorScheme" | "locale" | "timezone" | "offline">;
 
 /**

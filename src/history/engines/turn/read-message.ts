@@ -34,7 +34,7 @@ function readUser(value: Fields): UserMessage | undefined {
 const KINDS = ["third-party_user", "inter_session", "internal_system"] as const;
 const SOURCES = ["originSessionId", "sourceSessionKey", "sourceChannel", "sourceTool"] as const;
 
-/** Undefined when it is not well-formed. */
+/** Provenance in a value; undefined when the value is not well-formed. */
 function provenanceOf(value: unknown): InputProvenance | undefined {
   if (!isFields(value)) return undefined;
   // The older name, in transcripts that other programs wrote.

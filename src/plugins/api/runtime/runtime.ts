@@ -89,7 +89,7 @@ function eventsOf(scope: PluginScope): object {
 
 type Follow = (listener: (event: object) => void, signal: AbortSignal) => void;
 
-/** Gives the function that ends it. It ends with the plugin too. */
+/** Gives the function that ends the listening. It ends with the plugin too. */
 function follow(scope: PluginScope, name: string, listener: unknown, begin: Follow): () => void {
   const call = functionOf(listener, name);
   const stop = new AbortController();

@@ -78,7 +78,7 @@ interface Read {
   readonly all: readonly UsedDay[];
 }
 
-/** What the session and everything took on each of the last seven days. Nothing when it cannot be read. */
+/** Use by the session and in total on each of the last seven days. Nothing when it cannot be read. */
 function Used({ sessionKey, chat }: { readonly sessionKey: string; readonly chat: Chat }): VNode | null {
   const [read, setRead] = useState<Read>();
   useEffect(() => {

@@ -7,11 +7,11 @@ import { ReplyCallbacks } from "./reply-callbacks.ts";
 
 /** A message whose run a plugin follows. */
 interface FollowedMessage {
-  /** Resolves when it is durable. */
+  /** Resolves when the message is durable. */
   readonly stored: Promise<unknown>;
   /** Runs of the message, until the message has its outcome or the signal aborts. */
   runs(signal: AbortSignal): AsyncIterable<MessageRun>;
-  /** Ends its run, or the message while it waits. */
+  /** Ends the message's run, or the message while it waits. */
   stop(): Promise<void>;
   /** Whether an abort is the plugin's own wish: the signals of the gateway end no run. */
   mayStop(): boolean;

@@ -30,13 +30,15 @@ function installed() {
   const scripts = Object.keys(packages).filter((place) => packages[place].hasInstallScript);
   check("nothing that is installed has an install script", scripts.length === 0, scripts.join());
   const modules = fs.readdirSync(path.join(app, "node_modules")).filter((name) => !name.startsWith("."));
-  check("openclaw, ripgrep and a pty are all", modules.join() === "@lydell,@vscode,openclaw", modules.join());
+  check("the gateway, ripgrep and a pty are all", modules.join() === "@lydell,@vscode,claw-gateway", modules.join());
+  const commands = fs.readdirSync(path.join(app, "node_modules/.bin")).filter((name) => name.includes("claw"));
+  check("it has both commands", commands.join() === "claw-gateway,openclaw", commands.join());
   const parts = ["npm-shrinkwrap.json", "dist/THIRD_PARTY_NOTICES", "dist/sbom.json"];
-  const missing = parts.filter((name) => !fs.existsSync(path.join(app, "node_modules/openclaw", name)));
+  const missing = parts.filter((name) => !fs.existsSync(path.join(app, "node_modules/claw-gateway", name)));
   check("shrinkwrap, notices and SBOM are there", missing.length === 0, missing.join());
 }
 
-const bin = path.join(app, "node_modules/openclaw/bin/openclaw.mjs");
+const bin = path.join(app, "node_modules/.bin/claw-gateway");
 const libraries = path.join(home, "state/libraries");
 const env = { ...process.env, OPENCLAW_STATE_DIR: home };
 

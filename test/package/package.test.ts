@@ -126,6 +126,17 @@ describe("what users install", () => {
     expect(JSON.stringify(part)).not.toMatch(/"resolved"|https?:\/\/|"devDependencies"|"workspaces"/);
   });
 
+  test("has a name of its own, beside the command and the import that other programs know", async () => {
+    const { name, bin, exports } = JSON.parse(await read("package.json"));
+    expect(name).toBe("claw-gateway");
+    expect(bin).toEqual({ "claw-gateway": "bin/openclaw.mjs", openclaw: "bin/openclaw.mjs" });
+    const sdk = JSON.parse(await read("src/api/package.json"));
+    expect(sdk).toMatchObject({ name: "openclaw", private: true });
+    const published = Object.keys(exports).filter((path) => path !== "./package.json");
+    expect(Object.keys(sdk.exports)).toEqual(published);
+    for (const path of published) expect(exports[path].source).toBe(`./src/api/${sdk.exports[path].slice(2)}`);
+  });
+
   test("must not have an install script", async () => {
     const home = await mkdtemp(join(tmpdir(), "shrinkwrap-"));
     const manifest = { name: "app", version: "1.0.0", optionalDependencies: { late: "1.0.0" } };

@@ -15,7 +15,7 @@ export type Entry =
   | { readonly kind: "file"; readonly path: string; readonly bytes: number; readonly isProgram: boolean }
   | { readonly kind: "link"; readonly path: string; readonly target: string };
 
-/** The link to the gateway's own package, which is not part of the plugin. */
+/** The link to the gateway's own package, under the name by which plugins import it. It is not part of the plugin. */
 export const HOST_LINK = "node_modules/openclaw";
 
 /**

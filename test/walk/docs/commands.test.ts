@@ -31,11 +31,11 @@ function wordsOf(line: string): readonly string[] {
   return [...words].map(([word]) => word.replaceAll(/'([^']*)'|"([^"]*)"/g, (_all, one, two) => one ?? two ?? ""));
 }
 
-/** Arguments of `openclaw` in a line; undefined for another program. */
+/** Arguments of one of our commands in a line; undefined for another program. */
 function argsIn(line: string): readonly string[] | undefined {
   const words = wordsOf(line);
   const at = words.findIndex((word) => !/^[A-Z_]+=/.test(word));
-  return /(?:^|\/)openclaw$/.test(words[at] ?? "") ? words.slice(at + 1) : undefined;
+  return /(?:^|\/)(?:openclaw|claw-gateway)$/.test(words[at] ?? "") ? words.slice(at + 1) : undefined;
 }
 
 function leaves(command: Command): readonly Command[] {
@@ -78,7 +78,7 @@ test.each(pages)("the command line takes each command that %s shows", async (pag
     if (error && error.exitCode !== 0) wrong.push(`${line}: ${error.message}`);
   }
   const prose = read(page).replaceAll(/^```[\s\S]*?^```$/gm, "");
-  for (const [, text = ""] of prose.matchAll(/`(openclaw [^`\n]+)`/g)) {
+  for (const [, text = ""] of prose.matchAll(/`((?:openclaw|claw-gateway) [^`\n]+)`/g)) {
     const args = argsIn(text);
     const error = args && (await wrongIn(filled(args)));
     // A channel may have flags of its own.
@@ -125,11 +125,10 @@ async function homeOutsideTemp(): Promise<Home> {
 async function shell(home: Home, lines: readonly string[]): Promise<{ code: number | null; output: string }> {
   const bin = join(home.dir, "programs");
   mkdirSync(bin, { recursive: true });
-  writeFileSync(
-    join(bin, "openclaw"),
-    `#!/bin/sh\nexec "${process.execPath}" "${join(root, "bin/openclaw.mjs")}" "$@"\n`,
-  );
-  chmodSync(join(bin, "openclaw"), 0o755);
+  for (const name of ["openclaw", "claw-gateway"]) {
+    writeFileSync(join(bin, name), `#!/bin/sh\nexec "${process.execPath}" "${join(root, "bin/openclaw.mjs")}" "$@"\n`);
+    chmodSync(join(bin, name), 0o755);
+  }
   const env = { PATH: `${bin}:${process.env["PATH"]}`, HOME: home.dir, OPENCLAW_STATE_DIR: home.stateDir };
   const child = spawn("/bin/sh", ["-ex"], { cwd: home.dir, env, stdio: ["pipe", "pipe", "pipe"] });
   let output = "";

@@ -99,15 +99,15 @@ ${template.about({ id })}
 
 ## Test
 
-The tests import \`openclaw/plugin-sdk/testing\` of the installed gateway; the second command links it.
+The tests import \`openclaw/plugin-sdk/testing\` of the installed gateway; the second command links it under the name \`openclaw\`.
 
 \`\`\`sh
 npm install
-npm install --no-save ${JSON.stringify(packageRoot)}
+npm install --no-save ${JSON.stringify(`openclaw@${packageRoot}`)}
 npm test
 \`\`\`
 
-A clone of the gateway that was only built has no types for your editor. The archive that \`npm pack\` makes of it has them: install that instead.
+A clone of the gateway that was only built has no types for your editor. The archive that \`npm pack\` makes of it has them: name that in the second command instead.
 
 ## Use
 

@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import {
   breachesIn,
@@ -123,4 +124,23 @@ test("a tool reaches files and processes through the backends of its run alone",
     expect(reasons("src/tools/files/read.ts", source)).toHaveLength(1);
     expect(reasons("src/tools/host/host.ts", source.replace("../host", "."))).toEqual([]);
   }
+});
+
+/** The arguments of each call of a function, as they are written. */
+function argumentsOf(name: string, source: string): string[] {
+  return [...source.matchAll(new RegExp(`${name}\\(`, "g"))].map(({ index, 0: { length } }) => {
+    let depth = 1;
+    let at = index + length;
+    for (; depth > 0 && at < source.length; at += 1) depth += { "(": 1, ")": -1 }[source.charAt(at)] ?? 0;
+    return source.slice(index + length, at - 1);
+  });
+}
+
+test("no test waits for a second only, as `vi.waitFor` and `vi.waitUntil` do by themselves", () => {
+  const short = globSync(["test/**/*.ts", "extensions/*/test/**/*.ts"]).filter((file) => {
+    const source = file.endsWith("skeleton.test.ts") ? "" : readFileSync(file, "utf8");
+    const waits = ["vi\\.waitFor", "vi\\.waitUntil"].flatMap((name) => argumentsOf(name, source));
+    return waits.some((wait) => !/PATIENCE|timeout|_000|SOON/.test(wait));
+  });
+  expect(short).toEqual([]);
 });

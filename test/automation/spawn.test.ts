@@ -1,3 +1,4 @@
+import { setImmediate as nextIteration } from "node:timers/promises";
 import { existsSync, readFileSync, symlinkSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -407,10 +408,13 @@ describe("a result that the agent was told of", () => {
     const by = { sessionKey: boot.keyOf("ada") };
     const joined = await accepted({ task: "work one", label: "one" }, by);
     await ended(joined.runId);
-    await vi.waitUntil(
-      async () => (await boot.journal.inbox.open()).some(({ message: { options } }) => options?.announce),
-      PATIENCE,
-    );
+    // It is claimed for the running turn, and then handed to its run.
+    await vi.waitUntil(async () => {
+      const open = await boot.journal.inbox.open();
+      return open.some(({ message: { options }, runId }) => options?.announce !== undefined && runId !== undefined);
+    }, PATIENCE);
+    await boot.journal.inbox.synced();
+    await nextIteration();
     seen.resolve();
     await told;
     await accepted({ task: "work two", label: "two" }, by);

@@ -860,7 +860,7 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
   ],
   [
     "test/tools/web-search/chain.test.ts",
-    "are kept for a while, by everything that was asked for, and given back within 5 ms",
+    "are kept for a while, by everything that was asked for",
     ["tools.web.search.cacheTtlMinutes"],
   ],
   [

@@ -116,15 +116,10 @@ describe.runIf(hasChromium)("what a page does by itself, in Chromium", () => {
   }, 60_000);
 
   it("names the rule, however many addresses were refused before", async () => {
-    const images = Array.from({ length: 25 }, (_none, at) => `<img src="https://10.0.0.${at + 1}/">`);
-    kit.site.show("/images", images.join(""));
     kit.site.redirect("/away", "https://10.0.0.99/");
     await open("/orders");
-    expect(await go("/away")).toMatch(/^The page was not opened: .*\(browser\.ssrfPolicy\)\.$/);
-    await go("/images");
-    const refused = async () => (await kit.said({ action: "requests" })).match(/10\.0\.0\.\d+\/ \(image\): net/g);
-    await expect.poll(async () => (await refused())?.length, SOON).toBe(25);
-    expect(await go("/away")).toMatch(/^The page was not opened: .*\(browser\.ssrfPolicy\)\.$/);
+    for (let refused = 0; refused < 25; refused += 1)
+      expect(await go("/away"), `after ${refused}`).toMatch(/^The page was not opened: .*\(browser\.ssrfPolicy\)\.$/);
   }, 60_000);
 
   it("has a most number of tabs, which a refused one names with the way out", async () => {

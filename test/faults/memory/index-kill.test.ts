@@ -22,7 +22,7 @@ const source = (name: string) =>
 const BUILDER = `
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import { IndexFile } from ${source("index/index-file")};
-import { Vectors } from ${source("vectors/vectors")};
+import { Vectors } from ${source("index/vectors")};
 const [place, at] = process.argv.slice(1).map((text) => JSON.parse(text));
 let steps = 0;
 const step = () => (steps += 1) === at && process.kill(process.pid, "SIGKILL");

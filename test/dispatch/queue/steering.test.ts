@@ -244,12 +244,13 @@ describe("a long turn into which somebody spoke", () => {
     const row = await boot.tell("deploy it everywhere", "1", { from });
     await until(() => fixture.model.calls.length === 41);
     await boot.stop();
+    const asked = fixture.model.calls.length;
     isHanging = false;
     boot = await fixture.boot();
     await boot.recover();
     expect(await boot.outcome(row)).toEqual({ kind: "replied" });
     expect(ran).toEqual(Array.from({ length: 40 }, (_, at) => at + 1));
-    expect(fixture.model.calls).toHaveLength(42);
+    expect(fixture.model.calls).toHaveLength(asked + 1);
     expect(JSON.stringify(fixture.model.calls.at(-1)?.messages)).toMatch(/deploy it everywhere.*be careful/s);
   });
 });

@@ -53,7 +53,7 @@ export class Turns implements TurnHandler<Run> {
     return waitingOf(key, queued, this.#ports);
   }
 
-  /** Takes a turn through its stages, unless the lane goes on without it. */
+  /** Runs the stages of a turn in order. No further stage begins after the lane has released the turn. */
   async run(key: SessionKey, queued: QueuedTurn, slot: TurnSlot<Run>): Promise<void> {
     const passage = await this.#gate.enter();
     const turn = new Turn(key, queued, slot, passage);

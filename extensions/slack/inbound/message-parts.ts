@@ -128,7 +128,7 @@ function blockText(block: unknown, level = 0): string {
   return WORDS[part.type]?.(part) ?? textOfPart(part, level);
 }
 
-/** Parts of a line of rich text whose text stands for something else. */
+/** The text of each kind of part that names something: a user, a channel, a group, an emoji, a date. */
 const WORDS: Readonly<Record<string, (part: Part) => string | undefined>> = {
   user: ({ user_id: id }) => id && `<@${id}>`,
   channel: ({ channel_id: id }) => id && `<#${id}>`,

@@ -158,8 +158,11 @@ export class Albums {
         const now = Date.now();
         await this.#passOn(({ until }) => until <= now);
       });
-      // The work rejects only when the account closes. The next start continues then.
-      work.catch(() => undefined);
+      work.catch((error: unknown) => {
+        // The account closes: the next start continues.
+        if (this.#ports.signal.aborted) return;
+        this.#ports.host.log.warn("albums could not be passed on", { error: String(error) });
+      });
     }, ms);
   }
 

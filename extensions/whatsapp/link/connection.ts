@@ -144,6 +144,11 @@ export class Connection {
             from,
             error: String(error),
           }),
+        untaken: (error) => {
+          // The account closes: nothing is stored any more.
+          if (this.#signal.aborted) return;
+          this.#parts.host.log.warn("a message could not be stored", { error: String(error) });
+        },
         unsaved: (error) => this.#parts.host.log.warn("keys could not be saved", { error: String(error) }),
       },
     });

@@ -115,7 +115,7 @@ async function connectOnce<T>(
   // The gateway must get the messages: they are not acknowledged here, so WhatsApp delivers them again.
   const over = Promise.withResolvers<never>();
   over.promise.catch(nothing);
-  const quiet = { alive: nothing, answered: nothing, groupChanged: nothing, unreadable: nothing };
+  const quiet = { alive: nothing, answered: nothing, groupChanged: nothing, unreadable: nothing, untaken: nothing };
   const events = { ...quiet, changed, take: () => over.promise, unsaved: end.reject };
   const socket = openSocket({ baileys, auth, config, events, opened: new BoundedMap(0), knownGroup: () => undefined });
   const abort = (): void => ended(undefined);

@@ -26,6 +26,8 @@ export interface SocketEvents {
   groupChanged(jid: string): void;
   /** A message could not be decrypted; the library requests it again from the sender's phone. */
   unreadable(from: string, error: unknown): void;
+  /** A message that the library had decrypted by itself could not be stored. */
+  untaken(error: unknown): void;
   /** The credentials could not be saved; this is retried. */
   unsaved(error: unknown): void;
 }

@@ -46,8 +46,7 @@ export function openSocket(opening: Opening): WaSocket {
   sock.ev.on("creds.update", () => save(opening));
   sock.ev.on("connection.update", events.changed);
   sock.ev.on("messages.upsert", ({ messages }) => {
-    // The call rejects only when the connection ends.
-    interceptor.takeOthers(messages).catch(() => undefined);
+    interceptor.takeOthers(messages).catch(events.untaken);
   });
   listenToGroups(sock.ev, events);
   sock.ws.on("frame", events.alive);

@@ -13,7 +13,7 @@ export interface RawLine {
   readonly isWhole: boolean;
 }
 
-/** The last line of an object that stands on several lines, and the indentation of that line. */
+/** Matches the last line of an object that has several lines; group 1 is the indentation of that line. */
 const CLOSING = /^(\s*)\}[\s,]*$/;
 
 /** A transcript became shorter while it was read: its torn last line was set aside meanwhile. */

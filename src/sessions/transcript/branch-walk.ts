@@ -20,9 +20,9 @@ export interface Step {
 }
 
 /**
- * Reads a branch from one of its entries towards the root. Where an entry is not in the file, or cannot be read, an
- * empty one takes its place, and the walk goes on with the entry in front of it in the file: a file only grows at its
- * end, so that this entry is the parent as a rule. An entry that somebody has moved is found at its new place. The cost
+ * Reads a branch from one of its entries towards the root. An entry that is not in the file, or cannot be read, is
+ * replaced by an empty entry, and the previous entry of the file is read next: entries are only appended, so the
+ * previous entry is usually the parent. An entry that somebody has moved is found at its new place. The cost
  * of a whole branch grows with its part of the file; the first entry that is not in front of its child costs one search
  * of the whole file.
  */

@@ -83,7 +83,7 @@ class WorkspaceCopy {
 
   update(choosing: Choosing): Promise<GuestCopy> {
     const updated = this.#last.then(() => this.#update(choosing));
-    // Its caller is told of a failure; the next one does not depend on it.
+    // The caller gets the failure; the next update does not.
     this.#last = updated.catch(() => undefined);
     return updated;
   }

@@ -97,3 +97,19 @@ describe("the state lock", () => {
     await second.release();
   });
 });
+
+describe("the start of a process", () => {
+  it("is not made up for one that ends while it is looked for", async () => {
+    for (let turn = 0; turn < 10; turn += 1) {
+      const child = spawn("true");
+      await once(child, "spawn");
+      const pid = child.pid ?? 0;
+      const starts: (string | undefined)[] = [];
+      // Many looks at once, so that the process ends in the midst of some of them.
+      while (starts.at(-1) !== undefined || starts.length === 0) {
+        starts.push(...(await Promise.all(Array.from({ length: 20 }, async () => processStart(pid)))));
+      }
+      expect(starts).not.toContain("unknown");
+    }
+  });
+});

@@ -16,7 +16,9 @@ const ENDED_STATES = ["Z", "X", "x"];
  */
 export async function processStart(pid: number): Promise<string | undefined> {
   if (!isListed(pid)) return undefined;
-  const found = (await fromProc(pid)) ?? (await fromPs(pid)) ?? { start: "unknown" };
+  const found = (await fromProc(pid)) ?? (await fromPs(pid));
+  // A process that ended in the meantime is found nowhere, as on a system that has neither procfs nor `ps`.
+  if (!found) return isListed(pid) ? "unknown" : undefined;
   return ENDED_STATES.includes(found.state ?? "") ? undefined : found.start;
 }
 

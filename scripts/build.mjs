@@ -80,7 +80,7 @@ function newest(name, found = { ms: 0 }) {
 function upToDate() {
   const built = fs.statSync(stamp, { throwIfNoEntry: false });
   if (!built) return false;
-  const inputs = ["src", "extensions", "scripts", "package.json", "package-lock.json"];
+  const inputs = ["src", "extensions", "testing", "scripts", "package.json", "package-lock.json"];
   return inputs.every((input) => newest(path.join(root, input)).ms < built.mtimeMs);
 }
 

@@ -31,7 +31,7 @@ const ALL = /^(?:import|export)\s(?:type\s)?\*/;
 const isTest = (file) => /(?:^|\/)test\//.test(file);
 
 /** Paths from the root, with `/`. */
-const sources = ["src", "extensions", "scripts", "bench"].flatMap((folder) =>
+const sources = ["src", "extensions", "testing", "scripts", "bench"].flatMap((folder) =>
   fs
     .readdirSync(path.join(root, folder), { recursive: true })
     .map((name) => `${folder}/${name.replaceAll("\\", "/")}`)

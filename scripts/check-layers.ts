@@ -1,7 +1,7 @@
 /**
  * Checks six rules. Imports: a module in src/ imports itself and modules that sort after it; an extension imports its own
- * files, npm packages and openclaw/plugin-sdk. Parts: inside a module, imports point down the order in `module-parts.ts`, and no
- * two parts or folders need each other. Width: an object type has few fields. Folders: a folder contains few files. Model calls: one function opens the stream of a model. Tools access
+ * files, npm packages and openclaw/plugin-sdk; only the plugin SDK imports the suites in testing/. Parts: inside a module,
+ * imports point down the order in `module-parts.ts`, and no two parts or folders need each other. Width: an object type has few fields. Folders: a folder contains few files. Model calls: one function opens the stream of a model. Tools access
  * files and processes through their backends.
  */
 import fs from "node:fs";
@@ -56,6 +56,7 @@ type Rule = (item: Import) => string | undefined;
 function ruleFor(file: string): Rule | undefined {
   const [top, name] = file.split("/");
   if (top === "src") return (item) => moduleRule(file, item);
+  if (top === "testing") return (item) => suiteRule(file, item);
   if (top !== "extensions" || file.startsWith(`extensions/${name}/test/`)) return undefined;
   return (item) => extensionRule(file, item);
 }
@@ -67,6 +68,7 @@ function moduleRule(file: string, { specifier, typeOnly }: Import): string | und
   const target = path.posix.join(path.posix.dirname(file), specifier);
   if (target === "package.json") return undefined;
   if (target.startsWith("extensions/")) return module === "app" ? undefined : "only app/ knows the extensions";
+  if (target.startsWith("testing/")) return module === "api" ? undefined : "only the plugin SDK imports the suites";
   const targetModule = moduleOf(target);
   if (targetModule === undefined) return "outside src/";
   if (targetModule === module) return insideRule(file, target, typeOnly);
@@ -119,6 +121,14 @@ function extensionRule(file: string, { specifier }: Import): string | undefined 
   if (specifier.startsWith("openclaw") && !SDK.test(specifier)) return "only openclaw/plugin-sdk is open to extensions";
   if (PI.test(specifier)) return "the pi SDK is for providers/ and harness/";
   return undefined;
+}
+
+/** The suites of the plugin SDK: what `src/api` may import, and each other. */
+function suiteRule(file: string, { specifier }: Import): string | undefined {
+  if (!specifier.startsWith(".")) return packageRule(file, specifier, false);
+  const target = path.posix.join(path.posix.dirname(file), specifier);
+  if (target.startsWith("testing/") || (moduleOf(target) ?? "api") !== "api") return undefined;
+  return "a suite imports modules of src/ below the plugin SDK, and other suites";
 }
 
 function moduleOf(file: string): string | undefined {
@@ -220,7 +230,7 @@ export function unmeteredCallsIn(file: string, source: string): string[] {
 }
 
 function sourceFiles(root: string): string[] {
-  return ["src", "extensions", "test"].flatMap((top) => {
+  return ["src", "extensions", "testing", "test"].flatMap((top) => {
     const dir = path.join(root, top);
     if (!fs.existsSync(dir)) return [];
     const names = fs.readdirSync(dir, { recursive: true, encoding: "utf8" });
@@ -239,8 +249,11 @@ function countsOf(texts: readonly { readonly file: string; readonly text: string
     ({ file, text }) =>
       new Set(importers.get(file)?.map(({ from }) => from)).size === 1 && text.split("\n").length <= FEW_LINES,
   );
-  const lines = texts.reduce((sum, { text }) => sum + text.split("\n").length - 1, 0);
-  return `layers: ${texts.length} files with ${lines} lines; ${small.length} files of less than ${FEW_LINES} lines have one importer`;
+  const sizes = [...Map.groupBy(texts, ({ file }) => file.split("/")[0])].map(([top, own]) => {
+    const lines = own.reduce((sum, { text }) => sum + text.split("\n").length - 1, 0);
+    return `${top} has ${own.length} files with ${lines} lines`;
+  });
+  return `layers: ${sizes.join(", ")}; ${small.length} files of less than ${FEW_LINES} lines have one importer`;
 }
 
 function main(root: string): void {

@@ -42,6 +42,16 @@ test("nobody imports api, and only app knows the extensions", () => {
   expect(reasons("src/app/main.ts", `const t = () => import("../../extensions/telegram/index.ts");`)).toEqual([]);
 });
 
+test("the suites import modules below the plugin SDK, and only the SDK imports them", () => {
+  const inside = `import { x } from "../../src/outbox/render.ts";\nimport { y } from "../runner.ts";\n`;
+  expect(breachesIn("testing/channel/contract.ts", inside)).toEqual([]);
+  for (const target of ["../src/api/plugin-sdk.ts", "../test/kit/until.ts", "../extensions/telegram/plugin.ts"])
+    expect(reasons("testing/plugin.ts", `import { x } from "${target}";`), target).toHaveLength(1);
+  expect(reasons("testing/plugin.ts", `import { x } from "openclaw/plugin-sdk";`)).toHaveLength(1);
+  expect(reasons("src/api/testing.ts", `export { x } from "../../testing/plugin.ts";`)).toEqual([]);
+  expect(reasons("src/plugins/hooks.ts", `import { x } from "../../testing/plugin.ts";`)).toHaveLength(1);
+});
+
 test("an extension sees the plugin SDK, packages and itself", () => {
   const allowed = `import { Bot } from "grammy";\nimport { x } from "openclaw/plugin-sdk";\nimport "./own.ts";\n`;
   expect(breachesIn("extensions/telegram/src/poll.ts", allowed)).toEqual([]);

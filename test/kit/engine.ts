@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate, setTimeout as pause } from "node:timers/promises";
-import { textOf } from "../../src/api/testing/conversation.ts";
+import { textOf } from "../../testing/conversation.ts";
 import { CompactionDesk } from "../../src/history/engines/compaction-desk.ts";
 import type { EngineJob, EnginePorts } from "../../src/history/engines/options.ts";
 import { openEngineTurn } from "../../src/history/engines/turn/turn.ts";
@@ -14,7 +14,7 @@ import type { ChatMessage, ModelInfo } from "../../src/types/run/model.ts";
 import { emptyUsage } from "../../src/types/run/usage.ts";
 import { KeyedQueue } from "../../src/utils/keyed-queue.ts";
 
-export { answer, result, textOf, turns, user } from "../../src/api/testing/conversation.ts";
+export { answer, result, textOf, turns, user } from "../../testing/conversation.ts";
 
 export const MODEL: ModelInfo = {
   provider: "anthropic",

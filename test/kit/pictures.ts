@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from "node:zlib";
 
-export { PNG } from "../../src/api/testing/channel/picture.ts";
+export { PNG } from "../../testing/channel/picture.ts";
 
 const chunk = (type: string, data: Uint8Array): Buffer => {
   const body = Buffer.concat([Buffer.from(type, "latin1"), data]);

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { testPorts } from "../../src/api/testing/plugin-ports.ts";
+import { testPorts } from "../../testing/plugin-ports.ts";
 import { Contributions } from "../../src/plugins/contributions.ts";
 import { Plugins } from "../../src/plugins/host/plugins.ts";
 import { readPlugin } from "../../src/plugins/manifest/read-plugin.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { testPorts } from "../../src/api/testing/plugin-ports.ts";
+import { testPorts } from "../../testing/plugin-ports.ts";
 import { Contributions } from "../../src/plugins/contributions.ts";
 import { HeapWatch } from "../../src/plugins/host/heap-watch.ts";
 import { LoopWatch } from "../../src/plugins/host/loop-watch.ts";

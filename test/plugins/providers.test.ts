@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { buildSingleProviderApiKeyCatalog } from "../../src/api/parts/provider-catalog-shared.ts";
 import { defineSingleProviderPluginEntry } from "../../src/api/provider-entry.ts";
-import { testPorts } from "../../src/api/testing/plugin-ports.ts";
+import { testPorts } from "../../testing/plugin-ports.ts";
 import { Contributions } from "../../src/plugins/contributions.ts";
 import { Plugins } from "../../src/plugins/host/plugins.ts";
 import { readPlugin } from "../../src/plugins/manifest/read-plugin.ts";

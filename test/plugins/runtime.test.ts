@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { openTestPlugin } from "../../src/api/testing.ts";
-import { testPorts } from "../../src/api/testing/plugin-ports.ts";
+import { testPorts } from "../../testing/plugin-ports.ts";
 import { Contributions } from "../../src/plugins/contributions.ts";
 import { Plugins } from "../../src/plugins/host/plugins.ts";
 import { readPlugin } from "../../src/plugins/manifest/read-plugin.ts";

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { testPorts } from "../../src/api/testing/plugin-ports.ts";
+import { testPorts } from "../../testing/plugin-ports.ts";
 import { Contributions } from "../../src/plugins/contributions.ts";
 import { Plugins } from "../../src/plugins/host/plugins.ts";
 import { readPlugin } from "../../src/plugins/manifest/read-plugin.ts";

@@ -1,8 +1,8 @@
 import type { TestRunner } from "../runner.ts";
-import { accountConfig } from "../../../channels/config.ts";
-import { gate, type Gate } from "../../../channels/access/gating.ts";
-import { policyOf } from "../../../channels/access/policy.ts";
-import type { InboundMessage, Peer } from "../../../types/chat/message.ts";
+import { accountConfig } from "../../src/channels/config.ts";
+import { gate, type Gate } from "../../src/channels/access/gating.ts";
+import { policyOf } from "../../src/channels/access/policy.ts";
+import type { InboundMessage, Peer } from "../../src/types/chat/message.ts";
 import type { AnyPlatform } from "./platform.ts";
 import { KEY, start, text } from "./running.ts";
 

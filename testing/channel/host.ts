@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fetchFile } from "../../../channels/connection/fetch-file.ts";
+import { fetchFile } from "../../src/channels/connection/fetch-file.ts";
 import type {
   AccountNotes,
   ChannelHost,
@@ -9,9 +9,9 @@ import type {
   LinkReport,
   WebhookAnswer,
   WebhookRequest,
-} from "../../../types/chat/channel.ts";
-import { accountId } from "../../../types/ids.ts";
-import type { InboundMessage, MediaItem } from "../../../types/chat/message.ts";
+} from "../../src/types/chat/channel.ts";
+import { accountId } from "../../src/types/ids.ts";
+import type { InboundMessage, MediaItem } from "../../src/types/chat/message.ts";
 
 function emptyNotes(): AccountNotes {
   const notes = new Map<string, string>();

@@ -1,16 +1,16 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Contributions } from "../../plugins/contributions.ts";
-import { Plugins } from "../../plugins/host/plugins.ts";
-import type { PluginRecord } from "../../plugins/host/record.ts";
-import { readPlugin } from "../../plugins/manifest/read-plugin.ts";
-import type { FoundPlugin } from "../../types/plugin/manifest.ts";
-import type { ChannelAdapter } from "../../types/chat/channel.ts";
-import { agentId, runId, sessionKey } from "../../types/ids.ts";
-import type { HookContext } from "../../types/hook/hooks.ts";
-import { factsOf, isHookName, type HookName } from "../../types/hook/hook-table.ts";
-import type { Tool, ToolContext, ToolResult, ToolScene } from "../../types/run/tool.ts";
+import { Contributions } from "../src/plugins/contributions.ts";
+import { Plugins } from "../src/plugins/host/plugins.ts";
+import type { PluginRecord } from "../src/plugins/host/record.ts";
+import { readPlugin } from "../src/plugins/manifest/read-plugin.ts";
+import type { FoundPlugin } from "../src/types/plugin/manifest.ts";
+import type { ChannelAdapter } from "../src/types/chat/channel.ts";
+import { agentId, runId, sessionKey } from "../src/types/ids.ts";
+import type { HookContext } from "../src/types/hook/hooks.ts";
+import { factsOf, isHookName, type HookName } from "../src/types/hook/hook-table.ts";
+import type { Tool, ToolContext, ToolResult, ToolScene } from "../src/types/run/tool.ts";
 import { testPorts } from "./plugin-ports.ts";
 
 export interface PluginUnderTest {

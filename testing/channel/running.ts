@@ -1,5 +1,5 @@
-import type { ChannelAdapter, ChannelLink } from "../../../types/chat/channel.ts";
-import type { OutboundText, TextFormat } from "../../../types/chat/reply.ts";
+import type { ChannelAdapter, ChannelLink } from "../../src/types/chat/channel.ts";
+import type { OutboundText, TextFormat } from "../../src/types/chat/reply.ts";
 import { Host } from "./host.ts";
 import type { AnyPlatform } from "./platform.ts";
 

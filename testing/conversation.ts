@@ -1,5 +1,5 @@
-import type { AssistantMessage, ChatMessage, ToolResultMessage, UserMessage } from "../../types/run/model.ts";
-import { emptyUsage } from "../../types/run/usage.ts";
+import type { AssistantMessage, ChatMessage, ToolResultMessage, UserMessage } from "../src/types/run/model.ts";
+import { emptyUsage } from "../src/types/run/usage.ts";
 
 /** Makers of messages with rising times, as a transcript has them. */
 

@@ -1,6 +1,6 @@
 import type { TestRunner } from "../runner.ts";
-import type { ChannelAdapter, SendResult } from "../../../types/chat/channel.ts";
-import type { InboundMessage } from "../../../types/chat/message.ts";
+import type { ChannelAdapter, SendResult } from "../../src/types/chat/channel.ts";
+import type { InboundMessage } from "../../src/types/chat/message.ts";
 import { inboundFeatures, outboundFeatures } from "./features.ts";
 import { gating } from "./gating.ts";
 import { streaming } from "./streaming.ts";

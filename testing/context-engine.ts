@@ -1,12 +1,17 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { withTurn } from "../../history/engines/turn/coverage.ts";
-import { readAnswer } from "../../history/engines/turn/read-answer.ts";
-import { readMessage } from "../../history/engines/turn/read-message.ts";
-import { estimateTokens } from "../../sessions/transcript/tokens.ts";
-import type { AgentMessage, AssembleParams, AssembleResult, ContextEngine } from "../../types/engine/context-engine.ts";
-import type { ChatMessage } from "../../types/run/model.ts";
+import { withTurn } from "../src/history/engines/turn/coverage.ts";
+import { readAnswer } from "../src/history/engines/turn/read-answer.ts";
+import { readMessage } from "../src/history/engines/turn/read-message.ts";
+import { estimateTokens } from "../src/sessions/transcript/tokens.ts";
+import type {
+  AgentMessage,
+  AssembleParams,
+  AssembleResult,
+  ContextEngine,
+} from "../src/types/engine/context-engine.ts";
+import type { ChatMessage } from "../src/types/run/model.ts";
 import { answer, result, textOf, turns, user } from "./conversation.ts";
 import type { TestRunner } from "./runner.ts";
 

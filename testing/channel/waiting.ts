@@ -1,6 +1,6 @@
 import type { TestRunner } from "../runner.ts";
-import type { ChannelLink } from "../../../types/chat/channel.ts";
-import type { InboundMessage } from "../../../types/chat/message.ts";
+import type { ChannelLink } from "../../src/types/chat/channel.ts";
+import type { InboundMessage } from "../../src/types/chat/message.ts";
 import type { AnyPlatform } from "./platform.ts";
 import { start, text } from "./running.ts";
 

@@ -1,8 +1,8 @@
 import type { TestRunner } from "../runner.ts";
 import type { TestContext } from "vitest";
-import { renderText } from "../../../outbox/render.ts";
-import type { ChannelAdapter } from "../../../types/chat/channel.ts";
-import type { Peer } from "../../../types/chat/message.ts";
+import { renderText } from "../../src/outbox/render.ts";
+import type { ChannelAdapter } from "../../src/types/chat/channel.ts";
+import type { Peer } from "../../src/types/chat/message.ts";
 import type { AnyPlatform, PlatformFile } from "./platform.ts";
 import { PNG } from "./picture.ts";
 import { start, text, type Running } from "./running.ts";

@@ -1,5 +1,5 @@
 import type { TestRunner } from "../runner.ts";
-import type { ChannelLink, NativeStream } from "../../../types/chat/channel.ts";
+import type { ChannelLink, NativeStream } from "../../src/types/chat/channel.ts";
 import type { AnyPlatform } from "./platform.ts";
 import { start, text } from "./running.ts";
 

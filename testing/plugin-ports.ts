@@ -1,13 +1,13 @@
 import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { failedSend } from "../../channels/connection/failed-send.ts";
-import { pluginsConfig } from "../../plugins/config.ts";
-import type { PluginPorts } from "../../plugins/ports.ts";
-import { openMediaStore } from "../../store/media.ts";
-import { systemClock } from "../../types/clock.ts";
-import { mediaId, runId } from "../../types/ids.ts";
-import type { Log } from "../../types/log.ts";
-import type { ChatMessage } from "../../types/run/model.ts";
+import { failedSend } from "../src/channels/connection/failed-send.ts";
+import { pluginsConfig } from "../src/plugins/config.ts";
+import type { PluginPorts } from "../src/plugins/ports.ts";
+import { openMediaStore } from "../src/store/media.ts";
+import { systemClock } from "../src/types/clock.ts";
+import { mediaId, runId } from "../src/types/ids.ts";
+import type { Log } from "../src/types/log.ts";
+import type { ChatMessage } from "../src/types/run/model.ts";
 import { answer, user } from "./conversation.ts";
 
 interface TestScene {

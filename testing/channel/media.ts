@@ -1,10 +1,10 @@
 import type { TestRunner } from "../runner.ts";
 import type { TestContext } from "vitest";
-import { composeReply } from "../../../outbox/compose.ts";
-import { labelled } from "../../../outbox/render.ts";
-import { mediaId } from "../../../types/ids.ts";
-import type { MediaItem } from "../../../types/chat/message.ts";
-import type { OutboundPart, ReplyBlock } from "../../../types/chat/reply.ts";
+import { composeReply } from "../../src/outbox/compose.ts";
+import { labelled } from "../../src/outbox/render.ts";
+import { mediaId } from "../../src/types/ids.ts";
+import type { MediaItem } from "../../src/types/chat/message.ts";
+import type { OutboundPart, ReplyBlock } from "../../src/types/chat/reply.ts";
 import { PNG } from "./picture.ts";
 import type { AnyPlatform } from "./platform.ts";
 import { start, text } from "./running.ts";

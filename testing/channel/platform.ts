@@ -1,5 +1,5 @@
-import type { ChannelAdapter } from "../../../types/chat/channel.ts";
-import type { ChatNews, MediaKind, Peer } from "../../../types/chat/message.ts";
+import type { ChannelAdapter } from "../../src/types/chat/channel.ts";
+import type { ChatNews, MediaKind, Peer } from "../../src/types/chat/message.ts";
 
 /** Acts of people beside writing, as far as the platform has them. */
 interface PeopleActs {

@@ -6,9 +6,9 @@ import type { AgentSettings } from "../types/settings.ts";
 import type { DispatchPorts } from "./ports.ts";
 
 /**
- * The models of a run in the order in which they are asked: the choice of the turn's messages, else of the session; then the agent's
- * model, or an available one, with its fallbacks. Each once. With a key that the user pinned for the session only the model that the
- * session has chosen is asked.
+ * The models of a run in the order in which they are asked: the choice of the turn's messages, else of the session;
+ * then the agent's model, or an available one, with its fallbacks. Each model is asked once. With a key that the user
+ * pinned for the session, only the model that the session has chosen is asked.
  */
 export async function candidatesFor(
   { message, said }: { readonly message?: InboundMessage | undefined; readonly said?: ModelRef | undefined },
@@ -51,7 +51,10 @@ function chosenIn({ providerOverride: provider, modelOverride: id }: Session["en
   return provider === undefined || id === undefined ? undefined : { provider, id };
 }
 
-/** Whether a model may be chosen for a conversation of this agent: its own always, others by `agents.*.models`. */
+/**
+ * Whether a model may be chosen for a conversation of this agent: the agent's own models always, others by
+ * `agents.*.models`.
+ */
 export function mayUse(
   { allowedModels, model }: Pick<AgentSettings, "allowedModels" | "model">,
   ref: ModelRef,

@@ -28,16 +28,19 @@ import { isDiskError } from "../store/disk.ts";
 import { DISK_PROBE_INTERVAL_MS } from "../store/retry-while-disk-full.ts";
 import type { Clock } from "../types/clock.ts";
 
-/** The longest wait for decisions when the gateway stops. One takes a few milliseconds, unless the disk is full. */
+/**
+ * The longest wait for decisions when the gateway stops, in milliseconds. A decision takes a few milliseconds, unless
+ * the disk is full.
+ */
 const DECIDE_MS = 1000;
 
 /**
  * Entry point of the message pipeline. The life of a message, top to bottom:
  *
- * 1. `receive`: the journal has it. When it is on the disk, the adapter may acknowledge it.
+ * 1. `receive`: the journal has the message. When the message is on the disk, the adapter may acknowledge it.
  * 2. `admit`: the messages of one chat are decided in their order.
- * 3. `#decide`: refused, kept as history or as a system event, or let in. Then it is a command or becomes part of a turn.
- * 4. `enter`: it waits in the lane of its session (`queue/lanes.ts`).
+ * 3. `#decide`: the message is refused, kept as history or as a system event, or let in, as a command or for a turn.
+ * 4. `enter`: the message waits in the lane of its session (`queue/lanes.ts`).
  * 5. The lane runs the turn: see `turn-stages.ts`.
  */
 export class Dispatch {
@@ -49,13 +52,13 @@ export class Dispatch {
   readonly replies: Replies;
   readonly #ports: DispatchPorts;
   readonly #chats = new KeyedQueue();
-  /** Messages that are being decided, by their rows. */
+  /** Messages that are being decided, by the ids of their rows. */
   readonly #deciding = new Map<number, Promise<void>>();
-  /** Messages that a contributor is answering, or may answer, by their rows. */
+  /** Messages that a contributor is answering, or may answer, by the ids of their rows. */
   readonly #commanded = new Map<number, Promise<void>>();
   readonly #late: LateMessages;
 
-  /** `commands` are added to the gateway's own. */
+  /** `commands` are added to the gateway's own commands. */
   constructor(ports: DispatchPorts, commands: AddedCommands = { commands: [], revision: 0 }) {
     this.#ports = ports;
     this.commands = commandTable(commands);
@@ -81,7 +84,9 @@ export class Dispatch {
     await stored;
   }
 
-  /** Stores events that the next boot decides. Resolves when they are durable; rejects when they could not be stored. */
+  /**
+   * Stores events that the next start decides. Resolves when they are durable; rejects when they could not be stored.
+   */
   async keep(messages: readonly InboundMessage[]): Promise<void> {
     const { inbox } = this.#ports.journal;
     await inbox.acceptAhead(messages);
@@ -92,7 +97,7 @@ export class Dispatch {
     this.admit(row).catch((error: unknown) => this.#ports.log.error("admission failed", { error }));
   }
 
-  /** Decides what happens to a stored message, after the earlier ones of its chat. Never rejects. */
+  /** Decides about a stored message, after the earlier messages of its chat. Never rejects. */
   admit(row: InboxRow): Promise<void> {
     const { from } = row.message;
     const deciding = this.#chats
@@ -128,16 +133,16 @@ export class Dispatch {
     await this.#tellPlugins(message, key);
     if (!asked) return this.#enterUnlessClaimed(row, key);
     const said = { row, key, log: this.#openLog(row, key), history: () => this.#historyBefore(row) };
-    // Repeated when the disk was full; the command itself runs once.
+    // The work is repeated when the disk was full; the command itself runs once.
     const work = commandWork(asked, said, this, this.#ports);
     if (asked.command.at === "apart") return this.#startApart(row, work, `command\n${row.id}`);
-    // Not before an earlier message that a plugin still looks at.
+    // The command does not run before an earlier message that a plugin still looks at.
     const claims = claimsOf(message);
     if (asked.command.at !== "once" && this.#chats.isBusy(claims)) return this.#startApart(row, work, claims);
     return this.#whenPossible(row, work);
   }
 
-  /** `/stop`, where the agent works and a person says so in a word. */
+  /** The command `/stop`, where the agent works and a person says to stop in a word; else undefined. */
   #plainStop(message: InboundMessage, key: SessionKey): AskedCommand | undefined {
     const { textCommands } = this.#ports.settings();
     if (!textCommands || !isStopWord(message.text) || !mayHoldCommands(message, this.#ports)) return undefined;
@@ -160,7 +165,10 @@ export class Dispatch {
     return copies !== undefined;
   }
 
-  /** What a plugin does with a message cannot be undone, so the message must be on the disk before. */
+  /**
+   * Calls the hook for received messages. An act of a plugin cannot be undone, so the message must be on the disk
+   * before.
+   */
   async #tellPlugins(message: InboundMessage, key: SessionKey): Promise<void> {
     const { journal, kinds } = this.#ports;
     if (isReceivedWatched(this.#ports) || mayBeClaimed(message, this.#ports)) await journal.inbox.synced();
@@ -184,7 +192,10 @@ export class Dispatch {
     this.#startApart(row, work, claims);
   }
 
-  /** Later messages of the chat, such as `/stop`, do not wait for what a plugin does. Works of one `queue` keep their order. */
+  /**
+   * Starts work of a plugin or a command that later messages of the chat, such as `/stop`, do not wait for. Works of
+   * one `queue` keep their order.
+   */
   #startApart(row: InboxRow, work: () => Promise<void>, queue: string): void {
     const answering = this.#chats
       .run(queue, () => this.#whenPossible(row, work))
@@ -192,24 +203,26 @@ export class Dispatch {
     this.#commanded.set(row.id, answering);
   }
 
-  /** Kept as context for the next turn of the chat. */
+  /** Keeps a message as context for the next turn of the chat. */
   async #keepAsHistory(row: InboxRow): Promise<void> {
     await this.replies.turnAway(row, "not mentioned", "history");
     this.#ports.groupHistory.add(row);
   }
 
-  /** The next turn of the session learns of it. Noted before the row ends, so that a crash in between loses nothing. */
+  /** Notes an event for the next turn of the session, before the row ends, so that a crash in between loses nothing. */
   async #keepAsEvent(row: InboxRow, key: SessionKey): Promise<void> {
     await noteEvent(row.message, key, this.#ports);
     await this.replies.turnAway(row, "heard, not answered", "drop");
   }
 
-  /** What was said before a message, for the turn that it begins. */
+  /** Takes the lines of the chat before a message, for the turn that the message begins. */
   #historyBefore(row: InboxRow): QueuedTurn["pending"] {
     return row.message.options?.pending ?? this.#ports.groupHistory.take(row);
   }
 
-  /** Puts messages into the lane of their session. An operator's message gets a log that clients can watch from now on. */
+  /**
+   * Puts messages into the lane of their session. An operator's message gets a log that clients can watch from now on.
+   */
   enter(key: SessionKey, queued: QueuedTurn): void {
     const [row] = queued.rows;
     if (!row) return;
@@ -223,7 +236,9 @@ export class Dispatch {
     return isWatched ? this.registry.open(row, key, this.#ports) : undefined;
   }
 
-  /** Informs the sender that the message failed. When even that cannot be written, the next start tries again. */
+  /**
+   * Informs the sender that the message failed. When even this notice cannot be written, the next start tries again.
+   */
   async #giveUp(row: InboxRow): Promise<void> {
     try {
       await this.replies.refuse([row], this.registry.logOf(row));
@@ -237,16 +252,16 @@ export class Dispatch {
     await this.#deciding.get(row.id);
   }
 
-  /** Where a message is now. Undefined when it is nowhere here. */
+  /** The state of a message in this process. Undefined when no part of the process has the message. */
   stateOf(row: InboxRow): "running" | "waiting" | undefined {
     const isHeld = this.#deciding.has(row.id) || this.#commanded.has(row.id) || this.#late.has(row.id);
     return this.lanes.stateOf(row.id) ?? (isHeld ? "waiting" : undefined);
   }
 
   /**
-   * Ends the runs of a session, or only one of them, begun or waiting, and the subagents that work for it. With `by`, the sender of a
-   * message that may not end the turns of owners: those stay, and all subagents. Returns those that ended; of subagents only where
-   * the session had none.
+   * Ends the runs of a session, or only one run, begun or waiting, and the subagents that work for the session. With
+   * `by`, a message whose sender may not end the turns of owners, these turns and all subagents stay. Returns the runs
+   * that ended; runs of subagents only where no run of the session ended.
    */
   async stop(key: SessionKey, { only, by }: StopHow = {}): Promise<readonly RunId[]> {
     const isCurrent = only === undefined || this.lanes.runs().some(({ stream }) => stream.facts.runId === only);
@@ -256,14 +271,17 @@ export class Dispatch {
     return ended.length > 0 ? ended : endedBelow.flat();
   }
 
-  /** The sessions of its subagents whose runs are waiting or active. */
+  /** The sessions of a session's subagents whose runs are waiting or active. */
   #subagentsOf(key: SessionKey): readonly SessionKey[] {
     const { sessions } = this.#ports;
     const keys = this.registry.running().map(({ stream }) => stream.facts.sessionKey);
     return [...new Set(keys)].filter((child) => child !== key && sessions.peek(child)?.spawnedBy === key);
   }
 
-  /** Ends the runs of a session, and does the work when its lane is free. Rejects as the work does, and when it is stopped too. */
+  /**
+   * Ends the runs of a session, and does the work when its lane is free. Rejects when the work rejects, and when
+   * somebody stops the work before it begins.
+   */
   async afterRuns<T>(key: SessionKey, work: () => Promise<T>): Promise<T> {
     await this.stop(key);
     return new Promise<T>((resolve, reject) => {
@@ -294,7 +312,10 @@ export class Dispatch {
     return work();
   }
 
-  /** Decides what has arrived, then lets runs end within `ms`. The next start continues what is left. */
+  /**
+   * Decides the messages that have arrived, then lets runs end within `ms` milliseconds. The next start continues the
+   * rest.
+   */
   async close(ms: number): Promise<void> {
     this.approvals.close();
     this.compactions.close();
@@ -308,7 +329,7 @@ export class Dispatch {
     return message.options?.sessionKey ?? this.#ports.settings().keyFor(message);
   }
 
-  /** An adapter offered a message whose fields have wrong types. */
+  /** Logs that an adapter offered a message whose fields have wrong types. */
   #logFaults({ id, message: { from, eventKey }, outcome }: InboxRow, faults: readonly string[]): void {
     const became = outcome ? "set aside: openclaw inbox show" : "accepted without them";
     const { channel, account } = from;

@@ -23,15 +23,15 @@ import type { TurnKinds } from "../types/run/turn-kind.ts";
 import type { SkillsOf } from "../types/run/skill.ts";
 import type { DispatchSettings } from "./settings.ts";
 
-/** Whether a message may be answered. Decided after the journal has it. */
+/** Whether a message may be answered. Decided after the journal has the message. */
 export type Verdict =
   | { readonly kind: "pass" }
   | { readonly kind: "pair" }
   /** Kept as context for the next answer, but not answered itself. */
   | { readonly kind: "history" }
-  /** The next turn of its session learns of it as a system event. */
+  /** Added to the next turn of the session as a system event. */
   | { readonly kind: "event" }
-  /** With a `notice`, its sender is told why. */
+  /** With a `notice`, the sender gets this text. */
   | { readonly kind: "drop"; readonly why: string; readonly notice?: string };
 
 /** Messages that were not answered, kept per chat as context for its next turn. */
@@ -41,7 +41,7 @@ export interface GroupHistoryBuffer {
   take(row: InboxRow): readonly HistoryLine[];
 }
 
-/** What everything here works with. */
+/** The ports that all parts of the module work with. */
 interface CommonPorts {
   readonly clock: Clock;
   readonly log: Log;
@@ -50,13 +50,15 @@ interface CommonPorts {
   settings(): DispatchSettings;
 }
 
-/** Keeps what was allowed permanently. */
+/** Keeps the permissions that hold for good. */
 export interface AllowanceKeeper {
-  /** Rejects when it cannot be kept. `by`: who allowed it, an owner (`channel:id`) or `operator`. */
+  /**
+   * Rejects when the permission cannot be kept. `by`: who gave the permission, an owner (`channel:id`) or `operator`.
+   */
   remember(approval: Approval, by: string): Promise<void>;
 }
 
-/** What is kept on disk. */
+/** The ports of the data on disk. */
 export interface StoragePorts {
   readonly journal: Journal;
   readonly sessions: Sessions;
@@ -70,16 +72,16 @@ export interface StoragePorts {
 /** The chats: who is let in, and how they are answered. */
 export interface ChatPorts {
   readonly outbox: Outbox;
-  /** Changes nothing: it may be called more than once for a message. */
+  /** Decides whether a message may be answered. Changes nothing, so it may be called more than once for a message. */
   gate(message: InboundMessage): Promise<Verdict>;
   readonly groupHistory: GroupHistoryBuffer;
   /** The connection of a chat's account. Undefined while there is none. */
   link(to: Peer): ChannelLink | undefined;
-  /** What the buttons of a message may be in a chat, connected or not; undefined where it has none. */
+  /** The limits for the buttons of a message in a chat, connected or not; undefined where the chat has no buttons. */
   buttons(to: Peer): ButtonLimits | undefined;
   /** Resolves when there is a link, or the signal aborts. */
   linked(to: Peer, signal: AbortSignal): Promise<void>;
-  /** True while there is no link, but its account is being connected. */
+  /** True while there is no link, but the chat's account is being connected. */
   isConnecting(to: Peer): boolean;
   /** The channel's name for people, such as `WhatsApp`. */
   labelOf(channel: ChannelId): string | undefined;
@@ -87,25 +89,31 @@ export interface ChatPorts {
   onPairing(request: PairingRequest): void;
 }
 
-/** What the runs of models need. */
+/** The ports that the runs of models need. */
 export interface ModelPorts extends Required<Pick<RunDeps, "hooks" | "texts" | "pruned" | "images" | "mediaDir">> {
   readonly models: Models;
   readonly budgets: Budgets;
   /**
-   * The tools of a run, which are made for it; with `only`, just the one with that name. `scene` is the chat that the run
-   * answers; there is none for web, HTTP and command-line clients.
+   * The tools of a run, which are made for it; with `only`, just the tool with that name. `scene` is the chat that the
+   * run answers; there is none for web, HTTP and command-line clients.
    */
   tools(agent: AgentSettings, acting: Acting, scene?: ChatScene, only?: string): ToolSet;
-  /** Resolves when the sandboxes were tried and `tools` knows those of other programs too, or after some seconds, or when the signal aborts. Never rejects. */
+  /**
+   * Resolves when the sandboxes were tried and `tools` knows the tools of other programs too, or after some seconds, or
+   * when the signal aborts. Never rejects.
+   */
   toolsReady(signal: AbortSignal): Promise<void>;
   systemPrompt(request: SystemPromptRequest): Promise<SystemPrompt>;
-  /** The context engine of a run; undefined when the built-in one is chosen. */
+  /** The context engine of a run; undefined when the built-in engine is chosen. */
   engineFor(ask: EngineFor): RunRequest["openEngine"];
-  /** The text of a recording, where the config names a transcriber. Undefined leaves it a file. Never rejects. */
+  /**
+   * The text of a recording, where the config names a transcriber. Undefined when the recording stays a file. Never
+   * rejects.
+   */
   transcribe(recording: Recording): Promise<{ readonly text: string } | undefined>;
   /**
-   * The current state outside a session's transcript, one line each. Repeated in each turn after a compaction, since a
-   * summary cannot be trusted with it. Must not throw.
+   * The current state outside a session's transcript, one line each. The lines are repeated in each turn after a
+   * compaction, since a summary may have them wrong. Must not throw.
    */
   liveState(key: SessionKey): readonly string[];
   /** Speaks answers. */
@@ -118,7 +126,7 @@ export interface ModelPorts extends Required<Pick<RunDeps, "hooks" | "texts" | "
   statusLines(): readonly string[];
 }
 
-/** What happens while the disk takes no writes. */
+/** The ports for the time in which the disk takes no writes. */
 export interface DiskPorts {
   /**
    * Informs chats, without the outbox, that their messages wait for the disk. `isAdmitted`: their senders have been let
@@ -134,14 +142,14 @@ export interface DiskPorts {
   diskTakesWrites(): Promise<boolean>;
 }
 
-/** What only the gateway's program can show or do. */
+/** The ports that only the gateway's program has. */
 export interface ProgramPorts {
-  /** How many connected clients may decide approvals. */
+  /** The number of connected clients that may decide approvals. */
   approverClients(): number;
   readonly desks: Desks;
 }
 
-/** What the gateway provides to the message pipeline. */
+/** The ports that the gateway provides to the message pipeline. */
 export interface DispatchPorts extends CommonPorts, StoragePorts, ChatPorts, ModelPorts, DiskPorts, ProgramPorts {}
 
 /** A recording in the media store. */
@@ -150,7 +158,7 @@ export interface Recording {
   readonly path: string;
   readonly bytes: Uint8Array;
   readonly mime: string;
-  /** On whose account it is transcribed. */
+  /** The origin of the call that transcribes the recording. */
   readonly origin?: CallOrigin;
 }
 
@@ -158,7 +166,7 @@ export interface EngineFor {
   readonly session: Session;
   readonly agent: AgentSettings;
   readonly candidates: readonly ModelRef[];
-  /** The same each time this turn is run. */
+  /** A key that is the same each time this turn is run. */
   readonly turnKey: string;
   readonly isHeartbeat?: boolean;
 }
@@ -170,15 +178,15 @@ export interface SystemPromptRequest {
   /** Undefined for web, HTTP and command-line clients. */
   readonly peer?: Peer;
   readonly session: Pick<Session, "key" | "entry">;
-  /** Only owners read what the turn says, so it has their private notes. */
+  /** Whether only owners read the answer, so that the prompt has their private notes. */
   readonly isPrivate: boolean;
-  /** Messages of the chat may have buttons. */
+  /** Whether messages of the chat may have buttons. */
   readonly hasButtons?: boolean;
   readonly extra?: string;
   /** Which answers are spoken as well; none when unset. */
   readonly speech?: Exclude<SpeechLevel, "off">;
   /** The sandbox of the run's tools; unset without one. */
   readonly sandbox?: SandboxNote;
-  /** The only files of the workspace that it includes, and no text about the memory; all when unset. */
+  /** The only files of the workspace that the prompt includes, then without text about the memory; all when unset. */
   readonly onlyFiles?: readonly string[];
 }

@@ -14,13 +14,13 @@ export interface PreparedTurn {
   readonly message: InboundMessage;
   readonly kind: TurnKind;
   readonly agent: AgentSettings;
-  /** For whom the turn acts, set once. */
+  /** The principal for whom the turn acts, with the facts that rules about tools need; set once. */
   readonly acting: Acting;
   readonly turn: UserTurn;
   readonly body: Body;
   readonly files: readonly FileFate[];
-  /** System events are claimed for it. */
+  /** Whether system events are claimed for the turn. */
   readonly hasEvents: boolean;
-  /** It begins a conversation. */
+  /** Set where the turn begins a conversation. */
   readonly isFirst?: true;
 }

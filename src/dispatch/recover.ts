@@ -15,9 +15,10 @@ export type RecoveryPorts = StalePorts & Pick<DispatchPorts, "groupHistory" | "k
 const DEFAULT_LIMITS: RecoveryLimits = { maxAgeMs: 21_600_000, maxRows: 200 };
 
 /**
- * Resumes every message without an outcome after a start, oldest first. Rows of one turn come back as one turn. A row that was
- * being steered into a running turn may be part of it already, which the transcript shows. Messages that are too old are ended,
- * and their chats are informed. `known`: the rows that were open before any new message could arrive.
+ * Resumes every message without an outcome after a start, oldest first. Rows of one turn come back as one turn. A row
+ * that was being steered into a running turn may be part of that turn already, which the transcript shows. Messages
+ * that are too old are ended, and their chats are informed. `known`: the rows that were open before any new message
+ * could arrive. Returns the number of open rows.
  */
 export async function recover(
   dispatch: Dispatch,
@@ -35,7 +36,7 @@ export async function recover(
     });
   }
   const judged: (readonly InboxRow[])[] = [];
-  // A row about which nothing can be decided would keep all others from being decided.
+  // Each group is decided apart: a row about which nothing can be decided would keep all others from being decided.
   for (const group of groupByTurn(left))
     await apart(group, async () => {
       for (const { sessionKey, message } of group) if (sessionKey === undefined) await ports.gate(message);
@@ -48,7 +49,10 @@ export async function recover(
   return rows.length;
 }
 
-/** Does the work of one turn. Where it fails, that turn alone ends as failed; its sender is told, if that is possible. */
+/**
+ * Does the work of one turn. Where it fails, that turn alone ends as failed; its sender is informed, if that is
+ * possible.
+ */
 async function orLeave(
   group: readonly InboxRow[],
   work: () => Promise<void>,
@@ -68,7 +72,7 @@ async function orLeave(
   }
 }
 
-/** Undefined for a row that has ended: one that cannot be read, or that joined a run. */
+/** The row that is to be resumed. Undefined for a row that has ended, because it cannot be read or has joined a run. */
 async function takenUp(row: InboxRow, ports: RecoveryPorts): Promise<InboxRow | undefined> {
   const outcome = unreadableOutcome(row.message);
   if (!outcome) return withoutSteered(row, ports);
@@ -90,15 +94,15 @@ async function resume(group: readonly InboxRow[], dispatch: Dispatch, ports: Rec
   dispatch.enter(first.sessionKey, {
     rows: group,
     pending: group.flatMap((row) => ports.groupHistory.take(row)),
-    // One that did not reach the run that it was to join has no turn yet, and waits as its mode says.
+    // A message that did not reach the run that it was to join has no turn yet, and waits as its queue mode says.
     ...(first.turnId !== undefined && { isReplay: true }),
     ...(text !== undefined && { text }),
   });
 }
 
 /**
- * A steered row was claimed with the run that it was to join. If the transcript has it, that run's answer is its answer, and
- * it is finished. Otherwise it becomes its own turn.
+ * A steered row was claimed with the run that it was to join. If the transcript has the row's turn, the answer of that
+ * run is its answer, and the row is finished. Otherwise the row becomes a turn of its own.
  */
 async function withoutSteered(row: InboxRow, ports: RecoveryPorts): Promise<InboxRow | undefined> {
   const { sessionKey, turnId, runId, ...unclaimed } = row;
@@ -109,7 +113,7 @@ async function withoutSteered(row: InboxRow, ports: RecoveryPorts): Promise<Inbo
   return undefined;
 }
 
-/** A steered row has its own turn, but another message's run. */
+/** Whether a row was steered: it has its own turn, but the run of another message. */
 function wasSteered({ runId, turnId, ...rest }: InboxRow): boolean {
   const { id, message, state, attempts } = rest;
   const own = { id, message, state, attempts };

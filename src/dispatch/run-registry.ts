@@ -9,7 +9,7 @@ import { background } from "../utils/background.ts";
 /** The most ended runs of clients that are kept for `agent.wait`. */
 const KEPT = 50;
 
-/** The most runs whose messages can be named. */
+/** The most runs that can be found by their messages. */
 const NAMED = 1000;
 
 /** The runs that clients can watch: queued, active, or recently ended. */
@@ -29,7 +29,10 @@ export class RunRegistry {
     return log;
   }
 
-  /** Adds a run. A chat's run is removed when it ends. `keep`: it stays for a while, because a client may request it. */
+  /**
+   * Adds a run. The run of a chat is removed when it ends. `keep`: the run stays for a while, because a client may
+   * request it.
+   */
   add(stream: RunLog, keep = true): void {
     const { runId, turnId } = stream.facts;
     if (this.#streams.get(runId) === stream) return;
@@ -73,7 +76,7 @@ export class RunRegistry {
     if (this.#named.size > NAMED && oldest !== undefined) this.#named.delete(oldest);
   }
 
-  /** The runs that are added from now on, of those that `fits` accepts then. */
+  /** The runs that are added from now on and that `fits` accepts at that time. */
   watch(signal: AbortSignal, fits?: (log: RunLog) => boolean): AsyncIterable<RunLog> {
     return this.#feed.watch(signal, fits);
   }
@@ -88,7 +91,9 @@ export class RunRegistry {
     if (oldest) this.#forget(oldest);
   }
 
-  /** Another log may have its id by now, because a run that waited for the disk begins again. */
+  /**
+   * Removes a log. Another log may have the id of its run by now, because a run that waited for the disk begins again.
+   */
   #forget(stream: RunLog): void {
     const { runId } = stream.facts;
     if (this.#streams.get(runId) === stream) this.#streams.delete(runId);

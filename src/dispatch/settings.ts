@@ -8,55 +8,55 @@ import type { Approval } from "../types/run/tool.ts";
 /** How many runs of all sessions are active at the same time. */
 interface RunLimits {
   readonly maxConcurrent: number;
-  /** Of subagents, at each depth; they do not count as others. */
+  /** The most runs of subagents, at each depth; they do not count as other runs. */
   readonly maxConcurrentSubagents: number;
 }
 
-/** What the config says about queues. */
+/** The settings of the config for queues. */
 export interface QueueConfig {
   readonly queue: Omit<QueueSettings, "mode"> & {
     readonly debounceMsByChannel?: Readonly<Record<string, number>>;
   };
-  /** The mode of a channel, else of all. */
+  /** The mode of a chat's channel, else of all channels. */
   queueMode(to: Peer): QueueMode;
 }
 
-/** Who is an owner, as the config says. */
+/** The rules of the config about owners. */
 interface OwnerRules {
   isOwner(message: InboundMessage): boolean;
 }
 
-/** Who answers approval questions, and where. */
+/** The rules of the config about who answers approval questions, and where. */
 interface ApproverRules {
-  /** Whether the config names somebody who can answer questions in this channel. It does when unset. */
+  /** Whether the config names somebody who can answer questions in this channel. True when unset. */
   hasApproverIn?(channel: ChannelId): boolean;
   /** Whether the sender may answer questions about commands; undefined, or unset, where owners may. */
   mayApprove?(message: InboundMessage): boolean | undefined;
-  /** Where a question is shown; in the chat that it is from when unset. */
+  /** The chats where a question is shown; the chat that it is from when unset. */
   approvalRoute?(question: RoutedQuestion, chat?: Peer): ApprovalRoute;
 }
 
 /** Sessions of several agents that answer one message: at the same time, or one after the other. */
 export interface Broadcast {
   readonly strategy: "parallel" | "sequential";
-  /** At least one. */
+  /** At least one session. */
   readonly keys: readonly SessionKey[];
 }
 
 interface BroadcastRules {
-  /** The sessions in which several agents answer a message of its chat; undefined when one agent does. */
+  /** The sessions in which several agents answer a message; undefined when one agent answers it. */
   broadcast?(message: InboundMessage): Broadcast | undefined;
 }
 
-/** What the config says about the handling of messages. Read again for each message. */
+/** The settings of the config for the handling of messages. Read again for each message. */
 export interface DispatchSettings extends RunLimits, QueueConfig, OwnerRules, ApproverRules, BroadcastRules {
-  /** When a turn without progress is reported, and when it is ended. */
+  /** The times without progress after which a turn is reported, and after which it is ended. */
   readonly stuck: StuckLimits;
   readonly agents: ReadonlyMap<AgentId, AgentSettings>;
   readonly defaultAgent: AgentId;
   /** Milliseconds in which messages of one chat become one turn. */
   inboundDebounceMs(to: Peer): number;
-  /** Messages that begin with `/` are commands. */
+  /** Whether messages that begin with `/` are commands. */
   readonly textCommands: boolean;
   /** Texts that begin a new conversation, in addition to `/new` and `/reset`. */
   readonly resetTriggers: readonly string[];
@@ -66,22 +66,31 @@ export interface DispatchSettings extends RunLimits, QueueConfig, OwnerRules, Ap
   keyFor(message: InboundMessage): SessionKey;
   agentOf(key: SessionKey): AgentId;
   /**
-   * Whether `commands.allowFrom` names the sender. Where it has a list for the message's channel, only those senders and
-   * owners may use commands. Undefined without a list: then the chat and the command decide.
+   * Whether `commands.allowFrom` names the sender. Where the config has a list for the message's channel, only the
+   * senders in it and owners may use commands. Undefined without a list: then the chat and the command decide.
    */
   mayCommand?(message: InboundMessage): boolean | undefined;
   /** Whether the sender may let commands of an agent leave its sandbox. Nobody may when unset. */
   mayElevate?(message: InboundMessage, agent: AgentId): boolean;
-  /** Whether the config lets messages of this session be answered. All are when unset. */
+  /** Whether the config lets messages of this session be answered. True when unset. */
   mayAnswer?(key: SessionKey, from: Peer): boolean;
-  /** Why a conversation that was last used then is over by this chat's rules, so that a new one begins. */
+  /**
+   * Why a conversation that was last used at `lastUsed` is over by this chat's rules, so that a new one begins;
+   * undefined when it is not over. Times in epoch milliseconds.
+   */
   whyOver(to: Peer, lastUsed: number, now: number): "idle" | "daily" | undefined;
   chat(to: Peer): ChatStyle;
-  /** What the config adds to the system prompt of the message's chat, and the only skills that are offered there. Nothing when unset. */
+  /**
+   * The text that the config adds to the system prompt in the message's chat, and the only skills that are offered
+   * there. Nothing when unset.
+   */
   chatPrompt?(message: InboundMessage): ChatPrompt;
-  /** What the config says about tools in the chat of a message. Nothing when unset. */
+  /** The rules of the config about tools in the chat of a message. None when unset. */
   chatTools?(message: Pick<InboundMessage, "from" | "sender" | "guildId">): readonly ChatToolRules[];
-  /** When a chat is shown that the agent types where the agent's settings do not say it; at once when unset. */
+  /**
+   * The event at which a chat is first shown that the agent types, where the agent's settings name none; at once when
+   * unset.
+   */
   typingMode?(message: InboundMessage): NonNullable<TypingSettings["mode"]>;
   /** The emoji that a message gets when it is accepted. */
   reaction(message: InboundMessage): { readonly emoji: string; readonly removeAfter: boolean } | undefined;
@@ -89,7 +98,7 @@ export interface DispatchSettings extends RunLimits, QueueConfig, OwnerRules, Ap
 
 interface ChatPrompt {
   readonly text: string | undefined;
-  /** All of the agent when unset. */
+  /** The only skills that are offered; all skills of the agent when unset. */
   readonly skills: readonly string[] | undefined;
 }
 
@@ -108,12 +117,12 @@ export function agentIn(
 /** How a chat is answered. */
 export interface ChatStyle {
   readonly replyToMode: "off" | "first" | "all";
-  /** The agent's setting when unset. */
+  /** How an answer is streamed; as the agent's settings say when unset. */
   readonly streaming?: "off" | "partial" | "block";
   /** False: an answer is streamed by editing a message, even where the platform can stream natively. */
   readonly nativeStreaming?: boolean;
   readonly responsePrefix?: string;
-  /** Each paragraph becomes its own message. */
+  /** Whether each paragraph becomes its own message. */
   readonly byParagraph?: boolean;
   /** How blocks that follow each other quickly are joined. Not at all when unset. Lengths in UTF-16 units. */
   readonly coalesce?: { readonly minChars: number; readonly maxChars: number; readonly idleMs: number };
@@ -125,12 +134,12 @@ export interface ChatStyle {
   readonly dmHistoryLimit?: number;
 }
 
-/** What decides where a question is shown. */
+/** The fields of a question that decide where it is shown. */
 export type RoutedQuestion = Pick<Approval, "agentId" | "sessionKey" | "askedBy">;
 
-/** Where the config wants a question to be shown. */
+/** The chats where the config wants a question to be shown. */
 export interface ApprovalRoute {
-  /** In the chat that the question is from. */
+  /** Whether the question is shown in the chat that it is from. */
   readonly isInChat: boolean;
   /** Chats that get a copy. */
   readonly targets: readonly Peer[];

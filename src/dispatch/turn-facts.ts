@@ -16,7 +16,10 @@ const idOf = once(({ from: { channel, account }, eventKey }: InboundMessage): st
   hash("sha256", `${channel}\n${account}\n${eventKey}`, "buffer").toString("hex", 0, 8),
 );
 
-/** Web and command-line clients choose the run id: it is their idempotency key. Elsewhere the turn names its run. */
+/**
+ * The id of the run that a message begins. Web and command-line clients choose the id: it is their idempotency key.
+ * Elsewhere the turn names its run.
+ */
 export function runIdOf(row: InboxRow): RunId {
   return row.runId ?? runId(row.message.options?.operator === true ? row.message.id : turnIdOf(row));
 }
@@ -39,7 +42,7 @@ export function factsFor(
   };
 }
 
-/** For whom a turn acts: for an owner only when all of its messages are owners'. */
+/** The principal for whom a turn acts: an owner only when all of its messages are from owners. */
 export function principalOf(
   rows: readonly Pick<InboxRow, "message">[],
   { settings, kinds }: Pick<DispatchPorts, "settings" | "kinds">,

@@ -1,7 +1,7 @@
 import type { TurnKind, TurnKinds } from "../types/run/turn-kind.ts";
 import { kindNameOf } from "../types/run/turn-kind.ts";
 
-/** Somebody wrote, in a chat or at a client. */
+/** A message that somebody wrote, in a chat or at a client. */
 export const MESSAGE = {
   name: "message",
   trigger: "message",
@@ -41,14 +41,14 @@ export const MEMORY_FLUSH = {
 /** The kinds of dispatch itself. Other modules and plugins add theirs where the gateway is composed. */
 export const TURN_KINDS: readonly TurnKind[] = [MESSAGE, ONE_SHOT, MEMORY_FLUSH];
 
-/** A kind of a later version or of a removed plugin. It is never run and has no rights. */
+/** A kind of a later version or of a removed plugin. A turn of this kind is never run and has no rights. */
 const UNKNOWN: TurnKind = {
   ...MEMORY_FLUSH,
   name: "unknown",
   actsFor: () => ({ kind: "automation", id: "unknown", setUpBy: "guest" }),
 };
 
-/** Throws when two rows have one name. */
+/** The turn kinds by their names. Throws when two rows have one name. */
 export function turnKinds(rows: readonly TurnKind[] = TURN_KINDS): TurnKinds {
   const byName = new Map(rows.map((row) => [row.name, row]));
   if (byName.size < rows.length) throw new Error("two turn kinds have the same name");

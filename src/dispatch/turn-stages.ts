@@ -17,8 +17,8 @@ export interface TurnStage {
 }
 
 /**
- * The life of a turn, from its lane to its outcome. Each stage uses the results of earlier ones. The process can end between
- * any two stages, so each stage first finds out what was done before.
+ * The life of a turn, from its lane to its outcome. Each stage uses the results of earlier ones. The process can end
+ * between any two stages, so each stage first finds out what was done before.
  */
 export const TURN_STAGES: readonly TurnStage[] = [
   // Refuses messages without an agent; claims the rest for this process and acquires the session.
@@ -29,7 +29,7 @@ export const TURN_STAGES: readonly TurnStage[] = [
   { name: "renew", run: renew },
   // Shows that the message is being worked on, fetches files, makes the user's text.
   { name: "prepare", run: prepare },
-  // Settles what earlier turns left in the conversation: unanswered turns, unrecorded sends.
+  // Settles the remains of earlier turns in the conversation: unanswered turns, unrecorded sends.
   { name: "reconcile", run: reconcile },
   // Chooses the models and tools, and starts the run.
   { name: "run", run: startTurnRun },

@@ -73,13 +73,19 @@ export class Turns implements TurnHandler<Run> {
     return steer(run, key, queued, this.#ports);
   }
 
-  /** A guest's message must not get an owner's rights. A turn that is queued alone may answer nothing, so nothing joins it. */
+  /**
+   * Whether messages may join the running turn. A guest's message must not get an owner's rights. A turn that is queued
+   * alone may answer nothing, so no message joins it.
+   */
   maySteer({ rows }: QueuedTurn, running: readonly InboxRow[]): boolean {
     if (running.some((row) => this.#ports.kinds.of(row.message).queue === "alone")) return false;
     return this.#isOwners(rows) || !this.#isOwners(running);
   }
 
-  /** By a message without `/stop`, only an owner ends an owner's turn. Everybody ends a turn that no person asked for. */
+  /**
+   * Whether messages may end the running turn. By a message without `/stop`, only an owner ends an owner's turn.
+   * Everybody ends a turn that no person asked for.
+   */
   mayInterrupt({ rows }: QueuedTurn, running: readonly InboxRow[]): boolean {
     const asked = running.filter((row) => this.#ports.kinds.of(row.message).queue === "by_mode");
     return asked.length === 0 || this.#isOwners(rows) || !this.#isOwners(asked);
@@ -112,7 +118,7 @@ async function steer(run: Run, key: SessionKey, queued: QueuedTurn, ports: TurnP
   const settings = ports.settings();
   const agent = settings.agents.get(settings.agentOf(key));
   const { queue: _queue, ...ofATurnOfItsOwn } = saidIn(row.message, key, ports).values;
-  // Files are fetched only for a turn of their own, and only that can think and show what its message asks for.
+  // Files are fetched only for a turn of their own, and only such a turn can think and show what its message asks for.
   if (!agent || hasFiles(row) || Object.keys(ofATurnOfItsOwn).length > 0) return false;
   const turn = joiningTurn({ ...queued, rows: [row] }, row, agent, { key, ports });
   const claim = { sessionKey: key, agentId: agent.id, runId: run.stream.facts.runId, turnId: turn.entryId };
@@ -122,7 +128,7 @@ async function steer(run: Run, key: SessionKey, queued: QueuedTurn, ports: TurnP
   }
   if (!(await run.steer(turn))) return false;
   notifyPrepared({ rows: [row], key, text: turn.text, spoken: NO_MEDIA.spoken }, ports);
-  // It is part of the running turn now: no failure from here on may make it its own turn.
+  // The message is part of the running turn now: no failure from here on may make it a turn of its own.
   await finishSteered(row, ports);
   ports.replies.acks.end([row]);
   leaveUnanswered([row], ports);
@@ -135,11 +141,11 @@ async function finishSteered({ id }: InboxRow, ports: Pick<TurnPorts, "journal" 
   try {
     await retryWhileDiskFull("outcome", () => ports.journal.inbox.finish([id], { kind: "steered" }), ports);
   } catch (error) {
-    // The next start sees it in the transcript.
+    // The next start sees the message in the transcript.
     ports.log.error("outcome of a steered message not recorded", { inbox: id, error });
   }
 }
 
-/** Its own files, or those of the message that it replies to. */
+/** Whether a message has files, or the message that it replies to. */
 const hasFiles = ({ message: { media, replyTo } }: InboxRow): boolean =>
   media.length + (replyTo?.media?.length ?? 0) > 0;

@@ -3,20 +3,21 @@ import type { SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { DispatchPorts } from "../ports.ts";
 
-/** Commands that concern the conversations of all agents of a chat. Others are for the first one. */
+/** Commands that concern the conversations of all agents of a chat. Other commands are for the first agent. */
 const FOR_ALL = new Set(["stop", "new", "reset", "compact"]);
 
 interface Said {
   /** The command that the message gives; unset when it gives none. */
   readonly command: string | undefined;
-  /** Takes what was said in the chat before. */
+  /** Takes the earlier lines of the chat. */
   history(): readonly HistoryLine[];
 }
 
 /**
- * A message of a chat that several agents answer: stores a copy for each, with the session of its agent, and ends the message as a
- * part of the first one. A copy that waits for another is in the other's `whenEnded`. After a crash in between, the same copies are
- * found again. Returns the new ones; undefined when one agent answers the chat, and for a copy.
+ * Stores a copy of the message for each agent that answers its chat, with the session of that agent, and ends the
+ * message as a part of the first copy. A copy that waits for another copy is in the other's `whenEnded`. After a crash
+ * in between, the same copies are found again. Returns the new copies; undefined when one agent answers the chat, and
+ * for a copy.
  */
 export async function forSeveral(
   row: InboxRow,
@@ -39,7 +40,7 @@ const copyFor = (message: InboundMessage, key: SessionKey, pending: readonly His
   options: { ...message.options, sessionKey: key, ...(pending.length > 0 && { pending }) },
 });
 
-/** The first, whose end brings the next. */
+/** The first copy, whose end brings the next copy. */
 function inTurn(copies: readonly InboundMessage[]): readonly InboundMessage[] {
   const first = copies.reduceRight<InboundMessage | undefined>(
     (next, copy) => (next ? { ...copy, options: { ...copy.options, whenEnded: next } } : copy),

@@ -5,7 +5,7 @@ import { cutLong } from "../../plugins/longest-text.ts";
 import { isFields } from "../../utils/fields.ts";
 import type { DispatchPorts } from "../ports.ts";
 
-/** A plugin that takes a message, and its answer; no text means that nobody is answered. */
+/** A plugin that takes a message, and the plugin's answer; an empty text means that nobody is answered. */
 export interface Claim {
   readonly owner: string;
   readonly text: string;
@@ -20,7 +20,10 @@ type ClaimPorts = Pick<DispatchPorts, "hooks" | "kinds">;
 export const mayBeClaimed = (message: InboundMessage, { hooks, kinds }: ClaimPorts): boolean =>
   hooks !== undefined && kinds.of(message).takesCommands && CLAIMING.some((name) => hooks.has(name));
 
-/** Asks the plugins whether one of them answers the message instead of the agent. The first one that takes it ends the search. */
+/**
+ * Asks the plugins whether one of them answers the message instead of the agent. The first one that takes it ends the
+ * search.
+ */
 export async function claimOf(
   message: InboundMessage,
   sessionKey: SessionKey,
@@ -36,7 +39,10 @@ export async function claimOf(
   return undefined;
 }
 
-/** `{handled: true, reply: {text}}` of `inbound_claim`, `{handled: true, text}` of `before_dispatch`. */
+/**
+ * The claim in a hook's answer: `{handled: true, reply: {text}}` of `inbound_claim`, `{handled: true, text}` of
+ * `before_dispatch`.
+ */
 function claimIn(answer: unknown, owner: string): Claim | undefined {
   if (!isFields(answer) || answer["handled"] !== true) return undefined;
   const reply = isFields(answer["reply"]) ? answer["reply"] : answer;

@@ -3,7 +3,9 @@ import type { DispatchPorts } from "../ports.ts";
 import type { Replies } from "../notices/replies.ts";
 import { endStale } from "./stale.ts";
 
-/** Milliseconds without a further message before a chat is informed: after an outage a platform delivers many in a row. */
+/**
+ * Milliseconds without a further message before a chat is informed: after an outage a platform delivers many in a row.
+ */
 const GATHER_MS = 3000;
 
 type LatePorts = Pick<DispatchPorts, "clock" | "log" | "settings">;
@@ -13,7 +15,10 @@ interface Gathered {
   cancel(): void;
 }
 
-/** Gathers messages that their platform delivered too late, so that their chat is informed about all of them in one line. */
+/**
+ * Gathers messages that their platform delivered too late, so that their chat is informed about all of them in one
+ * line.
+ */
 export class LateMessages {
   readonly #ports: LatePorts;
   readonly #replies: Replies;
@@ -24,7 +29,9 @@ export class LateMessages {
     this.#replies = replies;
   }
 
-  /** Whether a message is too old to be answered. A message that an operator runs again, or a pressed button, never is. */
+  /**
+   * Whether a message is too old to be answered. A message that an operator runs again, or a pressed button, never is.
+   */
   isLate({ message, againOf }: InboxRow): boolean {
     const { staleAfterMs } = this.#ports.settings();
     if (staleAfterMs === undefined || againOf !== undefined || message.options?.operator === true) return false;
@@ -32,7 +39,10 @@ export class LateMessages {
     return this.#ports.clock.now() - message.sentAt > staleAfterMs;
   }
 
-  /** Ends the message soon, with the others of its chat. Until then it has no outcome, so a restart decides it again. */
+  /**
+   * Ends the message soon, with the others of its chat. Until then the message has no outcome, so a restart decides it
+   * again.
+   */
   take(row: InboxRow): void {
     const { from } = row.message;
     const chat = [from.channel, from.account, from.chat.id, from.thread ?? ""].join("\n");
@@ -42,7 +52,7 @@ export class LateMessages {
     const cancel = this.#ports.clock.after(GATHER_MS, () => {
       this.#chats.delete(chat);
       void endStale(rows, this.#replies, this.#ports).catch((error: unknown) =>
-        // The journal has them: the next start tries again.
+        // The journal has the messages: the next start tries again.
         this.#ports.log.error("late messages left without an outcome", { inbox: rows.map(({ id }) => id), error }),
       );
     });
@@ -53,7 +63,7 @@ export class LateMessages {
     return [...this.#chats.values()].some(({ rows }) => rows.some(({ id }) => id === inboxId));
   }
 
-  /** The next start ends what is gathered. */
+  /** Cancels the timers. The next start ends the gathered messages. */
   close(): void {
     for (const { cancel } of this.#chats.values()) cancel();
     this.#chats.clear();

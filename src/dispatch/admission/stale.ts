@@ -5,11 +5,11 @@ import type { DispatchPorts } from "../ports.ts";
 import { staleKey, type Replies } from "../notices/replies.ts";
 import { staleText } from "../notices/chat-texts.ts";
 
-/** Which messages are still answered after an outage. */
+/** Limits for the messages that are still answered after an outage. */
 export interface RecoveryLimits {
-  /** Milliseconds since a message arrived; older ones are not answered. */
+  /** Milliseconds since a message arrived; older messages are not answered. */
   readonly maxAgeMs: number;
-  /** Messages of people who may write; when there are more, the oldest are not answered. */
+  /** The number of messages of people who may write; of more, the oldest are not answered. */
   readonly maxRows: number;
 }
 
@@ -18,7 +18,9 @@ type Groups = readonly (readonly InboxRow[])[];
 type NoticePorts = Pick<DispatchPorts, "clock" | "log" | "settings">;
 export type StalePorts = NoticePorts & Pick<DispatchPorts, "gate" | "journal">;
 
-/** Separates turns that are still answered from those that are too old. One whose reply is planned is never too old. */
+/**
+ * Separates turns that are still answered from turns that are too old. A turn whose reply is planned is never too old.
+ */
 export async function partByAge(
   groups: Groups,
   { journal, clock, gate }: Pick<DispatchPorts, "journal" | "clock" | "gate">,
@@ -38,19 +40,26 @@ export async function partByAge(
   return { fresh: fresh.toReversed(), stale: stale.toReversed() };
 }
 
-/** At least in part. The line about stale messages is no answer: a crash may have come before they were ended. */
+/**
+ * Whether a message was answered, at least in part. The line about stale messages is no answer: a crash may have come
+ * before the messages were ended.
+ */
 async function isAnswered({ id }: InboxRow, { outbox }: DispatchPorts["journal"]): Promise<boolean> {
   return (await outbox.of(id)).some((row) => row.replyKey !== staleKey(id));
 }
 
-/** Since when a message waits. An operator's retry counts from the retry, whenever its message was written. */
+/**
+ * The time since which a message waits, in epoch milliseconds. An operator's retry counts from the retry, whenever its
+ * message was written.
+ */
 function waitsSince({ acceptedAt, againOf, message }: InboxRow): number {
   const taken = acceptedAt ?? message.receivedAt;
   return againOf === undefined ? Math.min(taken, message.sentAt ?? taken) : taken;
 }
 
 /**
- * Ends messages that became too old during an outage. Each chat is informed about its own in one line; strangers are not.
+ * Ends messages that became too old during an outage. Each chat is informed about its messages in one line; strangers
+ * are not informed.
  */
 export async function leaveStale(rows: readonly InboxRow[], replies: Replies, ports: StalePorts): Promise<void> {
   const known: InboxRow[] = [];
@@ -61,7 +70,7 @@ export async function leaveStale(rows: readonly InboxRow[], replies: Replies, po
   await endStale(known, replies, ports);
 }
 
-/** The same for messages that were let in. */
+/** Ends messages of senders who were let in, and informs each chat about its messages in one line. */
 export async function endStale(rows: readonly InboxRow[], replies: Replies, ports: NoticePorts): Promise<void> {
   if (rows.length === 0) return;
   const chats = Map.groupBy(rows, (row) => chatOf(row.message));
@@ -73,7 +82,7 @@ export async function endStale(rows: readonly InboxRow[], replies: Replies, port
   });
 }
 
-/** A message that is not decided yet may be from a stranger. */
+/** Whether the sender of a message was let in. A message that is not decided yet may be from a stranger. */
 async function isLetIn({ sessionKey, message }: InboxRow, ports: Pick<DispatchPorts, "gate">): Promise<boolean> {
   if (sessionKey !== undefined || message.options?.operator === true) return true;
   return (await ports.gate(message)).kind === "pass";

@@ -10,7 +10,7 @@ import { FOREIGN_PRESS } from "../notices/chat-texts.ts";
 export const isReceivedWatched = ({ hooks }: Pick<DispatchPorts, "hooks">): boolean =>
   hooks?.has("message_received") === true;
 
-/** Calls `message_received` for a message that the gateway answers. Nobody waits for it. */
+/** Calls `message_received` for a message that the gateway answers. Nobody waits for the hooks. */
 export function notifyReceived(
   message: InboundMessage,
   sessionKey: SessionKey,
@@ -39,7 +39,10 @@ export function notifyReceived(
   hooks.notify("message_received", event, context);
 }
 
-/** Whether a message may be answered. Operators' messages are. Rejects when the platform does not say where a button was pressed. */
+/**
+ * Whether a message may be answered; messages of operators may. Rejects when the platform does not say where a button
+ * was pressed.
+ */
 export async function verdictOn(
   message: InboundMessage,
   ports: Pick<DispatchPorts, "clock" | "gate" | "journal" | "kinds" | "link" | "linked">,
@@ -50,7 +53,10 @@ export async function verdictOn(
   return verdict.kind === "pass" && message.event === "button" ? verdictOnPress(message, ports) : verdict;
 }
 
-/** Adds a reaction, or news of a chat or of another program, to the system events of its session. Rejects when the journal cannot be written. */
+/**
+ * Adds a reaction, or news of a chat or of another program, to the system events of the session. Rejects when the
+ * journal cannot be written.
+ */
 export async function noteEvent(
   message: InboundMessage,
   key: SessionKey,
@@ -69,9 +75,9 @@ type PressPorts = Pick<DispatchPorts, "clock" | "journal" | "link" | "linked">;
 const LINK_MS = 30_000;
 
 /**
- * Whether a press of somebody who may write in its chat counts: a message from here must have that button, and the press must come from
- * the chat where that message was shown. Ids of messages repeat from chat to chat, and other programs may use the same bot. Rejects when
- * the platform does not answer which chat it is.
+ * Whether a press of a button counts, by somebody who may write in its chat: a message of this gateway must have that
+ * button, and the press must come from the chat where that message was shown. Ids of messages repeat from chat to chat,
+ * and other programs may use the same bot. Rejects when the platform does not answer which chat the press is from.
  */
 async function verdictOnPress(message: InboundMessage, ports: PressPorts): Promise<Verdict> {
   const { from, id, text } = message;
@@ -85,7 +91,10 @@ async function verdictOnPress(message: InboundMessage, ports: PressPorts): Promi
   };
 }
 
-/** A chat may have several names, and only the platform knows which are the same. */
+/**
+ * Whether `from` is one of these chats. A chat may have several names, and only the platform knows which names mean the
+ * same chat.
+ */
 async function isOneOf(chats: readonly Peer[], from: Peer, ports: PressPorts): Promise<boolean> {
   if (chats.some((chat) => isNamedAlike(chat, from))) return true;
   const link = await linkTo(from, ports);

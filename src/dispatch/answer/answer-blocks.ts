@@ -12,14 +12,14 @@ import type { ResponsePrefix } from "./response-prefix.ts";
 import type { SentTexts } from "./sent-texts.ts";
 import { openFeed, shownAtTimes } from "./showing.ts";
 
-/** What the blocks share with the rest of their answer. */
+/** The parts of an answer that its blocks share with the rest of the answer. */
 interface AnswerParts {
   readonly sends: AnswerSends;
   readonly prefix: ResponsePrefix;
   readonly limit: ReplyLimit;
-  /** What the message tool sent. */
+  /** Texts that the message tool sent. */
   readonly toolTexts: SentTexts;
-  /** Of the message that the model writes now. */
+  /** The directives of the message that the model writes now. */
   directives(): Directives;
 }
 
@@ -45,7 +45,7 @@ export class AnswerBlocks implements WaitingBlocks {
     this.#feed = openFeed(target, ports, this.#earlier);
   }
 
-  /** Blocks that were sent. */
+  /** The number of blocks that were sent. */
   get count(): number {
     return this.#count;
   }
@@ -54,7 +54,10 @@ export class AnswerBlocks implements WaitingBlocks {
     return shownAtTimes(this.#ports.clock, this.#feed);
   }
 
-  /** Text that `isUnsure` waits for the next that is not, or for the end: a block that was sent cannot be taken back. */
+  /**
+   * Adds text. Unsure text waits for the next sure text, or for the end of the text: a block that was sent cannot be
+   * taken back.
+   */
   async push(delta: string, isUnsure: boolean): Promise<void> {
     this.#unsure += delta;
     if (!isUnsure) await this.#sendAll(this.#feed.push(this.#takeUnsure()));
@@ -75,19 +78,22 @@ export class AnswerBlocks implements WaitingBlocks {
     return this.#sendAll(this.#feed.tick());
   }
 
-  /** The text has ended. */
+  /** Sends the rest. Called when the text has ended. */
   async flush(): Promise<void> {
     if (this.#unsure !== "") await this.#sendAll(this.#feed.push(this.#takeUnsure()));
     await this.#sendAll(this.#feed.flush());
   }
 
-  /** Drops what was not sent: its call broke off. */
+  /** Drops the unsent text. Called when the call that wrote the text broke off. */
   drop(): void {
     this.#unsure = "";
     this.#feed.drop();
   }
 
-  /** Whether every block that was sent before a restart is in this repeated text: the answer continues after it. */
+  /**
+   * Whether every block that was sent before a restart is in this repeated text. Then the answer continues after the
+   * text.
+   */
   adopt(text: string): boolean {
     if (this.#earlier.length === 0 || lettersOf(text) !== this.#earlier.join("")) return false;
     this.#count = this.#earlier.length;
@@ -115,7 +121,10 @@ export class AnswerBlocks implements WaitingBlocks {
     this.#count += 1;
   }
 
-  /** The first block answers a message visibly, and each for which the model names another one; all do where the settings want it. */
+  /**
+   * The message that a block answers visibly. The first block has one, and each block for which the model names another
+   * message; every block has one where the settings say so.
+   */
   #quoted(directives: Directives, isFirst: boolean): string | undefined {
     const { replyTo: target } = directives;
     const isNamed = target !== undefined && target !== this.#named;

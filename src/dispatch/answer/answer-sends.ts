@@ -14,12 +14,15 @@ export interface SendHow {
 
 type Answered = Pick<AnswerTarget, "inboxId" | "message" | "style" | "earlier" | "session">;
 
-/** Sends the replies of one answer. Each has a name, so that a reply planned before a restart is recognised and not sent twice. */
+/**
+ * Sends the replies of one answer. Each reply has a name, so that a reply planned before a restart is recognised and
+ * not sent twice.
+ */
 export class AnswerSends {
   readonly #answered: Answered;
   readonly #outbox: Outbox;
   readonly #prefix: ResponsePrefix;
-  /** Set once the answer differs from the one that was planned before a restart. */
+  /** A part of the reply keys; empty until the answer differs from the answer that was planned before a restart. */
   #series = "";
 
   constructor(answered: Answered, outbox: Outbox, prefix: ResponsePrefix) {
@@ -40,7 +43,10 @@ export class AnswerSends {
     return known;
   }
 
-  /** Where this answer differs from the planned one a new series begins, labelled as a possible repeat. */
+  /**
+   * Sends a reply. Where the answer differs from the planned answer, a new series begins, labelled as a possible
+   * repeat.
+   */
   async send(
     name: string,
     blocks: readonly ReplyBlock[],

@@ -17,13 +17,13 @@ export interface AnswerTarget {
   readonly kind: TurnKind;
   readonly agent: AgentSettings;
   readonly style: ChatStyle;
-  /** Who reads a notice about the run. */
+  /** The reader of a notice about the run. */
   reader(): NoticeReader;
   /** Returns the part of the answer that is for people. The whole answer when unset. */
   readonly filter: AnswerFilter | undefined;
   readonly earlier: EarlierAnswer;
   readonly session?: SessionKey;
-  /** What the chat sees of tool calls at this moment; nothing when unset. */
+  /** How much of the tool calls the chat sees at this moment; nothing when unset. */
   verbose?(): VerboseLevel;
   /** The id of the session that this answer begins. */
   readonly begins?: string;
@@ -31,26 +31,29 @@ export interface AnswerTarget {
   readonly reasons?: "on" | "stream" | undefined;
 }
 
-/** What the process before the restart planned of an answer. */
+/** The part of an answer that the process before the restart planned. */
 export interface EarlierAnswer {
   readonly rows: readonly OutboxRow[];
-  /** The message of its preview. Empty when one may be in the chat whose id nobody knows; undefined without a preview. */
+  /**
+   * The id of the preview's message. Empty when a preview with an unknown id may be in the chat; undefined without a
+   * preview.
+   */
   readonly previewId: string | undefined;
-  /** UTF-16 units that the preview had at most. */
+  /** The greatest length that the preview had, in UTF-16 units. */
   readonly previewLength: number;
 }
 
-/** What bringing an answer to a chat may call. */
+/** The ports with which an answer is brought to its chat. */
 export interface AnswerPorts {
   readonly outbox: Outbox;
   readonly media: MediaStore;
   readonly closedPaths: readonly string[];
-  /** As for `attach`. */
+  /** Workspaces of which a guest's turn sends only files that guests may read, as for `attach`. */
   readonly guestOf: readonly string[];
-  /** Is told of each file of the answer that is not attached. */
+  /** Called for each file of the answer that is not attached. */
   refused?(refusal: RefusedAttachment): void;
   readonly clock: Clock;
-  /** Everything that is planned for the message by now. */
+  /** The outbox rows that are planned for the message by now. */
   plannedRows(): Promise<readonly OutboxRow[]>;
   /** Called when all text before a tool call is planned. */
   textPlanned(callId: string): void;

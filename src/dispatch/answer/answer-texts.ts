@@ -7,7 +7,7 @@ import type { AnswerTarget } from "./answer-target.ts";
 import type { ResponsePrefix } from "./response-prefix.ts";
 import type { SentTexts } from "./sent-texts.ts";
 
-/** The texts that the model has written in a run, and what of them becomes the answer. */
+/** The texts that the model has written in a run, and the part of these texts that becomes the answer. */
 export class AnswerTexts {
   readonly #target: Pick<AnswerTarget, "filter" | "style">;
   readonly #prefix: ResponsePrefix;
@@ -23,18 +23,24 @@ export class AnswerTexts {
     this.#toolTexts = toolTexts;
   }
 
-  /** Adds a message that has ended. The text of a call that broke off counts only when no later call says it whole. */
+  /**
+   * Adds a message that has ended. The text of a call that broke off counts only when no later call writes the whole
+   * text.
+   */
   add({ text, message }: RunEvent & { type: "message_end" }): void {
     if (message.stopReason === "error") this.#broken = text;
     else this.#take(text);
   }
 
-  /** Called when the run has failed: no later call says the broken text whole. */
+  /** Called when the run has failed: no later call completes the broken text. */
   addBroken(): void {
     this.#take(this.#broken);
   }
 
-  /** The filter of a kind of turn reads the tokens itself. Elsewhere they are nothing that people should see. */
+  /**
+   * The filter of a turn kind reads the silent and heartbeat tokens itself. Without a filter, people should not see
+   * these tokens.
+   */
   #take(text: string): void {
     const said = this.#target.filter ? text : plainOf(text);
     if (isUnseen(said)) return;
@@ -45,7 +51,7 @@ export class AnswerTexts {
     this.#texts.push(said);
   }
 
-  /** Everything that the model has written. */
+  /** The whole text that the model has written. */
   whole(): ParsedReply {
     return this.#parse(this.#texts);
   }
@@ -54,7 +60,7 @@ export class AnswerTexts {
     return this.#target.filter ? parseDirectives(joined(texts)) : parseReply(joined(texts));
   }
 
-  /** What of it is for people, without what the message tool sent to this chat. */
+  /** The part of the text that is for people, without the texts that the message tool sent to this chat. */
   forPeople(): ParsedReply {
     const parsed = this.#toolTexts.has ? this.#parse(this.#unsent()) : this.whole();
     const { filter } = this.#target;
@@ -68,7 +74,7 @@ export class AnswerTexts {
     return [this.#prefix.before(first), ...rest];
   }
 
-  /** The first message of the answer, if `visible` is what the model has written since. */
+  /** The first message of the answer, with `visible` as the text that the model has written since. */
   firstWith(visible: string): string {
     return this.messagesOf(joined([...this.#unsent(), visible]))[0] ?? "";
   }
@@ -79,7 +85,7 @@ export class AnswerTexts {
   }
 }
 
-/** The model wrote the silent token and named no file. */
+/** Whether the model wrote the silent token and named no file. */
 export function isSilent(text: string): boolean {
   const { silent, media } = parseDirectives(text);
   return silent && media.length === 0;

@@ -22,7 +22,10 @@ import { callLine, planLine, resultLine, sessionLine, thoughtLine, type ShownLin
 import type { StreamedThoughts } from "./streamed-thoughts.ts";
 import { endPreview, openPreview, openThoughts, previewPace, streamingOf } from "./showing.ts";
 
-/** Follows a run and brings its answer to the chat. Resolves when the whole reply is durable, with the message's outcome. */
+/**
+ * Follows a run and brings its answer to the chat. Resolves when the whole reply is durable, with the message's
+ * outcome.
+ */
 export async function answer(
   stream: RunStream,
   target: AnswerTarget,
@@ -60,7 +63,7 @@ class Answering implements WaitingBlocks {
   #visible = "";
   readonly #thoughts: StreamedThoughts | undefined;
   readonly #limit = new ReplyLimit();
-  /** Messages that joined the run. */
+  /** The number of messages that joined the run. */
   #joined = 0;
 
   constructor(target: AnswerTarget, ports: AnswerPorts) {
@@ -153,7 +156,7 @@ class Answering implements WaitingBlocks {
     this.#visible += event.delta;
   }
 
-  /** Blocks that were sent stay in the chat. */
+  /** Drops the current message. Blocks that were sent stay in the chat. */
   #beginAnew(): void {
     this.#filter = createReplyFilter();
     this.#visible = "";
@@ -167,7 +170,7 @@ class Answering implements WaitingBlocks {
     await this.#blocks?.push(delta, isUnsure);
   }
 
-  /** What it shows is made later, when more may be known. */
+  /** Updates the preview, which makes its text later, when more may be known. */
   #updatePreview(): void {
     this.#preview?.update(() => this.#previewOf(this.#visible));
   }
@@ -179,7 +182,9 @@ class Answering implements WaitingBlocks {
     return this.#thoughts?.before(text) ?? text;
   }
 
-  /** `continues`: the next text continues the broken message. Otherwise that message is dropped with its unsent block. */
+  /**
+   * `continues`: the next text continues the broken message. Otherwise that message is dropped with its unsent block.
+   */
   #breakOff(continues: boolean): void {
     if (continues) this.#filter = createReplyFilter();
     else this.#blocks?.drop();
@@ -190,7 +195,7 @@ class Answering implements WaitingBlocks {
     if (showsThoughts) await this.#sendLine(thoughtLine(event), "thought");
     await this.#show(this.#filter.end());
     this.#texts.add(event);
-    // From now on the texts have it. That of a call that broke off is continued.
+    // From now on `#texts` has the text of the message. The text of a call that broke off is continued.
     if (event.message.stopReason !== "error") this.#visible = "";
   }
 
@@ -223,7 +228,7 @@ class Answering implements WaitingBlocks {
     this.outcome = outcomeOf(result, said);
   }
 
-  /** Nobody waits for the answer. */
+  /** Sends nothing, because nobody waits for the answer. */
   #endSilently(result: RunResult): void {
     this.outcome = outcomeOf(result, this.#toolTexts.has);
   }
@@ -242,14 +247,14 @@ class Answering implements WaitingBlocks {
     return this.#sendAll(blocks, notice, { editOf, replyTo: replyTo(this.#target, parsed) });
   }
 
-  /** Sends the answer and the notice that it is missing or incomplete. False when there is neither. */
+  /** Sends the answer, and the notice when the answer is missing or incomplete. False when there is neither. */
   async #sendAll(blocks: readonly ReplyBlock[], notice: string | undefined, how: SendHow): Promise<boolean> {
     if (notice !== undefined) await this.#sendNotice(notice, blocks, how);
     else if (blocks.length > 0) await this.#send("reply", blocks, how);
     return notice !== undefined || blocks.length > 0 || this.#sendNothing();
   }
 
-  /** The reply has its own name, by which a restart sees that the turn has ended. */
+  /** Sends a notice as a reply with its own name, by which a restart sees that the turn has ended. */
   #sendNotice(markdown: string, before: readonly ReplyBlock[] = [], how: SendHow = {}): Promise<void> {
     return this.#send(NOTICE, [...before, { kind: "notice", markdown, because: "error" }], how);
   }
@@ -261,7 +266,7 @@ class Answering implements WaitingBlocks {
     return false;
   }
 
-  /** One line each, after the answer. */
+  /** Sends the lines that come after the answer, each as a reply of its own. */
   async #sendLinesAfter(): Promise<void> {
     for (const [at, [markdown, because]] of this.#linesAfter.entries())
       await this.#send(`change:${at}`, [{ kind: "notice", markdown, because }]);
@@ -284,7 +289,10 @@ class Answering implements WaitingBlocks {
     return this.#sends.send(name, blocks, { ...how, mayRepeat: this.#mayRepeat(name) });
   }
 
-  /** When the preview cannot be edited, the chat may show both it and the final answer. */
+  /**
+   * Whether a reply may repeat the preview: a preview that cannot be edited may stay in the chat beside the final
+   * answer.
+   */
   #mayRepeat(name: string): boolean {
     return (
       /^(?:reply|notice)$/.test(name) && (this.#preview?.mayRemain === true || this.#target.earlier.previewId === "")

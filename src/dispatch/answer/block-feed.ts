@@ -6,9 +6,9 @@ import type { ChatStyle } from "../settings.ts";
 
 export interface BlockFeedOptions {
   readonly streaming: AgentSettings["streaming"];
-  /** Blocks are sent as they are cut when unset. */
+  /** How small blocks are joined; blocks are sent as they are cut when unset. */
   readonly coalesce?: ChatStyle["coalesce"];
-  /** Each paragraph is a block. */
+  /** Whether each paragraph is a block. */
   readonly byParagraph?: boolean;
   readonly clock: Clock;
   /** The letters of each block that was planned before a restart, in order. */
@@ -18,17 +18,18 @@ export interface BlockFeedOptions {
 /** Cuts an answer into blocks while it is streamed. Each call returns the blocks to be sent now. */
 export interface BlockFeed {
   push(delta: string): readonly string[];
-  /** When waiting blocks are due, in the clock's milliseconds; undefined when none wait. */
+  /** The time at which waiting blocks are due, in the clock's milliseconds; undefined when no block waits. */
   due(): number | undefined;
   /** Returns the blocks that are due. */
   tick(): readonly string[];
-  /** The text has ended: returns everything that is left. */
+  /** Returns the blocks that are left. Called when the text has ended. */
   flush(): readonly string[];
-  /** Drops what was not returned yet: its call broke off. */
+  /** Drops the text that was not returned yet. Called when the call that wrote the text broke off. */
   drop(): void;
   /**
-   * Whether a block may end with this delta, the last of `text`: at the end of a line or a sentence in it, or right before it, because
-   * blanks are passed on with the word after them. A block that has become too long is not meant.
+   * Whether a block may end with this delta, the last of `text`: at the end of a line or a sentence in the delta, or
+   * right before the delta, because blanks are passed on with the word after them. Blocks that end because they are too
+   * long are not meant.
    */
   mayEndBlock(delta: string, text: string): boolean;
 }
@@ -36,8 +37,8 @@ export interface BlockFeed {
 const LINE_ENDS = /\n/g;
 const SENTENCE_ENDS = /[.!?…]["')\]*_]*[ \t]|[。！？\n]/g;
 /**
- * UTF-16 units of the text before a delta that are searched too: the end of a sentence is a full stop, perhaps a closing quotation mark or
- * bracket, and a space, and the delta may begin in the middle of it.
+ * UTF-16 units of the text before a delta that are searched too: the end of a sentence is a full stop, perhaps a
+ * closing quotation mark or bracket, and a space, and the delta may begin in the middle of these characters.
  */
 const BEFORE_DELTA = 8;
 

@@ -2,15 +2,15 @@ import type { Clock } from "../../types/clock.ts";
 
 /** The part of an answer that waits for more text. */
 export interface WaitingBlocks {
-  /** When the waiting text is due, in the clock's milliseconds; undefined when nothing waits. */
+  /** The time at which the waiting text is due, in the clock's milliseconds; undefined when no text waits. */
   due(): number | undefined;
   /** Sends the waiting text when it is due. */
   sendDue(): Promise<void>;
 }
 
 /**
- * Sends waiting blocks when the model writes nothing for a while. Events and these sends never overlap: call `pause` before an
- * event is handled, and `resume` after it.
+ * Sends waiting blocks when the model writes nothing for a while. Events and these sends never overlap: call `pause`
+ * before an event is handled, and `resume` after it.
  */
 export class IdleBlocks {
   readonly #clock: Clock;

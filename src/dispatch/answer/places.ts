@@ -1,12 +1,18 @@
 import type { Directives } from "../../reply/directives.ts";
 import type { AnswerTarget } from "./answer-target.ts";
 
-/** The preview from before a restart, also when its channel was not yet connected as the answer began. */
+/**
+ * The id of the preview's message from before a restart, also when its channel was not yet connected as the answer
+ * began.
+ */
 export function earlierPreview({ earlier: { previewId } }: Pick<AnswerTarget, "earlier">): string | undefined {
   return previewId === "" ? undefined : previewId;
 }
 
-/** The message that a reply answers visibly: the one that the model names, else that of the turn where the settings want it. */
+/**
+ * The id of the message that a reply answers visibly: the message that the model names, else the message of the turn
+ * where the settings say so.
+ */
 export function replyTo(
   { style, message }: Pick<AnswerTarget, "style" | "message">,
   { replyTo: named }: Pick<Directives, "replyTo">,

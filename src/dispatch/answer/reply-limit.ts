@@ -1,7 +1,10 @@
-/** The most UTF-16 units of one answer that a chat gets: some 25 full messages of Telegram, more than a person reads there. */
+/**
+ * The most UTF-16 units of one answer that a chat gets: some 25 full messages of Telegram, more than a person reads
+ * there.
+ */
 const MOST_CHARS = 100_000;
 
-/** Cuts an answer that would flood its chat. What is left out stays in the transcript. */
+/** Cuts an answer that is too long for its chat. The part that is left out stays in the transcript. */
 export class ReplyLimit {
   #sent = 0;
   #leftOut = 0;
@@ -15,7 +18,7 @@ export class ReplyLimit {
     return taken;
   }
 
-  /** What the chat is told about the rest. Undefined when nothing was left out. */
+  /** The line for the chat about the part that is left out. Undefined when nothing was left out. */
   get note(): string | undefined {
     if (this.#leftOut === 0) return undefined;
     const left = this.#leftOut.toLocaleString("en");

@@ -1,2 +1,2 @@
-/** In a reply key: the notice that is sent instead of an answer. */
+/** The name, in a reply key, of the notice that is sent instead of an answer. */
 export const NOTICE = "notice";

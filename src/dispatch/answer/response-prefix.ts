@@ -2,7 +2,7 @@ import type { RunEvent } from "../../types/run/events.ts";
 import type { ModelRef } from "../../types/run/model.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 
-/** Means the agent's name in brackets. */
+/** The setting that means the agent's name in brackets. */
 const AUTO = "auto";
 const NAMES = /(\{[a-z][a-z0-9.]*\})/i;
 /** The end of a model's name that only states its release. */
@@ -30,7 +30,7 @@ export class ResponsePrefix {
     this.#who = who;
   }
 
-  /** Learns from a run's events which model answers. */
+  /** Notes, from a run's events, which model answers. */
   note(event: RunEvent): void {
     if (event.type === "model_change") this.#model = event.to;
     if (event.type === "attempt_start") {
@@ -42,7 +42,10 @@ export class ResponsePrefix {
     this.#model ??= { provider: event.message.provider, id: event.message.model };
   }
 
-  /** The text with the prefix on its first line, or in its own paragraph where that would change the first line's meaning. */
+  /**
+   * The text with the prefix on its first line, or in a paragraph of its own where the prefix would change the meaning
+   * of the first line.
+   */
   before(text: string): string {
     const prefix = this.#template
       .split(NAMES)
@@ -75,7 +78,7 @@ export class ResponsePrefix {
     return nameIn(part) in this.#values();
   }
 
-  /** Undefined for plain text, and for names that are unknown or have no value yet. */
+  /** The value of a name. Undefined for plain text, and for names that are unknown or have no value yet. */
   #valueOf(part: string): string | undefined {
     return this.#isName(part) ? this.#values()[nameIn(part)] : undefined;
   }
@@ -99,7 +102,7 @@ const nameIn = (part: string): string => part.toLowerCase().replace("{identityna
 
 const shortName = ({ id }: ModelRef): string => id.slice(id.lastIndexOf("/") + 1).replace(RELEASE, "");
 
-/** A pattern for this text as a chat shows it. */
+/** A pattern that matches this text in the form that a chat shows. */
 const literal = (text: string): string =>
   text
     .replace(/[$()*+.?[\\\]^{|}]/g, "\\$&")

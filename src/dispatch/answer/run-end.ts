@@ -4,18 +4,20 @@ import type { RunEnd } from "../../harness/log/run-end.ts";
 import type { Outcome } from "../../types/journal.ts";
 import type { RunResult } from "../../types/run/run.ts";
 
-/** Resolves with the record of a run once it has ended. */
+/** Resolves with the record of a run when the run has ended. */
 export async function endOf({ stream }: Run): Promise<RunEnd> {
   await stream.done;
   if (stream.end === undefined) throw new Error("a run ended without run_end");
   return stream.end;
 }
 
-/** The turn has no outcome yet: it continues when the disk takes writes again, or after the next start. */
+/**
+ * Whether the turn has no outcome yet: the turn continues when the disk takes writes again, or after the next start.
+ */
 export const isUnfinished = (result: RunResult): boolean =>
   result.kind === "aborted" && (result.by === "shutdown" || result.by === "disk");
 
-/** The outcome of a message whose run ended with this result. `said`: the chat got an answer. */
+/** The outcome of a message whose run ended with this result. `said`: whether the chat got an answer. */
 export function outcomeOf(result: RunResult, said: boolean): Outcome {
   if (result.kind === "failed") return { kind: "failed", why: `${result.failure.kind}: ${result.failure.message}` };
   if (result.kind === "aborted" && result.by === "timeout")

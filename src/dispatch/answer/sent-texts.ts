@@ -8,10 +8,13 @@ import { isSameChat } from "../chats.ts";
 
 /** The most texts, and the most calls, that are remembered. */
 const MOST = 200;
-/** Letters and digits; a shorter text is only a repeat of the very same one. */
+/**
+ * The least number of letters and digits of a text that can repeat a part of another text; a shorter text repeats only
+ * the very same text.
+ */
 const LEAST_PART = 10;
 
-/** What the message tool sent to the chat that is answered, so that the answer does not repeat it. */
+/** The texts that the message tool sent to the chat that is answered, so that the answer does not repeat them. */
 export class SentTexts {
   readonly #inboxId: number;
   readonly #chat: Peer;
@@ -46,7 +49,9 @@ export class SentTexts {
     return this.#pending.has(callId);
   }
 
-  /** Called when a tool call ends, with the turn's rows. Remembers its text if it was sent to this chat. */
+  /**
+   * Called when a tool call ends, with the turn's rows. Remembers the call's text if the text was sent to this chat.
+   */
   end({ callId, isError }: RunEvent & { type: "tool_end" }, rows: readonly OutboxRow[]): void {
     const text = this.#pending.get(callId);
     this.#pending.delete(callId);

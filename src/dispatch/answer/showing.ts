@@ -9,7 +9,10 @@ import { createBlockFeed, type BlockFeed } from "./block-feed.ts";
 /** Milliseconds from one look at an answer that is streamed to the next. */
 const SHOWN_EVERY_MS = 100;
 
-/** The deltas of an answer that is shown before it is complete. What may complete a block of it comes at once. */
+/**
+ * The pace of the deltas of an answer that is shown before it is complete. A delta that may complete a block comes at
+ * once.
+ */
 export function shownAtTimes(clock: Clock, feed?: BlockFeed): DeltaPace {
   return {
     clock,
@@ -18,13 +21,16 @@ export function shownAtTimes(clock: Clock, feed?: BlockFeed): DeltaPace {
   };
 }
 
-/** Without a preview nothing of an answer is shown before it is complete. */
+/**
+ * The pace of the deltas for a preview. Without a preview, no part of an answer is shown before the answer is complete.
+ */
 export const previewPace = (clock: Clock, preview: Preview | undefined): DeltaPace =>
   preview ? shownAtTimes(clock) : WHOLE_MESSAGES;
 
 /**
- * Where tool calls are shown, the text before each is a message of its own, so that all is in its order. Thoughts are known when
- * a text is complete, and come before it.
+ * How an answer is streamed. Where tool calls are shown, the text before each call is a message of its own, so that
+ * texts and calls appear in their order. Thoughts in lines of their own come before a text and are known only when the
+ * text is complete, so nothing is streamed.
  */
 export function streamingOf({ style, agent, kind, verbose, reasons }: AnswerTarget): "off" | "partial" | "block" {
   const wanted = style.streaming ?? (agent.streaming.blocks ? "block" : "partial");
@@ -34,7 +40,7 @@ export function streamingOf({ style, agent, kind, verbose, reasons }: AnswerTarg
   return isShowing && wanted === "partial" ? "block" : wanted;
 }
 
-/** Undefined where the channel cannot show an unfinished answer. */
+/** Opens the preview of an answer. Undefined where the channel cannot show an unfinished answer. */
 export function openPreview(
   { message, inboxId, style, earlier }: AnswerTarget,
   { outbox }: AnswerPorts,
@@ -53,12 +59,18 @@ export function openPreview(
   );
 }
 
-/** Ends the preview of an answer of which nothing more is sent; it is deleted when `isToGo`. Nobody waits for that. */
+/**
+ * Ends the preview of an answer that sends nothing more. The preview is deleted when `isToGo`. Nobody waits for the
+ * end.
+ */
 export function endPreview(preview: Preview, isToGo: boolean): void {
   background("end of a preview", isToGo ? preview.discard() : preview.leave());
 }
 
-/** The thoughts in a preview. Without them, and without a preview, they are lines of their own. */
+/**
+ * The thoughts that the preview shows. Undefined where thoughts are not streamed: then they are lines of their own, or
+ * are not shown.
+ */
 export const openThoughts = ({ reasons }: AnswerTarget): StreamedThoughts | undefined =>
   reasons === "stream" ? new StreamedThoughts() : undefined;
 

@@ -22,11 +22,11 @@ export interface ShownLine {
   readonly markdown: string;
 }
 
-/** What a chat with this level is told when a conversation begins. Pure. */
+/** The line for a chat with this level when a conversation begins. Pure. */
 export const sessionLine = (id: string | undefined, level: VerboseLevel): ShownLine | undefined =>
   id === undefined || level === "off" ? undefined : { name: "session", markdown: `🧭 New session: ${codeSpan(id)}` };
 
-/** What a chat with this level is told when a call begins: the tool, and what the call is about. Pure. */
+/** The line for a chat with this level when a call begins: the tool, and the topic of the call. Pure. */
 export function callLine({ callId, name, args }: ToolStart, level: VerboseLevel): ShownLine | undefined {
   if (level === "off") return undefined;
   const topic = callTopic(name, args);
@@ -34,14 +34,17 @@ export function callLine({ callId, name, args }: ToolStart, level: VerboseLevel)
   return { name: `call:${callId}`, markdown: `🛠️ ${toolName(name)}${about}` };
 }
 
-/** What the chat is shown of the agent's plan: its steps, and which of them are done. Pure. */
+/** The line about the agent's plan: its steps, and which steps are done. Pure. */
 export function planLine({ callId, plan }: Extract<RunEvent, { type: "plan" }>, level: VerboseLevel) {
   if (level === "off" || plan.steps.length === 0) return undefined;
   const lines = planLines(plan).map((line) => plainMarkdown(Secret.mask(line).replaceAll(/\s+/g, " ")));
   return { name: `plan:${callId}`, markdown: ["📋 Plan", ...lines].join("\n\n") };
 }
 
-/** What it is told when the call has ended: a failure, and with `full` the text that the model got. Pure. */
+/**
+ * The line for a chat with this level when a call has ended: a failure, and with `full` the text that the model got.
+ * Pure.
+ */
 export function resultLine({ callId, name, isError, text }: ToolEnd, level: VerboseLevel): ShownLine | undefined {
   if (level === "off" || (level === "on" && !isError)) return undefined;
   const output = shorten(Secret.mask(text).trim(), MOST_OUTPUT, (left) => `\n… ${left} characters left out …\n`);
@@ -49,7 +52,7 @@ export function resultLine({ callId, name, isError, text }: ToolEnd, level: Verb
   return { name: `result:${callId}`, markdown: output === "" ? said : `${said}\n${codeBlock(output)}` };
 }
 
-/** What a chat that wants to see them is shown of the thoughts before a text: a quotation. Undefined without any. Pure. */
+/** The thoughts before a text, as a quotation for a chat that wants to see them. Undefined without thoughts. Pure. */
 export function thoughtLine({ entryId, message }: Extract<RunEvent, { type: "message_end" }>): ShownLine | undefined {
   const parts = message.content.flatMap((part) => (part.type === "thinking" ? [part.thinking.trim()] : []));
   const thoughts = [...parts, thoughtsBetweenTags(message)];
@@ -60,5 +63,8 @@ export function thoughtLine({ entryId, message }: Extract<RunEvent, { type: "mes
   return { name: `thought:${entryId}`, markdown: ["💭 Reasoning:", "", ...quoted].join("\n") };
 }
 
-/** The model may call a tool by any name: only what tools are named with is shown. */
+/**
+ * The name of a tool as a chat shows it. The model may call a tool by any name, so only the characters of tool names
+ * are shown.
+ */
 const toolName = (name: string): string => name.replaceAll(/[^\w.:-]+/g, "_").slice(0, 64);

@@ -1,6 +1,9 @@
 import { Secret } from "../../utils/secrets/secret.ts";
 
-/** UTF-16 units of the newest thoughts that a preview shows. A preview is one message, in which the answer must have place too. */
+/**
+ * UTF-16 units of the newest thoughts that a preview shows. A preview is one message, which must have room for the
+ * answer too.
+ */
 const MOST_SHOWN = 1200;
 
 /** The model's thoughts as the preview of an answer shows them, before the text. They are no part of the answer. */
@@ -9,7 +12,7 @@ export class StreamedThoughts {
   #isParted = false;
   #wasShown = false;
 
-  /** A preview with thoughts may be in the chat. */
+  /** Whether a preview with thoughts may be in the chat. */
   get wasShown(): boolean {
     return this.#wasShown;
   }
@@ -21,7 +24,7 @@ export class StreamedThoughts {
     this.#text = (this.#text + gap + delta).slice(-8 * MOST_SHOWN);
   }
 
-  /** The model has written something else: what it thinks next is another thought. */
+  /** Called when the model has written other text: its next thinking is a thought of its own. */
   part(): void {
     this.#isParted = true;
   }

@@ -7,7 +7,7 @@ export class ToolSendBarrier {
     return this.#of(callId).promise;
   }
 
-  /** All text before the call is planned. */
+  /** Called when all text before the call is planned. */
   release(callId: string): void {
     this.#of(callId).resolve();
   }

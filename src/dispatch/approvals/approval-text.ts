@@ -54,7 +54,10 @@ export function answeredText(approval: Approval, { how }: QuestionEnd): string {
 
 const BY_PLUGIN = "Allowed for good, as far as the plugin that asked keeps it.";
 
-/** The same for a question of an earlier start, of which the command is not known any more. */
+/**
+ * The text that replaces a question of an earlier start once it is answered. The question's command is not known any
+ * more.
+ */
 export const oldAnswerText = ({ how }: QuestionEnd): string =>
   how === "allow-once" || how === "allow-always" ? `${ENDS[how]} ${MAY_NOT_HAVE_RUN}` : ENDS[how];
 

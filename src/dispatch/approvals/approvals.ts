@@ -35,7 +35,7 @@ export interface ApprovalPrompter {
   answered(approval: Approval, decision: ApprovalDecision, end: QuestionEnd): void;
 }
 
-/** The run that asks, and for whom it acts. */
+/** The run that asks, and the principal for whom the run acts. */
 export interface AskedFor {
   readonly facts: RunFacts;
   readonly principal: Principal;
@@ -43,7 +43,7 @@ export interface AskedFor {
   readonly chat?: string;
 }
 
-/** Who answered when nobody is named: the holder of the gateway's token. */
+/** The name of the answerer when none is given: the holder of the gateway's token. */
 const BY_OPERATOR = "operator";
 
 /** Commands that wait for an approval. A restart denies every question that is open. */
@@ -68,9 +68,9 @@ export class Approvals {
   }
 
   /**
-   * Answers a question in the name of an owner (`channel:id`). Returns the decision that applies: a command that cannot be
-   * allowed permanently is allowed once. Undefined when no question has this id, or when the question does not offer the answer
-   * and still waits; see `offered`.
+   * Answers a question in the name of an owner (`channel:id`). Returns the decision that applies: a command that cannot
+   * be allowed permanently is allowed once. Undefined when no question has this id, or when the question does not offer
+   * the answer and still waits; see `offered`.
    */
   resolve(id: string, decision: PersonsAnswer, by = BY_OPERATOR): PersonsAnswer | undefined {
     const pending = this.#pending.get(id.toLowerCase());
@@ -88,7 +88,10 @@ export class Approvals {
     return pending && answersTo(pending.approval);
   }
 
-  /** How a question ended, so that a late answer learns why it is too late. Undefined when no question had this id lately. */
+  /**
+   * How a question ended, which explains to the sender of a late answer why it is too late. Undefined when no question
+   * had this id lately.
+   */
   endOf(id: string): Promise<QuestionEnd | undefined> {
     return this.#ends.of(id.toLowerCase());
   }
@@ -107,12 +110,13 @@ export class Approvals {
   async #ask(question: Question, signal: AbortSignal): Promise<ApprovalAnswer> {
     const approval = this.#approvalFor(question);
     const { prompter } = question;
-    // Only now: whoever could answer a question that waits may be back before it ends.
+    // The check is made only now, when the question is asked: people who could answer a waiting question may be back
+    // before the question ends.
     const cause = prompter.whyUnasked && (await prompter.whyUnasked(approval));
     if (cause) return cause;
     if (signal.aborted) return "abort";
     if (this.#closed) return "deny";
-    // Nobody waits for it: a question is asked even when its id cannot be kept.
+    // Nobody waits for the note: a question is asked even when its id cannot be kept.
     background("note of an approval question", this.#ends.asked(approval.id), this.#log);
     const end = await this.#endOf(approval, question, signal);
     if (end.how === "allow-always") await this.#remember(approval, end.by ?? BY_OPERATOR);
@@ -121,7 +125,10 @@ export class Approvals {
     return decision;
   }
 
-  /** Resolves with the first end of an open question, once it is kept: no restart calls a question unanswered whose command ran. */
+  /**
+   * Resolves with the first end of an open question, once the end is kept, so that no restart calls a question
+   * unanswered whose command ran.
+   */
   #endOf(approval: Approval, question: Question, signal: AbortSignal): Promise<QuestionEnd> {
     return new Promise<QuestionEnd>((resolve) => {
       const cancel = this.#clock.after(waitOf(question), () => settle({ how: "timeout" }));
@@ -174,7 +181,7 @@ interface Question extends ApprovalQuestion {
 
 const waitOf = ({ timeoutMs = WAIT_MS }: ApprovalQuestion): number => Math.min(timeoutMs, WAIT_MS);
 
-/** Short enough to be typed on a phone. */
+/** An id that is short enough to be typed on a phone. */
 function freshId(): string {
   return Array.from({ length: 6 }, () => ID_LETTERS[randomInt(ID_LETTERS.length)]).join("");
 }

@@ -23,9 +23,9 @@ type PrompterPorts = Pick<DispatchPorts, "outbox" | "clock" | "log" | "link" | "
 
 /** Asks people whether a command may run: by the run's events, in its chat, and in the targets of the config. */
 export function prompterFor(asking: Asking, run: () => Run, ports: PrompterPorts): ApprovalPrompter {
-  /** Where each open question is shown, by its id. */
+  /** The places where each open question is shown, by the question's id. */
   const shown = new Map<string, readonly Place[]>();
-  // The command waits, runs or is denied whatever the disk does: only the messages about it wait for it.
+  // The command waits, runs or is denied whatever the disk does: only the messages about the command wait for the disk.
   const deliver = (approval: Approval, { to, isTarget }: Place, send: () => Promise<unknown>) =>
     void retryWhileDiskFull("question", send, ports).catch((error: unknown) =>
       ports.log.error("question not delivered", { approval: approval.id, channel: to.channel, isTarget, error }),
@@ -55,7 +55,7 @@ export function prompterFor(asking: Asking, run: () => Run, ports: PrompterPorts
   };
 }
 
-/** The chats that show the question; none where only clients do. Or why it is not asked. */
+/** The chats that show the question; none where only clients do. Or the reason why the question is not asked. */
 async function whereShown(
   approval: Approval,
   { asks, chat }: Asking,
@@ -86,11 +86,11 @@ const questionAt = ({ key, to }: Place, approval: Approval, ports: Pick<Dispatch
 interface Place {
   readonly key: string;
   readonly to: Peer;
-  /** The config names the chat; the question is from another one. */
+  /** Whether the config names the chat, and the question is from another chat. */
   readonly isTarget: boolean;
 }
 
-/** Where a question can be shown. */
+/** The places where a question can be shown. */
 interface Places {
   /** The chat that the question is from, unless the config says otherwise. */
   readonly own: Place | undefined;

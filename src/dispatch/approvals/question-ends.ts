@@ -4,14 +4,16 @@ import type { Log } from "../../types/log.ts";
 import { QUESTION_ENDS, type QuestionEnd } from "../../types/chat/question-end.ts";
 
 const NAME = "approvals.questions";
-/** Of more, the oldest are forgotten. */
+/** The most questions that are kept; of more, the oldest are forgotten. */
 const MOST_KEPT = 200;
 
 const kept = z.array(z.object({ id: z.string(), how: z.enum(QUESTION_ENDS).optional(), by: z.string().optional() }));
 
 type Known = Map<string, QuestionEnd | "open">;
 
-/** How the last questions ended, over restarts: those that were open when the gateway ended were denied by that. */
+/**
+ * How the last questions ended, over restarts. Questions that were open when the gateway ended were denied by its end.
+ */
 export class QuestionEnds {
   readonly #values: Pick<KeyValue, "get" | "set">;
   readonly #log: Log;
@@ -24,7 +26,7 @@ export class QuestionEnds {
     this.#log = log;
   }
 
-  /** Undefined for a question that is open, or that nobody asked lately. Never rejects. */
+  /** How a question ended. Undefined for a question that is open, or that nobody asked lately. Never rejects. */
   async of(id: string): Promise<QuestionEnd | undefined> {
     const found = this.#own.get(id) ?? (await this.#read()).get(id);
     return found === "open" ? undefined : found;
@@ -35,7 +37,10 @@ export class QuestionEnds {
     return this.#note(id, "open");
   }
 
-  /** Known to `of` at once, durable when it resolves, unless the log says otherwise. Never rejects. */
+  /**
+   * Notes the end of a question. `of` knows the end at once; the end is durable when the promise resolves, unless the
+   * log says otherwise. Never rejects.
+   */
   ended(id: string, end: QuestionEnd): Promise<void> {
     return this.#note(id, end);
   }

@@ -29,15 +29,15 @@ export const sendQuestion = (
 
 interface AnsweredQuestion extends Question {
   readonly answer: string;
-  /** Nobody who reads the chat sees the command's result there. */
+  /** Whether the chat is a target of the config, whose readers do not see the command's result there. */
   readonly isTarget: boolean;
 }
 
 type EndPorts = Pick<DispatchPorts, "outbox" | "link" | "clock">;
 
 /**
- * Replaces a question and its buttons with its answer. Where a platform cannot edit, the question stays, and a target gets the
- * answer as a further message. A question that is not sent in time is given up.
+ * Replaces a question and its buttons with its answer. Where a platform cannot edit, the question stays, and a target
+ * gets the answer as a further message. A question that is not sent in time is given up.
  */
 export async function replaceQuestion(
   to: Peer,
@@ -57,13 +57,19 @@ export async function replaceQuestion(
   });
 }
 
-/** A platform that is not connected may be able to: the outbox keeps the change until it is, and sends a message if it is not. */
+/**
+ * Whether the platform may be able to edit. A platform that is not connected may be: the outbox keeps the change until
+ * there is a connection, and sends a message if the platform cannot edit.
+ */
 function mayEdit(to: Peer, { link }: Pick<EndPorts, "link">): boolean {
   const found = link(to);
   return found === undefined || found.edit !== undefined;
 }
 
-/** The message of a question, once it is sent. Undefined when it was not: then it is not sent any more either. */
+/**
+ * The row of a question's message, once the message is sent. Undefined when the message was not sent in time: then it
+ * is not sent later either.
+ */
 async function sentRow(to: Peer, question: Question, ports: EndPorts): Promise<OutboxRow | undefined> {
   let waiting: OutboxRow | undefined;
   for (let check = 0; check < QUESTION_CHECKS; check += 1) {

@@ -12,7 +12,7 @@ interface Reach {
   readonly principal: Principal | undefined;
   /** Other chats that are shown the question. */
   readonly targets: readonly Peer[];
-  /** Whether no other chat than these is. */
+  /** Whether no other chat than `targets` is shown the question. */
   readonly isOnlyTargets: boolean;
 }
 
@@ -23,12 +23,15 @@ export function whyNobody(reach: Reach, ports: ReachPorts): Unasked | undefined 
   if (reach.asks === "nobody") return "unattended";
   if (ports.approverClients() !== 0) return undefined;
   const { hasApproverIn } = ports.settings();
-  // Who reads a target is not known, so whoever may answer in its channel counts as there.
+  // The readers of a target are not known, so everybody who may answer in its channel counts as present.
   if (reach.targets.some(({ channel }) => hasApproverIn?.(channel) !== false)) return undefined;
   return reach.isOnlyTargets ? "no_target" : whyNobodyInChat(reach, ports);
 }
 
-/** Whether an owner is in a group is not known, so one who can write in its channel counts as there. */
+/**
+ * Why nobody could answer in the chat. The members of a group are not known, so an owner who can write in its channel
+ * counts as present.
+ */
 function whyNobodyInChat({ asks, chat, principal }: Reach, { settings }: ReachPorts): Unasked | undefined {
   if (!chat) return asks === "writer" ? "no_client" : "unattended";
   if (settings().hasApproverIn?.(chat.channel) === false) return "no_owner";

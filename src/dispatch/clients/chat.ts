@@ -16,10 +16,12 @@ import { oneShot } from "./one-shot.ts";
 import { plainStream } from "./plain-stream.ts";
 import type { DispatchPorts } from "../ports.ts";
 
-/** Gives a client's message to its channel. Resolves when it is durable. */
+/** Gives a client's message to its channel. Resolves when the message is durable. */
 export type Submit = (message: WebMessage) => Promise<void>;
 
-/** The port for web, RPC, HTTP and command-line clients. Their messages pass the same pipeline as those of a channel. */
+/**
+ * The port for web, RPC, HTTP and command-line clients. Their messages pass the same pipeline as those of a channel.
+ */
 export function createChatPort(dispatch: Dispatch, ports: DispatchPorts, submit: Submit): ChatPort {
   return {
     send: (request) => send(request, dispatch, { ports, submit }),
@@ -75,7 +77,10 @@ async function* plainStreams(streams: AsyncIterable<RunStream>): AsyncIterable<R
   for await (const stream of streams) yield plainStream(stream);
 }
 
-/** Two clients that count from one must not lose each other's messages. Throws `MethodError`. */
+/**
+ * Throws `MethodError` when the idempotency key was used for another message: two clients that count from one must not
+ * lose each other's messages.
+ */
 function checkSame(known: InboundMessage, request: ChatRequest): void {
   if (known.text === request.text && known.options?.sessionKey === request.sessionKey) return;
   throw new MethodError("INVALID_REQUEST", "this idempotency key was used for another message", {
@@ -83,7 +88,10 @@ function checkSame(known: InboundMessage, request: ChatRequest): void {
   });
 }
 
-/** A run that has ended is no longer active, even while its reply is still being sent to a channel. */
+/**
+ * The active runs; those of one session when `key` is given. A run that has ended is no longer active, even while its
+ * reply is still being sent to a channel.
+ */
 function activeRuns(dispatch: Dispatch, key: SessionKey | undefined): readonly RunFacts[] {
   return dispatch.lanes
     .runs()
@@ -92,7 +100,10 @@ function activeRuns(dispatch: Dispatch, key: SessionKey | undefined): readonly R
     .filter((facts) => key === undefined || facts.sessionKey === key);
 }
 
-/** Throws `MethodError` when the session belongs to no chat. */
+/**
+ * The chat that gets the answer too; undefined when the client wants no delivery. Throws `MethodError` when the session
+ * belongs to no chat.
+ */
 function deliverTo(
   request: ChatRequest,
   { sessions, settings }: Pick<DispatchPorts, "sessions" | "settings">,

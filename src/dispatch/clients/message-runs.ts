@@ -9,7 +9,7 @@ import type { DispatchPorts } from "../ports.ts";
 import { runIdOf, turnIdOf } from "../turn-facts.ts";
 import { plainStream } from "./plain-stream.ts";
 
-/** Milliseconds between two looks whether a message without an outcome still is in work. */
+/** Milliseconds between two checks whether a message without an outcome is still being worked on. */
 const LOOK_MS = 60_000;
 
 type FollowPorts = Pick<DispatchPorts, "clock" | "journal" | "log">;
@@ -17,15 +17,15 @@ type FollowDispatch = Pick<Dispatch, "registry" | "stateOf">;
 
 interface Wish {
   readonly key: MessageKey;
-  /** Resolves when the message is in the journal. When it rejects, there are no runs. */
+  /** Resolves when the message is in the journal. When the promise rejects, there are no runs. */
   readonly stored: Promise<unknown>;
   readonly signal: AbortSignal;
 }
 
 /**
- * The runs of a message as clients see them; more than one when a run begins again after a full disk. Begins at once, so that a
- * run which begins before `stored` resolves is found too. Ends when the message has its outcome or nobody works on it any more,
- * and with the signal.
+ * The runs of a message as clients see them; more than one when a run begins again after a full disk. The search begins
+ * at once, so that a run which begins before `stored` resolves is found too. The iteration ends when the message has
+ * its outcome or nobody works on it any more, and when the signal aborts.
  */
 export function runsOf(wish: Wish, dispatch: FollowDispatch, ports: FollowPorts): AsyncIterable<MessageRun> {
   const search = new RunSearch(wish, dispatch, ports);
@@ -33,7 +33,7 @@ export function runsOf(wish: Wish, dispatch: FollowDispatch, ports: FollowPorts)
   return search.found;
 }
 
-/** `end`: nothing that is still to come can be its run. */
+/** News about a message. `end`: no later news can be the message's run. */
 type News = RunLog | RowChange | "time" | "end";
 
 const isRun = (news: News): news is RunLog => typeof news === "object" && "facts" in news;
@@ -75,12 +75,12 @@ class RunSearch {
 
   async #search(first: InboxRow, streams: AsyncIterable<RunLog>, signal: AbortSignal): Promise<void> {
     this.#pass(streams);
-    // Known at once: its run begins, and may end, before the row is read again.
+    // The claim is noted at once, because the message's run begins, and may end, before the row is read again.
     const told = ({ runId }: RowChange) => (this.#claimed = runId ?? this.#claimed);
     this.#pass(this.#ports.journal.inbox.changes(first.id, signal, told));
     const stopLooking = this.#lookRegularly();
     try {
-      // It may have changed before its changes were watched.
+      // The row may have changed before its changes were watched.
       let row = (await this.#find()) ?? first;
       this.#claimed ??= row.runId;
       this.#own = runIdOf(row);
@@ -90,7 +90,7 @@ class RunSearch {
         if (isRun(news) && !this.#mayBeItsRun(news.facts.runId)) continue;
         row = await this.#after(news, row);
         if (signal.aborted) return;
-        // Its run may be among the news that has come meanwhile.
+        // The message's run may be among the news that has come meanwhile.
         if (row.state === "done" || (news === "time" && this.#dispatch.stateOf(row) === undefined))
           this.#news.push("end");
       }
@@ -99,7 +99,7 @@ class RunSearch {
     }
   }
 
-  /** Offers the run that there is by this news. The row as it is now. */
+  /** Offers the run that this news makes known. Returns the row as it is now. */
   async #after(news: News, known: InboxRow): Promise<InboxRow> {
     const run = isRun(news) ? news : undefined;
     const row = run && known.runId === run.facts.runId ? known : ((await this.#find()) ?? known);
@@ -107,7 +107,10 @@ class RunSearch {
     return row;
   }
 
-  /** Many messages may be followed, and many runs begin: those of others are no news. Before another run takes it in, its row changes. */
+  /**
+   * Whether a run may be the message's run. Many messages may be followed, and many runs begin: the runs of other
+   * messages are no news. Before another run takes the message in, the message's row changes.
+   */
   #mayBeItsRun(id: RunId): boolean {
     return this.#own === undefined || id === this.#own || id === this.#claimed;
   }
@@ -134,7 +137,7 @@ class RunSearch {
 
   #offer(row: InboxRow, log: RunLog | undefined): void {
     if (!log || log.facts.runId !== row.runId || log === this.#last) return;
-    // What is kept of a run that has ended is no new run.
+    // The log that is kept of an ended run is no new run.
     if (this.#last && log.ended) return;
     this.#last = log;
     this.found.push({ stream: plainStream(log), from: hasJoined(row) ? log.seq + 1 : 1 });
@@ -146,12 +149,18 @@ class RunSearch {
   }
 }
 
-/** Whether it was put into a run that had begun: it has a turn of its own, and the run of another one. */
+/**
+ * Whether the message was put into a run that had begun: then the message has a turn of its own, and the run of another
+ * turn.
+ */
 function hasJoined({ runId, turnId, ...message }: InboxRow): boolean {
   return turnId === turnIdOf(message) && runId !== runIdOf(message);
 }
 
-/** Ends the run of a message, or a message that waits for its run, as `/stop` does. A message that is not known yet is not ended. */
+/**
+ * Ends the run of a message, or a message that waits for its run, as `/stop` does. A message that is not known yet is
+ * not ended.
+ */
 export async function stopMessage(
   { channel, account, eventKey }: MessageKey,
   dispatch: Dispatch,
@@ -166,7 +175,7 @@ export async function stopMessage(
   if (runId !== undefined && sessionKey !== undefined && (await dispatch.stop(sessionKey, { only: runId })).length > 0)
     return;
   if (row.state === "done" || dispatch.lanes.stateOf(row.id) === undefined) return;
-  // First, so that its turn leaves it out, whatever other messages it has.
+  // The message ends first, so that its turn leaves it out, whatever other messages the turn has.
   await inbox.finish([row.id], { kind: "aborted" });
   await dispatch.lanes.drop(row.id);
 }

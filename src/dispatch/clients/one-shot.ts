@@ -13,7 +13,10 @@ import type { DispatchPorts } from "../ports.ts";
 import { endOf } from "../answer/run-end.ts";
 import { ONE_SHOT } from "../turn-kinds.ts";
 
-/** Runs a given history without a session; only its receipt is kept. Resolves when the run begins, once a slot is free. */
+/**
+ * Runs a given history without a session; only the run's receipt is kept. Resolves when the run begins, once a slot is
+ * free.
+ */
 export function oneShot(request: OneShotRequest, dispatch: Dispatch, ports: DispatchPorts): Promise<RunStream> {
   const begun = Promise.withResolvers<RunStream>();
   void dispatch.lanes

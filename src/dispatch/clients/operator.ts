@@ -16,14 +16,14 @@ export async function runNow(row: InboxRow, dispatch: Dispatch, ports: RecoveryP
 }
 
 /**
- * The result of `dropNow`: the run stopped, the message only waited, its turn continues for other messages, nothing ran, or the
- * message had its outcome already or gets it from a run that has ended, and nothing was changed.
+ * The result of `dropNow`: the run stopped, the message only waited, its turn continues for other messages, nothing
+ * ran, or the message had its outcome already or gets it from a run that has ended, and nothing was changed.
  */
 export type Dropped = "stopped" | "waiting" | "continues" | "idle" | "ended";
 
 /**
- * Ends a message without an answer, and its turn's run too, unless the turn has other messages. A turn that claims the message
- * at the same time either has it, or leaves it out; the result says which.
+ * Ends a message without an answer, and its turn's run too, unless the turn has other messages. A turn that claims the
+ * message at the same time either has it, or leaves it out; the result says which.
  */
 export async function dropNow(
   row: InboxRow,
@@ -33,12 +33,13 @@ export async function dropNow(
   const { lanes } = dispatch;
   if (lanes.isDecided(row.id)) return "ended";
   const standing = dispatch.stateOf(row);
-  // First, so that the end of its run does not set another outcome. The run is stopped before it can end in the meantime.
+  // The outcome is set first, so that the end of the message's run does not set another one. The run is stopped before
+  // it can end in the meantime.
   const withdrawing = inbox.withdraw(row.id, { kind: "dropped", why: BY_OPERATOR });
   const stopping = standing === "running" ? lanes.drop(row.id) : undefined;
   const was = await withdrawing;
   if (was === "ended") return "ended";
   const dropped = await (stopping ?? lanes.drop(row.id));
-  // A turn that had not claimed it leaves it out, however far that turn is.
+  // A turn that had not claimed the message leaves it out, however far that turn is.
   return was === "untouched" && standing !== undefined ? "waiting" : dropped;
 }

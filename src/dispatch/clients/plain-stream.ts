@@ -2,8 +2,9 @@ import { createReplyFilter, parseReply } from "../../reply/plain-reply.ts";
 import type { DeltaPace, RunEvent, RunStream } from "../../types/run/events.ts";
 
 /**
- * A run as web, RPC, HTTP and command-line clients see it: without directives, which only a channel can follow, without the
- * text of a silent answer, and without heartbeat tokens. Event numbers stay the same; a delta that is only a directive is left out.
+ * A run as web, RPC, HTTP and command-line clients see it: without directives, which only a channel can follow, without
+ * the text of a silent answer, and without heartbeat tokens. Event numbers stay the same; a delta that is only a
+ * directive is left out.
  */
 export function plainStream(stream: RunStream): RunStream {
   return {
@@ -27,7 +28,7 @@ async function* plainEvents(stream: RunStream, from = 1, pace?: DeltaPace): Asyn
 class PlainText {
   #filter = createReplyFilter();
   #text = "";
-  /** All that the filter was given of the message. */
+  /** All text of the message that the filter was given. */
   #whole = "";
   #isOver = false;
 
@@ -51,7 +52,7 @@ class PlainText {
     }
   }
 
-  /** The text of a message that has ended. A long one is not read again. */
+  /** The text of a message that has ended. A text that the filter has read is not read again. */
   #plain(text: string): string {
     return text === this.#whole ? this.#text : parseReply(text).text;
   }

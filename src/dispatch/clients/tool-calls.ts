@@ -28,8 +28,8 @@ import { isFields } from "../../utils/fields.ts";
 export type CallTool = (request: ToolCallRequest) => Promise<ToolCallOutcome>;
 
 /**
- * Calls of single tools by whoever holds the gateway's token. A call acts for the operator, with the rules, the sandbox and the
- * settings of the session that it names. `rules`: those of `gateway.tools`.
+ * Calls of single tools by whoever holds the gateway's token. A call acts for the operator, with the rules, the sandbox
+ * and the settings of the session that the call names. `rules`: the rules of `gateway.tools`.
  */
 export function openToolCalls(dispatch: Dispatch, ports: DispatchPorts, rules: () => ToolLists): CallTool {
   const loops = new CallLoops();
@@ -52,7 +52,7 @@ interface Calling {
   readonly ports: DispatchPorts;
 }
 
-/** The tool by its name, if the policy leaves it to the call. */
+/** The tool with the name in the request; undefined where the policy does not leave the tool to the call. */
 async function toolFor(
   { tool: name, sessionKey }: ToolCallRequest,
   agent: AgentSettings,
@@ -65,7 +65,10 @@ async function toolFor(
   return tools.find((tool) => tool.name === name) ?? tools.find((tool) => tool.name === normalName(name));
 }
 
-/** Rules about models hold as for the agent's first model. Without any model there is nothing that they could be about. */
+/**
+ * The model by which rules about models hold, for an agent without a first model. Undefined when no model can be
+ * chosen: then such rules hold for nothing. Never rejects.
+ */
 const chosenModel = ({ id }: AgentSettings, { models, log }: DispatchPorts): Promise<ModelRef | undefined> =>
   models
     .of(id)

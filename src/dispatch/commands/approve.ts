@@ -20,7 +20,10 @@ const DECISIONS = new Map([
 const tooLate = (id: string, end: QuestionEnd | undefined): string =>
   end === undefined ? `No question has the id "${id}".` : `The command "${id}" waits no more: ${endText(end)}.`;
 
-/** Whom `execApprovals` names decides about commands, and about nothing else; owners whom such a list leaves out do not. */
+/**
+ * The sender's rights over a question. People whom `execApprovals` names decide about commands, and about nothing else;
+ * owners whom such a list leaves out do not decide about commands.
+ */
 function rightsOver(id: string, { message, ports, approvals }: CommandContext) {
   const settings = ports.settings();
   const isOwner = settings.isOwner(message);
@@ -33,7 +36,7 @@ function rightsOver(id: string, { message, ports, approvals }: CommandContext) {
 const NO_APPROVER =
   "You may not answer questions about commands here. (`execApprovals.approvers` of the channel names who may.)";
 
-/** Answers a question to owners, or to whom the channel names for it. */
+/** Answers a question, for owners and for people whom the channel names for such questions. */
 export async function approve(context: CommandContext): Promise<CommandAnswer> {
   const [id = "", word = "once"] = context.args.split(/\s+/);
   const decision = [...DECISIONS].find(([name]) => name === word.toLowerCase())?.[1];
@@ -51,7 +54,7 @@ export async function approve(context: CommandContext): Promise<CommandAnswer> {
   return { text: takenText(decision, given, taken) };
 }
 
-/** `given` is what the sender's rights make of the answer, `taken` what the question makes of that. */
+/** `given` is the answer as the sender's rights limit it, `taken` the answer as the question limits it too. */
 function takenText(decision: PersonsAnswer, given: PersonsAnswer, taken: PersonsAnswer): string {
   if (given !== decision) return "Allowed once: only an owner allows for good.";
   return decision === taken ? ANSWERED[taken] : "Allowed once: this command cannot be allowed for good.";

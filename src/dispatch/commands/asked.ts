@@ -25,7 +25,10 @@ function callIn(text: string, { textCommands, resetTriggers }: DispatchSettings)
   return textCommands ? parseCommand(text) : undefined;
 }
 
-/** What people write to end at once what the agent does. Each is a whole message, without capitals and marks. */
+/**
+ * The words with which people end the agent's work at once. Each entry is a whole message, without capitals and
+ * punctuation marks.
+ */
 const STOP_WORDS: ReadonlySet<string> = new Set(
   [
     "stop, stop it, stop that, stop this, stop everything, stop all, stop working, stop doing anything, stop do nothing",
@@ -39,9 +42,9 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
   ].flatMap((words) => words.split(", ")),
 );
 
-/** Words beside them that change nothing. */
+/** Words beside a stop word that do not change its meaning. */
 const BESIDE: ReadonlySet<string> = new Set(["please", "now", "immediately", "openclaw", "bitte", "sofort", "jetzt"]);
-/** Longer messages say more. */
+/** The most UTF-16 units of a message that only says to stop; a longer message says more. */
 const MOST_CHARS = 60;
 
 /** Whether a message says nothing but to stop, in the words of a person. Pure. */
@@ -61,8 +64,8 @@ export interface CommandCall {
 const CALL = /^\/([a-z][a-z0-9_-]*)(?:[ \t:]+|\n|$)/i;
 
 /**
- * Undefined for `/new@some_bot`: an adapter removes this bot's own name from a command, so a name that is left is another
- * bot's.
+ * The slash command at the start of a text. Undefined for `/new@some_bot`: an adapter removes this bot's own name from
+ * a command, so a name that is left is the name of another bot.
  */
 export function parseCommand(text: string): CommandCall | undefined {
   const trimmed = text.trim();

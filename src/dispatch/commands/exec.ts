@@ -36,7 +36,7 @@ function stateOf({ key, ports }: CommandContext): string {
   return ["Commands of this conversation:", ...lines, "exec-approvals.json may be stricter."].join("\n");
 }
 
-/** What holds, and why. */
+/** The line about a setting: the value that holds, and its source. */
 function lineOf<Word extends string>(
   name: string,
   own: Word | undefined,

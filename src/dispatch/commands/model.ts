@@ -38,8 +38,8 @@ function whyNot(ref: ModelRef, { key, ports }: Pick<CommandContext, "key" | "por
 }
 
 /**
- * What `/model <word>` stores in a session, for a tool of an agent: it names no key. Returns why the model cannot be used, or the
- * changes of the session's row.
+ * The changes of a session's row that `/model <word>` makes, for a tool of an agent; the word names no key. Returns a
+ * sentence about why when the model cannot be used.
  */
 export async function modelChange(
   word: string,
@@ -57,11 +57,14 @@ const pinned = (profile: string) => ({ authProfileOverride: profile, authProfile
 interface Wish {
   readonly name: string;
   readonly profile?: string;
-  /** Looks like a key of the provider, but is none. */
+  /** A word that looks like a key of the provider, but is none. */
   readonly unknownKey?: string;
 }
 
-/** `provider/id@profile` pins a key; an `@` that does not look like one belongs to the id. */
+/**
+ * Reads the word after `/model`. `provider/id@profile` pins a key; an `@` before a word that does not look like a key
+ * belongs to the id.
+ */
 async function readWord(word: string, context: CommandContext): Promise<Wish> {
   const at = word.lastIndexOf("@");
   const slash = word.indexOf("/");
@@ -75,7 +78,10 @@ async function readWord(word: string, context: CommandContext): Promise<Wish> {
   return { name: word, ...(wanted.startsWith(`${ref.provider}:`) && { unknownKey: wanted }) };
 }
 
-/** An alias of the config, `provider/id`, or the id alone when only one provider has it; else why there is none. */
+/**
+ * The model that is given as an alias of the config, as `provider/id`, or as an id that only one provider has; else a
+ * sentence about why there is none.
+ */
 async function modelNamed(
   given: string,
   context: Pick<CommandContext, "key" | "ports">,

@@ -2,12 +2,14 @@ import { isForClient } from "../chats.ts";
 import { isRestartOf, noteRestart } from "../resume/restarted.ts";
 import type { CommandAnswer, CommandContext } from "./kit/command.ts";
 
-/** The answer to a client whose command had none when the gateway ended. Chats are told without being asked again. */
+/**
+ * The answer to a client whose command had none when the gateway ended. Chats get a notice after the restart instead.
+ */
 const DONE = "The gateway has restarted.";
 
 /**
- * Restarts the gateway once the answer is kept. The chat is told when it is back. A command that an earlier process began does not
- * restart it again.
+ * Restarts the gateway once the answer is kept. The chat is informed when the gateway is back. A command that an
+ * earlier process began does not restart the gateway again.
  */
 export const restartGateway = (context: CommandContext): Promise<CommandAnswer> =>
   context.commands.restarts.run("restart", () => restart(context));

@@ -25,9 +25,9 @@ import type { StoredFile } from "../notices/replies.ts";
 interface CommandMessage {
   readonly row: InboxRow;
   readonly key: SessionKey;
-  /** Of a client that watches. */
+  /** The log that a client watches; undefined without a client. */
   readonly log: RunLog | undefined;
-  /** What was said before it in its chat. */
+  /** Takes the lines of the chat before the message. */
   history(): readonly HistoryLine[];
 }
 
@@ -44,8 +44,8 @@ export interface CommandHost {
 }
 
 /**
- * The command that a message is. Undefined when it is none, when messages of its kind are never commands, when somebody else wrote
- * its text, or when it begins with a directive and says more to the agent.
+ * The command that a message is. Undefined when the message is none, when messages of its kind are never commands, when
+ * somebody else wrote its text, or when it begins with a directive and says more to the agent.
  */
 export function commandOf(
   message: InboundMessage,
@@ -65,7 +65,9 @@ export function commandOf(
 const isFirst = ([first]: readonly FoundDirective[], text: string): boolean =>
   first !== undefined && text.slice(0, first.from).trim() === "";
 
-/** A message of several directives and nothing else: each holds for the session from now on. */
+/**
+ * The command for a message of several directives and nothing else: each directive holds for the session from now on.
+ */
 function inTurn(found: readonly FoundDirective[], commands: Commands): AskedCommand {
   const run = async (context: CommandContext, session: Session): Promise<CommandAnswer> => {
     const texts: string[] = [];
@@ -79,12 +81,12 @@ function inTurn(found: readonly FoundDirective[], commands: Commands): AskedComm
   return { command: { name, help: "", who: "conversation", at: "lane", run }, args: "" };
 }
 
-/** Processes that may run a command: one that ends the process each time must not do so at every start. */
+/** The most processes that run a command: a command that ends the process each time must not do so at every start. */
 const MOST_STARTS = 2;
 
 /**
- * The work of a command: it runs the command, at once or in the session's lane, and answers it. It rejects when the answer
- * cannot be written, and may then be repeated: the command itself runs only once.
+ * The work of a command, which runs the command, at once or in the session's lane, and answers it. The work rejects
+ * when the answer cannot be written, and may then be repeated: the command itself runs only once.
  */
 export function commandWork(
   asked: AskedCommand,
@@ -130,10 +132,13 @@ export function commandWork(
   return async () => host.lanes.occupy(key, { kind: "work", rows: [row], work, abort, ...(log && { log }) }, at);
 }
 
-/** What joins the names of several directives in one message. */
+/** The text between the names of several directives in one message. */
 const AND = " and /";
 
-/** Tells plugins and hooks of a command, for each name that it has. `session:reset` tells of those that begin a new conversation. */
+/**
+ * Informs plugins and hooks about a command, once for each of its names. For commands that begin a new conversation,
+ * `session:reset` does that.
+ */
 function notifyCommand({ command, args }: AskedCommand, { row, key }: CommandMessage, ports: CommandPorts): void {
   const { hooks } = ports;
   if (command.at === "reset" || hooks?.has("command") !== true) return;
@@ -156,7 +161,10 @@ function leaveCommand({ row, log }: CommandMessage, { replies }: CommandHost): v
   replies.acks.end([row]);
 }
 
-/** Counts this process before the command runs. Undefined when the message has ended, so that the command does not run. A full disk delays no command, because `/stop` has to work then too. */
+/**
+ * Counts this process before the command runs. Undefined when the message has ended, so that the command does not run.
+ * A full disk delays no command, because `/stop` has to work then too.
+ */
 async function counted<T>(
   { row, key }: Pick<CommandMessage, "row" | "key">,
   ports: CommandPorts,

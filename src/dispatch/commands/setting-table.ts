@@ -23,7 +23,9 @@ const SHOWN = {
 
 const ACTIVATIONS = ["mention", "always"] as const;
 
-/** Shows or sets which messages of a group the agent gets, in place of `requireMention`. Holds from the next message on. */
+/**
+ * Shows or sets which messages of a group the agent gets, in place of `requireMention`. Holds from the next message on.
+ */
 async function setActivation(context: CommandContext): Promise<CommandAnswer> {
   const { key, message, ports } = context;
   if (message.from.chat.kind !== "group") return { text: "Only a group has an activation. Here I see every message." };
@@ -47,7 +49,10 @@ const MEANS: Readonly<Record<ElevatedLevel, string>> = {
 
 const UNSET = "Commands stay in the sandbox, if there is one. I may ask to run one outside of it.";
 
-/** Shows or sets how far commands of this conversation leave the sandbox. Holds from the next turn on, for whoever may set it. */
+/**
+ * Shows or sets how far commands of this conversation leave the sandbox. Holds from the next turn on, for whoever may
+ * set it.
+ */
 async function setElevated(context: CommandContext): Promise<CommandAnswer> {
   const refused = await storeLevel(context, "elevatedLevel", { levels: ELEVATED_LEVELS, levelOf: elevatedLevelOf });
   if (refused !== undefined) return { text: refused };
@@ -86,7 +91,7 @@ const POLICIES: ReadonlyMap<string, SessionEntry["sendPolicy"]> = new Map([
   ["default", undefined],
 ]);
 
-/** Shows or sets whether messages of this session are answered. Commands are, in any case. */
+/** Shows or sets whether messages of this session are answered. Commands are answered in any case. */
 async function setSendPolicy(context: CommandContext): Promise<CommandAnswer> {
   const word = context.args.trim().toLowerCase();
   if (word !== "" && !POLICIES.has(word))

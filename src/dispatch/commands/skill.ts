@@ -3,7 +3,7 @@ import { commandFormOf, inCommandForm } from "../chats.ts";
 import { agentIn } from "../settings.ts";
 import type { Command, CommandAnswer, CommandContext } from "./kit/command.ts";
 
-/** UTF-16 units of a description in a list. */
+/** The most UTF-16 units of a description in a list. */
 const MOST_SHOWN = 100;
 /** Most skills in a list. */
 const MOST_LISTED = 60;
@@ -20,7 +20,10 @@ export async function useSkill(context: CommandContext): Promise<CommandAnswer> 
   return { text: `I have no skill "${name}". ${advice}` };
 }
 
-/** The command of one skill. Where the agent of the session does not have it, the text goes to the agent as it is. */
+/**
+ * The command of one skill. Where the agent of the session does not have the skill, the text goes to the agent as it
+ * is.
+ */
 export const skillCommand = (word: string, description: string): Command => ({
   name: word,
   help: short(description),
@@ -33,7 +36,7 @@ export const skillCommand = (word: string, description: string): Command => ({
   },
 });
 
-/** How a command can be named after a skill: native menus take small letters, digits and `_` only. */
+/** The name of a command for a skill: native menus take small letters, digits and `_` only. */
 export const commandWord = (name: string): string =>
   name
     .toLowerCase()

@@ -36,7 +36,7 @@ function shownOf({ key, ports }: CommandContext): string {
   return `Speech: ${now} (${own ? "set here" : "as configured"}). ${SHOWN[now]} ${by}`;
 }
 
-/** Each costs somebody money or processor time, so a conversation has one at a time. */
+/** Speaks one text. A speech costs somebody money or processor time, so a conversation has one at a time. */
 async function speak(text: string, context: CommandContext): Promise<CommandAnswer> {
   const { speaker } = context.ports;
   const { speeches } = context.commands;
@@ -46,7 +46,7 @@ async function speak(text: string, context: CommandContext): Promise<CommandAnsw
   try {
     return await speeches.run(context.key, () => spoken(text, speaker, context));
   } catch (error) {
-    // Tried again when there is space. Until then the chat gets a notice about the disk.
+    // The command is tried again when there is space. Until then the chat gets a notice about the disk.
     if (isDiskError(error)) throw error;
     return { text: failureText(error, context) };
   }
@@ -60,7 +60,10 @@ async function spoken(text: string, speaker: Speaker, context: CommandContext): 
   return { text: "🔊", file: { kind: "voice", name, mime: stored.mime, bytes: stored.bytes, source } };
 }
 
-/** What services and programs say may name addresses of this machine, so it is for an owner alone. */
+/**
+ * The answer when a text could not be spoken. Messages of services and programs may name addresses of this machine, so
+ * only an owner in a direct chat sees them.
+ */
 const failureText = (error: unknown, { isOwner, message }: CommandContext): string =>
   isOwner && message.from.chat.kind === "direct"
     ? `⚠️ The text could not be spoken: ${errorText(error)}.`

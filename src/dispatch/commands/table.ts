@@ -25,11 +25,13 @@ import type { SessionKey } from "../../types/ids.ts";
 import { isSameChat } from "../chats.ts";
 import type { DispatchPorts } from "../ports.ts";
 
-/** The replies that an answer consists of; see `Answering`. */
+/** The keys of the replies that an answer consists of; see `Answering`. */
 const OF_AN_ANSWER =
   /^in:\d+(?::again\d+)?:(?:reply|media|notice|left-out|voice|change:\d+|block:\d+|(?:call|result|thought|plan):.*)$/;
 
-/** The rows of what is planned of this session's answers to a chat and not sent yet, as they are at the call. */
+/**
+ * The ids of the rows of this session's answers to a chat that are planned and not sent yet, at the time of the call.
+ */
 async function unsentParts(
   key: SessionKey,
   chat: Peer,
@@ -137,7 +139,10 @@ const elsewhere = (name: string, where: string): Command => ({
   run: async () => ({ text: `/${name} is no command here: ${where}` }),
 });
 
-/** Commands of other gateways. Their text is for no model: people give them to change the gateway, and are told where that is done. */
+/**
+ * Commands of other gateways. Their text is for no model: people give them to change the gateway, and the answer says
+ * where that is done.
+ */
 const ELSEWHERE: readonly Command[] = [
   elsewhere(
     "config",
@@ -161,7 +166,7 @@ export interface AddedCommands {
   readonly revision: number;
 }
 
-/** The gateway's own commands and those that contributors add, as they are at each call. */
+/** The gateway's own commands and the commands of contributors, as they are at each call. */
 export function commandTable(added: AddedCommands): Commands {
   let made: { revision: number; all: readonly Command[]; byName: ReadonlyMap<string, Command> } | undefined;
   const current = () => {
@@ -204,7 +209,7 @@ export function commandTable(added: AddedCommands): Commands {
   };
 }
 
-/** Text after the command becomes the first turn of the new conversation. Without text the agent greets. */
+/** Begins a new conversation. Text after the command becomes its first turn; without text the agent greets. */
 function startOver(reason: ResetReason) {
   return async (context: CommandContext, session: Session): Promise<CommandAnswer> => {
     const { from, sender } = context.message;
@@ -216,7 +221,7 @@ function startOver(reason: ResetReason) {
 
 async function stopRuns(context: CommandContext): Promise<CommandAnswer> {
   const { key, message, ports, endsAll } = context;
-  // Of earlier answers only: the beginning of the answer that is stopped now is still sent.
+  // Only parts of earlier answers are dropped: the beginning of the answer that is stopped now is still sent.
   const parts = endsAll ? unsentParts(key, message.from, ports) : [];
   const [unsent, ended] = await Promise.all([parts, context.stop()]);
   await Promise.all(unsent.map((id) => ports.outbox.drop(id)));

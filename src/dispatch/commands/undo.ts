@@ -8,13 +8,16 @@ const MOST_SEARCHED = 2000;
 /** UTF-16 units of the answer that is left out, by which people recognise it. */
 const MOST_SHOWN = 80;
 
-/** It has nothing but the transcript. */
+/** The engine that has no memory but the transcript. */
 const BUILT_IN_ENGINE = "legacy";
 
 const NOTHING = "There is nothing to undo in this conversation.";
 const BEYOND = "The conversation was summarised after your last message, so that cannot be left out any more.";
 
-/** Leaves the last turn of a person, with all that followed it, out of the conversation. The file keeps it as another branch. */
+/**
+ * Leaves the last turn of a person, with all that followed it, out of the conversation. The file keeps it as another
+ * branch.
+ */
 export async function undoTurn({ key, ports }: CommandContext, session: Session): Promise<CommandAnswer> {
   // No transcript may be ahead of the journal.
   await ports.journal.inbox.synced();
@@ -41,7 +44,10 @@ export async function undoTurn({ key, ports }: CommandContext, session: Session)
   return { text: lines.join("\n") };
 }
 
-/** The message that a turn began with: neither one that joined it later nor one of the gateway itself. */
+/**
+ * Whether an entry is the message of a person with which a turn began: no message that joined the turn later, and none
+ * of the gateway itself.
+ */
 const isPersonsTurn = (entry: TranscriptEntry): boolean =>
   entry.type === "message" &&
   entry.message.role === "user" &&

@@ -32,7 +32,10 @@ export async function setUsage(context: CommandContext, session?: Session): Prom
   return { text: lines.join("\n") };
 }
 
-/** From the ledger, so with summaries, subagents and calls that failed. Others than owners do not learn what others took. */
+/**
+ * The sums of the ledger, so with summaries, subagents and calls that failed. People who are no owners do not see the
+ * usage of others.
+ */
 async function todayLines({ key, isOwner, ports: { budgets } }: CommandContext): Promise<readonly string[]> {
   const own = `This conversation today: ${sumText(await budgets.spentToday(key))}`;
   return isOwner ? [own, `Everything today: ${sumText(await budgets.spentToday())}`] : [own];

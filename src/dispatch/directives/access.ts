@@ -6,7 +6,7 @@ import { NOT_OWNER } from "../notices/chat-texts.ts";
 import type { CommandAccess } from "../../types/contribution.ts";
 import type { DispatchPorts } from "../ports.ts";
 
-/** As much of a command that somebody typed as says who may use it. */
+/** The part of a typed command that decides who may use it. */
 interface AskedName {
   readonly command: { readonly name: string; readonly who: CommandAccess };
   readonly args: string;
@@ -19,7 +19,10 @@ interface Asking {
 
 type Rules = Pick<DispatchSettings, "agentOf" | "isOwner" | "mayApprove" | "mayCommand" | "mayElevate">;
 
-/** Whether the text of a message may hold commands. Somebody else wrote the text of a forwarded message, so it never does. Pure. */
+/**
+ * Whether the text of a message may hold commands. Somebody else wrote the text of a forwarded message, so it never
+ * does. Pure.
+ */
 export const mayHoldCommands = (message: InboundMessage, { kinds }: Pick<DispatchPorts, "kinds">): boolean =>
   kinds.of(message).takesCommands && message.context?.isForwarded !== true;
 
@@ -43,11 +46,17 @@ function guestsRefusal({ command, args }: AskedName, { message, key }: Asking, s
   return `Only an owner may use /${command.name} in a conversation of several people. (\`commands.ownerAllowFrom\` names owners.)`;
 }
 
-/** Whether the sender may end what others asked for: in a conversation of several people, others end no turn of an owner. Pure. */
+/**
+ * Whether the sender may end the work that others asked for: in a conversation of several people, people who are
+ * neither owners nor listed end no turn of an owner. Pure.
+ */
 export const mayEndAll = ({ message, key }: Asking, settings: Pick<Rules, "isOwner" | "mayCommand">): boolean =>
   settings.isOwner(message) || settings.mayCommand?.(message) === true || isOwn(message, key);
 
-/** A direct chat, unless all direct chats share the operator's conversation. */
+/**
+ * Whether the conversation is the sender's own: a direct chat, unless all direct chats share the operator's
+ * conversation.
+ */
 const isOwn = ({ from }: InboundMessage, key: SessionKey): boolean => from.chat.kind === "direct" && !isMainKey(key);
 
 /** Commands that change nothing. */

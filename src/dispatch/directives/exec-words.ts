@@ -7,10 +7,13 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
 };
 const PAIR = /^(host|security|ask|node)=(.*)$/i;
 
-/** Words that look like settings of `/exec`, right or wrong. */
+/** Whether a word looks like a setting of `/exec`, right or wrong. */
 export const looksLikeExecWord = (word: string): boolean => PAIR.test(word);
 
-/** What `host=… security=… ask=…` mean; why they mean nothing, as a sentence, when one of them is wrong. Pure. */
+/**
+ * The settings that `host=… security=… ask=…` mean; a sentence about why they mean nothing when one of them is wrong.
+ * Pure.
+ */
 export function execWords(words: readonly string[]): SessionExec | string {
   const pairs: Record<string, string> = {};
   for (const word of words) {

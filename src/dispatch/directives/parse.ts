@@ -5,12 +5,12 @@ import { DIRECTIVES, type Directive, type DirectiveValues, type KnownWords } fro
 export interface FoundDirective {
   /** The command with the same meaning for the whole session. */
   readonly command: Directive["command"];
-  /** Who may use it. */
+  /** The people who may use the directive. */
   readonly who: CommandAccess;
-  /** What that command would be given. */
+  /** The arguments that the command would get. */
   readonly args: string;
   readonly values: DirectiveValues;
-  /** Where it begins and ends in the text, without the white space around it. */
+  /** The places where the directive begins and ends in the text, in UTF-16 units, without the white space around it. */
   readonly from: number;
   readonly to: number;
 }
@@ -28,8 +28,9 @@ const NO_MODELS: KnownWords = { modelOf: () => undefined };
 const FENCE = /^[ \t]*(`{3,}|~{3,})/;
 
 /**
- * The directives in a text, in their order: a name after a slash, at the beginning or after white space, and a value that it
- * knows. All else stays text: a path, an unknown value, what is in a block of code. Costs next to nothing without a slash. Pure.
+ * The directives in a text, in their order: a name after a slash, at the beginning or after white space, and a value
+ * that the directive knows. All else stays text: a path, an unknown value, the content of a block of code. A text
+ * without a slash costs next to nothing. Pure.
  */
 export function directivesIn(text: string, known: KnownWords = NO_MODELS): readonly FoundDirective[] {
   if (text.length > MOST_CHARS || !text.includes("/")) return [];
@@ -37,7 +38,7 @@ export function directivesIn(text: string, known: KnownWords = NO_MODELS): reado
   let isCode: ((at: number) => boolean) | undefined;
   let end = 0;
   for (const match of text.matchAll(NAME)) {
-    // The words of a directive may look like another one.
+    // The words of a directive may look like another directive.
     const directive = match.index < end ? undefined : readDirective(match, text, known);
     if (!directive) continue;
     end = directive.to;
@@ -68,7 +69,9 @@ interface Span {
   readonly to: number;
 }
 
-/** Whether a place is in a block of code. To be asked for one place after the other, in their order. */
+/**
+ * Returns a function that says whether a place is in a block of code. Its calls must name the places in their order.
+ */
 function codeIn(text: string): (at: number) => boolean {
   const blocks = codeBlocksOf(text);
   let next = 0;
@@ -78,7 +81,7 @@ function codeIn(text: string): (at: number) => boolean {
   };
 }
 
-/** Fenced blocks of Markdown; one that is not closed ends with the text. */
+/** Fenced blocks of Markdown; a block that is not closed ends with the text. */
 function codeBlocksOf(text: string): readonly Span[] {
   const blocks: Span[] = [];
   let open: { readonly fence: string; readonly from: number } | undefined;
@@ -106,7 +109,10 @@ function wordsAfter(text: string, from: number): readonly { readonly word: strin
   return words;
 }
 
-/** The text without these directives. What is between other words keeps its white space; each directive takes one with it. Pure. */
+/**
+ * The text without these directives. White space between other words stays; each directive takes one white space with
+ * it. Pure.
+ */
 export function withoutDirectives(text: string, found: readonly Span[]): string {
   const parts: string[] = [];
   let at = 0;
@@ -115,7 +121,7 @@ export function withoutDirectives(text: string, found: readonly Span[]): string 
     at = to + (ONE_SPACE.exec(text.slice(to, to + 2))?.[0].length ?? 0);
   }
   const rest = text.slice(at);
-  // What is last takes the white space before it.
+  // A directive at the end takes the white space before it.
   return rest === "" ? parts.join("").replace(ONE_SPACE_AT_END, "") : parts.join("") + rest;
 }
 

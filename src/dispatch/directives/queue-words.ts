@@ -1,7 +1,7 @@
 import { MOST_CAP, MOST_DEBOUNCE_MS, queueDropOf, queueModeOf } from "../../types/queue.ts";
 import type { QueueWish } from "../queue/queue-settings.ts";
 
-/** A number of a queue, right or wrong. */
+/** Whether a word looks like an option of a queue, right or wrong. */
 export const looksLikeOption = (word: string): boolean => OPTION.test(word);
 
 const OPTION = /^(debounce|cap|drop)[:=](.+)$/i;

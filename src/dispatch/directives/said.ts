@@ -9,7 +9,7 @@ import { mayUse } from "../candidates.ts";
 import { directivesIn, withoutDirectives, type FoundDirective } from "./parse.ts";
 import type { DirectiveValues, KnownWords } from "./table.ts";
 
-/** What a message says to the agent, and what its directives set. */
+/** The text of a message for the agent, and the values that its directives set. */
 export interface Said {
   readonly text: string;
   readonly values: DirectiveValues;
@@ -18,9 +18,8 @@ export interface Said {
 type Ports = Pick<DispatchPorts, "kinds" | "settings">;
 
 /**
- * The directives of a message that its sender may use. The others are part of its text, as all are where commands are off, and in a
- * text that was forwarded.
- * `text` is the message's own when unset.
+ * The directives of a message that its sender may use. Other directives are part of the text, as all are where commands
+ * are off and in a forwarded text. `text` is the message's own text when unset.
  */
 export function directivesOf(
   message: InboundMessage,
@@ -35,7 +34,7 @@ export function directivesOf(
   );
 }
 
-/** The words of the agent of a session. */
+/** The names of models that the agent of a session knows. */
 function knownTo(key: SessionKey, { agents, agentOf }: DispatchSettings): KnownWords {
   return {
     modelOf(word) {
@@ -46,7 +45,10 @@ function knownTo(key: SessionKey, { agents, agentOf }: DispatchSettings): KnownW
   };
 }
 
-/** What a message says without its directives, and what they set; of two for the same, the last one counts. */
+/**
+ * The text of a message without its directives, and the values that they set; of two values for the same setting, the
+ * last one counts.
+ */
 export function saidIn(message: InboundMessage, key: SessionKey, ports: Ports, text = message.text): Said {
   const found = directivesOf(message, key, ports, text);
   if (found.length === 0) return { text, values: {} };
@@ -59,6 +61,6 @@ function valuesOf(found: readonly FoundDirective[]): DirectiveValues {
   return { ...others, ...(Object.keys(queue).length > 0 && { queue }) };
 }
 
-/** What the messages of one turn set; of two values for the same, the last one counts. */
+/** The values that the messages of one turn set; of two values for the same setting, the last one counts. */
 export const setBy = (messages: readonly InboundMessage[], key: SessionKey, ports: Ports): DirectiveValues =>
   Object.assign({}, ...messages.map((message) => saidIn(message, key, ports).values));

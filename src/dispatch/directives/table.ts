@@ -10,7 +10,7 @@ import { execWords, looksLikeExecWord } from "./exec-words.ts";
 import { looksLikeOption, queueWord } from "./queue-words.ts";
 import { thinkLevelOf } from "./think-words.ts";
 
-/** What directives of a message set for it. */
+/** The values that the directives of a message set for that message. */
 export interface DirectiveValues {
   readonly think?: ThinkLevel;
   readonly queue?: QueueWish;
@@ -23,18 +23,21 @@ export interface DirectiveValues {
   readonly exec?: SessionExec;
 }
 
-/** What directives need to know of the agent that a message goes to. */
+/** The facts about the agent of a message that directives need. */
 export interface KnownWords {
-  /** The model of a name, if it is one that the agent may be asked to use. */
+  /** The model with this name; undefined when it is none that the agent may be asked to use. */
   modelOf(word: string): ModelRef | undefined;
 }
 
-/** A command that may also be a word of a message, which it then holds for. */
+/** A command that may also be a word of a message; then it holds for that message. */
 export interface Directive {
   readonly command: keyof DirectiveValues;
-  /** As that of the command. */
+  /** The people who may use the directive, as for the command. */
   readonly who: CommandAccess;
-  /** Reads the value from the words after the name: how many of them belong to it. Undefined when the first is none. */
+  /**
+   * Reads the value from the words after the name. `count`: how many words belong to the value. Undefined when the
+   * first word is no value.
+   */
   read(
     words: readonly string[],
     known: KnownWords,
@@ -71,13 +74,14 @@ const QUEUE: Directive = {
     const end = wishes.indexOf(undefined);
     const own = end < 0 ? wishes : wishes.slice(0, end);
     const next = words[own.length];
-    // A number that is wrong: the command names it, or at least the text shows it.
+    // The next word is a wrong option. No directive is read, so that the command names the word, or at least the text
+    // shows it.
     if (next !== undefined && looksLikeOption(next)) return undefined;
     return own.length === 0 ? undefined : { values: { queue: Object.assign({}, ...own) }, count: own.length };
   },
 };
 
-/** `refusalOf` asks who may use it. */
+/** `refusalOf` decides who may use this directive. */
 const ELEVATED = oneWord("elevated", "anyone", (word) => elevatedLevelOf(word.toLowerCase()));
 
 const EXEC: Directive = {

@@ -15,10 +15,13 @@ interface Row {
   readonly durationMs: number;
 }
 
-/** The ids of these rows begin so. */
+/** The beginning of the ids of rows with the cost of a plugin. */
 const PLUGIN_ROW = "plugin-";
 
-/** Records the cost of model calls that no run's receipt contains: in their own rows of the journal, and in the session's counters. */
+/**
+ * Records the cost of model calls that no run's receipt contains: in rows of the journal for these calls, and in the
+ * session's counters.
+ */
 export class AuxiliaryUsage {
   readonly #ports: Pick<DispatchPorts, "journal" | "sessions" | "clock" | "log">;
   readonly #queue = new KeyedQueue();
@@ -27,7 +30,10 @@ export class AuxiliaryUsage {
     this.#ports = ports;
   }
 
-  /** Records what a run costs after its end: one row for each purpose. Never throws. */
+  /**
+   * Returns a function that records the cost of a run after its end: one row for each purpose. The function never
+   * throws.
+   */
   afterRun({ runId: id, ...of }: Pick<RunFacts, "runId"> & Row["of"]): (cost: SideCost) => void {
     return (cost) => {
       const name = cost.what === "compaction" ? "compact" : cost.what;
@@ -37,8 +43,8 @@ export class AuxiliaryUsage {
   }
 
   /**
-   * Records what a plugin costs outside of runs: one row for each plugin, hour and session. The session's counters are those of
-   * its conversation, and do not grow. Never throws.
+   * Returns a function that records the cost of a plugin outside of runs: one row for each plugin, hour and session.
+   * The session's counters do not grow, because they are for the cost of its conversation. The function never throws.
    */
   ofPlugin(
     plugin: string,
@@ -63,7 +69,7 @@ export class AuxiliaryUsage {
     });
   }
 
-  /** Adds costs to the row. Without any, nothing is written. Never rejects. */
+  /** Adds costs to the row. Without costs, nothing is written. Never rejects. */
   async record(costs: readonly SideCost[], row: Row): Promise<void> {
     if (costs.length === 0) return;
     try {
@@ -98,7 +104,7 @@ export class AuxiliaryUsage {
     await this.#count(costs, of);
   }
 
-  /** Skipped when the session has begun a new conversation meanwhile. */
+  /** Adds costs to the session's counters, unless the session has begun a new conversation meanwhile. */
   async #count(costs: readonly SideCost[], { sessionKey, sessionId }: Row["of"]): Promise<void> {
     const { sessions } = this.#ports;
     const entry = sessions.peek(sessionKey);
@@ -126,7 +132,7 @@ export class UsageTally {
     else background("record of a cost", this.#write([cost], this.#result));
   }
 
-  /** Never rejects. */
+  /** Records the sum of the costs. Never rejects. */
   async close(ended: "done" | "nothing" | "aborted" | undefined): Promise<void> {
     this.#result = RESULTS[ended ?? "nothing"];
     await this.#write(this.#costs, this.#result);

@@ -26,7 +26,7 @@ import { verboseLevelOf } from "../../types/run/verbose.ts";
 
 interface CompactionRequest {
   readonly signal: AbortSignal;
-  /** What the person wants the summary to keep. */
+  /** The points that the person wants the summary to keep. */
   readonly instructions?: string;
   readonly message?: InboundMessage;
 }
@@ -40,7 +40,7 @@ interface CompactionPorts extends Pick<
 
 type CompactionEntry = Extract<TranscriptEntry, { type: "compaction" }>;
 
-/** Compactions outside of runs, and what follows every compaction: reminders and notices. */
+/** Compactions outside of runs, and the reminders and notices that follow every compaction. */
 export class Compactions {
   readonly #ports: CompactionPorts;
   readonly #feed = new Feed<CompactionUpdate>();
@@ -54,7 +54,10 @@ export class Compactions {
   /** The cost of compactions outside of runs. */
   readonly costs: AuxiliaryUsage;
 
-  /** Aborted when the gateway stops. Maintenance is not worth waiting for: it is due again after the next turn. */
+  /**
+   * The signal that aborts when the gateway stops. Nothing waits for maintenance, because it is due again after the
+   * next turn.
+   */
   get closing(): AbortSignal {
     return this.#closing.signal;
   }
@@ -64,7 +67,7 @@ export class Compactions {
     this.#closing.abort("shutdown");
   }
 
-  /** The compactions outside of runs. */
+  /** The events of compactions outside of runs. */
   watch(signal: AbortSignal): AsyncIterable<CompactionUpdate> {
     return this.#feed.watch(signal);
   }
@@ -89,7 +92,7 @@ export class Compactions {
     const builtIn = async () =>
       compact({
         conversation: session,
-        // An engine's compaction calls them itself.
+        // The compaction of an engine calls the hooks itself.
         hooks: openEngine ? undefined : watched.hooks,
         summarizers: await summarizerModelsFor(candidates, agent, models),
         models,
@@ -119,7 +122,7 @@ export class Compactions {
     return runner && { runner, context: { agentId, sessionKey: key, sessionId: id, workspaceDir: workspace } };
   }
 
-  /** Publishes the events of one compaction outside of a run to its watchers. */
+  /** Returns a function that publishes the events of one compaction outside of a run to the watchers. */
   publisherFor(session: Pick<Session, "key" | "id" | "agentId">): (event: CompactionEvent) => void {
     const id = runId(`compaction-${randomUUID()}`);
     const { key: sessionKey, id: sessionId, agentId } = session;
@@ -132,11 +135,11 @@ export class Compactions {
   }
 
   /**
-   * After a compaction, adds reminders to the next turn: the rules of AGENTS.md, and the files whose contents the model no
-   * longer sees. Returns the newest compaction after `sinceId`, if there was one.
+   * After a compaction, adds reminders to the next turn: the rules of AGENTS.md, and the files whose contents the model
+   * no longer sees. Returns the newest compaction after `sinceId`, if there was one.
    */
   async addReminders(session: Session, sinceId: string, agent: AgentSettings): Promise<CompactionEntry | undefined> {
-    // The branch no longer has a turn that was summarised itself.
+    // When the entry `sinceId` was summarised itself, the branch no longer has it.
     const entries = (await session.after(sinceId)) ?? (await session.newest(MOST_ENTRIES));
     const compactions = entries.filter((entry) => entry.type === "compaction");
     const last = compactions.at(-1);
@@ -154,7 +157,10 @@ export class Compactions {
     await this.sendNotice(session, notice, to);
   }
 
-  /** Sends the gateway's own line to the chat. For the web, which has no outbox, it goes into the transcript. */
+  /**
+   * Sends a line of the gateway itself to the chat. For the web, which has no outbox, the line goes into the
+   * transcript.
+   */
   async sendNotice(session: Session, notice: ChatNotice, to: Peer | undefined): Promise<void> {
     if (to) await this.#ports.replies.notices.send(to, notice);
     else await session.append({ type: "custom", customType: NOTICE_TYPE, data: { text: notice.text } });
@@ -168,8 +174,8 @@ const details = z.object({ readFiles: z.array(z.string()) });
 const lostFiles = (entry: CompactionEntry): readonly string[] => details.safeParse(entry.details).data?.readFiles ?? [];
 
 /**
- * Updates the session's row. The tokens are an estimate until the next model call. Without an estimate the last figure stays,
- * marked as not fresh.
+ * Updates the session's row. The tokens are an estimate until the next model call. Without an estimate the last figure
+ * stays, marked as not fresh.
  */
 export function noteCompaction(session: Session, tokensAfter: number | undefined): Promise<void> {
   const compactionCount = (session.entry.compactionCount ?? 0) + 1;
@@ -199,7 +205,7 @@ export function compactedText(done: Compacted): string {
   return done.isListed ? `${sizes} No model wrote a summary, so a short list of the messages replaces it.` : sizes;
 }
 
-/** A context engine does not always report the sizes. */
+/** The sizes of a compacted conversation, as far as they are known: a context engine does not always report them. */
 function sizesText({ tokensBefore, tokensAfter }: Extract<Compacted, { kind: "done" }>): string {
   const shown = (tokens: number) => tokens.toLocaleString("en");
   if (tokensAfter === undefined) return "Compacted.";
@@ -209,7 +215,10 @@ function sizesText({ tokensBefore, tokensAfter }: Extract<Compacted, { kind: "do
 
 const DEFAULT_REMINDER_CHARS = 3000;
 
-/** What the next turn is reminded of after a compaction: sections of the rules, and files that it read and no longer sees. */
+/**
+ * The reminders for the next turn after a compaction: sections of the rules, and the files that were read and that the
+ * model no longer sees.
+ */
 async function reminders(
   { workspace, compaction, prompt, sandbox }: AgentSettings,
   lost: readonly string[],
@@ -232,7 +241,7 @@ async function reminders(
 
 type Ports = Pick<DispatchPorts, "settings">;
 
-/** The agent of a session, or the default one when the config no longer has it. */
+/** The agent of a session, or the default agent when the config no longer has it. */
 function agentOf(session: Pick<Session, "agentId">, ports: Ports): AgentSettings {
   const settings = ports.settings();
   const agent = settings.agents.get(session.agentId) ?? settings.agents.get(settings.defaultAgent);
@@ -240,7 +249,10 @@ function agentOf(session: Pick<Session, "agentId">, ports: Ports): AgentSettings
   return agent;
 }
 
-/** Whether people are told that their conversation was summarised: where the config says so, and where they see tool calls. */
+/**
+ * Whether people are informed that their conversation was summarised: where the config says so, and where they see tool
+ * calls.
+ */
 function showsCompaction(session: Pick<Session, "agentId" | "entry">, ports: Ports): boolean {
   const { compaction, verbose = "off" } = agentOf(session, ports);
   const level = verboseLevelOf(session.entry.verboseLevel) ?? verbose;

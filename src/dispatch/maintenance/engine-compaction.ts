@@ -18,7 +18,10 @@ interface Job {
   readonly watched: Parameters<typeof withCompactionHooks>[0];
 }
 
-/** Compacts on request by the context engine, which may call the built-in compaction. Does nothing when the engine cannot be opened. */
+/**
+ * Compacts a conversation on request with the context engine, which may call the built-in compaction. Does nothing when
+ * the engine cannot be opened.
+ */
 export async function compactByEngine(
   open: NonNullable<RunRequest["openEngine"]>,
   { handle, tokenBudget, signal, instructions, tally, watched }: Job,

@@ -12,34 +12,34 @@ import type { RefusedAttachment } from "../../types/run/run.ts";
 import type { ReplyBlock } from "../../types/chat/reply.ts";
 import { readRegular } from "../../utils/read-regular.ts";
 
-/** Bytes of one file of an answer. */
+/** The most bytes of one file of an answer. */
 const MOST_BYTES = 50 * 1024 * 1024;
-/** Files and links of one answer: more would flood the chat. */
+/** The most files and links of one answer, so that the chat stays readable. */
 const MOST_FILES = 20;
-/** Files that are named to the chat when they are not attached. */
+/** The most files that are named to the chat when they are not attached. */
 const MOST_NAMED = 3;
-/** UTF-16 units of a file's name in a refusal. */
+/** The most UTF-16 units of a file's name in a refusal. */
 const MOST_NAME = 200;
 
 export interface AttachPorts {
   readonly media: MediaStore;
-  /** Only files below it are sent. */
+  /** The directory of the files that may be sent. */
   readonly workspace: string;
-  /** The session that sends: of the long results only its own are sent, and none when unset. */
+  /** The session that sends: of the files with long results only its own are sent, and none when unset. */
   readonly sessionKey?: SessionKey | undefined;
   /** The gateway's own files and directories, which are never sent, wherever the workspace is. */
   readonly closedPaths: readonly string[];
-  /** Workspaces of which a guest's turn sends only what guests may read. None for an owner's turn. */
+  /** Workspaces of which a guest's turn sends only files that guests may read. Empty for an owner's turn. */
   readonly guestOf: readonly string[];
-  /** Bytes of one file; never above 50 MB. */
+  /** The most bytes of one file; never above 50 MiB. */
   readonly mostBytes?: number | undefined;
-  /** Is told of each file that is not attached. */
+  /** Called for each file that is not attached. */
   refused?(refusal: RefusedAttachment): void;
 }
 
 /**
- * Turns what `[[media:…]]` names into blocks: a file of the workspace is attached, a web address stays a link, and the files that
- * cannot be sent become one notice. Each name counts once, and at most 20 are obeyed. Never throws.
+ * Turns the names in `[[media:…]]` into blocks: a file of the workspace is attached, a web address stays a link, and
+ * the files that cannot be sent become one notice. Each name counts once, and at most 20 are obeyed. Never rejects.
  */
 export async function attach(
   refs: readonly string[],
@@ -56,7 +56,7 @@ export async function attach(
 
 const TOO_MANY = `an answer brings at most ${MOST_FILES} files`;
 
-/** One notice of all that is missing: of the refused files, and of those that are `left` out. */
+/** One notice about all missing files: about the refused files, and about the `left` files that were too many. */
 function noticeOf(refused: readonly string[], left: number): readonly ReplyBlock[] {
   if (refused.length + left === 0) return [];
   const more = Math.max(0, refused.length - MOST_NAMED) + left;
@@ -106,7 +106,10 @@ async function readBelow(
   return readRegular(file, Math.min(MOST_BYTES, mostBytes ?? MOST_BYTES));
 }
 
-/** Whether a file is one of the gateway's own, or what a guest may not have, under a second name (hard link), or what the gateway prints to. */
+/**
+ * Whether a file, under a second name (hard link), is one of the gateway's own or is closed to a guest, or whether the
+ * gateway prints to the file.
+ */
 async function isClosedElsewhere(
   file: string,
   { closed, guestOf }: { readonly closed: readonly string[]; readonly guestOf: readonly string[] },

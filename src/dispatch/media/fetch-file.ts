@@ -29,7 +29,7 @@ export type FileEnd = { readonly tries: number; readonly ms: number } & (
 );
 
 export interface FetchPorts extends Pick<DispatchPorts, "media" | "link" | "isConnecting" | "clock" | "log"> {
-  /** Which files the chat accepts; all when unset. */
+  /** The settings that say which files the chat accepts; all when unset. */
   settings?(): Pick<DispatchSettings, "chat">;
   /** Aborted when the file is no longer needed. */
   readonly stopping: AbortSignal;
@@ -42,8 +42,8 @@ type Try =
   | { readonly kind: "later"; readonly why: string; readonly afterMs: number | undefined; readonly error: unknown };
 
 /**
- * Fetches one file into the media store. Retries over temporary problems: an account that is connecting, an outage, a rate
- * limit. Throws `Stopped` when the signal aborts, and disk errors.
+ * Fetches one file into the media store. Tries again after temporary problems: an account that is connecting, an
+ * outage, a rate limit. Throws `Stopped` when the signal aborts, and disk errors.
  */
 export async function fetchFile(item: MediaItem, from: Peer, ports: FetchPorts): Promise<FileEnd> {
   const begun = ports.clock.now();
@@ -113,5 +113,5 @@ function givenUp(now: Try & { kind: "no link" | "later" }, { channel, account }:
   return { kind: "lost" as const, why: now.why, error: now.error };
 }
 
-/** `NotNow` needs no further details in the log. */
+/** The fields of a problem in the log; `NotNow` needs no further details. */
 const problemOf = ({ why, error }: Try & { kind: "later" }) => (error instanceof NotNow ? { why } : { why, error });

@@ -13,7 +13,7 @@ export interface FetchedMedia {
   /** The result for each file. */
   readonly fates: readonly FileFate[];
   readonly images: readonly ImageContent[];
-  /** The transcribed recordings of a message and of the one that it quotes, by the id of its row. */
+  /** The transcribed recordings of a message and of the message that it quotes, by the id of the message's row. */
   readonly spoken: ReadonlyMap<InboxRow["id"], readonly Spoken[]>;
 }
 
@@ -24,15 +24,15 @@ interface Spoken {
   readonly quoted: boolean;
 }
 
-/** Bytes of an image that a model is shown directly; larger ones stay files. */
+/** The most bytes of an image that a model is shown directly; larger images stay files. */
 const MOST_IMAGE_BYTES = 5 * 1024 * 1024;
 const IMAGE_TYPES = /^image\/(png|jpeg|gif|webp)$/;
 
 export type MediaPorts = FetchPorts & Pick<DispatchPorts, "transcribe">;
 
 /**
- * Fetches the files of messages and of those that they quote, in parallel. A file that cannot be fetched is reported to the log
- * and to the model, and the text is still answered. Throws as `fetchFile`.
+ * Fetches the files of messages and of the messages that they quote, in parallel. A file that cannot be fetched is
+ * reported to the log and to the model, and the text is still answered. Throws as `fetchFile`.
  */
 export async function fetchMedia(rows: readonly InboxRow[], ports: MediaPorts): Promise<FetchedMedia> {
   const fetched = await Promise.all(
@@ -56,7 +56,9 @@ interface Asked {
   readonly quoted: boolean;
 }
 
-/** Each file once: a message may quote one of the same turn, and several the same. */
+/**
+ * Each file of the messages once: a message may quote another message of the same turn, and several may quote the same.
+ */
 function itemsOf(rows: readonly InboxRow[]): readonly Asked[] {
   const own = rows.flatMap((row) => row.message.media.map((item) => ({ item, row, quoted: false })));
   const quoted = rows.flatMap((row) => (row.message.replyTo?.media ?? []).map((item) => ({ item, row, quoted: true })));
@@ -119,7 +121,7 @@ function fateOf(item: MediaItem, row: InboxRow, end: FileEnd): FileFate {
 
 const isSpeech = (kind: MediaKind): boolean => kind === "voice" || kind === "audio";
 
-/** Marked, because spoken words are written down with mistakes. */
+/** The line with the words of a recording, marked as such, because speech is transcribed with mistakes. */
 function spokenLine({ kind, durationSeconds }: MediaItem, text: string): string {
   const name = kind === "voice" ? "Voice message" : "Audio";
   const length = durationSeconds === undefined ? "" : `, ${Math.round(durationSeconds)} s`;

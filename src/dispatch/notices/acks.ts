@@ -53,7 +53,7 @@ export class Acks {
     }
   }
 
-  /** Resolves when every reaction is set or given up, or after `ms`. */
+  /** Resolves when every reaction is set or given up, or after `ms` milliseconds. */
   async settle(ms: number): Promise<void> {
     await within(Promise.all(this.#underway), ms, this.#ports.clock);
   }
@@ -85,7 +85,9 @@ export class Acks {
     ack.isBusy = false;
   }
 
-  /** Adapters promise not to throw. One that does must not crash the gateway over a reaction. */
+  /**
+   * Sets a reaction. Adapters promise not to throw; an adapter that does must not crash the gateway over a reaction.
+   */
   async #set(message: InboundMessage, emoji: string | undefined): Promise<SendResult | undefined> {
     const { from, id } = message;
     const { log } = this.#ports;
@@ -107,8 +109,8 @@ export class Acks {
 }
 
 /**
- * Lets adapters end the waiting state of menu commands and pressed buttons that get no answer of their own. `reason` is for their
- * senders alone. Never throws.
+ * Lets adapters end the waiting state of menu commands and pressed buttons that get no answer of their own. `reason` is
+ * for their senders alone. Never throws.
  */
 export function leaveUnanswered(
   rows: readonly InboxRow[],

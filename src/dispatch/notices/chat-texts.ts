@@ -37,11 +37,11 @@ const FAILURE_TEXT: Readonly<Record<FailureKind, string>> = {
   unknown: "Something went wrong while answering. Please try again.",
 };
 
-/** Who reads a notice. */
+/** The reader of a notice. */
 export interface NoticeReader {
-  /** How commands are written there. */
+  /** The form in which people write commands in the reader's chat. */
   readonly form?: CommandForm | undefined;
-  /** The provider's own words are not for them. */
+  /** Whether the reader is a guest, who does not see the provider's own words. */
   readonly isGuest?: boolean;
 }
 
@@ -84,7 +84,10 @@ function tooLong({ limitTokens, requestedTokens, isAlone = false }: Failure): st
   return `This message is too long for the model${because}. Please send a shorter one, or ask the operator for a model with a larger window.`;
 }
 
-/** The size of what was sent: neither a person nor the operator can see it elsewhere. */
+/**
+ * The notice for a request of too many bytes, with the size of the request: neither a person nor the operator can see
+ * it elsewhere.
+ */
 function tooManyBytes({ requestBytes, isAlone = false }: Failure): string {
   if (requestBytes === undefined) return FAILURE_TEXT.request_size;
   const text = `The request of ${sizeText(requestBytes)} is too large: the model's provider, or a proxy before it, refuses so many bytes.`;
@@ -119,7 +122,7 @@ function providerText(message: string): string | undefined {
 
 export const TOO_MANY_STARTS =
   "⚠️ I was interrupted several times while answering this message and gave up. Please send it again.";
-/** The notice of a turn of so many messages: each of them is to be sent again, not the last one alone. */
+/** The notice for a turn of this many messages: each of them is to be sent again, not the last one alone. */
 export const tooManyStarts = (messages: number): string =>
   messages === 1
     ? TOO_MANY_STARTS
@@ -130,7 +133,7 @@ export const QUEUE_FULL = "⚠️ Too many messages are waiting in this chat, so
 export const BROKEN = `⚠️ ${FAILURE_TEXT.unknown}`;
 export const agentGone = (agent: string): string =>
   `⚠️ The agent "${agent}" for this message no longer exists. Please send it again, or ask the operator.`;
-/** `why` is set when an owner reads it. */
+/** The notice for messages of an agent that is stopped. `why` is set when an owner reads the notice. */
 export const agentStopped = (agent: string, why: string | undefined): string =>
   why === undefined
     ? "⚠️ I am switched off by a setting. Please tell the operator."
@@ -138,9 +141,9 @@ export const agentStopped = (agent: string, why: string | undefined): string =>
 export const NOT_ANSWERED = "⚠️ The send policy of this conversation is deny, so it gets no answers.";
 export const FOREIGN_PRESS =
   "That button was shown in another chat, so I did nothing. Please press it there, or write here what you would like.";
-/** An edit may come at any time, and also of a message whose command has run. */
+/** The notice for a command in an edit, which may come at any time, and also for a message whose command has run. */
 export const COMMAND_IN_EDIT = "I run no command from an edited message. Please send it as a new one.";
-/** For the sender of a command of a platform's menu, where only they see it. */
+/** The notice for the sender of a command of a platform's menu, where nobody else sees it. */
 export const NOT_LET_IN = "I take no commands from you here.";
 export const PAIRING_WAITS = "The operator has to let you in first. Your request is waiting.";
 export const NOT_OWNER = "Only an owner may do that.";
@@ -160,7 +163,7 @@ const GAP_TEXT: Readonly<Record<GapCause, string>> = {
   unknown: "may or may not have arrived",
 };
 
-/** Informs a chat about answers that it may have missed. `show` formats a time for its people. */
+/** Informs a chat about answers that it may have missed. `show` formats a time for the people of the chat. */
 export function gapText(gaps: readonly Gap[], show: (at: number) => string): string {
   const parts = gaps.map(({ cause, count, from, to }) => {
     const when = show(from) === show(to) ? show(from) : `${show(from)} to ${show(to)}`;
@@ -169,7 +172,10 @@ export function gapText(gaps: readonly Gap[], show: (at: number) => string): str
   return `⚠️ Of my messages, ${parts.join("; ")}. Ask again if something is missing.`;
 }
 
-/** Informs a chat after an outage about its messages that are too old to be answered. Times as its people read them. */
+/**
+ * Informs a chat after an outage about its messages that are too old to be answered. `from` and `to` are times as the
+ * people of the chat read them.
+ */
 export function staleText(count: number, from: string, to: string): string {
   const when = from === to ? `of ${from}` : `from ${from} to ${to}`;
   const what = count === 1 ? `One message ${when} was not answered.` : `${count} messages ${when} were not answered.`;

@@ -89,7 +89,10 @@ export class Replies {
     leaveUnanswered([row], this.#ports);
   }
 
-  /** Informs the senders of accepted messages, once, that these get no run; `text` says that something failed when unset. `why` is for the journal. */
+  /**
+   * Informs the senders of accepted messages, once, that the messages get no run. `text` says that something failed
+   * when unset; `why` is for the journal.
+   */
   async refuse(rows: readonly InboxRow[], log: RunLog | undefined, text = BROKEN, why = text): Promise<void> {
     const [first] = rows;
     if (!first) return;
@@ -141,7 +144,10 @@ export class Replies {
     await this.#ports.onDiskFull(messages, why);
   }
 
-  /** Answers a client that watches the run. For the web the transcript is the delivery, so the answer is noted there too. */
+  /**
+   * Answers a client that watches the run. For the web the transcript is the delivery, so the answer is noted there
+   * too.
+   */
   #answerClient(log: RunLog, key: SessionKey, { file, ...answer }: GivenAnswer & { readonly said: string }): void {
     const text = file ? `${answer.text}\n\n${fileLine(file.name, file.source.id)}` : answer.text;
     endLogWithText(log, text, "command", this.#ports.clock.now());
@@ -154,14 +160,14 @@ export class Replies {
   }
 }
 
-/** The reply key of the line about stale messages of a chat, the first of which is this one. */
+/** The reply key of the line about stale messages of a chat. `inboxId`: the first of these messages. */
 export const staleKey = (inboxId: number): string => `in:${inboxId}:stale`;
 
 type PairingPorts = Pick<DispatchPorts, "journal" | "onPairing" | "link" | "log"> & { readonly notices: ChatNotices };
 
 /**
- * Ends a stranger's message and sends a pairing code, once per code. While three codes are pending, other strangers get none
- * until one of them ends or is ten minutes old.
+ * Ends a stranger's message and sends a pairing code, once per code. While three codes are pending, other strangers get
+ * no code until one of the three ends or is ten minutes old.
  */
 async function offerPairing(row: InboxRow, ports: PairingPorts): Promise<void> {
   const { from, sender } = row.message;
@@ -193,8 +199,8 @@ async function offerPairing(row: InboxRow, ports: PairingPorts): Promise<void> {
 type Asked = Awaited<ReturnType<DispatchPorts["journal"]["pairing"]["request"]>>;
 
 /**
- * Whether the message gets the code. The process may have ended between the request for the code and its reply: then the reply
- * is still due, and the outbox sends it once even if it was planned.
+ * Whether the message gets the code. The process may have ended between the request for the code and its reply: then
+ * the reply is still due, and the outbox sends it once even if it was planned.
  */
 function isReplyDue(asked: Asked, { acceptedAt }: InboxRow): asked is Exclude<Asked, { kind: "full" }> {
   if (asked.kind === "again") return acceptedAt !== undefined && asked.request.createdAt >= acceptedAt;

@@ -19,8 +19,8 @@ interface NoteData {
 }
 
 /**
- * Writes into the transcripts of sessions that a run may hold. Each call returns at once; the note is written as soon as the
- * session is free, and a failure is logged.
+ * Writes into the transcripts of sessions that a run may hold. Each call returns at once; the note is written as soon
+ * as the session is free, and a failure is logged.
  */
 export class TranscriptNotes {
   readonly #ports: NotePorts;
@@ -30,25 +30,28 @@ export class TranscriptNotes {
     this.#ports = ports;
   }
 
-  /** A text that people see and the model does not, such as the answer to a command. */
+  /** Adds a text that people see and the model does not see, such as the answer to a command. */
   notice(key: SessionKey, data: NoteData): void {
     this.#write(key, async (session) => void (await session.append({ type: "custom", customType: NOTICE_TYPE, data })));
   }
 
-  /** The same, of a text that answers nothing. */
+  /** Adds a text that people see and the model does not see, and that answers nothing. */
   line(key: SessionKey, text: string): void {
     const data = { text };
     this.#write(key, async (session) => void (await session.append({ type: "custom", customType: NOTICE_TYPE, data })));
   }
 
-  /** A text that the model sees: what another conversation sent to this session's chat. */
+  /** Adds a text that the model sees: a message that another conversation sent to this session's chat. */
   sentFromOther(key: SessionKey, note: SessionNote): void {
     this.#write(key, async (session) => {
       await session.append({ type: "custom_message", ...note, display: false });
     });
   }
 
-  /** The same, of a conversation which may have read untrusted content: this session has then heard of it too. */
+  /**
+   * Adds a text as `sentFromOther` does, from a conversation that may have read untrusted content: the mark of that
+   * conversation is passed on to this session.
+   */
   sentFrom(from: SessionKey, key: SessionKey, note: SessionNote): void {
     this.#write(key, async (session) => {
       await session.append({ type: "custom_message", ...note, display: false });

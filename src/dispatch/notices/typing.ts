@@ -8,9 +8,12 @@ import type { DispatchPorts } from "../ports.ts";
 import type { DispatchSettings } from "../settings.ts";
 import { background } from "../../utils/background.ts";
 
-/** A quick answer shows no "typing…", and nobody waits for a sign for longer than an eighth of a second. */
+/**
+ * Milliseconds before the first signal: a quick answer shows no "typing…", and nobody waits for a signal for longer
+ * than an eighth of a second.
+ */
 const TYPING_AFTER_MS = 100;
-/** Telegram shows it for five seconds. */
+/** Telegram shows the signal for five seconds. */
 const DEFAULT: TypingSettings = { everyMs: 4000 };
 
 interface TypingPorts extends Pick<DispatchPorts, "link" | "clock" | "log"> {
@@ -25,7 +28,10 @@ export interface TypingIndicator {
   stop(): void;
 }
 
-/** Shows "typing…" in the chat of a turn, from the moment that the agent's settings name until it is stopped. Never throws. */
+/**
+ * Shows "typing…" in the chat of a turn, from the moment that the agent's settings name until it is stopped. Never
+ * throws.
+ */
 export function startTyping(
   rows: readonly InboxRow[],
   agent: Pick<AgentSettings, "typing">,
@@ -51,11 +57,17 @@ export function startTyping(
   };
 }
 
-/** A command, such as that of a skill, asks for an answer, whomever it addresses. */
+/**
+ * The mode where the agent's settings name none. A command, such as the command of a skill, asks for an answer,
+ * whomever it addresses.
+ */
 const modeOf = (message: InboundMessage, { settings }: TypingPorts): NonNullable<TypingSettings["mode"]> =>
   message.text.startsWith("/") ? "instant" : (settings().typingMode?.(message) ?? "instant");
 
-/** Shows it in the chat of a command while that works, where signs begin at once. Rejects as the work does. */
+/**
+ * Shows "typing…" in the chat of a command while the command works; the signal begins at once. Rejects as the work
+ * does.
+ */
 export async function typingWhile<T>(
   row: InboxRow,
   agent: Pick<AgentSettings, "typing">,
@@ -72,7 +84,9 @@ export async function typingWhile<T>(
 
 const NOTHING: TypingIndicator = { follow: () => undefined, stop: () => undefined };
 
-/** Events in addition to text that start the signal. A running tool starts it in every mode, because people wait for it. */
+/**
+ * Events in addition to text that start the signal. A running tool starts it in every mode, because people wait for it.
+ */
 const BEGINS: Readonly<Record<"thinking" | "message", ReadonlySet<RunEvent["type"]>>> = {
   thinking: new Set(["thinking_delta", "tool_start"]),
   message: new Set(["tool_start"]),
@@ -85,7 +99,7 @@ async function beginWith(stream: RunStream, mode: "thinking" | "message", begin:
     if (event.type === "message_start") filter = createReplyFilter();
     if (event.type !== "text_delta") continue;
     if (event.anew) filter = createReplyFilter();
-    // Not for the beginning of what may be a silent answer.
+    // The signal does not begin with text that may be the beginning of a silent answer.
     if (!isUnseen(filter.push(event.delta))) return begin();
   }
 }
@@ -124,13 +138,16 @@ class Typing {
     background("typing signal", this.#shown, this.#ports.log);
   }
 
-  /** A signal that is still on its way must not come after its end. */
+  /** Ends the signal. A signal that is still on its way must not come after its end. */
   async #end(shown: Promise<void>): Promise<void> {
     await shown;
     await this.#call("ended", (link) => link.endTyping?.(this.#message.from));
   }
 
-  /** Adapters promise not to throw. One that does must not crash the gateway over a typing signal. */
+  /**
+   * Calls the adapter. Adapters promise not to throw; an adapter that does must not crash the gateway over a typing
+   * signal.
+   */
   async #call(what: "shown" | "ended", call: (link: ChannelLink) => Promise<void> | undefined): Promise<void> {
     try {
       const link = this.#ports.link(this.#message.from);

@@ -9,12 +9,12 @@ interface OrphanPorts {
   readonly log: Log;
 }
 
-/** Entries at the end of a branch that are searched. */
+/** The most entries at the end of a branch that are searched. */
 const MOST_SEARCHED = 40;
 
 /**
- * Merges earlier unanswered user turns into a new one, so that nothing is lost, except those that their sender stopped. Rejects
- * when the transcript cannot be read or written.
+ * Merges earlier unanswered user turns into a new one, so that nothing is lost, except turns that their sender stopped.
+ * Rejects when the transcript cannot be read or written.
  */
 export async function adoptUnansweredTurns(
   session: Session,
@@ -24,7 +24,7 @@ export async function adoptUnansweredTurns(
   if (session.isNew || (await progressOf(session, turnId)).kind !== "fresh") return;
   if (endsAnswered(await session.newest(1))) return;
   const entries = await session.newest(MOST_SEARCHED);
-  // Only then is the journal read: a read commits the transaction that is being collected.
+  // The journal is read only then, because a read commits the transaction that is being collected.
   if (trailingUserTurns(entries).length === 0) return;
   const plan = orphanPlan(entries, await endedHow(session, journal));
   if (!plan) return;
@@ -41,8 +41,8 @@ async function endedHow(session: Session, { runs }: OrphanPorts["journal"]): Pro
 }
 
 /**
- * Leaves a turn out of the conversation because nobody will answer it; it may have crashed the process. Rejects when the
- * transcript cannot be written.
+ * Leaves a turn out of the conversation because nobody will answer it; it may have crashed the process. Rejects when
+ * the transcript cannot be written.
  */
 export async function abandonTurn(session: Session, turnId: string, log: Log, why = "given up"): Promise<void> {
   const parent = await session.parentOf(turnId);

@@ -8,10 +8,11 @@ export class ActiveTask<R extends LaneRun> implements TurnSlot<R> {
   readonly task: LaneTask;
   /** The run, once it has begun. */
   run: R | undefined;
-  /** The run has ended; what follows is maintenance. */
+  /** Whether the run has ended, so that the work that follows is maintenance. */
   isOver = false;
   /**
-   * What is being done: a name of `TURN_STAGES`, `slot` before the turn has one, `command`, or `disk` while it waits for the disk.
+   * The present step of the task: a name of `TURN_STAGES`, `slot` before the turn has a slot, `command`, or `disk`
+   * while the task waits for the disk.
    */
   stage = "slot";
   #aborted: AbortCause | undefined;
@@ -26,7 +27,7 @@ export class ActiveTask<R extends LaneRun> implements TurnSlot<R> {
     this.#onBegin = onBegin;
   }
 
-  /** Somebody has stopped it. */
+  /** Whether somebody has stopped the turn. */
   get isAborted(): boolean {
     return this.#aborted !== undefined;
   }
@@ -43,7 +44,7 @@ export class ActiveTask<R extends LaneRun> implements TurnSlot<R> {
     return this.#isReleased;
   }
 
-  /** The run of a turn, begun or not. */
+  /** The id of the run of a turn, begun or not. */
   get runId(): RunId | undefined {
     return this.run?.stream.facts.runId ?? turnRunId(this.task);
   }
@@ -65,7 +66,7 @@ export class ActiveTask<R extends LaneRun> implements TurnSlot<R> {
     if (!this.#isReleased) this.#onBegin();
   }
 
-  /** Ends it. A turn may still be being prepared. */
+  /** Ends the task. A turn may still be in preparation. */
   abort(by: AbortCause): void {
     if (this.task.kind === "work") return this.task.abort?.();
     this.#aborted ??= by;
@@ -73,14 +74,17 @@ export class ActiveTask<R extends LaneRun> implements TurnSlot<R> {
     this.run?.abort(by);
   }
 
-  /** Lets the lane go on without it. What it does later, it does not do in the lane's name. */
+  /** Lets the lane go on without the task. Later acts of the task do not concern the lane. */
   release(): void {
     this.abort("timeout");
     this.#isReleased = true;
     this.#released.resolve();
   }
 
-  /** Waits for its work, or for its release. Rejects as the work does; a later error is ignored. */
+  /**
+   * Waits for the work of the task, or for its release. Rejects as the work does; an error after the release is
+   * ignored.
+   */
   async untilReleased(work: Promise<void>): Promise<void> {
     await Promise.race([work, this.#released.promise]);
   }

@@ -11,21 +11,21 @@ export interface QueuedTurn {
   readonly pending: readonly HistoryLine[];
   /** The text without its command. The message's own text when unset. */
   readonly text?: string;
-  /** The agent was idle when its messages came: they are one turn because their sender wrote on. */
+  /** Set where the agent was idle when the messages came: they are one turn because their sender wrote on. */
   readonly wasIdle?: true;
   /** How many of the oldest messages are shortened to one line each, because more waited than the cap allows. */
   readonly brief?: number;
-  /** Opened early for clients that watch a run from the moment it is queued. */
+  /** The log of the run, opened early for clients that watch a run from the time at which it is queued. */
   readonly log?: RunLog;
-  /** The rows were claimed before, so their turn may be half done. */
+  /** Whether the rows were claimed before, so that their turn may be half done. */
   readonly isReplay?: boolean;
 }
 
-/** What a lane sees of the run that its task has begun. */
+/** The part of a run that its lane sees. The lane's task has begun the run. */
 export interface LaneRun {
   readonly stream: {
     readonly facts: { readonly runId: RunId };
-    /** Of its newest event. */
+    /** The number of the run's newest event. */
     readonly seq: number;
     readonly done: Promise<unknown>;
     readonly ended: boolean;
@@ -38,9 +38,9 @@ export interface LaneRun {
 export interface TurnSlot<R extends LaneRun> {
   /** Aborted when the turn is to end, also while it is being prepared. */
   readonly stopping: AbortSignal;
-  /** Who ends it. Unset until `stopping` is aborted. */
+  /** The cause for which the turn is to end. Unset until `stopping` is aborted. */
   readonly stoppedBy: AbortCause | undefined;
-  /** The lane went on without this turn, which made no progress: no further stage begins. */
+  /** Whether the lane went on without this turn, which made no progress. Then no further stage begins. */
   readonly isReleased: boolean;
   /** Called as each stage begins, with its name. */
   at(stage: string): void;
@@ -62,15 +62,15 @@ export type LaneTask =
 export interface TurnTask {
   readonly kind: "turn";
   readonly queued: QueuedTurn;
-  /** It may become one turn with others that arrived while the session was busy. */
+  /** Whether the turn may become one with other turns that arrived while the session was busy. */
   readonly merge: boolean;
-  /** Joins the running turn as soon as that can take it. */
+  /** Whether the turn joins the running turn as soon as that turn can take it. */
   readonly steers?: boolean;
-  /** Milliseconds without a further message before it begins, when it waited for a turn. */
+  /** Milliseconds without a further message before the turn begins, when it waited for another turn. */
   readonly debounceMs?: number;
   /**
-   * `first`: it leaves a queue that is over its cap before any turn of a person. `never`: it neither leaves nor counts, and turns that come
-   * later are run before it.
+   * `first`: the turn leaves a queue that is over its cap before any turn of a person. `never`: the turn neither leaves
+   * nor counts, and turns that come later are run before it.
    */
   readonly overCap?: "first" | "never";
 }

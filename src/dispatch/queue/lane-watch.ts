@@ -9,7 +9,7 @@ import type { LaneRun } from "./lane-task.ts";
 export interface StillTask {
   readonly session: SessionKey;
   readonly runId?: RunId;
-  /** What it is doing, in words for the operator. */
+  /** The present work of the task, in words for the operator. */
   readonly doing: string;
   /** Milliseconds since its last progress. */
   readonly forMs: number;
@@ -21,15 +21,15 @@ export interface LaneWatchPorts<R extends LaneRun> {
   limits(): StuckLimits;
   /** The tasks of all lanes. */
   tasks(): Iterable<readonly [SessionKey, ActiveTask<R>]>;
-  /** Called when a task has not ended after it was told to: the lane goes on without it. */
+  /** Called when a task has not ended in time after it was aborted: the lane goes on without the task. */
   release(key: SessionKey, task: ActiveTask<R>): void;
 }
 
-/** The most milliseconds from one look to the next, while a lane is busy. */
+/** The most milliseconds between two looks, while a lane is busy. */
 const LOOK_EVERY_MS = 15_000;
-/** Looks within the shorter of the two limits. */
+/** The number of looks within the shorter of the two limits. */
 const LOOKS = 4;
-/** Milliseconds that a task has to end in after it was told to. */
+/** Milliseconds within which an aborted task has to end. */
 const END_WITHIN_MS = 30_000;
 
 /** How a task looked when it last made progress. */
@@ -43,8 +43,8 @@ interface Seen {
 }
 
 /**
- * Finds tasks that make no progress: no further stage, no further event of the run. It reports them, and ends those that wait
- * for nothing that has a limit of its own, so that the messages after them are answered.
+ * Finds tasks that make no progress: no further stage, no further event of the run. Reports these tasks, and ends the
+ * tasks that wait for nothing that has a limit of its own, so that the messages after them are answered.
  */
 export class LaneWatch<R extends LaneRun> {
   readonly #ports: LaneWatchPorts<R>;
@@ -135,13 +135,15 @@ const hasMoved = (task: ActiveTask<LaneRun>, seen: Seen): boolean =>
 
 const waitOf = ({ run, isOver }: ActiveTask<LaneRun>) => (isOver ? "none" : (run?.stream.activity.waitsFor ?? "none"));
 
-/** A turn may wait for its slot, for the disk and for a person for as long as it takes. */
+/**
+ * Whether a task may stand still: a turn may wait for its slot, for the disk and for a person for as long as it takes.
+ */
 const isExpected = (task: ActiveTask<LaneRun>): boolean =>
   task.stage === "slot" || task.stage === "disk" || waitOf(task) === "person";
 
 /**
- * A model call, a tool and a summary have limits of their own, a command such as `/compact` has those of what it does, and the outbox
- * reports a chat that takes nothing.
+ * Whether the present work of a task has a limit of its own: a model call, a tool and a summary have one, a command
+ * such as `/compact` has the limits of its work, and the outbox reports a chat that takes nothing.
  */
 const hasOwnLimit = (task: ActiveTask<LaneRun>): boolean =>
   waitOf(task) !== "none" || task.stage === "command" || (task.stage === "answer" && task.isOver);

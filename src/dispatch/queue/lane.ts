@@ -7,18 +7,18 @@ import { areChatsApart } from "../chats.ts";
 import { ActiveTask } from "./active-task.ts";
 import { type LaneRun, type LaneTask, type QueuedTurn, rowsOf, type TurnTask } from "./lane-task.ts";
 
-/** The queue of one session: one task that runs, and those that wait. */
+/** The queue of one session: one task that runs, and the tasks that wait. */
 export class Lane<R extends LaneRun> {
   /** The task that is running. */
   active: ActiveTask<R> | undefined;
   busy = false;
-  /** A message arrived during the turn, so more of the same burst may follow. */
+  /** Whether a message arrived during the turn, so that more of the same burst may follow. */
   isBurst = false;
-  /** No turn is running: the next one waits for more messages of its sender. */
+  /** Whether no turn is running and the next one waits for more messages of its sender. */
   isGathering = false;
   /** Ends a wait for further messages before its time. */
   hurry: () => void = () => undefined;
-  /** When the last task came. */
+  /** The time at which the last task came, in the clock's milliseconds. */
   pushedAt = 0;
   readonly #tasks: LaneTask[] = [];
   readonly #onBegin: () => void;
@@ -47,7 +47,7 @@ export class Lane<R extends LaneRun> {
     return this.#tasks.flatMap(rowsOf);
   }
 
-  /** How long the next task waits for more of its burst. */
+  /** Milliseconds for which the next task waits for more messages of its burst. */
   get debounceMs(): number {
     const [next] = this.#tasks;
     return next?.kind === "turn" ? (next.debounceMs ?? 0) : 0;
@@ -61,14 +61,17 @@ export class Lane<R extends LaneRun> {
     if (this.active?.isOver !== true) this.isBurst = true;
   }
 
-  /** True while the lane gathers the messages of somebody who wrote these too. */
+  /** True while the lane gathers messages of the people who wrote these too. */
   gathers(rows: readonly InboxRow[]): boolean {
     if (!this.isGathering) return false;
     const senders = new Set(this.waitingRows.map(({ message }) => message.sender.id));
     return rows.every(({ message }) => senders.has(message.sender.id));
   }
 
-  /** Puts back a turn that could not join another one: before later messages, but never before what a command put first. */
+  /**
+   * Puts back a turn that could not join another one: before later messages, but never before a turn that a command put
+   * first.
+   */
   pushInOrder(task: TurnTask): void {
     const id = firstIdOf(task);
     let at = this.#tasks.length;
@@ -84,7 +87,7 @@ export class Lane<R extends LaneRun> {
     return taken.flatMap(unfold);
   }
 
-  /** Puts a task before everything that waits: the new conversation begins with it. */
+  /** Puts a task before all waiting tasks: the new conversation begins with this task. */
   pushFirst(task: LaneTask): void {
     this.#tasks.unshift(task);
   }
@@ -104,12 +107,12 @@ export class Lane<R extends LaneRun> {
     this.active = undefined;
   }
 
-  /** Ends the current task. A turn may still be being prepared. */
+  /** Ends the current task. A turn may still be in preparation. */
   abort(by: AbortCause): void {
     this.active?.abort(by);
   }
 
-  /** Whether a message is in the current task or in one that waits. Undefined when it is in neither. */
+  /** Whether a message is in the current task or in a waiting task. Undefined when the message is in neither. */
   stateOf(inboxId: number): "running" | "waiting" | undefined {
     if (this.active && hasRow(this.active.task, inboxId)) return "running";
     return this.#tasks.some((task) => hasRow(task, inboxId)) ? "waiting" : undefined;
@@ -128,7 +131,7 @@ export class Lane<R extends LaneRun> {
     return own && rowsOf(own).length === 1 ? this.#takeOut([own])[0] : undefined;
   }
 
-  /** The run of the current turn, begun or not. */
+  /** The id of the run of the current turn, begun or not. */
   get runId(): RunId | undefined {
     return this.active?.runId;
   }
@@ -152,8 +155,8 @@ export class Lane<R extends LaneRun> {
   }
 
   /**
-   * Enforces the cap. Returns the turns that leave, which the caller refuses. With `summarize` the oldest turns become one
-   * turn with a line for each of their messages. Turns that no person wrote leave first.
+   * Enforces the cap. Returns the turns that leave, which the caller refuses. With `summarize` the oldest turns become
+   * one turn with a line for each of their messages. Turns that no person wrote leave first.
    */
   shed(queue: Pick<QueueSettings, "cap" | "drop">): readonly LaneTask[] {
     const first = this.#takeOut(this.#counted.filter(leavesFirst).slice(0, overCap(this.#counted.length, queue.cap)));
@@ -167,12 +170,15 @@ export class Lane<R extends LaneRun> {
     return this.#tasks.filter((task) => task.kind === "turn");
   }
 
-  /** Those that the cap limits. */
+  /** The turns that the cap limits. */
   get #counted(): readonly TurnTask[] {
     return this.#turns.filter((task) => task.overCap !== "never");
   }
 
-  /** When no two turns can become one, the newest is refused: its sender is informed at once. */
+  /**
+   * Makes one turn of two until the cap holds. Returns the turns to be refused: when no two turns can become one, the
+   * newest is refused, so that its sender is informed at once.
+   */
   #fold(cap: number): readonly LaneTask[] {
     const refused: LaneTask[] = [];
     while (overCap(this.#counted.length, cap) > 0) {
@@ -212,12 +218,16 @@ function fold(one: TurnTask, other: TurnTask): TurnTask {
   const pending = [...one.queued.pending, ...other.queued.pending];
   const merge = one.merge && other.merge;
   const steers = one.steers === true && other.steers === true;
-  // Turns that may merge become one turn anyway, which shortens the messages over the cap. Of others, the newest message stays whole.
+  // Turns that may merge become one turn anyway, which shortens the messages over the cap. Of other turns, the newest
+  // message stays whole.
   const queued = { ...first, rows, pending, ...(!merge && { brief: rows.length - 1 }) };
   return { kind: "turn", merge, ...(steers && { steers }), queued };
 }
 
-/** The cap limits what waits. Messages that can join the running turn do so one by one, before those that came after them. */
+/**
+ * A turn for each message of a task. The cap limits waiting turns, but messages that can join the running turn do so
+ * one by one, before messages that came after them.
+ */
 function unfold(task: TurnTask): readonly TurnTask[] {
   const { rows, pending } = task.queued;
   if (rows.length === 1) return [task];
@@ -229,7 +239,10 @@ const firstIdOf = ({ queued }: TurnTask): number => queued.rows[0]?.id ?? 0;
 const isLater = (task: LaneTask, id: number): boolean =>
   task.kind === "turn" && task.queued.text === undefined && firstIdOf(task) > id;
 
-/** A turn that is half done comes first, whoever wrote it: no other turn may begin in the middle of it. */
+/**
+ * Whether later turns are put before a task. A turn that is half done comes first, whoever wrote it: no other turn may
+ * begin in the middle of it.
+ */
 const yields = (task: LaneTask | undefined): boolean =>
   task?.kind === "turn" && task.overCap === "never" && task.queued.isReplay !== true;
 

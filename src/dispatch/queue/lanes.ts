@@ -16,18 +16,21 @@ export interface LanePorts extends Pick<DispatchPorts, "clock" | "diskTakesWrite
   readonly log: Log;
 }
 
-/** What is ended of a session. */
+/** The part of a session's work that is ended. */
 export interface StopHow {
-  /** Only this run. */
+  /** The only run that is ended; all runs when unset. */
   readonly only?: RunId;
   /** A message whose sender may end no turn that an owner asked for. */
   readonly by?: InboxRow;
 }
 
-/** A run ends within a second after an abort. The next start continues what takes longer. */
+/**
+ * Milliseconds for which the end of the gateway waits for aborted runs. A run ends within a second after an abort; the
+ * next start continues a run that takes longer.
+ */
 const ABORT_MS = 2000;
 
-/** The most pauses of one debounce each that messages without end can delay their turn by. */
+/** The most pauses, of one debounce each, by which messages without end can delay their turn. */
 const MOST_PAUSES = 10;
 
 /** The lanes of all sessions. */
@@ -60,7 +63,7 @@ export class Lanes<R extends LaneRun> {
     });
   }
 
-  /** The turns that have made no progress for long. */
+  /** The tasks that have made no progress for a long time. */
   still(): readonly StillTask[] {
     return this.#watch.still();
   }
@@ -76,7 +79,10 @@ export class Lanes<R extends LaneRun> {
     if (!isAnswered) this.#keep(this.#runner.refuse(key, active.task, "broken"));
   }
 
-  /** Takes a message: it starts a turn, or the queue mode says what it does to a busy lane. True when it has to wait. */
+  /**
+   * Takes a message, which starts a turn or does to a busy lane what the queue mode says. True when the message has to
+   * wait.
+   */
   offer(key: SessionKey, queued: QueuedTurn): boolean {
     const lane = this.#lane(key);
     const waiting = this.#turns.waitingOf(key, queued);
@@ -90,7 +96,10 @@ export class Lanes<R extends LaneRun> {
     return !this.#wake(key, lane, waiting.gatherMs);
   }
 
-  /** Puts the messages that wait for it into the running turn, in their order. Others that wait keep none from it. */
+  /**
+   * Puts the messages that wait for the running turn into it, in their order. Other waiting messages keep none of them
+   * from joining.
+   */
   #steerWaiting(key: SessionKey, lane: Lane<R>): void {
     const { run } = lane;
     if (!run) return;
@@ -108,7 +117,9 @@ export class Lanes<R extends LaneRun> {
     this.#wake(key, lane);
   }
 
-  /** Queues work that needs exclusive use of the session. With `reset` it ends the running turn and comes first. */
+  /**
+   * Queues work that needs exclusive use of the session. With `reset`, the work ends the running turn and comes first.
+   */
   occupy(key: SessionKey, task: LaneTask & { kind: "work" }, how: "lane" | "reset"): void {
     const lane = this.#lane(key);
     if (how === "reset") {
@@ -120,7 +131,7 @@ export class Lanes<R extends LaneRun> {
     this.#wake(key, lane);
   }
 
-  /** Ends the running turn and empties the lane, or as far as `how` says. Returns the runs that ended. */
+  /** Ends the running turn and empties the lane, as far as `only` and `by` allow. Returns the runs that ended. */
   async stop(key: SessionKey, { only, by }: StopHow = {}): Promise<readonly RunId[]> {
     const lane = this.#lanes.get(key);
     if (!lane) return [];
@@ -147,8 +158,8 @@ export class Lanes<R extends LaneRun> {
   }
 
   /**
-   * Ends the work on a message that has its outcome or is about to get it. A running turn that holds other messages too continues. A
-   * waiting turn leaves the message out when it begins.
+   * Ends the work on a message that has its outcome or is about to get it. A running turn that holds other messages too
+   * continues. A waiting turn leaves the message out when it begins.
    */
   async drop(inboxId: number): Promise<"stopped" | "waiting" | "continues" | "idle"> {
     const standing = this.stateOf(inboxId);
@@ -194,7 +205,10 @@ export class Lanes<R extends LaneRun> {
     return this.#runner.inSlot(work);
   }
 
-  /** Begins nothing new. What still runs after `ms` is aborted, and the next start continues it. */
+  /**
+   * Begins no further task. A run that is still active after `ms` milliseconds is aborted, and the next start continues
+   * it.
+   */
   async close(ms: number): Promise<void> {
     this.#closing = true;
     this.#watch.close();
@@ -215,7 +229,10 @@ export class Lanes<R extends LaneRun> {
     return action === "interrupt" && !this.#turns.mayInterrupt(queued, lane.running) ? "wait" : action;
   }
 
-  /** An operator's client reads the answer in the transcript, so its message may join the turn of any chat. */
+  /**
+   * Whether messages may join the running turn. An operator's client reads the answer in the transcript, so its message
+   * may join the turn of any chat.
+   */
   #maySteer(queued: QueuedTurn, { running }: Lane<R>): boolean {
     const ofChats = queued.rows.filter(({ message }) => message.options?.operator !== true);
     return !areChatsApart(ofChats, running) && this.#turns.maySteer(queued, running);
@@ -238,7 +255,7 @@ export class Lanes<R extends LaneRun> {
     return true;
   }
 
-  /** `close` waits for this work. */
+  /** Registers work that `close` waits for. */
   #keep(work: Promise<void>): void {
     const kept = work.finally(() => this.#underway.delete(kept));
     this.#underway.add(kept);
@@ -300,7 +317,7 @@ export class Lanes<R extends LaneRun> {
   }
 }
 
-/** The task of messages that found their lane so that this is to be done with them. */
+/** The task of messages with which `action` is to be done, by the state of their lane. */
 function taskOf(queued: QueuedTurn, { queue, overCap }: Waiting, action: QueueAction): TurnTask {
   const merges = action === "start" || QUEUE_MODE_RULES[queue.mode].merges;
   return {
@@ -313,10 +330,13 @@ function taskOf(queued: QueuedTurn, { queue, overCap }: Waiting, action: QueueAc
   };
 }
 
-/** Of a turn that an earlier process began it is not known whether its messages waited. */
+/**
+ * Whether a turn has one message, and a new one. Whether the messages of a turn that an earlier process began had to
+ * wait is not known.
+ */
 const isOneNew = ({ rows, isReplay }: QueuedTurn): boolean => rows.length === 1 && isReplay !== true;
 
-/** Informs watchers which sessions have other messages waiting than before. */
+/** Informs watchers of sessions whose waiting messages are others than before. */
 class WaitingFeed {
   readonly #feed = new Feed<SessionKey>();
   /** The ids of the messages that waited at the last report; sessions without one are left out. */
@@ -329,7 +349,7 @@ class WaitingFeed {
     this.#rowsOf = rowsOf;
   }
 
-  /** Compares what waits in a session, soon: a message that begins at once is not reported as waiting. */
+  /** Compares the waiting messages of a session, soon: a message that begins at once is not reported as waiting. */
   check(key: SessionKey): void {
     if (this.#due.size === 0) setImmediate(() => this.#compare());
     this.#due.add(key);

@@ -1,22 +1,22 @@
 import type { QueueMode } from "../../types/queue.ts";
 
 interface LaneState {
-  /** A run or a command of this session is active. */
+  /** Whether a run or a command of this session is active. */
   readonly busy: boolean;
   readonly waiting: number;
 }
 
-/** What a mode does with a message that finds its session busy. */
+/** The rule of a mode for a message that finds its session busy. */
 export interface QueueModeRule {
-  /** `steer`: it joins the running turn, or waits when it cannot. */
+  /** `steer`: the message joins the running turn, or waits when it cannot join. */
   readonly whenBusy: "wait" | "steer" | "interrupt";
-  /** While it waits, it may become one turn with others. */
+  /** Whether the waiting message may become one turn with others. */
   readonly merges: boolean;
-  /** Of the command's help: what the mode does with a message. */
+  /** The effect of the mode on a message, in words for the command's help. */
   readonly help: string;
 }
 
-/** The modes. What happens to messages over the cap is the same in all of them: see `Lane.shed`. */
+/** The rules of the modes. Messages over the cap are treated alike in all modes: see `Lane.shed`. */
 export const QUEUE_MODE_RULES: Readonly<Record<QueueMode, QueueModeRule>> = {
   collect: { whenBusy: "wait", merges: true, help: "waits, and joins other waiting messages in one turn" },
   followup: { whenBusy: "wait", merges: false, help: "waits for a turn of its own" },
@@ -25,10 +25,12 @@ export const QUEUE_MODE_RULES: Readonly<Record<QueueMode, QueueModeRule>> = {
   interrupt: { whenBusy: "interrupt", merges: true, help: "ends the running turn" },
 };
 
-/** `start`: it begins a turn now. */
+/** `start`: the message begins a turn now. */
 export type QueueAction = "start" | QueueModeRule["whenBusy"];
 
-/** What a message does when it finds its lane in this state. Messages that wait keep none from being steered. Pure. */
+/**
+ * The action of a message that finds its lane in this state. Waiting messages keep no message from being steered. Pure.
+ */
 export const queueAction = ({ busy, waiting }: LaneState, mode: QueueMode): QueueAction =>
   !busy && waiting === 0 ? "start" : QUEUE_MODE_RULES[mode].whenBusy;
 

@@ -4,12 +4,12 @@ import type { SessionEntry } from "../../types/session.ts";
 import type { QueueConfig } from "../settings.ts";
 import { own } from "../../utils/own.ts";
 
-/** What a session's row or a message sets; the rest is as configured. */
+/** The settings of a queue that a session's row or a message has; the others are as configured. */
 export type QueueWish = Partial<QueueSettings>;
 
 /**
- * How a message waits: by its own directive, else by its session's row, else by its channel, else by the config for all. Values
- * of a row that mean nothing here, such as those of another program, are left out. Pure.
+ * How a message waits: by its own directive, else by its session's row, else by its channel, else by the config for
+ * all. Values of a row that mean nothing here, such as values of another program, are left out. Pure.
  */
 export function queueSettings(
   from: Peer,
@@ -27,7 +27,7 @@ export function queueSettings(
   return { ...configured, ...queueWishOf(entry), ...inline };
 }
 
-/** What a session's row says about its queue. */
+/** The settings of a queue that a session's row has. */
 export function queueWishOf(entry: Readonly<Partial<SessionEntry>> = {}): QueueWish {
   const mode = queueModeOf(entry.queueMode);
   const drop = queueDropOf(entry.queueDrop);

@@ -1,38 +1,51 @@
 import { performance } from "node:perf_hooks";
 import type { Clock } from "../../types/clock.ts";
 
-/** Turns that are begun at once. More would not end earlier, since they share one thread, but all would wait for each other. */
+/**
+ * The most turns that are begun at the same time. More turns would not end earlier, since they share one thread, but
+ * all would wait for each other.
+ */
 const MOST = 8;
-/** Turns that are begun in one iteration of the event loop. Each takes it for a millisecond or two, and others wait meanwhile. */
+/**
+ * The most turns that are begun in one iteration of the event loop. Each turn occupies the loop for a millisecond or
+ * two, and others wait meanwhile.
+ */
 const MOST_PER_ITERATION = 4;
-/** Milliseconds. A turn that waits for a download or a plugin needs no processor meanwhile. */
+/**
+ * Milliseconds after which a turn counts as one that waits: a turn that waits for a download or a plugin needs no
+ * processor meanwhile.
+ */
 const LONGEST_MS = 40;
 
-/** Turns that are open, from their begin to their end, before no further one begins on a busy event loop. */
+/** The most turns that are open, from their begin to their end, before no further one begins on a busy event loop. */
 const MOST_WHEN_BUSY = 12;
-/** Milliseconds after which a turn begins on a busy event loop all the same, and between two looks whether one may. */
+/**
+ * Milliseconds after which a turn begins on a busy event loop all the same, and between two looks whether a turn may
+ * begin.
+ */
 const PATIENCE_MS = 400;
 const LOOK_MS = 5;
 
 interface Waiting {
-  /** Of `performance.now()`. */
+  /** The time of `performance.now()` at which the wait began. */
   readonly since: number;
   begin(): void;
 }
 
-/** What a turn tells of itself. Telling it twice changes nothing. */
+/** The calls by which a turn reports its state. A second report of the same state changes nothing. */
 export interface Passage {
-  /** It has asked its model, or waits for a slow disk, and needs no processor for now. */
+  /** Called when the turn has asked its model, or waits for a slow disk, and needs no processor for now. */
   waits(): void;
-  /** To be called after `waits`, except when it has asked its model. Resolves when it may go on. */
+  /** Called after `waits`, except when the turn has asked its model. Resolves when the turn may go on. */
   resumes(): Promise<void>;
   ended(): void;
 }
 
 /**
- * Lets the turns of many chats begin one after another. When fifty messages come in one moment, the first is answered before the last
- * is begun, the event loop is not occupied by all of them at once, and the collector has to keep what a few turns use and not what
- * fifty use. Turns that wait for their models, however many they are, keep no other from beginning: then the event loop has time.
+ * Lets the turns of many chats begin one after another. When fifty messages come in one moment, the first is answered
+ * before the last is begun, the event loop is not occupied by all of them at once, and the garbage collector has to
+ * keep the memory of a few turns and not of fifty. Turns that wait for their models, however many they are, keep no
+ * other turn from beginning: then the event loop has time.
  */
 export class StartGate {
   readonly #clock: Pick<Clock, "after">;
@@ -51,7 +64,7 @@ export class StartGate {
     this.#load = load;
   }
 
-  /** Resolves when the turn may begin. It counts as one that waits after 40 ms in any case. */
+  /** Resolves when the turn may begin. The turn counts as one that waits after 40 ms in any case. */
   async enter(): Promise<Passage> {
     await this.#admitted(this.#waiting);
     let isBusy = true;
@@ -121,7 +134,7 @@ export class StartGate {
   #lookLater(): void {
     if (this.#isLooking) return;
     this.#isLooking = true;
-    // The load is the processor's, so this goes by its time.
+    // The load is measured in real time, so this timer runs in real time too.
     setTimeout(() => {
       this.#isLooking = false;
       this.#admit();
@@ -140,7 +153,10 @@ interface Load {
   isBusy(): boolean;
 }
 
-/** Milliseconds that are looked back over at least, and the share of them for which a busy loop waits for events at most. */
+/**
+ * The least time over which the load is measured, in milliseconds, and the largest share of it for which a busy loop
+ * waits for events.
+ */
 const LOOK_BACK_MS = 20;
 const IDLE_SHARE = 0.05;
 

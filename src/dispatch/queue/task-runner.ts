@@ -22,7 +22,7 @@ export interface Waiting {
   readonly gatherMs: number;
 }
 
-/** What lanes do with their turns. */
+/** The acts of lanes on their turns. */
 export interface TurnHandler<R extends LaneRun> {
   waitingOf(key: SessionKey, queued: QueuedTurn): Waiting;
   /** The session that a turn belongs to now: the config may have changed while it waited. */
@@ -45,9 +45,9 @@ interface RunnerPorts extends Pick<DispatchPorts, "clock" | "diskTakesWrites" | 
   readonly log: Log;
 }
 
-/** What a runner asks the lanes. */
+/** The calls of a runner to the lanes. */
 interface RunnerLanes {
-  /** The gateway stops: no task begins any more. */
+  /** Whether the gateway stops, so that no task begins any more. */
   isClosing(): boolean;
   /** Puts a turn into the lane of the session that the config names now. */
   move(key: SessionKey, queued: QueuedTurn): void;
@@ -79,7 +79,9 @@ export class TaskRunner<R extends LaneRun> {
     return this.#slots.people.use(work);
   }
 
-  /** Runs a task to its end, again after the disk was full. Never rejects: the lane is always free for the next task. */
+  /**
+   * Runs a task to its end, again after the disk was full. Never rejects: the lane is always free for the next task.
+   */
   async run(key: SessionKey, active: ActiveTask<R>): Promise<void> {
     let { task } = active;
     while (!this.#lanes.isClosing()) {
@@ -102,7 +104,7 @@ export class TaskRunner<R extends LaneRun> {
     try {
       await this.#turns.refuse(task, why);
     } catch (error) {
-      // The journal has it: the next start resumes it.
+      // The journal has the messages: the next start resumes them.
       this.#ports.log.error("message left without an outcome", { session: key, error });
     }
   }
@@ -116,7 +118,8 @@ export class TaskRunner<R extends LaneRun> {
     active.at("slot");
     const { queued } = task;
     const run = async () => {
-      // While it waited for its slot, somebody may have stopped it, or the gateway, or the config may have changed.
+      // While the turn waited for its slot, somebody may have stopped it or the gateway, or the config may have
+      // changed.
       if (this.#lanes.isClosing()) return;
       if (active.isAborted) return this.refuse(key, task, "stopped");
       // Claimed messages stay in their session.
@@ -133,8 +136,9 @@ export class TaskRunner<R extends LaneRun> {
   }
 
   /**
-   * A retry costs a model call, so a probe must be written first. Resolves early when the task is stopped. False when the wait itself
-   * failed: the journal has the messages, and the next start resumes them. Never rejects.
+   * Waits until the disk takes writes. A retry costs a model call, so a probe must be written first. Resolves early
+   * when the task is stopped. False when the wait itself failed: the journal has the messages, and the next start
+   * resumes them. Never rejects.
    */
   async #untilDiskTakesWrites(active: ActiveTask<R>, why: unknown): Promise<boolean> {
     const { clock, log } = this.#ports;
@@ -151,18 +155,24 @@ export class TaskRunner<R extends LaneRun> {
   }
 }
 
-/** Runs of automations that are active at once. They are rarely urgent, and a hundred heartbeats may be due in one minute. */
+/**
+ * The most runs of automations that are active at once. These runs are rarely urgent, and a hundred heartbeats may be
+ * due in one minute.
+ */
 const MOST_AUTOMATIONS = 4;
 
 /** The most runs that are active at once. */
 interface SlotLimits {
-  /** Of turns that people wait for. */
+  /** The most runs of turns that people wait for. */
   people(): number;
-  /** Of subagents, at each depth. */
+  /** The most runs of subagents, at each depth. */
   subagents(): number;
 }
 
-/** The slots of runs: one group for people, one for automations and one for the subagents of each depth. No group delays another. */
+/**
+ * The slots of runs: one group for people, one for automations and one for the subagents of each depth. No group delays
+ * another.
+ */
 class RunSlots {
   readonly #people: Slots;
   readonly #automations = new Slots(() => MOST_AUTOMATIONS);

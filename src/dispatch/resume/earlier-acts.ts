@@ -13,7 +13,10 @@ import type { OutboxRow } from "../../types/journal.ts";
 import type { ToolCallContent } from "../../types/run/model.ts";
 import type { ToolResult } from "../../types/run/tool.ts";
 
-/** Adds to the transcript what was sent and started for this turn before a restart, but was not recorded. */
+/**
+ * Adds to the transcript the messages that were sent and the subagents that were started for this turn before a
+ * restart, but not recorded.
+ */
 export async function noteEarlierActs(
   prepared: PreparedTurn,
   session: Session,
@@ -36,8 +39,8 @@ export async function noteEarlierActs(
 }
 
 /**
- * Gives calls of the message tool that had no result before a restart the result that the outbox has, so that the model sends
- * nothing twice. Rejects when the transcript cannot be read or written.
+ * Gives calls of the message tool that had no result before a restart the result that the outbox has, so that the model
+ * sends nothing twice. Rejects when the transcript cannot be read or written.
  */
 async function settleOpenSends(
   session: Pick<Session, "after" | "append">,
@@ -54,7 +57,7 @@ async function settleOpenSends(
 const isSend = ({ name, arguments: args }: ToolCallContent): boolean =>
   name === MESSAGE_TOOL && (args["action"] ?? "send") === "send";
 
-/** The outbox has every message before its platform does. */
+/** The result of a call that sends. The outbox has every message before its platform has it. */
 function resultOf(rows: readonly OutboxRow[]): ToolResult {
   const [first] = rows;
   return first ? postedResult(postedOf(rows), first.to) : errorResult("The gateway stopped before it was sent.");

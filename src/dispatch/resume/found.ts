@@ -5,27 +5,30 @@ import type { Session } from "../../types/session.ts";
 import { NOTICE } from "../answer/reply-names.ts";
 import { runIdOf, turnIdOf } from "../turn-facts.ts";
 
-/** What earlier processes left of a turn. */
+/** The state in which earlier processes left a turn. */
 export type Found =
-  /** None has begun it. */
+  /** No process has begun the turn. */
   | { readonly kind: "fresh" }
-  /** The transcript says how far it got, and the run continues from there. */
+  /** The transcript says how far the turn got, and the run continues from there. */
   | { readonly kind: "underway" }
-  /** Its chat was told its end; only the outcome of its messages is missing. `result`: for clients that watch its run. */
+  /**
+   * The chat was informed about the end of the turn; only the outcome of its messages is missing. `result`: for clients
+   * that watch its run.
+   */
   | { readonly kind: "answered"; readonly outcome: Outcome; readonly result: RunResult }
-  /** Too many processes ended during it. */
+  /** Too many processes ended during the turn. */
   | { readonly kind: "gave_up" };
 
-/** The messages of a turn. `head`: the first that it was queued with, even if that has ended since. */
+/** The messages of a turn. `head`: the first message that the turn was queued with, even if it has ended since. */
 interface TurnRows {
   readonly head: InboxRow | undefined;
   readonly rows: readonly InboxRow[];
 }
 
-/** Processes that may try a message: one that crashes the process each time must not do so for ever. */
+/** The most processes that try a message: a message that crashes the process each time must not do so for ever. */
 const MOST_STARTS = 3;
 
-/** Finds out what earlier processes left of a turn. Changes nothing. */
+/** Finds the state in which earlier processes left a turn. Changes nothing. */
 export async function foundOf(
   { head, rows: [first] }: TurnRows,
   session: Session,
@@ -42,7 +45,7 @@ export async function foundOf(
   return { kind: isOver ? "gave_up" : "underway" };
 }
 
-/** A sender who was told that there is no answer must not get one later. */
+/** The end of a turn whose sender was informed that there is no answer: they must not get an answer later. */
 async function failureToldOf(
   first: InboxRow,
   { outbox, runs }: Pick<Journal, "outbox" | "runs">,

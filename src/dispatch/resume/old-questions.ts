@@ -5,8 +5,9 @@ import { QuestionEnds } from "../approvals/question-ends.ts";
 import type { DispatchPorts } from "../ports.ts";
 
 /**
- * Ends approval questions that a killed gateway left in chats. The restart denies those that nobody answered. The chat sees how
- * each ended in place of the question. A question that may not have arrived is not sent again. Call it before the outbox recovers.
+ * Ends approval questions that a killed gateway left in chats. The restart denies the questions that nobody answered.
+ * In place of each question, the chat sees how it ended. A question that may not have arrived is not sent again. Call
+ * this function before the outbox recovers.
  */
 export async function endOldQuestions(ports: Pick<DispatchPorts, "journal" | "outbox" | "log">): Promise<void> {
   const ends = new QuestionEnds(ports.journal.values, ports.log);

@@ -37,8 +37,8 @@ export async function endCall(
 }
 
 /**
- * Gives calls that start subagents and had no result before a restart the result that the inbox has, so that the model starts none
- * twice. Rejects when the transcript or the journal cannot be read or written.
+ * Gives calls that start subagents and had no result before a restart the result that the inbox has, so that the model
+ * starts no subagent twice. Rejects when the transcript or the journal cannot be read or written.
  */
 export async function settleOpenSpawns(
   session: Pick<Session, "after" | "append">,
@@ -50,7 +50,7 @@ export async function settleOpenSpawns(
     await endCall(session, call, { result: await resultOf(call, turn.runId, inbox), at: clock.now() });
 }
 
-/** The inbox has every subagent before its run begins. */
+/** The result of a call that starts a subagent. The inbox has every subagent before its run begins. */
 async function resultOf(
   { id: callId, arguments: { task } }: ToolCallContent,
   asker: RunId,

@@ -10,9 +10,12 @@ import type { ChatNotices } from "../notices/chat-notices.ts";
 import type { DispatchPorts } from "../ports.ts";
 import { turnIdOf } from "../turn-facts.ts";
 
-/** The messages that asked for a restart. They are kept: whoever asked must neither be told twice nor cause another one. */
+/**
+ * The value with the messages that asked for a restart. They are kept: whoever asked must neither be informed twice nor
+ * cause another restart.
+ */
 const NAME = "restart";
-/** Of more, the oldest are forgotten. */
+/** The most messages that are kept; of more, the oldest are forgotten. */
 const MOST_NOTED = 100;
 
 const noted = z.object({
@@ -25,7 +28,7 @@ const noted = z.object({
 });
 type Noted = z.output<typeof noted>;
 
-/** An older version kept the last one alone. */
+/** An older version of the gateway kept the last message alone. */
 const notes = z.union([z.array(noted), noted.transform((one) => [one])]);
 
 const BACK = "The gateway is back.";
@@ -36,7 +39,7 @@ async function askedBy(values: KeyValue): Promise<readonly Noted[]> {
   try {
     return notes.parse(JSON.parse(text));
   } catch {
-    // Nobody can be told any more; the next restart is noted anew.
+    // Nobody can be informed any more; the next restart is noted anew.
     return [];
   }
 }
@@ -47,7 +50,10 @@ export async function isRestartOf({ from, eventKey }: InboundMessage, values: Ke
   return asked.some((one) => one.channel === from.channel && one.account === from.account && one.eventKey === eventKey);
 }
 
-/** From now on the message causes no other restart. Durable when it resolves. Call it for one message at a time. */
+/**
+ * Notes that a message asked for a restart. From now on the message causes no other restart. Durable when the promise
+ * resolves. Call this function for one message at a time.
+ */
 export async function noteRestart(
   { message: { from, eventKey }, key, at }: { message: InboundMessage; key: SessionKey; at: number },
   values: KeyValue,
@@ -58,8 +64,8 @@ export async function noteRestart(
 }
 
 /**
- * Tells each chat that asked for a restart that the gateway is back, once. A client whose command has no answer yet gets
- * that instead. Call it before unfinished messages are taken up.
+ * Informs each chat that asked for a restart, once, that the gateway is back. A client whose command has no answer yet
+ * gets that answer instead. Call this function before unfinished messages are taken up.
  */
 export async function tellRestarted(
   notices: Pick<ChatNotices, "answer">,
@@ -75,7 +81,7 @@ export async function tellRestarted(
       key: sessionKey(session),
     })),
   );
-  // Of several messages of one chat, the last one.
+  // Of several messages of one chat, the last one is answered.
   const byChat = new Map(rows.flatMap(({ row, key }) => (row ? [[placeOf(row, key), { row, key }] as const] : [])));
   for (const { row, key } of byChat.values()) await tell(row, key, notices, ports);
   await values.set(NAME, JSON.stringify(asked.map((one): Noted => ({ ...one, told: true }))));

@@ -13,15 +13,15 @@ import type { ResponsePrefix } from "../answer/response-prefix.ts";
 interface Turn {
   readonly inboxId: number;
   readonly turnId: string;
-  /** What was planned for this message before the restart. */
+  /** The rows that were planned for this message before the restart. */
   readonly rows: readonly OutboxRow[];
   /** The text before the first block in the chat, which the model did not write. */
   readonly prefix: Pick<ResponsePrefix, "without">;
 }
 
 /**
- * When a kill interrupts an answer whose blocks are partly in the chat, adds these blocks to the transcript and asks the model
- * for the rest, so that nothing is sent twice. Rejects when the transcript cannot be read or written.
+ * When a kill interrupts an answer whose blocks are partly in the chat, adds these blocks to the transcript and asks
+ * the model for the rest, so that nothing is sent twice. Rejects when the transcript cannot be read or written.
  */
 export async function restoreSentText(
   session: Pick<Session, "after" | "append">,
@@ -55,7 +55,7 @@ function blocksOf({ inboxId, rows, prefix }: Turn): readonly string[] {
 const rowsOf = (rows: readonly OutboxRow[], inboxId: number, block: number): readonly OutboxRow[] =>
   rows.filter(({ replyKey }) => replyKey === `in:${inboxId}:block:${block}`).toSorted((a, b) => a.part - b.part);
 
-/** The blocks after those that the transcript has. */
+/** The blocks after the blocks that the transcript has. */
 function unwritten(blocks: readonly string[], messages: readonly ChatMessage[]): readonly string[] {
   const written = lettersOf(messages.map((message) => (message.role === "assistant" ? textOf(message) : "")).join(""));
   let at = 0;

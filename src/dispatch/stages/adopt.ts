@@ -36,7 +36,8 @@ async function giveUp(turn: Turn, ports: TurnPorts): Promise<void> {
   const session = turn.get("session");
   const [first] = rows;
   if (!first) return;
-  // First: a message that crashes the process must not join the next turn, even if this process is killed now.
+  // The turn is left out first: a message that crashes the process must not join the next turn, even if this process is
+  // killed now.
   await abandonTurn(session, turnIdOf(first), ports.log);
   const { givenUp } = ports.kinds.of(first.message);
   await givenUp?.keep(
@@ -46,7 +47,10 @@ async function giveUp(turn: Turn, ports: TurnPorts): Promise<void> {
   await ports.replies.refuse(rows, log, givenUp?.notice ?? tooManyStarts(rows.length), TOO_MANY_STARTS);
 }
 
-/** Ends what a chat was shown while its messages had no outcome. An answer belongs to the first message of its turn. */
+/**
+ * Ends the signs that a chat was shown while its messages had no outcome. An answer belongs to the first message of its
+ * turn.
+ */
 export function ended(
   rows: readonly InboxRow[],
   outcome: Outcome,

@@ -15,7 +15,10 @@ import type { TurnPorts } from "../turn/ports.ts";
 import { endOf, isUnfinished, outcomeOf, answerText } from "../answer/run-end.ts";
 import type { StageEnd, Turn } from "../turn/turn.ts";
 
-/** Follows the run to its end and brings its answer to the chat. Rejects with the disk error that ended the run, if one did. */
+/**
+ * Follows the run to its end and brings its answer to the chat. Rejects with the disk error that ended the run, if one
+ * did.
+ */
 export async function answerTurn(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
   const { run } = turn.get("active");
   const notAttached: RefusedAttachment[] = [];
@@ -81,7 +84,10 @@ async function follow(
   );
 }
 
-/** A provider's own words may name its account and its paths, so they are for an owner alone, or for who asked to see how the agent works. */
+/**
+ * The reader of a notice. A provider's own words may name its account and its paths, so only an owner in a direct chat
+ * gets them, or somebody who asked to see how the agent works.
+ */
 function readerOf(turn: Turn, ports: TurnPorts): NoticeReader {
   const { message, rows } = turn.get("prepared");
   const { isOwner } = ports.settings();
@@ -92,8 +98,8 @@ function readerOf(turn: Turn, ports: TurnPorts): NoticeReader {
 }
 
 /**
- * What people are shown of a turn, besides its answer: as its messages say, else its session, else the agent. A change of the session's
- * level of verbosity holds at once.
+ * The parts of a turn that people are shown besides its answer: as its messages say, else its session, else the agent.
+ * A change of the session's level of verbosity holds at once.
  */
 function shownTo(turn: Turn, ports: TurnPorts): Pick<AnswerTarget, "verbose" | "reasons" | "begins"> {
   const { kind, agent, rows, facts, isFirst } = turn.get("prepared");

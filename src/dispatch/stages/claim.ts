@@ -15,9 +15,9 @@ export async function claim(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
   const agent = settings.agents.get(agentId);
   if (!agent) return refuseAgent(agentId, queued, ports);
   if (agent.stopped !== undefined) return refuseStopped(agent, agent.stopped, queued, ports);
-  // Asked before the claim, whose own sync need not be waited for.
+  // The sync is requested before the claim, whose own sync need not be waited for.
   const stored = ports.journal.inbox.synced();
-  // A stage that changes the transcript gets its failure; a turn that ends before has nothing to do with it.
+  // A stage that changes the transcript gets the failure of the sync; a turn that ends before does not need it.
   stored.catch(() => undefined);
   const loaded = await loadRows(queued, ports);
   const taken = loaded && (await claimRows(loaded, { sessionKey: key, agentId }, ports.journal.inbox));
@@ -43,7 +43,7 @@ async function refuseAgent(agent: AgentId, { rows, log }: QueuedTurn, ports: Tur
   return "over";
 }
 
-/** Only owners are told which config key it is. */
+/** Refuses messages of a stopped agent. Only owners get the config key that stops the agent. */
 async function refuseStopped(
   { id }: AgentSettings,
   why: string,
@@ -64,7 +64,10 @@ function mayAnswer(turn: Turn, { settings }: TurnPorts): boolean {
   return row === undefined || settings().mayAnswer?.(turn.key, row.message.from) !== false;
 }
 
-/** A chat gets no answer, as if there were no bot. A client, which waits for an end, is informed, and so is who gave a command. */
+/**
+ * Ends messages of a session that is not answered. A chat gets no answer, as if there were no bot. A client, which
+ * waits for an end, is informed, and so is a person who gave a command.
+ */
 async function refuseSession({ key, queued: { rows, log, text } }: Turn, ports: TurnPorts): Promise<StageEnd> {
   const { replies, journal } = ports;
   const ids = rows.map((row) => row.id);
@@ -79,7 +82,8 @@ async function refuseSession({ key, queued: { rows, log, text } }: Turn, ports: 
 }
 
 /**
- * Claims rows for this process before any work on them; the claim is synced while the model is asked, and before a tool runs. Rows that have ended since are left out; undefined when none remain.
+ * Claims rows for this process before any work on them; the claim is synced while the model is asked, and before a tool
+ * runs. Rows that have ended since are left out; undefined when none remain.
  */
 async function claimRows(
   queued: QueuedTurn,
@@ -105,7 +109,10 @@ async function claimRows(
 
 type LoadPorts = Pick<TurnPorts, "journal" | "kinds" | "log" | "replies">;
 
-/** Completes messages whose texts the journal does not have. Those without anything to say end here; undefined when none remain. */
+/**
+ * Completes messages whose texts the journal does not have. Messages without anything to say end here; undefined when
+ * none remain.
+ */
 export async function loadRows(queued: QueuedTurn, ports: LoadPorts): Promise<QueuedTurn | undefined> {
   if (queued.rows.every(({ message }) => ports.kinds.of(message).load === undefined)) return queued;
   const rows: InboxRow[] = [];

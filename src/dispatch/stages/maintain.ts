@@ -37,7 +37,10 @@ export async function maintain(turn: Turn, ports: TurnPorts): Promise<StageEnd> 
   return "over";
 }
 
-/** What the message tool sent to other chats is in their conversations, so that the agent knows there what it has said. */
+/**
+ * Adds the messages that the message tool sent to other chats to the conversations of these chats, so that the agent
+ * knows there what it has said.
+ */
 async function tellOthers(turn: Turn, { journal, replies, sessions, settings }: TurnPorts): Promise<void> {
   const { message, rows, acting } = turn.get("prepared");
   if (turn.get("outcome") === "unfinished") return;
@@ -103,8 +106,8 @@ export interface MaintenancePorts extends DispatchPorts {
 }
 
 /**
- * Post-turn maintenance, while the turn still holds the session so that the next turn cannot interfere: a memory flush, then
- * compaction, then reminders for the next turn. Never rejects.
+ * Post-turn maintenance, while the turn still holds the session so that the next turn cannot interfere: a memory flush,
+ * then compaction, then reminders for the next turn. Never rejects.
  */
 async function runMaintenance(turn: EndedTurn, ports: MaintenancePorts): Promise<void> {
   const { prepared, session, run } = turn;
@@ -119,7 +122,7 @@ async function runMaintenance(turn: EndedTurn, ports: MaintenancePorts): Promise
     const entry = await ports.compactions.addReminders(session, prepared.turn.entryId, prepared.agent);
     if (entry) await ports.compactions.notify(session, { entry, to: chatOf(prepared) });
   } catch (error) {
-    // The turn has its outcome. Maintenance is due again after the next one.
+    // The turn has its outcome. Maintenance is due again after the next turn.
     ports.log.error("post-turn maintenance failed", { session: session.key, error });
   } finally {
     closing.removeEventListener("abort", stop);
@@ -184,11 +187,14 @@ async function isOverOrUnanswered({ run, slot }: EndedTurn, closing: AbortSignal
   return (await run.stream.done).kind !== "replied" || slot.stopping.aborted || closing.aborted;
 }
 
-/** In a group anybody may have written. */
+/** Whether the conversation may have text of guests: in a group anybody may have written. */
 const mayHoldGuests = ({ message }: PreparedTurn, { entry }: Session): boolean =>
   entry.heardGuests === true || (message.options?.operator !== true && message.from.chat.kind === "group");
 
-/** Notes would be refused because nobody can be asked, or be in the folder of a sandbox, where the memory does not look. */
+/**
+ * Whether notes would be refused because nobody can be asked, or would be in the folder of a sandbox, where the memory
+ * does not look.
+ */
 function cannotNote(
   { agent, acting }: PreparedTurn,
   { entry }: Pick<Session, "entry">,
@@ -239,8 +245,8 @@ const DAMAGED =
   "A part of this conversation can no longer be read, so I do not know what was said there. Nothing was deleted. The operator can find the file with `openclaw doctor`.";
 
 /**
- * Informs the chat once that a part of its conversation cannot be read, and again when a further part is damaged. Rejects when
- * the journal or the transcript cannot be written.
+ * Informs the chat once that a part of its conversation cannot be read, and again when a further part is damaged.
+ * Rejects when the journal or the transcript cannot be written.
  */
 async function reportDamage(session: Session, to: Peer | undefined, ports: DamagePorts): Promise<void> {
   const places = session.damagedPlaces;

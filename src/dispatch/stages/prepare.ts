@@ -81,7 +81,7 @@ async function prepareTurn(
   };
 }
 
-/** Does not wait for files once the turn is stopped: its run ends as soon as it begins. */
+/** The files of a turn. The wait for them ends when the turn is stopped: its run ends as soon as it begins. */
 function mediaOf(rows: readonly InboxRow[], stopping: AbortSignal, ports: PreparePorts): Promise<FetchedMedia> {
   return untilStopped(() => fetchMedia(rows, { ...ports, stopping }), stopping).catch((error: unknown) => {
     if (error instanceof Stopped) return NO_MEDIA;
@@ -95,7 +95,7 @@ interface Begun {
   readonly acting: Acting;
 }
 
-/** What an owner's private conversation begins with after a bare `/new` or `/reset`. */
+/** The notes with which an owner's private conversation begins after a bare `/new` or `/reset`. */
 async function dailyNotesFor(
   { rows, text }: QueuedTurn,
   { session, agent, acting }: Begun,

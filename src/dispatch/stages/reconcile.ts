@@ -13,7 +13,7 @@ import { unbegunCalls } from "../../harness/tools/tools.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import { withRun } from "../../tools/lazy-tool.ts";
 
-/** Settles what earlier turns left in the conversation: unanswered turns, and sends that were not recorded. */
+/** Settles the remains of earlier turns in the conversation: unanswered turns, and sends that were not recorded. */
 export async function reconcile(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
   const prepared = turn.get("prepared");
   const session = turn.get("session");
@@ -41,7 +41,7 @@ async function untilStored(turn: Turn, { clock }: Pick<TurnPorts, "clock">): Pro
   await turn.passage.resumes();
 }
 
-/** The tools of a turn. Those during which the process ended twice are withheld. */
+/** The tools of a turn. Tools during which the process ended twice are withheld. */
 export async function safeTools(
   { rows: [row], turn }: PreparedTurn,
   session: Session,
@@ -68,12 +68,12 @@ async function noteGuests(
   await session.update({ heardGuests: true }, { now: true });
 }
 
-/** Processes that have tried a message: the first, and one more after that process ended during it. */
+/** The number of processes that have tried a message: the first, and one more after that process ended during it. */
 const TRIED_TWICE = 2;
 
 /**
- * The names of the tools that a turn may no longer use: the process ended twice during this message while calls of these tools
- * were running. Empty for every other turn.
+ * The names of the tools that a turn may no longer use: the process ended twice during this message while calls of
+ * these tools were running. Empty for every other turn.
  */
 async function withheldTools(
   session: Pick<Session, "after">,
@@ -91,7 +91,7 @@ async function withheldTools(
   return new Set(open.map(({ name }) => name));
 }
 
-/** The same tools, but the withheld ones only answer why they are not run. */
+/** The tools, of which the withheld ones only answer why they are not run. */
 const withoutWithheld = (tools: readonly Tool[], names: ReadonlySet<string>): readonly Tool[] =>
   names.size === 0 ? tools : tools.map((tool) => (names.has(tool.name) ? withheld(tool) : tool));
 

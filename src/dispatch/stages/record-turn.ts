@@ -38,7 +38,10 @@ export async function recordTurn(turn: Turn, ports: TurnPorts): Promise<StageEnd
   return isOver ? "next" : "over";
 }
 
-/** Planned before the outcome, so that a restart neither forgets it nor says it twice. An answer without it is whole, too. */
+/**
+ * Sends the line about the usage of an answer. The line is planned before the outcome, so that a restart neither
+ * forgets nor repeats it. An answer without the line is whole, too.
+ */
 async function sayUsage(turn: Turn, ports: TurnPorts): Promise<void> {
   const { rows, kind } = turn.get("prepared");
   const [row] = rows;
@@ -76,7 +79,7 @@ async function record(turn: Turn, ports: TurnPorts): Promise<boolean> {
   }
 }
 
-/** What a chat with this level is told about an answer's cost. Undefined when nothing. Pure. */
+/** The line about an answer's cost for a chat with this level. Undefined when there is no line. Pure. */
 function usageLine({ usage, model, durationMs }: Receipt, level: UsageLevel): string | undefined {
   if (level === "off") return undefined;
   const { input, output, cacheRead, cacheWrite, cost } = usage;
@@ -90,7 +93,7 @@ function usageLine({ usage, model, durationMs }: Receipt, level: UsageLevel): st
 type RecordPorts = Pick<DispatchPorts, "clock" | "log" | "journal" | "media" | "closedPaths" | "onDiskError" | "link"> &
   Pick<TurnPorts, "replies">;
 
-/** The end of a run, and what becomes of its messages; unfinished ones continue later. */
+/** The end of a run, and the outcome of its messages; unfinished messages continue later. */
 interface TurnEnd extends RunEnd {
   readonly outcome: Outcome | "unfinished";
   /** Files that were not sent with an answer to a chat. */
@@ -98,8 +101,8 @@ interface TurnEnd extends RunEnd {
 }
 
 /**
- * Records a run and its cost in its session's row and in the journal, with the outcome of its messages. That outlives the
- * process, but may not be on the disk yet. Rejects when it cannot be written.
+ * Records a run and its cost in its session's row and in the journal, with the outcome of its messages. The record
+ * outlives the process, but may not be on the disk yet. Rejects when the record cannot be written.
  */
 async function recordRun(prepared: PreparedTurn, session: Session, end: TurnEnd, ports: RecordPorts): Promise<void> {
   const { clock } = ports;
@@ -107,14 +110,15 @@ async function recordRun(prepared: PreparedTurn, session: Session, end: TurnEnd,
   const { result } = end;
   const notAttached = new Map(end.notAttached.map((refusal) => [refusal.file, refusal]));
   const refused = (refusal: RefusedAttachment) => notAttached.set(refusal.file, refusal);
-  // First, since clients read the transcript as soon as a run has ended.
+  // The notices come first, since clients read the transcript as soon as a run has ended.
   if (message.options?.operator === true && kind.isUse)
     await retryWhileDiskFull(
       "notice",
       () => appendNotices(session, end, { ...ports, agent, runId: facts.runId, refused }),
       ports,
     );
-  // From here on the journal need not have the message: a run without an answer has not synced its entry.
+  // From here on the journal need not have the message, so the transcript must: a run without an answer has not synced
+  // the message's entry.
   await retryWhileDiskFull("transcript", () => session.sync(), ports);
   const receipt = {
     ...end.receipt,
@@ -145,7 +149,7 @@ async function endTurn(
   if (final) ended(rows, final, ports);
 }
 
-/** The next turn's prompt mentions it. */
+/** True when a person stopped the run: the prompt of the next turn mentions that. */
 const wasStopped = ({ result }: RunEnd): true | undefined =>
   result.kind === "aborted" && result.by === "user" ? true : undefined;
 
@@ -171,11 +175,14 @@ function profileOf({ entry }: Session, { profile }: Receipt): SessionPatch {
 type NoticePorts = Pick<DispatchPorts, "media" | "closedPaths"> & {
   readonly agent: AgentSettings;
   readonly runId: RunId;
-  /** Is told of each file of the answer that is not attached. */
+  /** Called for each file of the answer that is not attached. */
   readonly refused: (refusal: RefusedAttachment) => void;
 };
 
-/** Appends what chats get as separate messages to the transcript for web clients: files, a change of model, a failure. */
+/**
+ * Appends the texts that chats get as separate messages to the transcript, for web clients: files, a change of model, a
+ * failure.
+ */
 async function appendNotices(session: Session, end: RunEnd, ports: NoticePorts): Promise<void> {
   const { result, changes } = end;
   await appendFiles(session, end.texts, ports);
@@ -199,7 +206,7 @@ async function appendFiles(
   const blocks = await attach(refs, audioAsVoice, {
     media: store,
     closedPaths,
-    // The page is the operator's.
+    // The operator reads the page, so no file is closed as it is to guests.
     guestOf: [],
     workspace,
     refused,
@@ -239,8 +246,8 @@ const nameOf = ({ id, e164 = id }: Sender): string => e164;
 const isWebChat = (message: InboundMessage): boolean => message.options?.sessionKey?.startsWith("webchat:") ?? true;
 
 /**
- * Sends the answer as a voice message too, where that is wished. Planned before the outcome, so that a restart does not say it twice; an
- * answer without it is whole, too. Never rejects.
+ * Sends the answer as a voice message too, where that is wished. The message is planned before the outcome, so that a
+ * restart does not repeat it; an answer without the message is whole, too. Never rejects.
  */
 async function speakAnswer(turn: Turn, ports: TurnPorts): Promise<void> {
   const { speaker, log } = ports;
@@ -258,7 +265,7 @@ async function speakAnswer(turn: Turn, ports: TurnPorts): Promise<void> {
   }
 }
 
-/** What is to be spoken of the answer of a person's chat; empty when that is nothing. */
+/** The text of the answer that is to be spoken in a person's chat; empty when nothing is to be spoken. */
 async function wishedText(turn: Turn, speaker: Speaker, ports: TurnPorts): Promise<string> {
   const { rows, kind, agent, message } = turn.get("prepared");
   const level = levelOf(turn, ports) ?? speaker.levelOf(agent.id);
@@ -270,7 +277,7 @@ async function wishedText(turn: Turn, speaker: Speaker, ports: TurnPorts): Promi
   return !isThere && isWished(level, isTagged, rows) ? spokenText(parsed.spoken || parsed.text) : "";
 }
 
-/** What the messages, else the session, say. */
+/** The level that the messages, else the session, set; undefined when neither does. */
 function levelOf(turn: Turn, ports: TurnPorts): SpeechLevel | undefined {
   const messages = turn.get("prepared").rows.map(({ message }) => message);
   return setBy(messages, turn.key, ports).tts ?? speechLevelOf(ports.sessions.peek(turn.key)?.ttsAuto);

@@ -32,7 +32,8 @@ export async function startTurnRun(turn: Turn, ports: TurnPorts): Promise<StageE
   const isAddressed = addressed(prepared.message) !== undefined;
   const tools = await safeTools(prepared, session, ports);
   await ports.toolsReady(turn.slot.stopping);
-  // A failed sync ends the gateway: until it has ended no tool begins, no engine takes the turn in, and nothing is compacted.
+  // A failed sync ends the gateway: until the sync has ended no tool begins, no engine takes the turn in, and nothing
+  // is compacted.
   const stored = () => ports.journal.inbox.synced();
   const run: Run = beginRun(
     prepared,
@@ -100,8 +101,8 @@ function announce(turn: Turn, run: Run, ports: TurnPorts): void {
 type Ports = Pick<DispatchPorts, "budgets" | "log"> & Pick<TurnPorts, "replies">;
 
 /**
- * The candidates with the smaller model first, when most of a budget is used. A key that the user pinned keeps its model, and a model
- * that `agents.*.models` does not allow is not taken. The chat is told once a day.
+ * The candidates with the smaller model first, when most of a budget is used. A key that the user pinned keeps its
+ * model, and a model that `agents.*.models` does not allow is not taken. The chat is informed once a day.
  */
 async function withSoftModel(
   candidates: readonly ModelRef[],
@@ -121,7 +122,10 @@ async function withSoftModel(
   return [soft.model, ...candidates.filter((ref) => !isSameModel(ref, soft.model))];
 }
 
-/** An answer that the chat is not told about is an answer all the same. */
+/**
+ * Informs the chat about the smaller model. A failure is only logged: an answer without the notice is an answer all the
+ * same.
+ */
 async function tell(
   { text, day }: { readonly text: string; readonly day: string },
   { rows, facts }: PreparedTurn,
@@ -145,8 +149,8 @@ interface Asked {
 }
 
 /**
- * The candidates with the model that a plugin chooses for this turn as the first. A model that `agents.*.models` does not
- * allow is not taken, and a key that the user pinned keeps its model.
+ * The candidates with the model that a plugin chooses for this turn as the first. A model that `agents.*.models` does
+ * not allow is not taken, and a key that the user pinned keeps its model.
  */
 async function withPluginModel(
   candidates: readonly ModelRef[],
@@ -165,7 +169,10 @@ async function withPluginModel(
   return chosen ? [chosen, ...candidates.filter((ref) => !isSameModel(ref, chosen))] : candidates;
 }
 
-/** `{modelOverride, providerOverride}`; a model may be named with its provider, and a provider alone keeps the model's id. */
+/**
+ * The model in a plugin's answer `{modelOverride, providerOverride}`; a model may be named with its provider, and a
+ * provider alone keeps the model's id.
+ */
 function refIn(answer: unknown, first: ModelRef | undefined): ModelRef | undefined {
   if (!isFields(answer)) return undefined;
   const [provider, model] = [answer["providerOverride"], answer["modelOverride"]].map((name) =>

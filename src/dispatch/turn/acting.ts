@@ -14,7 +14,7 @@ import { setBy } from "../directives/said.ts";
 
 type PrincipalPorts = Pick<DispatchPorts, "settings" | "kinds">;
 
-/** For whom a run of the turn asks. */
+/** The run of the turn that asks, and the principal for whom it asks. */
 export function askedFor({ facts, rows, message }: PreparedTurn, ports: PrincipalPorts): AskedFor {
   const isOperator = message.options?.operator === true;
   return {
@@ -24,13 +24,13 @@ export function askedFor({ facts, rows, message }: PreparedTurn, ports: Principa
   };
 }
 
-/** Whom a run of the turn asks. Clients show its questions themselves. */
+/** The people whom a run of the turn asks. Clients show the run's questions themselves. */
 export function askingOf({ message, kind }: Pick<PreparedTurn, "message" | "kind">) {
   const isInChat = kind.asks === "chat" || message.options?.operator !== true;
   return { asks: kind.asks, chat: isInChat ? addressed(message)?.from : undefined };
 }
 
-/** What the tools of a turn may do follows from this. */
+/** The facts from which the rights of a turn's tools follow. */
 export const actingOf = (
   rows: readonly InboxRow[],
   session: Pick<Session, "key" | "id" | "entry">,
@@ -43,7 +43,7 @@ export const actingOf = (
   ...execWishOf(rows, session, ports),
 });
 
-/** What rules about tools ask: who wrote, where, and for which run. */
+/** The facts that rules about tools need: who wrote, where, and for which run. */
 function placeOf(
   rows: readonly InboxRow[],
   { kinds, settings }: PrincipalPorts,
@@ -62,7 +62,10 @@ function placeOf(
   };
 }
 
-/** The tools of the run that asked for this turn, or started the command that woke it; those that a scheduled job names. */
+/**
+ * The tools of the run that asked for this turn, or that started the command that woke it, and the tools that a
+ * scheduled job names.
+ */
 function inheritedBy({ options = {} }: InboundMessage): Pick<Acting, "inherited" | "only" | "root"> {
   const { subagent, announce, relay, exec, cron } = options;
   const from = subagent ?? announce ?? relay;
@@ -71,14 +74,16 @@ function inheritedBy({ options = {} }: InboundMessage): Pick<Acting, "inherited"
   return { ...(inherited && { inherited }), ...(only && { only }), ...(from?.root && { root: from.root }) };
 }
 
-/** Operators' clients and turns that nobody wrote have no sender. */
+/** The sender of a message. Operators' clients and turns that nobody wrote have no sender. */
 function senderOf(message: InboundMessage, kinds: PrincipalPorts["kinds"]): readonly SenderNames[] {
   if (message.options?.operator === true || kinds.of(message).actsFor) return [];
   const { id, e164, username, name } = message.sender;
   return [{ channel: message.from.channel, id, e164, username, name }];
 }
 
-/** The chat that a turn answers. Undefined where there is none, unless an operator's client wrote, who may name chats. */
+/**
+ * The chat that a turn answers. Undefined where there is none, unless an operator's client wrote, who may name chats.
+ */
 export function sceneOf(rows: readonly InboxRow[], ports: PrincipalPorts): ChatScene | undefined {
   const [first] = rows;
   if (!first) return undefined;
@@ -96,7 +101,10 @@ export function sceneOf(rows: readonly InboxRow[], ports: PrincipalPorts): ChatS
 
 type Ports = Pick<DispatchPorts, "settings" | "kinds">;
 
-/** What the conversation and the turn's messages set for its commands. It is read once: what is set later holds for the next turn. */
+/**
+ * The settings for a turn's commands that the conversation and the turn's messages have. They are read once: later
+ * settings hold for the next turn.
+ */
 function execWishOf(
   rows: readonly InboxRow[],
   { key, entry }: Pick<Session, "key" | "entry">,
@@ -118,7 +126,10 @@ function execWishOf(
   };
 }
 
-/** Whether all who wrote the turn's messages may let commands leave the sandbox. Nobody wrote a heartbeat, or what a subagent is told. */
+/**
+ * Whether all who wrote the turn's messages may let commands leave the sandbox. Nobody wrote a heartbeat or the task of
+ * a subagent.
+ */
 function mayElevate(rows: readonly InboxRow[], key: Session["key"], { settings, kinds }: Ports): boolean {
   const rules = settings();
   return (

@@ -51,7 +51,7 @@ export function bodyFor(
   return think ? { ...body, thinking: think } : body;
 }
 
-/** How many of the newest messages of a turn are told whole; older ones in a line each. */
+/** How many of the newest messages of a turn the model sees whole; it sees a line of each older message. */
 function mostWhole({ rows, brief = 0 }: QueuedTurn, session: Session, ports: Pick<BodyPorts, "settings">): number {
   const [first] = rows;
   const settings = ports.settings();
@@ -59,7 +59,10 @@ function mostWhole({ rows, brief = 0 }: QueuedTurn, session: Session, ports: Pic
   return Math.max(0, Math.min(cap, rows.length - brief));
 }
 
-/** The messages without their directives, with what was said in their recordings. `think`: the last level that one of them names. */
+/**
+ * The messages without their directives, with the words of their recordings. `think`: the last level that one of the
+ * messages names.
+ */
 function spokenIn(
   queued: QueuedTurn,
   key: SessionKey,
@@ -112,7 +115,7 @@ export function joiningTurn(
   };
 }
 
-/** Where a turn came from, and the events that its messages were made from. */
+/** The provenance of a turn, and the events that its messages were made from. */
 export function signalsOf(
   rows: readonly InboxRow[],
   { kinds }: Pick<BodyPorts, "kinds">,

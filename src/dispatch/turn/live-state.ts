@@ -5,7 +5,7 @@ import type { Approval } from "../../types/run/tool.ts";
 interface Live {
   readonly approvals: readonly Approval[];
   readonly runs: readonly Pick<Run, "stream">[];
-  /** The session that asked for a subagent's; undefined for other sessions. */
+  /** The session that asked for the subagent of a session; undefined for other sessions. */
   spawnerOf?(key: SessionKey): string | undefined;
 }
 

@@ -8,7 +8,10 @@ import { UNASKED_TEXTS } from "../../types/run/unasked.ts";
 import { background } from "../../utils/background.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 
-/** Logs one line per decision of a run that an operator would ask about, until the run ends. `asked`: a model is called. */
+/**
+ * Logs one line per decision of a run that an operator would ask about, until the run ends. `asked` is called when a
+ * model is called.
+ */
 export function logRun(stream: RunStream, root: Log, asked: () => void = () => undefined): void {
   const log = root.with({ run: stream.facts.runId, session: stream.facts.sessionKey });
   background("log of a run", logEvents(stream, log, asked), log);
@@ -71,7 +74,10 @@ const MOST_COMMAND = 300;
 
 const askedFields = ({ id, ...question }: Approval) => ({ approval: id, ...questionFields(question) });
 
-/** Masked before it is shortened: a secret that is cut in two would not be recognised. */
+/**
+ * The fields of a question in the log. The command is masked before it is shortened: a secret that is cut in two would
+ * not be recognised.
+ */
 function questionFields({ command, cwd, reason }: ApprovalQuestion): Readonly<Record<string, string>> {
   const line = shorten(Secret.mask(command).replaceAll(/\s+/g, " "), MOST_COMMAND);
   return { command: line, cwd, because: reason };

@@ -15,7 +15,10 @@ interface Prepared {
   readonly spoken: FetchedMedia["spoken"];
 }
 
-/** Tells plugins and hooks of each message that a person wrote: that its recordings are transcribed, and that its text is made. */
+/**
+ * Informs plugins and hooks about each message that a person wrote: that its recordings are transcribed, and that its
+ * text is made.
+ */
 export function notifyPrepared({ rows, key, text, spoken }: Prepared, { hooks, kinds }: HookPorts): void {
   if (!hooks.has("message:transcribed") && !hooks.has("message:preprocessed")) return;
   for (const { id, message } of rows) {

@@ -4,7 +4,7 @@ import type { Compactions } from "../maintenance/compactions.ts";
 import type { DispatchPorts } from "../ports.ts";
 import type { Replies } from "../notices/replies.ts";
 
-/** What the stages of a turn may call. */
+/** The ports that the stages of a turn may call. */
 export interface TurnPorts extends DispatchPorts {
   readonly approvals: Approvals;
   readonly registry: RunRegistry;

@@ -43,7 +43,7 @@ export function beginRun(
 interface TurnChoice {
   readonly candidates: readonly ModelRef[];
   readonly askedBefore?: ModelRef | undefined;
-  /** Joins the system prompt. */
+  /** A text that joins the system prompt. */
   readonly extra?: string;
 }
 
@@ -52,7 +52,7 @@ type RequestPorts = Pick<
   "buttons" | "engineFor" | "kinds" | "settings" | "speaker" | "systemPrompt" | "tools"
 >;
 
-/** What a run of a prepared turn is started with. */
+/** The request with which a run of a prepared turn is started. */
 export function requestFor(
   prepared: PreparedTurn,
   session: Session,
@@ -103,13 +103,13 @@ const keepingIn = (session: Session): NonNullable<RunRequest["untrusted"]> => ({
   keep: (untrustedContent) => session.update({ untrustedContent }, { now: true }),
 });
 
-/** Whether none but owners read what is said: also not later, in the same session. */
+/** Whether only owners read the answer, now and later in the same session. */
 const isPrivate = (
   { acting, message }: Pick<PreparedTurn, "acting" | "message">,
   { entry }: Pick<Session, "entry">,
 ): boolean => isOwnersAlone(acting) && entry.heardGuests !== true && addressed(message)?.from.chat.kind !== "group";
 
-/** The one call that answers the turn; else the context engine of the models that do. */
+/** The single call that answers the turn; else the context engine of the models that answer it. */
 function howFor(
   { kind, message }: PreparedTurn,
   engine: () => RunRequest["openEngine"],
@@ -120,7 +120,10 @@ function howFor(
   return openEngine ? { openEngine } : {};
 }
 
-/** An allow list that leaves no tool is a mistake: the agent would answer that it cannot do anything, at the operator's cost. */
+/**
+ * The failure of a run whose allow list leaves no tool. Such a list is a mistake: the agent would answer that it cannot
+ * do anything, at the operator's cost.
+ */
 const withoutTools = ({ id }: AgentSettings, key: string): Failure => ({
   kind: "blocked",
   message: `the allow list ${key} leaves the agent "${id}" no tool; name a tool that it has, or empty the list`,
@@ -128,8 +131,9 @@ const withoutTools = ({ id }: AgentSettings, key: string): Failure => ({
 });
 
 /**
- * The message in the chat of its conversation, which the system prompt describes. That of a turn which the gateway began is the same as
- * that of its people: so are the facts, and what the provider has cached. Undefined for what an operator wrote, and without a chat.
+ * The message in the chat of its conversation, which the system prompt describes. The chat of a turn that the gateway
+ * began is the chat of its people's turns, so that the facts and the provider's cached prompt are the same too.
+ * Undefined for a message that an operator wrote, and without a chat.
  */
 function placedIn(
   { kind, message }: Pick<PreparedTurn, "kind" | "message">,
@@ -162,7 +166,7 @@ function speechOf(
   return level === "off" || speaker.services.length === 0 ? {} : { speech: level };
 }
 
-/** Additions to the system prompt: the chat's text, then those of this turn. */
+/** Additions to the system prompt: the chat's text, then the texts of this turn. */
 function extraFor(
   placed: InboundMessage | undefined,
   own: readonly (string | undefined)[],
@@ -173,7 +177,7 @@ function extraFor(
   return text === "" ? {} : { extra: text };
 }
 
-/** The agent learns of a group's activation, so that it knows why a message that does not name it is there. */
+/** The text about a group's activation, from which the agent knows why a message that does not name it is there. */
 function activationText({ from }: InboundMessage, { entry }: Pick<Session, "entry">): string | undefined {
   if (from.chat.kind !== "group") return undefined;
   if (entry.groupActivation === "mention") return "In this group you get the messages that are said to you.";
@@ -196,7 +200,10 @@ function engineFor(
   });
 }
 
-/** A key that the user pinned is the only one; else the one that served this conversation last comes first. */
+/**
+ * The keys that the run may use. A key that the user pinned is the only one; else the key that served this conversation
+ * last comes first.
+ */
 function keysFor({ entry }: Session): ProfileWish {
   const { authProfileOverride: profile, authProfileOverrideSource: source } = entry;
   if (profile === undefined) return {};

@@ -10,7 +10,8 @@ type SessionEntries = Pick<Session, "key" | "after">;
 
 /**
  * Claims the system events of a turn in the journal. A turn that is already in the transcript gets none. Events that an
- * earlier turn claimed are claimed again, unless the transcript has that turn. Rejects when the journal cannot be written.
+ * earlier turn claimed are claimed again, unless the transcript has that turn. Rejects when the journal cannot be
+ * written.
  */
 export async function claimEvents(
   session: SessionEntries,
@@ -35,8 +36,8 @@ interface EventedTurn {
 }
 
 /**
- * Removes a turn's events from the journal at its end. A turn that did not reach the transcript, or that the transcript does
- * not keep, leaves them to the next turn. Never rejects: the next turn checks what is left.
+ * Removes a turn's events from the journal at its end. A turn that did not reach the transcript, or that the transcript
+ * does not keep, leaves them to the next turn. Never rejects: the next turn checks what is left.
  */
 export async function removeEvents(
   { facts, kind, turn, hasEvents }: EventedTurn,

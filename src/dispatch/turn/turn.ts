@@ -19,7 +19,7 @@ export interface ActiveRun {
   readonly run: Run;
   readonly candidates: readonly ModelRef[];
   readonly barrier: ToolSendBarrier;
-  /** When the session was last used before it; epoch milliseconds. */
+  /** The time at which the session was last used before the run, in epoch milliseconds. */
   readonly usedAt: number;
 }
 
@@ -27,7 +27,9 @@ export interface ActiveRun {
 interface TurnParts {
   agent: AgentSettings;
   session: Session;
-  /** Resolves when the messages and the outcomes of all earlier turns are on the disk; rejects with the disk's error. */
+  /**
+   * Resolves when the messages and the outcomes of all earlier turns are on the disk; rejects with the disk's error.
+   */
   stored: Promise<void>;
   typing: TypingIndicator;
   prepared: PreparedTurn;
@@ -44,7 +46,7 @@ export class Turn {
   readonly passage: Passage;
   /** The first message that the turn was queued with, even if it has ended since. */
   readonly head: QueuedTurn["rows"][number] | undefined;
-  /** Its messages. After the claim, only those that still need an answer. */
+  /** The messages of the turn. After the claim, only the messages that still need an answer. */
   queued: QueuedTurn;
   readonly #parts: Partial<TurnParts> = {};
   readonly #cleanups: (() => void)[] = [];
@@ -68,7 +70,10 @@ export class Turn {
     Object.assign(this.#parts, parts);
   }
 
-  /** Registers work for the moment at which the turn leaves its lane, however it ends. Last one first. Must not throw. */
+  /**
+   * Registers work for the time at which the turn leaves its lane, however it ends. The work that was registered last
+   * is done first. The work must not throw.
+   */
   atEnd(cleanup: () => void): void {
     this.#cleanups.push(cleanup);
   }

@@ -21,7 +21,9 @@ export function waitingOf(key: SessionKey, queued: QueuedTurn, ports: WaitingPor
   };
 }
 
-/** A resumed turn, and a turn of a kind that is queued alone, waits in every mode. */
+/**
+ * The settings by which a turn waits. A resumed turn, and a turn of a kind that is queued alone, waits in every mode.
+ */
 function queueOf(key: SessionKey, { rows: [row], isReplay }: QueuedTurn, ports: WaitingPorts): QueueSettings {
   const { kinds, sessions } = ports;
   const settings = ports.settings();

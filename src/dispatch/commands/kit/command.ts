@@ -11,7 +11,7 @@ import type { KeyedQueue } from "../../../utils/keyed-queue.ts";
 import { within } from "../../../utils/within.ts";
 import type { DispatchPorts } from "../../ports.ts";
 
-/** What a command may call, besides its own `stop` and `compact`. */
+/** The ports that a command may call, besides its own `stop` and `compact`. */
 export type CommandPorts = Pick<
   DispatchPorts,
   | "budgets"
@@ -32,7 +32,7 @@ export type CommandPorts = Pick<
   | "media"
 >;
 
-/** What a command may read and change. */
+/** The state that a command may read and change. */
 export interface CommandContext {
   readonly args: string;
   readonly commands: Commands;
@@ -43,17 +43,20 @@ export interface CommandContext {
   readonly approvals: Approvals;
   /** Aborted when somebody stops the session's work. */
   readonly signal: AbortSignal;
-  /** The sender may end what anybody asked for. Without it, `stop` leaves the turns of owners and the subagents. */
+  /**
+   * Whether the sender may end the work that anybody asked for. Without this right, `stop` leaves the turns of owners
+   * and the subagents.
+   */
   readonly endsAll: boolean;
   /** Ends the runs of a session, of this one when none is named, and empties its lane. Returns the runs that ended. */
   stop(of?: SessionKey): Promise<readonly RunId[]>;
   /** The sessions whose runs wait or are active. */
   running(): ReadonlySet<SessionKey>;
-  /** Replaces the older part of the conversation by a summary that keeps what `args` name. */
+  /** Replaces the older part of the conversation by a summary that keeps the points that `args` name. */
   compact(session: Session): Promise<Compacted>;
 }
 
-/** On whose account a command asks a model or a service. */
+/** The origin of the calls that a command makes to models and services. */
 export const originIn = ({ ports, key }: CommandContext): CallOrigin => ({
   cause: "message",
   agentId: ports.settings().agentOf(key),
@@ -61,24 +64,24 @@ export const originIn = ({ ports, key }: CommandContext): CallOrigin => ({
 });
 
 /**
- * `text` answers the user, with a file of the media store if one is named; `afterwards` is called when the answer is kept. `turn`
- * goes to the agent instead, as the user's text.
+ * `text` answers the user, with a file of the media store if one is named; `afterwards` is called when the answer is
+ * kept. `turn` goes to the agent instead, as the user's text.
  */
 export type CommandAnswer =
   | { readonly text: string; readonly file?: StoredFile; readonly afterwards?: () => void }
   | { readonly turn: string };
 
 /**
- * `at: "once"` is answered at once, whatever runs, and before later messages of its chat. `at: "apart"` is, too, but delays
- * no other message. `at: "lane"` waits for exclusive use of the session. `at: "reset"` ends the
- * running turn first.
+ * `at: "once"` is answered at once, whatever runs, and before later messages of its chat. `at: "apart"` is, too, but
+ * delays no other message. `at: "lane"` waits for exclusive use of the session. `at: "reset"` ends the running turn
+ * first.
  */
 export type Command = {
   readonly name: string;
   readonly aliases?: readonly string[];
   readonly help: string;
   readonly who: CommandAccess;
-  /** It requests a skill: `/skill` lists it, and not `/help`. */
+  /** Whether the command requests a skill: then `/skill` lists the command, and `/help` does not. */
   readonly isSkill?: true;
   /** See `CommandContribution`. */
   readonly choices?: readonly string[];
@@ -89,11 +92,11 @@ export type Command = {
 
 /** The commands of a gateway. */
 export interface Commands {
-  /** In the order of `/help`. */
+  /** All commands, in the order of `/help`. */
   readonly all: readonly Command[];
-  /** By its name or an alias. */
+  /** The command with this name or alias. */
   find(name: string): Command | undefined;
-  /** Shared by all calls of `/export`. */
+  /** The desk that all calls of `/export` share. */
   readonly exports: ExportDesk;
   /** Calls of `/restart`, one after the other. */
   readonly restarts: KeyedQueue;
@@ -104,7 +107,10 @@ export interface Commands {
 /** Milliseconds that a contributor's command may take. */
 const CONTRIBUTED_MS = 60_000;
 
-/** A command that a contributor added, as the pipeline runs it. Rejects when it takes longer than a minute. */
+/**
+ * A command that a contributor added, as the pipeline runs it. `run` rejects when the command takes longer than a
+ * minute.
+ */
 export const fromContribution = ({ name, aliases, help, who, choices, run }: CommandContribution): Command => ({
   name,
   ...(aliases && { aliases }),

@@ -6,7 +6,10 @@ export class ExportDesk {
   readonly #queue = new KeyedQueue();
   readonly #asked = new Set<SessionKey>();
 
-  /** Makes an export when those before it are done. Undefined while another one of the same conversation waits or is made. */
+  /**
+   * Makes an export when the exports before it are done. Undefined while another export of the same conversation waits
+   * or is made.
+   */
   async make<T>(key: SessionKey, work: () => Promise<T>): Promise<T | undefined> {
     if (this.#asked.has(key)) return undefined;
     this.#asked.add(key);

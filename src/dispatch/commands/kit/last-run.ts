@@ -31,7 +31,9 @@ function outcome(result: string, { tries }: Receipt, isOwner: boolean): string {
   return `failed (${kind.replaceAll("_", " ")}${words === undefined ? "" : `: ${words}`})`;
 }
 
-/** Reports that the run had to work without the configured context engine. `isOwner`: with the reason. */
+/**
+ * A line when the run had to work without the configured context engine; no line otherwise. `isOwner`: with the reason.
+ */
 export function engineLines({ receipt }: RunRecord, isOwner: boolean): readonly string[] {
   const { engine = "", engineDegraded } = receipt;
   if (engineDegraded === undefined) return [];

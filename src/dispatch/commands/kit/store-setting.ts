@@ -2,7 +2,10 @@ import { inSession } from "../../../sessions/in-session.ts";
 import type { Session, SessionPatch } from "../../../types/session.ts";
 import type { CommandContext } from "./command.ts";
 
-/** Changes settings of the command's session, durably. A session that a run holds is changed without waiting for that run. */
+/**
+ * Changes settings of the command's session, durably. A session that a run holds is changed without waiting for that
+ * run.
+ */
 export async function storeSetting(
   { key, ports }: Pick<CommandContext, "key" | "ports">,
   patch: SessionPatch,
@@ -13,7 +16,10 @@ export async function storeSetting(
   await inSession(key, (session) => session.update(patch, { now: true }), ports);
 }
 
-/** Reads and stores a level that a command names. `default` removes it, no word changes nothing. Returns why it is refused. */
+/**
+ * Reads and stores a level that a command names. `default` removes the level; without a word, nothing changes. Returns
+ * why the word is refused; undefined when the word is taken.
+ */
 export async function storeLevel<
   Name extends "verboseLevel" | "reasoningLevel" | "responseUsage" | "elevatedLevel" | "ttsAuto",
 >(

@@ -4,7 +4,7 @@ import { takenText } from "../../../providers/budget/texts.ts";
 import { originIn, type CommandAnswer, type CommandContext } from "../kit/command.ts";
 
 const HOW = "To allow more until its time is over: /budget raise 2, /budget raise 50000 tokens, /budget raise 2 day.";
-/** Sums of amounts that large are not exact. */
+/** The largest raise, because sums of larger amounts are not exact. */
 const MOST_RAISE = 1e12;
 const NONE = "No budget limits this conversation. The config sets limits in budgets.";
 
@@ -29,7 +29,7 @@ async function statesText(budgets: Budgets, origin: CallOrigin): Promise<string>
 /** One budget in a line. */
 const lineOf = (state: BudgetState): string => `${state.key} (${state.what}): ${takenText(state)}`;
 
-/** `2`, `$2`, `2 day`, `50000 tokens`, `50000 tokens session`. */
+/** The raise in words such as `2`, `$2`, `2 day`, `50000 tokens`, `50000 tokens session`; undefined in other words. */
 function wantedIn([amount = "", ...rest]: readonly string[]): WantedRaise | undefined {
   const figure = Number(amount.replace(/^\$/, "").replaceAll(",", ""));
   if (amount === "" || !(figure > 0 && figure <= MOST_RAISE)) return undefined;
@@ -39,7 +39,10 @@ function wantedIn([amount = "", ...rest]: readonly string[]): WantedRaise | unde
   return { ...(isTokens ? { tokens: Math.ceil(figure) } : { money: figure }), ...(key !== undefined && { key }) };
 }
 
-/** The runs that wait for a budget and fit into it now try again. A yes in their name would raise what nobody meant to raise. */
+/**
+ * Lets the runs that waited for a budget and fit into it now try again. A yes to the questions of the other runs would
+ * raise budgets that nobody meant to raise.
+ */
 async function goOn(budgets: Budgets, { approvals, message }: CommandContext): Promise<readonly string[]> {
   const by = `${message.from.channel}:${message.sender.id}`;
   const waiting = approvals.list().filter(({ askedBy }) => askedBy === "budget");

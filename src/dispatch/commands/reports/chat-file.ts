@@ -2,7 +2,7 @@ import { isForClient } from "../../chats.ts";
 import type { CommandContext } from "../kit/command.ts";
 import type { StoredFile } from "../../notices/replies.ts";
 
-/** The largest file, and the largest transcript that is written into one: both are in memory meanwhile. */
+/** The most bytes of a file, and of a transcript that is written into a file: both are in memory meanwhile. */
 export const MOST_BYTES = 8 * 1_048_576;
 
 /** The most bytes of a file that answers the command; 0 where its chat takes none. */
@@ -24,7 +24,7 @@ export async function storeFile(
   return { kind: "document", mime, name, bytes: bytes.length, source: { at: "store", id } };
 }
 
-/** `850 bytes`, `12 KiB`, `1.5 MiB`. */
+/** A size such as `850 bytes`, `12 KiB` or `1.5 MiB`. */
 export function sizeText(bytes: number): string {
   if (bytes < 1024) return `${bytes} bytes`;
   return bytes < 1_048_576 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1_048_576).toFixed(1)} MiB`;

@@ -7,7 +7,7 @@ export interface ViewedPart extends PromptPart {
   readonly kind: "file" | "skill" | "section";
 }
 
-/** What the model of a run was shown, by its size. Tokens are estimated. */
+/** The request that the model of a run was shown, by the sizes of its parts. Tokens are estimated. */
 export interface ContextView {
   readonly runId: string;
   readonly at: number;
@@ -17,7 +17,7 @@ export interface ContextView {
   readonly system: readonly ViewedPart[];
   readonly tools: readonly { readonly name: string; readonly tokens?: number }[];
   readonly conversation: ConversationView;
-  /** What was written around the text of the last turn. */
+  /** The parts that were written around the text of the last turn. */
   readonly turn: readonly PromptPart[];
 }
 
@@ -27,7 +27,7 @@ export interface WindowView {
   readonly percent: number;
   readonly system: number;
   readonly tools: number;
-  /** Kept free for the answer. */
+  /** Tokens that are kept free for the answer. */
   readonly answer: number;
 }
 
@@ -37,11 +37,11 @@ export interface ConversationView {
   readonly hasSummary: boolean;
   /** Results of tools that were shortened or left out because they are old. */
   readonly pruned: { readonly trimmed: number; readonly cleared: number };
-  /** What was left out because the window was too small. */
+  /** The number of turns and steps that were left out because the window was too small. */
   readonly fit?: PromptRecord["fit"];
 }
 
-/** Undefined when no model was asked in the run, or an older version ran it. Pure. */
+/** The view of a run. Undefined when no model was asked in the run, or an older version of the gateway ran it. Pure. */
 export function contextOf({ runId, at, receipt }: RunRecord): ContextView | undefined {
   const { prompt, engine } = receipt;
   if (!prompt) return undefined;
@@ -84,7 +84,10 @@ function conversationView({
   return { messages, tokens, hasSummary, pruned, ...(fit && { fit }) };
 }
 
-/** A file of the workspace is named as its path ends, a skill as `skill <name>`; see `prompt/`. */
+/**
+ * The kind of a part by its name: a file of the workspace is named as its path ends, a skill as `skill <name>`; see
+ * `prompt/`.
+ */
 function kindOf({ name, source }: PromptPart): ViewedPart["kind"] {
   if (name.startsWith("skill ")) return "skill";
   return name.endsWith(".md") && source.endsWith(name) ? "file" : "section";

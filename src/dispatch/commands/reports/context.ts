@@ -6,12 +6,15 @@ import type { CommandAnswer, CommandContext } from "../kit/command.ts";
 import { mostFileBytes, storeFile } from "./chat-file.ts";
 import { contextOf, type ContextView, type ConversationView, type ViewedPart } from "./context-view.ts";
 
-/** UTF-16 units of JSON that the chat gets as text; more becomes a file. */
+/** The most UTF-16 units of JSON that the chat gets as text; a longer text becomes a file. */
 const MOST_JSON = 3000;
 
 export const CONTEXT_FORMS = ["list", "detail", "json"] as const;
 
-/** Shows what the model saw in the last run of the conversation, by its size. Only owners see the names of files. */
+/**
+ * Shows the request that the model saw in the last run of the conversation, by the sizes of its parts. Only owners see
+ * the names of files.
+ */
 export async function showContext(context: CommandContext): Promise<CommandAnswer> {
   const { key, ports, isOwner } = context;
   const word = context.args.trim().toLowerCase();
@@ -33,7 +36,7 @@ export async function showContext(context: CommandContext): Promise<CommandAnswe
   return { text: [...head, ...(isOwner ? shortLists(view) : sizes(view))].join("\n") };
 }
 
-/** What files and skills there are, and where, is for owners; others see how many, and their sizes. */
+/** The view for people who are no owners: the number and the sizes of files and skills, without names and places. */
 function withoutSources(view: ContextView): ContextView {
   const bare = <P extends PromptPart>(part: P): P => ({ ...part, source: "" });
   const counts = { file: 0, skill: 0 };
@@ -93,13 +96,13 @@ function notes({ hasSummary, pruned, fit }: ConversationView): string {
   return parts.map((part) => `; ${part}`).join("");
 }
 
-/** `AGENTS.md 1,200 characters`, with what the file has where it is cut. */
+/** A file and its characters, such as `AGENTS.md 1,200`, with the characters of the whole file where it is cut. */
 function fileText({ name, chars = 0, wholeChars }: ViewedPart): string {
   const cut = wholeChars === undefined ? "" : ` of ${count(wholeChars)}, cut`;
   return `${plainMarkdown(name)} ${count(chars)}${cut}`;
 }
 
-/** A skill's own name. */
+/** The name of a skill without the word before it. */
 const shortName = (name: string): string => name.replace(/^skill /, "");
 
 const ofKind = ({ system }: ContextView, kind: ViewedPart["kind"]): readonly ViewedPart[] =>
@@ -113,7 +116,10 @@ function shortLists(view: ContextView): readonly string[] {
   ];
 }
 
-/** Names of files and skills say what an operator works on: others get their number and size. */
+/**
+ * The number and the size of files and skills, for people who are no owners: the names would say what an operator works
+ * on.
+ */
 function sizes(view: ContextView): readonly string[] {
   const line = (title: string, parts: readonly ViewedPart[]) => {
     const chars = parts.reduce((sum, part) => sum + (part.chars ?? 0), 0);

@@ -8,24 +8,25 @@ import type { AssistantMessage, UserMessage } from "../../../types/run/model.ts"
 import type { TranscriptEntry } from "../../../types/session.ts";
 import { Secret } from "../../../utils/secrets/secret.ts";
 
-/** Something that was said in a conversation, as people read it. */
+/** A line of a conversation as people read it. */
 export interface SaidLine {
   /** Epoch milliseconds. */
   readonly at: number;
   readonly by: "person" | "agent" | "tool";
-  /** The person, if the turn names one; the tool. */
+  /** The name of the person, if the turn has one, or of the tool. */
   readonly name?: string;
   readonly text: string;
-  /** A turn begins with it. */
+  /** Whether a turn begins with the line. */
   readonly opens?: true;
 }
 
-/** Whether an entry is of a person or an agent, and no line of the gateway itself. */
+/** Whether an entry is a message of a person or an agent, and no line of the gateway itself. */
 export const isMessage = ({ type }: TranscriptEntry): boolean => type === "message";
 
 /**
- * What people see of transcript entries, oldest first: without what the gateway writes for the model, and with secrets masked. A call
- * of a tool is one line, its result none. `all`: also turns that nobody wrote, such as the task of a subagent. Pure.
+ * The lines that people see of transcript entries, oldest first: without the text that the gateway writes for the
+ * model, and with secrets masked. A call of a tool is one line, its result none. `all`: also turns that nobody wrote,
+ * such as the task of a subagent. Pure.
  */
 export const saidIn = (entries: readonly TranscriptEntry[], all = false): readonly SaidLine[] =>
   joinAnswers(entries).flatMap((entry) => linesOf(entry, all).filter(({ by, text }) => by === "tool" || text !== ""));
@@ -38,7 +39,7 @@ function linesOf(entry: TranscriptEntry, all: boolean): readonly SaidLine[] {
     return message.role === "assistant" ? agentLines(message, at) : [];
   }
   const notice = noticeIn(entry);
-  // The answer to a command is no part of what the agent and a person said.
+  // The answer to a command is no part of the conversation between the agent and a person.
   if (!notice || notice.said !== undefined) return [];
   const files = (notice.media ?? []).map(({ name = "file" }) => `[${name}]`);
   return [{ at, by: "agent", text: readable([notice.text, ...files].join("\n")) }];

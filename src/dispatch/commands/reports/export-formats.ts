@@ -7,7 +7,7 @@ import type { CommandPorts } from "../kit/command.ts";
 import { saidIn, type SaidLine } from "./conversation.ts";
 
 interface Source {
-  /** Of the transcript. */
+  /** The path of the transcript. */
   readonly path: string;
   readonly key: SessionKey;
   readonly ports: Pick<CommandPorts, "clock" | "sessions" | "settings">;
@@ -16,7 +16,10 @@ interface Source {
 export interface ExportFormat {
   readonly ending: string;
   readonly mime: string;
-  /** It has more than people of the chat see: thoughts, results of tools, and what the gateway writes for the model. */
+  /**
+   * Set where the file has more than people of the chat see: thoughts, results of tools, and the text that the gateway
+   * writes for the model.
+   */
   readonly forOwners?: true;
   /** The whole file, with secrets masked. */
   bytesOf(source: Source): Promise<Uint8Array>;
@@ -35,7 +38,7 @@ const FORMAT_TABLE: Readonly<Record<string, ExportFormat>> = {
 
 export const FORMATS = Object.keys(FORMAT_TABLE);
 
-/** By its name; Markdown without one. */
+/** The format with this name; Markdown when the name is empty, undefined when the name is unknown. */
 export function formatOf(name: string): ExportFormat | undefined {
   if (name === "" || name === "markdown") return FORMAT_TABLE["md"];
   return Object.hasOwn(FORMAT_TABLE, name) ? FORMAT_TABLE[name] : undefined;
@@ -72,7 +75,7 @@ async function jsonOf(source: Source): Promise<string> {
   return `${JSON.stringify({ sessionKey: key, sessionId, label, exportedAt, messages }, undefined, 2)}\n`;
 }
 
-/** The lines of the transcript. A torn last one is left out. */
+/** The lines of the transcript, with secrets masked. A torn last line is left out. */
 async function linesOf(path: string): Promise<string> {
   const lines: string[] = [];
   for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })) {
@@ -82,7 +85,10 @@ async function linesOf(path: string): Promise<string> {
   return lines.join("");
 }
 
-/** Secrets are masked in each text of the line: JSON may write them in another form. */
+/**
+ * The line with secrets masked in each of its texts: JSON may write a secret in another form. Undefined when the line
+ * is no JSON.
+ */
 function maskedLine(line: string): string | undefined {
   try {
     return JSON.stringify(

@@ -47,7 +47,7 @@ function titleOf({ key, ports }: CommandContext): string {
   return codeSpan(ports.sessions.peek(key)?.label ?? key);
 }
 
-/** `conversation-<label or key>-<day>.md`; without what file names cannot have. */
+/** The name of the file, `conversation-<label or key>-<day>.md`, without characters that file names cannot have. */
 function fileName({ key, ports }: CommandContext, { ending }: ExportFormat): string {
   const label = ports.sessions.peek(key)?.label ?? key;
   const words = label.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];

@@ -11,7 +11,7 @@ export async function showHelp({ message, ports, commands }: CommandContext): Pr
   return { text: ["Commands:", ...lines, ...noteOf(form)].join("\n") };
 }
 
-/** All commands in pages: with their other names, and with those that request a skill. */
+/** All commands in pages, with their other names, and with the commands that request a skill. */
 export async function listCommands({ args, message, ports, commands }: CommandContext): Promise<CommandAnswer> {
   const form = commandFormOf(ports, message.from);
   const lines = commands.all.map((command) => inCommandForm(lineOf(command), form));

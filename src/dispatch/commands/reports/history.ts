@@ -7,7 +7,7 @@ import { saidIn, type SaidLine } from "./conversation.ts";
 
 const DEFAULT_TURNS = 10;
 export const MOST_TURNS = 50;
-/** UTF-16 units of one text. */
+/** The most UTF-16 units of one text. */
 const MOST_CHARS = 300;
 /** Entries that are read for one turn at first; a turn with many tool calls has more. */
 const ENTRIES_A_TURN = 8;
@@ -29,7 +29,7 @@ function turnsIn(args: string): number | undefined {
   return count === 0 ? undefined : Math.min(count, MOST_TURNS);
 }
 
-/** Reads more of the transcript until it has these turns, or all. */
+/** The lines of the last turns. Reads further back until there are enough turns, no more entries, or `MOST_ENTRIES`. */
 async function lastTurns({ key, ports }: CommandContext, turns: number): Promise<readonly SaidLine[]> {
   for (let limit = turns * ENTRIES_A_TURN; ; limit *= 4) {
     const { entries, hasMore } = await ports.sessions.history(key, Math.min(limit, MOST_ENTRIES));
@@ -40,7 +40,7 @@ async function lastTurns({ key, ports }: CommandContext, turns: number): Promise
   }
 }
 
-/** A line for each thing that was said in a session, in which no text of others is markup. */
+/** The lines of a session as Markdown, in which no text of others is markup. */
 export function saidText(
   said: readonly SaidLine[],
   { message, ports }: Pick<CommandContext, "message" | "ports">,

@@ -6,7 +6,7 @@ import type { CommandAnswer, CommandContext } from "../kit/command.ts";
 const LEAST_MS = 60_000;
 const USE = "Use /loop 5m and a task, /loop and a task, /loop status, or /loop stop.";
 
-/** Repeats a task in the conversation, lists what is repeated, or ends it. */
+/** Repeats a task in the conversation, lists the repeated tasks, or ends them. */
 export async function loop(context: CommandContext): Promise<CommandAnswer> {
   const desk = context.ports.desks.get("loops");
   if (!desk) return { text: "This gateway has no scheduled jobs." };

@@ -5,7 +5,10 @@ import { mayUse } from "../../candidates.ts";
 import type { CommandAnswer, CommandContext } from "../kit/command.ts";
 import { pageOf, wordsAndPage } from "./pages.ts";
 
-/** The providers, or with a word the models of that provider, or those whose names contain it: only what may be used here. */
+/**
+ * Lists the providers, or with a word the models of that provider, or the models whose names contain the word: only
+ * models that may be used here.
+ */
 export async function showModels(context: CommandContext): Promise<CommandAnswer> {
   const { words, page } = wordsAndPage(context.args);
   const models = await usableModels(context);
@@ -33,7 +36,7 @@ interface Listed extends ModelRef {
   readonly aliases: readonly string[];
 }
 
-/** The models of the agent of a conversation, with the keys that only it uses. */
+/** The models of the agent of a conversation, with the keys that only this agent uses. */
 export function modelsFor({ key, ports }: Pick<CommandContext, "key" | "ports">): Models {
   return ports.models.of(ports.settings().agentOf(key));
 }
@@ -58,7 +61,7 @@ const providersOf = (models: readonly Listed[]): readonly string[] => [
 const ofProvider = (models: readonly Listed[], provider: string): readonly Listed[] =>
   models.filter((model) => model.provider.toLowerCase() === provider.toLowerCase());
 
-/** Those of a provider; where no provider has that name, those whose names or aliases contain it. */
+/** The models of a provider; where no provider has that name, the models whose names or aliases contain it. */
 function matching(models: readonly Listed[], word: string): readonly Listed[] {
   const own = ofProvider(models, word);
   if (own.length > 0) return own;

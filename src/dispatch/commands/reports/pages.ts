@@ -1,11 +1,11 @@
 /** Lines of one page: few enough to be one message in every channel. */
 const PAGE = 20;
 
-/** A list in a command's answer: what it has, and which part of it is asked for. */
+/** A list in a command's answer, and the page of it that is asked for. */
 interface Listing {
   readonly title: string;
   readonly lines: readonly string[];
-  /** From 1; one that is too high is the last. */
+  /** The number of the page, from 1; a number that is too high means the last page. */
   readonly page: number;
   /** The command for another page, without its number. */
   readonly command: string;
@@ -21,7 +21,9 @@ export function pageOf({ title, lines, page, command }: Listing): string {
   return [`${title}, page ${shown} of ${pages}:`, ...part, ...next].join("\n");
 }
 
-/** The words before a number at the end of a command's arguments, and that number, which is 1 when there is none. Pure. */
+/**
+ * The words before a number at the end of a command's arguments, and that number, which is 1 when there is none. Pure.
+ */
 export function wordsAndPage(args: string): { readonly words: string; readonly page: number } {
   const [, words = "", page = "1"] = /^(.*?)\s*(?<!\S)(\d{1,4})$/s.exec(args.trim()) ?? [];
   return words === "" && !/^\d{1,4}$/.test(args.trim())

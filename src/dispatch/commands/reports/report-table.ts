@@ -11,7 +11,7 @@ import { loop } from "./loop.ts";
 import { showTasks } from "./tasks.ts";
 import { tellWhy } from "./why.ts";
 
-/** The commands that show what there is, of a conversation and to choose from. */
+/** The commands that show the state of a conversation and of its work, and the lists that people choose from. */
 export const REPORT_COMMANDS: readonly Command[] = [
   {
     name: "commands",

@@ -66,7 +66,7 @@ function wordsOf({ args }: CommandContext): readonly [string | undefined, string
   return [name, text?.trim()];
 }
 
-/** The person who gave the command; their conversation hears of the end. */
+/** The person who gave the command, whose conversation gets the end of the subagent. */
 function askerOf({ key, message, isOwner, ports }: CommandContext): SessionAsker {
   const { agentOf, defaultAgent } = ports.settings();
   const { options, from } = message;

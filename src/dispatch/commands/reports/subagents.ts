@@ -10,7 +10,7 @@ import { saidIn } from "./conversation.ts";
 import { saidText } from "./history.ts";
 import { SAYS } from "./subagent-says.ts";
 
-/** How long subagents are listed that do nothing any more. */
+/** Milliseconds for which a subagent that does nothing any more is listed. */
 const LATELY_MS = 24 * 3_600_000;
 const MOST_LISTED = 20;
 /** Entries of the transcript that `log` reads. */
@@ -30,7 +30,7 @@ const ACTS: ReadonlyMap<string, Act> = new Map([
   ["info", infoText],
 ]);
 
-/** Lists the subagents of the conversation, shows one, ends its runs, or says something to it. */
+/** Lists the subagents of the conversation, starts or shows one, ends its runs, or gives it a message. */
 export async function showSubagents(context: CommandContext): Promise<CommandAnswer> {
   const [word = "", ...names] = context.args.trim().toLowerCase().split(/\s+/);
   if (word === "" || word === "list") return { text: listText(childrenOf(context), context) };
@@ -55,7 +55,7 @@ const USAGE =
 
 const isStop = (word: string): boolean => word === "stop" || word === "kill";
 
-/** By the number in the list, the label or the key, or the beginning of the id. */
+/** The subagents with this name: the number in the list, the label or the key, or the beginning of the id. */
 function named(name: string, children: readonly Child[]): readonly Child[] {
   const isNamed = ({ key, entry }: Child, at: number) =>
     [String(at + 1), `#${at + 1}`, key.toLowerCase(), entry.label?.toLowerCase()].includes(name);
@@ -63,12 +63,12 @@ function named(name: string, children: readonly Child[]): readonly Child[] {
   return exact.length > 0 ? exact : children.filter(({ key }) => nameOf(key).toLowerCase().startsWith(name));
 }
 
-/** Those that run, and those that were used lately, the latest first. */
+/** The subagents that run, then the subagents that were used lately; the latest first. */
 function childrenOf({ key, ports, running }: CommandContext): readonly Child[] {
   const busy = running();
   const parents = new Set<string>([key]);
   const found: Child[] = [];
-  // A subagent may be newer than those that it asked for, so the rows are read until none is added.
+  // A subagent may be newer than the subagents that it asked for, so the rows are read until none is added.
   const rows = ports.sessions.list().filter(({ entry }) => entry.spawnedBy !== undefined);
   for (let more = rows; ;) {
     const next = more.filter(({ entry }) => parents.has(entry.spawnedBy ?? ""));
@@ -83,7 +83,7 @@ function childrenOf({ key, ports, running }: CommandContext): readonly Child[] {
     .toSorted((a, b) => Number(b.isRunning) - Number(a.isRunning) || b.entry.updatedAt - a.entry.updatedAt);
 }
 
-/** The part of its key by which people tell it from others. */
+/** The part of a subagent's key by which people distinguish it from others. */
 const nameOf = (key: SessionKey): string => key.slice(key.lastIndexOf(":") + 1);
 
 function listText(children: readonly Child[], context: CommandContext): string {

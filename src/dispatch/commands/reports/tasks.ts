@@ -6,7 +6,9 @@ import type { CommandAnswer, CommandContext } from "../kit/command.ts";
 const MOST_LISTED = 15;
 const OPEN: readonly TaskStatus[] = ["queued", "running"];
 
-/** Lists the detached work of the conversation, shows one task, or ends it. Others are found by owners alone. */
+/**
+ * Lists the background tasks of the conversation, shows one, or ends it. Only owners find tasks of other conversations.
+ */
 export async function showTasks(context: CommandContext): Promise<CommandAnswer> {
   const desk = context.ports.desks.get("tasks");
   if (!desk) return { text: "This gateway keeps no list of tasks." };

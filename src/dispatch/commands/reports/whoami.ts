@@ -11,7 +11,7 @@ const ROLES: Readonly<Record<Principal["kind"], string>> = {
   plugin: "nobody: a plugin",
 };
 
-/** Who the gateway takes the sender for, with the names that lists of the config need. */
+/** The answer to `/whoami`: the sender as the gateway knows them, with the names that lists of the config need. */
 export async function whoAmI({ message, key, ports }: CommandContext): Promise<CommandAnswer> {
   const { sender, from } = message;
   const { kind, id, name } = principalOf([{ message }], ports);

@@ -7,10 +7,13 @@ import type { CommandAnswer, CommandContext } from "../kit/command.ts";
 
 /** Messages before the last one that can be asked about by their number. */
 const MOST_BACK = 50;
-/** UTF-16 units of one step. */
+/** The most UTF-16 units of one step. */
 const MOST_CHARS = 500;
 
-/** Shows what happened to the last message of the conversation, to an earlier one, or to the one that is answered or named. */
+/**
+ * Shows what happened to the last message of the conversation, to an earlier one, or to the message that is answered or
+ * named.
+ */
 export async function tellWhy({ args, message, key, isOwner, ports }: CommandContext): Promise<CommandAnswer> {
   const desk = ports.desks.get("stories");
   if (!desk) return { text: "This gateway keeps no record of its messages." };
@@ -25,7 +28,10 @@ export async function tellWhy({ args, message, key, isOwner, ports }: CommandCon
   return { text: stories.map((steps) => storyText(steps, zone)).join("\n\n") };
 }
 
-/** A small number counts messages back; anything else, or what follows `#`, is an id. Nothing means the message that is answered. */
+/**
+ * The message that the word after `/why` means: a small number counts messages back; any other word, or the text after
+ * `#`, is an id. Without a word, the message that is answered, else the last one.
+ */
 function whichOf(word: string, answered: string | undefined): StoryAsk["which"] {
   if (word === "") return answered === undefined ? { back: 0 } : { id: answered };
   const back = /^\d{1,2}$/.test(word) ? Number(word) : 0;

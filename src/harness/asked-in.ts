@@ -3,7 +3,7 @@ import type { RunEventBody } from "../types/run/events.ts";
 
 type MessageEnd = Extract<RunEventBody, { type: "message_end" }>;
 
-/** What the text of an answer asks for, as `message_end` has it; nothing without any. */
+/** The requests in the text of an answer, as `message_end` has them; none where the text has no directives. */
 export function askedIn(text: string): Pick<MessageEnd, "media" | "audioAsVoice" | "replyTo"> {
   if (!text.includes("[[")) return {};
   const { media, audioAsVoice, replyTo } = parseDirectives(text);

@@ -9,17 +9,17 @@ import { emptyUsage, hasTokens } from "../types/run/usage.ts";
 
 export interface CompletionPorts {
   readonly models: Models;
-  /** In the order in which they are asked. */
+  /** The models, in the order in which they are asked. */
   readonly candidates: readonly ModelRef[];
   /** Milliseconds of silence after which a call has stalled. */
   readonly idleMs: number;
-  /** On whose account the model is called. */
+  /** The origin of the model calls. */
   readonly origin: CallOrigin;
-  /** Called with the tokens of each call, also of one that failed. Must not throw. */
+  /** Called with the tokens of each call, also of a call that failed. Must not throw. */
   spent?(cost: SideCost): void;
 }
 
-/** One model call in an agent's name, for a plugin. Rejects with the provider's error. */
+/** Makes one model call in an agent's name, for a plugin. Rejects with the provider's error. */
 export async function complete(request: LlmCompletionRequest, ports: CompletionPorts): Promise<LlmCompletion> {
   const { models, candidates } = ports;
   let failure = "No model is configured.";
@@ -73,7 +73,7 @@ async function ask(
   };
 }
 
-/** A message of a request; of what an assistant said, only the text is known. */
+/** A message of a request; of an assistant's message, only the text is known. */
 function messageOf({ role, content }: LlmCompletionRequest["messages"][number], { pi }: ModelHandle): ChatMessage {
   if (role !== "assistant") return { role: "user", content, timestamp: 0 };
   return {

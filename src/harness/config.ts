@@ -89,7 +89,7 @@ const allowedModels = z
     ),
   );
 
-/** `agents.defaults`, as far as the rooms below know it. */
+/** The keys of `agents.defaults` that this module and the modules below it know. */
 export const agentDefaultsConfig = z.strictObject({
   model: modelChoice
     .optional()
@@ -162,7 +162,7 @@ export const agentDefaultsConfig = z.strictObject({
 
 const { workspace, systemPromptOverride, skills } = promptDefaultsShape;
 
-/** A row of `agents.list`, as far as the rooms below know it. */
+/** The keys of a row of `agents.list` that this module and the modules below it know. */
 export const agentEntryConfig = z.strictObject({
   id: z
     .string()

@@ -33,7 +33,7 @@ export class Deadline {
     if (this.#pauses === 0) this.#start();
   }
 
-  /** The whole time again, for another model. */
+  /** Gives the whole time again, for another model. */
   restart(ms: number): void {
     this.#cancel();
     this.#leftMs = ms;

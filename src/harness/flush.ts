@@ -16,10 +16,10 @@ const PROMPT = `This is no message of the user. The older part of this conversat
 Write down now, in files of your workspace, what you will still need and what is not there yet: what the day brought in memory/YYYY-MM-DD.md (add to it, do not replace it), lasting facts in MEMORY.md. Answer nothing that was asked and begin nothing new.
 When that is done, or when there is nothing to write down, your whole answer is ${SILENT_TOKEN}.`;
 
-/** Part of the system prompt of that turn alone. */
+/** The part of the system prompt that only the turn of a flush has. */
 export const FLUSH_SYSTEM_PROMPT = `The present turn is housekeeping before a compaction: save what must last to files, and answer ${SILENT_TOKEN}. Nobody reads its answer.`;
 
-/** Milliseconds. The next message of the session waits no longer for it. */
+/** The most milliseconds of a flush: the next message of the session waits no longer for it. */
 const FLUSH_MS = 60_000;
 /** In a small window the flush comes at most this share of the conversation's room before the compaction. */
 const MOST_THRESHOLD_SHARE = 0.25;
@@ -50,20 +50,22 @@ const isNoteTool = ({ name, hasSideEffects }: Tool): boolean =>
   WRITERS.has(name) || (hasSideEffects && name.startsWith("memory_"));
 
 export interface Flush {
-  /** That of the turn before it, with `FLUSH_SYSTEM_PROMPT` or the configured text in the system prompt. */
+  /**
+   * The request of the turn before the flush, with `FLUSH_SYSTEM_PROMPT` or the configured text in the system prompt.
+   */
   readonly request: Omit<RunRequest, "turn" | "conversation">;
   readonly session: Pick<Session, "window" | "after" | "append" | "leafId" | "branch">;
   readonly deps: RunDeps;
   readonly settings: MemoryFlushSettings;
-  /** Ends it within a second. */
+  /** Ends the flush within a second. */
   readonly signal: AbortSignal;
-  /** Why the signal ends it. */
+  /** Why the signal ends the flush. */
   stoppedBy(): AbortCause;
   /** Called with the run's stream, which has no other watcher. */
   began?(stream: RunStream): void;
 }
 
-/** `interrupted`: the signal ended it, so it is due again. */
+/** The end of a flush. `interrupted`: the signal ended the flush, so that it is due again. */
 export interface Flushed {
   readonly kind: "flushed" | "interrupted" | "failed";
   readonly result: RunResult;
@@ -72,8 +74,8 @@ export interface Flushed {
 
 /**
  * Runs a silent turn over the same conversation, in which the agent may write files and nothing else. Its answer is not
- * delivered. A turn that does not end well leaves the conversation as it was. Never compacts. Rejects when the transcript
- * cannot be written.
+ * delivered. A turn that does not end well leaves the conversation as it was. Never compacts. Rejects when the
+ * transcript cannot be written.
  */
 export async function flushMemory({
   request,
@@ -124,7 +126,7 @@ async function endOf(run: Run) {
   throw new Error("a run's log ended without run_end");
 }
 
-/** Branches back before an unfinished turn, so that no reader of the file takes it for the user's. */
+/** Branches back before an unfinished turn, so that no reader of the file takes it for a turn of the user. */
 async function leave(session: Flush["session"], leafId: string | null, ended: string): Promise<void> {
   session.branch(leafId);
   await session.append({ type: "custom", customType: "openclaw.memory_flush", data: { ended } });
@@ -132,7 +134,10 @@ async function leave(session: Flush["session"], leafId: string | null, ended: st
 
 const NOBODY: ApprovalDesk = { ask: async () => "unattended" };
 
-/** The tools of any model, and those of each. */
+/**
+ * The request in which only the tools that write notes may change something: the tools of any model, and the tools of
+ * each.
+ */
 function withNotesAlone<R extends Pick<RunRequest, "tools" | "toolsOn">>(request: R): R {
   const { toolsOn } = request;
   const shutOthers = (tools: readonly Tool[]) =>
@@ -144,7 +149,10 @@ function withNotesAlone<R extends Pick<RunRequest, "tools" | "toolsOn">>(request
   };
 }
 
-/** Still described to the model, since another list of tools would cost the provider's cache of the conversation. */
+/**
+ * A tool that only answers that it is not available. The tool is still described to the model, since another list of
+ * tools would cost the provider's cache of the conversation.
+ */
 const shut = (tool: Tool): Tool =>
   withRun(tool, async () => {
     throw new Error(`${tool.name} is not available in this turn, which only writes files.`);

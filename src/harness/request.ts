@@ -17,13 +17,13 @@ import type { Session, SessionNote } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import type { ApprovalDesk, FixedCall, Tool } from "../types/run/tool.ts";
 
-/** The part of a session that a run needs; that of a one-shot request lives in memory. */
+/** The part of a session that a run needs; the conversation of a one-shot request is in memory. */
 export type Conversation = Pick<Session, "window" | "after" | "append" | "leafId"> & {
   /** Absolute path of the transcript. */
   readonly file?: string | undefined;
 };
 
-/** The user's turn. Its id comes from the inbox row, so that a later process finds it again. */
+/** The user's turn. Its id comes from the inbox row, so that a later process finds the turn again. */
 export interface UserTurn {
   readonly entryId: string;
   readonly text: string;
@@ -31,11 +31,14 @@ export interface UserTurn {
   readonly at: number;
   /** The parts of the text. */
   readonly parts?: readonly PromptPart[];
-  /** The events that it was made from. */
+  /** The events that the turn was made from. */
   readonly events?: readonly AgentInternalEvent[];
-  /** Unset where it is not known. */
+  /** The origin of the text; unset where it is not known. */
   readonly provenance?: InputProvenance;
-  /** What later runs see of it, when it joins a run and the transcript does not keep its text. */
+  /**
+   * The note that later runs see in place of the turn, when the turn joins a run and the transcript does not keep its
+   * text.
+   */
   readonly note?: SessionNote;
 }
 
@@ -57,22 +60,25 @@ export interface EngineHost {
 
 /** The models that a run may ask. */
 export interface ModelChoice {
-  /** In the order in which they are tried. */
+  /** The models, in the order in which they are tried. */
   readonly candidates: readonly ModelRef[];
   /** The first candidate of the conversation's previous run; unset when it is not known. */
   readonly askedBefore?: ModelRef | undefined;
   /** Keys that the session prefers, or that its user pinned. */
   readonly keys?: ProfileWish;
-  /** Why none of them is to be asked; found out before the run began. */
+  /** Why none of the models is to be asked; found out before the run began. */
   readonly unusable?: Failure;
 }
 
 /** The tools of a run. */
 interface OfferedTools {
   readonly tools: readonly Tool[];
-  /** Those of the tools that a model may use; all when unset. */
+  /** The tools that a model may use; all when unset. */
   toolsOn?(model: ModelInfo): readonly Tool[];
-  /** Why a tool that a model calls is not among them; undefined for one that does not exist. Never when unset. */
+  /**
+   * Why a tool that a model calls is not among the tools; undefined for a tool that does not exist. No tool was removed
+   * when unset.
+   */
   removed?(name: string, model?: ModelInfo): RemovedTool | undefined;
 }
 
@@ -84,11 +90,14 @@ export interface RunRequest extends OfferedTools {
   readonly choice: ModelChoice;
   readonly thinking: ThinkLevel;
   readonly timeoutMs: number;
-  /** Asked once per attempt, since it names the model and the tools that the model has. */
+  /** The system prompt. Called once per attempt, since the prompt names the model and the tools that the model has. */
   systemPrompt(model: ModelInfo, tools: readonly Tool[]): Promise<SystemPrompt>;
-  /** Opens the context engine; models see the conversation as it is without one. Rejects when the engine is not available. */
+  /**
+   * Opens the context engine; models see the conversation as it is without an engine. Rejects when the engine is not
+   * available.
+   */
   openEngine?(host: EngineHost): Promise<EngineTurn>;
-  /** Where the conversation keeps that it has read untrusted content; nowhere when unset. */
+  /** The place where the conversation keeps that it has read untrusted content; none when unset. */
   readonly untrusted?: UntrustedKeeping;
   /** The call whose result is the answer; models are asked when unset. */
   readonly call?: FixedCall;
@@ -97,11 +106,15 @@ export interface RunRequest extends OfferedTools {
 }
 
 export interface RunWaits {
-  /** Resolves when the turn's claim is on the disk and all text before a tool call is queued for delivery. Rejects as `stored`. */
+  /**
+   * Resolves when the turn's claim is on the disk and all text before a tool call is queued for delivery. Rejects as
+   * `stored`.
+   */
   beforeTool(callId: string): Promise<void>;
   /**
-   * Resolves when the outcomes that the journal has are on the disk. Asked after the run, before an engine takes the turn in and
-   * before it is compacted: after a power cut the journal would otherwise resume a turn that is not found any more. Rejects with `OpenClawError` DISK_FULL or DISK_WRITE.
+   * Resolves when the outcomes that the journal has are on the disk. Called after the run, before an engine takes the
+   * turn in and before the conversation is compacted: after a power cut the journal would otherwise resume a turn that
+   * is not found any more. Rejects with `OpenClawError` DISK_FULL or DISK_WRITE.
    */
   stored(): Promise<void>;
 }
@@ -119,13 +132,13 @@ export interface RunDeps extends BudgetDeps {
   readonly hooks?: HookRunner;
   /** Keeps the prompts that models saw; none are kept when unset. */
   readonly texts?: Texts;
-  /** Shows models the images that turns mention; only those in the transcript when unset. */
+  /** Shows models the images that turns mention; only images in the transcript when unset. */
   readonly images?: ImageLoader;
-  /** Absolute path of the received files. */
+  /** Absolute path of the directory of the received files. */
   readonly mediaDir?: string;
   /** The gateway's own files and directories, which no model is shown. */
   readonly closedPaths?: readonly string[];
-  /** What the run waits for; for nothing when unset. */
+  /** The writes that the run waits for; none when unset. */
   readonly waits?: RunWaits;
   /** Called for each model call after `run_end`, which is in no receipt of the run. Must not throw. */
   spentAfterEnd?(cost: SideCost): void;

@@ -41,7 +41,10 @@ export interface Run {
   abort(by: AbortCause): void;
   /** Puts a turn before the next model call. False when the run ended first: the message needs a run of its own. */
   steer(turn: UserTurn): Promise<boolean>;
-  /** Called after the run, while the session is still its own: the context engine takes the turn in. Never rejects. */
+  /**
+   * Called after the run, while the session is still the run's own: the context engine takes the turn in. Never
+   * rejects.
+   */
   settle(): Promise<void>;
   /** How full the conversation's window is after the run; undefined when no model was asked. */
   fill(): Promise<Fill | undefined>;
@@ -50,8 +53,9 @@ export interface Run {
   /** Whether the context engine compacts by itself. */
   ownsCompaction(): boolean;
   /**
-   * Called after `settle`: compacts a conversation that fills its window. An abort ends it. Undefined when there was nothing
-   * to do. Rejects when the transcript cannot be written. `emit` gets the events, since the run's stream has ended by then.
+   * Called after `settle`: compacts a conversation that fills its window. An abort ends the compaction. Undefined when
+   * there was nothing to do. Rejects when the transcript cannot be written. `emit` gets the events, since the run's
+   * stream has ended by then.
    */
   compactWhenFull(emit?: (event: CompactionEvent) => void): Promise<Compacted | undefined>;
 }
@@ -145,7 +149,7 @@ class Runner implements Run {
     return this.#attempts.run(this.#toolSetting(deadline), deadline);
   }
 
-  /** One call of a tool, whose result is the answer. */
+  /** Makes one call of a tool, whose result is the answer. */
   async #callOnly(call: FixedCall, progress: Progress, deadline: Deadline): Promise<RunResult> {
     if (this.#stop.isOn) throw new Stopped();
     await openTurn(this.#request.conversation, this.#request.turn, progress);
@@ -160,20 +164,23 @@ class Runner implements Run {
     return "kind" in answer ? { kind: "failed", failure: answer } : this.#say(answer);
   }
 
-  /** An answer that no model gave. */
+  /** Gives an answer that no model wrote. */
   async #say(message: AssistantMessage): Promise<RunResult> {
     const entryId = await this.#request.conversation.append({ type: "message", message }, { durable: true });
     repeat([{ entryId, message, before: "" }], this.stream);
     return { kind: "replied", stop: "stop" };
   }
 
-  /** The user's turn stays in the conversation when the run is stopped here; after a shutdown the turn begins anew. */
+  /**
+   * Prepares the run and writes the user's turn. The turn stays in the conversation when the run is stopped here; after
+   * a shutdown the turn begins anew.
+   */
   async #prepare(progress: Progress): Promise<Failure | undefined> {
     const { conversation } = this.#request;
     try {
       if (this.#stop.isOn) throw new Stopped();
       await this.#applyHooks(progress.kind === "fresh");
-      // Before the turn is written: an engine reads the conversation as it was.
+      // The engine is opened before the turn is written, because an engine reads the conversation as it was.
       const unusable = this.#request.choice.unusable ?? (await this.#memory.openEngine());
       await openTurn(conversation, this.#request.turn, progress);
       await this.#untrusted.began(this.#request.turn.provenance);
@@ -239,7 +246,7 @@ class Runner implements Run {
     return isTaken;
   }
 
-  /** A model call that is not part of the conversation. */
+  /** Counts a model call that is not part of the conversation. */
   #spent(cost: SideCost): void {
     if (this.stream.ended) this.#deps.spentAfterEnd?.(cost);
     else this.stream.addSideCost(cost);
@@ -276,7 +283,10 @@ class Runner implements Run {
   }
 }
 
-/** The answer that a plugin gives instead of the models. Asked while nothing was answered yet, so also again after a restart. */
+/**
+ * The answer that a plugin gives instead of the models. Plugins are asked while nothing was answered yet, so also again
+ * after a restart.
+ */
 async function claimedAnswer(
   progress: Progress,
   request: RunRequest,
@@ -294,7 +304,9 @@ async function claimedAnswer(
 const isBegun = (progress: Progress): boolean =>
   progress.kind !== "fresh" && (progress.said.length > 0 || (progress.kind === "underway" && progress.carried !== ""));
 
-/** `{text, mediaUrl, mediaUrls}`; a file becomes the directive by which models send files. */
+/**
+ * The text of a plugin's reply `{text, mediaUrl, mediaUrls}`; a file becomes the directive by which models send files.
+ */
 function textIn(reply: unknown): string {
   if (!isFields(reply)) return "";
   const { text, mediaUrl, mediaUrls } = reply;

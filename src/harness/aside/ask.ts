@@ -17,7 +17,7 @@ import { askInTurn, type Failed } from "./keys.ts";
 /** Milliseconds of silence after which a call has stalled when the config says nothing. */
 const IDLE_MS = 120_000;
 
-/** How tools of a run ask models. `spent` gets the cost of each call, also of one that failed. */
+/** How tools of a run ask models. `spent` gets the cost of each call, also of a call that failed. */
 export const askAsideIn =
   ({ choice, facts, settings }: RunRequest, { models, images }: RunDeps, spent: AsideParts["spent"]) =>
   (tool: string): AskAside =>
@@ -47,12 +47,12 @@ interface AsideParts {
   readonly maxSide: number;
   readonly idleMs: number;
   readonly origin: CallOrigin;
-  /** The tool that asks. */
+  /** The name of the tool that asks. */
   readonly tool: string;
   spent(cost: SideCost): void;
 }
 
-/** Asks the models in turn, each with its keys. Rejects with what each of them said when none answers. */
+/** Asks the models in turn, each with its keys. Rejects with the failures of all models when none answers. */
 const askAside = (question: SideQuestion, parts: AsideParts, signal: AbortSignal): Promise<SideAnswer> =>
   askInTurn(question.models ?? parts.candidates, {
     models: parts.models,
@@ -110,7 +110,7 @@ function answerOptions({ maxTokens, temperature, thinking = "off" }: SideQuestio
   };
 }
 
-/** The parts as this model takes them, or why it cannot. */
+/** The parts in the form that this model takes, or why the model cannot take them. */
 async function contentFor(
   { pi, info }: ModelHandle,
   shown: readonly SidePart[],

@@ -5,7 +5,7 @@ import { modelName, type ModelRef } from "../../types/run/model.ts";
 
 /** Why a model gave no answer. */
 export interface Failed extends NotAsked {
-  /** The model was asked, and failed. */
+  /** Set when the model was asked and failed. */
   readonly failure?: FailureOfKey;
 }
 
@@ -15,7 +15,7 @@ interface Asking<Said> {
   ask(handle: ModelHandle): Promise<Said | Failed>;
 }
 
-/** Asks the models in turn, each with its keys. Rejects with what each of them said when none answers. */
+/** Asks the models in turn, each with its keys. Rejects with the failures of all models when none answers. */
 export async function askInTurn<Said extends object>(refs: readonly ModelRef[], asking: Asking<Said>): Promise<Said> {
   const failures: string[] = [];
   for (const ref of refs) {
@@ -29,7 +29,7 @@ export async function askInTurn<Said extends object>(refs: readonly ModelRef[], 
 
 const isFailed = (said: object): said is Failed => "why" in said;
 
-/** A failed key is cooling down, so `find` gives the next one. */
+/** Asks one model with its keys. A failed key is in its cooldown, so `find` gives the next key. */
 async function askWithKeys<Said extends object>(ref: ModelRef, { models, ask }: Asking<Said>): Promise<Said | Failed> {
   const tried = new Set<string>();
   let last: Failed | undefined;

@@ -37,19 +37,21 @@ export type AttemptOutcome =
       readonly broken?: AssistantMessage | undefined;
       /** The request that failed; undefined when none was made. */
       readonly sent?: SentRequest | undefined;
-      /** The request was not sent: the same was refused before, or it cannot fit. */
+      /** Set when the request was not sent, because the same request was refused before or this one cannot fit. */
       readonly isUnsent?: true;
     };
 
-/** After an abort a run ends within a second, whatever a tool or a socket does. */
+/** Milliseconds that the loop has after an abort: a run ends within a second, whatever a tool or a socket does. */
 const ABORT_GRACE_MS = 900;
-/** A model that says nothing for so long has stalled. */
+/** Milliseconds of silence after which a model has stalled. */
 const IDLE_MS = 120_000;
 
-/** One pass through the model-and-tool loop. Failures are outcomes; throws only when the transcript cannot be written. */
+/**
+ * One pass through the model-and-tool loop. Failures are outcomes; throws only when the transcript cannot be written.
+ */
 export async function attempt(given: Attempt, asked: RunRequest, run: RunParts): Promise<AttemptOutcome> {
   const request = asked.toolsOn ? { ...asked, tools: asked.toolsOn(given.handle.info) } : asked;
-  // As they are sent: two wishes may become the same request.
+  // The plan has the values as they are sent: two wishes may become the same request.
   const plan = { ...given, thinking: await thinkingOf(given), maxOutput: mostAnswered(given, request) };
   const context = new ModelContext(plan, request, run.context);
   const opening = await context.open();
@@ -85,14 +87,14 @@ export async function attempt(given: Attempt, asked: RunRequest, run: RunParts):
   return outcomeOf(agent, { translator, plan, request, guard: run.guard, facts: facts.last, context });
 }
 
-/** A model may call a tool that it was not offered: the receipt says why it was not. */
+/** Notes in the receipt why a tool that the model called was not offered to it. */
 function noteRemoved(name: string, { handle }: Attempt, request: RunRequest, { log }: RunParts): void {
   if (request.tools.some((tool) => tool.name === name)) return;
   const removed = request.removed?.(name, handle.info);
   if (removed) log.account.removed(removed);
 }
 
-/** The model's level that is nearest to the requested one. */
+/** The model's level that is nearest to the requested level. */
 async function thinkingOf({ handle, thinking }: Attempt): Promise<ThinkLevel> {
   if (!handle.info.reasoning) return "off";
   const { clampThinkingLevel } = await loadPi();
@@ -180,7 +182,10 @@ function mostAnswered({ handle, maxOutput }: Attempt, { settings }: RunRequest):
   return mostOutput(paramsFor(settings, handle.info).maxTokens, handle.info.maxTokens, maxOutput);
 }
 
-/** An engine may add other text before the system prompt at each call; the same object when it does not. */
+/**
+ * The context with this system prompt, because an engine may add other text before it at each call; the same object
+ * when the engine does not.
+ */
 const withSystem = (shown: PiContext, systemPrompt: string): PiContext =>
   (shown.systemPrompt ?? "") === systemPrompt ? shown : { ...shown, systemPrompt };
 
@@ -233,7 +238,7 @@ function outcomeOf(agent: Agent, { translator, plan, request, guard, facts, cont
   return { kind: "replied", stop: last.stopReason === "length" ? "length" : "stop" };
 }
 
-/** All tokens of the answer went into thoughts. */
+/** The failure of an answer whose tokens all went into thoughts. */
 const SPENT: Failure = {
   kind: "unknown",
   message:
@@ -242,7 +247,7 @@ const SPENT: Failure = {
     "The model thought until the limit of its answer and wrote nothing. Choose less thinking with /think, or ask for less at once.",
 };
 
-/** How an answer ends that is not whole. */
+/** The stop reasons of an answer that is not whole. */
 const BROKEN: ReadonlySet<string> = new Set(["error", "aborted"]);
 
 const loopFailure = ({ detector, tool, count }: LoopFound): Failure => ({
@@ -259,7 +264,7 @@ function isAssistant(message: unknown): message is AssistantMessage {
 const isChat = (message: AgentMessage): message is ChatMessage =>
   message.role === "user" || message.role === "assistant" || message.role === "toolResult";
 
-/** The result of a tool that ends the turn. */
+/** Whether a message is the result of a tool that ends the turn. */
 const endsTurn = (message: AgentMessage | undefined): boolean =>
   message !== undefined &&
   isChat(message) &&
@@ -271,14 +276,20 @@ function hasError(details: unknown): boolean {
   return typeof details === "object" && details !== null && "isError" in details && details.isError === true;
 }
 
-/** The configured parameters of a model's answers: the agent's over the defaults, a model's over those for all models. */
+/**
+ * The configured parameters of a model's answers. The agent's replace the defaults, and a model's replace the
+ * parameters for all models.
+ */
 function paramsFor({ params = [] }: Pick<AgentSettings, "params">, ref: ModelRef): ModelParams {
   const names = new Set([modelName(ref), `${ref.provider}/*`]);
   const counting = params.filter(({ model }) => model === undefined || names.has(model));
   return Object.assign({}, ...counting.map(({ values }) => values));
 }
 
-/** The most tokens of an answer: as the config has it, and no more than the model has or a provider would accept. */
+/**
+ * The most tokens of an answer: as the config has it, and no more than the model can write or a provider would accept.
+ * Undefined when neither the config nor a provider gives a limit.
+ */
 function mostOutput(wanted: number | undefined, known: number, learned: number | undefined): number | undefined {
   const limits = [learned, wanted === undefined ? undefined : Math.min(wanted, known)];
   const given = limits.filter((limit) => limit !== undefined);
@@ -286,7 +297,7 @@ function mostOutput(wanted: number | undefined, known: number, learned: number |
 }
 
 /**
- * The agent SDK. It is loaded before the first run, which would otherwise wait for it, and kept: Node takes some time to look up
- * a module that it has loaded already.
+ * The agent SDK. The SDK is loaded before the first run, which would otherwise wait for it, and kept: Node takes some
+ * time to look up a module that it has loaded already.
  */
 export const loadAgentSdk = loadOnce(() => import("@mariozechner/pi-agent-core"));

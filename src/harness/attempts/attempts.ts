@@ -53,11 +53,11 @@ export class Attempts {
   readonly #guard: LoopGuard;
   readonly #revisions = new Revisions();
   #lastFailure: Failure | undefined;
-  /** Pauses the time of the run while it asks. */
+  /** The desk that pauses the time of the run while it asks. */
   #approvals: ApprovalDesk;
-  /** Ends the attempt under way, and not the run. */
+  /** The switch that ends the attempt under way, and not the run. */
   #current: AbortController | undefined;
-  /** Somebody else may get the time of the run. */
+  /** Whether another model or key may get the time of the run. */
   #canPassOn = false;
 
   constructor(parts: AttemptsParts) {
@@ -87,7 +87,7 @@ export class Attempts {
     return this.#selector.skipped;
   }
 
-  /** The model that is asked and those after it. */
+  /** The model that is asked and the candidates after it. */
   get remaining(): readonly ModelRef[] {
     return this.#candidates.slice(this.#recovery.place.candidate);
   }
@@ -96,14 +96,14 @@ export class Attempts {
     return this.#parts.request().choice.candidates;
   }
 
-  /** The first attempt continues what an earlier process began to say. */
+  /** Makes the first attempt continue the answer that an earlier process began. */
   carry(text: string): void {
     this.#recovery.carry(text);
   }
 
   /**
-   * Ends the attempt under way so that the next model, or the next key, gets the time of a run. False when the run itself has to end: a
-   * tool takes too long, or nobody is left.
+   * Ends the attempt under way so that the next model, or the next key, gets the time of a run. False when the run
+   * itself has to end: a tool takes too long, or no model and no key is left.
    */
   expire(): boolean {
     if (!this.#current || this.#parts.log.account.isToolRunning || !this.#mayPassOn()) return false;
@@ -111,7 +111,7 @@ export class Attempts {
     return true;
   }
 
-  /** A memory flush has a short time limit and gets it only once. */
+  /** Whether the time of the run may be given again. A memory flush has a short time limit and gets it only once. */
   #mayPassOn(): boolean {
     return this.#parts.request().facts.trigger !== "memory" && this.#canPassOn;
   }
@@ -120,7 +120,7 @@ export class Attempts {
     this.#selector.close();
   }
 
-  /** Throws when the transcript cannot be written. */
+  /** Makes attempts until the run ends. Rejects when the transcript cannot be written. */
   async run(setting: ToolSetting, deadline: Deadline): Promise<RunResult> {
     const { stop } = this.#parts;
     this.#approvals = setting.approvals;
@@ -132,7 +132,8 @@ export class Attempts {
       this.#canPassOn = await this.#recovery.canPassOn();
       const current = new AbortController();
       this.#current = current;
-      // A listener costs less than `AbortSignal.any`, which makes weak references and registers them with the collector.
+      // A listener costs less than `AbortSignal.any`, which makes weak references and registers them with the garbage
+      // collector.
       const abort = (): void => current.abort();
       stop.signal.addEventListener("abort", abort, { once: true });
       const outcome = await this.#attempt(number, chosen, setting, current.signal).finally(() => {
@@ -184,7 +185,7 @@ export class Attempts {
     return done;
   }
 
-  /** Undefined: another attempt follows. */
+  /** The end of the run after an attempt; undefined when another attempt follows. */
   async #endAfter(outcome: AttemptOutcome, { hooks }: ToolSetting): Promise<RunResult | undefined> {
     this.#record(outcome);
     if (outcome.kind === "aborted") return { kind: "aborted", by: this.#parts.stop.cause };
@@ -194,7 +195,10 @@ export class Attempts {
     return end && { kind: "failed", failure: this.#withContext(end) };
   }
 
-  /** The model let the time of a run pass: the next one has all of it again. */
+  /**
+   * The end of the run after its time is over; undefined when another attempt follows. The model let the time of a run
+   * pass, and the next one has all of it again.
+   */
   async #passOn(deadline: Deadline): Promise<RunResult | undefined> {
     const { timeoutMs } = this.#parts.request();
     const message = `No answer came within the ${Math.round(timeoutMs / 1000)} seconds of a run.`;
@@ -218,13 +222,13 @@ export class Attempts {
     this.#watch.failed(this.model, kind);
   }
 
-  /** Marks a message that is too long by itself, for which a new conversation is no help. */
+  /** Marks the failure of a message that is too long by itself, for which a new conversation is no help. */
   #withContext(failure: Failure): Failure {
     const isAlone = TOO_LARGE.has(failure.kind) && this.#parts.memory.shown?.before === 0;
     return isAlone ? { ...failure, isAlone } : failure;
   }
 
-  /** A hook wants another pass: its wish is in the transcript, and the next attempt answers it. */
+  /** Whether a hook wants another pass. Then its wish is in the transcript, and the next attempt answers it. */
   async #isRevised(hooks: BoundHooks | undefined): Promise<boolean> {
     const { request, memory } = this.#parts;
     const messages = memory.shown?.messages() ?? [];
@@ -248,7 +252,7 @@ export class Attempts {
 /** Failures of a request because of its size. */
 const TOO_LARGE: ReadonlySet<FailureKind> = new Set(["context_overflow", "request_size"]);
 
-/** Tells the person that the answer is to the text alone, and why. */
+/** The notice that the answer is to the text alone, and why. */
 function leftOutText({ kind, message, requestBytes }: Failure): string {
   const because = IMAGE_REASONS[kind] ?? "the request was too large with it";
   const { maxBytes, maxDimensionPx } = (kind === "image_size" ? parseImageSize(message) : undefined) ?? {};
@@ -267,8 +271,8 @@ const IMAGE_REASONS: Readonly<Partial<Record<FailureKind, string>>> = {
 };
 
 /**
- * Asks an owner whether the call that a budget refused may be made, and raises the budget so that it can. False when the owner says no,
- * when nobody answers or could, and when no raise would help.
+ * Asks an owner whether the call that a budget refused may be made, and raises the budget so that it can be made. False
+ * when the owner says no, when nobody answers or could answer, and when no raise would help.
  */
 async function askForBudget(
   { facts, settings }: Pick<RunRequest, "facts" | "settings">,
@@ -295,13 +299,16 @@ async function askForBudget(
   }
 }
 
-/** How each tool of a run asks models outside of the conversation. `spent` gets the cost of each call, also of one that failed. */
+/**
+ * How each tool of a run asks models outside of the conversation. `spent` gets the cost of each call, also of a call
+ * that failed.
+ */
 function asidesIn(request: RunRequest, deps: RunDeps, spent: (cost: SideCost) => void): (tool: string) => Aside {
   const [ask, draw] = [askAsideIn(request, deps, spent), drawAsideIn(request, deps, spent)];
   return (tool) => ({ ask: ask(tool), draw: draw(tool) });
 }
 
-/** How a tool of a run has models draw. `spent` gets the cost of each request, also of one that failed. */
+/** How a tool of a run has models draw. `spent` gets the cost of each request, also of a request that failed. */
 const drawAsideIn =
   ({ facts }: RunRequest, { models, clock }: RunDeps, spent: (cost: SideCost) => void) =>
   (tool: string): DrawAside =>

@@ -24,13 +24,16 @@ export interface TranslatorParts {
   readonly steering: Steering;
   /** Text that watchers have seen of the answer that is continued; usually empty. */
   readonly carried: string;
-  /** What the conversation shows of how the model writes its thoughts; see `beganInThought`. */
+  /** Whether the model begins its text in a thought, as far as its last messages show that; see `beganInThought`. */
   readonly beganInThought: boolean | undefined;
   /** Called when an answer or a tool's result is in the transcript. */
   progressed(): void;
 }
 
-/** Turns the SDK's events into run events and transcript entries. The entry comes first: what a watcher sees is on disk. */
+/**
+ * Turns the SDK's events into run events and transcript entries. The entry comes first, so that each event that a
+ * watcher sees is on disk.
+ */
 export class EventTranslator {
   /** A write that failed; the attempt ends with it. */
   broken: unknown;
@@ -62,7 +65,7 @@ export class EventTranslator {
     this.#closed = true;
   }
 
-  /** Must not throw: the SDK would drop the message silently. */
+  /** Takes an event. Never rejects, because the SDK would drop the message silently. */
   async take(event: AgentEvent): Promise<void> {
     if (this.#closed || this.broken !== undefined) return;
     try {
@@ -131,7 +134,7 @@ export class EventTranslator {
   async #endAnswer(message: AssistantMessage): Promise<void> {
     // A failed call without any text leaves no trace in the transcript; the run's end reports it.
     if (message.stopReason === "error" && textOf(message) === "") return this.#countFailed(message);
-    // Nor do thoughts alone: no later answer continues them.
+    // Thoughts alone leave no trace either: no later answer continues them.
     if (isThoughtOnly(message)) return this.#count(message);
     const text = this.#message.end(hasCalls(message));
     this.#noteHabit(message);
@@ -200,7 +203,7 @@ export class EventTranslator {
   }
 }
 
-/** A run that an earlier process began, and later runs, see the note in place of the text. */
+/** The entry of a note in place of a text. Later runs, and a run that an earlier process began, see the note. */
 const noteInstead = (note: SessionNote, insteadOf: string): EntryBody => ({
   type: "custom_message",
   ...note,
@@ -208,17 +211,19 @@ const noteInstead = (note: SessionNote, insteadOf: string): EntryBody => ({
   details: { ...note.details, insteadOf },
 });
 
-/** As the details of a command say that ran outside the sandbox. */
+/** Whether the details of a result say that a command ran outside the sandbox. */
 const isElevated = (result: unknown): boolean => record(record(result)["details"])["elevated"] !== undefined;
 
-/** Written as text, between tags. */
+/** Whether a message has only thoughts, written as text between tags. */
 const isThoughtOnly = (message: AssistantMessage): boolean =>
   isWhole(message) && isWordless(message) && !isBlank(textOf(message));
 
-/** An answer without text or calls is no progress. */
+/** Whether a message is progress: an answer without text or calls is none. */
 const isProgress = (message: AssistantMessage): boolean => isWhole(message) && !isWordless(message);
 
-/** The SDK's message as the transcript has it. The shapes are the same, but for messages that only other programs make. */
+/**
+ * The SDK's message as the transcript has it. The shapes are the same, but for messages that only other programs make.
+ */
 function plain(message: AgentMessage): ChatMessage {
   if (message.role === "user" || message.role === "assistant" || message.role === "toolResult") return message;
   throw new Error(`the agent made a message of an unknown kind: ${message.role}`);
@@ -230,7 +235,9 @@ function record(value: unknown): Record<string, unknown> {
 
 const resultText = (result: unknown): string => resultParts(result).map(partText).join("\n");
 
-/** The parts of a result: `runTool` has checked and bounded them, the SDK makes those of calls that never began. */
+/**
+ * The parts of a result: `runTool` has checked and bounded them, and the SDK makes the parts of calls that never began.
+ */
 function resultParts(result: unknown): readonly ResultPart[] {
   const content = propertyOf(result, "content");
   return Array.isArray(content) ? content.map(resultPart) : [];
@@ -252,12 +259,12 @@ interface MessageTextParts {
   readonly stripper: TagStripper;
   /** Text of the message that watchers have seen, of which the rest follows; usually empty. */
   readonly carried: string;
-  /** Its text may turn out to be a thought that only a tag ends. */
+  /** Whether the text may turn out to be a thought that only a tag ends. */
   readonly isUnsure: boolean;
   emit(delta: Delta): void;
 }
 
-/** The text of one message of a model, and what watchers are told of it while it is written. */
+/** The text of one message of a model, and the events about the text while it is written. */
 class MessageText {
   readonly #parts: MessageTextParts;
   #text: string;
@@ -276,13 +283,13 @@ class MessageText {
     this.#take(this.#parts.stripper.push(delta));
   }
 
-  /** A model that says what it thinks apart from its text thinks nothing in it. */
+  /** Emits a thought. A model that writes its thoughts apart from its text writes none in the text. */
   think(delta: string): void {
     this.#isUnsure = false;
     this.#parts.emit({ type: "thinking_delta", delta });
   }
 
-  /** The message has ended, with calls or without. Returns its whole text. */
+  /** Called when the message has ended, with calls or without. Returns the message's whole text. */
   end(calls: boolean): string {
     this.#isUnsure = false;
     this.#take(this.#parts.stripper.end(calls));
@@ -292,7 +299,7 @@ class MessageText {
     return this.#text;
   }
 
-  /** What the tags have let through, after what the model thought between them. */
+  /** Takes the text that the tags let through, after the thoughts between them. */
   #take(delta: string): void {
     const { stripper } = this.#parts;
     const thought = stripper.thinking();

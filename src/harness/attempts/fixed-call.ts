@@ -16,8 +16,9 @@ interface Calling {
 }
 
 /**
- * Makes the only call of a run, unless an earlier process began it: then the result is what the transcript has of it. Gives the answer
- * that is made of the result, or why there is no such call. Rejects when the transcript cannot be written.
+ * Makes the only call of a run, unless an earlier process began the call: then its result is the one in the transcript.
+ * Returns the answer that is made of the result, or the failure when the call cannot be made. Rejects when the
+ * transcript cannot be written.
  */
 export async function fixedAnswer(call: FixedCall, calling: Calling): Promise<AssistantMessage | Failure> {
   const { conversation, turn } = calling.request;

@@ -30,7 +30,7 @@ export class ModelHooks {
     this.#request = request;
   }
 
-  /** A model is about to be asked. `opening`: the conversation as the attempt began. */
+  /** Called when a model is about to be asked. `opening`: the conversation as the attempt began. */
   began(shown: PiContext, opening: readonly ChatMessage[]): void {
     const { runner, context } = this.#hooks;
     this.#calls += 1;
@@ -60,7 +60,7 @@ export class ModelHooks {
     );
   }
 
-  /** The model's answer is complete, or broke off. */
+  /** Called when the model's answer is complete, or broke off. */
   ended(message: AssistantMessage, facts: CallFacts): void {
     this.#answers.push(message);
     const { stopReason, errorMessage = "" } = message;
@@ -69,7 +69,7 @@ export class ModelHooks {
     this.#end({ outcome: "error", errorCategory: classifyFailure(errorMessage, facts).kind });
   }
 
-  /** The attempt is over. */
+  /** Called when the attempt is over. */
   close(): void {
     this.#end({ outcome: "error", failureKind: "aborted" });
     const { runner, context } = this.#hooks;

@@ -44,10 +44,10 @@ export interface RecoveryParts {
 type Failed = Extract<AttemptOutcome, { kind: "failed" }>;
 type Retry = Extract<Step, { kind: "retry" }>;
 
-/** Tokens. No conversation fits a smaller window. */
+/** The smallest window in tokens: no conversation fits a smaller one. */
 const LEAST_WINDOW = 1000;
 
-/** For the model, by the kind of the failure. */
+/** The reasons for the model why images are left out, by the kind of the failure. */
 const WHY_NO_IMAGES: Readonly<Partial<Record<FailureKind, string>>> = {
   image_size: "left out, because it is too large for this model",
   request_size: "left out, because the request was too large with it",
@@ -58,9 +58,9 @@ const WHY_NO_IMAGES: Readonly<Partial<Record<FailureKind, string>>> = {
 
 const TIMED_OUT: Failure = { kind: "timeout", message: "" };
 
-/** Decides by the policy how the next attempt differs from those that failed. */
+/** Decides by the policy how the next attempt differs from the attempts that failed. */
 export class Recovery {
-  /** A request that a provider refused for its content is not sent twice. */
+  /** The requests that a provider refused for their content; none of them is sent twice. */
   readonly refused = new RefusedRequests();
   readonly #parts: RecoveryParts;
   #state: PolicyState = FRESH;
@@ -68,11 +68,14 @@ export class Recovery {
   #carried = "";
   #maxOutput: number | undefined;
   #sent: SentRequest | undefined;
-  /** The last refusal named the model's limit. */
+  /** Whether the last refusal named the model's limit. */
   #isLimitNamed = false;
   /** Tokens of the model's window, as requests that were sent and refused show. */
   #window: number | undefined;
-  /** Tokens to which a request is cut after refusals that show no limit. A guess: nothing but the next request follows from it. */
+  /**
+   * Tokens to which a request is cut after refusals that show no limit. The figure is a guess, from which nothing but
+   * the next request follows.
+   */
   #guess: number | undefined;
   #handle: ModelHandle | undefined;
   /** The failure because of which images are left out. */
@@ -85,7 +88,7 @@ export class Recovery {
     this.#thinking = parts.request.thinking;
   }
 
-  /** Which model and key are next. */
+  /** The model and the key that are next. */
   get place(): Pick<PolicyState, "candidate" | "profile"> {
     return this.#state;
   }
@@ -126,12 +129,12 @@ export class Recovery {
     return this.#parts.request.turn.images.length > 0;
   }
 
-  /** The next attempt continues the answer that an earlier process began. */
+  /** Makes the next attempt continue the answer that an earlier process began. */
   carry(text: string): void {
     this.#carried = text;
   }
 
-  /** The selector may have skipped models and keys. */
+  /** Moves to a model and key; the selector may have skipped others before them. */
   use(place: Pick<PolicyState, "candidate" | "profile">): void {
     if (place.candidate !== this.#state.candidate) this.#begin();
     this.#state = movedTo(this.#state, place);
@@ -152,8 +155,8 @@ export class Recovery {
   }
 
   /**
-   * Prepares the next attempt. The failure that the run ends with when the policy gives up. Throws when the transcript cannot
-   * be written.
+   * Prepares the next attempt. Returns the failure that the run ends with when the policy gives up. Rejects when the
+   * transcript cannot be written.
    */
   async from({ failure, broken, sent, isUnsent }: Failed): Promise<Failure | undefined> {
     this.#sent = sent;
@@ -169,7 +172,7 @@ export class Recovery {
     return this.#take(step, named, continues);
   }
 
-  /** Whether `passOn` has somebody to give the time of a run to: another model, or the model's next key, once. */
+  /** Whether `passOn` can give the time of a run to another model, or once to the model's next key. */
   async canPassOn(): Promise<boolean> {
     const { candidates, profiles, rotations = 1 } = await this.#parts.selector.chances(this.#state, TIMED_OUT);
     const { candidate, profile, used } = this.#state;
@@ -177,7 +180,10 @@ export class Recovery {
     return profile + 1 < profiles && (used.rotate_profile ?? 0) < Math.min(1, rotations);
   }
 
-  /** The model used up the time of a run: another model gets that time, else its next key, and this one is not asked again. */
+  /**
+   * Called when the model used up the time of a run: another model gets that time, else the model's next key, and the
+   * present model and key are not asked again. Returns the failure that the run ends with when nothing is left to try.
+   */
   async passOn(failure: Failure): Promise<Failure | undefined> {
     const { candidates } = await this.#parts.selector.chances(this.#state, failure);
     this.#state = without(this.#state, "wait");
@@ -195,12 +201,12 @@ export class Recovery {
     return this.#parts.request.facts.sessionId;
   }
 
-  /** Images that the person sent are left out of the request: why. Undefined while they are shown. */
+  /** Why images that the person sent are left out of the request. Undefined while the images are shown. */
   get imagesLeftOut(): Failure | undefined {
     return this.#imagesAsked && this.#imagesShown === "none" ? this.#imageFailure : undefined;
   }
 
-  /** A request was sent and refused. Later runs of this session know it, too. */
+  /** Lowers the window after a request was sent and refused. Later runs of this session know the window, too. */
   #lower(window: number): void {
     const now = Math.min(this.#window ?? Infinity, this.#sent?.window ?? Infinity);
     if (window >= now) return;
@@ -209,14 +215,20 @@ export class Recovery {
     this.#handle?.limits.refused(this.#sessionId, this.#window);
   }
 
-  /** To the limit that the provider named; where that changes nothing, to half of the refused request. */
+  /**
+   * Cuts the next request to the limit that the provider named; where that changes nothing, to half of the refused
+   * request.
+   */
   #shrink(): void {
     const sent = this.#sent;
     if (!sent || (this.#isLimitNamed && (this.#window ?? Infinity) < sent.window)) return;
     this.#guess = Math.max(LEAST_WINDOW, Math.floor(Math.min(sent.tokens, sent.window) / 2));
   }
 
-  /** The window stays too full because the compaction failed, which the operator has to mend. */
+  /**
+   * The failure by its cause: when the window stays too full because the compaction failed, the operator has to mend
+   * that.
+   */
   #named(failure: Failure): Failure {
     if (failure.kind !== "context_overflow" || this.#uncompacted === undefined) return failure;
     return { ...failure, kind: "compaction_failure", message: `${failure.message} (${this.#uncompacted})` };
@@ -241,8 +253,8 @@ export class Recovery {
   }
 
   /**
-   * Notes in the transcript, for later turns too, that the model's thinking up to now is refused: its signatures are of another key, or
-   * are too old. Where the same happens once more, the model's later thinking is refused as well.
+   * Notes in the transcript, for later turns too, that the model's thinking up to now is refused: its signatures are of
+   * another key, or are too old. Where the same happens once more, the model's later thinking is refused as well.
    */
   async #leaveThinkingOut(): Promise<void> {
     const sent = this.#sent;
@@ -278,7 +290,10 @@ export class Recovery {
     return step;
   }
 
-  /** The first part of an answer is in the transcript and perhaps in the chat: the model is asked for the rest of it. */
+  /**
+   * Whether the next attempt continues a broken answer. The first part of the answer is in the transcript and perhaps
+   * in the chat, so the model is asked for the rest.
+   */
   async #continueFrom({ kind }: Failure, broken: Failed["broken"]): Promise<boolean> {
     if (!broken || !isContinued(kind, broken)) return false;
     const { request, log, clock } = this.#parts;
@@ -287,7 +302,7 @@ export class Recovery {
     return true;
   }
 
-  /** A compaction that makes nothing smaller ends the series: the next remedy follows. */
+  /** Compacts the conversation. A compaction that makes nothing smaller ends the series: the next remedy follows. */
   async #compactOrElse(failure: Failure, continues: boolean): Promise<Failure | undefined> {
     const done = await this.#parts.compact();
     if (done.kind !== "nothing") return undefined;
@@ -298,7 +313,10 @@ export class Recovery {
     return step ? this.#take(step, named, continues) : named;
   }
 
-  /** Who said no, or could not be asked, is not asked again in this run: the next remedy follows. */
+  /**
+   * Asks an owner. An owner who said no, or could not be asked, is not asked again in this run: the next remedy
+   * follows.
+   */
   async #askOrElse(failure: Failure, continues: boolean): Promise<Failure | undefined> {
     if (await this.#parts.askOwner()) return undefined;
     this.#state = without(this.#state, "ask_owner");

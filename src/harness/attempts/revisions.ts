@@ -4,10 +4,10 @@ import { textOf } from "../../history/parts.ts";
 import { isFields, type Fields } from "../../utils/fields.ts";
 import type { RunRequest } from "../request.ts";
 
-/** Passes that hooks may ask for in one run, whatever their `maxAttempts`. */
+/** The most passes that hooks may ask for in one run, whatever their `maxAttempts`. */
 const MOST = 3;
 
-/** What a hook wants of the answer. */
+/** The wish of a hook about the answer. */
 type Wish =
   | { readonly kind: "final" }
   | { readonly kind: "revise"; readonly key: string; readonly most: number; readonly instruction: string };
@@ -58,7 +58,10 @@ export class Revisions {
   }
 }
 
-/** `{action: "revise", reason, retry: {instruction, idempotencyKey, maxAttempts}}` or `{action: "finalize"}` */
+/**
+ * The wish in a hook's answer: `{action: "revise", reason, retry: {instruction, idempotencyKey, maxAttempts}}` or
+ * `{action: "finalize"}`.
+ */
 function wishIn(answer: unknown): Wish | undefined {
   if (!isFields(answer)) return undefined;
   if (answer["action"] === "finalize") return { kind: "final" };

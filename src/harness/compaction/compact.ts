@@ -25,21 +25,22 @@ export interface Compaction extends CompactionWatchers {
   readonly conversation: Conversation;
   /** The models that may write the summary, in the order in which they are tried. */
   readonly summarizers: readonly ModelHandle[];
-  /** For the models' other keys; one key each when unset. */
+  /** Finds the models' other keys; each model has one key when unset. */
   readonly models?: Pick<Models, "find" | "keys"> | undefined;
-  /** Tokens of the conversation's model. */
+  /** Tokens of the window of the conversation's model. */
   readonly window: number;
   /** Tokens of the system prompt and the tools, which take their part of the window; unknown when unset. */
   readonly fixed?: number | undefined;
   readonly settings: CompactionSettings;
-  /** On whose account the models are called. */
+  /** The origin of the model calls. */
   readonly origin: CallOrigin;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /**
-   * `full`: the window is nearly full. `before_answer`: a message waits, and older turns do not fit with it. `overflow`: the model
-   * refused the window, so it is smaller than assumed, and the model is asked again. `asked`: a person wants it, whatever
-   * the figures. All but `full` keep less. Nothing is done when the models are busy (`full`) or write nothing (`before_answer`).
+   * `full`: the window is nearly full. `before_answer`: a message waits, and older turns do not fit with it.
+   * `overflow`: the model refused the window, so the window is smaller than assumed, and the model is asked again.
+   * `asked`: a person wants the compaction, whatever the figures. All but `full` keep less. Nothing is done when the
+   * models are busy (`full`) or write nothing (`before_answer`).
    */
   readonly why: "full" | "before_answer" | "overflow" | "asked";
   /** The first entry of the turn under way, which stays. */
@@ -48,7 +49,7 @@ export interface Compaction extends CompactionWatchers {
   readonly instructions?: string | undefined;
 }
 
-/** Who is told about a compaction. */
+/** The watchers of a compaction. */
 interface CompactionWatchers {
   emit(event: CompactionEvent): void;
   /** The hooks of plugins; none when unset. */
@@ -58,7 +59,7 @@ interface CompactionWatchers {
 export type Compacted =
   | {
       readonly kind: "done";
-      /** Tokens; undefined when a context engine does not say. */
+      /** Tokens; undefined when a context engine does not report them. */
       readonly tokensBefore?: number;
       readonly tokensAfter?: number;
       readonly isListed: boolean;
@@ -70,7 +71,7 @@ export type Compacted =
       readonly because: "small" | "unchanged" | "no_gain" | "no_model" | "no_engine" | "later" | "off";
       /** The text of a context engine. */
       readonly reason?: string;
-      /** The models that write failed in a way that passes. */
+      /** Set when the models that write failed in a way that passes. */
       readonly isBusy?: true;
     }
   | { readonly kind: "aborted" };
@@ -83,16 +84,19 @@ const SUMMARY_ROOM = 1 / 4;
 const MOST_SUMMARY_TOKENS = 8000;
 /** Tokens that are read back towards the last compaction: all of them, within the memory of the machine. */
 const READ_TOKENS = 4_000_000;
-/** Of a turn that takes more of the window, or of the room, by itself, the first steps are summarised too. */
+/** The first steps of a turn are summarised too, when the turn takes more of the window, or of the room, by itself. */
 const MOST_TURN = 0.5;
-/** Small windows keep at most this part of themselves, and this part of the conversation's room, so that several turns fit again. */
+/**
+ * Small windows keep at most this part of themselves, and this part of the conversation's room, so that several turns
+ * fit again.
+ */
 const KEPT_SHARE = 0.25;
 const KEPT_ROOM = 1 / 3;
 
 /**
- * Replaces the older part of a conversation by a summary: appends one `compaction` entry, durably, and the file keeps all.
- * When no model writes the summary in time, a plain list of what was said replaces it. Throws only when the transcript
- * cannot be read or written.
+ * Replaces the older part of a conversation by a summary: appends one `compaction` entry, durably, and the file keeps
+ * all. When no model writes the summary in time, a plain list of the messages replaces it. Rejects only when the
+ * transcript cannot be read or written.
  */
 export async function compact(job: Compaction): Promise<Compacted> {
   const { conversation, window } = job;
@@ -149,7 +153,10 @@ async function carryOut(cut: Cut, shown: SessionWindow, job: Compaction): Promis
   };
 }
 
-/** A list loses what it leaves out for good: it is the last resort, not for while a model may still write. */
+/**
+ * Whether a list in place of a summary may wait. A list loses the rest of the messages for good: it is the last resort,
+ * not for the time in which a model may still write.
+ */
 const mayWait = ({ isBusy, failure }: Written, { why }: Compaction): boolean =>
   why === "before_answer" ? failure !== undefined : why === "full" && isBusy;
 
@@ -160,7 +167,10 @@ export const sizesOf = ({ tokensBefore, tokensAfter }: Extract<Compacted, { kind
   ...(tokensAfter !== undefined && { tokensAfter }),
 });
 
-/** A conversation in memory is never compacted, nor one in which nothing was said since its last compaction. */
+/**
+ * Whether the conversation may be compacted. A conversation in memory never is, nor one in which nothing was said since
+ * its last compaction.
+ */
 async function hasGrown(conversation: Conversation, shown: SessionWindow): Promise<boolean> {
   const last = shown.messages.at(-1);
   const later = last && (await conversation.after(last.entryId));
@@ -169,9 +179,9 @@ async function hasGrown(conversation: Conversation, shown: SessionWindow): Promi
 
 interface Written {
   readonly summary: string;
-  /** Why it is a list. */
+  /** Why the summary is a list. */
   readonly failure?: string;
-  /** The failure is one that passes. */
+  /** Whether the failure is one that passes. */
   readonly isBusy: boolean;
   readonly author?: ModelHandle | undefined;
   readonly passedOver: readonly string[];
@@ -211,19 +221,25 @@ async function write(cut: Cut, shown: SessionWindow, job: Compaction): Promise<W
   }
 }
 
-/** A chunk must fit the model that writes; a model that refused the conversation takes less than all of it. */
+/**
+ * The tokens of the window that a chunk must fit: the window of the model that writes. A model that refused the
+ * conversation takes less than all of it.
+ */
 const sizeOf = ({ why, window }: Compaction, shown: SessionWindow, summarizer: Summarizer): number =>
   Math.min(summarizer.window ?? window, why === "overflow" ? Math.min(window, shown.estimatedTokens) : window);
 
 const summaryTokens = (job: Compaction): number =>
   Math.floor(Math.min(MOST_SUMMARY_TOKENS, job.window * SUMMARY_SHARE, roomOf(job) * SUMMARY_ROOM));
 
-/** A summary has lost something when it is shorter than this part of the one that it carries on. */
+/** A summary has lost something when it is shorter than this part of the earlier summary. */
 const LEAST_OF_EARLIER = 0.25;
 
-/** The summary, with the one that it was to carry on when the model has lost most of that: nothing else has what that one says. */
+/**
+ * The summary, with the earlier summary before it when the model has lost most of that: nothing else has the content of
+ * the earlier one.
+ */
 function withLost(summary: string, earlier: string | undefined, mostTokens: number): string {
-  // A list is the last resort, and long.
+  // An earlier list is left out, because a list is the last resort, and long.
   if (earlier === undefined || isList(earlier) || summary.length >= earlier.length * LEAST_OF_EARLIER) return summary;
   const tokensLeft = mostTokens - estimateTextTokens(summary);
   if (tokensLeft <= 0) return summary;
@@ -246,7 +262,7 @@ async function append(
   );
 }
 
-/** Files whose contents the model had before it and has no more. */
+/** Files whose contents the model had before the compaction and has no more. */
 function lostReads({ before }: Cut, { messages }: SessionWindow): readonly string[] {
   const kept = new Set(readFilesIn(messages.slice(before.length).map((row) => row.message)));
   return readFilesIn(before).filter((path) => !kept.has(path));

@@ -2,7 +2,10 @@ import type { Compacted } from "./compact.ts";
 
 type Uncompacted = Extract<Compacted, { kind: "nothing" }>;
 
-/** Only these are failures: with nothing to summarise, or when another model is to do it, no compaction was tried. */
+/**
+ * The results that are failures. With nothing to summarise, or when another model is to write the summary, no
+ * compaction was tried.
+ */
 const FAILED: Readonly<Partial<Record<Uncompacted["because"], string>>> = {
   no_gain: "the conversation could not be compacted: its summary would not have been shorter",
   no_model: "the conversation could not be compacted: no model is available to write the summary",

@@ -8,17 +8,17 @@ interface Watched {
   readonly hooks?: BoundHooks | undefined;
 }
 
-/** Calls `before_compaction`; nobody waits for it. */
+/** Calls `before_compaction`; nobody waits for the hooks. */
 export function notifyCompaction({ hooks, conversation }: Watched, event: HookEvents["before_compaction"]): void {
   hooks?.runner.notify("before_compaction", { ...event, ...fileOf(conversation) }, hooks.context);
 }
 
-/** Calls `after_compaction`; nobody waits for it. */
+/** Calls `after_compaction`; nobody waits for the hooks. */
 export function notifyCompacted({ hooks, conversation }: Watched, event: HookEvents["after_compaction"]): void {
   hooks?.runner.notify("after_compaction", { ...event, ...fileOf(conversation) }, hooks.context);
 }
 
-/** Calls both around the compaction of a context engine, whose counts of messages nobody knows (-1). */
+/** Calls both hooks around the compaction of a context engine, whose counts of messages nobody knows (-1). */
 export async function withCompactionHooks(
   watched: Watched,
   tokenCount: number | undefined,

@@ -31,7 +31,7 @@ export interface MemoryParts {
 
 /** The context engine of a run, and the compactions that keep the conversation within the model's window. */
 export class RunMemory {
-  /** What a model was last shown. */
+  /** The conversation as a model was last shown it. */
   shown: Shown | undefined;
   engine: EngineTurn | undefined;
   /** The result of the compaction before the answer. */
@@ -48,8 +48,8 @@ export class RunMemory {
   }
 
   /**
-   * The failure of a run whose engine cannot be opened: without the engine that its operator chose it would answer from
-   * another memory. Rejects when the run is stopped meanwhile.
+   * Opens the context engine. Returns the failure of a run whose engine cannot be opened: without the engine that its
+   * operator chose, the run would answer from another memory. Rejects when the run is stopped meanwhile.
    */
   async openEngine(): Promise<Failure | undefined> {
     const { deps, signal } = this.#parts;
@@ -68,7 +68,7 @@ export class RunMemory {
     }
   }
 
-  /** A refused request of this conversation showed that the model's window is smaller than assumed. */
+  /** Called when a refused request of this conversation showed that the model's window is smaller than assumed. */
   learned(window: number): void {
     if (!this.shown) return;
     const handle = withWindow(this.shown.handle, window);
@@ -108,8 +108,8 @@ export class RunMemory {
   }
 
   /**
-   * The model whose window decides how much of the conversation is kept: the first candidate. A fallback model may have a
-   * smaller window, and what is summarised for it is lost to the primary model for good.
+   * The model whose window decides how much of the conversation is kept: the first candidate. A fallback model may have
+   * a smaller window, and the messages that are summarised for it are lost to the primary model for good.
    */
   async #keeper(asked: ModelHandle): Promise<ModelHandle> {
     const { deps, request } = this.#parts;
@@ -119,7 +119,10 @@ export class RunMemory {
     return "missing" in found ? asked : found;
   }
 
-  /** Summarises older turns that do not fit, before a model answers without them; once a run. True when it did. */
+  /**
+   * Summarises older turns that do not fit, before a model answers without them; once a run. True when they are
+   * summarised.
+   */
   async compactBeforeAnswer(handle: ModelHandle): Promise<boolean> {
     const { log, request } = this.#parts;
     const { choice, facts } = request();
@@ -142,7 +145,7 @@ export class RunMemory {
     const { settings } = request();
     if (!fill || settings.compaction?.when === "asked" || !isFull(fill, settings)) return undefined;
     await deps.waits?.stored();
-    // The run's own log has ended.
+    // The run's own log has ended, so the events go to the operator's log.
     const told = (event: CompactionEvent): void => {
       logCompaction(event, deps.log);
       emit(event);
@@ -150,17 +153,21 @@ export class RunMemory {
     return this.#compactHere("full", told, { fixed: fill.fixed });
   }
 
-  /** Skips the compaction after the turn when one before the answer gained nothing, or its models were busy: the next turn asks them again. */
+  /**
+   * Whether the compaction after the turn is skipped, because the compaction before the answer gained nothing, or its
+   * models were busy: the next turn asks them again.
+   */
   #gainsNothing(): boolean {
     const earlier = this.#beforeAnswer;
     return earlier?.kind === "nothing" && (earlier.isBusy === true || POINTLESS.has(earlier.because));
   }
 
-  /** After an overflow. An engine compacts by itself where there is one. */
+  /** Compacts the conversation after an overflow. Where there is an engine, it compacts by itself. */
   async compact(): Promise<Compacted> {
     const { deps, log, request, signal } = this.#parts;
     const { engine, shown } = this;
-    // For a fallback model, drop what it cannot accept, but keep the primary model's history unchanged.
+    // For a fallback model, the parts that it cannot accept are left out, and the primary model's history stays
+    // unchanged.
     if (shown && (await this.#keeper(shown.handle)) !== shown.handle) return { kind: "nothing", because: "later" };
     if (!engine || !shown) return this.#compactHere("overflow", (event) => log.emit(event));
     this.#delegated = undefined;
@@ -194,7 +201,7 @@ export class RunMemory {
     return { kind: "nothing", reason: done.kind === "aborted" ? "aborted" : done.because };
   }
 
-  /** An engine may also delegate after the run's end. */
+  /** Reports an event of a compaction that an engine delegated, which it may also do after the run's end. */
   #report(event: CompactionEvent): void {
     const { log, deps, spent } = this.#parts;
     if (!log.ended) return log.emit(event);
@@ -213,7 +220,7 @@ export class RunMemory {
     if (!asked) return { kind: "nothing", because: "small" };
     const done = await compact({
       conversation,
-      // The compaction of an engine calls them itself.
+      // The compaction of an engine calls the hooks itself.
       ...(!this.#isEngineCompacting && { hooks: boundHooks(this.#parts.request(), deps) }),
       summarizers: await summarizerModelsFor(summarizers(), settings, deps.models),
       models: deps.models,
@@ -227,7 +234,7 @@ export class RunMemory {
       ...(why !== "full" && { keepFrom: turn.entryId }),
       emit,
     });
-    // What is left is pruned anew.
+    // The messages that are left are pruned anew.
     if (done.kind === "done") {
       deps.pruned?.forget(facts.sessionId);
       this.#summary = done.summary;
@@ -244,7 +251,7 @@ interface HowCompacted {
   readonly mostMs?: number;
 }
 
-/** Milliseconds. A message waits no longer for the summary before its answer. */
+/** The most milliseconds that a message waits for the summary before its answer. */
 const BEFORE_ANSWER_MS = 60_000;
 
 const limited = ({ settings, window }: ReturnType<typeof sizesFor>, mostMs: number) => ({

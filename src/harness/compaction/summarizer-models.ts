@@ -8,7 +8,10 @@ import type { Conversation } from "../request.ts";
 
 type Settings = Pick<AgentSettings, "contextTokens" | "compaction">;
 
-/** The models that may write a summary: the configured one, then those of the conversation; only those that can be called. */
+/**
+ * The models that may write a summary: the configured model, then the models of the conversation; only models that can
+ * be called.
+ */
 export async function summarizerModelsFor(
   candidates: readonly ModelRef[],
   settings: Settings,
@@ -19,7 +22,7 @@ export async function summarizerModelsFor(
   return found.flatMap((handle) => ("missing" in handle ? [] : [handle]));
 }
 
-/** How the conversation of a model is compacted. */
+/** The window and the settings by which the conversation of a model is compacted. */
 export const sizesFor = (
   { info }: ModelHandle,
   settings: Settings,
@@ -38,8 +41,9 @@ export interface Fill {
 }
 
 /**
- * After a turn: the tokens of its last call, or an estimate when that is more, as with providers that report none. The window
- * counts as full when older turns were left out. The work grows with what the turn added, not with the conversation.
+ * How full the window is after a turn: the tokens of the turn's last call, or an estimate when that is more, as with
+ * providers that report no tokens. The window counts as full when older turns were left out. The work grows with the
+ * messages that the turn added, not with the conversation.
  */
 export async function fillOf(
   shown: Shown,
@@ -53,7 +57,7 @@ export async function fillOf(
   const added = said.reduce((sum, entry) => sum + (entry.type === "message" ? estimateTokens(entry.message) : 0), 0);
   const estimated = shown.tokens + added;
   if (filled <= estimated) return { filled: estimated, window, fixed };
-  // The model's provider counts more tokens, also those of the fixed part.
+  // The model's provider counts more tokens, also in the fixed part.
   return { filled, window, fixed: Math.floor(fixed * (filled / estimated)) };
 }
 

@@ -12,13 +12,16 @@ import { pause } from "../../utils/pause.ts";
 
 /** Milliseconds of silence after which the call of a summary has stalled. */
 const IDLE_MS = 120_000;
-/** Further tries of one compaction after failures that pass, with all keys and models together, and the first wait before one. */
+/**
+ * The most further tries of one compaction after failures that pass, with all keys and models together, and the first
+ * wait before such a try, in milliseconds.
+ */
 const MOST_WAITS = 2;
 const WAIT_MS = 1000;
-/** Failures that are over in a while, so that a summary can be written later. */
+/** Whether a failure is over in a while, so that a summary can be written later. */
 const isOverLater = (kind: FailureKind): boolean => kind === "budget" || PASSING.has(kind);
 
-/** No waiting for a provider that asks for a longer pause. */
+/** The longest wait in milliseconds. A provider that asks for a longer pause is not waited for. */
 const LONGEST_WAIT_MS = 30_000;
 
 /** Failures after which the same key is worth another try. */
@@ -32,14 +35,14 @@ const PASSING: ReadonlySet<FailureKind> = new Set([
 ]);
 
 export interface SummarizerParts {
-  /** In the order in which they are tried. */
+  /** The models, in the order in which they are tried. */
   readonly summarizers: readonly ModelHandle[];
-  /** Tokens of one summary. */
+  /** The most tokens of one summary. */
   readonly maxTokens: number;
-  /** On whose account the models are called. */
+  /** The origin of the model calls. */
   readonly origin: CallOrigin;
   readonly clock: Clock;
-  /** Finds the other keys of a model and records how each did; one key each when unset. */
+  /** Finds the other keys of a model and records how each key did; each model has one key when unset. */
   readonly models?: Pick<Models, "find" | "keys"> | undefined;
 }
 
@@ -65,13 +68,13 @@ export class Summarizer {
     return first && Math.min(first.info.contextWindow, first.limits.named ?? Infinity);
   }
 
-  /** A model failed in a way that passes: a later summary may succeed. */
+  /** Whether a model failed in a way that passes, so that a later summary may succeed. */
   get isBusy(): boolean {
     return this.#busy;
   }
 
   get spent(): {
-    /** One for each model that was asked, also of calls that failed or were stopped. */
+    /** The cost of each model that was asked, also of calls that failed or were stopped. */
     readonly costs: readonly SideCost[];
     readonly author: ModelHandle | undefined;
     /** Models that wrote nothing, and why. */
@@ -95,7 +98,7 @@ export class Summarizer {
     return { failure };
   };
 
-  /** A failed key is cooling down, so `find` gives the next one. */
+  /** Asks one model with its keys. A failed key is in its cooldown, so `find` gives the next key. */
   async #askWithKeys(
     first: ModelHandle,
     prompt: Parameters<Complete>[0],

@@ -6,7 +6,7 @@ import type { TokenBudget } from "../../types/run/run.ts";
 import type { AgentSettings, CompactionSettings } from "../../types/settings.ts";
 import type { Tool } from "../../types/run/tool.ts";
 
-/** Default figures of the field; tokens, and milliseconds. */
+/** The default settings of compaction, usual in the field; in tokens, and milliseconds. */
 export const COMPACTION: CompactionSettings = {
   reserveTokens: 20_000,
   keepRecentTokens: 20_000,
@@ -19,7 +19,7 @@ type Settings = Pick<AgentSettings, "contextTokens" | "compaction">;
 export const windowOf = (info: ModelInfo, settings: Settings): number =>
   Math.min(info.contextWindow, settings.contextTokens ?? info.contextWindow);
 
-/** Tokens that a request is cut to: those of the window, or fewer where the provider takes fewer. */
+/** Tokens that a request is cut to: the tokens of the window, or fewer where the provider takes fewer. */
 export const sendWindowOf = ({ info, limits }: ModelHandle, settings: Settings): number =>
   Math.min(windowOf(info, settings), limits.named ?? Infinity);
 
@@ -33,14 +33,17 @@ const RESULT_CHARS = [
 const RESULT_SHARE = 0.3;
 const TOKEN_CHARS = 4;
 
-/** UTF-16 units that a model gets of one tool result: as the config says, else by its window; never more than 30 % of it. */
+/**
+ * UTF-16 units that a model gets of one tool result: as the config says, else by the model's window; never more than 30
+ * % of the window.
+ */
 export function resultCharsOf(info: ModelInfo, settings: Settings & Pick<AgentSettings, "toolResultMaxChars">): number {
   const window = windowOf(info, settings);
   const byWindow = RESULT_CHARS.find((row) => window >= row.window)?.chars ?? 0;
   return Math.floor(Math.min(settings.toolResultMaxChars ?? byWindow, window * TOKEN_CHARS * RESULT_SHARE));
 }
 
-/** The model as one whose window is no larger than this; itself when unset. */
+/** The model with a window that is no larger than this; unchanged when unset. */
 export function withWindow(handle: ModelHandle, window: number | undefined): ModelHandle {
   if (window === undefined || window >= handle.info.contextWindow) return handle;
   return { ...handle, info: { ...handle.info, contextWindow: window } };
@@ -57,8 +60,8 @@ export const roomIn = (window: number, fixed: number, settings: Settings): numbe
   Math.max(budgetIn(window, settings) - fixed, window * LEAST_ROOM);
 
 /**
- * Soft limit that includes the new turn: the turn may use half of the reserve, so that one long turn truncates nothing
- * that no summary covers yet.
+ * The soft limit in tokens of a request that includes the new turn: the turn may use half of the reserve, so that one
+ * long turn truncates nothing that no summary covers yet.
  */
 export const softLimitOf = (window: number, settings: Settings): number => window - reserveIn(window, settings) / 2;
 
@@ -92,7 +95,7 @@ export const fixedTokens = (systemPrompt: string, tools: readonly Tool[]): numbe
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
 
-/** Tokens of what a request has around a tool's name, description and schema. */
+/** Tokens of the text that a request has around a tool's name, description and schema. */
 const TOOL_TOKENS = 20;
 
 function oneTool(tool: Tool): number {

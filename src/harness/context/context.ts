@@ -20,14 +20,14 @@ import { type Made, promptRecord } from "./prompt-record.ts";
 import type { SentRequest } from "../failover/refused.ts";
 import type { RunRequest } from "../request.ts";
 
-/** What an attempt begins with. */
+/** The beginning of an attempt. */
 export interface Opening {
   readonly systemPrompt: string;
   readonly messages: ChatMessage[];
   readonly estimatedTokens: number;
 }
 
-/** A request of so many times the tokens of the window is refused by every provider, however it counts. */
+/** A request of this many times the tokens of the window is refused by every provider, however the provider counts. */
 const CERTAINLY_TOO_LARGE = 2;
 
 /** The requests of one model in one attempt. */
@@ -42,12 +42,12 @@ export class ModelContext {
   #fixed = 0;
   /** Size of the messages that the loop begins with. */
   #opened = { tokens: 0, count: 0 };
-  /** What the loop begins with went through the passes already. */
+  /** The messages that the loop begins with, which went through the passes already. */
   #valid: readonly ChatMessage[] = [];
   #calls = 0;
   #sent: SentRequest | undefined;
   #unsent: Failure | undefined;
-  /** The messages did not fit before they were cut. */
+  /** Whether the messages did not fit before they were cut. */
   #isOver = false;
   #view: EngineView | undefined;
   #system = "";
@@ -91,7 +91,7 @@ export class ModelContext {
     return opening;
   }
 
-  /** Tokens of what each request has: with the engine's text, once there is one. */
+  /** Tokens of the fixed part of each request, with the engine's text once there is one. */
   get #fixedNow(): number {
     return this.#fixed + estimatePromptTokens(this.#addition ?? "");
   }
@@ -102,8 +102,8 @@ export class ModelContext {
   }
 
   /**
-   * The conversation and the engine's version of it. Without an engine, older turns that do not fit and that no summary covers
-   * are summarised first; with one, the size of its answer decides whether there is too much.
+   * The conversation and the engine's version of it. Without an engine, older turns that do not fit and that no summary
+   * covers are summarised first; with one, the size of its answer decides whether there is too much.
    */
   async #openView() {
     const read = async () => {
@@ -142,7 +142,7 @@ export class ModelContext {
     return { engine: this.#run.engine, request: this.#request, handle, signal, window, budget };
   }
 
-  /** With the images that its turns mention. */
+  /** The window with the images that its turns mention. */
   async #seen(window: SessionWindow): Promise<SessionWindow> {
     const given = window.messages.map((row) => row.message);
     const shown = await this.#run.withImages(given, this.#policy);
@@ -165,7 +165,10 @@ export class ModelContext {
     return [...shown];
   }
 
-  /** Whether the passes would change nothing. Where earlier images are left out, they count a moved image as earlier the second time. */
+  /**
+   * Whether the passes would change nothing. Where earlier images are left out, the passes count a moved image as an
+   * earlier one the second time.
+   */
   #isValid(messages: readonly ChatMessage[]): boolean {
     return this.#policy.earlierImages !== false && areSame(messages, this.#valid);
   }
@@ -175,12 +178,15 @@ export class ModelContext {
     return this.#sent;
   }
 
-  /** Why the request is not sent: the same was refused before, or it cannot fit. */
+  /** Why the request is not sent: the same request was refused before, or this one cannot fit. */
   get unsent(): Failure | undefined {
     return this.#unsent;
   }
 
-  /** Throws, so that the SDK makes no call, when the same request of an earlier attempt was refused, or this one cannot fit. */
+  /**
+   * Notes the request of the next call. Throws, so that the SDK makes no call, when the same request of an earlier
+   * attempt was refused, or this one cannot fit.
+   */
   #noteSent(messages: readonly ChatMessage[]): void {
     const { handle, maxOutput } = this.#plan;
     const { provider, id } = handle.info;
@@ -194,7 +200,7 @@ export class ModelContext {
       thinkingSent: thinkingSent(handle.pi, thinking),
       maxOutput,
       refusedThinking: this.#policy.model.refusedThinking,
-      // Only a refusal asks for it.
+      // The tokens are counted when they are read, because only a refusal needs them.
       get tokens() {
         return fixed + requestTokens(messages);
       },
@@ -205,7 +211,10 @@ export class ModelContext {
     if (this.#unsent) throw new Error(this.#unsent.message);
   }
 
-  /** What can be cut was cut: the rest is what the person wrote, the newest results, the system prompt and the tools. */
+  /**
+   * The failure of a request that is certainly too large. All parts that can be cut were cut: the rest is the person's
+   * text, the newest results, the system prompt and the tools.
+   */
   #tooLarge(sent: SentRequest): Failure | undefined {
     const { handle } = this.#plan;
     const limitTokens = sendWindowOf(handle, this.#request.settings);
@@ -216,8 +225,8 @@ export class ModelContext {
   }
 
   /**
-   * A long turn may outgrow the window: its oldest parts are cut in what is sent. `tokens`: the estimated size, when the
-   * messages continue those of the previous call; undefined for other messages, which are cut anew.
+   * Cuts the oldest parts of a long turn, which may outgrow the window, from the request. `tokens`: the estimated size,
+   * when the messages continue those of the previous call; undefined for other messages, which are cut anew.
    */
   #cut(seen: readonly ChatMessage[], tokens: number | undefined): readonly ChatMessage[] {
     const window = this.#sendTokens();
@@ -249,7 +258,7 @@ export class ModelContext {
     this.#run.log.emit({ type: "prompt", record: { ...this.#record, cuts, ...fit } });
   }
 
-  /** The loop's messages, as far as it has come. */
+  /** Sets the function that returns the loop's messages, as far as the loop has come. */
   follow(messages: () => readonly ChatMessage[]): void {
     this.#said = messages;
   }
@@ -274,7 +283,10 @@ export class ModelContext {
     return windowOf(this.#plan.handle.info, this.#request.settings);
   }
 
-  /** Only what is sent is cut to it: a refusal may have taught it to another conversation, or show no figure. */
+  /**
+   * The tokens that requests are cut to. Nothing else is cut to this limit: a refusal may have taught it to another
+   * conversation, or show no figure.
+   */
   #sendTokens(): number {
     const { handle, mostTokens = Infinity } = this.#plan;
     return Math.min(sendWindowOf(handle, this.#request.settings), mostTokens);
@@ -311,7 +323,10 @@ function lastModelIn({ messages }: SessionWindow): ModelRef | undefined {
   return last?.role === "assistant" ? { provider: last.provider, id: last.model } : undefined;
 }
 
-/** The conversation before a turn, as far as it fits the model's window. The system prompt is not counted: making it costs more than the rest. */
+/**
+ * The conversation before a turn, as far as it fits the model's window. The system prompt is not counted: making it
+ * costs more than the rest.
+ */
 export async function readHistory(handle: ModelHandle, request: RunRequest): Promise<readonly ChatMessage[]> {
   const { settings, tools, conversation } = request;
   const budget = budgetOf(handle, settings, fixedTokens("", tools));
@@ -322,7 +337,10 @@ function budgetOf({ info }: ModelHandle, settings: AgentSettings, fixed: number)
   return Math.max(1000, Math.floor(softLimitOf(windowOf(info, settings), settings) - fixed));
 }
 
-/** Leaves the whole reserve: an engine that fills its budget is not followed by a compaction after every turn. */
+/**
+ * The tokens that an engine may fill. The whole reserve is left free, so that an engine that fills its budget is not
+ * followed by a compaction after every turn.
+ */
 const engineBudget = ({ info }: ModelHandle, settings: AgentSettings, fixed: number): number =>
   Math.max(1000, Math.floor(budgetIn(windowOf(info, settings), settings) - fixed));
 
@@ -335,7 +353,7 @@ const isSameFit = (one: Fit, other: Fit): boolean =>
   one.turns === other.turns &&
   one.steps === other.steps;
 
-/** Explains to people why the model did not know something. */
+/** The notice that explains to people why the model did not know something. */
 function cutNotice({ eachResult, cleared, turns, steps }: Fit) {
   const what = [
     ...(eachResult === undefined ? [] : [`tool results above ${eachResult} tokens shortened`]),

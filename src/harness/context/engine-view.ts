@@ -20,14 +20,14 @@ interface ViewParts {
   readonly window: number;
 }
 
-/** The conversation of one attempt as a context engine sees it: as the transcript has it. */
+/** The conversation of one attempt as a context engine sees it, which is as the transcript has it. */
 export class EngineView {
   readonly #parts: ViewParts;
   readonly #window: SessionWindow;
-  /** Messages before the present turn. */
+  /** The number of messages before the present turn. */
   readonly before: number;
   #made: TranscriptPart | undefined;
-  /** Messages that the loop began with. */
+  /** The number of messages that the loop began with. */
   #opened = Number.POSITIVE_INFINITY;
 
   constructor(window: SessionWindow, parts: ViewParts) {
@@ -36,7 +36,7 @@ export class EngineView {
     this.before = messagesBefore(window, parts.request.turn.entryId);
   }
 
-  /** Made when an engine or a plugin asks for it. */
+  /** The part of the transcript, made when an engine or a plugin asks for it. */
   get #part(): TranscriptPart {
     this.#made ??= transcriptPart(this.#window, this.#parts.request.turn.entryId);
     return this.#made;
@@ -47,7 +47,7 @@ export class EngineView {
     this.#opened = opened;
   }
 
-  /** With the loop's messages since. */
+  /** The messages of the view, with the loop's messages since. */
   messages(loop: readonly ChatMessage[]): readonly ChatMessage[] {
     return withSaid(this.#part, loop, this.#opened);
   }
@@ -56,7 +56,7 @@ export class EngineView {
     return this.#parts.engine?.assemble(this.#ask(this.#part.messages));
   }
 
-  /** For owning engines, before each further call. */
+  /** Asks an engine that owns compaction again, before each further call; undefined for other engines. */
   async reassemble(loop: readonly ChatMessage[]): Promise<EngineAnswer | undefined> {
     return this.#parts.engine?.reassemble(this.#ask(this.messages(loop)));
   }
@@ -76,7 +76,7 @@ export class EngineView {
   }
 }
 
-/** The model of a call with its key, as a context engine is told. */
+/** The model of a call with its key, as a context engine gets it. */
 export const engineModel = ({ info, profile }: Pick<ModelHandle, "info" | "profile">): EngineModel => ({
   model: info,
   ...(profile.mode !== "none" && { authProfile: profile.id }),

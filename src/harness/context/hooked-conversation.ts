@@ -10,7 +10,7 @@ import type { Conversation, RunDeps, RunRequest } from "../request.ts";
 import { boundHooks } from "./hooks.ts";
 import { WrappedConversation } from "./wrapped-conversation.ts";
 
-/** The request with a conversation that plugins may have a say in; the same one where there are no plugins. */
+/** The request with a conversation that plugins may change; the same request where there are no plugins. */
 export function writtenByHooks(request: RunRequest, deps: Pick<RunDeps, "hooks" | "log">): RunRequest {
   const hooks = boundHooks(request, deps);
   return hooks ? { ...request, conversation: new HookedConversation(request.conversation, hooks, deps.log) } : request;
@@ -19,8 +19,9 @@ export function writtenByHooks(request: RunRequest, deps: Pick<RunDeps, "hooks" 
 type Append = Parameters<Conversation["append"]>;
 
 /**
- * A conversation whose messages pass through `tool_result_persist` and `before_message_write` before they are written. The
- * run under way sees them as they were; later turns, and a run that is continued after a restart, see what is written.
+ * A conversation whose messages pass through `tool_result_persist` and `before_message_write` before they are written.
+ * The run under way sees the messages as they were; later turns, and a run that is continued after a restart, see the
+ * messages as they are written.
  */
 class HookedConversation extends WrappedConversation {
   readonly #hooks: BoundHooks;
@@ -87,7 +88,10 @@ class HookedConversation extends WrappedConversation {
     return kept;
   }
 
-  /** Takes the content, and of a tool's result whether it is an error; ids and names stay, since other entries refer to them. */
+  /**
+   * The message with the content of a hook's answer, and of a tool's result whether it is an error. Ids and names stay,
+   * since other entries refer to them.
+   */
   #changed(message: ChatMessage, answer: unknown, owner: string): ChatMessage {
     const given = isFields(answer) ? asJson(answer["message"]) : undefined;
     if (given === undefined) return message;
@@ -128,7 +132,10 @@ const isAnswerContent = (part: unknown): part is AnswerContent =>
     (part["type"] === "thinking" && hasTexts(part, "thinking")) ||
     (part["type"] === "toolCall" && hasTexts(part, "id", "name") && isFields(part["arguments"])));
 
-/** The entry stays, because the turn is continued from it after a restart. The calls of an answer stay with their names. */
+/**
+ * The message with a note as its content. The entry stays, because the turn is continued from it after a restart. The
+ * calls of an answer stay with their names.
+ */
 function withoutContent(message: ChatMessage, owner: string): ChatMessage {
   const note = { type: "text" as const, text: `[The plugin ${owner} did not let this message be kept.]` };
   if (message.role !== "assistant") return { ...message, content: [note] };

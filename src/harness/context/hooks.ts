@@ -9,7 +9,9 @@ import { isToolAllowed } from "../../tools/policy/decide.ts";
 import { runCap } from "../../tools/policy/stages.ts";
 import type { Tool } from "../../types/run/tool.ts";
 
-/** Hooks that shape a prompt, in the order in which they are asked; the last one is the older name of the one before. */
+/**
+ * Hooks that shape a prompt, in the order in which they are asked; the last one is the older name of the one before.
+ */
 const SHAPING = ["agent_turn_prepare", "before_prompt_build", "before_agent_start"] as const;
 
 /** The hooks as this run calls them; undefined where there are no plugins. */
@@ -44,7 +46,7 @@ async function heartbeatAdditions(request: RunRequest, hooks: HookRunner): Promi
 /** The conversation before the run, as its first model would see it. */
 export type HistoryReader = () => Promise<readonly ChatMessage[]>;
 
-/** Reads it when a hook wants it, and once for all of them. */
+/** Reads the conversation when a hook wants it, and once for all hooks. */
 export function historyFor(request: RunRequest, models: RunDeps["models"]): HistoryReader {
   let read: Promise<readonly ChatMessage[]> | undefined;
   return () => (read ??= messagesFor(request, models));
@@ -56,7 +58,7 @@ async function messagesFor(request: RunRequest, models: RunDeps["models"]): Prom
   return handle && !("missing" in handle) ? readHistory(handle, request) : [];
 }
 
-/** The failure of a run that a hook does not let begin; undefined when all let it. */
+/** The failure of a run that a hook does not let begin; undefined when all hooks let it begin. */
 export async function whyBlocked(
   request: RunRequest,
   { hooks }: Pick<RunDeps, "hooks">,
@@ -70,7 +72,10 @@ export async function whyBlocked(
   );
 }
 
-/** `{outcome: "block", reason, message}`: the reason is for the operator, the message for the person who wrote. */
+/**
+ * The failure in a hook's answer `{outcome: "block", reason, message}`: the reason is for the operator, the message for
+ * the person who wrote.
+ */
 function blockIn(answer: unknown): Failure | undefined {
   if (!isFields(answer) || answer["outcome"] !== "block") return undefined;
   const [reason, notice] = [answer["reason"], answer["message"]].map((text) =>
@@ -80,7 +85,7 @@ function blockIn(answer: unknown): Failure | undefined {
   return { kind: "blocked", message, ...(notice !== undefined && { notice }) };
 }
 
-/** UTF-16 units of what a plugin says about a run that it does not allow. */
+/** The most UTF-16 units of a plugin's text about a run that it does not allow. */
 const MOST_NOTICE = 2000;
 
 /** The turn with the hooks' additions, as the transcript keeps it. */
@@ -128,7 +133,7 @@ export function notifyEnd(
   hooks.notify("agent_end", { messages, durationMs, success: result.kind === "replied", ...error }, contextOf(request));
 }
 
-/** Where the hooks of a run are called from. */
+/** The context with which the hooks of a run are called. */
 function contextOf({ facts, settings, channel }: RunRequest): HookContext {
   const { agentId, sessionKey, sessionId, runId, trigger } = facts;
   const provider = channel !== undefined && { messageProvider: channel, channelId: channel };
@@ -140,7 +145,7 @@ const joined = (...texts: (string | undefined)[]): string =>
 
 const TEXTS = ["prependContext", "appendContext", "prependSystemContext", "appendSystemContext"] as const;
 
-/** The additions in a hook's answer; what is no text counts as missing. */
+/** The additions in a hook's answer; a value that is no text counts as missing. */
 function additionsIn(answer: unknown): PromptAdditions {
   if (!isFields(answer)) return {};
   const named = [...TEXTS, "systemPrompt"].flatMap((key) => {
@@ -152,7 +157,10 @@ function additionsIn(answer: unknown): PromptAdditions {
   return { ...Object.fromEntries(named), ...(names && { toolCaps: [names] }) };
 }
 
-/** Several answers are joined by an empty line; a later `systemPrompt` replaces an earlier one, and the lists of tools all hold. */
+/**
+ * Joins the texts of several answers by an empty line. A later `systemPrompt` replaces an earlier one, and the lists of
+ * tools all hold.
+ */
 function joinAdditions(all: PromptAdditions, one: PromptAdditions): PromptAdditions {
   const joined = TEXTS.map((key) => {
     const texts = [all[key], one[key]].filter((text) => text !== undefined);
@@ -167,7 +175,10 @@ function joinAdditions(all: PromptAdditions, one: PromptAdditions): PromptAdditi
   };
 }
 
-/** The run with those of its tools that the hooks leave it, on every model. A name that it does not have adds none. */
+/**
+ * The run with the tools that the hooks leave it, on every model. The name of a tool that the run does not have adds
+ * none.
+ */
 function capTools(request: RunRequest, { toolCaps = [] }: PromptAdditions): RunRequest {
   if (toolCaps.length === 0) return request;
   const stages = toolCaps.flatMap((names) => runCap(names));

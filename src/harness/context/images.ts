@@ -14,7 +14,7 @@ const DEFAULT_SIDE = 1200;
 /** Longest side in pixels of an image that a model is shown. */
 export const maxSideIn = ({ media }: Pick<AgentSettings, "media">): number => media?.imageMaxSide ?? DEFAULT_SIDE;
 
-/** Shows this run's model the images that turns mention: those of the workspace and of the received files. */
+/** Shows this run's model the images that turns mention: images of the workspace and of the received files. */
 export function imagesFor({ facts, settings }: RunRequest, deps: RunDeps): ContextPorts["withImages"] {
   const { images, mediaDir, closedPaths = [] } = deps;
   if (!images || mediaDir === undefined) return async (messages) => messages;
@@ -27,7 +27,7 @@ export function imagesFor({ facts, settings }: RunRequest, deps: RunDeps): Conte
   return (messages, policy) => images.show(messages, { policy, maxSide, places });
 }
 
-/** By its names, and as a second name of another file. */
+/** Whether a file is hidden from a guest by its names, or as a second name of another file. */
 async function isHiddenFromGuest(path: string, workspace: string, closed: readonly string[]): Promise<boolean> {
   if ((await hiddenFromGuests(path, [workspace])) !== undefined) return true;
   const facts = await lstat(path);

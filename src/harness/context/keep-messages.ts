@@ -8,9 +8,9 @@ interface KeptMessages {
 }
 
 /**
- * Keeps messages by the hash of each, so that a turn adds what is new in it: messages that were kept before cost nothing, and
- * neither do stretches of the conversation that are the same. Of an image its type, size and hash are kept. The key of the
- * whole. Rejects when the disk refuses.
+ * Keeps messages by the hash of each, so that a turn adds its new messages alone: messages that were kept before cost
+ * nothing, and neither do stretches of the conversation that are the same. Of an image, its type, size and hash are
+ * kept. Resolves with the key of the whole. Rejects when the disk refuses.
  */
 export async function keepMessages(messages: readonly ChatMessage[], texts: Texts): Promise<string> {
   const keys = await Promise.all(messages.map((message) => texts.put(JSON.stringify(message, withoutBytes))));
@@ -19,7 +19,10 @@ export async function keepMessages(messages: readonly ChatMessage[], texts: Text
   return texts.put(JSON.stringify(kept));
 }
 
-/** Where a stretch ends is decided by the message there, so that a change leaves the stretches around it as they were. */
+/**
+ * The keys in stretches. The message at the end of a stretch decides that the stretch ends there, so that a change
+ * leaves the stretches around it as they were.
+ */
 function stretchesOf(keys: readonly string[]): readonly (readonly string[])[] {
   const stretches: string[][] = [];
   for (const [at, key] of keys.entries()) {
@@ -30,7 +33,7 @@ function stretchesOf(keys: readonly string[]): readonly (readonly string[])[] {
   return stretches;
 }
 
-/** One of sixteen keys begins so. */
+/** The beginning of one key in sixteen, which ends a stretch. */
 const END = "0";
 
 function withoutBytes(_name: string, value: unknown): unknown {

@@ -12,14 +12,14 @@ const MARK = "openclaw.suppressed_prompt";
 type Append = Parameters<Conversation["append"]>;
 
 interface Prompt {
-  /** Of its mark. */
+  /** The id of the entry of the prompt's mark. */
   readonly entryId: string;
   readonly message: UserMessage;
 }
 
 /**
- * A conversation that keeps no prompt whose content another session has: only a mark is written of it, so that a later process finds
- * its turn again. The models of this run see the prompt at its place.
+ * A conversation that keeps no prompt whose content another session has: only a mark of the prompt is written, so that
+ * a later process finds its turn again. The models of this run see the prompt at its place.
  */
 export class WithPrompts extends WrappedConversation {
   readonly #prompts: Prompt[] = [];

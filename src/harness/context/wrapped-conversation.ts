@@ -1,7 +1,7 @@
 import type { SessionWindow, TranscriptEntry } from "../../types/session.ts";
 import type { Conversation } from "../request.ts";
 
-/** A conversation that changes some of what another one reads or writes. */
+/** A conversation that changes some of the entries that another conversation reads or writes. */
 export abstract class WrappedConversation implements Conversation {
   protected readonly inner: Conversation;
 

@@ -6,7 +6,7 @@ import { CONTINUE } from "../../types/run/turns.ts";
 /** Failures caused by the text itself or by the order of turns: a continuation would only repeat them. */
 const ABOUT_THE_TEXT: ReadonlySet<FailureKind> = new Set(["refusal", "role_ordering", "call_ordering"]);
 
-/** UTF-16 units of a text that is not continued: a model that has written so much would go on without end. */
+/** The most UTF-16 units of a text that is continued: a model that has written more would go on without end. */
 const MOST_CONTINUED = 512 * 1024;
 
 /** Whether an answer that broke off is continued rather than repeated: its text may be in the chat already. */
@@ -15,7 +15,10 @@ export const isContinued = (kind: FailureKind, message: AssistantMessage): boole
 
 const isContinuable = (text: string): boolean => text.length <= MOST_CONTINUED && text.trim() !== "";
 
-/** Asks for the rest. The transcript keeps it, so that the next request begins with the same bytes. */
+/**
+ * The message that asks for the rest of an answer. The transcript keeps the message, so that the next request begins
+ * with the same bytes.
+ */
 export const askForRest = (at: number): UserMessage => ({
   role: "user",
   content: [

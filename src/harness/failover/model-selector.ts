@@ -22,7 +22,7 @@ interface Insisted {
 
 /**
  * The models of a run with their keys, in the order in which they are tried. A key in its cooldown is skipped. When all
- * keys are in a cooldown, the run asks the one whose cooldown ends first: the user's message is worth one call.
+ * keys are in a cooldown, the run asks the key whose cooldown ends first: the user's message is worth one call.
  */
 export class ModelSelector {
   readonly skipped: Skipped[] = [];
@@ -82,7 +82,7 @@ export class ModelSelector {
     this.#asked = undefined;
   }
 
-  /** The run is over. */
+  /** Called when the run is over. */
   close(): void {
     this.#releaseProbe();
     for (const { ref, profileId } of this.#probes.splice(0)) this.#models.keys.released(ref, profileId);
@@ -112,7 +112,7 @@ export class ModelSelector {
     return { handle, place };
   }
 
-  /** Every key that is left is in a cooldown. */
+  /** The key whose cooldown ends first. Called when every key that is left is in a cooldown. */
   async #insist(place: Place): Promise<Selection | undefined> {
     if (this.#insists) return undefined;
     const resting = await this.#resting(place.candidate);

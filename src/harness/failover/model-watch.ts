@@ -14,10 +14,10 @@ export interface ModelChange {
 export class ModelWatch {
   readonly #conversation: Conversation;
   readonly #askedBefore: ModelRef | undefined;
-  /** Who answered before this run. */
+  /** The model that answered before this run. */
   #before: ModelRef | undefined;
   #now: ModelRef | undefined;
-  /** Why each model of this run did not answer, by its name. */
+  /** Why each model of this run did not answer, by the model's name. */
   readonly #failures = new Map<string, FailureKind>();
 
   /** `askedBefore`: the first candidate of the previous run. */
@@ -26,7 +26,10 @@ export class ModelWatch {
     this.#askedBefore = askedBefore;
   }
 
-  /** A model is about to be asked; `last` is the one whose answer is the newest that it is shown. Throws when the transcript cannot be written. */
+  /**
+   * Called when a model is about to be asked. `last`: the model whose answer is the newest that the asked model is
+   * shown. Rejects when the transcript cannot be written.
+   */
   async asks(model: ModelRef, last: ModelRef | undefined): Promise<void> {
     if (!this.#now) this.#before = last;
     const had = this.#now ?? last;
@@ -40,8 +43,8 @@ export class ModelWatch {
   }
 
   /**
-   * The notice for the user: another model answered than the requested one, or the requested one is back. Undefined while
-   * nothing changes, and for the user's own choice. `skipped`: the models that were not asked, and why.
+   * The notice for the user: another model answered than the requested one, or the requested one is back. Undefined
+   * while nothing changes, and for the user's own choice. `skipped`: the models that were not asked, and why.
    */
   change(candidates: readonly ModelRef[], skipped: readonly Skipped[]): ModelChange | undefined {
     const [wanted, ...others] = candidates;

@@ -1,6 +1,6 @@
 import type { Failure, FailureKind } from "../../types/run/run.ts";
 
-/** What is done about a failure before the next attempt. */
+/** The act after a failure and before the next attempt. */
 export type Remedy =
   | "ask_owner"
   | "wait"
@@ -22,16 +22,16 @@ const NEXT_KEY: Row = ["rotate_profile", 9];
 const NEXT_MODEL: Row = ["fallback_model", 9];
 
 /**
- * Which remedies a failure gets, in their order, and how often each: of one model where `PER_MODEL` names it, else
- * within the run. A kind without a row does not compile.
+ * The remedies that a failure gets, in their order, and how often each: with one model where `PER_MODEL` names the
+ * remedy, else within the run. A kind without a row does not compile.
  *
- * No remedy replays a turn: every attempt continues from the transcript, which has the results of tools and the first part
- * of a broken answer.
+ * No remedy replays a turn: every attempt continues from the transcript, which has the results of tools and the first
+ * part of a broken answer.
  */
 export const POLICY: Readonly<Record<FailureKind, readonly Row[]>> = {
   auth: [NEXT_KEY, NEXT_MODEL],
   billing: [NEXT_KEY, NEXT_MODEL],
-  // Another model comes only after the owner: it is the owner who decides between waiting, paying and a lesser answer. Then a
+  // Another model comes only after the owner, who decides between waiting, paying and a lesser answer. Then a
   // reservation that is too dear for one model may fit another's price, and asking the meter again costs nothing.
   budget: [["ask_owner", 8], NEXT_MODEL],
   rate_limit: [["rotate_profile", 1], ["wait", 2], NEXT_MODEL],
@@ -45,7 +45,8 @@ export const POLICY: Readonly<Record<FailureKind, readonly Row[]>> = {
   output_limit: [["lower_output", 2], NEXT_MODEL],
   thinking_unsupported: [["lower_thinking", 5], NEXT_MODEL],
   thinking_refused: [["drop_thinking", 2], NEXT_MODEL],
-  // Another model may take what is too large for this one. When none does, the text is answered without the image.
+  // Another model may take an image that is too large for this one. When none does, the text is answered without the
+  // image.
   image_size: [["drop_images", 1], NEXT_MODEL, ["drop_images", 2]],
   image_broken: [["drop_images", 2], NEXT_MODEL],
   role_ordering: [["strict_history", 1], NEXT_MODEL],
@@ -76,8 +77,9 @@ const PER_MODEL: ReadonlySet<Remedy> = new Set([
 ]);
 
 /**
- * The kinds by which a provider judges the request itself: the same request would be refused again. None of them is sent twice, and no
- * remedy that leaves the request as it is applies to them. The others depend on the key, the time or the server.
+ * Whether a provider judges the request itself by this kind, so that the same request would be refused again. No such
+ * request is sent twice, and no remedy that leaves the request as it is applies to such a failure. The other kinds
+ * depend on the key, the time or the server.
  */
 export const isOfRequest = (kind: FailureKind): boolean => OF_REQUEST[kind];
 
@@ -113,7 +115,7 @@ const OF_REQUEST: Readonly<Record<FailureKind, boolean>> = {
 /** Remedies after which the same model gets the same request. */
 const REPEATS: ReadonlySet<Remedy> = new Set(["ask_owner", "wait", "wait_for_load", "rotate_profile"]);
 
-/** What one run has tried so far. Plain data. */
+/** The remedies that one run has tried so far, and the place that it has come to. Plain data. */
 export interface PolicyState {
   readonly used: Readonly<Partial<Record<Remedy, number>>>;
   /** Index into the candidates. */
@@ -134,7 +136,7 @@ export interface Chances {
   readonly useless?: ReadonlySet<Remedy>;
   /** Whether the refused request had images; assumed when unset. */
   readonly hasImages?: boolean;
-  /** The present turn has images itself. */
+  /** Whether the present turn has images itself. */
   readonly imagesAsked?: boolean;
 }
 
@@ -158,9 +160,15 @@ export function progressed(state: PolicyState): PolicyState {
 }
 
 const BACKOFF_MS = 1000;
-/** A provider that asks for a longer pause is not waited for: the run ends, and the user is informed. */
+/**
+ * The longest wait in milliseconds. A provider that asks for a longer pause is not waited for: the run ends, and the
+ * user is informed.
+ */
 const LONGEST_WAIT_MS = 60_000;
-/** Between two tries at a server that loads its model: with the policy's 24 tries, five and a half minutes. */
+/**
+ * The longest pause between two tries at a server that loads its model, in milliseconds: with the policy's 24 tries,
+ * five and a half minutes in all.
+ */
 const LONGEST_LOAD_PAUSE_MS = 15_000;
 
 /** The next step after a failure. Pure; every chain of failures without progress ends in `give_up`. */

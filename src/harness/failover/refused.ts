@@ -10,16 +10,16 @@ export interface SentRequest {
   readonly model: string;
   readonly systemPrompt: string;
   readonly messages: readonly ChatMessage[];
-  /** How much the model is asked to think, and what the request says about it. */
+  /** The level of thinking that the model is asked for, and the form in which the request has it. */
   readonly thinking: ThinkLevel;
   readonly thinkingSent: string;
   /** Tokens that the answer may have; as many as the model can write when undefined. */
   readonly maxOutput: number | undefined;
-  /** Of the policy's model. */
+  /** `refusedThinking` of the policy's model. */
   readonly refusedThinking: number | undefined;
-  /** Estimated, with the system prompt and the tools. */
+  /** Estimated tokens, with the system prompt and the tools. */
   readonly tokens: number;
-  /** Tokens of the window that it was made for. */
+  /** Tokens of the window that the request was made for. */
   readonly window: number;
 }
 
@@ -43,13 +43,13 @@ function nameOf({ model, systemPrompt, messages, thinkingSent, maxOutput }: Sent
     .digest("base64");
 }
 
-/** The part of a refused request that may still be too much; the rest certainly is. */
+/** The part of a refused request that may still be too much; more of the request certainly is. */
 const JUST_BELOW = 0.95;
 
 /**
- * The most tokens, by our estimate, that one request may have, as a refusal shows; undefined when it is about something
- * else. Providers count differently from the estimate, so their figures count as a share of the request. The estimate of an image is a
- * guess, so a request with images shows only what the provider names.
+ * The most tokens, by the gateway's estimate, that one request may have, as a refusal shows; undefined when the refusal
+ * is about something else. Providers count differently from the estimate, so their figures count as a share of the
+ * request. The estimate of an image is a guess, so a request with images shows only the limit that the provider names.
  */
 export function limitShownBy({ kind, limitTokens, requestedTokens }: Failure, sent: SentRequest): number | undefined {
   if (kind !== "context_overflow") return undefined;

@@ -22,7 +22,7 @@ export class RunLog implements RunStream {
   #filled = 0;
   #lastText = "";
   #lastUsage: Usage | undefined;
-  /** What it is waiting for. */
+  /** The work that the run is waiting for. */
   readonly activity = new RunActivity();
   /** The other figures of the run's receipt. */
   readonly account = new RunStats();
@@ -64,7 +64,7 @@ export class RunLog implements RunStream {
     return this.#lastUsage;
   }
 
-  /** Ignored after `run_end`. */
+  /** Adds an event. Ignored after `run_end`. */
   emit(body: RunEventBody): void {
     if (this.#ended) return;
     this.#seq += 1;
@@ -97,7 +97,7 @@ export class RunLog implements RunStream {
     if (body.type === "prompt") this.account.prompt = body.record;
   }
 
-  /** Model calls of this run that are not part of the conversation. */
+  /** Counts model calls of this run that are not part of the conversation. */
   addSideCost(cost: SideCost): void {
     this.spend(cost.usage, cost.calls);
     this.account.addSideCost(cost);
@@ -109,7 +109,10 @@ export class RunLog implements RunStream {
     this.#usage = addUsage(this.#usage, usage);
   }
 
-  /** A slow watcher gets several deltas as one, and of partial results only the last. */
+  /**
+   * The events from the number `from` on. A slow watcher gets several deltas as one, and of partial results only the
+   * last.
+   */
   async *watch(from = 1, pace?: DeltaPace): AsyncGenerator<RunEvent> {
     const cursor = this.#events.open(from);
     const watcher = new Watcher(pace);
@@ -152,7 +155,7 @@ export class RunLog implements RunStream {
   }
 }
 
-/** What a compaction's model calls took; nothing before its end. */
+/** The cost of a compaction's model calls; none before its end. */
 export const costsOf = (event: CompactionEvent): readonly SideCost[] => (event.phase === "end" ? event.costs : []);
 
 const KEPT: ReadonlySet<RunEvent["type"]> = new Set([
@@ -165,8 +168,8 @@ const KEPT: ReadonlySet<RunEvent["type"]> = new Set([
 ]);
 
 /**
- * What of an event is kept for clients that ask after the end of a run: its texts and how it ended, without thoughts, tool
- * calls and their results, which are in the transcript.
+ * The part of an event that is kept for clients that ask after the end of a run: its texts and how it ended, without
+ * thoughts, tool calls and their results, which are in the transcript.
  */
 function condensed(event: RunEvent): readonly RunEvent[] {
   if (event.type !== "message_end") return KEPT.has(event.type) ? [event] : [];
@@ -174,10 +177,10 @@ function condensed(event: RunEvent): readonly RunEvent[] {
   return [{ ...event, message: { ...event.message, content } }];
 }
 
-/** What a run is waiting for. `person`: for the answer to a question. `none`: for nothing outside the gateway. */
+/** The work that a run is waiting for. `person`: the answer to a question. `none`: nothing outside the gateway. */
 type RunWait = "person" | "tool" | "model" | "compaction" | "none";
 
-/** What a run is waiting for, by its events so far. */
+/** The work that a run is waiting for, by the run's events so far. */
 class RunActivity {
   readonly #calls = new Map<string, string>();
   readonly #questions = new Set<string>();
@@ -241,7 +244,7 @@ const UNMERGED = 64;
 
 /**
  * The events of a run, as far as a watcher can still need them. Successive deltas become one as soon as no watcher is
- * between them, and of a tool call's partial results only the last is kept, none once the call has ended. So what is kept
+ * between them, and of a tool call's partial results only the last is kept, none once the call has ended. So the list
  * grows with the messages and calls of a run, and not with the pieces in which they came.
  */
 class EventList {
@@ -263,7 +266,7 @@ class EventList {
     return this.#events;
   }
 
-  /** A watcher that begins at `from`. To be given back with `close`. */
+  /** The cursor of a watcher that begins at `from`. The caller gives the cursor back with `close`. */
   open(from: number): Cursor {
     const cursor = { seen: from - 1 };
     this.#cursors.add(cursor);
@@ -274,7 +277,10 @@ class EventList {
     this.#cursors.delete(cursor);
   }
 
-  /** The next event for this watcher, which counts as given; undefined when there is none yet, or a delta that has to wait. */
+  /**
+   * The next event for this watcher, which counts as given; undefined when there is none yet, or a delta that has to
+   * wait.
+   */
   next(cursor: Cursor, watcher: Pick<Watcher, "isPaced" | "rests">): RunEvent | undefined {
     const onlyDeltas = cursor.seen >= this.#newestOther;
     if (watcher.rests && onlyDeltas) return undefined;
@@ -317,7 +323,7 @@ class EventList {
     this.#events.push(...mergeDeltas(group, seen));
   }
 
-  /** Of the first event with a higher `seq`. */
+  /** The index of the first event with a higher `seq`. */
   #indexAfter(seq: number): number {
     let low = 0;
     let high = this.#events.length;
@@ -333,9 +339,9 @@ class EventList {
 type Delta = RunEvent & { readonly type: "text_delta" | "thinking_delta" };
 
 /**
- * Merges successive deltas of one message into one, with the `seq` of the last. Deltas that a watcher has seen only in part
- * stay apart, so that it gets none twice; `seen` has the `seq` up to which each watcher has read. Text and thoughts are
- * merged separately, also where they alternate.
+ * Merges successive deltas of one message into one, with the `seq` of the last. Deltas that a watcher has seen only in
+ * part stay apart, so that the watcher gets none twice; `seen` has the `seq` up to which each watcher has read. Text
+ * and thoughts are merged separately, also where they alternate.
  */
 function mergeDeltas(events: readonly RunEvent[], seen: readonly number[]): RunEvent[] {
   const kept = new Map<number, RunEvent>();
@@ -355,7 +361,10 @@ function mergeDeltas(events: readonly RunEvent[], seen: readonly number[]): RunE
   return [...kept.values()];
 }
 
-/** Undefined for two that must stay apart: text of an earlier process is not merged with new text. */
+/**
+ * One delta made of two. Undefined for two that must stay apart: text of an earlier process is not merged with new
+ * text.
+ */
 function merge(before: Delta, event: Delta): Delta | undefined {
   if (before.type === "thinking_delta" && event.type === "thinking_delta")
     return { ...event, delta: before.delta + event.delta };
@@ -363,6 +372,6 @@ function merge(before: Delta, event: Delta): Delta | undefined {
   if (event.anew) return event;
   const delta = before.delta + event.delta;
   const anew = before.anew && { anew: true as const };
-  // The same string, so that it is held once.
+  // The delta is the same string as the text, so that it is held once.
   return { ...event, ...anew, delta: delta.length === event.text.length ? event.text : delta };
 }

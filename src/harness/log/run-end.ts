@@ -9,7 +9,7 @@ export interface RunEnd {
   readonly filled: number | undefined;
   /** Tokens of the last model's window; undefined when no model was asked. */
   readonly window: number | undefined;
-  /** Compactions that were needed on the way. */
+  /** The number of compactions that were needed on the way. */
   readonly compactions: number;
   /** Notices that another model answers, or that it was not shown an image. */
   readonly changes: readonly string[];
@@ -19,7 +19,7 @@ export interface RunEnd {
 
 /** Collects the summary while events arrive, so that no caller has to read the events again. */
 export class RunSummary {
-  /** Undefined until the run has ended. */
+  /** The summary; undefined until the run has ended. */
   end: RunEnd | undefined;
   #filled: number | undefined;
   #window: number | undefined;

@@ -66,12 +66,12 @@ export class RunStats {
     this.#steered.push(parts);
   }
 
-  /** A model called a tool that the policy had removed. */
+  /** Notes that a model called a tool that the policy had removed. */
   removed(tool: RemovedTool): void {
     this.#removed.set(tool.tool, tool);
   }
 
-  /** A tool call has begun and not ended. */
+  /** Whether a tool call has begun and not ended. */
   get isToolRunning(): boolean {
     return this.#running > 0;
   }
@@ -116,7 +116,7 @@ export class RunStats {
   }
 }
 
-/** UTF-16 units of a failed call's text in the receipt. */
+/** The most UTF-16 units of a failed call's text in the receipt. */
 const MOST_ERROR = 400;
 
 function toolError(toolName: string, meta: string | undefined, text: string): ToolError {
@@ -124,7 +124,7 @@ function toolError(toolName: string, meta: string | undefined, text: string): To
   return { toolName, ...(meta !== undefined && { meta }), ...(error !== "" && { error }) };
 }
 
-/** One line for each model, purpose, plugin and tool. */
+/** The costs with another one; they have one row for each model, purpose, plugin and tool. */
 export function addCost(costs: readonly SideCost[], cost: SideCost): readonly SideCost[] {
   const { what, plugin, tool, model, calls, usage } = cost;
   const isSame = (one: SideCost) =>

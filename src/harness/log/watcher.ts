@@ -1,10 +1,10 @@
 import type { DeltaPace, RunEvent } from "../../types/run/events.ts";
 
-/** One watcher of a run's events: waits for the next one, and for the time of the next delta. */
+/** One watcher of a run's events: waits for the next event, and for the time of the next delta. */
 export class Watcher {
   readonly #pace: DeltaPace | undefined;
   #wake: (() => void) | undefined;
-  /** Deltas came while this watcher rested. */
+  /** Whether deltas came while this watcher rested. */
   #isBehind = false;
   #cancelRest: (() => void) | undefined;
 
@@ -12,7 +12,7 @@ export class Watcher {
     this.#pace = pace;
   }
 
-  /** True from a delta that was given until the next may be. */
+  /** True from the time at which a delta was given until the next delta may be given. */
   get rests(): boolean {
     return this.#cancelRest !== undefined;
   }
@@ -21,14 +21,14 @@ export class Watcher {
     return this.#pace !== undefined;
   }
 
-  /** Resolves when there is something to be given. */
+  /** Resolves when there is an event to be given. */
   wait(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;
     });
   }
 
-  /** An event has come. */
+  /** Called when an event has come. */
   notify(event: RunEvent): void {
     if (!this.#pace || !isDelta(event)) return this.#wakeUp();
     if (this.rests && this.#isUrgent(event)) return this.#endRest(true);
@@ -36,7 +36,7 @@ export class Watcher {
     else if (this.#pace.everyMs(lengthOf(event)) !== undefined) this.#wakeUp();
   }
 
-  /** The event has been given. After a delta, the next has to wait. */
+  /** Called when the event has been given. After a delta, the next delta has to wait. */
   given(event: RunEvent): void {
     if (!this.#pace || !isDelta(event)) return;
     const ms = this.#pace.everyMs(lengthOf(event));

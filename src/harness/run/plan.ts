@@ -10,21 +10,24 @@ import type { LoopGuard } from "../tools/loops/guard.ts";
 import type { Steering } from "./steering.ts";
 import type { ToolSetting } from "../tools/tools.ts";
 
-/** What one attempt works with. */
+/** The plan of one attempt. */
 export interface Attempt {
   readonly number: number;
   readonly handle: ModelHandle;
   /** The requested level; once the attempt has begun, the model's nearest one. */
   readonly thinking: ThinkLevel;
-  /** Which images the model is shown: those of the whole conversation, or only those of the present turn. */
+  /** The images that the model is shown: those of the whole conversation, only those of the present turn, or none. */
   readonly images: "all" | "of_turn" | "none";
   /** Why images are left out, for the model. */
   readonly whyNoImages?: string | undefined;
-  /** Tool blocks and thinking become plain text: for a provider that refused the conversation. */
+  /** Whether tool blocks and thinking become plain text, for a provider that refused the conversation. */
   readonly strict: boolean;
-  /** Large tool results are cut. */
+  /** Whether large tool results are cut. */
   readonly truncate: boolean;
-  /** What is sent is cut to a window of so many tokens, after a refusal that showed no limit; nothing else follows from it. */
+  /**
+   * Tokens of the window that requests are cut to after a refusal that showed no limit; nothing else follows from this
+   * figure.
+   */
   readonly mostTokens?: number | undefined;
   /** The most tokens that the answer may have, after a provider refused more; the model's own limit when unset. */
   readonly maxOutput?: number | undefined;
@@ -33,7 +36,7 @@ export interface Attempt {
   readonly signal: AbortSignal;
 }
 
-/** What all attempts of one run share. */
+/** The parts that all attempts of one run share. */
 export interface RunParts {
   readonly log: RunLog;
   readonly setting: ToolSetting;
@@ -55,33 +58,36 @@ export interface ContextPorts {
   now(): number;
   /** The messages with the images that they mention. Never rejects. */
   withImages(messages: readonly ChatMessage[], policy: TranscriptPolicy): Promise<readonly ChatMessage[]>;
-  /** Summarises what does not fit the model's window; false when nothing was, or it is not for this model to decide. */
+  /**
+   * Summarises the turns that do not fit the model's window. False when nothing was summarised, or when that is not for
+   * this model to decide.
+   */
   compactBeforeAnswer(handle: ModelHandle): Promise<boolean>;
   /** Called before a model is shown the conversation. */
   shown(what: Shown): Promise<void>;
 }
 
-/** How full a model's window is before it is asked. */
+/** How full a model's window is before the model is asked. */
 export interface Shown {
   readonly handle: ModelHandle;
-  /** Estimated, with the system prompt and the tools. */
+  /** Estimated tokens, with the system prompt and the tools. */
   readonly tokens: number;
   /** Tokens of the system prompt and the tools. */
   readonly fixed: number;
-  /** A context engine assembled it, and its estimate counts. */
+  /** Whether a context engine assembled the conversation. Then the engine's estimate counts. */
   readonly isByEngine: boolean;
-  /** The last entry that is shown. */
+  /** The id of the last entry that is shown. */
   readonly lastId: string | undefined;
-  /** Older turns did not fit. */
+  /** Whether older turns did not fit. */
   readonly isCut: boolean;
   /** The model of the newest answer that is shown. */
   readonly lastModel: ModelRef | undefined;
   /** Tokens that the conversation may fill. */
   readonly budget: number;
-  /** Messages before the present turn. */
+  /** The number of messages before the present turn. */
   readonly before: number;
   /** Tokens of the model's whole window. */
   readonly window: number;
-  /** The conversation as the transcript has it, with what was said since. */
+  /** The conversation as the transcript has it, with the messages since. */
   messages(): readonly ChatMessage[];
 }

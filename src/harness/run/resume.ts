@@ -13,7 +13,7 @@ import { type Asked, isUnanswered, withoutTags } from "./unanswered.ts";
 export interface Said {
   readonly entryId: string;
   readonly message: AssistantMessage;
-  /** The text that it continues; usually empty. */
+  /** The text that the answer continues; usually empty. */
   readonly before: string;
 }
 
@@ -78,7 +78,7 @@ export function repeat(said: readonly Said[], log: RunLog): void {
   }
 }
 
-/** Repeats the first part of an answer that is continued. Returns it as watchers see it. */
+/** Repeats the first part of an answer that is continued. Returns the part as watchers see it. */
 export function repeatPart(carried: string, log: RunLog): string {
   const text = withoutTags(carried);
   if (text === "") return "";
@@ -103,7 +103,8 @@ export function userMessage({ text, images, at, provenance, events: internalEven
 export async function openTurn(conversation: Conversation, turn: UserTurn, progress: Progress): Promise<void> {
   if (progress.kind === "fresh") {
     const message = userMessage(turn);
-    // Not synced: the journal has the message until the turn is over, and the first answer syncs the entry too.
+    // The entry is not synced: the journal has the message until the turn is over, and the first answer syncs the entry
+    // too.
     await conversation.append({ type: "message", message }, { id: turn.entryId });
   } else if (progress.kind === "underway") {
     await closeCalls(conversation, turn.entryId);

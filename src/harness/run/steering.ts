@@ -36,7 +36,7 @@ export class Steering {
     return this.#given.get(message)?.turn;
   }
 
-  /** The message is in the transcript. */
+  /** Called when the message is in the transcript. */
   taken(message: AgentMessage): void {
     this.#given.get(message)?.settle(true);
     this.#given.delete(message);

@@ -11,9 +11,9 @@ import type { RunRequest } from "../request.ts";
 export type Asked = Pick<RunRequest, "facts" | "tools">;
 
 /**
- * Whether the model ended without text although a person waits for an answer. Silence may be intended after a tool with side
- * effects, such as one that sends a message, and when only the rest of an answer was requested. A run that no person
- * started may have nothing to say.
+ * Whether the model ended without text although a person waits for an answer. Silence may be intended after a tool with
+ * side effects, such as one that sends a message, and when only the rest of an answer was requested. A run that no
+ * person started may have nothing to say.
  */
 export function isUnanswered(messages: readonly ChatMessage[], { facts, tools }: Asked): boolean {
   if (facts.trigger !== "message" && facts.trigger !== "api") return false;
@@ -25,7 +25,7 @@ export function isUnanswered(messages: readonly ChatMessage[], { facts, tools }:
   return !since.some((message) => message.role === "toolResult" && !message.isError && acts(message.toolName, tools));
 }
 
-/** Has neither text for people nor tool calls. */
+/** Whether an answer has neither text for people nor tool calls. */
 export const isWordless = (message: AssistantMessage): boolean =>
   !hasCalls(message) && !hasWords(textOf(message), message);
 
@@ -39,25 +39,28 @@ function hasWords(text: string, model: Pick<ModelRef, "provider">): boolean {
   return !isUnseen(stripper.end());
 }
 
-/** Directives alone, such as the message that is answered, are no answer. A file, or the wish to be silent, is one. */
+/**
+ * Whether a text with directives is an answer. Directives alone, such as the message that is answered, are none. A
+ * file, or the wish to be silent, is one.
+ */
 function asksForSomething(text: string, model: Pick<ModelRef, "provider">): boolean {
   const { text: shown, media, silent } = parseDirectives(stripped(text, stripperFor(model)));
   return media.length > 0 || silent || !isUnseen(shown);
 }
 
 /**
- * Removes the tags that this model writes. With `mayBeginInThought`, text waits for the tag that may end a thought, or for the end of the
- * message.
+ * A stripper that removes the tags that this model writes. With `mayBeginInThought`, text waits for the tag that may
+ * end a thought, or for the end of the message.
  */
 export const stripperFor = (model: Pick<ModelRef, "provider">, mayBeginInThought = false): TagStripper =>
   createTagStripper({ enforceFinal: writesInTags(model), mayBeginInThought });
 
-/** Messages of a model that are looked at. */
+/** The most messages of a model that are looked at. */
 const MOST_LOOKED_AT = 4;
 
 /**
- * Whether one of the model's last messages began with a thought that no tag begins, so that the next one may do so too. Undefined when
- * they had no text, or there are none.
+ * Whether one of the model's last messages began with a thought that no tag begins, so that the next one may do so too.
+ * Undefined when these messages had no text, or there are none.
  */
 export function beganInThought(messages: readonly ChatMessage[], { provider, id }: ModelRef): boolean | undefined {
   const last = messages.filter(({ role }) => role === "assistant").slice(-MOST_LOOKED_AT);
@@ -78,7 +81,7 @@ function stripped(text: string, stripper: TagStripper, calls?: boolean): string 
   return stripper.begunAnew() ? rest : begun + rest;
 }
 
-/** What a model thought between tags of its text. */
+/** The thoughts of a model between tags of its text. */
 export function thoughtsBetweenTags(message: AssistantMessage): string {
   const stripper = stripperFor(message);
   stripper.push(textOf(message));

@@ -9,7 +9,7 @@ import type { Log } from "../../types/log.ts";
 import type { ModelRef } from "../../types/run/model.ts";
 import type { RunResult } from "../../types/run/run.ts";
 
-/** Thrown out of whatever a run was waiting for when it was stopped. */
+/** Thrown by a wait of a run when the run is stopped. */
 export class Stopped extends Error {
   constructor() {
     super("the run was stopped");
@@ -17,8 +17,8 @@ export class Stopped extends Error {
 }
 
 /**
- * Waits for the work until the signal aborts. Rejects as the work does, or with `Stopped`. A later result goes to `late`; a
- * later error is ignored.
+ * Waits for the work until the signal aborts. Rejects as the work does, or with `Stopped`. A later result goes to
+ * `late`; a later error is ignored.
  */
 export async function untilStopped<T>(
   work: () => Promise<T>,
@@ -50,8 +50,8 @@ async function whicheverIsFirst<T>(
 }
 
 /**
- * Waits as `untilStopped` does, with one listener of a signal for all waits. For the signal of one run: a promise keeps each wait as long as
- * the signal is in use.
+ * Waits as `untilStopped` does, with one listener of a signal for all waits. Only for the signal of one run, because a
+ * promise keeps each wait as long as the signal is in use.
  */
 class Stop {
   readonly #signal: AbortSignal;
@@ -64,7 +64,7 @@ class Stop {
     this.#stopped = promise;
   }
 
-  /** As `untilStopped`. */
+  /** Waits as `untilStopped` does. */
   async wait<T>(work: () => Promise<T>, late: (value: T) => void = () => undefined): Promise<T> {
     if (this.#signal.aborted) throw new Stopped();
     return whicheverIsFirst(work(), this.#stopped, late);
@@ -72,8 +72,8 @@ class Stop {
 }
 
 /**
- * Wraps the request and the ports of a run: their calls into other modules reject with `Stopped` when the run is stopped. So neither the
- * renewal of a login nor a hook delays the stop.
+ * Wraps the request and the ports of a run: their calls into other modules reject with `Stopped` when the run is
+ * stopped, so that neither the renewal of a login nor a hook delays the stop.
  */
 export function stoppable(
   request: RunRequest,
@@ -142,13 +142,13 @@ class StoppableHooks implements HookRunner {
   }
 }
 
-/** A stopped search finds no model, which every caller handles. */
+/** The result of a search that was stopped: no model, which every caller handles. Throws any other error. */
 function missingWhenStopped(error: unknown): Missing {
   if (error instanceof Stopped) return { missing: error.message };
   throw error;
 }
 
-/** The catalogue for work that the signal ends. */
+/** The models for work that the signal ends. */
 export const stoppableModels = (models: Models, signal: AbortSignal): Models =>
   new StoppableModels(models, new Stop(signal));
 
@@ -197,8 +197,8 @@ class StoppableModels implements Models {
 }
 
 /**
- * The result of a run in which something threw. When the disk takes no writes, the turn stays unfinished and is tried again;
- * everything else is a bug, and the user gets a failure notice.
+ * The result of a run in which something threw. When the disk takes no writes, the turn stays unfinished and is tried
+ * again; everything else is a bug, and the user gets a failure notice.
  */
 export function resultOfThrown(
   error: unknown,

@@ -14,7 +14,10 @@ export type CheckedCall =
   | { readonly kind: "fits"; run(callId: string, update: (partial: string) => void): Promise<ToolResult> }
   | { readonly kind: "invalid"; readonly why: string };
 
-/** A call of a tool outside of a model's loop, checked as that loop checks its calls. What it runs has every guard of a run's tools. */
+/**
+ * Checks a call of a tool outside of a model's loop, as that loop checks its calls. The call runs with every guard of a
+ * run's tools.
+ */
 export async function checkCall(tool: Tool, args: Fields, setting: ToolSetting): Promise<CheckedCall> {
   const { validateToolArguments } = await loadPi();
   const agentTool = toAgentTool(tool, setting);
@@ -48,12 +51,15 @@ async function run(
 const textOf = ({ content }: AgentToolResult<unknown>): string =>
   content.map((part) => (part.type === "text" ? part.text : "")).join("");
 
-/** Sessions whose calls are remembered, those of the latest calls. */
+/** The most sessions whose calls are remembered: the sessions of the latest calls. */
 const MOST_SESSIONS = 200;
 /** Milliseconds without a call after which a session's calls are forgotten. */
 const FORGOTTEN_MS = 60_000;
 
-/** Notices a client that repeats one call without progress: a run's limits hold for all calls of a session that follow each other. */
+/**
+ * Notices a client that repeats one call without progress: a run's limits hold for all calls of a session that follow
+ * each other.
+ */
 export class CallLoops {
   readonly #guards = new BoundedMap<SessionKey, { readonly guard: LoopGuard; readonly at: number }>(MOST_SESSIONS);
 
@@ -66,13 +72,13 @@ export class CallLoops {
   }
 }
 
-/** Why the guard does not let the call run; undefined when it does. */
+/** Why the guard does not let the call run; undefined when the guard lets it run. */
 export function whyLooping(guard: LoopGuard, tool: string, args: unknown): string | undefined {
   const found = guard.block([{ tool, key: callKey(tool, args) }]);
   return found && `${found.detector}: ${found.count} calls of ${found.tool} in a row brought nothing new`;
 }
 
-/** Tells the guard what came of a call. */
+/** Gives the outcome of a call to the guard. */
 export function noteCall(
   guard: LoopGuard,
   { name: tool, hasSideEffects }: Tool,

@@ -29,23 +29,23 @@ import { asJson } from "../../utils/text/as-json.ts";
 /** The part of a tool's context that all calls of one run share; call id and signal come with each call. */
 export interface ToolSetting extends Pick<ToolContext, "runId" | "sessionKey" | "agentId" | "workspace" | "approvals"> {
   readonly signal: AbortSignal;
-  /** See `RunDeps`. */
+  /** See `RunWaits.beforeTool`. */
   readonly before?: ((callId: string) => Promise<void>) | undefined;
   /** Writes an entry into the transcript that no model sees; resolves when it is on disk. */
   readonly note?: ((name: string, data: Record<string, unknown>) => Promise<unknown>) | undefined;
-  /** Unset where no plugin can have hooks. */
+  /** The hooks of plugins; unset where no plugin can have any. */
   readonly hooks?: BoundHooks | undefined;
-  /** What the conversation has read that others wrote. */
+  /** The content of others that the conversation has read, with the rules about it. */
   readonly untrusted: UntrustedRules;
-  /** UTF-16 units of one result; 50 KB when unset. */
+  /** The most UTF-16 units of one result; 50 KB when unset. */
   readonly mostChars?: number;
-  /** How the tool of this name asks models; none can when unset. */
+  /** How the tool of this name asks models; no tool can when unset. */
   readonly asideFor?: (tool: string) => Aside;
-  /** Is told of a tool that does not end. */
+  /** Gets a warning about a tool that does not end. */
   readonly log: Pick<Log, "warn">;
 }
 
-/** Waiting for an approval does not count toward the run's time limit. */
+/** A desk whose wait for an approval does not count toward the run's time limit. */
 export function pausing(desk: ApprovalDesk, deadline: Deadline): ApprovalDesk {
   return {
     async ask(question, signal) {
@@ -63,7 +63,10 @@ const TORN_TEXT =
   "This call was not run: its arguments were cut off before they were complete, or are no JSON object. " +
   "Call the tool again with complete arguments; write long content in several smaller calls.";
 
-/** The SDK calls this before it validates a call's arguments, without a time limit, and takes an error as the call's result. */
+/**
+ * The arguments of a call, ready for the SDK's validation. The SDK calls this function before that, without a time
+ * limit, and takes an error as the call's result.
+ */
 function checkable(tool: Tool, given: unknown): unknown {
   if (isTorn(given)) throw new Error(TORN_TEXT);
   const { name, slowArguments, prepare } = tool;
@@ -73,7 +76,7 @@ function checkable(tool: Tool, given: unknown): unknown {
   return prepare ? fitArguments(toolSchema(tool), prepare(args)) : args;
 }
 
-/** Tells of each question that was not asked. */
+/** A desk that emits an event for each question that was not asked. */
 export function reporting(desk: ApprovalDesk, log: Pick<RunLog, "emit">): ApprovalDesk {
   return {
     async ask(question, signal) {
@@ -87,7 +90,10 @@ export function reporting(desk: ApprovalDesk, log: Pick<RunLog, "emit">): Approv
 /** Name of the transcript's entries that record the state of an approval question. */
 const ASKED = "openclaw.approval";
 
-/** Notes in the transcript that a call waits for a person and that it waits no more, so that after a kill it is known whether it began. */
+/**
+ * A desk that notes in the transcript that a call waits for a person and that the call waits no more, so that after a
+ * kill it is known whether the call began.
+ */
 function noting(desk: ApprovalDesk, callId: string, note: ToolSetting["note"]): ApprovalDesk {
   if (!note) return desk;
   return {
@@ -101,7 +107,7 @@ function noting(desk: ApprovalDesk, callId: string, note: ToolSetting["note"]): 
   };
 }
 
-/** Calls that wait for a person: they never began. */
+/** The ids of the calls that wait for a person: these calls never began. */
 export function unbegunCalls(entries: readonly TranscriptEntry[]): ReadonlySet<string> {
   const waiting = new Set<string>();
   for (const entry of entries) {
@@ -114,10 +120,10 @@ export function unbegunCalls(entries: readonly TranscriptEntry[]): ReadonlySet<s
   return waiting;
 }
 
-/** The same tool in the SDK's shape. A failed call comes back as a result with `isError` in its details. */
+/** The tool in the SDK's shape. A failed call comes back as a result with `isError` in its details. */
 export const toAgentTool = (tool: Tool, setting: ToolSetting): AgentTool => new RunAgentTool(tool, setting);
 
-/** A class, because each run makes all its tools and uses few of them. */
+/** A tool in the SDK's shape; a class, because each run makes all its tools and uses few of them. */
 class RunAgentTool implements AgentTool {
   readonly #tool: Tool;
   readonly #setting: ToolSetting;
@@ -144,8 +150,8 @@ class RunAgentTool implements AgentTool {
   }
 
   /**
-   * If one call of an answer has side effects, its calls run one after the other: no call overtakes an approval question or changes a
-   * file that the question is about.
+   * If one call of an answer has side effects, its calls run one after the other: no call overtakes an approval
+   * question or changes a file that the question is about.
    */
   get executionMode(): NonNullable<AgentTool["executionMode"]> {
     return this.#tool.hasSideEffects ? "sequential" : "parallel";
@@ -222,7 +228,7 @@ interface ToolCall {
   readonly params: unknown;
 }
 
-/** `params`: as the hooks left them. */
+/** `params`: the arguments as the hooks left them. */
 type Judged =
   | { readonly kind: "run"; readonly params: unknown }
   /** The model gets `reason` as the call's result. */
@@ -255,9 +261,10 @@ interface Question extends Pick<CallQuestion, "reason" | "timeoutMs"> {
 }
 
 /**
- * Asks `before_tool_call`: answers are `{params}`, `{block, blockReason}` or `{requireApproval: {title, description, severity,
- * timeoutMs, allowedDecisions, onResolution}}`. Each hook, and the person who is asked, sees the arguments as the hooks before
- * left them. The first question fixes the arguments: nothing that a later hook changes in them counts. `ask` gets the questions.
+ * Asks `before_tool_call`: answers are `{params}`, `{block, blockReason}` or `{requireApproval: {title, description,
+ * severity, timeoutMs, allowedDecisions, onResolution}}`. Each hook, and the person who is asked, sees the arguments as
+ * the hooks before left them. The first question fixes the arguments: the changes of later hooks do not count. `ask`
+ * gets the questions.
  */
 async function judgeCall(
   call: ToolCall,
@@ -317,7 +324,7 @@ const contextOf = ({ name, callId }: ToolCall, { context }: BoundHooks) => ({
   toolCallId: callId,
 });
 
-/** Calls `after_tool_call`; nobody waits for it. */
+/** Calls `after_tool_call`; nobody waits for the hooks. */
 function reportCall(
   call: ToolCall,
   { result, durationMs }: { readonly result: ToolResult; readonly durationMs: number },
@@ -349,7 +356,7 @@ function questionIn(asked: Fields): Question {
   return {
     reason: SEVERITIES.includes(severity) ? `${String(severity)}: ${text}` : text,
     ...(typeof timeoutMs === "number" && timeoutMs > 0 && { timeoutMs: Math.max(timeoutMs, LEAST_WAIT_MS) }),
-    // No rule of the gateway keeps "always": the plugin, which gets the answer, decides what it covers.
+    // No rule of the gateway keeps "always": the plugin, which gets the answer, decides what the answer covers.
     ...(decisions && { named: ALLOWING.filter((answer) => decisions.includes(answer)) }),
     resolved(decision) {
       if (typeof onResolution !== "function") return;
@@ -359,7 +366,9 @@ function questionIn(asked: Fields): Question {
   };
 }
 
-/** Asks `resolve_exec_env` for variables of a command; a later plugin's value of the same name wins. */
+/**
+ * Asks `resolve_exec_env` for variables of a command; a later plugin's value replaces an earlier one of the same name.
+ */
 async function commandEnvFrom({ runner, context }: BoundHooks): Promise<Readonly<Record<string, string>>> {
   const { sessionKey } = context;
   const event = { toolName: "exec" as const, host: "gateway" as const, ...(sessionKey && { sessionKey }) };

@@ -15,13 +15,15 @@ import type { Conversation } from "../request.ts";
 import { shownCall, visible } from "./shown-call.ts";
 import { loadOnce } from "../../utils/share-calls.ts";
 
-/** Tools whose results are the content of files and commands; those of memory, which plugins add, read files too. */
+/**
+ * Tools whose results are the content of files and commands; the tools of memory, which plugins add, read files too.
+ */
 const READERS = new Set(["read", "grep", "find", "ls", "exec", "process", "memory_get", "memory_search"]);
-/** Where the text of a turn comes from that another program asked for; see `HOOK_TURN`. */
+/** The source of the text of a turn that another program asked for; see `HOOK_TURN`. */
 const WEBHOOK = "webhook";
-/** Sources that are named; a conversation may have more. */
+/** The most sources that are named; a conversation may have more. */
 const MOST_SOURCES = 10;
-/** How far back a conversation is searched; no model sees more of it. */
+/** Tokens for which a conversation is searched back; no model sees more of it. */
 const SEARCHED_TOKENS = 2_000_000;
 
 interface Seen {
@@ -29,7 +31,10 @@ interface Seen {
   readonly isError?: boolean;
 }
 
-/** What a conversation has read that nobody here wrote: results that their tool marks as `externalContent.untrusted`. */
+/**
+ * The content that a conversation has read and that nobody here wrote: results that their tool marks as
+ * `externalContent.untrusted`.
+ */
 export class UntrustedContent {
   readonly #sources = new Map<string, UntrustedSource>();
   readonly #conversation: () => Pick<Conversation, "window">;
@@ -37,7 +42,7 @@ export class UntrustedContent {
   readonly #loaded = loadOnce(() => this.#load());
   readonly #keeping: (() => UntrustedKeeping | undefined) | undefined;
   #hasReadFiles = false;
-  /** What was kept last. */
+  /** The mark that was kept last, as JSON. */
   #kept = "";
 
   /** The conversation is searched once, when it is needed. */
@@ -46,19 +51,21 @@ export class UntrustedContent {
     this.#keeping = keeping;
   }
 
-  /** A finished call of this run. Rejects when the conversation cannot keep that its result is untrusted. */
+  /**
+   * Takes a finished call of this run. Rejects when the conversation cannot keep that the call's result is untrusted.
+   */
   async took(tool: string, seen: Seen): Promise<void> {
     this.#note(tool, seen);
     await this.#keep();
   }
 
-  /** The turn of this run. Rejects like `took`. */
+  /** Takes the turn of this run. Rejects like `took`. */
   async began(provenance: InputProvenance | undefined): Promise<void> {
     if (provenance?.sourceTool === WEBHOOK) this.#add(WEBHOOK, WEBHOOK);
     await this.#keep();
   }
 
-  /** Before a summary can take the place of what was read: no model sees where the summary comes from. */
+  /** Keeps the mark, before a summary can take the place of the content: no model sees where the summary comes from. */
   async #keep(): Promise<void> {
     const keeping = this.#keeping?.();
     if (!keeping || this.#sources.size === 0) return;
@@ -122,15 +129,21 @@ function sourceIn(tool: string, details: unknown): UntrustedSource | undefined {
 /** The part of a run's tools that concerns untrusted content. */
 export interface UntrustedRules {
   readonly content: UntrustedContent;
-  /** What a person has to allow once the conversation has read such content. */
+  /** The uses that a person has to allow once the conversation has read such content. */
   readonly confirm: readonly RiskyUse[] | undefined;
 }
 
-/** The sources, for commands: they are asked about by their own rules. Undefined where they are not to be. */
+/**
+ * The sources, for the questions about commands, which have their own rules. Undefined where commands are not to be
+ * asked about.
+ */
 export const sourcesForCommands = ({ content, confirm = RISKY_USES }: UntrustedRules) =>
   confirm.includes("commands") ? () => content.all() : undefined;
 
-/** Asks a person about a risky call where the conversation has read untrusted content. Gives why the call must not run. */
+/**
+ * Asks a person about a risky call where the conversation has read untrusted content. Resolves with why the call must
+ * not run; undefined when it may.
+ */
 export async function whyUnconfirmed(
   tool: Tool,
   params: unknown,
@@ -140,7 +153,7 @@ export async function whyUnconfirmed(
   if (!tool.riskOf || confirm.length === 0) return undefined;
   const sources = await content.all();
   if (sources.length === 0) return undefined;
-  // Without anything that was read from files there is nothing to carry out.
+  // A use of the network counts only when files were read: otherwise there is nothing to carry out.
   const counts = ({ use }: Risk) => confirm.includes(use) && (use !== "network" || content.hasReadFiles);
   const risks = [(await tool.riskOf(params, context)) ?? []].flat().filter(counts);
   if (risks.length === 0) return undefined;

@@ -2,12 +2,12 @@ import { LOOP_DEFAULTS } from "../../../tools/loop-config.ts";
 import type { LoopSettings } from "../../../types/loops.ts";
 import { forgetOldest } from "../../../utils/forget-oldest.ts";
 
-/** Calls, and pairs of a call and its outcome, that are remembered, the latest. */
+/** The most calls, and pairs of a call and its outcome, that are remembered; the oldest are forgotten. */
 const MOST_REMEMBERED = 1000;
 
 /** A finished call as the guard takes it. */
 export type SeenCall = Pick<PastCall, "tool" | "key" | "outcome" | "kind" | "isPoll"> & {
-  /** The tool changes something, and this call succeeded. */
+  /** Whether the tool changes something and this call succeeded. */
   readonly isEffective: boolean;
 };
 
@@ -21,7 +21,7 @@ export interface LoopFound {
   readonly count: number;
 }
 
-/** What the guard says of a result. */
+/** The verdict of the guard on a result. */
 export interface LoopVerdict extends LoopFound {
   /** `last`: the model has one more turn. */
   readonly level: "warning" | "last";
@@ -45,14 +45,14 @@ export class LoopGuard {
   #struckAt: number | undefined;
   /** The pair of the calls since a compaction while they are all the same, and their number. */
   #sinceCompaction: { readonly pair?: string; readonly times: number } | undefined;
-  /** Set once the run is to end. */
+  /** Why the run is to end; unset while it may go on. */
   stoppedBy: LoopFound | undefined;
 
   constructor(limits: LoopSettings = LOOP_DEFAULTS) {
     this.#limits = limits;
   }
 
-  /** Takes a finished call. The same pair counts once a turn. Undefined when there is nothing to say about it. */
+  /** Takes a finished call. The same pair counts once a turn. Undefined when the guard has no verdict on the call. */
   saw(seen: SeenCall): LoopVerdict | undefined {
     const pair = pairOf(seen);
     if (!this.#limits.enabled || this.#ofTurn.has(pair)) return undefined;
@@ -76,20 +76,20 @@ export class LoopGuard {
       const found = again && this.#over([...this.#calls, again], isNews ? 0 : this.#turn - this.#freshAt);
       if (!found) continue;
       this.#strike(found);
-      // What was blocked stays a part of the loop.
+      // A blocked call stays a part of the loop.
       this.#add(again);
       return found;
     }
     return undefined;
   }
 
-  /** The model has seen the results of this turn and may do better. */
+  /** Called at the end of a turn: the model has seen the results of the turn and may do better. */
   endTurn(): void {
     if (this.#ofTurn.size > 0) this.#turn += 1;
     this.#ofTurn.clear();
   }
 
-  /** The conversation was summarised: a model that repeats itself once more does so without knowing it. */
+  /** Called when the conversation was summarised: a model that repeats itself once more does so without knowing it. */
   compacted(): void {
     this.#sinceCompaction = { times: 0 };
   }
@@ -119,7 +119,7 @@ export class LoopGuard {
   #again({ tool, key }: WantedCall): PastCall | undefined {
     const before = this.#calls.findLast((call) => call.key === key);
     if (before) return { ...before, hasEffect: false, times: this.#timesOf(key, before.outcome) };
-    // A loop may be longer than the history: what was asked for long ago is not new either.
+    // A loop may be longer than the history: a call of long ago is not new either.
     if (!this.#keys.has(key)) return undefined;
     return { tool, key, outcome: "", kind: "ran", isPoll: false, hasEffect: false, times: 1 };
   }
@@ -178,20 +178,23 @@ function remember(map: Map<string, true>, key: string): void {
 /** A finished call as the detectors see it. */
 interface PastCall {
   readonly tool: string;
-  /** Tool and arguments; of a call that was refused, the tool alone. */
+  /** The identity of the call: tool and arguments; of a call that was refused, the tool alone. */
   readonly key: string;
   readonly outcome: string;
-  /** `refused`: its arguments did not fit. `unknown`: there is no such tool. Neither ran. */
+  /** `refused`: the arguments did not fit. `unknown`: there is no such tool. Neither kind of call ran. */
   readonly kind: "ran" | "refused" | "unknown";
-  /** The call was new, succeeded, and its tool changes something: what is looked at again may differ now. */
+  /**
+   * Whether the call was new and succeeded, and its tool changes something: a later look at the same thing may differ
+   * now.
+   */
   readonly hasEffect: boolean;
   /** How often this call gave this outcome in a row, other calls between them aside. */
   readonly times: number;
-  /** It looks at a background process. */
+  /** Whether the call looks at a background process. */
   readonly isPoll: boolean;
 }
 
-/** What the detectors look at: the latest calls, the oldest first, and for how many turns nothing was new. */
+/** The view of the detectors: the latest calls, the oldest first, and for how many turns nothing was new. */
 interface LoopView {
   readonly calls: readonly PastCall[];
   readonly staleTurns: number;
@@ -212,9 +215,9 @@ interface LoopDetector {
   readonly isOn: (limits: LoopSettings) => boolean;
   /** Steps of the loop that the latest call continues; 0 when it continues none. */
   readonly count: (view: LoopView) => number;
-  /** The count at which the model is warned; it is not when unset. */
+  /** The count at which the model is warned; the model is never warned when unset. */
   readonly warnAt?: (limits: LoopSettings) => number;
-  /** The count after which a further call is blocked; it never is when unset. */
+  /** The count after which a further call is blocked; no call is blocked when unset. */
   readonly stopAt?: (limits: LoopSettings) => number;
 }
 
@@ -222,7 +225,7 @@ const always = (): boolean => true;
 const warning = (limits: LoopSettings): number => limits.warningThreshold;
 const critical = (limits: LoopSettings): number => Math.max(limits.criticalThreshold, limits.warningThreshold + 1);
 
-/** In their order: the first one that has something to say is named. */
+/** The detectors, in their order: the first one that finds a loop is named. */
 const DETECTORS: readonly LoopDetector[] = [
   {
     name: "unknown_tool",
@@ -276,7 +279,7 @@ function ofLast(count: (call: PastCall) => number): (view: LoopView) => number {
 
 const isSame = (a: PastCall, b: PastCall): boolean => a.key === b.key && a.outcome === b.outcome;
 
-/** The length of the end in which two calls alternate, each with one outcome. */
+/** The number of the latest calls in which two calls alternate, each with one outcome. */
 function alternating({ calls }: LoopView): number {
   const [other, last] = calls.slice(-2);
   if (other === undefined || last === undefined || other.key === last.key) return 0;
@@ -291,7 +294,9 @@ function alternating({ calls }: LoopView): number {
   return length < 4 ? 0 : length;
 }
 
-/** The length of the end in which one tool gave one outcome whatever its arguments were, and changed nothing. */
+/**
+ * The number of the latest calls in which one tool gave one outcome whatever its arguments were, and changed nothing.
+ */
 function churning({ calls }: LoopView): number {
   const last = calls.at(-1);
   if (last === undefined || last.kind !== "ran" || last.hasEffect) return 0;

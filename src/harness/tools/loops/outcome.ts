@@ -13,7 +13,7 @@ const VOLATILE: readonly RegExp[] = [
   /\b(?:attempt|retry|try)\b["' :=#]{0,4}\d+/gi,
   /\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b/gi,
   /\b(?:message|msg|marker|run|call|request|approval)[_ -]?id["' :=#]{1,4}[\w-]{1,64}/gi,
-  // What `exec` says of the processes that a command left behind.
+  // The note of `exec` about the processes that a command left behind.
   /\[Still running [^\]]*\]?/g,
 ];
 
@@ -32,7 +32,10 @@ function sorted(value: unknown): unknown {
 /** Details of a result that say how a command or process ended. */
 const STATES = ["status", "exitCode", "timedOut", "because"];
 
-/** A result without its times, durations and ids: two calls with the same outcome made no progress. Pure. */
+/**
+ * The outcome of a call: its result without times, durations and ids. Two calls with the same outcome made no progress.
+ * Pure.
+ */
 export function outcomeOf({
   content,
   details,

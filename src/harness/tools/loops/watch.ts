@@ -6,8 +6,8 @@ import type { LoopFound, LoopGuard, LoopVerdict, SeenCall } from "./guard.ts";
 import { callKey, outcomeOf } from "./outcome.ts";
 
 /**
- * Feeds a run's guard from the events of one attempt, where every result passes: also that of a call which never reached
- * its tool.
+ * Gives a run's guard the calls of one attempt, from its events, where every result passes: also the result of a call
+ * that never reached its tool.
  */
 export class LoopWatch {
   readonly #guard: LoopGuard;
@@ -22,17 +22,23 @@ export class LoopWatch {
     this.#tools = tools;
   }
 
-  /** Called before a valid call runs: what the model gets instead of its result; undefined when it may run. */
+  /**
+   * Called before a valid call runs. The text that the model gets instead of the call's result; undefined when the call
+   * may run.
+   */
   refusal(): string | undefined {
     return this.#blocked && blockText(this.#blocked);
   }
 
-  /** The call was valid, and its tool ran. */
+  /** Called when the call was valid and its tool ran. */
   ran(callId: string): void {
     this.#ran.add(callId);
   }
 
-  /** Before the event is written down: a result may be given a warning for the model. True when the attempt is to end. */
+  /**
+   * Called before an event is written down, because a result may get a warning for the model. True when the attempt is
+   * to end.
+   */
   take(event: AgentEvent): boolean {
     if (event.type === "tool_execution_start") this.#args.set(event.toolCallId, event.args);
     if (event.type === "message_end" && event.message.role === "assistant") this.#judgeAnswer(event.message);
@@ -78,7 +84,7 @@ export class LoopWatch {
   }
 }
 
-/** Looks at a background process. */
+/** Whether a call looks at a background process. */
 const isPoll = (tool: string, args: unknown): boolean =>
   tool === "process" && isFields(args) && (args["action"] === "poll" || args["action"] === "log");
 
@@ -91,7 +97,7 @@ function refusalOf({ content }: ToolResultMessage, args: unknown): string {
 
 const ADVICE = "Change the approach, or tell the user what is missing.";
 
-/** Appended to a result that is part of a loop. */
+/** The text that is appended to a result that is part of a loop. */
 const warningText = ({ level, detector, tool, count }: LoopVerdict): string =>
   level === "warning"
     ? `[Loop warning (${detector}): ${count} steps without anything new, the last one a call of ${tool}. ${ADVICE}]`

@@ -18,6 +18,11 @@ export interface Method<Params = unknown, Result = unknown> {
   readonly scope: Scope;
   /** Unknown keys are let through: clients of other versions send more. */
   readonly params: z.ZodType<Params>;
+  /**
+   * Shape of the answer. The command line and the page derive theirs from it. Only the compiler compares it with what
+   * `run` returns: an answer may have more keys.
+   */
+  readonly result?: z.ZodType;
   /** Name of the parameter whose value makes a repeated call return the first one's answer. */
   readonly idempotencyKey?: string;
   run(params: Params, caller: Caller): Promise<Result>;
@@ -50,8 +55,21 @@ export class MethodError extends Error {
   }
 }
 
+/** Named keys of a shape, read-only at every depth. An interface fits a `z.looseObject` only without its index signature. */
+export type Answer<T> = T extends readonly (infer Item)[]
+  ? readonly Answer<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T as string extends Key ? never : Key]: Answer<T[Key]> }
+    : T;
+
+/** A method whose `run` gets parsed parameters, and answers in the shape of `result` where the method states one. */
+type MethodOf<Params, Result> = Omit<Method<Params>, "result" | "run"> & {
+  readonly result?: z.ZodType<Result>;
+  run(params: Params, caller: Caller): Promise<Answer<Result>>;
+};
+
 /** Binds parameter and result types so that a table of methods of many types can be built. */
-export function defineMethod<Params, Result>(method: Method<Params, Result>): Method {
+export function defineMethod<Params, Result>(method: MethodOf<Params, Result>): Method {
   return {
     ...method,
     run: async (params, caller) => method.run(method.params.parse(params), caller),

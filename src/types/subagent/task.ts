@@ -1,57 +1,60 @@
+import { z } from "zod";
+import type { Answer } from "../method.ts";
 import type { AgentFilter } from "../run/agent-filter.ts";
 
 export const TASK_STATUSES = ["queued", "running", "completed", "failed", "cancelled", "timed_out"] as const;
 export type TaskStatus = (typeof TASK_STATUSES)[number];
 
-/** Owner of a task, and place of its work. */
-interface TaskPlace {
-  readonly agentId?: string;
-  /** The conversation that asked for the task. */
-  readonly sessionKey?: string;
-  /** The conversation of a subagent. */
-  readonly childSessionKey?: string;
-  readonly ownerKey?: string;
-  readonly runId?: string;
-  /** The scheduled job. */
-  readonly sourceId?: string;
-}
-
-/** When what happened, epoch milliseconds. */
-interface TaskTimes {
-  readonly createdAt?: number;
-  readonly updatedAt?: number;
-  readonly startedAt?: number;
-  readonly endedAt?: number;
-}
-
-/** How a task went. */
-interface TaskFacts {
-  readonly toolUseCount?: number;
-  readonly lastToolName?: string;
-  /** Why the task has no answer, in a sentence. */
-  readonly error?: string;
-  readonly terminalSummary?: string;
-  readonly deliveryStatus?: "pending" | "delivered" | "failed" | "not_applicable";
-}
-
 /**
  * Work that no message of a person waits for: a run of a job, a subagent, a webhook's run, a background command. In the
- * protocol's names.
+ * protocol's names. Times are epoch milliseconds.
  */
-export interface TaskSummary extends TaskPlace, TaskTimes, TaskFacts {
-  readonly id: string;
-  readonly taskId: string;
-  readonly kind: "cron" | "subagent" | "hook" | "exec";
-  readonly runtime: string;
-  readonly status: TaskStatus;
-  readonly title: string;
-}
+const summary = z.looseObject({
+  id: z.string(),
+  taskId: z.string(),
+  kind: z.enum(["cron", "subagent", "hook", "exec"]),
+  runtime: z.string(),
+  status: z.enum(TASK_STATUSES),
+  title: z.string(),
+  agentId: z.string().optional(),
+  /** The conversation that asked for the task. */
+  sessionKey: z.string().optional(),
+  /** The conversation of a subagent. */
+  childSessionKey: z.string().optional(),
+  ownerKey: z.string().optional(),
+  runId: z.string().optional(),
+  /** The scheduled job. */
+  sourceId: z.string().optional(),
+  createdAt: z.number().optional(),
+  updatedAt: z.number().optional(),
+  startedAt: z.number().optional(),
+  endedAt: z.number().optional(),
+  toolUseCount: z.number().optional(),
+  lastToolName: z.string().optional(),
+  /** Why the task has no answer, in a sentence. */
+  error: z.string().optional(),
+  terminalSummary: z.string().optional(),
+  deliveryStatus: z.enum(["pending", "delivered", "failed", "not_applicable"]).optional(),
+});
+export type TaskSummary = Answer<z.output<typeof summary>>;
 
 /** A task with its prompt and its result; both may be cut. */
-export interface TaskStory extends TaskSummary {
-  readonly prompt?: string;
-  readonly result?: string;
-}
+const story = summary.extend({ prompt: z.string().optional(), result: z.string().optional() });
+export type TaskStory = Answer<z.output<typeof story>>;
+
+/** The answers of `tasks.*`. `reason`: why a task was not cancelled. */
+export const taskAnswers = {
+  list: z.looseObject({ tasks: z.array(summary), nextCursor: z.string().optional() }),
+  get: z.looseObject({ task: story }),
+  cancel: z.looseObject({
+    found: z.boolean(),
+    cancelled: z.boolean(),
+    reason: z.string().optional(),
+    task: summary.optional(),
+  }),
+};
+
+type Answers = { readonly [Name in keyof typeof taskAnswers]: Answer<z.output<(typeof taskAnswers)[Name]>> };
 
 export interface TaskFilter extends AgentFilter {
   /** All when unset. */
@@ -65,13 +68,7 @@ export interface TaskFilter extends AgentFilter {
 
 /** Detached work, the latest first. */
 export interface TaskDesk {
-  list(filter: TaskFilter): Promise<{ readonly tasks: readonly TaskSummary[]; readonly nextCursor?: string }>;
+  list(filter: TaskFilter): Promise<Answers["list"]>;
   get(id: string): Promise<TaskStory | undefined>;
-  /** `reason`: why the task was not cancelled. */
-  cancel(id: string): Promise<{
-    readonly found: boolean;
-    readonly cancelled: boolean;
-    readonly reason?: string;
-    readonly task?: TaskSummary;
-  }>;
+  cancel(id: string): Promise<Answers["cancel"]>;
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { resolveAlias } from "../../../sessions/keys.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { ofAgent } from "../../../types/run/agent-filter.ts";
-import { TASK_STATUSES } from "../../../types/subagent/task.ts";
+import { TASK_STATUSES, taskAnswers } from "../../../types/subagent/task.ts";
 import type { Parts } from "../parts/parts.ts";
 
 const status = z.enum(TASK_STATUSES);
@@ -23,6 +23,7 @@ export const taskMethods = ({ live, tasks }: Pick<Parts, "live" | "tasks">): rea
         .regex(/^\d{1,15}$/)
         .optional(),
     }),
+    result: taskAnswers.list,
     run: async ({ status: wanted, agentId, sessionKey, limit, cursor }) => {
       const { id } = live.defaultAgent;
       return tasks.list({
@@ -38,6 +39,7 @@ export const taskMethods = ({ live, tasks }: Pick<Parts, "live" | "tasks">): rea
     name: "tasks.get",
     scope: "operator.read",
     params: one,
+    result: taskAnswers.get,
     run: async ({ taskId }) => {
       const task = await tasks.get(taskId);
       if (!task) throw new MethodError("NOT_FOUND", `there is no task ${taskId}`);
@@ -48,6 +50,7 @@ export const taskMethods = ({ live, tasks }: Pick<Parts, "live" | "tasks">): rea
     name: "tasks.cancel",
     scope: "operator.write",
     params: one,
+    result: taskAnswers.cancel,
     run: ({ taskId }) => tasks.cancel(taskId),
   }),
 ];

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import { z } from "zod";
-import { type TaskDesk, type TaskStatus, TASK_STATUSES } from "../../../../types/subagent/task.ts";
+import type { z } from "zod";
+import { taskAnswers, type TaskDesk, type TaskStatus, type TaskStory } from "../../../../types/subagent/task.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { defined } from "../../../../utils/defined.ts";
 import { writeJson, type Io } from "../../io.ts";
@@ -18,39 +18,6 @@ import { hasGateway } from "../../address.ts";
 import { callOnce } from "../../call-gateway.ts";
 import { readState } from "../../state.ts";
 import { withJournal } from "../../with-journal.ts";
-
-const time = z.number().optional();
-const text = z.string().optional();
-const taskShape = z.looseObject({
-  id: z.string(),
-  kind: z.string(),
-  status: z.enum(TASK_STATUSES),
-  title: z.string(),
-  agentId: text,
-  sessionKey: text,
-  childSessionKey: text,
-  runId: text,
-  sourceId: text,
-  createdAt: time,
-  startedAt: time,
-  endedAt: time,
-  toolUseCount: z.number().optional(),
-  lastToolName: text,
-  error: text,
-  terminalSummary: text,
-  deliveryStatus: text,
-  prompt: text,
-  result: text,
-});
-type Task = z.output<typeof taskShape>;
-const page = z.looseObject({ tasks: z.array(taskShape), nextCursor: text });
-const found = z.looseObject({ task: taskShape });
-const cancelled = z.looseObject({
-  found: z.boolean(),
-  cancelled: z.boolean(),
-  reason: text,
-  task: taskShape.optional(),
-});
 
 interface Json {
   readonly json?: boolean;
@@ -75,14 +42,14 @@ export async function tasksList(io: Io, flags: ListFlags): Promise<number> {
 const isNarrowed = ({ status, agent, session }: ListFlags): boolean =>
   [status, agent, session].some((flag) => flag !== undefined);
 
-async function tasksOf(io: Io, { status, agent, session, limit }: ListFlags): Promise<readonly Task[]> {
+async function tasksOf(io: Io, { status, agent, session, limit }: ListFlags): Promise<readonly TaskStory[]> {
   const params = { limit, ...defined({ status, agentId: agent, sessionKey: session }) };
   const here = (desk: TaskDesk) =>
     desk.list({ limit, statuses: status && [status], agentId: agent, sessionKey: session });
-  return (await askTasks(io, { method: "tasks.list", params, shape: page, here })).tasks;
+  return (await askTasks(io, { method: "tasks.list", params, shape: taskAnswers.list, here })).tasks;
 }
 
-function cells({ id, kind, status, agentId = "", createdAt, startedAt, endedAt, title }: Task): readonly string[] {
+function cells({ id, kind, status, agentId = "", createdAt, startedAt, endedAt, title }: TaskStory): readonly string[] {
   const now = Date.now();
   const took = startedAt === undefined ? "" : showDuration((endedAt ?? now) - startedAt);
   const age = createdAt === undefined ? "" : showDuration(now - createdAt);
@@ -94,7 +61,7 @@ export async function tasksShow(io: Io, id: string, { json }: Json): Promise<num
   const { task } = await askTasks(io, {
     method: "tasks.get",
     params: { taskId: id },
-    shape: found,
+    shape: taskAnswers.get,
     here: async (desk) => {
       const task = await desk.get(id);
       if (!task) throw noTask(id);
@@ -106,7 +73,7 @@ export async function tasksShow(io: Io, id: string, { json }: Json): Promise<num
   return 0;
 }
 
-function storyText(io: Io, task: Task): string {
+function storyText(io: Io, task: TaskStory): string {
   const at = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms).toLocaleString("sv-SE"));
   const tools = task.toolUseCount === undefined ? undefined : `${task.toolUseCount} calls, ${task.lastToolName} last`;
   const head = pairs(io, [
@@ -135,7 +102,7 @@ export async function tasksCancel(io: Io, id: string, { json }: Json): Promise<n
   const done = await askTasks(io, {
     method: "tasks.cancel",
     params: { taskId: id },
-    shape: cancelled,
+    shape: taskAnswers.cancel,
     changes: true,
     here: (desk) => desk.cancel(id),
   });
@@ -183,7 +150,7 @@ export async function tasksAudit(io: Io, { agent, json }: AuditFlags): Promise<n
 
 const DAY_MS = 24 * 60 * 60_000;
 
-function findingsIn(task: Task, now: number): readonly Finding[] {
+function findingsIn(task: TaskStory, now: number): readonly Finding[] {
   const found = OPEN.has(task.status) ? whyLate(task, now) : whyBad(task, now);
   return found ? [{ ...found, taskId: task.id }] : [];
 }
@@ -192,7 +159,7 @@ type Reason = Omit<Finding, "taskId">;
 
 const OPEN: ReadonlySet<TaskStatus> = new Set<TaskStatus>(["queued", "running"]);
 
-function whyLate({ status, createdAt = 0, startedAt = 0 }: Task, now: number): Reason | undefined {
+function whyLate({ status, createdAt = 0, startedAt = 0 }: TaskStory, now: number): Reason | undefined {
   const isQueued = status === "queued";
   const age = now - (isQueued ? createdAt : startedAt);
   if (age <= (isQueued ? LATE_MS : LONG_MS)) return undefined;
@@ -201,7 +168,7 @@ function whyLate({ status, createdAt = 0, startedAt = 0 }: Task, now: number): R
     : { code: "stale_running", message: `has run for ${showDuration(age)}` };
 }
 
-function whyBad({ status, endedAt = 0, error, deliveryStatus }: Task, now: number): Reason | undefined {
+function whyBad({ status, endedAt = 0, error, deliveryStatus }: TaskStory, now: number): Reason | undefined {
   if (now - endedAt > DAY_MS) return undefined;
   if (status === "failed" || status === "timed_out")
     return { code: "failed", message: cleanText(error ?? "it took too long") };

@@ -1,8 +1,9 @@
 /**
- * Checks six rules. Imports: a module in src/ imports itself and modules that sort after it; an extension imports its own
+ * Checks these rules. Imports: a module in src/ imports itself and modules that sort after it; an extension imports its own
  * files, npm packages and openclaw/plugin-sdk; only the plugin SDK imports the suites in testing/. Parts: inside a module,
- * imports point down the order in `module-parts.ts`, and no two parts or folders need each other. Width: an object type has few fields. Folders: a folder contains few files. Model calls: one function opens the stream of a model. Tools access
- * files and processes through their backends.
+ * imports point down the order in `module-parts.ts`, and no two parts or folders need each other. Width: an object type
+ * has few fields, and no port of dispatch is optional. Folders: a folder contains few files. Model calls: one function
+ * opens the stream of a model. Tools access files and processes through their backends.
  */
 import fs from "node:fs";
 import path from "node:path";
@@ -197,6 +198,20 @@ export function wideObjectsIn(file: string, source: string, allowed: typeof WIDE
   });
 }
 
+const PORTS = /^export interface (\w+Ports)\b([^{\n]*)\{\n([\s\S]*?)\n\}/gm;
+
+/** Groups of ports of dispatch with optional members, or with members of another group, one line each. */
+export function openPortsIn(file: string, source: string): string[] {
+  if (file !== "src/dispatch/ports.ts") return [];
+  return [...source.matchAll(PORTS)].flatMap(([, name, heading = "", members = ""]) => {
+    const optional = members.match(/^ {2}(?:readonly )?\w+\?[:(<]/gm) ?? [];
+    return [
+      ...optional.map((line) => `${file}: ${name} has an optional port, which somebody may forget: ${line.trim()}`),
+      ...(/\bextends\b/.test(heading) ? [`${file}: ${name} takes in other groups: name them as its members`] : []),
+    ];
+  });
+}
+
 const MAX_FILES = 25;
 
 /** Folders that directly contain more than 25 files, one line each. `files` are paths from the root. */
@@ -262,6 +277,7 @@ function main(root: string): void {
   const texts = files.filter(isSource).map((file) => ({ file, text: fs.readFileSync(path.join(root, file), "utf8") }));
   const breaches = texts.flatMap(({ file, text }) => breachesIn(file, text));
   const wide = texts.flatMap(({ file, text }) => wideObjectsIn(file, text));
+  const ports = texts.flatMap(({ file, text }) => openPortsIn(file, text));
   const full = fullFoldersIn(files);
   const existing = new Set(files);
   // A template string may have a text that looks like an import.
@@ -269,8 +285,9 @@ function main(root: string): void {
   const inside = [...mutualPairsIn(edges), ...unlistedFoldersIn(texts.map(({ file }) => file))];
   for (const { file, imported, reason } of breaches) console.error(`${file}: imports "${imported}": ${reason}`);
   const unmetered = texts.flatMap(({ file, text }) => unmeteredCallsIn(file, text));
-  for (const line of [...wide, ...full, ...unmetered, ...inside]) console.error(line);
-  if (breaches.length + wide.length + full.length + unmetered.length + inside.length > 0) process.exitCode = 1;
+  for (const line of [...wide, ...ports, ...full, ...unmetered, ...inside]) console.error(line);
+  if (breaches.length + wide.length + ports.length + full.length + unmetered.length + inside.length > 0)
+    process.exitCode = 1;
   else console.log(`layers: ${texts.length} files keep the import rule, and 0 pairs of folders import each other`);
   console.log(countsOf(texts, edges));
 }

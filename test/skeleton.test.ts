@@ -6,6 +6,7 @@ import {
   fullFoldersIn,
   importsOf,
   mutualPairsIn,
+  openPortsIn,
   unlistedFoldersIn,
   unmeteredCallsIn,
   wideObjectsIn,
@@ -117,6 +118,13 @@ test("a wide object is refused whatever its name, unless the table allows it", (
   expect(wideObjectsIn("src/a/b.ts", source)).toEqual([told]);
   expect(wideObjectsIn("src/a/b.ts", source, { RunThings: { fields: 13, why: "a record" } })).toEqual([]);
   expect(wideObjectsIn("src/a/b.ts", `interface Few {\n  readonly a: boolean;\n}\n`)).toEqual([]);
+});
+
+test("a group of ports has no optional member and takes in no other group", () => {
+  const source =
+    "export interface DiskPorts extends Others {\n  readonly a?: string;\n  b?(): void;\n  c(x?: string): void;\n}\n";
+  expect(openPortsIn("src/dispatch/ports.ts", source)).toHaveLength(3);
+  expect(openPortsIn("src/dispatch/chats.ts", source)).toEqual([]);
 });
 
 test("a folder with more than twenty files is refused", () => {

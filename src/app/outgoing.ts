@@ -24,7 +24,7 @@ export interface OutgoingParts {
   readonly core: {
     readonly media: MediaStore;
     readonly outbox: Pick<Outbox, "deliver">;
-    readonly ports: { readonly clock: Clock } & Pick<AttachPorts, "closedPaths">;
+    readonly ports: { readonly clock: Clock; readonly storage: Pick<AttachPorts, "closedPaths"> };
   };
 }
 
@@ -117,7 +117,7 @@ async function fetchOne(
       throw error;
     }
   }
-  const ports = { media: core.media, closedPaths: core.ports.closedPaths, ...how };
+  const ports = { media: core.media, closedPaths: core.ports.storage.closedPaths, ...how };
   const [block] = await attach([ref], how.asVoice, ports);
   if (block?.kind === "media") return block;
   throw refused(block ? block.markdown.replace(/^⚠️ /, "") : `${ref} is no file`);

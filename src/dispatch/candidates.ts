@@ -14,7 +14,7 @@ export async function candidatesFor(
   { message, said }: { readonly message?: InboundMessage | undefined; readonly said?: ModelRef | undefined },
   session: Pick<Session, "entry">,
   agent: AgentSettings,
-  ports: { readonly models: { of(agent: AgentId): Pick<DispatchPorts["models"], "choose"> } },
+  ports: { readonly models: { of(agent: AgentId): Pick<DispatchPorts["runs"]["models"], "choose"> } },
 ): Promise<readonly ModelRef[]> {
   const ofSession = chosenIn(session.entry);
   const given = [said, modelIn(message), ofSession];

@@ -31,7 +31,7 @@ export const isForClient = ({ options }: InboundMessage): boolean =>
 /**
  * How people of this chat write a command. Undefined where that is a slash and the name, or while the chat has no link.
  */
-export const commandFormOf = ({ link }: Pick<DispatchPorts, "link">, chat: Peer): CommandForm | undefined =>
+export const commandFormOf = ({ chats: { link } }: Pick<DispatchPorts, "chats">, chat: Peer): CommandForm | undefined =>
   link(chat)?.commandForm?.(chat);
 
 /**

@@ -62,7 +62,7 @@ export class Dispatch {
   constructor(ports: DispatchPorts, commands: AddedCommands = { commands: [], revision: 0 }) {
     this.#ports = ports;
     this.commands = commandTable(commands);
-    this.approvals = new Approvals(ports.allowances, ports.journal.values, ports.clock, ports.log);
+    this.approvals = new Approvals(ports.storage.allowances, ports.storage.journal.values, ports.clock, ports.log);
     this.replies = new Replies(ports);
     this.#late = new LateMessages(ports, this.replies);
     this.compactions = new Compactions({ ...ports, replies: this.replies });
@@ -73,7 +73,7 @@ export class Dispatch {
 
   /** Accepts events of a channel. Resolves when they are durable; rejects when they could not be stored. */
   async receive(messages: readonly InboundMessage[]): Promise<void> {
-    const { inbox } = this.#ports.journal;
+    const { inbox } = this.#ports.storage.journal;
     const accepted = await inbox.acceptAhead(messages);
     const stored = inbox.synced();
     for (const { row, isNew, faults } of accepted) {
@@ -88,7 +88,7 @@ export class Dispatch {
    * Stores events that the next start decides. Resolves when they are durable; rejects when they could not be stored.
    */
   async keep(messages: readonly InboundMessage[]): Promise<void> {
-    const { inbox } = this.#ports.journal;
+    const { inbox } = this.#ports.storage.journal;
     await inbox.acceptAhead(messages);
     await inbox.synced();
   }
@@ -170,7 +170,10 @@ export class Dispatch {
    * before.
    */
   async #tellPlugins(message: InboundMessage, key: SessionKey): Promise<void> {
-    const { journal, kinds } = this.#ports;
+    const {
+      storage: { journal },
+      kinds,
+    } = this.#ports;
     if (isReceivedWatched(this.#ports) || mayBeClaimed(message, this.#ports)) await journal.inbox.synced();
     if (!kinds.of(message).actsFor) notifyReceived(message, key, this.#ports);
   }
@@ -206,7 +209,7 @@ export class Dispatch {
   /** Keeps a message as context for the next turn of the chat. */
   async #keepAsHistory(row: InboxRow): Promise<void> {
     await this.replies.turnAway(row, "not mentioned", "history");
-    this.#ports.groupHistory.add(row);
+    this.#ports.chats.groupHistory.add(row);
   }
 
   /** Notes an event for the next turn of the session, before the row ends, so that a crash in between loses nothing. */
@@ -217,7 +220,7 @@ export class Dispatch {
 
   /** Takes the lines of the chat before a message, for the turn that the message begins. */
   #historyBefore(row: InboxRow): QueuedTurn["pending"] {
-    return row.message.options?.pending ?? this.#ports.groupHistory.take(row);
+    return row.message.options?.pending ?? this.#ports.chats.groupHistory.take(row);
   }
 
   /**
@@ -273,7 +276,9 @@ export class Dispatch {
 
   /** The sessions of a session's subagents whose runs are waiting or active. */
   #subagentsOf(key: SessionKey): readonly SessionKey[] {
-    const { sessions } = this.#ports;
+    const {
+      storage: { sessions },
+    } = this.#ports;
     const keys = this.registry.running().map(({ stream }) => stream.facts.sessionKey);
     return [...new Set(keys)].filter((child) => child !== key && sessions.peek(child)?.spawnedBy === key);
   }
@@ -297,7 +302,7 @@ export class Dispatch {
     const { signal } = stopped;
     return new Promise((resolve, reject) => {
       const compact = async () => {
-        const session = await this.#ports.sessions.acquire(key);
+        const session = await this.#ports.storage.sessions.acquire(key);
         return this.compactions.compact(session, { signal }).finally(() => session.release());
       };
       const work = () => this.#whenStored(compact).then(resolve, reject);
@@ -308,7 +313,7 @@ export class Dispatch {
 
   /** Does work that changes a transcript, when the outcomes of its turns are on the disk. */
   async #whenStored<T>(work: () => Promise<T>): Promise<T> {
-    await this.#ports.journal.inbox.synced();
+    await this.#ports.storage.journal.inbox.synced();
     return work();
   }
 

@@ -41,15 +41,6 @@ export interface GroupHistoryBuffer {
   take(row: InboxRow): readonly HistoryLine[];
 }
 
-/** The ports that all parts of the module work with. */
-interface CommonPorts {
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly kinds: TurnKinds;
-  /** The settings as the config has them now. */
-  settings(): DispatchSettings;
-}
-
 /** Keeps the permissions that hold for good. */
 export interface AllowanceKeeper {
   /**
@@ -89,8 +80,12 @@ export interface ChatPorts {
   onPairing(request: PairingRequest): void;
 }
 
-/** The ports that the runs of models need. */
-export interface ModelPorts extends Required<Pick<RunDeps, "hooks" | "texts" | "pruned" | "images" | "mediaDir">> {
+/** Runs of models: what they may use and spend. */
+export interface RunPorts {
+  readonly hooks: NonNullable<RunDeps["hooks"]>;
+  readonly texts: NonNullable<RunDeps["texts"]>;
+  readonly pruned: NonNullable<RunDeps["pruned"]>;
+  readonly images: NonNullable<RunDeps["images"]>;
   readonly models: Models;
   readonly budgets: Budgets;
   /**
@@ -103,25 +98,29 @@ export interface ModelPorts extends Required<Pick<RunDeps, "hooks" | "texts" | "
    * when the signal aborts. Never rejects.
    */
   toolsReady(signal: AbortSignal): Promise<void>;
-  systemPrompt(request: SystemPromptRequest): Promise<SystemPrompt>;
   /** The context engine of a run; undefined when the built-in engine is chosen. */
   engineFor(ask: EngineFor): RunRequest["openEngine"];
-  /**
-   * The text of a recording, where the config names a transcriber. Undefined when the recording stays a file. Never
-   * rejects.
-   */
-  transcribe(recording: Recording): Promise<{ readonly text: string } | undefined>;
+}
+
+/** What models are shown, and what people hear. */
+export interface PromptPorts {
+  systemPrompt(request: SystemPromptRequest): Promise<SystemPrompt>;
   /**
    * The current state outside a session's transcript, one line each. The lines are repeated in each turn after a
    * compaction, since a summary may have them wrong. Must not throw.
    */
   liveState(key: SessionKey): readonly string[];
-  /** Speaks answers. */
-  readonly speaker: Speaker;
-  /** The skills that people may request. */
-  readonly skillsOf: SkillsOf;
   /** The agent's notes of the last days, for owners. Never rejects. */
   dailyNotes(agent: AgentSettings): Promise<readonly DailyNote[]>;
+  /** The skills that people may request. */
+  readonly skillsOf: SkillsOf;
+  /** Speaks answers. */
+  readonly speaker: Speaker;
+  /**
+   * The text of a recording, where the config names a transcriber. Undefined when the recording stays a file. Never
+   * rejects.
+   */
+  transcribe(recording: Recording): Promise<{ readonly text: string } | undefined>;
   /** Lines for `/status` from other modules. */
   statusLines(): readonly string[];
 }
@@ -149,8 +148,20 @@ export interface ProgramPorts {
   readonly desks: Desks;
 }
 
-/** The ports that the gateway provides to the message pipeline. */
-export interface DispatchPorts extends CommonPorts, StoragePorts, ChatPorts, ModelPorts, DiskPorts, ProgramPorts {}
+/** Everything that the gateway provides to the message pipeline. A group has at most twelve members, and all are required. */
+export interface DispatchPorts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly kinds: TurnKinds;
+  /** The settings as the config has them now. */
+  settings(): DispatchSettings;
+  readonly storage: StoragePorts;
+  readonly chats: ChatPorts;
+  readonly runs: RunPorts;
+  readonly prompts: PromptPorts;
+  readonly disk: DiskPorts;
+  readonly program: ProgramPorts;
+}
 
 /** A recording in the media store. */
 export interface Recording {

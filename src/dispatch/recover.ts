@@ -9,7 +9,7 @@ import type { DispatchPorts } from "./ports.ts";
 import { leaveStale, partByAge, type RecoveryLimits, type StalePorts } from "./admission/stale.ts";
 import { runIdOf, turnIdOf } from "./turn-facts.ts";
 
-export type RecoveryPorts = StalePorts & Pick<DispatchPorts, "groupHistory" | "kinds" | "sessions">;
+export type RecoveryPorts = StalePorts & Pick<DispatchPorts, "chats" | "kinds" | "storage">;
 
 /** Six hours, 200 messages. */
 const DEFAULT_LIMITS: RecoveryLimits = { maxAgeMs: 21_600_000, maxRows: 200 };
@@ -26,7 +26,7 @@ export async function recover(
   known?: readonly InboxRow[],
   limits = DEFAULT_LIMITS,
 ): Promise<number> {
-  const rows = known ?? (await ports.journal.inbox.open());
+  const rows = known ?? (await ports.storage.journal.inbox.open());
   const apart = (group: readonly InboxRow[], work: () => Promise<void>) => orLeave(group, work, dispatch, ports);
   const left: InboxRow[] = [];
   for (const row of rows) {
@@ -39,7 +39,7 @@ export async function recover(
   // Each group is decided apart: a row about which nothing can be decided would keep all others from being decided.
   for (const group of groupByTurn(left))
     await apart(group, async () => {
-      for (const { sessionKey, message } of group) if (sessionKey === undefined) await ports.gate(message);
+      for (const { sessionKey, message } of group) if (sessionKey === undefined) await ports.chats.gate(message);
       judged.push(group);
     });
   const { fresh, stale } = await partByAge(judged, ports, limits);
@@ -68,7 +68,7 @@ async function orLeave(
     const why = `not taken up after a restart: ${errorText(error)}`;
     await dispatch.replies
       .refuse(group, undefined)
-      .catch(() => ports.journal.inbox.finish(ids, { kind: "failed", why }));
+      .catch(() => ports.storage.journal.inbox.finish(ids, { kind: "failed", why }));
   }
 }
 
@@ -76,7 +76,7 @@ async function orLeave(
 async function takenUp(row: InboxRow, ports: RecoveryPorts): Promise<InboxRow | undefined> {
   const outcome = unreadableOutcome(row.message);
   if (!outcome) return withoutSteered(row, ports);
-  await ports.journal.inbox.finish([row.id], outcome);
+  await ports.storage.journal.inbox.finish([row.id], outcome);
   const { why } = row.message.unreadable ?? {};
   ports.log.warn("a message of a wrong shape is set aside", { inbox: row.id, why });
   return undefined;
@@ -93,7 +93,7 @@ async function resume(group: readonly InboxRow[], dispatch: Dispatch, ports: Rec
   const text = commandOf(first.message, first.sessionKey, dispatch.commands, ports)?.args;
   dispatch.enter(first.sessionKey, {
     rows: group,
-    pending: group.flatMap((row) => ports.groupHistory.take(row)),
+    pending: group.flatMap((row) => ports.chats.groupHistory.take(row)),
     // A message that did not reach the run that it was to join has no turn yet, and waits as its queue mode says.
     ...(first.turnId !== undefined && { isReplay: true }),
     ...(text !== undefined && { text }),
@@ -108,7 +108,7 @@ async function withoutSteered(row: InboxRow, ports: RecoveryPorts): Promise<Inbo
   const { sessionKey, turnId, runId, ...unclaimed } = row;
   if (sessionKey === undefined || turnId === undefined || !wasSteered(row)) return row;
   if (!(await isInTranscript(sessionKey, turnId, ports))) return { ...unclaimed, sessionKey };
-  await ports.journal.inbox.finish([row.id], { kind: "steered" });
+  await ports.storage.journal.inbox.finish([row.id], { kind: "steered" });
   ports.log.info("message was steered before the restart", { inbox: row.id, run: runId });
   return undefined;
 }
@@ -123,9 +123,9 @@ function wasSteered({ runId, turnId, ...rest }: InboxRow): boolean {
 async function isInTranscript(
   key: SessionKey,
   turnId: string,
-  ports: Pick<DispatchPorts, "sessions">,
+  ports: Pick<DispatchPorts, "storage">,
 ): Promise<boolean> {
-  const session = await ports.sessions.acquire(key);
+  const session = await ports.storage.sessions.acquire(key);
   try {
     return (await session.after(turnId)) !== undefined;
   } finally {

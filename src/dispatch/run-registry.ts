@@ -21,8 +21,8 @@ export class RunRegistry {
   readonly #feed = new Feed<RunLog>();
 
   /** Opens the log of a run that will wait in its lane. */
-  open(row: InboxRow, key: SessionKey, ports: Pick<DispatchPorts, "sessions" | "settings" | "kinds">): RunLog {
-    const id = ports.sessions.peek(key)?.sessionId ?? "";
+  open(row: InboxRow, key: SessionKey, ports: Pick<DispatchPorts, "storage" | "settings" | "kinds">): RunLog {
+    const id = ports.storage.sessions.peek(key)?.sessionId ?? "";
     const session = { key, id, agentId: ports.settings().agentOf(key) };
     const log = new RunLog(factsFor(row, session, ports.kinds.of(row.message)));
     this.add(log);

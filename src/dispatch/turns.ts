@@ -32,11 +32,11 @@ export class Turns implements TurnHandler<Run> {
       ...liveLines(key, {
         approvals: approvals.list(),
         runs: registry.running(),
-        spawnerOf: (other) => ports.sessions.peek(other)?.spawnedBy,
+        spawnerOf: (other) => ports.storage.sessions.peek(other)?.spawnedBy,
       }),
-      ...ports.liveState(key),
+      ...ports.prompts.liveState(key),
     ];
-    this.#ports = { ...ports, liveState };
+    this.#ports = { ...ports, prompts: { ...ports.prompts, liveState } };
   }
 
   routeOf(key: SessionKey, { rows }: QueuedTurn): SessionKey {
@@ -122,7 +122,7 @@ async function steer(run: Run, key: SessionKey, queued: QueuedTurn, ports: TurnP
   if (!agent || hasFiles(row) || Object.keys(ofATurnOfItsOwn).length > 0) return false;
   const turn = joiningTurn({ ...queued, rows: [row] }, row, agent, { key, ports });
   const claim = { sessionKey: key, agentId: agent.id, runId: run.stream.facts.runId, turnId: turn.entryId };
-  if ((await ports.journal.inbox.claim([row.id], claim)).length === 0) {
+  if ((await ports.storage.journal.inbox.claim([row.id], claim)).length === 0) {
     leave(queued, ports);
     return true;
   }
@@ -137,9 +137,9 @@ async function steer(run: Run, key: SessionKey, queued: QueuedTurn, ports: TurnP
 }
 
 /** Ends a message that is now part of a running turn. Never rejects: as its own turn it would be answered twice. */
-async function finishSteered({ id }: InboxRow, ports: Pick<TurnPorts, "journal" | "clock" | "log">): Promise<void> {
+async function finishSteered({ id }: InboxRow, ports: Pick<TurnPorts, "storage" | "clock" | "log">): Promise<void> {
   try {
-    await retryWhileDiskFull("outcome", () => ports.journal.inbox.finish([id], { kind: "steered" }), ports);
+    await retryWhileDiskFull("outcome", () => ports.storage.journal.inbox.finish([id], { kind: "steered" }), ports);
   } catch (error) {
     // The next start sees the message in the transcript.
     ports.log.error("outcome of a steered message not recorded", { inbox: id, error });

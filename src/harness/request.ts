@@ -119,29 +119,24 @@ export interface RunWaits {
   stored(): Promise<void>;
 }
 
-interface BudgetDeps {
-  /** Nobody is asked about a budget when unset. */
-  readonly budgets?: Pick<Budgets, "refusedIn" | "allow">;
-}
-
-export interface RunDeps extends BudgetDeps {
+/** What a run works with. Required, also where it may be undefined: a caller cannot forget what protects. */
+export interface RunDeps {
+  readonly budgets: Pick<Budgets, "refusedIn" | "allow">;
   readonly models: Models;
   readonly approvals: ApprovalDesk;
   readonly log: Log;
   readonly clock: Clock;
-  readonly hooks?: HookRunner;
+  readonly hooks: HookRunner | undefined;
   /** Keeps the prompts that models saw; none are kept when unset. */
-  readonly texts?: Texts;
+  readonly texts: Texts | undefined;
   /** Shows models the images that turns mention; only images in the transcript when unset. */
-  readonly images?: ImageLoader;
-  /** Absolute path of the directory of the received files. */
-  readonly mediaDir?: string;
+  readonly images: ImageLoader | undefined;
   /** The gateway's own files and directories, which no model is shown. */
-  readonly closedPaths?: readonly string[];
+  readonly closedPaths: readonly string[];
   /** The writes that the run waits for; none when unset. */
   readonly waits?: RunWaits;
   /** Called for each model call after `run_end`, which is in no receipt of the run. Must not throw. */
   spentAfterEnd?(cost: SideCost): void;
   /** Prunes old tool results; none are pruned when unset. */
-  readonly pruned?: PruneMemory;
+  readonly pruned: PruneMemory | undefined;
 }

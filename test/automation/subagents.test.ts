@@ -34,7 +34,7 @@ function subagentsOf({ dispatch, journal, sessions, ports }: Boot): Subagents {
     clock: ports.clock,
     inbox: journal.inbox,
     sessions,
-    hooks: ports.hooks,
+    hooks: ports.runs.hooks,
     rules: () => ({ ...ports.settings(), maxSpawnDepth }),
     receive: (messages) => dispatch.receive(messages),
     decided: (row) => dispatch.decided(row),
@@ -290,7 +290,7 @@ it("calls the hooks of plugins when it begins and when it has ended", async () =
   const hooks = new Hooks(watcher, systemClock, fixture.log);
   fixture.kinds = turnKinds([...TURN_KINDS, subagentTurn(hooks)]);
   boot = await fixture.boot();
-  const withHooks = { ...boot, ports: { ...boot.ports, hooks } };
+  const withHooks = { ...boot, ports: { ...boot.ports, runs: { ...boot.ports.runs, hooks } } };
   subagents = subagentsOf(withHooks);
   const { runId } = await ask({ requester: { sessionKey: sessionKey("telegram:default:1"), isOwner: true } });
   await waitFor(runId);

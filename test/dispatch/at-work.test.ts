@@ -45,8 +45,10 @@ describe("the ack reaction", () => {
     new Acks({
       clock,
       log: recordLog(),
-      isConnecting: () => false,
-      link: () => Object.assign(new ChatPlatform(), { react: shown.react.bind(shown) }),
+      chats: {
+        isConnecting: () => false,
+        link: () => Object.assign(new ChatPlatform(), { react: shown.react.bind(shown) }),
+      },
       settings: () => ({ reaction: () => reaction }),
     });
   const rowOf = (id: number): InboxRow => ({ id, message: nextMessage("hi"), state: "accepted", attempts: 0 });
@@ -214,7 +216,12 @@ describe("typing", () => {
     const clock = manualClock();
     const platform = new ChatPlatform();
     const row: InboxRow = { id: 1, message: { ...nextMessage("hi"), ...more }, state: "accepted", attempts: 0 };
-    const ports = { clock, log: recordLog(), link: () => platform, settings: () => ({ typingMode: () => mode }) };
+    const ports = {
+      clock,
+      log: recordLog(),
+      chats: { link: () => platform },
+      settings: () => ({ typingMode: () => mode }),
+    };
     const atWork = startTyping([row], settingsFor("/nowhere"), ports);
     clock.pass(100);
     expect(platform.typed).toBe(typed);
@@ -231,7 +238,7 @@ describe("typing", () => {
     };
     const row: InboxRow = { id: 1, message: nextMessage("hi"), state: "accepted", attempts: 0 };
     const link = () => Object.assign(platform, { typing });
-    const atWork = startTyping([row], settingsFor("/nowhere"), { clock, log, link, settings });
+    const atWork = startTyping([row], settingsFor("/nowhere"), { clock, log, chats: { link }, settings });
     clock.pass(100);
     clock.pass(4000);
     await untilIdle();
@@ -262,7 +269,7 @@ describe("typing", () => {
       attempts: 0,
     });
     const begin = (more: object = {}) =>
-      startTyping([rowOf(more)], settingsFor("/nowhere"), { clock, log: recordLog(), link, settings });
+      startTyping([rowOf(more)], settingsFor("/nowhere"), { clock, log: recordLog(), chats: { link }, settings });
     const atWork = begin({ id: "m-7" });
     clock.pass(100);
     atWork.stop();
@@ -291,7 +298,7 @@ describe("typing", () => {
     const clock = manualClock();
     const platform = new ChatPlatform();
     const row: InboxRow = { id: 1, message: nextMessage("hi"), state: "accepted", attempts: 0 };
-    const ports = { clock, log: recordLog(), link: () => platform, settings };
+    const ports = { clock, log: recordLog(), chats: { link: () => platform }, settings };
     const agent = { ...settingsFor("/nowhere"), typing: { mode, everyMs: 9000 } };
     const atWork = startTyping([row], agent, ports);
     const run = new RunLog(runFacts("r"));
@@ -320,7 +327,7 @@ describe("typing", () => {
     const platform = new ChatPlatform();
     const row: InboxRow = { id: 1, message: nextMessage("hi"), state: "accepted", attempts: 0 };
     const agent = { ...settingsFor("/nowhere"), typing: { mode, everyMs: 9000 } };
-    const atWork = startTyping([row], agent, { clock, log: recordLog(), link: () => platform, settings });
+    const atWork = startTyping([row], agent, { clock, log: recordLog(), chats: { link: () => platform }, settings });
     const run = new RunLog(runFacts("r"));
     atWork.follow(run);
     await untilIdle();

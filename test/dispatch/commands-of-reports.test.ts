@@ -96,7 +96,7 @@ async function fileOf(command: string): Promise<{ name: string | undefined; text
   );
   const [file] = parts;
   if (file?.source.at !== "store" || parts.length > 1) throw new Error("not one file was sent");
-  return { name: file.name, text: Buffer.from(await boot.ports.media.read(file.source.id)).toString() };
+  return { name: file.name, text: Buffer.from(await boot.ports.storage.media.read(file.source.id)).toString() };
 }
 
 it("/export sends the whole conversation as Markdown, as JSON, or as its transcript, with secrets masked", async () => {

@@ -194,7 +194,7 @@ it("/activation is kept in the group's session, and a direct chat has none", asy
 it("/undo leaves a summary alone that was made after the last message", async () => {
   await boot.ask("the first");
   await boot.ask("the second");
-  const session = await boot.ports.sessions.acquire(boot.keyOf("1"));
+  const session = await boot.ports.storage.sessions.acquire(boot.keyOf("1"));
   const [first] = await session.newest(1);
   const compaction = { summary: "They talked.", firstKeptEntryId: first?.id ?? "", tokensBefore: 100 };
   await session.append({ type: "compaction", ...compaction }, { durable: true });

@@ -46,14 +46,15 @@ function giving(...next: (FetchedFile | Error)[]): ChatPlatform & { asked: () =>
   return Object.assign(new ChatPlatform(), { download, asked: () => asked });
 }
 
-const portsWith = (more: Partial<FetchPorts>): FetchPorts => ({
-  media: openMediaStore(dir),
-  link: () => undefined,
-  isConnecting: () => false,
+type Given = Partial<FetchPorts["chats"] & FetchPorts["storage"] & Pick<FetchPorts, "settings">>;
+
+const portsWith = ({ media = openMediaStore(dir), settings, ...chats }: Given): FetchPorts => ({
+  storage: { media },
+  chats: { link: () => undefined, isConnecting: () => false, ...chats },
   clock,
   log,
   stopping: stop.signal,
-  ...more,
+  ...(settings && { settings }),
 });
 
 /** Lets the time pass as it is waited for. */
@@ -69,7 +70,7 @@ async function inTime<T>(work: Promise<T>): Promise<T> {
   return done;
 }
 
-const get = (more: Partial<FetchPorts>, item = PHOTO) => inTime(fetchFile(item, peer("1"), portsWith(more)));
+const get = (more: Given, item = PHOTO) => inTime(fetchFile(item, peer("1"), portsWith(more)));
 const refusal = (code: ErrorCode) => new OpenClawError(code, { message: "It is gone.", fix: "Send it again." });
 
 test("waits for an account that is being connected", async () => {

@@ -102,13 +102,14 @@ describe("the run of a message", () => {
     await fixture.model.called(1);
     const said = [nextMessage("alpha", "1"), nextMessage("beta", "1")];
     const stored = boot.dispatch.receive(said);
-    const { inbox } = boot.ports.journal;
+    const { inbox } = boot.ports.storage.journal;
     let isSlow = false;
     const find: typeof inbox.find = async (...key) => {
       if (isSlow) await until(async () => (await inbox.find(...key))?.state === "done");
       return inbox.find(...key);
     };
-    const ports = { ...boot.ports, journal: { ...boot.ports.journal, inbox: { ...inbox, find } } };
+    const journal = { ...boot.ports.storage.journal, inbox: { ...inbox, find } };
+    const ports = { ...boot.ports, storage: { ...boot.ports.storage, journal } };
     const { signal } = new AbortController();
     const found = said.map((one) => runsOf({ key: keyOf(one), stored, signal }, boot.dispatch, ports));
     await stored;

@@ -23,7 +23,7 @@ function listenWith(command: readonly string[]): void {
 }
 
 async function recording(words: string, more: Partial<MediaItem> = {}): Promise<MediaItem> {
-  const { id } = await boot.ports.media.put(Buffer.from(words), { mime: "audio/ogg" });
+  const { id } = await boot.ports.storage.media.put(Buffer.from(words), { mime: "audio/ogg" });
   return { kind: "voice", mime: "audio/ogg", source: { at: "store", id }, ...more };
 }
 
@@ -76,7 +76,7 @@ test("a recording without words stays a file with its length", async () => {
 
 test("a picture is not listened to", async () => {
   listenWith([process.execPath, "-e", PRINT]);
-  const { id } = await boot.ports.media.put(Buffer.from("%PDF-1.4"), { mime: "application/pdf" });
+  const { id } = await boot.ports.storage.media.put(Buffer.from("%PDF-1.4"), { mime: "application/pdf" });
   expect(await say("see", [{ kind: "document", source: { at: "store", id } }])).toContain("[media attached: ");
 });
 

@@ -100,7 +100,7 @@ const subagentsOf = ({ dispatch, journal, sessions, ports }: Boot) =>
     clock: ports.clock,
     inbox: journal.inbox,
     sessions,
-    hooks: ports.hooks,
+    hooks: ports.runs.hooks,
     rules: () => ({ ...ports.settings(), maxSpawnDepth: 2 }),
     receive: (messages) => dispatch.receive(messages),
     decided: (row) => dispatch.decided(row),

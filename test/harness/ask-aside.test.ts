@@ -77,6 +77,7 @@ async function turn(
   });
   const images = new ImageLoader({
     log: fixture.log,
+    mediaDir: join(fixture.dir, "media"),
     ...("resizer" in given && { findResizer: async () => given.resizer }),
   });
   const settings = { ...settingsFor(fixture.dir), media };
@@ -191,7 +192,11 @@ describe("the tool image, in a run", () => {
       deniedPaths: [],
       own: mediaContributions(),
     });
-    const run = fixture.start({ tools, models: models(), images: new ImageLoader({ log: fixture.log }) });
+    const run = fixture.start({
+      tools,
+      models: models(),
+      images: new ImageLoader({ log: fixture.log, mediaDir: join(fixture.dir, "media") }),
+    });
     await fixture.model.called(2);
     run.abort("user");
     const events = await eventsOf(run.stream);

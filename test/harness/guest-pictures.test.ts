@@ -31,7 +31,7 @@ async function shownTo(principal: Principal, name: string): Promise<readonly str
   const { model, log, session } = fixture;
   const facts = runFacts(`run-${name}`, { sessionId: session.id, principal });
   const models = modelsAt(model.url, UNMETERED, { input: ["text", "image"] });
-  const images = new ImageLoader({ log });
+  const images = new ImageLoader({ log, mediaDir: join(fixture.dir, "media") });
   await eventsOf(fixture.start({ facts, models, images, turn: userTurn(`look at ./${name}`, name) }).stream);
   return model.calls.at(-1)?.images ?? [];
 }

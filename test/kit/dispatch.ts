@@ -6,7 +6,7 @@ import { HEARTBEAT_TURN } from "../../src/automation/heartbeat-turn.ts";
 import { EXEC_TURN } from "../../src/automation/command-exit.ts";
 import { subagentTurn } from "../../src/automation/spawn/subagent-turn.ts";
 import { Dispatch } from "../../src/dispatch/dispatch.ts";
-import type { DispatchPorts, GroupHistoryBuffer, Verdict } from "../../src/dispatch/ports.ts";
+import type { ChatPorts, DispatchPorts, GroupHistoryBuffer, StoragePorts, Verdict } from "../../src/dispatch/ports.ts";
 import type { DispatchSettings } from "../../src/dispatch/settings.ts";
 import { Contributions } from "../../src/plugins/contributions.ts";
 import { ImageLoader } from "../../src/history/images/load.ts";
@@ -14,7 +14,6 @@ import { PruneMemory } from "../../src/history/prune-memory.ts";
 import { OpenDesks, type RestartDesk } from "../../src/types/desks.ts";
 import type { Texts } from "../../src/types/journal.ts";
 import type { Speaker } from "../../src/types/media/speech.ts";
-import type { Budgets } from "../../src/types/spend/budgets.ts";
 import { Hooks } from "../../src/plugins/hooks.ts";
 import type { CommandContribution, ContributionRegistry } from "../../src/types/contribution.ts";
 import { TURN_KINDS, turnKinds } from "../../src/dispatch/turn-kinds.ts";
@@ -40,6 +39,7 @@ import type { Tool } from "../../src/types/run/tool.ts";
 import type { TurnKinds } from "../../src/types/run/turn-kind.ts";
 import { type FakeModel, startFakeModel } from "../fakes/model.ts";
 import { modelsAt } from "./models.ts";
+import { NO_BUDGETS } from "./budgets.ts";
 import { settingsFor } from "./settings.ts";
 import { LIMITS, ChatPlatform } from "../fakes/chat-platform.ts";
 import { type RecordedLog, recordLog } from "./log.ts";
@@ -70,6 +70,9 @@ export interface Boot {
   stop(): Promise<void>;
 }
 
+/** The parts of a boot that tools are made with. */
+type BootParts = Pick<StoragePorts, "journal" | "media"> & Pick<ChatPorts, "outbox"> & Pick<DispatchPorts, "clock">;
+
 /** The state directory, the platform and the model: what outlives a boot. */
 export interface DispatchFixture {
   readonly model: FakeModel;
@@ -78,15 +81,13 @@ export interface DispatchFixture {
   readonly dir: string;
   readonly tools: Tool[];
   /** Tools that act in chats, over the parts of a boot. */
-  chatTools?: (
-    boot: Pick<DispatchPorts, "journal" | "outbox" | "media" | "clock">,
-  ) => (agent: AgentSettings, scene?: ChatScene) => readonly Tool[];
+  chatTools?: (boot: BootParts) => (agent: AgentSettings, scene?: ChatScene) => readonly Tool[];
   /** All tools of a turn, over the parts of a boot; takes the place of `tools` and `chatTools`. */
-  allTools?: (boot: Pick<DispatchPorts, "journal" | "outbox" | "media" | "clock">) => DispatchPorts["tools"];
+  allTools?: (boot: BootParts) => DispatchPorts["runs"]["tools"];
   /** What was allowed permanently. */
   readonly remembered: { readonly allowance: string | undefined; readonly by: string }[];
   /** Keeps it. */
-  allowances?: DispatchPorts["allowances"];
+  allowances?: DispatchPorts["storage"]["allowances"];
   /** False while the platform is being connected to. */
   isLinked: boolean;
   /** Resolves when the platform is connected to. */
@@ -104,12 +105,12 @@ export interface DispatchFixture {
   keepsPrompts: boolean;
   restart?: RestartDesk;
   /** How many clients may decide approvals; somebody always can when unset. */
-  approverClients?: DispatchPorts["approverClients"];
-  liveState?: DispatchPorts["liveState"];
-  systemPrompt?: DispatchPorts["systemPrompt"];
+  approverClients?: DispatchPorts["program"]["approverClients"];
+  liveState?: DispatchPorts["prompts"]["liveState"];
+  systemPrompt?: DispatchPorts["prompts"]["systemPrompt"];
   gate: (message: InboundMessage) => Promise<Verdict>;
   groupHistory?: GroupHistoryBuffer;
-  transcribe?: DispatchPorts["transcribe"];
+  transcribe?: DispatchPorts["prompts"]["transcribe"];
   journalFor(bootId: string): Promise<OpenJournal>;
   boot(options?: { clock?: Clock }): Promise<Boot>;
   close(): Promise<void>;
@@ -178,54 +179,62 @@ async function start(fixture: DispatchFixture, bootId: string, clock: Clock): Pr
   const desks = new OpenDesks();
   if (fixture.restart) desks.open({ restart: fixture.restart });
   const ports: DispatchPorts = {
-    allowances: {
-      async remember(approval, by) {
-        fixture.remembered.push({ allowance: approval.allowance, by });
-        // The tools of this boot, which are made below, may bring them.
-        await fixture.allowances?.remember(approval, by);
-      },
-    },
-    kinds: fixture.kinds,
-    hooks,
-    texts: fixture.keepsPrompts ? journal.texts : NO_TEXTS,
-    pruned: new PruneMemory(),
-    images: new ImageLoader({ log }),
-    mediaDir: join(dir, "media"),
-    closedPaths: [],
-    budgets: NO_BUDGETS,
-    speaker: SILENT,
-    approverClients: () => fixture.approverClients?.() ?? 1,
-    liveState: (key) => fixture.liveState?.(key) ?? [],
-    toolsReady: async () => undefined,
-    engineFor: () => undefined,
-    skillsOf: async () => [],
-    dailyNotes: async () => [],
-    onDiskFull: async () => undefined,
-    onDiskError: () => undefined,
-    diskTakesWrites: async () => true,
-    onPairing: () => undefined,
-    buttons: () => undefined,
-    labelOf: () => undefined,
-    desks,
-    journal,
-    sessions,
-    outbox,
-    media,
-    models: fixture.models,
     clock,
     log,
+    kinds: fixture.kinds,
     settings: () => settings(fixture),
-    gate: (asked) => fixture.gate(asked),
-    groupHistory: fixture.groupHistory ?? { add: () => undefined, take: () => [] },
-    link: () => (fixture.isLinked ? platform : undefined),
-    isConnecting: () => !fixture.isLinked,
-    linked: () => fixture.linked,
-    transcribe: async (recording) => fixture.transcribe?.(recording),
-    tools:
-      fixture.allTools?.({ journal, outbox, media, clock }) ??
-      ((agent, _acting, scene) => toolSet([...fixture.tools, ...(chatTools?.(agent, scene) ?? [])])),
-    systemPrompt: async (request) => fixture.systemPrompt?.(request) ?? { text: "You are a test.", parts: [] },
-    statusLines: () => ["Channels: telegram ok"],
+    storage: {
+      journal,
+      sessions,
+      media,
+      allowances: {
+        async remember(approval, by) {
+          fixture.remembered.push({ allowance: approval.allowance, by });
+          // The tools of this boot, which are made below, may bring them.
+          await fixture.allowances?.remember(approval, by);
+        },
+      },
+      closedPaths: [],
+    },
+    chats: {
+      outbox,
+      gate: (asked) => fixture.gate(asked),
+      groupHistory: fixture.groupHistory ?? { add: () => undefined, take: () => [] },
+      link: () => (fixture.isLinked ? platform : undefined),
+      buttons: () => undefined,
+      linked: () => fixture.linked,
+      isConnecting: () => !fixture.isLinked,
+      labelOf: () => undefined,
+      onPairing: () => undefined,
+    },
+    runs: {
+      hooks,
+      texts: fixture.keepsPrompts ? journal.texts : NO_TEXTS,
+      pruned: new PruneMemory(),
+      images: new ImageLoader({ log, mediaDir: join(dir, "media") }),
+      models: fixture.models,
+      budgets: NO_BUDGETS,
+      tools:
+        fixture.allTools?.({ journal, outbox, media, clock }) ??
+        ((agent, _acting, scene) => toolSet([...fixture.tools, ...(chatTools?.(agent, scene) ?? [])])),
+      toolsReady: async () => undefined,
+      engineFor: () => undefined,
+    },
+    prompts: {
+      systemPrompt: async (request) => fixture.systemPrompt?.(request) ?? { text: "You are a test.", parts: [] },
+      liveState: (key) => fixture.liveState?.(key) ?? [],
+      dailyNotes: async () => [],
+      skillsOf: async () => [],
+      speaker: SILENT,
+      transcribe: async (recording) => fixture.transcribe?.(recording),
+      statusLines: () => ["Channels: telegram ok"],
+    },
+    disk: {
+      onDiskFull: async () => undefined,
+      onDiskError: () => undefined,
+      diskTakesWrites: async () => true,
+    },
+    program: { approverClients: () => fixture.approverClients?.() ?? 1, desks },
   };
   const dispatch = new Dispatch(ports, { commands: fixture.commands, revision: 0 });
   const keyOf = (from: string) => settings(fixture).keyFor(nextMessage("", from));
@@ -285,19 +294,6 @@ function hooksOf({ hooks: register, log }: DispatchFixture, clock: Clock): Hooks
 
 /** Keeps no prompt. */
 const NO_TEXTS: Texts = { put: async () => "none", get: async () => undefined };
-
-const NOTHING = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
-
-/** No limit is set. */
-const NO_BUDGETS: Budgets = {
-  refusedIn: () => undefined,
-  hasRoomFor: async () => true,
-  allow: async () => undefined,
-  states: async () => [],
-  raise: async () => "No budget limits this conversation.",
-  spentToday: async () => ({ calls: 0, ...NOTHING, costUsd: 0, unknown: { tokens: 0, usd: 0 } }),
-  softFor: async () => undefined,
-};
 
 /** Speaks nothing: no service is set up. */
 const SILENT: Speaker = {

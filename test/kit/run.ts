@@ -15,6 +15,7 @@ import { shortenedClock } from "./clock.ts";
 import { recordLog, type RecordedLog } from "./log.ts";
 import { MODEL, modelsAt } from "./models.ts";
 import { runFacts } from "./run-facts.ts";
+import { NO_BUDGETS } from "./budgets.ts";
 import { settingsFor } from "./settings.ts";
 import { NO_APPROVER } from "./tools.ts";
 
@@ -63,7 +64,7 @@ export async function openRunFixture(key: SessionKey = sessionKey("telegram:defa
     dir,
     start({
       approvals = NO_APPROVER,
-      clock: own,
+      clock: ownClock,
       runLog,
       hooks,
       texts,
@@ -88,19 +89,9 @@ export async function openRunFixture(key: SessionKey = sessionKey("telegram:defa
         systemPrompt: async () => ({ text: "You are a test.", parts: [] }),
         ...more,
       };
-      const deps = { models: others ?? models, approvals, log, clock: own ?? clock };
-      return startRun(
-        request,
-        {
-          ...deps,
-          ...(hooks && { hooks }),
-          ...(texts && { texts }),
-          ...(pruned && { pruned }),
-          ...(images && { images, mediaDir: join(dir, "media") }),
-          ...(spentAfterEnd && { spentAfterEnd }),
-        },
-        runLog,
-      );
+      const deps = { models: others ?? models, approvals, log, clock: ownClock ?? clock };
+      const own = { ...bareDeps, ...deps, hooks, texts, pruned, images };
+      return startRun(request, { ...own, ...(spentAfterEnd && { spentAfterEnd }) }, runLog);
     },
     transcript: () => readTranscript(session.file),
     async close() {
@@ -111,6 +102,16 @@ export async function openRunFixture(key: SessionKey = sessionKey("telegram:defa
     },
   };
 }
+
+/** No hooks, no limits, no closed paths; prompts are not kept, images not read and results not pruned. */
+export const bareDeps = {
+  budgets: NO_BUDGETS,
+  hooks: undefined,
+  texts: undefined,
+  images: undefined,
+  closedPaths: [],
+  pruned: undefined,
+};
 
 /** What pi's own session manager makes of the file: `role: text` of each message it would show a model. */
 export function openedByPi(file: string): string[] {

@@ -7,7 +7,7 @@ import { runId } from "../../src/types/ids.ts";
 import { startRun } from "../../src/harness/run.ts";
 import { textResult } from "../../src/tools/define.ts";
 import { makeTool, NO_APPROVER } from "../kit/tools.ts";
-import { eventsOf, openRunFixture, userTurn, type RunFixture } from "../kit/run.ts";
+import { bareDeps, eventsOf, openRunFixture, userTurn, type RunFixture } from "../kit/run.ts";
 import { settingsFor } from "../kit/settings.ts";
 
 let mock: LLMock;
@@ -80,7 +80,7 @@ async function ask(api: string, baseUrl: string, text: string) {
       tools: [makeTool("look", async ({ text: where }) => textResult(`saw ${where}`))],
       systemPrompt: async () => ({ text: "You are a test.", parts: [] }),
     },
-    { models, approvals: NO_APPROVER, log: fixture.log, clock: fixture.clock },
+    { ...bareDeps, models, approvals: NO_APPROVER, log: fixture.log, clock: fixture.clock },
   );
   return eventsOf(run.stream);
 }

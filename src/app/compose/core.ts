@@ -21,7 +21,9 @@ import type { OutgoingParts } from "../outgoing.ts";
 import type { Live } from "../live.ts";
 import { type LiveModels, openLiveModels } from "./live-models.ts";
 import { openOutbox } from "./open-outbox.ts";
-import { programPorts } from "./program-ports.ts";
+import { openSettings } from "./program-ports.ts";
+import { diskTakesWrites } from "../../store/disk.ts";
+import { deniedPaths } from "./tools/file-places.ts";
 import { openPrompting } from "./prompting.ts";
 import type { SubagentArchive } from "../../automation/spawn/archive.ts";
 import { notifyPairing, openHooks, openLiveSessions } from "./plugin-hooks.ts";
@@ -78,14 +80,14 @@ export interface Surroundings extends DaemonActs {
   /** See `DispatchPorts`. */
   isConnecting?(to: Peer): boolean;
   /** See `DispatchPorts`. */
-  labelOf?: DispatchPorts["labelOf"];
+  labelOf?: DispatchPorts["chats"]["labelOf"];
   /** The channels' accounts; without them no tool can act in chats. */
   accounts?: OutgoingParts["channels"]["status"];
   gate(message: InboundMessage): Promise<Verdict>;
-  groupHistory?: DispatchPorts["groupHistory"];
+  groupHistory?: DispatchPorts["chats"]["groupHistory"];
   statusLines(): readonly string[];
   /** See `DispatchPorts`. */
-  onDiskFull?: DispatchPorts["onDiskFull"];
+  onDiskFull?: DispatchPorts["disk"]["onDiskFull"];
   /** See `DispatchPorts` and `OutboxDeps`. */
   onDiskError?(error: OpenClawError): void;
   onSent?(to: Peer): void;
@@ -108,7 +110,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   const outbox = openOutbox(live, { journal: journal.outbox, links, hooks, log, clock, onSent, onDiskError });
   const others = { subagents: () => opened.spawner, talk: () => opened.talk };
   const chats = { live, around, media, outbox, sent: journal.outbox, clock };
-  const own = gatewayTools(chats, () => ports, around, { ...others, speaker: runs.ports.speaker });
+  const own = gatewayTools(chats, () => ports, around, { ...others, speaker: runs.prompts.speaker });
   const { allowances, mcp, browsers } = runs;
   const desks = new OpenDesks();
   if (around.restart) desks.open({ restart: around.restart });
@@ -116,22 +118,30 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   const receive = (messages: readonly InboundMessage[]) => dispatch.receive(messages);
   const commands = openCommands(live, { clock, log, journal, sessions, receive, isDaemon: !!around.restart });
   const ports: DispatchPorts = {
-    journal,
-    sessions,
-    outbox,
-    media,
-    ...runs.ports,
-    models,
-    budgets: models.budgets,
     clock,
     log,
-    ...portsOf(around),
-    onDiskError,
-    tools: openTools(live, { received: journal.received, log, ...runs, ...commands, ...prompting }, own),
-    liveState: (key) => commands.runningIn(key),
-    ...prompting.ports,
-    ...programPorts(live, journal, { approverClients: () => around.approverClients?.() ?? ANY_CLIENT, desks }),
-    onPairing: (request) => onPairing(request, hooks, around),
+    kinds: runs.kinds,
+    settings: openSettings(live, journal, desks),
+    storage: { journal, sessions, media, allowances: runs.allowances, closedPaths: deniedPaths(live) },
+    chats: { ...chatPorts(around), outbox, onPairing: (request) => onPairing(request, hooks, around) },
+    runs: {
+      ...runs.ports,
+      models,
+      budgets: models.budgets,
+      tools: openTools(live, { received: journal.received, log, ...runs, ...commands, ...prompting }, own),
+    },
+    prompts: {
+      ...runs.prompts,
+      ...prompting.ports,
+      liveState: (key) => commands.runningIn(key),
+      statusLines: () => around.statusLines(),
+    },
+    disk: {
+      onDiskFull: around.onDiskFull ?? (async () => undefined),
+      onDiskError,
+      diskTakesWrites: () => diskTakesWrites(live.paths.stateDir),
+    },
+    program: { approverClients: () => around.approverClients?.() ?? ANY_CLIENT, desks },
   };
   const dispatch = new Dispatch(ports, prompting.commands);
   const opened = openOtherSessions(live, { dispatch, ports, engines: runs.engines, machine });
@@ -142,8 +152,8 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   return { journal, sessions, media, models, outbox, dispatch, ports, desks, processes, sandboxes, archive, close };
 }
 
-/** What the surroundings do for messages. */
-const portsOf = (around: Surroundings) => ({
+/** The chats that the surroundings know. */
+const chatPorts = (around: Surroundings) => ({
   gate: (message: InboundMessage) => around.gate(message),
   groupHistory: around.groupHistory ?? NO_HISTORY,
   link: (to: Peer) => around.links.link(to),
@@ -151,12 +161,10 @@ const portsOf = (around: Surroundings) => ({
   linked: around.links.linked ?? untilAborted,
   isConnecting: (to: Peer) => around.isConnecting?.(to) === true,
   labelOf: (channel: ChannelId) => around.labelOf?.(channel),
-  statusLines: () => around.statusLines(),
-  onDiskFull: around.onDiskFull ?? (async () => undefined),
 });
 
 /** A process without channels keeps no messages of groups. */
-const NO_HISTORY: DispatchPorts["groupHistory"] = { add: () => undefined, take: () => [] };
+const NO_HISTORY: DispatchPorts["chats"]["groupHistory"] = { add: () => undefined, take: () => [] };
 
 /** Without the daemon's server nobody counts the clients, and somebody may always decide. */
 const ANY_CLIENT = 1;
@@ -199,7 +207,11 @@ interface OpenSessions {
 }
 
 function openOtherSessions(live: Live, { dispatch, ports, engines, machine }: Sources): OpenSessions {
-  const { clock, log, journal, sessions } = ports;
+  const {
+    clock,
+    log,
+    storage: { journal, sessions },
+  } = ports;
   const { inbox, outbox } = journal;
   const shared = { clock, log, inbox, sessions };
   const spawning: SpawnPorts = {
@@ -227,7 +239,11 @@ function openOtherSessions(live: Live, { dispatch, ports, engines, machine }: So
 }
 
 /** Each message that the journal accepted because another one ended goes the way of every message. */
-async function admitFollowing(dispatch: Dispatch, { journal }: DispatchPorts, signal: AbortSignal): Promise<void> {
+async function admitFollowing(
+  dispatch: Dispatch,
+  { storage: { journal } }: DispatchPorts,
+  signal: AbortSignal,
+): Promise<void> {
   for await (const row of journal.inbox.followed(signal))
     background("a message that follows from another", dispatch.admit(row));
 }

@@ -1,9 +1,8 @@
-import type { DispatchPorts, ProgramPorts } from "../../dispatch/ports.ts";
+import type { DispatchPorts } from "../../dispatch/ports.ts";
 import type { OpenDesks, StoryAsk, StoryStep } from "../../types/desks.ts";
 import type { OpenJournal } from "../../store/journal/journal.ts";
 import type { Live } from "../live.ts";
 import { createRules } from "./rules.ts";
-import { deniedPaths } from "./tools/file-places.ts";
 import type { MessageSource } from "../../store/journal/read-only.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { SessionKey } from "../../types/ids.ts";
@@ -12,17 +11,13 @@ import { factsOf, type Facts } from "../messages/facts.ts";
 import { messagesNamed } from "../messages/find.ts";
 import { stepsOf } from "../messages/steps.ts";
 
-/** The rules of the config, the gateway's own files, and the desks. */
-export function programPorts(
-  live: Live,
-  journal: OpenJournal,
-  { approverClients, desks }: { approverClients(): number; readonly desks: OpenDesks },
-): ProgramPorts & Pick<DispatchPorts, "closedPaths" | "settings"> {
+/** The rules of the config. Opens the desk of stories, which needs them. */
+export function openSettings(live: Live, journal: OpenJournal, desks: OpenDesks): DispatchPorts["settings"] {
   const settings = createRules(live);
   desks.open({
     stories: { of: (asked) => storiesFor(journal, asked, (message) => settings().keyFor(message)) },
   });
-  return { settings, closedPaths: deniedPaths(live), approverClients, desks };
+  return settings;
 }
 
 /** Messages of the channel that are looked through for those of one conversation. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DEFAULT_PROMPT } from "../../automation/wake-up.ts";
 import type { AddedCommands } from "../../dispatch/commands/table.ts";
 import type { SpeechLevel } from "../../types/media/speech.ts";
-import type { DispatchPorts, SystemPromptRequest } from "../../dispatch/ports.ts";
+import type { PromptPorts, SystemPromptRequest } from "../../dispatch/ports.ts";
 import type { SystemPrompt } from "../../harness/request.ts";
 import { contextLimits, filesFor, loadContextFiles, seedWorkspace } from "../../prompt/bootstrap.ts";
 import { hookedFiles } from "../../prompt/hooked-files.ts";
@@ -32,7 +32,7 @@ import { packageRoot } from "../package-root.ts";
 
 /** The system prompt, and the skills that are in it and that people may request. */
 export interface Prompting {
-  readonly ports: Pick<DispatchPorts, "systemPrompt" | "skillsOf">;
+  readonly ports: Pick<PromptPorts, "systemPrompt" | "skillsOf">;
   /** The commands of plugins and skills. */
   readonly commands: AddedCommands;
   /** The variables that the config sets for skills. */

@@ -5,11 +5,10 @@ import { ImageLoader } from "../../history/images/load.ts";
 import { PruneMemory } from "../../history/prune-memory.ts";
 import type { Hooks } from "../../plugins/hooks.ts";
 import { COMMAND_NAMES } from "../../dispatch/commands/table.ts";
-import type { DispatchPorts } from "../../dispatch/ports.ts";
+import type { PromptPorts, RunPorts } from "../../dispatch/ports.ts";
 import { Browsers } from "../../browser/browsers.ts";
 import type { McpServers } from "../../mcp/servers.ts";
 import type { Models } from "../../providers/catalog.ts";
-import { diskTakesWrites } from "../../store/disk.ts";
 import type { SandboxMachine } from "../../tools/sandbox/machine.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { Journal } from "../../types/journal.ts";
@@ -61,22 +60,9 @@ export interface RunPartsOfAll {
   readonly browsers: Browsers;
   readonly noteChanges: NoteChanges;
   readonly fileOrigins: FileOrigins;
-  readonly ports: Pick<
-    DispatchPorts,
-    | "allowances"
-    | "kinds"
-    | "hooks"
-    | "texts"
-    | "pruned"
-    | "images"
-    | "mediaDir"
-    | "engineFor"
-    | "transcribe"
-    | "diskTakesWrites"
-    | "toolsReady"
-    | "speaker"
-    | "dailyNotes"
-  >;
+  readonly kinds: TurnKinds;
+  readonly ports: Omit<RunPorts, "models" | "budgets" | "tools">;
+  readonly prompts: Pick<PromptPorts, "dailyNotes" | "speaker" | "transcribe">;
 }
 
 export function openRunParts(sources: Sources): RunPartsOfAll {
@@ -97,25 +83,24 @@ export function openRunParts(sources: Sources): RunPartsOfAll {
     browsers: openBrowsers(live, sources),
     noteChanges,
     fileOrigins: openFileOrigins(live, { ...sources, received: journal.received }),
-    ports: {
-      allowances,
+    kinds: kindsOf({ ...sources, engines }),
+    prompts: {
       speaker: openSpeaker(live, log),
       dailyNotes: dailyNotesWith(noteChanges, clock),
-      kinds: kindsOf({ ...sources, engines }),
+      transcribe: async (recording) =>
+        createTranscriber(live.config.audio.transcription, log, live.reserve)?.(recording),
+    },
+    ports: {
       hooks,
       texts,
       pruned: new PruneMemory(),
-      images: new ImageLoader({ log }),
-      mediaDir: live.paths.media,
+      images: new ImageLoader({ log, mediaDir: live.paths.media }),
       async toolsReady(signal) {
         await sandboxes.tried();
         await mcp.ready(signal);
         await contributions.settled();
       },
-      diskTakesWrites: () => diskTakesWrites(live.paths.stateDir),
       engineFor: (ask) => engines.openerFor(ask),
-      transcribe: async (recording) =>
-        createTranscriber(live.config.audio.transcription, log, live.reserve)?.(recording),
     },
   };
 }
@@ -177,7 +162,7 @@ function kindsOf({ live, hooks, engines, sessions, journal }: KindSources): Turn
 function dailyNotesWith(
   { isUntrusted }: Pick<NoteChanges, "isUntrusted">,
   clock: Pick<Clock, "now">,
-): DispatchPorts["dailyNotes"] {
+): PromptPorts["dailyNotes"] {
   const marked = async (agentId: AgentId, note: DailyNote): Promise<DailyNote> =>
     (await isUntrusted({ agentId, ...note }))
       ? { ...note, text: "[not shown here: parts of it come from untrusted content]" }

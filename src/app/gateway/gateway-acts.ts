@@ -79,7 +79,7 @@ const NOTE = "The gateway restarted, as you asked.";
 
 async function restart(
   { runId, sessionKey, note, delayMs }: Parameters<GatewayActs["restart"]>[0],
-  { desks, journal, clock }: DispatchPorts,
+  { program: { desks }, storage: { journal }, clock }: DispatchPorts,
 ): Promise<string | undefined> {
   const desk = desks.get("restart");
   if (!desk) return "this process is no daemon.";

@@ -62,7 +62,7 @@ export function serverPorts(parts: Parts, chat: ChatPort): ServerPorts {
     chat,
     sessions: core.sessions,
     onPatched: (sessionKey, patch, entry) =>
-      core.ports.hooks?.notify("session:patch", { sessionKey, patch, sessionEntry: { ...entry } }, { sessionKey }),
+      core.ports.runs.hooks?.notify("session:patch", { sessionKey, patch, sessionEntry: { ...entry } }, { sessionKey }),
     media: core.media,
     pairing: { ...core.journal.pairing, notify: (paired) => notifyPaired(paired, parts) },
     resolveSessionKey: (text) => resolveAlias(text, live.defaultAgent.id),

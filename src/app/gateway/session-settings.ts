@@ -39,7 +39,7 @@ export async function settingsInForce(
     ...(agent && { model: await modelOf(entry, agent, core.models.of(agent.id)) }),
     ...levelsOf(entry, agent),
     ttsAuto: setting(speechLevelOf(entry?.ttsAuto), {
-      default: (agent && core.ports.speaker?.levelOf(agent.id)) ?? "off",
+      default: (agent && core.ports.prompts.speaker?.levelOf(agent.id)) ?? "off",
       choices: SPEECH_LEVELS,
     }),
     ...queueOf(entry, chat, settings),

@@ -44,7 +44,7 @@ function routeOf(rules: DispatchSettings, from: Peer): PluginRoute {
 function commandTarget(
   channel: string,
   text: string,
-  { sessions, settings }: Pick<DispatchPorts, "sessions" | "settings">,
+  { storage: { sessions }, settings }: Pick<DispatchPorts, "storage" | "settings">,
 ): CommandTarget | undefined {
   const { defaultAgent } = settings();
   const sessionKey = resolveAlias(text, defaultAgent);

@@ -43,7 +43,7 @@ export function pluginPorts({ live, core, log, requestHeartbeat }: Lent): Plugin
   const costs = new AuxiliaryUsage(core.ports);
   return {
     ...readingPorts(live, log),
-    sessions: sessionFiles(live, core.ports.sessions),
+    sessions: sessionFiles(live, core.ports.storage.sessions),
     complete: (request, caller) => completeAs(request, caller, { live, core, costs }),
     events: {
       ...followingPorts(core, log),

@@ -22,7 +22,7 @@ interface Said {
 export async function forSeveral(
   row: InboxRow,
   { command, history }: Said,
-  ports: Pick<DispatchPorts, "journal" | "log" | "settings">,
+  ports: Pick<DispatchPorts, "storage" | "log" | "settings">,
 ): Promise<readonly InboxRow[] | undefined> {
   const { message } = row;
   if (message.options?.sessionKey !== undefined || message.options?.operator === true) return undefined;
@@ -52,7 +52,7 @@ function inTurn(copies: readonly InboundMessage[]): readonly InboundMessage[] {
 async function store(
   row: InboxRow,
   copies: readonly InboundMessage[],
-  { journal, log }: Pick<DispatchPorts, "journal" | "log">,
+  { storage: { journal }, log }: Pick<DispatchPorts, "storage" | "log">,
 ): Promise<readonly InboxRow[]> {
   const accepted = await journal.inbox.accept(copies);
   const [first] = accepted;

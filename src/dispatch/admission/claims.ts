@@ -14,10 +14,10 @@ export interface Claim {
 /** Hooks that may take a message, in the order in which they are asked. */
 const CLAIMING = ["inbound_claim", "before_dispatch"] as const;
 
-type ClaimPorts = Pick<DispatchPorts, "hooks" | "kinds">;
+type ClaimPorts = Pick<DispatchPorts, "runs" | "kinds">;
 
 /** Whether plugins are to be asked for this message. */
-export const mayBeClaimed = (message: InboundMessage, { hooks, kinds }: ClaimPorts): boolean =>
+export const mayBeClaimed = (message: InboundMessage, { runs: { hooks }, kinds }: ClaimPorts): boolean =>
   hooks !== undefined && kinds.of(message).takesCommands && CLAIMING.some((name) => hooks.has(name));
 
 /**
@@ -27,7 +27,7 @@ export const mayBeClaimed = (message: InboundMessage, { hooks, kinds }: ClaimPor
 export async function claimOf(
   message: InboundMessage,
   sessionKey: SessionKey,
-  { hooks }: Pick<DispatchPorts, "hooks">,
+  { runs: { hooks } }: Pick<DispatchPorts, "runs">,
 ): Promise<Claim | undefined> {
   const event = eventOf(message, sessionKey);
   const { channel: channelId, accountId, conversationId, senderId, messageId } = event;

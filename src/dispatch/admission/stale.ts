@@ -16,14 +16,14 @@ export interface RecoveryLimits {
 type Groups = readonly (readonly InboxRow[])[];
 
 type NoticePorts = Pick<DispatchPorts, "clock" | "log" | "settings">;
-export type StalePorts = NoticePorts & Pick<DispatchPorts, "gate" | "journal">;
+export type StalePorts = NoticePorts & Pick<DispatchPorts, "chats" | "storage">;
 
 /**
  * Separates turns that are still answered from turns that are too old. A turn whose reply is planned is never too old.
  */
 export async function partByAge(
   groups: Groups,
-  { journal, clock, gate }: Pick<DispatchPorts, "journal" | "clock" | "gate">,
+  { storage: { journal }, clock, chats }: Pick<DispatchPorts, "storage" | "clock" | "chats">,
   { maxAgeMs, maxRows }: RecoveryLimits,
 ): Promise<{ fresh: Groups; stale: Groups }> {
   const fresh: (readonly InboxRow[])[] = [];
@@ -32,7 +32,7 @@ export async function partByAge(
   for (const group of groups.toReversed()) {
     const last = group.at(-1);
     // Many messages of strangers, or reactions, must not keep an answer from somebody who wrote before them.
-    for (const row of group) if (await isLetIn(row, { gate })) count += 1;
+    for (const row of group) if (await isLetIn(row, { chats })) count += 1;
     const isOver = last !== undefined && (clock.now() - waitsSince(last) > maxAgeMs || count > maxRows);
     const isLate = isOver && !(await isAnswered(group[0] ?? last, journal));
     (isLate ? stale : fresh).push(group);
@@ -44,7 +44,7 @@ export async function partByAge(
  * Whether a message was answered, at least in part. The line about stale messages is no answer: a crash may have come
  * before the messages were ended.
  */
-async function isAnswered({ id }: InboxRow, { outbox }: DispatchPorts["journal"]): Promise<boolean> {
+async function isAnswered({ id }: InboxRow, { outbox }: DispatchPorts["storage"]["journal"]): Promise<boolean> {
   return (await outbox.of(id)).some((row) => row.replyKey !== staleKey(id));
 }
 
@@ -65,7 +65,7 @@ export async function leaveStale(rows: readonly InboxRow[], replies: Replies, po
   const known: InboxRow[] = [];
   for (const row of rows) {
     if (await isLetIn(row, ports)) known.push(row);
-    else await ports.journal.inbox.finish([row.id], { kind: "dropped", why: whyOf([row], ports) }, "drop");
+    else await ports.storage.journal.inbox.finish([row.id], { kind: "dropped", why: whyOf([row], ports) }, "drop");
   }
   await endStale(known, replies, ports);
 }
@@ -83,9 +83,9 @@ export async function endStale(rows: readonly InboxRow[], replies: Replies, port
 }
 
 /** Whether the sender of a message was let in. A message that is not decided yet may be from a stranger. */
-async function isLetIn({ sessionKey, message }: InboxRow, ports: Pick<DispatchPorts, "gate">): Promise<boolean> {
+async function isLetIn({ sessionKey, message }: InboxRow, ports: Pick<DispatchPorts, "chats">): Promise<boolean> {
   if (sessionKey !== undefined || message.options?.operator === true) return true;
-  return (await ports.gate(message)).kind === "pass";
+  return (await ports.chats.gate(message)).kind === "pass";
 }
 
 const chatOf = ({ from, options }: InboundMessage): string =>

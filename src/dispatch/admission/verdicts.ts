@@ -7,16 +7,17 @@ import { within } from "../../utils/within.ts";
 import { FOREIGN_PRESS } from "../notices/chat-texts.ts";
 
 /** Whether a plugin has the hook `message_received`. */
-export const isReceivedWatched = ({ hooks }: Pick<DispatchPorts, "hooks">): boolean =>
+export const isReceivedWatched = ({ runs: { hooks } }: Pick<DispatchPorts, "runs">): boolean =>
   hooks?.has("message_received") === true;
 
 /** Calls `message_received` for a message that the gateway answers. Nobody waits for the hooks. */
 export function notifyReceived(
   message: InboundMessage,
   sessionKey: SessionKey,
-  { hooks }: Pick<DispatchPorts, "hooks">,
+  { runs }: Pick<DispatchPorts, "runs">,
 ): void {
-  if (!hooks || !isReceivedWatched({ hooks })) return;
+  if (!isReceivedWatched({ runs })) return;
+  const { hooks } = runs;
   const { id, from, sender, text, sentAt, receivedAt } = message;
   const event = {
     content: text,
@@ -45,11 +46,11 @@ export function notifyReceived(
  */
 export async function verdictOn(
   message: InboundMessage,
-  ports: Pick<DispatchPorts, "clock" | "gate" | "journal" | "kinds" | "link" | "linked">,
+  ports: Pick<DispatchPorts, "clock" | "chats" | "storage" | "kinds">,
 ): Promise<Verdict> {
   if (message.options?.operator === true)
     return { kind: ports.kinds.of(message).isForNextTurn?.(message) === true ? "event" : "pass" };
-  const verdict = await ports.gate(message);
+  const verdict = await ports.chats.gate(message);
   return verdict.kind === "pass" && message.event === "button" ? verdictOnPress(message, ports) : verdict;
 }
 
@@ -60,7 +61,7 @@ export async function verdictOn(
 export async function noteEvent(
   message: InboundMessage,
   key: SessionKey,
-  { journal, kinds, labelOf }: Pick<DispatchPorts, "journal" | "kinds" | "labelOf">,
+  { storage: { journal }, kinds, chats: { labelOf } }: Pick<DispatchPorts, "storage" | "kinds" | "chats">,
 ): Promise<void> {
   const text = kinds.of(message).news?.(message) ?? chatEvent(message, labelOf(message.from.channel));
   if (text !== undefined) await journal.events.add(key, text);
@@ -69,7 +70,7 @@ export async function noteEvent(
 export const unknownKind = ({ options }: InboundMessage): string =>
   `this gateway knows no turn of the kind "${kindNameOf(options)}"`;
 
-type PressPorts = Pick<DispatchPorts, "clock" | "journal" | "link" | "linked">;
+type PressPorts = Pick<DispatchPorts, "clock" | "storage" | "chats">;
 
 /** Milliseconds that a press of an earlier start waits for the connection of its account. */
 const LINK_MS = 30_000;
@@ -81,7 +82,7 @@ const LINK_MS = 30_000;
  */
 async function verdictOnPress(message: InboundMessage, ports: PressPorts): Promise<Verdict> {
   const { from, id, text } = message;
-  const chats = await ports.journal.outbox.chatsOf(from, id, text);
+  const chats = await ports.storage.journal.outbox.chatsOf(from, id, text);
   if (chats.length === 0) return { kind: "drop", why: "a button that was not sent from here" };
   if (await isOneOf(chats, from, ports)) return { kind: "pass" };
   return {
@@ -107,7 +108,10 @@ async function isOneOf(chats: readonly Peer[], from: Peer, ports: PressPorts): P
 const isNamedAlike = (one: Peer, other: Peer): boolean =>
   one.chat.id === other.chat.id && one.chat.kind === other.chat.kind && one.thread === other.thread;
 
-async function linkTo(from: Peer, { clock, link, linked }: PressPorts): Promise<ReturnType<DispatchPorts["link"]>> {
+async function linkTo(
+  from: Peer,
+  { clock, chats: { link, linked } }: PressPorts,
+): Promise<ReturnType<DispatchPorts["chats"]["link"]>> {
   const stop = new AbortController();
   if (!link(from)) await within(linked(from, stop.signal), LINK_MS, clock);
   stop.abort();

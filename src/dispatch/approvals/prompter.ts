@@ -19,7 +19,7 @@ interface Asking {
   readonly chat?: Peer | undefined;
 }
 
-type PrompterPorts = Pick<DispatchPorts, "outbox" | "clock" | "log" | "link" | "isConnecting"> & ReachPorts;
+type PrompterPorts = Pick<DispatchPorts, "chats" | "clock" | "log"> & ReachPorts;
 
 /** Asks people whether a command may run: by the run's events, in its chat, and in the targets of the config. */
 export function prompterFor(asking: Asking, run: () => Run, ports: PrompterPorts): ApprovalPrompter {
@@ -76,7 +76,7 @@ async function whereShown(
   return isShort || targets.length > 0 ? targets : "unshown";
 }
 
-const questionAt = ({ key, to }: Place, approval: Approval, ports: Pick<DispatchPorts, "link">): Question => ({
+const questionAt = ({ key, to }: Place, approval: Approval, ports: Pick<DispatchPorts, "chats">): Question => ({
   key,
   text: textAt(approval, to, ports),
   buttons: approvalButtons(approval),
@@ -99,7 +99,7 @@ interface Places {
   readonly isOnlyTargets: boolean;
 }
 
-type PlacePorts = Pick<DispatchPorts, "settings" | "link" | "isConnecting" | "log">;
+type PlacePorts = Pick<DispatchPorts, "settings" | "chats" | "log">;
 
 /** The chats of a question. Logs each target of the config that cannot be reached. */
 function placesOf(approval: Approval, chat: Peer | undefined, ports: PlacePorts): Places {
@@ -111,7 +111,8 @@ function placesOf(approval: Approval, chat: Peer | undefined, ports: PlacePorts)
   const targets = route.targets.flatMap((to, at): Place[] => {
     if (seen.has(nameOf(to))) return [];
     seen.add(nameOf(to));
-    if (ports.link(to) || ports.isConnecting(to)) return [{ key: `${keyOf(approval)}:to:${at}`, to, isTarget: true }];
+    if (ports.chats.link(to) || ports.chats.isConnecting(to))
+      return [{ key: `${keyOf(approval)}:to:${at}`, to, isTarget: true }];
     ports.log.warn("approval target not connected", { ...fields, channel: to.channel, account: to.account });
     return [];
   });
@@ -124,9 +125,9 @@ const nameOf = ({ channel, account, chat, thread }: Peer): string =>
   JSON.stringify([channel, account, chat.kind, chat.id, thread]);
 
 /** The question as a chat's people read it. */
-const textAt = (approval: Approval, to: Peer, ports: Pick<DispatchPorts, "link">): string =>
+const textAt = (approval: Approval, to: Peer, ports: Pick<DispatchPorts, "chats">): string =>
   approvalText(approval, commandFormOf(ports, to));
 
 /** Whether a chat shows the question in one message: a part of several might be overlooked. */
-const fitsAt = (approval: Approval, { to }: Place, ports: Pick<DispatchPorts, "link" | "outbox">): Promise<boolean> =>
-  ports.outbox.isOneMessage(textAt(approval, to, ports), to);
+const fitsAt = (approval: Approval, { to }: Place, ports: Pick<DispatchPorts, "chats">): Promise<boolean> =>
+  ports.chats.outbox.isOneMessage(textAt(approval, to, ports), to);

@@ -18,7 +18,7 @@ export interface Question {
 export const sendQuestion = (
   to: Peer,
   { key, text, buttons }: Question,
-  { outbox }: Pick<DispatchPorts, "outbox">,
+  { chats: { outbox } }: Pick<DispatchPorts, "chats">,
 ): Promise<readonly OutboxRow[]> =>
   outbox.deliver({
     replyKey: key,
@@ -33,7 +33,7 @@ interface AnsweredQuestion extends Question {
   readonly isTarget: boolean;
 }
 
-type EndPorts = Pick<DispatchPorts, "outbox" | "link" | "clock">;
+type EndPorts = Pick<DispatchPorts, "chats" | "clock">;
 
 /**
  * Replaces a question and its buttons with its answer. Where a platform cannot edit, the question stays, and a target
@@ -49,7 +49,7 @@ export async function replaceQuestion(
   if (!row) return;
   const edited = mayEdit(to, ports) ? row.messageId : undefined;
   if (edited === undefined && !isTarget) return;
-  await ports.outbox.deliver({
+  await ports.chats.outbox.deliver({
     replyKey: `${question.key}:end`,
     to: row.to,
     blocks: [{ kind: "notice", markdown: answer, because: "approval" }],
@@ -61,7 +61,7 @@ export async function replaceQuestion(
  * Whether the platform may be able to edit. A platform that is not connected may be: the outbox keeps the change until
  * there is a connection, and sends a message if the platform cannot edit.
  */
-function mayEdit(to: Peer, { link }: Pick<EndPorts, "link">): boolean {
+function mayEdit(to: Peer, { chats: { link } }: Pick<EndPorts, "chats">): boolean {
   const found = link(to);
   return found === undefined || found.edit !== undefined;
 }
@@ -79,6 +79,6 @@ async function sentRow(to: Peer, question: Question, ports: EndPorts): Promise<O
     waiting = row;
     await new Promise<void>((resolve) => ports.clock.after(QUESTION_CHECK_MS, resolve));
   }
-  if (waiting) await ports.outbox.drop(waiting.id);
+  if (waiting) await ports.chats.outbox.drop(waiting.id);
   return undefined;
 }

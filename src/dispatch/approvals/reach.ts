@@ -16,12 +16,12 @@ interface Reach {
   readonly isOnlyTargets: boolean;
 }
 
-export type ReachPorts = Pick<DispatchPorts, "approverClients" | "settings">;
+export type ReachPorts = Pick<DispatchPorts, "program" | "settings">;
 
 /** Why nobody could answer a question now; undefined when somebody could, in a chat or at a connected client. */
 export function whyNobody(reach: Reach, ports: ReachPorts): Unasked | undefined {
   if (reach.asks === "nobody") return "unattended";
-  if (ports.approverClients() !== 0) return undefined;
+  if (ports.program.approverClients() !== 0) return undefined;
   const { hasApproverIn } = ports.settings();
   // The readers of a target are not known, so everybody who may answer in its channel counts as present.
   if (reach.targets.some(({ channel }) => hasApproverIn?.(channel) !== false)) return undefined;

@@ -54,11 +54,11 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts, submit:
 async function send(
   request: ChatRequest,
   dispatch: Dispatch,
-  { ports, submit }: { ports: Pick<DispatchPorts, "clock" | "journal" | "sessions" | "settings">; submit: Submit },
+  { ports, submit }: { ports: Pick<DispatchPorts, "clock" | "storage" | "settings">; submit: Submit },
 ) {
   const id = runId(request.idempotencyKey);
   const eventKey = webEventKey(request.idempotencyKey);
-  const find = () => ports.journal.inbox.find(channelId("webchat"), DEFAULT_ACCOUNT, eventKey);
+  const find = () => ports.storage.journal.inbox.find(channelId("webchat"), DEFAULT_ACCOUNT, eventKey);
   const known = await find();
   if (known) {
     checkSame(known.message, request);
@@ -106,7 +106,7 @@ function activeRuns(dispatch: Dispatch, key: SessionKey | undefined): readonly R
  */
 function deliverTo(
   request: ChatRequest,
-  { sessions, settings }: Pick<DispatchPorts, "sessions" | "settings">,
+  { storage: { sessions }, settings }: Pick<DispatchPorts, "storage" | "settings">,
 ): Peer | undefined {
   if (request.deliver !== true) return undefined;
   const { sessionKey: key } = request;

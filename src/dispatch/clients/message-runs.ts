@@ -12,7 +12,7 @@ import { plainStream } from "./plain-stream.ts";
 /** Milliseconds between two checks whether a message without an outcome is still being worked on. */
 const LOOK_MS = 60_000;
 
-type FollowPorts = Pick<DispatchPorts, "clock" | "journal" | "log">;
+type FollowPorts = Pick<DispatchPorts, "clock" | "storage" | "log">;
 type FollowDispatch = Pick<Dispatch, "registry" | "stateOf">;
 
 interface Wish {
@@ -77,7 +77,7 @@ class RunSearch {
     this.#pass(streams);
     // The claim is noted at once, because the message's run begins, and may end, before the row is read again.
     const told = ({ runId }: RowChange) => (this.#claimed = runId ?? this.#claimed);
-    this.#pass(this.#ports.journal.inbox.changes(first.id, signal, told));
+    this.#pass(this.#ports.storage.journal.inbox.changes(first.id, signal, told));
     const stopLooking = this.#lookRegularly();
     try {
       // The row may have changed before its changes were watched.
@@ -145,7 +145,7 @@ class RunSearch {
 
   #find(): Promise<InboxRow | undefined> {
     const { channel, account, eventKey } = this.#wish.key;
-    return this.#ports.journal.inbox.find(channel, account, eventKey);
+    return this.#ports.storage.journal.inbox.find(channel, account, eventKey);
   }
 }
 
@@ -164,7 +164,11 @@ function hasJoined({ runId, turnId, ...message }: InboxRow): boolean {
 export async function stopMessage(
   { channel, account, eventKey }: MessageKey,
   dispatch: Dispatch,
-  { journal: { inbox } }: Pick<DispatchPorts, "journal">,
+  {
+    storage: {
+      journal: { inbox },
+    },
+  }: Pick<DispatchPorts, "storage">,
 ): Promise<void> {
   const find = () => inbox.find(channel, account, eventKey);
   const stored = await find();

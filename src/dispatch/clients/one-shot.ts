@@ -9,6 +9,7 @@ import type { SessionWindow } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { Dispatch } from "../dispatch.ts";
 import { prompterFor } from "../approvals/prompter.ts";
+import { runDepsOf } from "../turn/request.ts";
 import type { DispatchPorts } from "../ports.ts";
 import { endOf } from "../answer/run-end.ts";
 import { ONE_SHOT } from "../turn-kinds.ts";
@@ -37,8 +38,8 @@ async function begin(request: OneShotRequest, dispatch: Dispatch, ports: Dispatc
   const id = runId(request.idempotencyKey);
   const key = sessionKey(`openai:${id}`);
   const facts = { runId: id, sessionKey: key, sessionId: id, agentId: agent.id, trigger: ONE_SHOT.trigger };
-  await ports.toolsReady(request.signal);
-  const set = ports.tools(agent, { principal: OPERATOR, sessionKey: key });
+  await ports.runs.toolsReady(request.signal);
+  const set = ports.runs.tools(agent, { principal: OPERATOR, sessionKey: key });
   const run: Run = startRun(
     {
       facts,
@@ -52,7 +53,7 @@ async function begin(request: OneShotRequest, dispatch: Dispatch, ports: Dispatc
       toolsOn: (model) => set.on(model),
       removed: (name, model) => set.removed?.(name, model),
       systemPrompt: (model) =>
-        ports.systemPrompt({
+        ports.prompts.systemPrompt({
           agent,
           model,
           tools: set.on(model),
@@ -62,8 +63,8 @@ async function begin(request: OneShotRequest, dispatch: Dispatch, ports: Dispatc
         }),
     },
     {
-      ...ports,
-      models: ports.models.of(agent.id),
+      ...runDepsOf(ports),
+      models: ports.runs.models.of(agent.id),
       log: ports.log.with({ run: id, session: key }),
       approvals: dispatch.approvals.deskFor(
         { facts, principal: OPERATOR },
@@ -77,7 +78,7 @@ async function begin(request: OneShotRequest, dispatch: Dispatch, ports: Dispatc
   return run;
 }
 
-const candidatesOf = async ({ id, model }: AgentSettings, { models }: Pick<DispatchPorts, "models">) => [
+const candidatesOf = async ({ id, model }: AgentSettings, { runs: { models } }: Pick<DispatchPorts, "runs">) => [
   model.primary ?? (await models.of(id).choose()),
   ...model.fallbacks,
 ];
@@ -93,7 +94,7 @@ function contentOf({ content }: UserMessage) {
 /** Never rejects: the client gets its answer even when the receipt cannot be written. */
 async function record(
   run: Run,
-  { journal, clock, log }: Pick<DispatchPorts, "journal" | "clock" | "log">,
+  { storage: { journal }, clock, log }: Pick<DispatchPorts, "storage" | "clock" | "log">,
 ): Promise<void> {
   const { runId: id, sessionKey: key, agentId } = run.stream.facts;
   const { receipt, result } = await endOf(run);

@@ -28,7 +28,11 @@ export type Dropped = "stopped" | "waiting" | "continues" | "idle" | "ended";
 export async function dropNow(
   row: InboxRow,
   dispatch: Dispatch,
-  { journal: { inbox } }: Pick<DispatchPorts, "journal">,
+  {
+    storage: {
+      journal: { inbox },
+    },
+  }: Pick<DispatchPorts, "storage">,
 ): Promise<Dropped> {
   const { lanes } = dispatch;
   if (lanes.isDecided(row.id)) return "ended";

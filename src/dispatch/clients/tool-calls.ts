@@ -37,7 +37,7 @@ export function openToolCalls(dispatch: Dispatch, ports: DispatchPorts, rules: (
     const { agents } = ports.settings();
     const agent = agents.get(request.agentId);
     if (!agent) return { kind: "missing" };
-    await ports.toolsReady(request.signal);
+    await ports.runs.toolsReady(request.signal);
     const tool = await toolFor(request, agent, ports, rules());
     if (!tool) return { kind: "missing" };
     return callOf(request, { agent, tool, loops, dispatch, ports });
@@ -59,7 +59,7 @@ async function toolFor(
   ports: DispatchPorts,
   http: ToolLists,
 ): Promise<Tool | undefined> {
-  const set = ports.tools(agent, actingIn(sessionKey, ports, http));
+  const set = ports.runs.tools(agent, actingIn(sessionKey, ports, http));
   const model = agent.model.primary ?? (await chosenModel(agent, ports));
   const tools = model ? set.on(model) : set.tools;
   return tools.find((tool) => tool.name === name) ?? tools.find((tool) => tool.name === normalName(name));
@@ -69,7 +69,7 @@ async function toolFor(
  * The model by which rules about models hold, for an agent without a first model. Undefined when no model can be
  * chosen: then such rules hold for nothing. Never rejects.
  */
-const chosenModel = ({ id }: AgentSettings, { models, log }: DispatchPorts): Promise<ModelRef | undefined> =>
+const chosenModel = ({ id }: AgentSettings, { runs: { models }, log }: DispatchPorts): Promise<ModelRef | undefined> =>
   models
     .of(id)
     .choose()
@@ -78,7 +78,7 @@ const chosenModel = ({ id }: AgentSettings, { models, log }: DispatchPorts): Pro
       return undefined;
     });
 
-function actingIn(key: SessionKey, { sessions, settings }: DispatchPorts, http: ToolLists): Acting {
+function actingIn(key: SessionKey, { storage: { sessions }, settings }: DispatchPorts, http: ToolLists): Acting {
   const entry = sessions.peek(key);
   const { defaultAgent, chatTools } = settings();
   const peer = chatOf(key, entry, defaultAgent);
@@ -109,14 +109,16 @@ async function callOf(request: ToolCallRequest, calling: Calling): Promise<ToolC
   return { kind: "done", result };
 }
 
-function factsOf({ sessionKey, agentId }: ToolCallRequest, { sessions }: DispatchPorts): RunFacts {
+function factsOf({ sessionKey, agentId }: ToolCallRequest, { storage: { sessions } }: DispatchPorts): RunFacts {
   const sessionId = sessions.peek(sessionKey)?.sessionId ?? "";
   return { runId: runId(`tool-${randomUUID()}`), sessionKey, sessionId, agentId, trigger: ONE_SHOT.trigger };
 }
 
 function settingFor({ signal }: ToolCallRequest, { agent, dispatch, ports }: Calling, log: RunLog): ToolSetting {
   const { facts } = log;
-  const { hooks } = ports;
+  const {
+    runs: { hooks },
+  } = ports;
   const { runId: id, sessionKey, agentId, sessionId, trigger } = facts;
   const desk = dispatch.approvals.deskFor(
     { facts, principal: OPERATOR },
@@ -141,7 +143,7 @@ function settingFor({ signal }: ToolCallRequest, { agent, dispatch, ports }: Cal
         () => ({ window: () => readWindow(sessionKey, ports) }),
         // The result of the call is no part of the conversation.
         () => ({
-          known: () => untrustedMarkOf(ports.sessions.peek(sessionKey)?.untrustedContent),
+          known: () => untrustedMarkOf(ports.storage.sessions.peek(sessionKey)?.untrustedContent),
           keep: async () => {},
         }),
       ),
@@ -155,7 +157,7 @@ function settingFor({ signal }: ToolCallRequest, { agent, dispatch, ports }: Cal
 const SEARCHED = 2000;
 
 /** The conversation, also while a run holds it. */
-async function readWindow(key: SessionKey, { sessions }: DispatchPorts): Promise<SessionWindow> {
+async function readWindow(key: SessionKey, { storage: { sessions } }: DispatchPorts): Promise<SessionWindow> {
   if (!sessions.peek(key)) return { messages: [], estimatedTokens: 0, older: false };
   const { entries, hasMore } = await sessions.history(key, SEARCHED);
   const messages = entries.flatMap((entry) =>

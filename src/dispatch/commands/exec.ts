@@ -26,7 +26,7 @@ export async function setExec(context: CommandContext): Promise<CommandAnswer> {
 function stateOf({ key, ports }: CommandContext): string {
   const settings = ports.settings();
   const config = settings.agents.get(settings.agentOf(key))?.exec;
-  const entry = ports.sessions.peek(key);
+  const entry = ports.storage.sessions.peek(key);
   const own = sessionExecOf({ host: entry?.execHost, security: entry?.execSecurity, ask: entry?.execAsk });
   const lines = [
     lineOf("host", own.host, { order: EXEC_HOSTS, config: config?.host ?? "auto" }),

@@ -36,7 +36,7 @@ const patchOf = ({ mode, debounceMs, cap, drop }: QueueWish): SessionPatch => ({
 });
 
 function shown({ key, message, ports }: CommandContext, before: string): string {
-  const entry = ports.sessions.peek(key);
+  const entry = ports.storage.sessions.peek(key);
   const { mode, debounceMs, cap, drop } = queueSettings(message.from, entry, ports.settings());
   const isOwn = Object.keys(queueWishOf(entry)).length > 0;
   const where = isOwn ? "set here" : "as configured";

@@ -15,7 +15,11 @@ export const restartGateway = (context: CommandContext): Promise<CommandAnswer> 
   context.commands.restarts.run("restart", () => restart(context));
 
 async function restart({ message, key, ports }: CommandContext): Promise<CommandAnswer> {
-  const { desks, journal, clock } = ports;
+  const {
+    program: { desks },
+    storage: { journal },
+    clock,
+  } = ports;
   const desk = desks.get("restart");
   if (!desk) return { text: "This gateway cannot restart itself." };
   if (await isRestartOf(message, journal.values)) return { text: isForClient(message) ? DONE : "" };

@@ -121,7 +121,7 @@ export function commandWork(
   }
   const { at } = command;
   const work = async () => {
-    const run = () => begun(() => inSession(key, (session) => command.run(context, session), ports));
+    const run = () => begun(() => inSession(key, (session) => command.run(context, session), ports.storage));
     answer ??= await counted(said, ports, run);
     if (answer === undefined) return leaveCommand(said, host);
     if ("text" in answer) return give(answer);
@@ -140,10 +140,12 @@ const AND = " and /";
  * `session:reset` does that.
  */
 function notifyCommand({ command, args }: AskedCommand, { row, key }: CommandMessage, ports: CommandPorts): void {
-  const { hooks } = ports;
+  const {
+    runs: { hooks },
+  } = ports;
   if (command.at === "reset" || hooks?.has("command") !== true) return;
   const { from, sender, id } = row.message;
-  const { sessionId } = ports.sessions.peek(key) ?? {};
+  const { sessionId } = ports.storage.sessions.peek(key) ?? {};
   const place = { channelId: from.channel, accountId: from.account, conversationId: from.chat.id, messageId: id };
   const context = { ...place, sessionKey: key, senderId: sender.id, ...(sessionId !== undefined && { sessionId }) };
   for (const name of command.name.split(AND)) {
@@ -170,7 +172,10 @@ async function counted<T>(
   ports: CommandPorts,
   run: () => Promise<T>,
 ): Promise<T | undefined> {
-  const { journal, log } = ports;
+  const {
+    storage: { journal },
+    log,
+  } = ports;
   try {
     if (!(await journal.inbox.begin(row.id))) return undefined;
   } catch (error) {

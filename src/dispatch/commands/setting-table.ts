@@ -34,7 +34,7 @@ async function setActivation(context: CommandContext): Promise<CommandAnswer> {
   if (word !== "" && word !== "default" && !wanted)
     return { text: `"${context.args}" is no activation. Use ${ACTIVATIONS.join(", ")} or default.` };
   if (word !== "") await storeSetting(context, { groupActivation: wanted });
-  const now = ports.sessions.peek(key)?.groupActivation;
+  const now = ports.storage.sessions.peek(key)?.groupActivation;
   return {
     text: now === undefined ? "Activation: as configured by requireMention." : `Activation: ${now}. ${SHOWN[now]}`,
   };
@@ -57,7 +57,7 @@ async function setElevated(context: CommandContext): Promise<CommandAnswer> {
   const refused = await storeLevel(context, "elevatedLevel", { levels: ELEVATED_LEVELS, levelOf: elevatedLevelOf });
   if (refused !== undefined) return { text: refused };
   const { key, ports } = context;
-  const own = elevatedLevelOf(ports.sessions.peek(key)?.elevatedLevel);
+  const own = elevatedLevelOf(ports.storage.sessions.peek(key)?.elevatedLevel);
   const settings = ports.settings();
   const level = own ?? settings.agents.get(settings.agentOf(key))?.elevated;
   if (level === undefined) return { text: `Elevated: not set. ${UNSET}` };
@@ -79,7 +79,7 @@ async function setReasoning(context: CommandContext, session?: Session): Promise
     session,
   );
   if (refused !== undefined) return { text: refused };
-  return { text: TEXTS[reasoningLevelOf(context.ports.sessions.peek(context.key)?.reasoningLevel) ?? "off"] };
+  return { text: TEXTS[reasoningLevelOf(context.ports.storage.sessions.peek(context.key)?.reasoningLevel) ?? "off"] };
 }
 
 const POLICIES: ReadonlyMap<string, SessionEntry["sendPolicy"]> = new Map([
@@ -101,7 +101,7 @@ async function setSendPolicy(context: CommandContext): Promise<CommandAnswer> {
 }
 
 function stateOf({ key, message, ports }: CommandContext): string {
-  const own = ports.sessions.peek(key)?.sendPolicy;
+  const own = ports.storage.sessions.peek(key)?.sendPolicy;
   const where = own === undefined ? "as configured by session.sendPolicy" : "set here";
   const isAnswered = own === undefined ? ports.settings().mayAnswer?.(key, message.from) !== false : own !== "deny";
   return isAnswered

@@ -58,7 +58,7 @@ async function skillsFor({ key, message, ports }: CommandContext): Promise<reado
   const settings = ports.settings();
   const agent = settings.agents.get(settings.agentOf(key));
   const placed = message.options?.operator === true ? undefined : message;
-  return agent ? ports.skillsOf(agentIn(agent, placed, settings)) : [];
+  return agent ? ports.prompts.skillsOf(agentIn(agent, placed, settings)) : [];
 }
 
 function requestFor({ name, location }: RequestedSkill, input: string): string {

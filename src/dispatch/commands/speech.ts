@@ -29,16 +29,18 @@ export async function setSpeech(context: CommandContext): Promise<CommandAnswer>
 }
 
 function shownOf({ key, ports }: CommandContext): string {
-  const own = speechLevelOf(ports.sessions.peek(key)?.ttsAuto);
-  const now = own ?? ports.speaker.levelOf(ports.settings().agentOf(key)) ?? "off";
-  const services = ports.speaker.services;
+  const own = speechLevelOf(ports.storage.sessions.peek(key)?.ttsAuto);
+  const now = own ?? ports.prompts.speaker.levelOf(ports.settings().agentOf(key)) ?? "off";
+  const services = ports.prompts.speaker.services;
   const by = services.length > 0 ? `Spoken by ${services.join(", ")}.` : NO_SERVICE;
   return `Speech: ${now} (${own ? "set here" : "as configured"}). ${SHOWN[now]} ${by}`;
 }
 
 /** Speaks one text. A speech costs somebody money or processor time, so a conversation has one at a time. */
 async function speak(text: string, context: CommandContext): Promise<CommandAnswer> {
-  const { speaker } = context.ports;
+  const {
+    prompts: { speaker },
+  } = context.ports;
   const { speeches } = context.commands;
   if (speaker.services.length === 0) return { text: NO_SERVICE };
   if (speeches.isBusy(context.key))
@@ -55,7 +57,7 @@ async function speak(text: string, context: CommandContext): Promise<CommandAnsw
 async function spoken(text: string, speaker: Speaker, context: CommandContext): Promise<CommandAnswer> {
   const { ports, signal } = context;
   const { bytes, mime, name } = await speaker.speak({ text, signal, origin: originIn(context) });
-  const stored = await ports.media.put(bytes, { mime, name });
+  const stored = await ports.storage.media.put(bytes, { mime, name });
   const source = { at: "store", id: stored.id } as const;
   return { text: "🔊", file: { kind: "voice", name, mime: stored.mime, bytes: stored.bytes, source } };
 }

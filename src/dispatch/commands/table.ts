@@ -35,7 +35,7 @@ const OF_AN_ANSWER =
 async function unsentParts(
   key: SessionKey,
   chat: Peer,
-  { journal }: Pick<DispatchPorts, "journal">,
+  { storage: { journal } }: Pick<DispatchPorts, "storage">,
 ): Promise<readonly number[]> {
   const rows = (await journal.outbox.open()).filter(
     ({ sessionKey, to, replyKey }) => sessionKey === key && isSameChat(to, chat) && OF_AN_ANSWER.test(replyKey),
@@ -224,7 +224,7 @@ async function stopRuns(context: CommandContext): Promise<CommandAnswer> {
   // Only parts of earlier answers are dropped: the beginning of the answer that is stopped now is still sent.
   const parts = endsAll ? unsentParts(key, message.from, ports) : [];
   const [unsent, ended] = await Promise.all([parts, context.stop()]);
-  await Promise.all(unsent.map((id) => ports.outbox.drop(id)));
+  await Promise.all(unsent.map((id) => ports.chats.outbox.drop(id)));
   if (!endsAll && ended.length === 0 && context.running().has(key))
     return { text: "Only an owner may stop this, because an owner asked for it." };
   const [, ...more] = ended;

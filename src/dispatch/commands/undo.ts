@@ -20,7 +20,7 @@ const BEYOND = "The conversation was summarised after your last message, so that
  */
 export async function undoTurn({ key, ports }: CommandContext, session: Session): Promise<CommandAnswer> {
   // No transcript may be ahead of the journal.
-  await ports.journal.inbox.synced();
+  await ports.storage.journal.inbox.synced();
   const entries = await session.newest(MOST_SEARCHED);
   const turn = entries.findLast(isPersonsTurn);
   if (!turn) return { text: entries.some(({ type }) => type === "compaction") ? BEYOND : NOTHING };
@@ -31,7 +31,7 @@ export async function undoTurn({ key, ports }: CommandContext, session: Session)
   await abandonTurn(session, turn.id, ports.log, "undone");
   await session.sync();
   await session.update({ totalTokensFresh: false }, { now: true });
-  const engine = (await ports.journal.runs.last(key))?.receipt.engine;
+  const engine = (await ports.storage.journal.runs.last(key))?.receipt.engine;
   const lines = [
     answer === undefined
       ? "The last turn is left out of the conversation."

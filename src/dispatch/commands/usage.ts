@@ -20,9 +20,9 @@ export async function setUsage(context: CommandContext, session?: Session): Prom
   if (refused !== undefined) return { text: refused };
   const { args, key, isOwner, ports } = context;
   const isAsked = args.trim() === "";
-  const entry = ports.sessions.peek(key);
+  const entry = ports.storage.sessions.peek(key);
   const now = usageLevelOf(entry?.responseUsage) ?? "off";
-  const last = isAsked ? await ports.journal.runs.last(key) : undefined;
+  const last = isAsked ? await ports.storage.journal.runs.last(key) : undefined;
   const lines = [
     `Usage: ${now}. ${SHOWN[now]}`,
     ...(isAsked ? [`This conversation: ${tokensOf(entry)}`] : []),
@@ -36,7 +36,13 @@ export async function setUsage(context: CommandContext, session?: Session): Prom
  * The sums of the ledger, so with summaries, subagents and calls that failed. People who are no owners do not see the
  * usage of others.
  */
-async function todayLines({ key, isOwner, ports: { budgets } }: CommandContext): Promise<readonly string[]> {
+async function todayLines({
+  key,
+  isOwner,
+  ports: {
+    runs: { budgets },
+  },
+}: CommandContext): Promise<readonly string[]> {
   const own = `This conversation today: ${sumText(await budgets.spentToday(key))}`;
   return isOwner ? [own, `Everything today: ${sumText(await budgets.spentToday())}`] : [own];
 }

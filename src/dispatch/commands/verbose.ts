@@ -20,7 +20,7 @@ export async function setVerbose(context: CommandContext, session?: Session): Pr
   if (refused !== undefined) return { text: refused };
   const { key, ports } = context;
   const settings = ports.settings();
-  const own = verboseLevelOf(ports.sessions.peek(key)?.verboseLevel);
+  const own = verboseLevelOf(ports.storage.sessions.peek(key)?.verboseLevel);
   const now = own ?? settings.agents.get(settings.agentOf(key))?.verbose ?? "off";
   return { text: `Verbose: ${now} (${own ? "set here" : "as configured"}). ${SHOWN[now]}` };
 }

@@ -23,10 +23,10 @@ const PLUGIN_ROW = "plugin-";
  * session's counters.
  */
 export class AuxiliaryUsage {
-  readonly #ports: Pick<DispatchPorts, "journal" | "sessions" | "clock" | "log">;
+  readonly #ports: Pick<DispatchPorts, "storage" | "clock" | "log">;
   readonly #queue = new KeyedQueue();
 
-  constructor(ports: Pick<DispatchPorts, "journal" | "sessions" | "clock" | "log">) {
+  constructor(ports: Pick<DispatchPorts, "storage" | "clock" | "log">) {
     this.#ports = ports;
   }
 
@@ -80,7 +80,10 @@ export class AuxiliaryUsage {
   }
 
   async #add(costs: readonly SideCost[], { runId: id, of, trigger, result, durationMs }: Row): Promise<void> {
-    const { journal, clock } = this.#ports;
+    const {
+      storage: { journal },
+      clock,
+    } = this.#ports;
     const before = (await journal.runs.find(id))?.receipt;
     const beside = costs.reduce(addCost, before?.beside ?? []);
     const [first] = beside;
@@ -106,7 +109,9 @@ export class AuxiliaryUsage {
 
   /** Adds costs to the session's counters, unless the session has begun a new conversation meanwhile. */
   async #count(costs: readonly SideCost[], { sessionKey, sessionId }: Row["of"]): Promise<void> {
-    const { sessions } = this.#ports;
+    const {
+      storage: { sessions },
+    } = this.#ports;
     const entry = sessions.peek(sessionKey);
     if (entry?.sessionId !== sessionId) return;
     const { input, output } = costs.reduce((sum, { usage }) => addUsage(sum, usage), emptyUsage());

@@ -31,10 +31,7 @@ interface CompactionRequest {
   readonly message?: InboundMessage;
 }
 
-interface CompactionPorts extends Pick<
-  DispatchPorts,
-  "clock" | "engineFor" | "hooks" | "journal" | "log" | "models" | "sessions" | "settings"
-> {
+interface CompactionPorts extends Pick<DispatchPorts, "clock" | "runs" | "storage" | "log" | "settings"> {
   readonly replies: Pick<Replies, "notices">;
 }
 
@@ -76,8 +73,8 @@ export class Compactions {
   async compact(session: Session, asked: CompactionRequest): Promise<Compacted> {
     const { clock } = this.#ports;
     const agent = agentOf(session, this.#ports);
-    const models = stoppableModels(this.#ports.models.of(session.agentId), asked.signal);
-    const candidates = await candidatesFor(asked, session, agent, this.#ports);
+    const models = stoppableModels(this.#ports.runs.models.of(session.agentId), asked.signal);
+    const candidates = await candidatesFor(asked, session, agent, this.#ports.runs);
     const [first] = await summarizerModelsFor(candidates, {}, models);
     if (asked.signal.aborted) return { kind: "aborted" };
     if (!first) return { kind: "nothing", because: "no_model" };
@@ -88,7 +85,7 @@ export class Compactions {
     const id = runId(`compact-${randomUUID()}`);
     const tally = this.costs.open(id, of);
     const watched = { conversation: session, hooks: this.#hooksOf(session, agent) };
-    const openEngine = this.#ports.engineFor({ session, agent, candidates, turnKey: `compact-${randomUUID()}` });
+    const openEngine = this.#ports.runs.engineFor({ session, agent, candidates, turnKey: `compact-${randomUUID()}` });
     const builtIn = async () =>
       compact({
         conversation: session,
@@ -118,7 +115,9 @@ export class Compactions {
   }
 
   #hooksOf({ key, id, agentId }: Session, { workspace }: AgentSettings): BoundHooks | undefined {
-    const { hooks: runner } = this.#ports;
+    const {
+      runs: { hooks: runner },
+    } = this.#ports;
     return runner && { runner, context: { agentId, sessionKey: key, sessionId: id, workspaceDir: workspace } };
   }
 
@@ -146,7 +145,7 @@ export class Compactions {
     if (!last) return undefined;
     const read = readFilesIn(entries.flatMap((entry) => (entry.type === "message" ? [entry.message] : [])));
     const lost = compactions.flatMap(lostFiles).filter((path) => !read.includes(path));
-    for (const text of await reminders(agent, lost)) await this.#ports.journal.events.add(session.key, text);
+    for (const text of await reminders(agent, lost)) await this.#ports.storage.journal.events.add(session.key, text);
     return last;
   }
 

@@ -6,7 +6,7 @@ import { NotNow } from "../../types/not-now.ts";
 import { backoff } from "../../utils/backoff.ts";
 import { pause } from "../../utils/pause.ts";
 import { isOfType } from "../../utils/text/mime-pattern.ts";
-import type { DispatchPorts } from "../ports.ts";
+import type { ChatPorts, DispatchPorts, StoragePorts } from "../ports.ts";
 import type { DispatchSettings } from "../settings.ts";
 
 /** The longest time for fetching a file, in milliseconds, including the wait for its account's connection. */
@@ -28,7 +28,9 @@ export type FileEnd = { readonly tries: number; readonly ms: number } & (
   | { readonly kind: "lost"; readonly why: string; readonly error?: unknown }
 );
 
-export interface FetchPorts extends Pick<DispatchPorts, "media" | "link" | "isConnecting" | "clock" | "log"> {
+export interface FetchPorts extends Pick<DispatchPorts, "clock" | "log"> {
+  readonly storage: Pick<StoragePorts, "media">;
+  readonly chats: Pick<ChatPorts, "link" | "isConnecting">;
   /** The settings that say which files the chat accepts; all when unset. */
   settings?(): Pick<DispatchSettings, "chat">;
   /** Aborted when the file is no longer needed. */
@@ -79,14 +81,16 @@ const sentenceOf = ({ message }: Error): string => message.replace(/\.$/, "");
 const FOR_GOOD = new Set<string>(["MEDIA_UNAVAILABLE", "MEDIA_TOO_LARGE"]);
 
 async function ask(item: MediaItem, from: Peer, ports: FetchPorts): Promise<Try> {
-  const { media } = ports;
+  const {
+    storage: { media },
+  } = ports;
   if (item.source.at === "store") {
     const bytes = await media.read(item.source.id);
     const mime = item.mime ?? "application/octet-stream";
     return { kind: "stored", file: { bytes, path: media.path(item.source.id), mime } };
   }
-  const link = ports.link(from);
-  if (!link) return { kind: "no link", comes: ports.isConnecting(from) };
+  const link = ports.chats.link(from);
+  if (!link) return { kind: "no link", comes: ports.chats.isConnecting(from) };
   if (!link.download) return { kind: "lost", why: "its channel gives no files" };
   const got = await link.download(item);
   const name = got.name ?? item.name;

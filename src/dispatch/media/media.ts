@@ -28,7 +28,7 @@ interface Spoken {
 const MOST_IMAGE_BYTES = 5 * 1024 * 1024;
 const IMAGE_TYPES = /^image\/(png|jpeg|gif|webp)$/;
 
-export type MediaPorts = FetchPorts & Pick<DispatchPorts, "transcribe">;
+export type MediaPorts = FetchPorts & Pick<DispatchPorts, "prompts">;
 
 /**
  * Fetches the files of messages and of the messages that they quote, in parallel. A file that cannot be fetched is
@@ -100,7 +100,7 @@ async function fetchItem({ item, row, quoted }: Asked, ports: MediaPorts): Promi
   const { file: stored } = end;
   const { kind } = item;
   const file = { path: stored.path, mime: stored.mime, kind, ...lengthOf(item), ...(quoted && { quoted }) };
-  const said = isSpeech(kind) ? await ports.transcribe({ ...stored, kind }) : undefined;
+  const said = isSpeech(kind) ? await ports.prompts.transcribe({ ...stored, kind }) : undefined;
   if (said)
     return {
       fate,

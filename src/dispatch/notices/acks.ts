@@ -2,10 +2,11 @@ import type { SendResult } from "../../types/chat/channel.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import { within } from "../../utils/within.ts";
-import type { DispatchPorts } from "../ports.ts";
+import type { ChatPorts, DispatchPorts } from "../ports.ts";
 import type { DispatchSettings } from "../settings.ts";
 
-interface AckPorts extends Pick<DispatchPorts, "link" | "isConnecting" | "clock" | "log"> {
+interface AckPorts extends Pick<DispatchPorts, "clock" | "log"> {
+  readonly chats: Pick<ChatPorts, "link" | "isConnecting">;
   settings(): Pick<DispatchSettings, "reaction">;
 }
 
@@ -92,8 +93,8 @@ export class Acks {
     const { from, id } = message;
     const { log } = this.#ports;
     try {
-      const link = this.#ports.link(from);
-      if (!link && this.#ports.isConnecting(from)) return { kind: "retry", reason: "not connected" };
+      const link = this.#ports.chats.link(from);
+      if (!link && this.#ports.chats.isConnecting(from)) return { kind: "retry", reason: "not connected" };
       const result = await link?.react?.(from, id, emoji);
       if (result?.kind === "refused") log.warn("reaction refused", { channel: from.channel, why: result.reason });
       return result;
@@ -114,7 +115,7 @@ export class Acks {
  */
 export function leaveUnanswered(
   rows: readonly InboxRow[],
-  { link, log }: Pick<DispatchPorts, "link" | "log">,
+  { chats: { link }, log }: Pick<AckPorts, "chats" | "log">,
   reason?: string,
 ): void {
   for (const { id, message } of rows) {

@@ -15,9 +15,9 @@ export interface ChatNotice {
 
 /** Sends lines of the gateway itself to chats, through the outbox. */
 export class ChatNotices {
-  readonly #ports: Pick<DispatchPorts, "outbox" | "settings">;
+  readonly #ports: Pick<DispatchPorts, "chats" | "settings">;
 
-  constructor(ports: Pick<DispatchPorts, "outbox" | "settings">) {
+  constructor(ports: Pick<DispatchPorts, "chats" | "settings">) {
     this.#ports = ports;
   }
 
@@ -34,12 +34,16 @@ export class ChatNotices {
       to: row.message.options?.deliverTo ?? row.message.from,
       blocks: file ? [notice, { kind: "media" as const, media: file }] : [notice],
     };
-    await this.#ports.outbox.deliver(reply, { session: this.sessionOf(row) });
+    await this.#ports.chats.outbox.deliver(reply, { session: this.sessionOf(row) });
   }
 
   /** Sends a line that answers no message. */
   async send(to: Peer, { key, text, because }: ChatNotice): Promise<void> {
-    await this.#ports.outbox.deliver({ replyKey: key, to, blocks: [{ kind: "notice", markdown: text, because }] });
+    await this.#ports.chats.outbox.deliver({
+      replyKey: key,
+      to,
+      blocks: [{ kind: "notice", markdown: text, because }],
+    });
   }
 
   /** The session that a message belongs to. */

@@ -11,20 +11,7 @@ import type { DispatchPorts } from "../ports.ts";
 import { Acks, leaveUnanswered } from "./acks.ts";
 import { runIdOf } from "../turn-facts.ts";
 
-type ReplyPorts = Pick<
-  DispatchPorts,
-  | "clock"
-  | "isConnecting"
-  | "journal"
-  | "kinds"
-  | "link"
-  | "log"
-  | "onDiskFull"
-  | "onPairing"
-  | "outbox"
-  | "sessions"
-  | "settings"
->;
+type ReplyPorts = Pick<DispatchPorts, "clock" | "chats" | "storage" | "kinds" | "log" | "disk" | "settings">;
 
 /** A file of the media store. */
 export interface StoredFile extends MediaItem {
@@ -100,7 +87,7 @@ export class Replies {
     if (log) endLogWithText(log, text, "error", this.#ports.clock.now());
     else if (this.#ports.kinds.of(first.message).refusals === "shown")
       await this.notices.answer(first, { text, because: "error" });
-    await this.#ports.journal.inbox.finishTurn(
+    await this.#ports.storage.journal.inbox.finishTurn(
       rows.map((row) => row.id),
       { kind: "failed", why },
     );
@@ -141,7 +128,7 @@ export class Replies {
     const messages = rows
       .map((row) => row.message)
       .filter((message) => message.options?.operator !== true && this.#ports.kinds.of(message).refusals === "shown");
-    await this.#ports.onDiskFull(messages, why);
+    await this.#ports.disk.onDiskFull(messages, why);
   }
 
   /**
@@ -156,14 +143,14 @@ export class Replies {
 
   #finish(rows: readonly InboxRow[], outcome: Outcome, refused?: Refusal): Promise<void> {
     const ids = rows.map((row) => row.id);
-    return this.#ports.journal.inbox.finish(ids, outcome, refused);
+    return this.#ports.storage.journal.inbox.finish(ids, outcome, refused);
   }
 }
 
 /** The reply key of the line about stale messages of a chat. `inboxId`: the first of these messages. */
 export const staleKey = (inboxId: number): string => `in:${inboxId}:stale`;
 
-type PairingPorts = Pick<DispatchPorts, "journal" | "onPairing" | "link" | "log"> & { readonly notices: ChatNotices };
+type PairingPorts = Pick<DispatchPorts, "storage" | "chats" | "log"> & { readonly notices: ChatNotices };
 
 /**
  * Ends a stranger's message and sends a pairing code, once per code. While three codes are pending, other strangers get
@@ -171,13 +158,13 @@ type PairingPorts = Pick<DispatchPorts, "journal" | "onPairing" | "link" | "log"
  */
 async function offerPairing(row: InboxRow, ports: PairingPorts): Promise<void> {
   const { from, sender } = row.message;
-  const asked = await ports.journal.pairing.request({
+  const asked = await ports.storage.journal.pairing.request({
     channel: from.channel,
     account: from.account,
     senderId: sender.id,
     ...(sender.name !== undefined && { name: sender.name }),
   });
-  if (asked.kind === "new") ports.onPairing(asked.request);
+  if (asked.kind === "new") ports.chats.onPairing(asked.request);
   const isDue = isReplyDue(asked, row);
   if (isDue) {
     const text = pairingText(asked.request.code, from.channel);
@@ -192,11 +179,11 @@ async function offerPairing(row: InboxRow, ports: PairingPorts): Promise<void> {
     sender: sender.id,
     state: asked.kind,
   });
-  await ports.journal.inbox.finish([row.id], { kind: "dropped", why: `pairing (${asked.kind})` }, "pair");
+  await ports.storage.journal.inbox.finish([row.id], { kind: "dropped", why: `pairing (${asked.kind})` }, "pair");
   if (!isDue) leaveUnanswered([row], ports, PAIRING_WAITS);
 }
 
-type Asked = Awaited<ReturnType<DispatchPorts["journal"]["pairing"]["request"]>>;
+type Asked = Awaited<ReturnType<DispatchPorts["storage"]["journal"]["pairing"]["request"]>>;
 
 /**
  * Whether the message gets the code. The process may have ended between the request for the code and its reply: then

@@ -8,7 +8,7 @@ import type { DispatchPorts } from "../ports.ts";
 import { abandonTurn } from "./unanswered-turns.ts";
 import { turnIdOf } from "../turn-facts.ts";
 
-type NotePorts = Pick<DispatchPorts, "sessions" | "kinds" | "log">;
+type NotePorts = Pick<DispatchPorts, "storage" | "kinds" | "log">;
 
 /** The answer to a command, and its files. */
 interface NoteData {
@@ -55,7 +55,7 @@ export class TranscriptNotes {
   sentFrom(from: SessionKey, key: SessionKey, note: SessionNote): void {
     this.#write(key, async (session) => {
       await session.append({ type: "custom_message", ...note, display: false });
-      await passMark(from, key, this.#ports.sessions);
+      await passMark(from, key, this.#ports.storage.sessions);
     });
   }
 
@@ -80,7 +80,7 @@ export class TranscriptNotes {
   }
 
   async #withSession(key: SessionKey, write: (session: Session) => Promise<void>): Promise<void> {
-    const session = await this.#ports.sessions.acquire(key);
+    const session = await this.#ports.storage.sessions.acquire(key);
     await write(session).finally(() => session.release());
   }
 }

@@ -4,7 +4,7 @@ import type { RunEvent, RunStream } from "../../types/run/events.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { AgentSettings, TypingSettings } from "../../types/settings.ts";
-import type { DispatchPorts } from "../ports.ts";
+import type { ChatPorts, DispatchPorts } from "../ports.ts";
 import type { DispatchSettings } from "../settings.ts";
 import { background } from "../../utils/background.ts";
 
@@ -16,7 +16,8 @@ const TYPING_AFTER_MS = 100;
 /** Telegram shows the signal for five seconds. */
 const DEFAULT: TypingSettings = { everyMs: 4000 };
 
-interface TypingPorts extends Pick<DispatchPorts, "link" | "clock" | "log"> {
+interface TypingPorts extends Pick<DispatchPorts, "clock" | "log"> {
+  readonly chats: Pick<ChatPorts, "link">;
   settings(): Pick<DispatchSettings, "typingMode">;
 }
 
@@ -150,7 +151,7 @@ class Typing {
    */
   async #call(what: "shown" | "ended", call: (link: ChannelLink) => Promise<void> | undefined): Promise<void> {
     try {
-      const link = this.#ports.link(this.#message.from);
+      const link = this.#ports.chats.link(this.#message.from);
       if (link) await call(link);
     } catch (error) {
       this.#ports.log.warn(`typing signal not ${what}`, { error });

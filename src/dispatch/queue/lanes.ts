@@ -6,13 +6,14 @@ import type { ActiveTask } from "./active-task.ts";
 import { Lane } from "./lane.ts";
 import { type LaneRun, type LaneTask, type QueuedTurn, rowsOf, turnRunId, type TurnTask } from "./lane-task.ts";
 import { LaneWatch, type StillTask } from "./lane-watch.ts";
-import type { DispatchPorts } from "../ports.ts";
+import type { DiskPorts, DispatchPorts } from "../ports.ts";
 import { QUEUE_MODE_RULES, type QueueAction, queueAction } from "./queue-modes.ts";
 import { areChatsApart } from "../chats.ts";
 import { TaskRunner, type TurnHandler, type Waiting } from "./task-runner.ts";
 import { Feed } from "../../utils/feed.ts";
 
-export interface LanePorts extends Pick<DispatchPorts, "clock" | "diskTakesWrites" | "kinds" | "settings"> {
+export interface LanePorts extends Pick<DispatchPorts, "clock" | "kinds" | "settings"> {
+  readonly disk: Pick<DiskPorts, "diskTakesWrites">;
   readonly log: Log;
 }
 

@@ -7,7 +7,7 @@ import type { Log } from "../../types/log.ts";
 import type { QueueSettings } from "../../types/queue.ts";
 import type { TurnKind } from "../../types/run/turn-kind.ts";
 import { Slots } from "../../utils/keyed-queue.ts";
-import type { DispatchPorts } from "../ports.ts";
+import type { DiskPorts, DispatchPorts } from "../ports.ts";
 import type { ActiveTask } from "./active-task.ts";
 import { asRetry, type LaneRun, type LaneTask, type QueuedTurn, type TurnSlot, type TurnTask } from "./lane-task.ts";
 
@@ -41,7 +41,8 @@ export interface TurnHandler<R extends LaneRun> {
   refuse(task: LaneTask, why: RefusalCause): Promise<void>;
 }
 
-interface RunnerPorts extends Pick<DispatchPorts, "clock" | "diskTakesWrites" | "kinds" | "settings"> {
+interface RunnerPorts extends Pick<DispatchPorts, "clock" | "kinds" | "settings"> {
+  readonly disk: Pick<DiskPorts, "diskTakesWrites">;
   readonly log: Log;
 }
 
@@ -146,7 +147,7 @@ export class TaskRunner<R extends LaneRun> {
     try {
       await this.#turns.onDiskFull(active.task, why);
       do await new Promise<void>((resolve) => clock.after(DISK_PROBE_INTERVAL_MS, resolve));
-      while (!this.#lanes.isClosing() && !active.isAborted && !(await this.#ports.diskTakesWrites()));
+      while (!this.#lanes.isClosing() && !active.isAborted && !(await this.#ports.disk.diskTakesWrites()));
       return true;
     } catch (error) {
       log.error("lane task broke", { error });

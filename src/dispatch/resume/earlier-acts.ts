@@ -20,7 +20,7 @@ import type { ToolResult } from "../../types/run/tool.ts";
 export async function noteEarlierActs(
   prepared: PreparedTurn,
   session: Session,
-  ports: Pick<DispatchPorts, "journal" | "clock" | "settings">,
+  ports: Pick<DispatchPorts, "storage" | "clock" | "settings">,
 ): Promise<void> {
   const {
     rows: [row],
@@ -29,7 +29,11 @@ export async function noteEarlierActs(
     agent,
   } = prepared;
   if (!row || row.attempts === 0) return;
-  const { journal, clock, settings } = ports;
+  const {
+    storage: { journal },
+    clock,
+    settings,
+  } = ports;
   const rows = await journal.outbox.of(row.id);
   const sent = { inboxId: row.id, turnId: turn.entryId, rows };
   const prefix = new ResponsePrefix(settings().chat((addressed(message) ?? message).from).responsePrefix, agent);

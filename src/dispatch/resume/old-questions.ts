@@ -9,9 +9,9 @@ import type { DispatchPorts } from "../ports.ts";
  * In place of each question, the chat sees how it ended. A question that may not have arrived is not sent again. Call
  * this function before the outbox recovers.
  */
-export async function endOldQuestions(ports: Pick<DispatchPorts, "journal" | "outbox" | "log">): Promise<void> {
-  const ends = new QuestionEnds(ports.journal.values, ports.log);
-  for (const row of await ports.journal.outbox.unansweredQuestions()) {
+export async function endOldQuestions(ports: Pick<DispatchPorts, "storage" | "chats" | "log">): Promise<void> {
+  const ends = new QuestionEnds(ports.storage.journal.values, ports.log);
+  for (const row of await ports.storage.journal.outbox.unansweredQuestions()) {
     if (row.part > 0) continue;
     try {
       await endQuestion(row, (await ends.of(idOf(row))) ?? { how: "restart" }, ports);
@@ -26,7 +26,7 @@ const idOf = ({ replyKey }: OutboxRow): string => replyKey.split(":")[1] ?? "";
 async function endQuestion(
   { id, replyKey, to, messageId, state }: OutboxRow,
   end: QuestionEnd,
-  { journal, outbox }: Pick<DispatchPorts, "journal" | "outbox">,
+  { storage: { journal }, chats: { outbox } }: Pick<DispatchPorts, "storage" | "chats">,
 ): Promise<void> {
   if (state !== "sent" || messageId === undefined)
     return journal.outbox.mark(id, { state: "failed", error: "the question ended with the gateway", isGivenUp: true });

@@ -69,9 +69,9 @@ export async function noteRestart(
  */
 export async function tellRestarted(
   notices: Pick<ChatNotices, "answer">,
-  ports: Pick<DispatchPorts, "journal" | "sessions">,
+  ports: Pick<DispatchPorts, "storage">,
 ): Promise<void> {
-  const { values, inbox } = ports.journal;
+  const { values, inbox } = ports.storage.journal;
   const asked = await askedBy(values);
   const waiting = asked.filter(({ told }) => !told);
   if (waiting.length === 0) return;
@@ -93,7 +93,7 @@ async function tell(
   row: InboxRow,
   key: SessionKey,
   notices: Pick<ChatNotices, "answer">,
-  ports: Pick<DispatchPorts, "sessions">,
+  ports: Pick<DispatchPorts, "storage">,
 ): Promise<void> {
   if (isForClient(row.message) && !row.outcome) return;
   if (!isForClient(row.message)) {
@@ -110,6 +110,6 @@ async function tell(
       if ((await session.after(id)) !== undefined) return;
       await session.append({ type: "custom", customType: NOTICE_TYPE, data: { text: BACK } }, { id, durable: true });
     },
-    ports,
+    ports.storage,
   );
 }

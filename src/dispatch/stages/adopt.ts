@@ -11,7 +11,7 @@ import type { StageEnd, Turn } from "../turn/turn.ts";
 /** Ends a turn that an earlier process finished but for its outcome, or tried too often. */
 export async function adopt(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
   const { head, queued } = turn;
-  const found = await foundOf({ head, rows: queued.rows }, turn.get("session"), ports.journal);
+  const found = await foundOf({ head, rows: queued.rows }, turn.get("session"), ports.storage.journal);
   if (found.kind === "fresh" || found.kind === "underway") return "next";
   if (found.kind === "answered") await endAsFound(turn, found, ports);
   else await giveUp(turn, ports);
@@ -23,7 +23,7 @@ async function endAsFound(
   { outcome, result }: Extract<Found, { kind: "answered" }>,
   ports: TurnPorts,
 ): Promise<void> {
-  const { inbox } = ports.journal;
+  const { inbox } = ports.storage.journal;
   const ids = rows.map(({ id }) => id);
   ports.replies.endLog(log, result);
   const finish = () => (outcome.kind === "merged" ? inbox.finish(ids, outcome) : inbox.finishTurn(ids, outcome));
@@ -54,7 +54,7 @@ async function giveUp(turn: Turn, ports: TurnPorts): Promise<void> {
 export function ended(
   rows: readonly InboxRow[],
   outcome: Outcome,
-  ports: Pick<TurnPorts, "link" | "log" | "replies">,
+  ports: Pick<TurnPorts, "chats" | "log" | "replies">,
 ): void {
   ports.replies.acks.end(rows);
   const isUnanswered = outcome.kind === "silent" || outcome.kind === "aborted" || outcome.kind === "merged";

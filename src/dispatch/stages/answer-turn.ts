@@ -51,7 +51,11 @@ async function follow(
   const message = addressed(received);
   const filter = kind.filter?.(received, turn.get("session").entry, ports.clock.now());
   if (!message) return clientOutcome(await endOf(run), filter);
-  const { outbox, media, closedPaths, clock, journal } = ports;
+  const {
+    chats: { outbox },
+    storage: { media, closedPaths, journal },
+    clock,
+  } = ports;
   const inboxId = rows[0]?.id ?? 0;
   // A guest's answer brings no notes of private chats.
   const guestOf = hasOwnerRights(acting.principal) ? [] : [agent.workspace];
@@ -106,7 +110,7 @@ function shownTo(turn: Turn, ports: TurnPorts): Pick<AnswerTarget, "verbose" | "
   if (!kind.takesCommands) return {};
   const messages = rows.map(({ message }) => message);
   const { verbose, reasoning } = setBy(messages, turn.key, ports);
-  const entry = () => ports.sessions.peek(turn.key);
+  const entry = () => ports.storage.sessions.peek(turn.key);
   return {
     verbose: () => verbose ?? verboseLevelOf(entry()?.verboseLevel) ?? agent.verbose ?? "off",
     ...(isFirst && { begins: facts.sessionId }),

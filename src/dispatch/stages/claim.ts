@@ -16,15 +16,15 @@ export async function claim(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
   if (!agent) return refuseAgent(agentId, queued, ports);
   if (agent.stopped !== undefined) return refuseStopped(agent, agent.stopped, queued, ports);
   // The sync is requested before the claim, whose own sync need not be waited for.
-  const stored = ports.journal.inbox.synced();
+  const stored = ports.storage.journal.inbox.synced();
   // A stage that changes the transcript gets the failure of the sync; a turn that ends before does not need it.
   stored.catch(() => undefined);
   const loaded = await loadRows(queued, ports);
-  const taken = loaded && (await claimRows(loaded, { sessionKey: key, agentId }, ports.journal.inbox));
+  const taken = loaded && (await claimRows(loaded, { sessionKey: key, agentId }, ports.storage.journal.inbox));
   if (!taken) return leave(queued, ports);
   ports.replies.acks.end(queued.rows.filter((row) => !taken.rows.includes(row)));
   turn.queued = taken;
-  const session = await ports.sessions.acquire(key);
+  const session = await ports.storage.sessions.acquire(key);
   turn.atEnd(() => session.release());
   turn.set({ agent, session, stored });
   return mayAnswer(turn, ports) ? "next" : refuseSession(turn, ports);
@@ -69,7 +69,10 @@ function mayAnswer(turn: Turn, { settings }: TurnPorts): boolean {
  * waits for an end, is informed, and so is a person who gave a command.
  */
 async function refuseSession({ key, queued: { rows, log, text } }: Turn, ports: TurnPorts): Promise<StageEnd> {
-  const { replies, journal } = ports;
+  const {
+    replies,
+    storage: { journal },
+  } = ports;
   const ids = rows.map((row) => row.id);
   ports.log.info("session is not answered", { session: key, inbox: ids });
   const why = `send_policy: the session ${key} is not to be answered`;
@@ -107,7 +110,7 @@ async function claimRows(
   }
 }
 
-type LoadPorts = Pick<TurnPorts, "journal" | "kinds" | "log" | "replies">;
+type LoadPorts = Pick<TurnPorts, "storage" | "kinds" | "log" | "replies">;
 
 /**
  * Completes messages whose texts the journal does not have. Messages without anything to say end here; undefined when
@@ -123,7 +126,10 @@ export async function loadRows(queued: QueuedTurn, ports: LoadPorts): Promise<Qu
   return rows.length > 0 ? { ...queued, rows } : undefined;
 }
 
-async function loadRow(row: InboxRow, { journal, kinds, log, replies }: LoadPorts): Promise<InboxRow | undefined> {
+async function loadRow(
+  row: InboxRow,
+  { storage: { journal }, kinds, log, replies }: LoadPorts,
+): Promise<InboxRow | undefined> {
   const { load } = kinds.of(row.message);
   if (!load) return row;
   const message = await load(row.message);

@@ -22,7 +22,7 @@ import { noteCompaction, type Compactions } from "../maintenance/compactions.ts"
 import { logRun } from "../turn/log-run.ts";
 import type { DispatchPorts } from "../ports.ts";
 import type { PreparedTurn } from "../prepared-turn.ts";
-import { requestFor } from "../turn/request.ts";
+import { requestFor, runDepsOf } from "../turn/request.ts";
 import { MEMORY_FLUSH } from "../turn-kinds.ts";
 
 /** Ends the turn as its kind says; then memory flush and compaction, while this turn still holds the session. */
@@ -41,7 +41,7 @@ export async function maintain(turn: Turn, ports: TurnPorts): Promise<StageEnd> 
  * Adds the messages that the message tool sent to other chats to the conversations of these chats, so that the agent
  * knows there what it has said.
  */
-async function tellOthers(turn: Turn, { journal, replies, sessions, settings }: TurnPorts): Promise<void> {
+async function tellOthers(turn: Turn, { storage: { journal, sessions }, replies, settings }: TurnPorts): Promise<void> {
   const { message, rows, acting } = turn.get("prepared");
   if (turn.get("outcome") === "unfinished") return;
   const { keyFor, defaultAgent } = settings();
@@ -73,7 +73,7 @@ function shown({ body }: OutboxRow): string {
     .join("\n");
 }
 
-async function endAsKind(turn: Turn, { clock, journal, log, replies }: TurnPorts): Promise<void> {
+async function endAsKind(turn: Turn, { clock, storage: { journal }, log, replies }: TurnPorts): Promise<void> {
   const { message, rows, turn: entry, kind } = turn.get("prepared");
   const outcome = turn.get("outcome");
   if (!kind.end || outcome === "unfinished") return;
@@ -161,15 +161,15 @@ async function flush(turn: EndedTurn, ports: MaintenancePorts): Promise<void> {
   const request = requestFor(ownTurn(prepared), session, ports, { candidates, extra });
   if (!mayFlush({ entry: session.entry, tools: request.tools }, prepared.agent)) return;
   // After a power cut the transcript must not have the flush of a turn that the journal would resume.
-  await ports.journal.inbox.synced();
+  await ports.storage.journal.inbox.synced();
   const facts = { ...request.facts, runId: runId(`${request.facts.runId}-flush`), trigger: MEMORY_FLUSH.trigger };
   const log = ports.log.with({ run: facts.runId, session: session.key });
   const flushed = await flushMemory({
     request: { ...request, facts },
     session,
     deps: {
-      ...ports,
-      models: ports.models.of(facts.agentId),
+      ...runDepsOf(ports),
+      models: ports.runs.models.of(facts.agentId),
       log,
       approvals: { ask: async () => "unattended" },
       spentAfterEnd: ports.compactions.costs.afterRun(facts),
@@ -198,7 +198,7 @@ const mayHoldGuests = ({ message }: PreparedTurn, { entry }: Session): boolean =
 function cannotNote(
   { agent, acting }: PreparedTurn,
   { entry }: Pick<Session, "entry">,
-  { tools }: Pick<MaintenancePorts, "tools">,
+  { runs: { tools } }: Pick<MaintenancePorts, "runs">,
 ): boolean {
   const { confirmUntrusted = RISKY_USES } = agent.tools;
   const isAsked = entry.untrustedContent !== undefined && confirmUntrusted.includes("prompt-files");
@@ -215,7 +215,7 @@ const ownTurn = (prepared: PreparedTurn): PreparedTurn => ({
 async function recordFlush(
   { kind, result, receipt }: Flushed,
   { session, id }: { session: Session; id: ReturnType<typeof runId> },
-  { journal, clock }: MaintenancePorts,
+  { storage: { journal }, clock }: MaintenancePorts,
 ): Promise<void> {
   const { entry } = session;
   const at = clock.now();
@@ -237,7 +237,7 @@ async function recordFlush(
 }
 
 interface DamagePorts {
-  readonly journal: Pick<Journal, "values">;
+  readonly storage: { readonly journal: Pick<Journal, "values"> };
   readonly compactions: Pick<Compactions, "sendNotice">;
 }
 
@@ -252,11 +252,11 @@ async function reportDamage(session: Session, to: Peer | undefined, ports: Damag
   const places = session.damagedPlaces;
   if (places === 0) return;
   const key = `transcript-damage:${session.id}`;
-  if (Number((await ports.journal.values.get(key)) ?? 0) >= places) return;
+  if (Number((await ports.storage.journal.values.get(key)) ?? 0) >= places) return;
   await ports.compactions.sendNotice(
     session,
     { key: `damage:${session.id}:${places}`, text: DAMAGED, because: "error" },
     to,
   );
-  await ports.journal.values.set(key, String(places));
+  await ports.storage.journal.values.set(key, String(places));
 }

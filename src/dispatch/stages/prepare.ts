@@ -32,7 +32,7 @@ export async function prepare(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
   return "next";
 }
 
-type PreparePorts = BodyPorts & Omit<MediaPorts, "stopping"> & Pick<DispatchPorts, "dailyNotes" | "hooks" | "journal">;
+type PreparePorts = BodyPorts & Omit<MediaPorts, "stopping"> & Pick<DispatchPorts, "prompts" | "runs" | "storage">;
 
 /** Makes the user's turn from claimed rows. */
 async function prepareTurn(
@@ -47,13 +47,16 @@ async function prepareTurn(
   const facts = factsFor(first, session, kind);
   const media = await mediaOf(queued.rows, stopping, {
     ...ports,
-    transcribe: async (recording) => ports.transcribe({ ...recording, origin: originOf(facts) }),
+    prompts: {
+      ...ports.prompts,
+      transcribe: async (recording) => ports.prompts.transcribe({ ...recording, origin: originOf(facts) }),
+    },
   });
-  await ports.journal.received.note(
+  await ports.storage.journal.received.note(
     media.files.map(({ path }) => basename(path)),
     session.key,
   );
-  const events = await claimEvents(session, turnId, ports.journal.events);
+  const events = await claimEvents(session, turnId, ports.storage.journal.events);
   const acting = actingOf(queued.rows, session, ports);
   const notes = await dailyNotesFor(queued, { session, agent, acting }, ports);
   const body = bodyFor(queued, session, agent, { ports, media, events, acting, ...notes });
@@ -99,7 +102,7 @@ interface Begun {
 async function dailyNotesFor(
   { rows, text }: QueuedTurn,
   { session, agent, acting }: Begun,
-  { dailyNotes }: Pick<DispatchPorts, "dailyNotes">,
+  { prompts: { dailyNotes } }: Pick<DispatchPorts, "prompts">,
 ): Promise<{ readonly dailyNotes?: readonly DailyNote[] }> {
   const [first, ...also] = rows.map(({ message }) => message);
   const { startup } = agent.prompt;

@@ -22,7 +22,7 @@ export async function reconcile(turn: Turn, ports: TurnPorts): Promise<StageEnd>
   await untilStored(turn, ports);
   await prepared.kind.begin?.({ message: prepared.message, turnId }, session);
   await noteGuests(prepared, session, ports);
-  await adoptUnansweredTurns(session, turnId, ports);
+  await adoptUnansweredTurns(session, turnId, { journal: ports.storage.journal, log: ports.log });
   await noteEarlierActs(prepared, session, ports);
   return "next";
 }
@@ -45,17 +45,16 @@ async function untilStored(turn: Turn, { clock }: Pick<TurnPorts, "clock">): Pro
 export async function safeTools(
   { rows: [row], turn }: PreparedTurn,
   session: Session,
-  { tools, log }: Pick<DispatchPorts, "tools" | "log">,
-): Promise<Pick<DispatchPorts, "tools">> {
+  { runs, log }: Pick<DispatchPorts, "runs" | "log">,
+): Promise<Pick<DispatchPorts, "runs">> {
   const names = await withheldTools(session, turn.entryId, row);
   if (names.size > 0) log.warn("tools withheld", { inbox: row?.id, tools: [...names], why: "the process ended twice" });
   const safe = (all: readonly Tool[]) => withoutWithheld(all, names);
-  return {
-    tools(...of) {
-      const set = tools(...of);
-      return { ...set, tools: safe(set.tools), on: (model) => safe(set.on(model)) };
-    },
+  const tools: typeof runs.tools = (...of) => {
+    const set = runs.tools(...of);
+    return { ...set, tools: safe(set.tools), on: (model) => safe(set.on(model)) };
   };
+  return { runs: { ...runs, tools } };
 }
 
 /** Notes that a guest took part: guests' text stays out of the notes that all prompts contain, see `runMaintenance`. */

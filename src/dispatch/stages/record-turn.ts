@@ -53,7 +53,7 @@ async function sayUsage(turn: Turn, ports: TurnPorts): Promise<void> {
     turn.key,
     ports,
   );
-  const level = usage ?? usageLevelOf(ports.sessions.peek(turn.key)?.responseUsage) ?? "off";
+  const level = usage ?? usageLevelOf(ports.storage.sessions.peek(turn.key)?.responseUsage) ?? "off";
   const { receipt } = await endOf(turn.get("active").run);
   const text = usageLine(receipt, level);
   if (text === undefined || receipt.calls === 0) return;
@@ -90,8 +90,7 @@ function usageLine({ usage, model, durationMs }: Receipt, level: UsageLevel): st
   return `${tokens}${cached}, $${cost.total.toFixed(4)}, ${modelName(model)}, ${(durationMs / 1000).toFixed(1)} s`;
 }
 
-type RecordPorts = Pick<DispatchPorts, "clock" | "log" | "journal" | "media" | "closedPaths" | "onDiskError" | "link"> &
-  Pick<TurnPorts, "replies">;
+type RecordPorts = Pick<DispatchPorts, "clock" | "log" | "storage" | "disk" | "chats"> & Pick<TurnPorts, "replies">;
 
 /** The end of a run, and the outcome of its messages; unfinished messages continue later. */
 interface TurnEnd extends RunEnd {
@@ -142,7 +141,7 @@ async function endTurn(
   outcome: TurnEnd["outcome"],
   ports: RecordPorts,
 ): Promise<void> {
-  const { inbox } = ports.journal;
+  const { inbox } = ports.storage.journal;
   const ids = rows.map((row) => row.id);
   const final = outcome === "unfinished" ? undefined : outcome;
   await retryWhileDiskFull("receipt and outcome", () => inbox.recordTurn(record, ids, final), ports);
@@ -172,7 +171,7 @@ function profileOf({ entry }: Session, { profile }: Receipt): SessionPatch {
   return { authProfileOverride: profile, authProfileOverrideSource: "auto" };
 }
 
-type NoticePorts = Pick<DispatchPorts, "media" | "closedPaths"> & {
+type NoticePorts = Pick<DispatchPorts, "storage"> & {
   readonly agent: AgentSettings;
   readonly runId: RunId;
   /** Called for each file of the answer that is not attached. */
@@ -197,7 +196,7 @@ async function appendNotices(session: Session, end: RunEnd, ports: NoticePorts):
 async function appendFiles(
   session: Session,
   texts: readonly string[],
-  { agent: { workspace }, runId, media: store, closedPaths, refused }: NoticePorts,
+  { agent: { workspace }, runId, storage: { media: store, closedPaths }, refused }: NoticePorts,
 ): Promise<void> {
   const { media: refs, audioAsVoice } = parseDirectives(texts.join("\n\n"));
   if (refs.length === 0) return;
@@ -250,7 +249,10 @@ const isWebChat = (message: InboundMessage): boolean => message.options?.session
  * restart does not repeat it; an answer without the message is whole, too. Never rejects.
  */
 async function speakAnswer(turn: Turn, ports: TurnPorts): Promise<void> {
-  const { speaker, log } = ports;
+  const {
+    prompts: { speaker },
+    log,
+  } = ports;
   const { rows, agent, facts } = turn.get("prepared");
   const [row] = rows;
   const outcome = turn.get("outcome");
@@ -280,7 +282,7 @@ async function wishedText(turn: Turn, speaker: Speaker, ports: TurnPorts): Promi
 /** The level that the messages, else the session, set; undefined when neither does. */
 function levelOf(turn: Turn, ports: TurnPorts): SpeechLevel | undefined {
   const messages = turn.get("prepared").rows.map(({ message }) => message);
-  return setBy(messages, turn.key, ports).tts ?? speechLevelOf(ports.sessions.peek(turn.key)?.ttsAuto);
+  return setBy(messages, turn.key, ports).tts ?? speechLevelOf(ports.storage.sessions.peek(turn.key)?.ttsAuto);
 }
 
 function isWished(level: SpeechLevel, isTagged: boolean, rows: readonly InboxRow[]): boolean {
@@ -290,9 +292,9 @@ function isWished(level: SpeechLevel, isTagged: boolean, rows: readonly InboxRow
 }
 
 async function send(row: InboxRow, { bytes, mime, name }: Speech, turn: Turn, ports: TurnPorts): Promise<void> {
-  const stored = await ports.media.put(bytes, { mime, name });
+  const stored = await ports.storage.media.put(bytes, { mime, name });
   const to = row.message.options?.deliverTo ?? row.message.from;
   const blocks = [mediaBlock(stored, { name, asVoice: true })];
   const answered = { inboxId: row.id, answers: row.message.eventKey };
-  await ports.outbox.deliver({ replyKey: `in:${row.id}:voice`, ...answered, to, blocks }, { session: turn.key });
+  await ports.chats.outbox.deliver({ replyKey: `in:${row.id}:voice`, ...answered, to, blocks }, { session: turn.key });
 }

@@ -16,8 +16,7 @@ import { beginRun } from "../turn/request.ts";
 import type { StageEnd, Turn } from "../turn/turn.ts";
 import { originOf } from "../../types/run/model-meter.ts";
 import type { DispatchPorts } from "../ports.ts";
-import type { HookContext, HookRunner } from "../../types/hook/hooks.ts";
-import type { Log } from "../../types/log.ts";
+import type { HookContext } from "../../types/hook/hooks.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import { isFields } from "../../utils/fields.ts";
 
@@ -27,14 +26,14 @@ export async function startTurnRun(turn: Turn, ports: TurnPorts): Promise<StageE
   const session = turn.get("session");
   const usedAt = session.entry.updatedAt;
   const candidates = await modelsOf(prepared, session, { ports, stopping: turn.slot.stopping });
-  const before = candidates.length > 1 ? await ports.journal.runs.last(session.key) : undefined;
+  const before = candidates.length > 1 ? await ports.storage.journal.runs.last(session.key) : undefined;
   const barrier = new ToolSendBarrier();
   const isAddressed = addressed(prepared.message) !== undefined;
   const tools = await safeTools(prepared, session, ports);
-  await ports.toolsReady(turn.slot.stopping);
+  await ports.runs.toolsReady(turn.slot.stopping);
   // A failed sync ends the gateway: until the sync has ended no tool begins, no engine takes the turn in, and nothing
   // is compacted.
-  const stored = () => ports.journal.inbox.synced();
+  const stored = () => ports.storage.journal.inbox.synced();
   const run: Run = beginRun(
     prepared,
     session,
@@ -79,7 +78,7 @@ async function candidatesOf(
 ): Promise<readonly ModelRef[]> {
   const messages = rows.map((row) => row.message);
   const { model: said } = setBy(messages, session.key, ports);
-  const own = await candidatesFor({ message, said }, session, agent, ports);
+  const own = await candidatesFor({ message, said }, session, agent, ports.runs);
   const { agentId, sessionKey, sessionId, runId } = facts;
   const context = { agentId, sessionKey, sessionId, runId, workspaceDir: agent.workspace };
   const asked = { prompt: turn.text, agent, session, context };
@@ -98,7 +97,7 @@ function announce(turn: Turn, run: Run, ports: TurnPorts): void {
   turn.get("typing").follow(run.stream);
 }
 
-type Ports = Pick<DispatchPorts, "budgets" | "log"> & Pick<TurnPorts, "replies">;
+type Ports = Pick<DispatchPorts, "runs" | "log"> & Pick<TurnPorts, "replies">;
 
 /**
  * The candidates with the smaller model first, when most of a budget is used. A key that the user pinned keeps its
@@ -112,7 +111,7 @@ async function withSoftModel(
 ): Promise<readonly ModelRef[]> {
   const { agent, facts } = prepared;
   if (session.entry.authProfileOverrideSource === "user") return candidates;
-  const soft = await ports.budgets.softFor(originOf(facts)).catch((error: unknown) => {
+  const soft = await ports.runs.budgets.softFor(originOf(facts)).catch((error: unknown) => {
     ports.log.error("budgets not read", { run: facts.runId, error });
     return undefined;
   });
@@ -155,7 +154,7 @@ interface Asked {
 async function withPluginModel(
   candidates: readonly ModelRef[],
   { prompt, agent, session, context }: Asked,
-  { hooks, log }: { readonly hooks: HookRunner; readonly log: Log },
+  { runs: { hooks }, log }: Pick<DispatchPorts, "runs" | "log">,
 ): Promise<readonly ModelRef[]> {
   if (!hooks.has("before_model_resolve")) return candidates;
   if (session.entry.authProfileOverrideSource === "user") return candidates;

@@ -19,7 +19,7 @@ import type { QueuedTurn } from "../queue/lane-task.ts";
 import { sceneOf } from "./acting.ts";
 import { turnIdOf } from "../turn-facts.ts";
 
-export type BodyPorts = Pick<DispatchPorts, "clock" | "kinds" | "liveState" | "settings" | "statusLines" | "tools">;
+export type BodyPorts = Pick<DispatchPorts, "clock" | "kinds" | "prompts" | "settings" | "runs">;
 
 /** The user's text of a turn, made by the eight body stages. */
 export function bodyFor(
@@ -133,8 +133,9 @@ export function signalsOf(
 const hasMessageTool = (
   scene: ChatScene | undefined,
   agent: AgentSettings,
-  { ports, acting }: { readonly ports: Pick<BodyPorts, "tools">; readonly acting: Acting },
-): boolean => scene?.peer !== undefined && ports.tools(agent, acting, scene, MESSAGE_TOOL).tools.some(isMessageTool);
+  { ports, acting }: { readonly ports: Pick<BodyPorts, "runs">; readonly acting: Acting },
+): boolean =>
+  scene?.peer !== undefined && ports.runs.tools(agent, acting, scene, MESSAGE_TOOL).tools.some(isMessageTool);
 
 const isMessageTool = ({ name }: Tool) => name === MESSAGE_TOOL;
 
@@ -142,7 +143,7 @@ const isMessageTool = ({ name }: Tool) => name === MESSAGE_TOOL;
 function eventsFor(session: Session, claimed: readonly SystemEvent[], ports: BodyPorts) {
   const at = ports.clock.now();
   const isCompacted = (session.entry.compactionCount ?? 0) > 0;
-  const live = isCompacted ? ports.liveState(session.key) : [];
+  const live = isCompacted ? ports.prompts.liveState(session.key) : [];
   return [...greetingEvents(session, ports), ...claimed, ...live.map((text) => ({ at, text }))];
 }
 
@@ -157,5 +158,5 @@ const newsIn = ({ rows }: QueuedTurn, { kinds }: Pick<BodyPorts, "kinds">) =>
 function greetingEvents(session: Session, ports: BodyPorts): readonly { at: number; text: string }[] {
   if (!session.isNew || !isMainKey(session.key)) return [];
   const at = ports.clock.now();
-  return ports.statusLines().map((text) => ({ at, text }));
+  return ports.prompts.statusLines().map((text) => ({ at, text }));
 }

@@ -4,7 +4,7 @@ import type { InboundMessage } from "../../types/chat/message.ts";
 import type { FetchedMedia } from "../media/media.ts";
 import type { DispatchPorts } from "../ports.ts";
 
-type HookPorts = Pick<DispatchPorts, "hooks" | "kinds">;
+type HookPorts = Pick<DispatchPorts, "runs" | "kinds">;
 
 /** Messages that became the text of a turn. */
 interface Prepared {
@@ -19,7 +19,7 @@ interface Prepared {
  * Informs plugins and hooks about each message that a person wrote: that its recordings are transcribed, and that its
  * text is made.
  */
-export function notifyPrepared({ rows, key, text, spoken }: Prepared, { hooks, kinds }: HookPorts): void {
+export function notifyPrepared({ rows, key, text, spoken }: Prepared, { runs: { hooks }, kinds }: HookPorts): void {
   if (!hooks.has("message:transcribed") && !hooks.has("message:preprocessed")) return;
   for (const { id, message } of rows) {
     if (kinds.of(message).actsFor) continue;

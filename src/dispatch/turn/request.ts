@@ -36,9 +36,16 @@ export function beginRun(
   const { candidates, askedBefore, approvals, spentAfterEnd, waits } = parts;
   const request = requestFor(prepared, session, ports, { candidates, askedBefore });
   const log = ports.log.with({ run: facts.runId, session: facts.sessionKey });
-  const models = ports.models.of(facts.agentId);
-  return startRun(request, { ...ports, models, log, approvals, spentAfterEnd, waits }, parts.log);
+  const models = ports.runs.models.of(facts.agentId);
+  return startRun(request, { ...runDepsOf(ports), models, log, approvals, spentAfterEnd, waits }, parts.log);
 }
+
+/** The ports of dispatch that a run works with. */
+export const runDepsOf = ({ runs, clock, storage }: Pick<DispatchPorts, "runs" | "clock" | "storage">) => ({
+  ...runs,
+  clock,
+  closedPaths: storage.closedPaths,
+});
 
 interface TurnChoice {
   readonly candidates: readonly ModelRef[];
@@ -47,10 +54,7 @@ interface TurnChoice {
   readonly extra?: string;
 }
 
-type RequestPorts = Pick<
-  DispatchPorts,
-  "buttons" | "engineFor" | "kinds" | "settings" | "speaker" | "systemPrompt" | "tools"
->;
+type RequestPorts = Pick<DispatchPorts, "chats" | "runs" | "kinds" | "settings" | "prompts">;
 
 /** The request with which a run of a prepared turn is started. */
 export function requestFor(
@@ -60,7 +64,7 @@ export function requestFor(
   { candidates, askedBefore, extra }: TurnChoice,
 ): RunRequest {
   const { facts, agent, turn, message, kind } = prepared;
-  const set = ports.tools(agent, prepared.acting, sceneOf(prepared.rows, ports));
+  const set = ports.runs.tools(agent, prepared.acting, sceneOf(prepared.rows, ports));
   const placed = placedIn(prepared, session, ports);
   const peer = placed?.from;
   const how = howFor(prepared, () => engineFor(prepared, session, candidates, ports));
@@ -94,7 +98,7 @@ export function requestFor(
     ...how,
     ...(peer && { channel: peer.channel }),
     systemPrompt: (model, tools) =>
-      ports.systemPrompt({ agent: agentIn(agent, placed, ports.settings()), model, tools, session, ...more }),
+      ports.prompts.systemPrompt({ agent: agentIn(agent, placed, ports.settings()), model, tools, session, ...more }),
   };
 }
 
@@ -150,7 +154,7 @@ function placedIn(
 /** The chat, for the system prompt. */
 function placeFor(
   peer: Peer | undefined,
-  { buttons }: Pick<DispatchPorts, "buttons">,
+  { chats: { buttons } }: Pick<DispatchPorts, "chats">,
 ): { readonly peer?: Peer; readonly hasButtons?: boolean } {
   return peer ? { peer, hasButtons: buttons(peer) !== undefined } : {};
 }
@@ -159,7 +163,7 @@ function placeFor(
 function speechOf(
   { agent: { id }, kind }: Pick<PreparedTurn, "agent" | "kind">,
   { entry }: Pick<Session, "entry">,
-  { speaker }: Pick<DispatchPorts, "speaker">,
+  { prompts: { speaker } }: Pick<DispatchPorts, "prompts">,
 ): { readonly speech?: Exclude<SpeechLevel, "off"> } {
   if (!kind.takesCommands && !kind.actsFor) return {};
   const level = speechLevelOf(entry.ttsAuto) ?? speaker.levelOf(id) ?? "off";
@@ -189,9 +193,9 @@ function engineFor(
   { facts, agent, turn }: PreparedTurn,
   session: Session,
   candidates: readonly ModelRef[],
-  ports: Pick<DispatchPorts, "engineFor">,
+  ports: Pick<DispatchPorts, "runs">,
 ): RunRequest["openEngine"] {
-  return ports.engineFor({
+  return ports.runs.engineFor({
     session,
     agent,
     candidates,

@@ -43,7 +43,7 @@ export async function removeEvents(
   { facts, kind, turn, hasEvents }: EventedTurn,
   session: SessionEntries,
   { result, window }: Pick<RunEnd, "result" | "window">,
-  { journal, log }: Pick<DispatchPorts, "journal" | "log">,
+  { storage: { journal }, log }: Pick<DispatchPorts, "storage" | "log">,
 ): Promise<void> {
   const isOver = result.kind !== "aborted" || result.by !== "shutdown";
   if (!hasEvents || !isOver || (kind.transcript !== "always" && result.kind !== "replied")) return;

@@ -1,13 +1,14 @@
 import type { SessionKey } from "../../types/ids.ts";
 import type { QueueSettings } from "../../types/queue.ts";
 import { saidIn } from "../directives/said.ts";
+import type { Sessions } from "../../types/session.ts";
 import type { DispatchPorts } from "../ports.ts";
 import type { QueuedTurn } from "../queue/lane-task.ts";
 import { queueSettings } from "../queue/queue-settings.ts";
 import type { Waiting } from "../queue/task-runner.ts";
 
 interface WaitingPorts extends Pick<DispatchPorts, "kinds" | "settings"> {
-  readonly sessions: Pick<DispatchPorts["sessions"], "peek">;
+  readonly storage: { readonly sessions: Pick<Sessions, "peek"> };
 }
 
 /** How messages wait in the lane of their session. */
@@ -25,7 +26,10 @@ export function waitingOf(key: SessionKey, queued: QueuedTurn, ports: WaitingPor
  * The settings by which a turn waits. A resumed turn, and a turn of a kind that is queued alone, waits in every mode.
  */
 function queueOf(key: SessionKey, { rows: [row], isReplay }: QueuedTurn, ports: WaitingPorts): QueueSettings {
-  const { kinds, sessions } = ports;
+  const {
+    kinds,
+    storage: { sessions },
+  } = ports;
   const settings = ports.settings();
   if (!row) return { ...settings.queue, mode: "followup" };
   const inline = saidIn(row.message, key, ports).values.queue;

@@ -16,13 +16,13 @@ export const maxSideIn = ({ media }: Pick<AgentSettings, "media">): number => me
 
 /** Shows this run's model the images that turns mention: images of the workspace and of the received files. */
 export function imagesFor({ facts, settings }: RunRequest, deps: RunDeps): ContextPorts["withImages"] {
-  const { images, mediaDir, closedPaths = [] } = deps;
-  if (!images || mediaDir === undefined) return async (messages) => messages;
+  const { images, closedPaths } = deps;
+  if (!images) return async (messages) => messages;
   const { workspace } = settings;
   const isGuest = facts.principal !== undefined && !hasOwnerRights(facts.principal);
   const closed = [...closedPaths, ...(isGuest ? privateNotes([workspace]) : [])];
   const isHidden = async (path: string): Promise<boolean> => isGuest && isHiddenFromGuest(path, workspace, closed);
-  const places = { home: homedir(), workspace, media: mediaDir, closed, isHidden };
+  const places = { home: homedir(), workspace, media: images.mediaDir, closed, isHidden };
   const maxSide = maxSideIn(settings);
   return (messages, policy) => images.show(messages, { policy, maxSide, places });
 }

@@ -14,6 +14,8 @@ import { isCutOff, measure, MOST_SIDE } from "../measure-image.ts";
 
 export interface ImagePorts {
   readonly log: Log;
+  /** Absolute path of the received files. */
+  readonly mediaDir: string;
   /** Finds the resizer when it is first needed. The installed one when unset. */
   findResizer?(): Promise<Resize | undefined>;
 }
@@ -36,6 +38,7 @@ const sizeOf = (part: Shown): number => (part.type === "image" ? part.data.lengt
 
 /** Adds the images that user turns mention to the messages. One for the process, because it keeps the files that it read. */
 export class ImageLoader {
+  readonly mediaDir: string;
   readonly #log: Log;
   readonly #resizer: () => Promise<Resize | undefined>;
   readonly #made = new SizedCache<Shown>(KEPT, sizeOf);
@@ -48,7 +51,8 @@ export class ImageLoader {
   /** Texts that already have their images in the same message. The passes move them to other turns. */
   readonly #searched = new WeakSet<TextContent>();
 
-  constructor({ log, findResizer: find }: ImagePorts) {
+  constructor({ log, mediaDir, findResizer: find }: ImagePorts) {
+    this.mediaDir = mediaDir;
     this.#log = log;
     this.#resizer = loadOnce(find ?? findResizer);
   }

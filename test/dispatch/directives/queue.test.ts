@@ -81,7 +81,11 @@ describe("/queue", () => {
   it("in a row of another program that means nothing here is left out", async () => {
     fixture.model.answer(() => ({ text: "ok" }));
     await boot.ask("hello");
-    await boot.ports.sessions.patch(boot.keyOf("1"), { queueMode: "sometimes", queueCap: -3, queueDrop: "all" });
+    await boot.ports.storage.sessions.patch(boot.keyOf("1"), {
+      queueMode: "sometimes",
+      queueCap: -3,
+      queueDrop: "all",
+    });
     await boot.ask("/queue");
     expect(fixture.platform.texts.at(-1)).toContain("(as configured)");
   });

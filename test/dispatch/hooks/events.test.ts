@@ -24,7 +24,7 @@ test("message:transcribed and message:preprocessed tell of each message of a tur
   fixture.transcribe = async () => ({ text: "call me at noon" });
   fixture.rules = { inboundDebounceMs: () => 20 };
   const boot = await fixture.boot();
-  const { id } = await boot.ports.media.put(Buffer.from("x"), { mime: "audio/ogg" });
+  const { id } = await boot.ports.storage.media.put(Buffer.from("x"), { mime: "audio/ogg" });
   const voice = { kind: "voice" as const, mime: "audio/ogg", source: { at: "store" as const, id } };
   await boot.dispatch.receive([nextMessage("listen", "2", { media: [voice] }), nextMessage("please", "2")]);
   await fixture.model.called(1);

@@ -37,14 +37,14 @@ const SETTINGS = {
 function lanesWith(turns: Partial<TurnHandler<Run>>, given: Partial<LanePorts> = {}) {
   const ports = {
     clock: systemClock,
-    diskTakesWrites: async () => true,
+    disk: { diskTakesWrites: async () => true },
     kinds: turnKinds(),
     log: recordLog(),
     settings: () => SETTINGS,
     ...given,
   };
   return new Lanes<Run>(ports, {
-    waitingOf: (key, queued) => waitingOf(key, queued, { ...ports, sessions: { peek: () => undefined } }),
+    waitingOf: (key, queued) => waitingOf(key, queued, { ...ports, storage: { sessions: { peek: () => undefined } } }),
     routeOf: (key) => key,
     run: async () => undefined,
     steer: async () => false,
@@ -87,9 +87,11 @@ test("a turn that met a full disk is tried again when a probe could be written, 
     },
     {
       clock,
-      async diskTakesWrites() {
-        probes += 1;
-        return takesWrites;
+      disk: {
+        async diskTakesWrites() {
+          probes += 1;
+          return takesWrites;
+        },
       },
     },
   );

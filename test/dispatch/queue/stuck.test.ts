@@ -51,10 +51,10 @@ function stuckLane(first: (slot: TurnSlot<Run>) => Promise<void>) {
   } as Partial<DispatchSettings> as DispatchSettings;
   const ports = {
     clock,
-    diskTakesWrites: async () => true,
+    disk: { diskTakesWrites: async () => true },
     log,
     kinds: turnKinds(),
-    sessions: { peek: () => undefined },
+    storage: { sessions: { peek: () => undefined } },
     settings: () => settings,
   };
   turns.waitingOf = (key, queued) => waitingOf(key, queued, ports);

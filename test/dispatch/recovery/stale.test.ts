@@ -37,7 +37,7 @@ it("parts turns so that none is lost, none changes its order, and the limits hol
 it("counts no messages of strangers and no reactions, however many wait", async () => {
   const fixture = await openDispatchFixture();
   const { ports } = await fixture.boot();
-  const gate: typeof ports.gate = async ({ sender, event }) => {
+  const gate: typeof ports.chats.gate = async ({ sender, event }) => {
     if (event === "reaction") return { kind: "event" };
     return sender.id === "stranger" ? { kind: "drop", why: "a stranger" } : { kind: "pass" };
   };
@@ -50,7 +50,9 @@ it("counts no messages of strangers and no reactions, however many wait", async 
     row(3, { sender: { id: "stranger" } }),
     row(4, { sender: { id: "stranger" } }),
   ];
-  expect(await partByAge(groups, { ...ports, gate }, { maxAgeMs: HOUR, maxRows: 1 })).toEqual({
+  expect(
+    await partByAge(groups, { ...ports, chats: { ...ports.chats, gate } }, { maxAgeMs: HOUR, maxRows: 1 }),
+  ).toEqual({
     fresh: groups,
     stale: [],
   });

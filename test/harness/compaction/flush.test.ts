@@ -7,7 +7,7 @@ import type { Tool } from "../../../src/types/run/tool.ts";
 import { textResult } from "../../../src/tools/define.ts";
 import { makeTool, NO_APPROVER } from "../../kit/tools.ts";
 import { MODEL, modelsAt } from "../../kit/models.ts";
-import { openRunFixture, type RunFixture, userTurn } from "../../kit/run.ts";
+import { bareDeps, openRunFixture, type RunFixture, userTurn } from "../../kit/run.ts";
 import { settingsFor } from "../../kit/settings.ts";
 
 let fixture: RunFixture;
@@ -38,7 +38,7 @@ async function flush(tools: readonly Tool[] = [], more: Partial<Flush> = {}, too
       systemPrompt: async () => ({ text: "You are a test.", parts: [] }),
     },
     session,
-    deps: { models: modelsAt(fixture.model.url), approvals: NO_APPROVER, log, clock },
+    deps: { ...bareDeps, models: modelsAt(fixture.model.url), approvals: NO_APPROVER, log, clock },
     settings: { softThresholdTokens: 4000 },
     signal: new AbortController().signal,
     stoppedBy: () => "user",

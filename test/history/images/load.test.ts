@@ -32,7 +32,8 @@ const file = (name: string, bytes: Buffer = png(4, 4)) => {
   writeFileSync(join(root, name), bytes);
   return join(root, name);
 };
-const loader = (resize?: Resize) => new ImageLoader({ log: quiet, findResizer: () => Promise.resolve(resize) });
+const loader = (resize?: Resize) =>
+  new ImageLoader({ log: quiet, mediaDir: join(root, "media"), findResizer: () => Promise.resolve(resize) });
 const seenIn = (messages: readonly ChatMessage[]) =>
   messages.map((one) =>
     typeof one.content === "string" ? [] : one.content.flatMap((part) => (part.type === "image" ? [part.data] : [])),

@@ -19,7 +19,7 @@ export function openSubagents(live: Live, { dispatch, journal, sessions, ports }
     clock: ports.clock,
     inbox: journal.inbox,
     sessions,
-    hooks: ports.hooks,
+    hooks: ports.runs.hooks,
     rules: () => ({
       ...ports.settings(),
       maxSpawnDepth: live.config.agents.defaults.subagents.maxSpawnDepth,

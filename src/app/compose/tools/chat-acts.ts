@@ -70,8 +70,10 @@ function chatActs(
       outbox,
       ports: {
         clock,
-        get closedPaths() {
-          return [...deniedPaths(live), ...privateNotes(guestOf())];
+        storage: {
+          get closedPaths() {
+            return [...deniedPaths(live), ...privateNotes(guestOf())];
+          },
         },
       },
     },

@@ -18,14 +18,14 @@ export function sessionActs(live: Live, ports: () => DispatchPorts): SessionActs
   return {
     async keepPlan(key, plan) {
       // An empty plan is none.
-      await ports().sessions.patch(key, { plan: plan.steps.length === 0 ? undefined : plan });
+      await ports().storage.sessions.patch(key, { plan: plan.steps.length === 0 ? undefined : plan });
     },
     status: (key, { isOwner }) => status(key, isOwner, { ports: ports(), live }),
-    whyHidden: (key, asker) => whyHidden(key, asker, { sessions: ports().sessions, rules: talkRules(live) }),
+    whyHidden: (key, asker) => whyHidden(key, asker, { sessions: ports().storage.sessions, rules: talkRules(live) }),
     async chooseModel(key, model) {
       const change = await modelChange(model, { key, ports: ports() });
       if (typeof change === "string") return change;
-      const changed = await ports().sessions.patch(key, change, { now: true });
+      const changed = await ports().storage.sessions.patch(key, change, { now: true });
       return changed ? undefined : "There is no session with this key.";
     },
     agents: (asking) => ({
@@ -41,10 +41,10 @@ interface Scene {
 }
 
 async function status(key: SessionKey, isOwner: boolean, { ports, live }: Scene): Promise<string | undefined> {
-  const entry = ports.sessions.peek(key);
+  const entry = ports.storage.sessions.peek(key);
   if (!entry) return undefined;
   // The problems of the gateway are for its owners.
-  const shown = isOwner ? ports : { ...ports, statusLines: () => [] };
+  const shown = isOwner ? ports : { ...ports, prompts: { ...ports.prompts, statusLines: () => [] } };
   const { text } = await statusText({ ports: shown, key, isOwner });
   const from = chatOf(key, entry, live.defaultAgent.id) ?? WEB;
   const { mode, debounceMs, cap, drop } = queueSettings(from, entry, ports.settings());

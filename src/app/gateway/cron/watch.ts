@@ -29,9 +29,9 @@ export function cronWatching(parts: Parts): CronPorts["watch"] {
     const { live, core, stopping } = parts;
     const agent = live.agents.find(({ id }) => id === (job.agentId ?? live.defaultAgent.id));
     if (!agent) return `there is no agent "${job.agentId}"`;
-    await core.ports.toolsReady?.(stopping);
+    await core.ports.runs.toolsReady?.(stopping);
     const key = buildKey({ kind: "other", agentId: agent.id, text: `cron:${job.id}:watch` }, live.defaultAgent.id);
-    const set = core.ports.tools(agent, actingFor(job, key));
+    const set = core.ports.runs.tools(agent, actingFor(job, key));
     const tool = set.tools.find(({ name }) => name === "exec");
     if (!tool) return `the tool exec is not there for its command: ${set.removed?.("exec")?.key ?? "the policy"}`;
     return started(job, tool, { agent, key, parts });
@@ -71,7 +71,11 @@ function settingFor({
   key,
   parts: { core, stopping },
 }: Omit<Place, "parts"> & { readonly parts: Omit<Parts, "live"> }): ToolSetting {
-  const { log, hooks, clock } = core.ports;
+  const {
+    log,
+    runs: { hooks },
+    clock,
+  } = core.ports;
   const id = runId(`watch-${key}-${clock.now()}`);
   const nothing = async () => ({ messages: [], estimatedTokens: 0, older: false });
   const context = { agentId: agent.id, sessionKey: key, runId: id, trigger: "cron", workspaceDir: agent.workspace };

@@ -46,7 +46,9 @@ const MOST = 1000;
 
 /** Calls `session_end` with the reason `shutdown` for the conversations that were used since the start. */
 async function endSessions({ core, startedAt, live }: Parts): Promise<void> {
-  const { hooks } = core.ports;
+  const {
+    runs: { hooks },
+  } = core.ports;
   if (hooks?.has("session_end") !== true) return;
   const calls: Promise<unknown>[] = [];
   for (const { key, entry } of core.sessions.newest()) {

@@ -73,7 +73,7 @@ export function pluginMethods(parts: Parts): readonly Method[] {
       scope: "operator.admin",
       params: installation,
       run: async (event) => {
-        const blocked = await whyNotInstall(event, parts.core.ports.hooks);
+        const blocked = await whyNotInstall(event, parts.core.ports.runs.hooks);
         return blocked === undefined ? {} : { blocked };
       },
     }),

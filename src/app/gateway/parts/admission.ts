@@ -95,7 +95,7 @@ export class Admission {
 /** Of the group's session. A value of another program that means nothing here is left out. */
 function activationOf(
   message: InboundMessage,
-  { sessions, settings }: Core["ports"],
+  { storage: { sessions }, settings }: Core["ports"],
 ): "mention" | "always" | undefined {
   if (message.from.chat.kind !== "group") return undefined;
   const word: unknown = sessions.peek(settings().keyFor(message))?.groupActivation;

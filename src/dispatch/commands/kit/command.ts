@@ -14,22 +14,7 @@ import type { DispatchPorts } from "../../ports.ts";
 /** The ports that a command may call, besides its own `stop` and `compact`. */
 export type CommandPorts = Pick<
   DispatchPorts,
-  | "budgets"
-  | "hooks"
-  | "journal"
-  | "kinds"
-  | "link"
-  | "models"
-  | "outbox"
-  | "sessions"
-  | "settings"
-  | "skillsOf"
-  | "speaker"
-  | "statusLines"
-  | "clock"
-  | "desks"
-  | "log"
-  | "media"
+  "runs" | "storage" | "kinds" | "chats" | "settings" | "prompts" | "clock" | "program" | "log"
 >;
 
 /** The state that a command may read and change. */
@@ -120,7 +105,7 @@ export const fromContribution = ({ name, aliases, help, who, choices, run }: Com
   at: "apart",
   async run({ args, message, key: session, isOwner, ports }) {
     let text: string | undefined;
-    const sessionId = ports.sessions.peek(session)?.sessionId;
+    const sessionId = ports.storage.sessions.peek(session)?.sessionId;
     const agentId = ports.settings().agentOf(session);
     const asked = { args, message, session, agentId, ...(sessionId !== undefined && { sessionId }), isOwner };
     const running = run(asked).then((answer) => (text = answer));

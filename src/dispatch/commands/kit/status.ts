@@ -13,9 +13,9 @@ export async function statusText({
   const settings = ports.settings();
   const id = settings.agentOf(key);
   const agent = settings.agents.get(id);
-  const entry = ports.sessions.peek(key);
-  const model = chosenModel(entry) ?? agent?.model.primary ?? (await ports.models.of(id).choose());
-  const last = await ports.journal.runs.last(key);
+  const entry = ports.storage.sessions.peek(key);
+  const model = chosenModel(entry) ?? agent?.model.primary ?? (await ports.runs.models.of(id).choose());
+  const last = await ports.storage.journal.runs.last(key);
   const lines = [
     `Agent: ${agent?.name ?? id}`,
     `Model: ${model.provider}/${model.id}`,
@@ -23,7 +23,7 @@ export async function statusText({
     `Session: ${key}`,
     `Tokens: ${tokensOf(entry)}`,
     ...(last ? [lastRunLine(last, isOwner), ...engineLines(last, isOwner)] : []),
-    ...ports.statusLines(),
+    ...ports.prompts.statusLines(),
   ];
   return { text: lines.join("\n") };
 }

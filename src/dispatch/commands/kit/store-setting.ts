@@ -12,8 +12,8 @@ export async function storeSetting(
   held?: Session,
 ): Promise<void> {
   if (held) return held.update(patch, { now: true });
-  if ((await ports.sessions.patch(key, patch, { now: true })) !== undefined) return;
-  await inSession(key, (session) => session.update(patch, { now: true }), ports);
+  if ((await ports.storage.sessions.patch(key, patch, { now: true })) !== undefined) return;
+  await inSession(key, (session) => session.update(patch, { now: true }), ports.storage);
 }
 
 /**

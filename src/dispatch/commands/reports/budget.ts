@@ -10,7 +10,9 @@ const NONE = "No budget limits this conversation. The config sets limits in budg
 
 /** Shows the budgets that limit a conversation, or raises one. */
 export async function budget(context: CommandContext): Promise<CommandAnswer> {
-  const { budgets } = context.ports;
+  const {
+    runs: { budgets },
+  } = context.ports;
   const origin = originIn(context);
   const [word = "", ...words] = context.args.trim().split(/\s+/);
   if (word === "" || word === "status") return { text: await statesText(budgets, origin) };

@@ -10,7 +10,7 @@ export function mostFileBytes({ message, ports }: CommandContext): number {
   if (isForClient(message)) return MOST_BYTES;
   const to = message.options?.deliverTo ?? message.from;
   const { mostMediaBytes = MOST_BYTES } = ports.settings().chat(to);
-  return Math.min(MOST_BYTES, mostMediaBytes, ports.outbox.mostFileBytes(to) ?? MOST_BYTES);
+  return Math.min(MOST_BYTES, mostMediaBytes, ports.chats.outbox.mostFileBytes(to) ?? MOST_BYTES);
 }
 
 /** Puts a file into the media store, where the conversation may read it. */
@@ -19,8 +19,8 @@ export async function storeFile(
   { name, mime: claimed }: { readonly name: string; readonly mime: string },
   { key, ports }: CommandContext,
 ): Promise<StoredFile> {
-  const { id, mime } = await ports.media.put(bytes, { name, mime: claimed });
-  await ports.journal.received.note([id], key);
+  const { id, mime } = await ports.storage.media.put(bytes, { name, mime: claimed });
+  await ports.storage.journal.received.note([id], key);
   return { kind: "document", mime, name, bytes: bytes.length, source: { at: "store", id } };
 }
 

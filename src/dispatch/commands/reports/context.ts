@@ -20,7 +20,7 @@ export async function showContext(context: CommandContext): Promise<CommandAnswe
   const word = context.args.trim().toLowerCase();
   const form = word === "" ? "list" : CONTEXT_FORMS.find((name) => name === word);
   if (!form) return { text: `Use one of: ${CONTEXT_FORMS.join(", ")}.` };
-  const last = await ports.journal.runs.last(key);
+  const last = await ports.storage.journal.runs.last(key);
   if (!last) return { text: "No model has been asked in this conversation yet." };
   const found = contextOf(last);
   if (!found) return { text: "No record was kept of what the last run showed its model." };

@@ -10,7 +10,7 @@ interface Source {
   /** The path of the transcript. */
   readonly path: string;
   readonly key: SessionKey;
-  readonly ports: Pick<CommandPorts, "clock" | "sessions" | "settings">;
+  readonly ports: Pick<CommandPorts, "clock" | "storage" | "settings">;
 }
 
 export interface ExportFormat {
@@ -45,7 +45,7 @@ export function formatOf(name: string): ExportFormat | undefined {
 }
 
 async function saidOf({ key, ports }: Source): Promise<readonly SaidLine[]> {
-  const { entries } = await ports.sessions.history(key, Number.MAX_SAFE_INTEGER);
+  const { entries } = await ports.storage.sessions.history(key, Number.MAX_SAFE_INTEGER);
   return saidIn(entries);
 }
 
@@ -60,13 +60,13 @@ async function markdownOf(source: Source): Promise<string> {
     if (by === "tool") return `- 🛠️ ${name ?? "tool"}${text === "" ? "" : `: ${text}`}`;
     return `## ${by === "agent" ? (agent?.name ?? id) : (name ?? "Person")}, ${timeOf(at)}\n\n${text}`;
   });
-  const title = `# ${ports.sessions.peek(key)?.label ?? key}\n\nExported ${timeOf(ports.clock.now())} (${zone}).`;
+  const title = `# ${ports.storage.sessions.peek(key)?.label ?? key}\n\nExported ${timeOf(ports.clock.now())} (${zone}).`;
   return `${[title, ...parts].join("\n\n")}\n`;
 }
 
 async function jsonOf(source: Source): Promise<string> {
   const { key, ports } = source;
-  const { sessionId, label } = ports.sessions.peek(key) ?? {};
+  const { sessionId, label } = ports.storage.sessions.peek(key) ?? {};
   const messages = (await saidOf(source)).map(({ at, opens: _opens, ...line }) => ({
     at: new Date(at).toISOString(),
     ...line,

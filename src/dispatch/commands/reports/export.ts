@@ -21,7 +21,7 @@ export async function exportConversation(context: CommandContext): Promise<Comma
 
 async function exportAs(format: ExportFormat, context: CommandContext): Promise<CommandAnswer> {
   const { message, key, ports } = context;
-  const path = ports.sessions.fileOf(key);
+  const path = ports.storage.sessions.fileOf(key);
   const size = path === undefined ? undefined : (await unlessMissing(stat(path)))?.size;
   if (path === undefined || size === undefined) return { text: "This conversation has nothing to export yet." };
   const most = mostFileBytes(context);
@@ -32,7 +32,7 @@ async function exportAs(format: ExportFormat, context: CommandContext): Promise<
   const name = fileName(context, format);
   const file = await storeFile(bytes, { name, mime: format.mime }, context);
   const where = isForClient(message)
-    ? ` It is on the gateway's machine: ${codeSpan(ports.media.path(file.source.id))}`
+    ? ` It is on the gateway's machine: ${codeSpan(ports.storage.media.path(file.source.id))}`
     : "";
   return { text: `The conversation ${titleOf(context)}, with ${sizeText(bytes.length)}.${where}`, file };
 }
@@ -44,12 +44,12 @@ const byCommand = ({ key }: CommandContext): string =>
   `On the gateway's machine, ${codeSpan(`openclaw sessions export ${key} --format markdown --output <file>`)} writes it.`;
 
 function titleOf({ key, ports }: CommandContext): string {
-  return codeSpan(ports.sessions.peek(key)?.label ?? key);
+  return codeSpan(ports.storage.sessions.peek(key)?.label ?? key);
 }
 
 /** The name of the file, `conversation-<label or key>-<day>.md`, without characters that file names cannot have. */
 function fileName({ key, ports }: CommandContext, { ending }: ExportFormat): string {
-  const label = ports.sessions.peek(key)?.label ?? key;
+  const label = ports.storage.sessions.peek(key)?.label ?? key;
   const words = label.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
   const name = Array.from(words.join("-")).slice(0, MOST_IN_NAME).join("");
   const day = new Date(ports.clock.now()).toISOString().slice(0, 10);

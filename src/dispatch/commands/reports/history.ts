@@ -32,7 +32,7 @@ function turnsIn(args: string): number | undefined {
 /** The lines of the last turns. Reads further back until there are enough turns, no more entries, or `MOST_ENTRIES`. */
 async function lastTurns({ key, ports }: CommandContext, turns: number): Promise<readonly SaidLine[]> {
   for (let limit = turns * ENTRIES_A_TURN; ; limit *= 4) {
-    const { entries, hasMore } = await ports.sessions.history(key, Math.min(limit, MOST_ENTRIES));
+    const { entries, hasMore } = await ports.storage.sessions.history(key, Math.min(limit, MOST_ENTRIES));
     const said = saidIn(entries);
     const opening = said.flatMap(({ opens }, index) => (opens === true ? [index] : []));
     const isEnough = opening.length >= turns;

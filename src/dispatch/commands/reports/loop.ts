@@ -8,7 +8,7 @@ const USE = "Use /loop 5m and a task, /loop and a task, /loop status, or /loop s
 
 /** Repeats a task in the conversation, lists the repeated tasks, or ends them. */
 export async function loop(context: CommandContext): Promise<CommandAnswer> {
-  const desk = context.ports.desks.get("loops");
+  const desk = context.ports.program.desks.get("loops");
   if (!desk) return { text: "This gateway has no scheduled jobs." };
   const [first = "", ...rest] = context.args.trim().split(/\s+/);
   const others = rest.join(" ");

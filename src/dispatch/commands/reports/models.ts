@@ -38,7 +38,7 @@ interface Listed extends ModelRef {
 
 /** The models of the agent of a conversation, with the keys that only this agent uses. */
 export function modelsFor({ key, ports }: Pick<CommandContext, "key" | "ports">): Models {
-  return ports.models.of(ports.settings().agentOf(key));
+  return ports.runs.models.of(ports.settings().agentOf(key));
 }
 
 /** The models that a conversation of this agent may be given, with the aliases of the config. */

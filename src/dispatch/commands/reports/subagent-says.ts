@@ -56,7 +56,7 @@ async function withActs(
   work: (acts: SubagentActs) => Promise<string>,
 ): Promise<string> {
   if (!isOwner) return OWNERS_ONLY;
-  const acts = ports.desks.get("subagents");
+  const acts = ports.program.desks.get("subagents");
   return acts ? work(acts) : NOT_HERE;
 }
 
@@ -70,6 +70,6 @@ function wordsOf({ args }: CommandContext): readonly [string | undefined, string
 function askerOf({ key, message, isOwner, ports }: CommandContext): SessionAsker {
   const { agentOf, defaultAgent } = ports.settings();
   const { options, from } = message;
-  const to = options?.operator === true ? chatOf(key, ports.sessions.peek(key), defaultAgent) : from;
+  const to = options?.operator === true ? chatOf(key, ports.storage.sessions.peek(key), defaultAgent) : from;
   return { sessionKey: key, agentId: agentOf(key), isOwner, isSandboxed: false, depth: 0, ...(to && { to }) };
 }

@@ -69,7 +69,7 @@ function childrenOf({ key, ports, running }: CommandContext): readonly Child[] {
   const parents = new Set<string>([key]);
   const found: Child[] = [];
   // A subagent may be newer than the subagents that it asked for, so the rows are read until none is added.
-  const rows = ports.sessions.list().filter(({ entry }) => entry.spawnedBy !== undefined);
+  const rows = ports.storage.sessions.list().filter(({ entry }) => entry.spawnedBy !== undefined);
   for (let more = rows; ;) {
     const next = more.filter(({ entry }) => parents.has(entry.spawnedBy ?? ""));
     if (next.length === 0) break;
@@ -108,7 +108,7 @@ function timeOf(at: number, id: ReturnType<Settings["agentOf"]>, { agents }: Set
 type Settings = ReturnType<CommandContext["ports"]["settings"]>;
 
 async function infoText(child: Child, context: CommandContext): Promise<string> {
-  const last = await context.ports.journal.runs.last(child.key);
+  const last = await context.ports.storage.journal.runs.last(child.key);
   return [
     lineOf(child, context),
     `Session: ${child.key}`,
@@ -118,7 +118,7 @@ async function infoText(child: Child, context: CommandContext): Promise<string> 
 }
 
 async function logText({ key }: Child, context: CommandContext): Promise<string> {
-  const { entries, hasMore } = await context.ports.sessions.history(key, MOST_LOGGED);
+  const { entries, hasMore } = await context.ports.storage.sessions.history(key, MOST_LOGGED);
   const said = saidIn(entries, true);
   if (said.length === 0) return "It has said nothing yet.";
   return `${hasMore ? "…\n" : ""}${saidText(said, context, key)}`;

@@ -10,7 +10,7 @@ const OPEN: readonly TaskStatus[] = ["queued", "running"];
  * Lists the background tasks of the conversation, shows one, or ends it. Only owners find tasks of other conversations.
  */
 export async function showTasks(context: CommandContext): Promise<CommandAnswer> {
-  const desk = context.ports.desks.get("tasks");
+  const desk = context.ports.program.desks.get("tasks");
   if (!desk) return { text: "This gateway keeps no list of tasks." };
   const [word = "list", id = ""] = context.args
     .trim()

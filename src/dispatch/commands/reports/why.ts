@@ -15,7 +15,7 @@ const MOST_CHARS = 500;
  * named.
  */
 export async function tellWhy({ args, message, key, isOwner, ports }: CommandContext): Promise<CommandAnswer> {
-  const desk = ports.desks.get("stories");
+  const desk = ports.program.desks.get("stories");
   if (!desk) return { text: "This gateway keeps no record of its messages." };
   const which = whichOf(args.trim(), message.replyTo?.id);
   const stories = await desk.of({ session: key, before: message, which, isOwner });

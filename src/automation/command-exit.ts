@@ -13,7 +13,10 @@ const promptFor = (what: CommandExit["what"]): string =>
   `Nobody wrote: a ${what} that you started in the background has ended, see the System lines above. Go on with what ` +
   "waited for it, and tell the user what matters of it. If there is nothing to do or to tell, answer NO_REPLY.";
 
-/** The turn that follows such an end. It has the rights of the turn that started what ended. */
+/**
+ * Turn that follows the end of a command or drawing in the background. It has the rights of the turn that started the
+ * command or drawing.
+ */
 export const EXEC_TURN: TurnKind = {
   name: EXEC_KIND,
   trigger: "exec",
@@ -35,17 +38,17 @@ function actsFor({ options }: Pick<InboundMessage, "options">): Principal {
   return { kind: "automation", id: EXEC_KIND, setUpBy: options?.exec?.isOwner === true ? "owner" : "guest" };
 }
 
-/** Something in the background that ended by itself, as its conversation hears of it. */
+/** A command or drawing in the background that ended by itself, for its conversation. */
 export interface CommandExit {
   readonly what: "command" | "drawing";
-  /** Unique for ever. */
+  /** Unique for ever; the event key of the turn's message. */
   readonly name: string;
   readonly sessionKey: SessionKey;
-  /** The turn that started it had an owner's rights. */
+  /** True when the turn that started the command or drawing had an owner's rights. */
   readonly isOwner: boolean;
-  /** Names of the tools of that turn, whatever rules about its senders and chat took away. */
+  /** Names of that turn's tools, including the ones that rules about its senders and chat took away. */
   readonly tools?: readonly string[] | undefined;
-  /** The run that started it. */
+  /** The run that started the command or drawing. */
   readonly by?: RunId | undefined;
   readonly now: number;
   /** The chat of the conversation; unset when it has none. */

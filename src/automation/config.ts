@@ -5,7 +5,9 @@ import { THINK_LEVELS } from "../types/run/model.ts";
 import { about, makes } from "../utils/config.ts";
 import { readDuration } from "../utils/time/duration.ts";
 
-/** Timers hold no more, and a longer wait is none. */
+/**
+ * Milliseconds of the longest interval. Timers hold no longer one, and a longer wait would mean no heartbeat at all.
+ */
 const MOST_MS = 7 * 24 * 60 * 60 * 1000;
 
 const every = z.string().transform((text, context) => {
@@ -42,7 +44,7 @@ const activeHours = z.strictObject({
     ),
 });
 
-/** A key that an agent's own block does not set comes from `agents.defaults.heartbeat`. */
+/** Keys of a heartbeat. A key that an agent's own block does not set comes from `agents.defaults.heartbeat`. */
 const shape = {
   every: every
     .optional()
@@ -123,7 +125,7 @@ const shape = {
 const heartbeatConfig = z.strictObject(shape);
 export type HeartbeatConfig = z.output<typeof heartbeatConfig>;
 
-/** What an agent's own entry can say of its subagents too. */
+/** Keys for subagents in `agents.defaults` and in an agent's own entry. */
 function ofSubagents() {
   return {
     allowAgents: z
@@ -248,7 +250,7 @@ const entry = agentEntryConfig.extend({
     ),
 });
 
-/** Not described again: the schema of a row of `list` has its keys. */
+/** An agent of `entries`. The schema does not describe its keys again: they are the keys of a row of `list`. */
 const named = z.unknown().pipe(entry.omit({ id: true }));
 
 const shapeOfAgents = z.strictObject({
@@ -273,7 +275,7 @@ const shapeOfAgents = z.strictObject({
     ),
 });
 
-/** `agents.*`; the agents of `entries` are in `list` too, after its own. */
+/** `agents.*`; the agents of `entries` are also in `list`, after its own agents. */
 export const agentsConfig = shapeOfAgents.transform(({ list, entries, ...rest }) => ({
   ...rest,
   entries,

@@ -2,7 +2,7 @@ import { type ChannelId, DEFAULT_ACCOUNT } from "../types/ids.ts";
 import type { Inbox, InboxRow, OutboxJournal, OutboxRow } from "../types/journal.ts";
 import type { Clock } from "../types/clock.ts";
 
-/** Milliseconds between two looks whether an answer was sent, and how long that is waited for. */
+/** Milliseconds between two looks whether an answer was sent, and the longest wait for that. */
 const LOOK_MS = 500;
 const MOST_SEND_MS = 30_000;
 
@@ -18,7 +18,7 @@ interface OwnMessage {
   readonly eventKey: string;
 }
 
-/** The row of a message once it has its outcome; undefined when the journal has none, or the gateway stops before. */
+/** The row of a message once it has its outcome; undefined when the journal has no row, or the gateway stops before. */
 export async function ended(
   { channel, eventKey }: OwnMessage,
   { journal, signal }: FollowPorts,
@@ -37,7 +37,9 @@ export async function ended(
   return undefined;
 }
 
-/** What was sent for a message, when the platform has answered about all of it; what is known after half a minute otherwise. */
+/**
+ * The outbox rows of a message, when the platform has answered about all of them; else the rows after half a minute.
+ */
 export async function sentFor(inboxId: number, { clock, journal, signal }: FollowPorts): Promise<readonly OutboxRow[]> {
   const until = clock.now() + MOST_SEND_MS;
   for (;;) {

@@ -5,10 +5,13 @@ import type { InboundMessage } from "../types/chat/message.ts";
 import type { Session, SessionEntry } from "../types/session.ts";
 import type { AnswerFilter, EndedTurnRef, TurnEndPorts, TurnKind, TurnRef } from "../types/run/turn-kind.ts";
 
-/** The same text within this time is no news. */
+/** Milliseconds within which the same text is no news. */
 const SAME_NEWS_MS = 24 * 60 * 60 * 1000;
 
-/** The turn of a heartbeat: nobody wrote, the gateway started it. Whoever edits the config set it up. */
+/**
+ * The turn of a heartbeat: nobody wrote, the gateway started the turn. It counts as set up by an owner, who edits the
+ * config.
+ */
 export const HEARTBEAT_TURN: TurnKind = {
   name: "heartbeat",
   trigger: "heartbeat",
@@ -20,10 +23,10 @@ export const HEARTBEAT_TURN: TurnKind = {
   overCap: "first",
   transcript: "when_replied",
   isUse: false,
-  // Nobody waits for it, and a question would hold up the next heartbeat.
+  // Nobody waits for the turn, and a question would hold up the next heartbeat.
   asks: "nobody",
   refusals: "logged",
-  // Only the whole answer says whether there is any news.
+  // Only the whole answer shows whether there is any news.
   answer: "whole",
   maintenance: "none",
   news: ({ options }) => options?.heartbeat?.news,
@@ -33,7 +36,7 @@ export const HEARTBEAT_TURN: TurnKind = {
   end,
 };
 
-/** An isolated heartbeat does not see earlier turns. They stay in the file, outside its branch. */
+/** Begins an isolated heartbeat, which does not see earlier turns. They stay in the file, outside its branch. */
 async function begin({ message, turnId }: TurnRef, session: Session): Promise<void> {
   if (message.options?.heartbeat?.isolated !== true) return;
   if ((await progressOf(session, turnId)).kind === "fresh") session.branch(null);
@@ -54,7 +57,10 @@ function filterFor(
   };
 }
 
-/** Removes a heartbeat without news from the conversation. The text of another is noted for the chat that got it. */
+/**
+ * Removes a heartbeat without news from the conversation. The text of another is noted in the conversation of the chat
+ * that got it.
+ */
 async function end(turn: EndedTurnRef, session: Session, ports: TurnEndPorts): Promise<void> {
   const { message, turnId, outcome, usedAt } = turn;
   const heartbeat = message.options?.heartbeat;

@@ -10,12 +10,12 @@ import { HEARTBEAT, wakeUp, type BeatCause } from "./wake-up.ts";
 
 /** The chat that gets a heartbeat's report, and the conversation in which it runs. */
 export interface BeatPlace {
-  /** When unset, the report stays in the heartbeat's own transcript. */
+  /** Chat of the report; when unset, the report stays in the heartbeat's own transcript. */
   readonly to?: Peer;
   readonly sessionKey: SessionKey;
-  /** The conversation of the chat that gets the report, when that is another one. */
+  /** The conversation of the chat that gets the report, when the heartbeat runs in another one. */
   readonly tell?: SessionKey;
-  /** Why there is no chat, although the config names one. */
+  /** Reason why there is no chat, although the config names one. */
   readonly problem?: string;
 }
 
@@ -32,7 +32,7 @@ export interface HeartbeatPorts {
   mainOf(agent: AgentSettings): SessionKey;
   isBusy(key: SessionKey): boolean;
   isAnyBusy(): boolean;
-  /** Adds an event to the next turn of a conversation. Resolves when it is durable. */
+  /** Adds an event to the next turn of a conversation. Resolves when the event is durable. */
   tell(key: SessionKey, text: string): Promise<void>;
   /** Resolves when the message is durable. */
   receive(messages: readonly InboundMessage[]): Promise<void>;
@@ -44,11 +44,11 @@ export interface BeatReport {
   /** Epoch milliseconds. */
   readonly at: number;
   readonly cause: BeatCause;
-  /** Why the heartbeat was skipped. */
+  /** Reason why the heartbeat was skipped. */
   readonly skipped?: string;
-  /** Its row in the inbox, if it was not skipped. */
+  /** The heartbeat's row in the inbox, if it was not skipped. */
   readonly row?: InboxRow;
-  /** Epoch milliseconds; unset while heartbeats are switched off. */
+  /** Epoch milliseconds of the next slot; unset while heartbeats are switched off. */
   readonly nextAt?: number;
   readonly everyMs: number;
   readonly problem?: string;
@@ -73,17 +73,21 @@ interface Occasion {
   readonly news?: string | undefined;
 }
 
-/** The longest time until a change of the config, or the end of a machine's sleep, is noticed. */
+/** Longest time in milliseconds until a change of the config, or the end of a machine's sleep, is noticed. */
 const LONGEST_WAIT_MS = 60_000;
 
-/** Starts heartbeats at their times. Each passes the pipeline of every message: journal, lane, run, outbox. */
+/**
+ * Starts heartbeats at their times. Each heartbeat passes the pipeline of every message: journal, lane, run, outbox.
+ */
 export class Heartbeats {
   readonly #ports: HeartbeatPorts;
   readonly #slots = new Map<AgentId, { readonly everyMs: number; readonly at: number }>();
-  /** Slots that begin outside the active hours, as all that follow would: their heartbeat waits for the hours. */
+  /**
+   * Slots that begin and end outside the active hours, as all later ones would: their heartbeat waits for the hours.
+   */
   readonly #late = new Map<AgentId, number>();
   readonly #beats = new Map<AgentId, Beat>();
-  /** The last one that was not skipped, and how many before it failed in a row. */
+  /** The last heartbeat of each agent that was not skipped, and the number of failures in a row before it. */
   readonly #begun = new Map<AgentId, { readonly name: string; readonly at: number; readonly failures: number }>();
   readonly #underway = new Set<Promise<void>>();
   #cancel: () => void = () => undefined;
@@ -97,26 +101,26 @@ export class Heartbeats {
     return this.#isOn;
   }
 
-  /** Switching heartbeats on again ends the pauses after failures. */
+  /** Switches heartbeats on or off, and ends the pauses after failures. */
   set isOn(on: boolean) {
     this.#isOn = on;
     this.#begun.clear();
   }
 
-  /** The present time slot gets no heartbeat: it began before this process. */
+  /** Starts the timer. The present time slot gets no heartbeat: it began before this process. */
   start(): void {
     this.#tick();
   }
 
-  /** Resolves when every heartbeat that was begun is in the journal. */
+  /** Stops the timer. Resolves when every heartbeat that was begun is in the journal. */
   async close(): Promise<void> {
     this.#cancel();
     await Promise.all(this.#underway);
   }
 
   /**
-   * Starts a heartbeat now, for a system event (`news`) or for the checklist, whatever the active hours, the checklist and a pause after failures
-   * say. Undefined when the agent has no heartbeat.
+   * Starts a heartbeat now, for a system event (`news`) or for the checklist, regardless of the active hours, the
+   * checklist and a pause after failures. Undefined when the agent has no heartbeat.
    */
   async wake(id: AgentId, news?: string): Promise<BeatReport | undefined> {
     const agent = this.#woken().find((one) => one.id === id);
@@ -129,8 +133,8 @@ export class Heartbeats {
   }
 
   /**
-   * Adds news to the next turn of the conversation in which the agent would report them; it needs no heartbeat for that. False when there
-   * is no agent with this id. Resolves when the news are durable.
+   * Adds news to the next turn of the conversation in which the agent would report them; the agent needs no heartbeat
+   * for that. False when there is no agent with this id. Resolves when the news are durable.
    */
   async tell(id: AgentId, text: string): Promise<boolean> {
     const agent = this.#ports.agents().find((one) => one.id === id);
@@ -185,7 +189,7 @@ export class Heartbeats {
     this.#cancel = this.#ports.clock.after(next - now, () => this.#tick());
   }
 
-  /** Whether the slot waits for the active hours, which are now. */
+  /** Whether the slot waits for the active hours, and they have begun. */
   #isDue({ id, heartbeat }: AgentWithHeartbeat, slot: number, now: number): boolean {
     return this.#late.get(id) === slot && isActive(heartbeat.activeHours, now);
   }
@@ -208,7 +212,7 @@ export class Heartbeats {
     this.#ports.log.debug("heartbeat skipped", { agent: agent.id, why: skipped });
   }
 
-  /** Why the heartbeat is skipped this time. The cheapest checks come first. */
+  /** Reason why the heartbeat is skipped this time; undefined when it is not. The cheapest checks come first. */
   async #skipReason({ agent, place, now }: Occasion): Promise<string | undefined> {
     const { heartbeat, workspace } = agent;
     if (!this.#isOn) return "switched off";

@@ -1,21 +1,21 @@
 import { createHash } from "node:crypto";
 import type { HeartbeatSettings } from "../types/settings.ts";
 
-/** Shifts the time slots by the agent's name, so that not all agents run at once. */
+/** Shift of an agent's time slots in milliseconds, by the agent's name, so that not all agents run at once. */
 function offsetOf(agent: string, everyMs: number): number {
   return createHash("sha256").update(agent).digest().readUInt32BE(0) % everyMs;
 }
 
 /**
- * Epoch milliseconds at which the time slot of `now` began. It is the same after every start, so that a restart neither moves
- * a heartbeat nor repeats one.
+ * Epoch milliseconds at which the time slot of `now` began. They are the same after every start, so that a restart
+ * neither moves a heartbeat nor repeats one.
  */
 export function slotAt(agent: string, everyMs: number, now: number): number {
   const offset = offsetOf(agent, everyMs);
   return Math.floor((now - offset) / everyMs) * everyMs + offset;
 }
 
-/** True in every minute when there are no hours. */
+/** Whether `now` is in the active hours; always when there are none. */
 export function isActive(hours: HeartbeatSettings["activeHours"], now: number): boolean {
   if (!hours) return true;
   const { from, to, timezone } = hours;
@@ -34,8 +34,8 @@ const LONGEST_PAUSE_MS = 24 * 60 * 60 * 1000;
 const LASTING = /^(?:auth|billing|model_missing):/;
 
 /**
- * The end of the pause after failed heartbeats: one slot after the first failure, then 3, 7 …, at most a day. Half a slot is
- * subtracted, since no heartbeat begins exactly on time.
+ * Epoch milliseconds of the end of the pause after failed heartbeats: the pause is one slot after the first failure,
+ * then 3, 7 …, at most a day. Half a slot is subtracted, since no heartbeat begins exactly on time.
  */
 export function pausedUntil(
   last: { readonly at: number; readonly failures: number; readonly why: string },

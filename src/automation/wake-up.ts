@@ -2,7 +2,7 @@ import { channelId, DEFAULT_ACCOUNT, type AgentId, type SessionKey } from "../ty
 import type { HeartbeatTurn, InboundMessage, Peer } from "../types/chat/message.ts";
 import type { HeartbeatSettings } from "../types/settings.ts";
 
-/** Why a heartbeat runs: its time, somebody's request, or news that should not wait for a message. */
+/** Cause of a heartbeat: its time, a request, or news that should not wait for a message. */
 export type BeatCause = "interval" | "asked" | "event";
 
 /** The channel of heartbeats. No adapter has this name. */
@@ -27,7 +27,7 @@ export interface WakeUp {
   readonly sessionKey: SessionKey;
   readonly now: number;
   readonly to: Peer | undefined;
-  /** The conversation of the chat that gets the report, when that is another one. */
+  /** The conversation of the chat that gets the report, when the heartbeat runs in another one. */
   readonly tell: SessionKey | undefined;
   /** The news of a heartbeat with the cause `event`. */
   readonly news?: string | undefined;
@@ -70,11 +70,11 @@ function turnOf({ settings, cause, tell, news }: WakeUp): HeartbeatTurn {
   };
 }
 
-/** The news themselves are in the System lines before it. */
+/** User text of a heartbeat. The news themselves are in the System lines before it. */
 const promptFor = ({ settings, cause }: WakeUp): string =>
   cause === "event" ? NEWS_PROMPT : (settings.prompt ?? DEFAULT_PROMPT);
 
-/** As `2026-11-21 14:30 (Europe/Vienna)`. */
+/** The present time as `2026-11-21 14:30 (Europe/Vienna)`. */
 function timeText(now: number, timeZone: string): string {
   return `${new Date(now).toLocaleString("sv-SE", { timeZone, dateStyle: "short", timeStyle: "short" })} (${timeZone})`;
 }

@@ -4,19 +4,19 @@ import { channelId, DEFAULT_ACCOUNT, type RunId, type SessionKey } from "../../t
 /** The channel of announcements. No adapter has this name. */
 const ANNOUNCE = channelId("announce");
 
-/** The name of the kind in messages. */
+/** Name of the turn kind in messages. */
 export const ANNOUNCE_KIND = "announce";
 
-/** Which session hears of the end of a subagent, and which chat gets its answer. */
+/** The end of a subagent: the session that gets the message about it, and the chat that gets the agent's answer. */
 export interface Announcement {
   readonly facts: Omit<AnnounceTurn, "event">;
   /** The session that asked for the subagent. */
   readonly parent: SessionKey;
-  /** The chat that gets what the agent says about it; unset when there is none. */
+  /** The chat that gets the agent's answer about the result; unset when there is none. */
   readonly to: Peer | undefined;
   /** The run that asked for the subagent; unset when a person did. */
   readonly by: RunId | undefined;
-  /** What the session above is told when this one has nothing left to wait for. */
+  /** Message for the session above this one, sent when this session has nothing left to wait for. */
   readonly whenEnded: InboundMessage | undefined;
 }
 

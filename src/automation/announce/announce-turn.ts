@@ -22,7 +22,7 @@ export interface AnnouncePorts {
   readonly runs: Pick<RunLedger, "last">;
 }
 
-/** The turn in which a session is told that a subagent of it has ended. It has the rights of the turn that asked for the subagent. */
+/** Turn for a session whose subagent has ended. The turn has the rights of the turn that asked for the subagent. */
 export const announceTurn = (ports: AnnouncePorts): TurnKind => ({
   name: ANNOUNCE_KIND,
   trigger: "subagent",
@@ -37,7 +37,7 @@ export const announceTurn = (ports: AnnouncePorts): TurnKind => ({
   transcript: "always",
   isUse: false,
   asks: "chat",
-  // Whoever waits for the result has to learn that it is there.
+  // The person who waits for the result has to learn that the result is there.
   refusals: "shown",
   answer: "whole",
   maintenance: "full",
@@ -58,12 +58,12 @@ export const announceTurn = (ports: AnnouncePorts): TurnKind => ({
   end: (turn, session, { note }) => noteForLater(turn, session.key, ports.inbox, note),
 });
 
-/** Nothing of an answer that asks for silence. */
+/** The text for people: empty for an answer that asks for silence. */
 const forPeople = (text: string): string => (isSkip(text) ? "" : stripHeartbeatToken(text).text);
 
 const PROVENANCE = { kind: "inter_session", sourceTool: "subagent_announce" } as const;
 
-/** The result, for later turns. */
+/** Note with the result of the subagent, for later turns. */
 function noteOf({ text, options }: InboundMessage): SessionNote {
   const { event, child: sourceSessionKey } = options?.announce ?? {};
   const provenance = { ...PROVENANCE, ...(sourceSessionKey !== undefined && { sourceSessionKey }) };
@@ -87,7 +87,7 @@ async function load(
   return { ...message, text: announceText(event), options: { ...message.options, announce: { ...announce, event } } };
 }
 
-/** What the agent says of it is read by an owner alone. */
+/** Whether an owner alone reads the agent's answer about the result. */
 const isForOwner = ({ options }: Pick<InboundMessage, "options">): boolean =>
   options?.announce?.isOwner === true && options.deliverTo?.chat.kind !== "group";
 
@@ -102,7 +102,7 @@ async function eventOf(
   const row = await inbox.find(SUBAGENT, DEFAULT_ACCOUNT, announce.runId);
   const end = endOf(last, row?.outcome);
   if (end.status === "stopped") return { dropped: "the subagent was stopped" };
-  // A provider's own words may name its account and its paths.
+  // The error text of a provider may name its account and its paths.
   const why = isOwners ? end.why : end.why?.split(":")[0];
   const answer = end.status === "ok" && entry ? await lastAnswer(child, sessions) : "";
   if (isSkip(answer)) return { dropped: "the subagent asks for silence" };
@@ -124,7 +124,7 @@ async function eventOf(
 type End = { readonly status: AgentInternalEvent["status"] | "stopped"; readonly why?: string };
 type RowOutcome = NonNullable<Awaited<ReturnType<Inbox["find"]>>>["outcome"];
 
-/** How the last run of a subagent ended; as its message did when no run began. */
+/** The end of a subagent: that of its last run, or that of its message when no run began. */
 function endOf(last: RunRecord | undefined, outcome: RowOutcome): End {
   if (outcome?.kind === "failed" || outcome?.kind === "dropped") return failure(outcome.why);
   if (last?.result === "aborted") return { status: "stopped" };
@@ -134,7 +134,9 @@ function endOf(last: RunRecord | undefined, outcome: RowOutcome): End {
 
 const failure = (why: string): End => ({ status: why.startsWith("timeout") ? "timeout" : "error", why });
 
-/** The last that its agent said since its last task, without the gateway's own lines; empty when it said nothing. */
+/**
+ * The last text of the subagent's agent since its last task, without the gateway's own lines; empty when there is none.
+ */
 async function lastAnswer(child: SessionKey, sessions: AnnouncePorts["sessions"]): Promise<string> {
   const { entries } = await sessions.history(child, MOST_SEARCHED);
   const lines = saidIn(entries.filter(isMessage), true);
@@ -158,8 +160,9 @@ function statsOf(
 }
 
 /**
- * The transcript does not keep the announcement. The next turn needs its result where it was not told, and where the agent may have said
- * no more than that it waits for others.
+ * Keeps the result for the next turn, because the transcript does not keep the announcement. The next turn needs the
+ * result when the announcement's turn did not answer, and when the agent may only have answered that it waits for other
+ * subagents.
  */
 async function noteForLater(
   { messages, outcome }: EndedTurnRef,
@@ -177,12 +180,12 @@ async function noteForLater(
 
 const ANSWERED = "You have already answered this result; it is here for the results that follow.";
 
-/** Whether this session is, or will be, told of another subagent's end by this message. */
+/** Whether this message announces, now or later, the end of another subagent to the session. */
 const announcesTo = ({ options = {} }: InboundMessage, key: SessionKey): boolean =>
   (options.announce !== undefined && options.sessionKey === key) ||
   (options.whenEnded !== undefined && announcesTo(options.whenEnded, key));
 
-/** UTF-16 units of a result that the agent is told; the rest is in the subagent's conversation. */
+/** UTF-16 units of a result that the agent gets; the rest is in the subagent's conversation. */
 const MOST_CHARS = 100 * 1024;
 
 const STATUS: Readonly<Record<AgentInternalEvent["status"], string>> = {
@@ -192,7 +195,7 @@ const STATUS: Readonly<Record<AgentInternalEvent["status"], string>> = {
   unknown: "ended, and it is not known how",
 };
 
-/** How a subagent ended, in the words of the announcement. */
+/** The end of a subagent in the wording of the announcement. */
 const statusLabel = (status: AgentInternalEvent["status"], why: string | undefined): string =>
   why === undefined ? STATUS[status] : `${STATUS[status]}: ${oneLine(why).replace(/\.$/, "")}`;
 
@@ -203,13 +206,16 @@ const FOR_PEOPLE =
 const FOR_PARENT =
   "Use it for your own task. Your last answer, once none of your subagents is left, is reported by itself; until then answer NO_REPLY.";
 
-/** What the agent is asked to do with a result. `isNested`: it is a subagent itself. */
+/** Instruction about a result for the agent. `isNested`: the agent is a subagent itself. */
 const replyInstruction = (isNested: boolean): string => (isNested ? FOR_PARENT : FOR_PEOPLE);
 
 /** The user text of an announcement, from its event. */
 const announceText = (event: AgentInternalEvent): string => `${resultText(event)}\n\n${event.replyInstruction}`;
 
-/** The same without its instruction, which is for one turn: a later turn would obey it in place of a person's words. */
+/**
+ * The text of an announcement without its instruction, which is for one turn: a later turn would follow the instruction
+ * instead of a person's message.
+ */
 function resultText(event: AgentInternalEvent): string {
   const { childSessionId, childSessionKey, taskLabel, result, statsLine } = event;
   const head = `[System Message] [sessionId: ${childSessionId ?? childSessionKey}] A subagent "${oneLine(taskLabel)}" ${event.statusLabel}.`;
@@ -224,7 +230,7 @@ function resultPart(result: string): readonly string[] {
   return [`Result:\n<<<BEGIN_UNTRUSTED_CHILD_RESULT>>>\n${shown}\n<<<END_UNTRUSTED_CHILD_RESULT>>>${more}`];
 }
 
-/** What a subagent used, in one line. */
+/** Runtime, tokens and cost of a subagent, in one line. */
 function statsLine(stats: {
   readonly runtimeMs: number;
   readonly input: number;

@@ -2,9 +2,9 @@ import type { CronAlert, CronJob } from "../../types/cron/job.ts";
 import type { CronRun, CronState, CronUnderway } from "../../types/cron/run.ts";
 import { readDuration } from "../../utils/time/duration.ts";
 
-/** Milliseconds that a repeated job rests after so many failures in a row. */
+/** Milliseconds that a repeated job rests, by its number of failures in a row. */
 const BACKOFF_MS = [30_000, 60_000, 5 * 60_000, 15 * 60_000, 60 * 60_000];
-/** After so many failures in a row a repeated job is switched off. */
+/** Failures in a row after which a repeated job is switched off. */
 const MOST_FAILURES = 10;
 const HOUR_MS = 60 * 60_000;
 
@@ -18,12 +18,12 @@ export interface CronRetries {
   readonly retryOn?: readonly string[] | undefined;
 }
 
-/** What follows from the end of a slot. */
+/** The effect that the end of a slot has on its job. */
 export interface AfterRun {
   readonly state: CronState;
-  /** What becomes of the job. */
+  /** Whether the job stays as it is, is switched off or is removed. */
   readonly job: "stays" | "disabled" | "removed";
-  /** The owner is told about failures. */
+  /** True when the owner gets an alert about the failures. */
   readonly isAlert: boolean;
 }
 
@@ -35,8 +35,8 @@ interface End {
 }
 
 /**
- * The state after the end of a slot. `job` is the job as it is now, which a person or the run itself may have changed meanwhile. `alert`:
- * what applies to the job; undefined when nobody is told.
+ * The state after the end of a slot. `job` is the job as it is now, which a person or the run itself may have changed
+ * meanwhile. `alert`: the rules for alerts of the job; undefined when nobody gets one.
  */
 export function afterRun(end: End, alert: CronAlert | undefined, retries: CronRetries): AfterRun {
   const { job, state, run } = end;
@@ -50,13 +50,13 @@ export function afterRun(end: End, alert: CronAlert | undefined, retries: CronRe
 }
 
 /**
- * Whether a run was begun for the schedule that its job has now. The end of one that was asked for, or whose schedule was changed
- * meanwhile, decides nothing about the job.
+ * Whether a run was begun for the present schedule of its job. The end of a requested run, or of a run whose schedule
+ * was changed meanwhile, decides nothing about the job.
  */
 export const isOwnSlot = (job: CronJob, { isForced, scheduleRevision = job.scheduleRevision }: CronUnderway): boolean =>
   isForced !== true && scheduleRevision === job.scheduleRevision;
 
-/** The state after a slot that was not run; failures before it still count. */
+/** The state after a slot that was not run; earlier failures still count. */
 export function afterSkip(state: CronState, run: CronRun, alert: CronAlert | undefined): Omit<AfterRun, "job"> {
   const skipped = {
     ...state,
@@ -96,7 +96,7 @@ function needsAlert(
   return consecutiveErrors + skipped >= after && run.status !== "ok" && run.ts - lastFailureAlertAtMs >= cooldownMs;
 }
 
-/** What a run has chosen counts when it succeeded. */
+/** Keeps the time that a run has chosen for the next one, if the run succeeded. */
 function withChoice({ job: { pacing }, run, state: { underway } }: End, state: CronState): CronState {
   const chosenMs = underway?.nextCheckMs;
   if (chosenMs === undefined || !pacing || run.status !== "ok") return state;
@@ -111,7 +111,7 @@ function afterOnce({ job, run, underway }: End, state: CronState, retries: CronR
     return { state, job: isRemoved ? "removed" : "disabled" };
   }
   const { tries = 0, slotMs } = underway;
-  // What a command did is in no later message.
+  // No later message has the event of the command, so an `on-exit` job is not tried again.
   const isOver = job.schedule.kind === "on-exit" || !isPassing(run, retries) || tries >= retries.maxAttempts;
   if (isOver) return { state, job: "disabled" };
   const pause = retries.backoffMs[tries] ?? retries.backoffMs.at(-1) ?? BACKOFF_MS[0] ?? 0;

@@ -8,7 +8,10 @@ import { wrapUntrusted } from "../../utils/text/untrusted.ts";
 /** The channel of scheduled jobs. No adapter has this name. */
 export const CRON = channelId("cron");
 
-/** The tools of a job that names none: files, commands, the web, memory and media, but no other conversations and no schedule. */
+/**
+ * Tools of a job that names none: files, commands, the web, memory and media, but no other conversations and no
+ * schedule.
+ */
 const CRON_TOOLS: readonly string[] = [
   "group:fs",
   "group:runtime",
@@ -22,25 +25,25 @@ const CRON_TOOLS: readonly string[] = [
 ];
 
 const DEFAULT_TIMEOUT_SECONDS = 3600;
-/** What `timeoutSeconds: 0` means to a run. */
+/** Time limit of a run with `timeoutSeconds: 0`. */
 const UNLIMITED_MS = 7 * 24 * 3_600_000;
 
-/** Where a run takes place and who hears of it. */
+/** The conversation of a run, and the chat and conversation that get its answer. */
 export interface CronPlace {
   readonly sessionKey: SessionKey;
   /** The chat that gets the answer; unset when none does. */
   readonly to?: Peer;
-  /** The conversation of that chat, when it is another one. */
+  /** The conversation of that chat, when the run has another one. */
   readonly tell?: SessionKey;
-  /** Why the answer cannot be delivered, although the job says that it is to be. */
+  /** Reason why the answer cannot be delivered, although the job has a delivery. */
   readonly problem?: string;
 }
 
-/** Why a job begins, where it is not at its time. */
+/** Cause of a run that does not begin at its time. */
 export interface CronCause {
   /** Milliseconds since the slot, when the run is late. */
   readonly lateMs?: number | undefined;
-  /** What the command of the job did. */
+  /** The event of the job's command. */
   readonly event?: string | undefined;
 }
 
@@ -94,7 +97,10 @@ function bodyOf({ id, name, payload }: CronJob): string {
   );
 }
 
-/** A text with what the command of its job did, which is marked as untrusted content. Only a turn of its own has it in its text. */
+/**
+ * A text with the event of its job's command, which is marked as untrusted content. Only a turn with a text of its own
+ * has the event in that text.
+ */
 export const withEvent = (text: string, { name }: Pick<CronJob, "name">, event: string | undefined): string =>
   event === undefined ? text : `${text}\n\n${wrapUntrusted(event, { label: "Command", from: name, hasNotice: true })}`;
 
@@ -122,7 +128,7 @@ function contentOf(payload: CronJob["payload"], pacing: CronJob["pacing"]): Part
   }
 }
 
-/** The command's own limit ends it before the run's does. */
+/** Time limit of the run, above that of its command, so that the command's own limit ends the command first. */
 function commandTimeout({ timeoutSeconds }: CronCommand): number {
   if (timeoutSeconds === 0) return UNLIMITED_MS;
   return ((timeoutSeconds ?? DEFAULT_COMMAND_SECONDS) + 60) * 1000;
@@ -151,7 +157,7 @@ function choiceOf({ model, thinking, timeoutSeconds = DEFAULT_TIMEOUT_SECONDS }:
   };
 }
 
-/** As `2026-11-21 14:30 (Europe/Vienna)`. */
+/** The present time as `2026-11-21 14:30 (Europe/Vienna)`. */
 function timeText(now: number, timeZone: string): string {
   return `${new Date(now).toLocaleString("sv-SE", { timeZone, dateStyle: "short", timeStyle: "short" })} (${timeZone})`;
 }
@@ -171,7 +177,7 @@ function paceText({ pacing }: CronJob): string | undefined {
   );
 }
 
-/** As `3 h 20 min`. */
+/** A duration as `3 h 20 min`. */
 function durationText(ms: number): string {
   const minutes = Math.round(ms / 60_000);
   const [days, hours] = [Math.floor(minutes / 1440), Math.floor((minutes % 1440) / 60)];

@@ -6,10 +6,10 @@ import type { Session } from "../../types/session.ts";
 import { wrapUntrusted } from "../../utils/text/untrusted.ts";
 import { commandCall, withoutBlock } from "./command/command-call.ts";
 
-/** The name of the kind in messages. */
+/** Name of the turn kind in messages. */
 export const CRON_KIND = "cron";
 
-/** The first line of an answer that says that the task has failed. */
+/** First line of an answer that reports the task as failed. */
 const FAILED = /^\s*AUTOMATION_FAILED[ \t]*(?:\r?\n|$)/;
 
 const CONTRACT =
@@ -17,7 +17,7 @@ const CONTRACT =
   "task is to be reported, it is sent to the chat by itself, so do not send it with a tool as well. If there is nothing to report, answer " +
   "NO_REPLY. If the task could not be done, write AUTOMATION_FAILED alone in the first line, and what went wrong below it.";
 
-/** The turn of a scheduled job. It has the rights of whoever set the job up. */
+/** The turn of a scheduled job. It has the rights of the person, agent or plugin that set the job up. */
 export const CRON_TURN: TurnKind = {
   name: CRON_KIND,
   trigger: "cron",
@@ -31,10 +31,10 @@ export const CRON_TURN: TurnKind = {
   overCap: "by_config",
   transcript: "always",
   isUse: false,
-  // Nobody waits for it, and a question would hold up its next slot.
+  // Nobody waits for the turn, and a question would hold up the job's next slot.
   asks: "nobody",
   refusals: "logged",
-  // Only the whole answer says whether there is anything to report.
+  // Only the whole answer shows whether there is anything to report.
   answer: "whole",
   maintenance: "full",
   news: ({ options }) => options?.cron?.event,
@@ -50,7 +50,7 @@ function actsFor({ options }: Pick<InboundMessage, "options">): Principal {
   return { kind: "automation", id: `cron:${jobId}`, setUpBy, ...(name !== undefined && { name }) };
 }
 
-/** A text that only acknowledges is not sent, and a failure is told as one. */
+/** Filter of an answer: a text that only acknowledges is not sent, and a failure is sent as one. */
 function filterOf(name: string): AnswerFilter {
   return (text) => {
     const { text: rest, silent } = stripHeartbeatToken(text, 0);
@@ -61,10 +61,10 @@ function filterOf(name: string): AnswerFilter {
   };
 }
 
-/** Whether an answer says that its task has failed. */
+/** Whether an answer reports its task as failed. */
 export const saysFailed = (text: string): boolean => FAILED.test(text);
 
-/** The chat that got the answer learns of it, so that people can refer to it. */
+/** Adds a sent answer as a note to the conversation of the chat that got it, so that people can refer to the answer. */
 async function end({ message, outcome, text }: EndedTurnRef, session: Session, ports: TurnEndPorts): Promise<void> {
   const cron = message.options?.cron;
   if (outcome.kind !== "replied" || cron?.tell === undefined || cron.tell === session.key) return;
@@ -78,6 +78,6 @@ async function end({ message, outcome, text }: EndedTurnRef, session: Session, p
 
 const said = (content: string): string => `Unasked, you have said in this chat:\n\n${content}`;
 
-/** What a command writes may come from anywhere. */
+/** The output of a command as untrusted content, because it may come from anywhere. */
 const written = (name: string, content: string): string =>
   `Its command, and not you, has written to this chat:\n\n${wrapUntrusted(withoutBlock(content), { label: "Command", from: name })}`;

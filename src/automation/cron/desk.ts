@@ -14,20 +14,23 @@ import { runIdOf } from "../../dispatch/turn-facts.ts";
 import { DEFAULT_ACCOUNT, runId, sessionKey } from "../../types/ids.ts";
 import { defined } from "../../utils/defined.ts";
 
-/** Why something was not done with a job. `missing`: there is no such job. `conflict`: somebody else has changed it. */
+/**
+ * Reason why a job was not added, changed or run. `missing`: there is no such job. `conflict`: the job was changed
+ * meanwhile.
+ */
 export type CronRefusal = BadJob | { readonly missing: string } | { readonly conflict: string };
 
-/** Who adds a job. */
+/** The author of a new job. */
 export interface CronMaker {
   readonly setUpBy: CronJob["setUpBy"];
-  /** An agent, which sets up no job that runs a command by itself. */
+  /** Set for an agent, which may set up no job that runs a command by itself. */
   readonly isAgent?: true;
-  /** Fields that a job has when it does not say them itself. */
+  /** Fields for a job that does not set them itself. */
   readonly defaults?: Fields;
   readonly owner?: CronOwner;
 }
 
-/** How a job is changed. */
+/** Conditions of a change of a job. */
 export interface CronChange {
   /** The revision that the change is for; any when unset. */
   readonly expected?: string | undefined;
@@ -46,10 +49,10 @@ const MOST_JOBS = 5000;
 const FULL: BadJob = { problem: `there are ${MOST_JOBS} scheduled jobs; remove some` };
 const DAYS_OF_A_MONTH = 30;
 const DAY_MS = 86_400_000;
-/** Slots that are counted at most for an estimate. */
+/** Upper limit of the slots that are counted for an estimate. */
 const MOST_COUNTED = 50_000;
 
-/** What people, agents and plugins do with scheduled jobs. Reads never wait for runs. */
+/** Operations of people, agents and plugins on scheduled jobs. Reads never wait for runs. */
 export class CronDesk {
   readonly #jobs: CronJobs;
   readonly #scheduler: CronScheduler;
@@ -86,7 +89,7 @@ export class CronDesk {
     return entry && viewOf(entry);
   }
 
-  /** The next times of a job, what a month of it may cost, and where it reports. */
+  /** The next times of a job, an estimate of its cost in a month, and the place of its reports. */
   async preview(id: string): Promise<CronPreview | undefined> {
     const entry = this.#jobs.find(id);
     if (!entry) return undefined;
@@ -98,7 +101,7 @@ export class CronDesk {
     return { nextRunsAtMs, runsPerMonth: monthly(entry, this.#ports.clock.now()), ...(await this.#costOf(id)), place };
   }
 
-  /** With the `declarationKey` of another job, that one is changed. */
+  /** Adds a job, or changes the job that already has its `declarationKey`. */
   async add(given: unknown, { setUpBy, isAgent, defaults, owner }: CronMaker): Promise<CronAdded | CronRefusal> {
     const wish = readJob({ ...defaults, ...(owner && { owner }), ...asFields(given) }, this.#reading());
     if ("problem" in wish) return wish;
@@ -112,7 +115,7 @@ export class CronDesk {
     return { view: this.#announce(job.id, "added"), created: true };
   }
 
-  /** Takes over a job of another gateway with its id. False when there is a job with this id. */
+  /** Takes over a job of another gateway with its id. False when a job with this id exists. */
   async adopt(given: Fields): Promise<boolean | BadJob> {
     const id = given["id"] ?? given["jobId"];
     if (typeof id !== "string" || !/^[\w.-]{1,200}$/.test(id)) return { problem: "it has no usable id" };
@@ -127,7 +130,7 @@ export class CronDesk {
     return true;
   }
 
-  /** Takes over a record of another gateway. False when it is no record of a job that is here. */
+  /** Takes over a record of another gateway. False when it is no record of a job of this gateway. */
   async adoptRun(given: Fields): Promise<boolean> {
     const run = readRun(given);
     const entry = run && this.#jobs.find(run.jobId);
@@ -165,7 +168,7 @@ export class CronDesk {
     return true;
   }
 
-  /** Begins a job now. The id of its run, if it was begun. */
+  /** Begins a job now. Returns the id of its run, or the reason why it was not begun. */
   async run(
     id: string,
     mode: "due" | "force" | "if-enabled",
@@ -177,7 +180,10 @@ export class CronDesk {
     return { runId: row ? runIdOf(row) : begun.eventKey };
   }
 
-  /** Called by the run of a job: when its next one is wanted. A text is the reason why it cannot choose. */
+  /**
+   * Called by the run of a job to choose the time of the next run, in milliseconds after its own end. Returns a text,
+   * the reason, when the run cannot choose.
+   */
   async nextCheck(id: string, ms: number): Promise<object | string> {
     const pacing = this.#jobs.find(id)?.job.pacing;
     if (!pacing) return "This job comes by its schedule: it has no pacing.";
@@ -231,12 +237,12 @@ export interface CronPreview {
   readonly nextRunsAtMs: readonly number[];
   /** Slots of the next 30 days. */
   readonly runsPerMonth: number;
-  /** The mean of the job's latest runs, or of other jobs' when it has none. */
+  /** Mean of the job's latest runs, or of other jobs' when the job has none. */
   readonly costPerRunUsd?: number;
   readonly place: CronPlace;
 }
 
-/** A job that is declared again at each start keeps its times, unless the declaration says from when on it counts. */
+/** Keeps the times of a job that is declared again at each start, unless the declaration sets an anchor. */
 function withAnchor(wish: CronWish, { schedule: old }: CronJob, given: unknown): CronWish {
   const { schedule } = wish;
   const { schedule: said } = inWordsOfToday(asFields(given));
@@ -245,7 +251,7 @@ function withAnchor(wish: CronWish, { schedule: old }: CronJob, given: unknown):
   return { ...wish, schedule: { ...schedule, anchorMs: old.anchorMs } };
 }
 
-/** A time that has just passed is one whose call took a moment. */
+/** Whether the time of a wish is over. A time that passed within the last minute is not: the call took a moment. */
 const isPast = ({ schedule }: CronWish, now: number): boolean =>
   schedule.kind === "at" && Date.parse(schedule.at) < now - 60_000;
 
@@ -284,7 +290,7 @@ const shape = z.lazy(() =>
   }),
 );
 
-/** A record as other gateways write it, one line of `runs/<jobId>.jsonl`; undefined when it is none. */
+/** A record of another gateway, one line of its `runs/<jobId>.jsonl`; undefined when the line is no record. */
 function readRun(given: unknown): CronRun | undefined {
   const { data } = shape.safeParse(given);
   if (!data) return undefined;

@@ -2,31 +2,31 @@ import type { CronJob, Missed } from "../../types/cron/job.ts";
 import type { CronState } from "../../types/cron/run.ts";
 import type { SlotTimes } from "./reading/times.ts";
 
-/** What is to be done with a job at a moment. */
+/** Next step for a job at a moment. */
 export type Due =
-  /** Nothing until then; nothing at all when undefined. */
+  /** Nothing is due until `untilMs`; never when undefined. */
   | { readonly kind: "wait"; readonly untilMs: number | undefined }
   | { readonly kind: "run"; readonly slotMs: number; readonly lateMs: number; readonly tries: number }
-  /** These slots are over. `slotMs` is the newest of them, `fromMs` the oldest if there are several. */
+  /** Slots that are over. `slotMs` is the newest of them, `fromMs` the oldest if there are several. */
   | { readonly kind: "skip"; readonly slotMs: number; readonly fromMs?: number; readonly why: string };
 
 type Planned = Pick<CronJob, "enabled" | "schedule" | "missed" | "graceSeconds">;
 
-/** What is known of a job beside what people say of it. */
+/** State of a job beside its settings. */
 export interface Considered {
   readonly state: CronState;
   readonly times: SlotTimes;
-  /** Repeated jobs that say nothing of missed slots skip them. */
+  /** True when repeated jobs without a rule for missed slots skip them. */
   readonly skipsMissed: boolean;
 }
 
 const GRACE_SECONDS = 120;
-/** Missed slots that are run one after the other; older ones are skipped. */
+/** Number of missed slots that are run one after the other; older ones are skipped. */
 const MOST_MISSED = 20;
-/** A day, less the hour that a change to summer time takes. */
+/** Milliseconds of a day, less the hour that a change to summer time takes. */
 const ALMOST_DAY_MS = 23 * 3_600_000;
 
-/** Decides the oldest open question about a job's slots. Its answer is carried out, then the next one is asked. */
+/** Decides the oldest open question about a job's slots. The caller carries the decision out, then calls again. */
 export function decide(job: Planned, considered: Considered, now: number): Due {
   const due = decided(job, considered, now);
   if (due.kind !== "skip") return due;
@@ -43,7 +43,7 @@ function decided(job: Planned, { state, times, skipsMissed }: Considered, now: n
   const slots = times.passed(cursorMs, now, MOST_MISSED);
   const latest = slots.at(-1);
   if (latest === undefined) return { kind: "wait", untilMs: underway ? undefined : times.next(cursorMs) };
-  // Each of them is run when the last one has ended.
+  // Each missed slot is run after the end of the run before.
   if (underway && job.missed === "all") return { kind: "wait", untilMs: undefined };
   return underway ? whileUnderway(job, slots, now) : passed(job, { slots, latest, state, times, skipsMissed }, now);
 }
@@ -52,11 +52,11 @@ function retryOf({ slotMs, atMs, tries }: NonNullable<CronState["retry"]>, now: 
   return atMs > now ? { kind: "wait", untilMs: atMs } : { kind: "run", slotMs, lateMs: now - slotMs, tries };
 }
 
-/** The time that a run has chosen is never missed: the run comes late. */
+/** The step for a time that a run has chosen. Such a time is never missed: the run comes late. */
 const pacedOf = (slotMs: number, now: number): Due =>
   slotMs > now ? { kind: "wait", untilMs: slotMs } : { kind: "run", slotMs, lateMs: now - slotMs, tries: 0 };
 
-/** A slot whose grace is over before the run of the last one ends is skipped. */
+/** The step while a run is active: a slot whose grace is over before that run ends is skipped. */
 function whileUnderway(job: Planned, slots: readonly number[], now: number): Due {
   const grace = graceOf(job);
   const over = slots.findLast((slot) => now - slot > grace);
@@ -95,14 +95,17 @@ function passed(job: Planned, { slots, latest, state, times, skipsMissed }: Pass
   return before === undefined ? run(latest) : skip(before);
 }
 
-/** Slots before the oldest one that is still run. */
+/** Skips slots before the oldest one that is still run. */
 function olderThan(oldest: number, { state, times }: Pick<Passed, "state" | "times">): Due | undefined {
   const slotMs = times.passed(state.cursorMs, oldest - 1, 1).at(-1);
   const why = `it was missed, and only the newest ${MOST_MISSED} missed ones are run`;
   return slotMs === undefined ? undefined : { kind: "skip", slotMs, why };
 }
 
-/** What waits a day for its next chance is run late; what comes again soon is not. */
+/**
+ * The rule for missed slots of a job that has none: a slot whose successor comes a day later or never is run late,
+ * another is skipped.
+ */
 function defaultMissed(
   { schedule }: Planned,
   latest: number,

@@ -13,13 +13,13 @@ import { defined } from "../../utils/defined.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { SessionKey } from "../../types/ids.ts";
 
-/** What the scheduler gives: when to stop, and work that is carried out besides. */
+/** Services of the scheduler: the signal of its stop, and work that is carried out in the background. */
 interface CronWork {
   readonly signal: AbortSignal;
   keep(name: string, work: Promise<void>): void;
 }
 
-/** Records how the slots of jobs ended, and tells of it. */
+/** Records the ends of jobs' slots, publishes them and sends alerts. */
 export class CronEnds {
   readonly #jobs: CronJobs;
   readonly #ports: CronPorts;
@@ -31,7 +31,7 @@ export class CronEnds {
     this.#by = by;
   }
 
-  /** Waits for the end of a slot; undefined when its job is gone by then, or the scheduler stops. */
+  /** Waits for the end of a slot. Returns undefined when its job is gone by then, or the scheduler stops. */
   async runOf(id: string, underway: CronUnderway): Promise<CronRun | undefined> {
     const ports = { clock: this.#ports.clock, journal: this.#ports.journal, signal: this.#by.signal };
     const row = await ended({ channel: CRON, eventKey: underway.eventKey }, ports);
@@ -43,7 +43,7 @@ export class CronEnds {
     return this.#by.signal.aborted ? undefined : run;
   }
 
-  /** Records how a slot ended, and changes the job as its end says. */
+  /** Records the end of a slot, and changes the job accordingly. */
   async record(id: string, underway: CronUnderway, run: CronRun): Promise<void> {
     const entry = this.#jobs.find(id);
     if (!entry) return;
@@ -65,7 +65,7 @@ export class CronEnds {
     if (after.isAlert && alert) this.#by.keep("the alert of a scheduled job", this.#alert(job, run, after.state));
   }
 
-  /** Records slots that are not run. */
+  /** Records slots that are not run, as one record. */
   async skip({ job, state }: CronEntry, due: Due & { kind: "skip" }, now: number): Promise<void> {
     const { slotMs, fromMs, why } = due;
     const run = skippedRecord(job, slotMs, skipText(due), now);
@@ -125,23 +125,26 @@ function webhookOf({ delivery }: CronJob): string | undefined {
   return delivery?.mode === "announce" ? delivery.completionDestination?.to : undefined;
 }
 
-/** The journal does not have its message: it was removed with its time, or a power cut took it before it began. */
+/**
+ * The record of a slot whose message the journal does not have: it was removed because of its age, or a power cut took
+ * it before the turn began.
+ */
 const lost = (job: CronJob, underway: CronUnderway, now: number): CronRun =>
   failedRecord(job, underway, "its run is not in the journal", now);
 
 const MOST_ERROR_CHARS = 500;
 
-/** The alert that applies to a job; undefined when nobody is told. `global`: for jobs that say nothing of it. */
+/** The alert rules of a job; undefined when nobody gets an alert. `global`: the rules for jobs that have none. */
 function alertOf({ failureAlert, delivery }: CronJob, global: CronAlert | undefined): CronAlert | undefined {
   if (failureAlert === false) return undefined;
-  // Whoever does not mind a lost delivery does not want to hear of one, unless the job says so itself.
+  // An owner who does not mind a lost delivery wants no alert about one, unless the job itself sets one.
   if (failureAlert === undefined && delivery?.bestEffort === true) return undefined;
   return failureAlert ?? global;
 }
 
 /**
- * Where the alert goes: as it says, else as the job says for failures, else as the config says (`global`), else to where the job reports. How
- * it goes, and by which account, is what the alert says, where it does.
+ * The place of an alert: the alert's own, else the job's place for failures, else the config's (`global`), else the
+ * place of the job's reports. The alert's own `mode` and `accountId` apply in each case.
  */
 function destinationOf(
   { delivery }: CronJob,
@@ -159,7 +162,7 @@ function reportIn(delivery: CronJob["delivery"]): CronDestination {
   return { channel, to, accountId };
 }
 
-/** No model is asked for it: the failure may be the model's. */
+/** The text of an alert. No model writes it: the failure may be the model's. */
 function alertText({ id, name }: CronJob, run: CronRun, state: CronState): string {
   const failures = state.consecutiveErrors ?? 0;
   const what = run.status === "skipped" ? "was skipped" : failedText(failures);
@@ -183,8 +186,8 @@ interface Ports {
 }
 
 /**
- * The turn with which a run of its own is over: the last in which its agent was told of a subagent, or the run's first one. Resolves when no
- * subagent of it works any more, or when the signal aborts.
+ * The turn with which an isolated run is over: the last turn that announced a subagent to its agent, or the run's first
+ * one. Resolves when no subagent of the run works any more, or when the signal aborts.
  */
 async function lastTurn({ sessionTarget }: CronJob, row: InboxRow, ports: Ports): Promise<InboxRow> {
   const { sessionKey: key } = row;
@@ -196,7 +199,7 @@ async function lastTurn({ sessionTarget }: CronJob, row: InboxRow, ports: Ports)
   return last?.message.options?.announce ? last : row;
 }
 
-/** Whether a subagent of the session works, or the session is yet to be told of one. */
+/** Whether a subagent of the session works, or the announcement of one is still to come. */
 async function isAtWork(key: SessionKey, { journal }: Ports): Promise<boolean> {
   const rows = await journal.inbox.open();
   return rows.some(

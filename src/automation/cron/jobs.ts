@@ -11,9 +11,9 @@ import { slotTimes, type SlotTimes } from "./reading/times.ts";
 /** A job in memory. */
 export interface CronEntry extends StoredCron {
   readonly times: SlotTimes;
-  /** When it is to be looked at again; epoch milliseconds, undefined for never. */
+  /** Epoch milliseconds of the next look at the job; undefined for never. */
   readonly nextMs: number | undefined;
-  /** When it runs next; epoch milliseconds, undefined for never. */
+  /** Epoch milliseconds of the next run; undefined for never. */
   readonly runsAtMs: number | undefined;
 }
 
@@ -22,10 +22,10 @@ export interface UnreadableJob {
   readonly why: string;
 }
 
-/** A job that was waiting for another one to end. */
+/** `nextMs` of a job that waits for the end of another one. */
 const FULL = Number.POSITIVE_INFINITY;
 
-/** The jobs of the journal, all of them in memory. Changes of one job happen one after the other. */
+/** All jobs of the journal, in memory. Changes of one job happen one after the other. */
 export class CronJobs {
   readonly #table: CronTable;
   readonly #clock: Clock;
@@ -48,7 +48,7 @@ export class CronJobs {
     return jobs;
   }
 
-  /** Jobs of the journal that do not run: their rows have a wrong shape. They stay until they are removed. */
+  /** Jobs of the journal that do not run: their rows have a wrong shape. These rows stay until they are removed. */
   get unreadable(): readonly UnreadableJob[] {
     return this.#unreadable;
   }
@@ -75,12 +75,12 @@ export class CronJobs {
     return count;
   }
 
-  /** Does work on a job when no other is done on it. Rejects when there is no such job. */
+  /** Does work on a job when no other work is done on it. Rejects when there is no such job. */
   exclusive<T>(id: string, work: (entry: CronEntry) => Promise<T>): Promise<T> {
     return this.#queue.run(id, async () => work(this.#need(id)));
   }
 
-  /** `id`: of a job of another gateway, which is not run for times that have passed. */
+  /** Adds a job. `id`: the id of a job of another gateway, which is not run for times that have passed. */
   async add(wish: CronWish, setUpBy: CronJob["setUpBy"], id?: string): Promise<CronJob> {
     const now = this.#clock.now();
     const own = id ?? randomUUID();
@@ -91,7 +91,7 @@ export class CronJobs {
     return job;
   }
 
-  /** Replaces what people say of a job. A new schedule, and a switch on, count from now on. To be called in `exclusive`. */
+  /** Replaces the settings of a job. A new schedule, and a switch on, count from now on. Called in `exclusive`. */
   async update(entry: CronEntry, wish: CronWish): Promise<CronJob> {
     const now = this.#clock.now();
     const { id, createdAtMs, scheduleRevision, setUpBy } = entry.job;
@@ -110,7 +110,6 @@ export class CronJobs {
     return isRemoved;
   }
 
-  /** Switches a job off. */
   async disable(id: string, state: CronState): Promise<void> {
     const { job } = this.#need(id);
     const off = { ...job, enabled: false, updatedAtMs: this.#clock.now() };
@@ -123,7 +122,9 @@ export class CronJobs {
     this.changed(id, state);
   }
 
-  /** The journal has this state of a job. Jobs that waited because too many were under way are looked at again. */
+  /**
+   * Called when the journal has this state of a job. Looks again at jobs that waited because too many were under way.
+   */
   changed(id: string, state: CronState): void {
     const entry = this.#entries.get(id);
     if (!entry) return;
@@ -132,7 +133,7 @@ export class CronJobs {
     for (const one of this.#entries.values()) if (one.nextMs === FULL) this.#keep(one);
   }
 
-  /** Nothing is to be done with a job until then. `full`: until another one has ended. */
+  /** Notes that nothing is due for a job until `untilMs`. `full`: until another job has ended. */
   waits(id: string, untilMs: number | undefined, why?: "full"): "unchanged" {
     const entry = this.#entries.get(id);
     if (entry) this.#entries.set(id, { ...entry, nextMs: why === "full" ? FULL : untilMs });
@@ -153,8 +154,8 @@ export class CronJobs {
 }
 
 /**
- * A job of the journal, or why it cannot be run. The types of the row are not believed: one odd row must not keep the others from
- * running.
+ * A job of the journal, or the reason why it cannot be run. The shape of the row is checked, because one odd row must
+ * not keep the other jobs from running.
  */
 export function readStored({ id, job, state }: StoredRow): StoredCron | { readonly why: string } {
   if (!isJob(job) || job.id !== id) return { why: "its id, name, sessionTarget, schedule or payload is missing" };
@@ -184,7 +185,10 @@ const isPayload = ({ kind, message, text, argv }: Fields): boolean =>
   (kind === "systemEvent" && typeof text === "string") ||
   (kind === "command" && Array.isArray(argv));
 
-/** Slots that pass while the job rests after failures are looked at, too, so that they are written down as skipped. */
+/**
+ * The next times of a job. Slots that pass while the job rests after failures count for `nextMs`, so that they are
+ * recorded as skipped.
+ */
 function nextTimes({ job, state }: StoredCron, times: SlotTimes): Pick<CronEntry, "nextMs" | "runsAtMs"> {
   if (!job.enabled) return { nextMs: undefined, runsAtMs: undefined };
   const { retry, cursorMs, pacedAtMs, backoffUntilMs = 0 } = state;
@@ -193,7 +197,7 @@ function nextTimes({ job, state }: StoredCron, times: SlotTimes): Pick<CronEntry
   return { nextMs, runsAtMs: isResting ? times.next(backoffUntilMs - 1) : nextMs };
 }
 
-/** Slots of a new schedule count from now on. A single one that has just passed is due at once. */
+/** The moment from which slots of a new schedule count: now. A single slot that has just passed is due at once. */
 const startOf = ({ schedule }: CronJob, now: number): number =>
   schedule.kind === "at" ? Math.min(now, Date.parse(schedule.at) - 1) : now;
 

@@ -2,7 +2,7 @@ import type { AgentFilter } from "../../types/run/agent-filter.ts";
 import { shellText } from "./command/command-call.ts";
 import type { CronEntry } from "./jobs.ts";
 
-/** Which jobs are wanted, in the protocol's words. */
+/** Filter, order and page of a list of jobs, in the protocol's terms. */
 export interface CronListQuery extends AgentFilter {
   readonly includeDisabled?: boolean | undefined;
   readonly enabled?: "all" | "enabled" | "disabled" | undefined;
@@ -39,13 +39,13 @@ const isAny = (word: string | undefined): boolean => word === undefined || word 
 const textOf = ({ id, name, description = "", payload }: CronEntry["job"]): string =>
   [id, name, description, whatOf(payload)].join("\n").toLowerCase();
 
-/** The text of a job: what is asked, told or run. */
+/** The text of a job: its message, its reminder or its command. */
 export function whatOf(payload: CronEntry["job"]["payload"]): string {
   if (payload.kind === "command") return shellText(payload.argv);
   return payload.kind === "agentTurn" ? payload.message : payload.text;
 }
 
-/** By the next run unless another order is wanted; jobs without a next run come last. */
+/** The jobs by their next run unless another order is asked for; jobs without a next run come last. */
 export function sorted(
   entries: readonly CronEntry[],
   { sortBy = "nextRunAtMs", sortDir = "asc" }: CronListQuery,

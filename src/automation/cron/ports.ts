@@ -10,24 +10,24 @@ import type { CronRetries } from "./after-run.ts";
 import type { CronPlace } from "./cron-message.ts";
 import type { WatchedCommand } from "./watch/watch.ts";
 
-/** What the present config says of scheduled jobs. */
+/** Settings of the present config for scheduled jobs. */
 export interface CronRules {
   readonly enabled: boolean;
-  /** Slots that are under way at once; further ones begin when one of these has ended. */
+  /** Number of slots that may be under way at once; further ones begin when one of these has ended. */
   readonly maxConcurrentRuns: number;
   readonly timezone: string;
   readonly retry: CronRetries;
-  /** Alerts of jobs that say nothing of them; undefined when nobody is told. */
+  /** Alert rules of jobs that have none; undefined when nobody gets an alert. */
   readonly failureAlert: CronAlert | undefined;
-  /** Where alerts go that name no place. */
+  /** Place of alerts that name none. */
   readonly failureDestination: CronDestination | undefined;
-  /** Repeated jobs that say nothing of missed slots skip them. */
+  /** True when repeated jobs without a rule for missed slots skip them. */
   readonly skipsMissed: boolean;
   /** `cron.webhook`. */
   readonly webhook: string | undefined;
 }
 
-/** What the scheduler needs of the journal. */
+/** Parts of the journal that the scheduler uses. */
 export interface CronJournal {
   readonly cron: CronTable;
   readonly inbox: Pick<Inbox, "find" | "changes" | "open" | "ofRun">;
@@ -35,19 +35,22 @@ export interface CronJournal {
   readonly runs: Pick<RunLedger, "find" | "last">;
 }
 
-/** How the scheduler reaches chats and webhooks. */
+/** Access of the scheduler to chats and webhooks. */
 export interface CronReach {
-  /** Where a job runs and reports, by the present config. `run`: names the slot. */
+  /** The conversation and chat of a job, by the present config. `run`: the name of the slot. */
   placeOf(job: CronJob, run: string): CronPlace;
-  /** Sends a text about a job to its owner or where the alert says. Resolves when it is in the outbox; rejects when there is no chat for it. */
+  /**
+   * Sends a text about a job to its owner or to the place of the alert. Resolves when the text is in the outbox;
+   * rejects when there is no chat for it.
+   */
   alert(job: CronJob, text: string, how: { readonly key: string; readonly to: CronDestination }): Promise<void>;
-  /** Calls a webhook once. `unknown`: it may have arrived. */
+  /** Calls a webhook once. `unknown`: the call may have arrived. */
   call(url: string, run: CronRun): Promise<{ readonly status: CronDeliveryStatus; readonly error?: string }>;
 }
 
-/** What the scheduler does with conversations. */
+/** Operations of the scheduler on conversations. */
 export interface CronSessions {
-  /** The last thing that the agent said there; empty when it said nothing. */
+  /** The last text of the agent in a conversation; empty when there is none. */
   lastAnswer(key: SessionKey): Promise<string>;
   idOf(key: SessionKey): string | undefined;
   /** Adds a text to the next turn of a conversation. Resolves when it is durable. */
@@ -56,7 +59,7 @@ export interface CronSessions {
   remove(key: SessionKey): Promise<void>;
 }
 
-/** What clients hear of jobs. */
+/** Event about a job for clients. */
 export interface CronEvent {
   readonly jobId: string;
   readonly action: "added" | "updated" | "removed" | "started" | "finished";
@@ -70,7 +73,7 @@ export interface CronPorts {
   readonly reach: CronReach;
   readonly sessions: CronSessions;
   rules(): CronRules;
-  /** Starts the command that a job watches. A text is the reason why it may not run. */
+  /** Starts the command that a job watches. Resolves with a text, the reason, when the command may not run. */
   watch(job: CronJob): Promise<WatchedCommand | string>;
   /** Resolves when the message is durable. */
   receive(messages: readonly InboundMessage[]): Promise<void>;

@@ -8,12 +8,12 @@ import { inWordsOfToday } from "./reading/old-words.ts";
 import { payloadShape, word } from "./reading/payload-shape.ts";
 import { scheduleShape, withTimes } from "./reading/schedule-shape.ts";
 
-/** What a job is read with. */
+/** Values that a job is read with. */
 export interface ReadingPorts {
   readonly now: number;
-  /** IANA name; for times and expressions that name none. */
+  /** IANA name of the zone for times and expressions that name none. */
   readonly timezone: string;
-  /** `cron.webhook`, for older jobs that only say `notify`. */
+  /** `cron.webhook`, for older jobs that have only `notify`. */
   readonly webhook?: string | undefined;
 }
 
@@ -99,16 +99,16 @@ const wishShape = z.lazy(() =>
   }),
 );
 
-/** A job that cannot be: `path` names the field. */
+/** The problem of a job that cannot be accepted; it begins with the path of the field. */
 export interface BadJob {
   readonly problem: string;
 }
 
-/** Fields that this gateway has no use for yet. A job with one would not do what its author wants. */
+/** Fields without a function in this gateway. A job with such a field would not do what its author wants. */
 const NOT_BUILT = ["trigger"];
 const OTHER_KINDS = new Set(["script", "heartbeat", "skillCollectionReview"]);
 
-/** Reads a job in the words of any version. */
+/** Reads a job in the fields of any version. */
 export function readJob(given: unknown, ports: ReadingPorts): CronWish | BadJob {
   if (!isFields(given)) return { problem: "a job is an object with a schedule and a payload" };
   const fields = inWordsOfToday(withoutBlanks(given, [null, ""]), ports.webhook);
@@ -172,7 +172,7 @@ function misplacedIn(target: string, { kind }: CronWish["payload"]): string | un
     : undefined;
 }
 
-/** The first words of what it does. */
+/** A name for a job: the first words of its text. */
 function nameOf(what: CronWish["payload"]): string {
   const text = whatOf(what).replace(/\s+/g, " ").trim();
   return text.length <= 60 ? text : `${text.slice(0, 59)}…`;
@@ -185,7 +185,7 @@ export function patched(job: Readonly<Record<string, unknown>>, patch: Readonly<
   return { ...job, ...Object.fromEntries(merged) };
 }
 
-/** A payload or schedule of another kind replaces the old one. */
+/** The value of a changed field. A payload or schedule of another kind replaces the old one. */
 function mergedField(key: string, old: unknown, value: unknown): unknown {
   if (!isFields(old) || !isFields(value)) return value;
   if ((key === "payload" || key === "schedule") && value["kind"] !== undefined && value["kind"] !== old["kind"])
@@ -193,7 +193,7 @@ function mergedField(key: string, old: unknown, value: unknown): unknown {
   return { ...old, ...value };
 }
 
-/** Models that fill every field write these where they mean none. */
+/** Fields without blank ones. Models that fill every field write blanks for values that they do not mean to set. */
 function withoutBlanks(
   fields: Readonly<Record<string, unknown>>,
   blanks: readonly unknown[],

@@ -8,19 +8,19 @@ import { saysFailed } from "./cron-turn.ts";
 
 const MOST_SUMMARY_CHARS = 2000;
 
-/** What is known of a slot when its message has its outcome. */
+/** Facts about a slot when its message has its outcome. */
 export interface CronEnd {
   readonly job: CronJob;
   readonly underway: CronUnderway;
   readonly row: InboxRow;
-  /** The record of its run; undefined when it had none. */
+  /** The record of the slot's run; undefined when it had no run. */
   readonly record: RunRecord | undefined;
   readonly sessionId?: string | undefined;
-  /** The last thing that the agent said. */
+  /** The last text of the agent. */
   readonly answer: string;
-  /** What was sent to the chat. */
+  /** Rows of the outbox for the chat. */
   readonly sent: readonly OutboxRow[];
-  /** What became of the webhook, when the job has one. */
+  /** Result of the webhook, when the job has one. */
   readonly webhook?: { readonly status: CronDeliveryStatus; readonly error?: string } | undefined;
   readonly now: number;
 }
@@ -42,7 +42,7 @@ export function recordOf(end: CronEnd): CronRun {
   };
 }
 
-/** A budget allowed it no call of a model: the slot was not run. */
+/** Whether a budget allowed the run no call of a model. The slot then counts as not run. */
 const isOverBudget = ({ reason }: Failed, { record }: CronEnd): boolean =>
   reason === "budget" && (record?.receipt.calls ?? 0) === 0;
 
@@ -95,7 +95,7 @@ export const queuedRecord = (job: CronJob, underway: CronUnderway, now: number):
   deliveryStatus: "not-requested",
 });
 
-/** Whoever asked for it finds it by the id that they were given. */
+/** The id of a requested run, by which its requester finds the record. */
 const askedAs = ({ eventKey, isForced }: CronUnderway): Pick<CronRun, "runId"> =>
   isForced === true ? { runId: runId(eventKey) } : {};
 
@@ -132,7 +132,7 @@ type Delivery = Pick<
   "delivered" | "deliveryStatus" | "deliveryError" | "deliverySuppressionReason" | "webhookStatus"
 >;
 
-/** A run that failed has no answer to deliver; what it sent before stays. */
+/** The delivery of a run that failed: there is no answer to deliver, and messages sent before stay. */
 const undelivered = ({ job, webhook }: CronEnd): Delivery =>
   job.delivery?.mode === "webhook" && webhook
     ? resultOf(webhook.status, webhook.error)
@@ -188,6 +188,6 @@ function runFacts({ row, record, sessionId }: CronEnd): Partial<CronRun> {
   };
 }
 
-/** A command asks none. */
+/** The model of a run; none for a command. */
 const modelIn = ({ model: { id, provider } }: RunRecord["receipt"]): Partial<CronRun> =>
   provider === "none" ? {} : { model: id, provider };

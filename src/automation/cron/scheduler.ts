@@ -11,17 +11,17 @@ import type { CronPorts } from "./ports.ts";
 import { failedRecord, queuedRecord } from "./record.ts";
 import { Watches } from "./watches.ts";
 
-/** The longest time until a change of the clock, or the end of a machine's sleep, is noticed. */
+/** Longest time in milliseconds until a change of the clock, or the end of a machine's sleep, is noticed. */
 const LONGEST_WAIT_MS = 60_000;
 /** Milliseconds until a slot that could not be written is tried again. */
 const AGAIN_MS = 10_000;
 
-/** Why a job was not begun on request. */
+/** Reason why a job was not begun on request. */
 export type NotRun = "not-due" | "already-running" | "disabled";
 
 /**
- * Begins the slots of jobs at their times; `CronEnds` records how they ended. A slot is a message of the inbox, so that it begins at most once and
- * survives a kill; the scheduler itself keeps nothing that the journal does not have.
+ * Begins the slots of jobs at their times; `CronEnds` records their ends. A slot is a message of the inbox, so that it
+ * begins at most once and survives a kill; the scheduler itself keeps nothing that the journal does not have.
  */
 export class CronScheduler {
   readonly #jobs: CronJobs;
@@ -32,7 +32,7 @@ export class CronScheduler {
   readonly #ends: CronEnds;
   #cancel: () => void = () => undefined;
   #isStarted = false;
-  /** Slots that are about to be under way. */
+  /** Number of slots that are about to be under way. */
   #starting = 0;
 
   constructor(jobs: CronJobs, ports: CronPorts) {
@@ -47,21 +47,24 @@ export class CronScheduler {
     });
   }
 
-  /** Follows the slots that an earlier process began, and begins those that are due. */
+  /** Follows the slots that an earlier process began, and begins due slots. */
   start(): void {
     this.#isStarted = true;
     for (const entry of this.#jobs.all()) if (entry.state.underway) this.#follow(entry.job.id, entry.state.underway);
     this.tick();
   }
 
-  /** Begins nothing more. Slots that are under way are followed again after the next start. */
+  /**
+   * Stops the scheduler, which then begins no further slots. Slots that are under way are followed again after the next
+   * start.
+   */
   async close(): Promise<void> {
     this.#cancel();
     this.#stop.abort();
     await Promise.all([this.#watches.close(), ...this.#underway]);
   }
 
-  /** Looks at every job that is due. To be called when a job was changed. */
+  /** Looks at every job that is due. Called when a job was changed. */
   tick(): void {
     if (!this.#isStarted || this.#stop.signal.aborted) return;
     this.#cancel();
@@ -78,13 +81,13 @@ export class CronScheduler {
     this.#watches.sync(this.#ports.rules().enabled ? this.#jobs.all() : []);
   }
 
-  /** Begins a job because of what its command did. False while it cannot begin. */
+  /** Begins a job because of an event of its command. False while the job cannot begin. */
   #fire({ id, schedule, scheduleRevision }: CronJob, event: string): Promise<boolean> {
     return this.#jobs.exclusive(id, async (entry) => {
       if (entry.job.scheduleRevision !== scheduleRevision) return false;
       if (entry.state.underway || this.#isFull()) return false;
       const now = this.#ports.clock.now();
-      // The end of a command begins its job once, also when the command had to be run again.
+      // The end of a command begins its job once, even if the command had to be run again.
       const name = schedule.kind === "on-exit" ? "exit" : `event:${randomUUID()}`;
       const eventKey = `cron:${id}:${scheduleRevision}:${name}`;
       await this.#begin(entry, { eventKey, slotMs: now, startedAtMs: now, scheduleRevision }, { event });
@@ -92,7 +95,10 @@ export class CronScheduler {
     });
   }
 
-  /** `isLast`: it is not started again. The command of a schedule that is no longer the job's decides nothing. */
+  /**
+   * Records a failed command. `isLast`: the command is not started again. The command of a schedule that the job no
+   * longer has decides nothing.
+   */
   async #watchFailed({ id, scheduleRevision }: CronJob, error: string, isLast: boolean): Promise<void> {
     await this.#jobs.exclusive(id, async (entry) => {
       const { job } = entry;
@@ -100,7 +106,7 @@ export class CronScheduler {
       const now = this.#ports.clock.now();
       const eventKey = `cron:${id}:${job.scheduleRevision}:command:${now}`;
       const underway = { eventKey, slotMs: now, startedAtMs: now, scheduleRevision };
-      // The record of a run that is active is still to come.
+      // The job has an active run, whose record is still to come.
       if (entry.state.underway) this.#ports.log.warn("the command of a scheduled job failed", { job: id, error });
       else await this.#ends.record(id, underway, failedRecord(job, underway, error, now));
       const { state } = this.#jobs.find(id) ?? entry;
@@ -133,7 +139,7 @@ export class CronScheduler {
     });
   }
 
-  /** The run of a job wants the next one so long after its end. False when no run of it is active. */
+  /** Called by the run of a job, to have the next run `ms` after its end. False when no run of the job is active. */
   nextCheck(id: string, ms: number): Promise<boolean> {
     return this.#jobs.exclusive(id, async ({ state }) => {
       if (!state.underway) return false;
@@ -166,7 +172,10 @@ export class CronScheduler {
     if (again !== "unchanged") this.tick();
   }
 
-  /** Continues a slot that an earlier process began just before its end, so that only the inbox knows of it. False when there is none. */
+  /**
+   * Continues a slot that an earlier process began just before its own end, so that only the inbox has the slot. False
+   * when there is none.
+   */
   async #continues(entry: CronEntry, { slotMs, fromMs = slotMs }: Due & { kind: "skip" }): Promise<boolean> {
     const eventKey = slotKey(entry.job, { slotMs: fromMs, tries: 0 });
     const row = await this.#ports.journal.inbox.find(CRON, DEFAULT_ACCOUNT, eventKey);
@@ -237,7 +246,7 @@ export class CronScheduler {
   }
 }
 
-/** Names a slot for ever. A second try of it is another message. */
+/** Permanent name of a slot. A second try of a slot is another message. */
 const slotKey = (
   { id, scheduleRevision }: CronJob,
   { slotMs, tries }: Pick<Due & { kind: "run" }, "slotMs" | "tries">,

@@ -4,7 +4,7 @@ import type { CronRun, CronState } from "../../types/cron/run.ts";
 import { once } from "../../utils/share-calls.ts";
 import { defined } from "../../utils/defined.ts";
 
-/** The field's kinds of failures, where ours have other names. */
+/** The protocol's kinds of failures, where ours have other names. */
 const REASONS: Readonly<Record<string, string>> = {
   auth: "auth",
   billing: "billing",
@@ -18,12 +18,12 @@ const REASONS: Readonly<Record<string, string>> = {
   model_missing: "model_not_found",
 };
 
-/** Changes with whatever people say of a job. */
+/** A hash that changes with every setting of a job. */
 export const revisionOf = once(({ updatedAtMs: _updated, createdAtMs: _created, ...job }: CronJob): string =>
   createHash("sha256").update(JSON.stringify(job)).digest("hex").slice(0, 16),
 );
 
-/** A job as clients see it, in the protocol's words. */
+/** A job for clients, in the protocol's terms. */
 export function jobView(job: CronJob, state: CronState, nextRunAtMs: number | undefined) {
   const { scheduleRevision: _revision, setUpBy: _setUpBy, ...wish } = job;
   return {
@@ -53,7 +53,7 @@ const summaryOf = (
     lastDeliveryStatus,
   });
 
-/** A record as clients see it, in the protocol's words. */
+/** A record for clients, in the protocol's terms. */
 export function runView(
   { slotAtMs: _slot, costUsd: _cost, webhookStatus: _webhook, errorReason, ...run }: CronRun,
   nextRunAtMs?: number,

@@ -13,10 +13,10 @@ interface Ports {
   failed(job: CronJob, why: string, isLast: boolean): Promise<void>;
 }
 
-/** The commands of all jobs that begin by what a command does. */
+/** The commands of all jobs that begin by the output or end of a command. */
 export class Watches {
   readonly #ports: Ports;
-  /** By job and revision of its schedule. */
+  /** Watches by job and revision of its schedule. */
   readonly #kept = new Map<string, Watch>();
   readonly #running = new Set<Promise<void>>();
 
@@ -24,7 +24,10 @@ export class Watches {
     this.#ports = ports;
   }
 
-  /** Starts the commands of jobs that are on, ends all others, and begins what waits. To be called after each change. */
+  /**
+   * Starts the commands of jobs that are on, ends all others, and begins jobs with waiting events. Called after each
+   * change.
+   */
   sync(entries: Iterable<Pick<CronEntry, "job" | "state">>): void {
     const wanted = new Map<string, Pick<CronEntry, "job" | "state">>();
     for (const entry of entries) if (isWatching(entry)) wanted.set(keyOf(entry.job), entry);
@@ -34,7 +37,7 @@ export class Watches {
       this.#kept.delete(key);
     }
     for (const [key, { job, state }] of wanted) {
-      // What began it has ended: its run continues after a restart, and the command does not.
+      // The command that began the job has ended: the job's run continues after a restart, and the command does not.
       const isBegun = job.schedule.kind === "on-exit" && state.underway !== undefined;
       const watch = this.#kept.get(key);
       if (watch) watch.poke();

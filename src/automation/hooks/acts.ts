@@ -13,7 +13,7 @@ export interface WakeAct {
 }
 
 interface Route {
-  /** Sends the answer to a chat. */
+  /** True when a chat gets the answer. */
   readonly deliver: boolean;
   readonly channel?: string | undefined;
   readonly to?: string | undefined;
@@ -34,15 +34,15 @@ export interface AgentAct extends Route, Choice {
   readonly agentId?: string | undefined;
   readonly sessionKey?: string | undefined;
   readonly sessionMode?: "isolated" | "persistent" | undefined;
-  /** The model gets the text without marks. */
+  /** True when the model gets the text without the marks of untrusted content. */
   readonly isTrusted: boolean;
-  /** A hook of the gateway itself asks for it. */
+  /** Set when a hook of the gateway itself asks for the turn. */
   readonly isOwn?: true;
 }
 
 export type HookAct = WakeAct | AgentAct;
 
-/** Why a request is refused, for its caller. */
+/** Refusal of a request, for its caller. */
 export interface HookRefusal {
   readonly status: number;
   readonly error: string;

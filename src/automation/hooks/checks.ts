@@ -8,7 +8,7 @@ interface Scene {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** The check of a watched mail account; none without an account. It runs nothing. */
+/** The check of a watched mail account; none without an account. It starts no program. */
 export const checks = (scene: Scene): readonly Check[] =>
   scene.config.gmail.account === undefined
     ? []

@@ -12,22 +12,25 @@ import { HOOK, hookMessage, type HookPlace } from "./hook-message.ts";
 export interface HookPorts {
   readonly clock: Clock;
   readonly journal: { readonly inbox: Pick<Inbox, "find" | "changes">; readonly outbox: Pick<OutboxJournal, "of"> };
-  /** Of the present config. */
+  /** `hooks` of the present config. */
   config(): HooksConfig;
-  /** Where the act's turn takes place. `session`: its conversation, unless it is for the agent's main one. A text is why there is none. */
+  /**
+   * The place of the act's turn. `session`: its conversation, unless the turn is for the agent's main one. A text is
+   * the reason why there is no place.
+   */
   placeOf(act: HookAct, session: string | undefined): HookPlace | string;
   /** Resolves when the message is durable. */
   receive(messages: readonly InboundMessage[]): Promise<void>;
   readonly signal: AbortSignal;
 }
 
-/** A turn that a request began. */
+/** Turn that a request began. */
 export interface HookRun {
   readonly runId: string;
   readonly eventKey: string;
 }
 
-/** What came of a turn that a caller waited for. */
+/** Result of a turn that a caller waited for. */
 export interface HookCompletion {
   readonly status: "ok" | "error" | "timeout";
   readonly replyDisposition?: "visible" | "silent" | "empty";
@@ -35,22 +38,25 @@ export interface HookCompletion {
   readonly error?: string;
 }
 
-/** Most milliseconds that a caller may wait for a turn that names no limit. */
+/** Milliseconds that a caller waits at most for a turn without a limit of its own. */
 const WAIT_MS = 10 * 60_000;
 
-/** Others may have written a part of it, and lists of keys, terminals and logs show it. */
+/**
+ * Characters of a session key. Other programs may have written a part of the key, and lists, terminals and logs show
+ * it.
+ */
 const MOST_KEY_CHARS = 400;
 const KEY = new RegExp(`^[^\\p{Cc}\\p{Zl}\\p{Zp}]{1,${MOST_KEY_CHARS}}$`, "u");
 
 const EMPTY = { replyDisposition: "empty" } as const;
 
-/** What became of an answer that no chat got, by the outcome of its turn. */
+/** Result of an answer that no chat got, by the outcome of its turn. */
 const UNSENT: Readonly<Record<string, Pick<HookCompletion, "replyDisposition" | "delivered">>> = {
   silent: { replyDisposition: "silent" },
   replied: { replyDisposition: "visible", delivered: false },
 };
 
-/** Carries out what requests of other programs ask for. */
+/** Carries out the requests of other programs. */
 export class HookDesk {
   readonly #ports: HookPorts;
 
@@ -59,8 +65,8 @@ export class HookDesk {
   }
 
   /**
-   * Begins the acts of one request, all of them or, when one is refused, none. `key`: a repeated request with it begins nothing anew.
-   * Resolves when all are durable.
+   * Begins the acts of one request: all of them or, when one is refused, none. `key`: a second request with the same
+   * key begins nothing. Resolves when all acts are durable.
    */
   async begin(acts: readonly HookAct[], key: string | undefined): Promise<readonly HookRun[] | HookRefusal> {
     const name = key === undefined ? randomUUID() : createHash("sha256").update(key).digest("hex").slice(0, 40);
@@ -90,7 +96,7 @@ export class HookDesk {
     return { runId: row ? runIdOf(row) : eventKey, eventKey };
   }
 
-  /** The conversation of a turn: its own, the configured one, or one that only this turn has. */
+  /** The conversation of a turn: its own, the configured one, or one for this turn alone. */
   #sessionOf({ sessionKey, sessionMode }: AgentAct, eventKey: string): string | HookRefusal {
     const { defaultSessionKey, allowedSessionKeyPrefixes: prefixes } = this.#ports.config();
     const named = sessionKey ?? defaultSessionKey;
@@ -100,7 +106,7 @@ export class HookDesk {
     return sessionMode === "isolated" ? `${named}:run:${eventKey}` : named;
   }
 
-  /** Waits for the end of a turn. */
+  /** Waits for the end of a turn, at most `timeoutSeconds`. Returns the status `timeout` then. */
   async completionOf({ eventKey }: HookRun, timeoutSeconds: number | undefined): Promise<HookCompletion> {
     const { clock, journal, signal } = this.#ports;
     const overdue = new AbortController();

@@ -3,18 +3,21 @@ import type { HooksConfig } from "./config.ts";
 /** The programs that watch a mail account, each with its arguments. They hold secrets. */
 export interface GmailPlan {
   readonly account: string;
-  /** Lets Tailscale pass notices on; undefined when somebody else does. */
+  /** Arguments with which Tailscale passes notices on; undefined when another program does. */
   readonly tailscale?: readonly string[];
-  /** Registers the watch at Google, and renews it. */
+  /** Arguments that register the watch at Google, and renew it. */
   readonly start: readonly string[];
   readonly renewMs: number;
-  /** Runs until it is ended. */
+  /** Arguments of the watcher, which runs until it is ended. */
   readonly serve: readonly string[];
 }
 
 const USUAL_PATH = "/gmail-pubsub";
 
-/** What is run for `hooks.gmail`; undefined when no account is watched, and a text when something is missing. */
+/**
+ * The programs for `hooks.gmail`; undefined when no account is watched, and a text, the reason, when a setting is
+ * missing.
+ */
 export function gmailPlan(hooks: HooksConfig, gatewayPort: number): GmailPlan | string | undefined {
   const { account, topic, pushToken, label, renewEveryMinutes } = hooks.gmail;
   if (account === undefined) return undefined;

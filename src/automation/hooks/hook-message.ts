@@ -11,13 +11,16 @@ const WAKE_PROMPT =
   "Nobody wrote: another program has reported something, see the System lines above. Tell the user what of it matters. If nothing " +
   "does, answer NO_REPLY.";
 
-/** Where a request's turn takes place, and who hears of it. */
+/** The conversation of a request's turn, and the chat that gets the answer. */
 export interface HookPlace {
   readonly sessionKey: SessionKey;
   readonly to?: Peer | undefined;
 }
 
-/** A request as a message of the inbox: durable before it is acknowledged, run once, and with an outcome like every other. */
+/**
+ * A request as a message of the inbox: durable before the request is acknowledged, run once, and with an outcome like
+ * every other.
+ */
 export function hookMessage(
   act: HookAct,
   eventKey: string,
@@ -44,7 +47,7 @@ export function hookMessage(
   };
 }
 
-/** The text as the model gets it: marked, unless the config trusts its source. */
+/** The text for the model: marked as untrusted, unless the config trusts its source. */
 const contentOf = (text: string, { name, isTrusted }: Pick<HookAct, "name" | "isTrusted">): string =>
   isTrusted ? text : wrapUntrusted(text, { label: "Webhook", from: name, hasNotice: true });
 

@@ -2,7 +2,7 @@ import type { HookTurn, InboundMessage } from "../../types/chat/message.ts";
 import type { Principal } from "../../types/run/principal.ts";
 import type { TurnKind } from "../../types/run/turn-kind.ts";
 
-/** The name of the kind in messages. */
+/** Name of the turn kind in messages. */
 export const HOOK_KIND = "hook";
 
 const ALONE =
@@ -11,7 +11,7 @@ const ALONE =
 const CONTRACT = `Another program has sent this text; ${ALONE}`;
 const OWN_CONTRACT = `The gateway has begun this turn by itself; ${ALONE}`;
 
-/** The turn of a request from another program. It acts for whoever gave that program the token. */
+/** The turn of a request from another program. It acts for the owner, who gave that program the token. */
 export const HOOK_TURN: TurnKind = {
   name: HOOK_KIND,
   trigger: "hook",

@@ -4,7 +4,7 @@ import type { HookAct, HookRefusal } from "./acts.ts";
 import type { HookMapping, HooksConfig } from "./config.ts";
 import { fillTemplate, type TemplateScene } from "./template.ts";
 
-/** Items of a list that become requests of their own. */
+/** Number of items of a list that may become requests of their own. */
 const MOST_ITEMS = 200;
 
 /** Mail that `gog gmail watch serve` reports. */
@@ -23,18 +23,18 @@ const GMAIL: HookMapping = {
   allowUnsafeExternalContent: false,
 };
 
-/** The preset as `hooks.gmail` completes it. */
+/** The preset, completed by `hooks.gmail`. */
 function gmailMapping({ gmail: { model, thinking, allowUnsafeExternalContent } }: HooksConfig): HookMapping {
   return { ...GMAIL, ...defined({ model, thinking }), allowUnsafeExternalContent };
 }
 
-/** A watched account needs the preset, whether or not it is named. */
+/** Whether the preset is on. A watched account needs the preset, even if `presets` does not name it. */
 const hasGmail = ({ presets, gmail }: HooksConfig): boolean => presets.includes("gmail") || gmail.account !== undefined;
 
 /** The path of a mapping without slashes around it. */
 export const pathOf = (path: string): string => path.replace(/^\/+|\/+$/g, "");
 
-/** The mapping for a request: the first that fits, of the config and then of the presets. */
+/** The mapping for a request: the first that fits, among the config's mappings and then the presets. */
 export function mappingFor(config: HooksConfig, name: string, payload: unknown): HookMapping | undefined {
   const source = isFields(payload) ? payload["source"] : undefined;
   const all = [...config.mappings, ...(hasGmail(config) ? [gmailMapping(config)] : [])];
@@ -45,7 +45,7 @@ export function mappingFor(config: HooksConfig, name: string, payload: unknown):
   );
 }
 
-/** What a mapping makes of a request: one act, or one for each item of a list. */
+/** The acts that a mapping makes of a request: one act, or one for each item of a list. */
 export function actsOf(mapping: HookMapping, scene: TemplateScene): readonly HookAct[] | HookRefusal {
   if (mapping.forEach === undefined) return [actOf(mapping, scene)].flat();
   const list = isFields(scene.payload) ? scene.payload[mapping.forEach] : undefined;

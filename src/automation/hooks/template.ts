@@ -1,10 +1,10 @@
 import { isFields } from "../../utils/fields.ts";
 import { own } from "../../utils/own.ts";
 
-/** What a template can name. */
+/** Values that a template can name. */
 export interface TemplateScene {
   readonly payload: unknown;
-  /** By their names in lower case. */
+  /** Headers by their names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
   readonly path: string;
@@ -12,11 +12,14 @@ export interface TemplateScene {
 }
 
 const PLACE = /\{\{\s*([^{}]{1,200}?)\s*\}\}/g;
-/** Characters of one value, and of all. */
+/** UTF-16 units of one value, and of all values together with the template. */
 const MOST_VALUE_CHARS = 100_000;
 const MOST_CHARS = 400_000;
 
-/** Fills `{{field}}`, `{{list[0].field}}`, `{{headers.x}}`, `{{query.x}}`, `{{path}}` and `{{now}}`. What is missing is empty; objects are JSON. */
+/**
+ * Fills `{{field}}`, `{{list[0].field}}`, `{{headers.x}}`, `{{query.x}}`, `{{path}}` and `{{now}}`. A missing value is
+ * empty; objects are JSON.
+ */
 export function fillTemplate(template: string, scene: TemplateScene): string {
   return template.replaceAll(PLACE, (_, name: string) => textOf(valueAt(name, scene))).slice(0, MOST_CHARS);
 }
@@ -33,7 +36,7 @@ function valueAt(name: string, { payload, headers, query, path, now }: TemplateS
   return value;
 }
 
-/** `messages[0].subject` is `messages`, `0`, `subject`. */
+/** The steps of a path: `messages[0].subject` is `messages`, `0`, `subject`. */
 const stepsOf = (name: string): readonly string[] => name.split(/[.[\]]/).filter((step) => step !== "");
 
 function stepInto(value: unknown, step: string): unknown {

@@ -1,17 +1,17 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** Seconds that a signed request may be old. */
+/** Most seconds between the signature's time and now. */
 const MOST_AGE_SECONDS = 300;
 
-/** Compares in a time that does not depend on where two texts differ. */
+/** Compares two texts in a time that does not depend on the place of their first difference. */
 export function isSame(one: string, other: string): boolean {
   const [a, b] = [one, other].map((text) => createHmac("sha256", "compare").update(text).digest());
   return a !== undefined && b !== undefined && timingSafeEqual(a, b);
 }
 
 /**
- * Whether a request is signed with the secret: `sha256=<hex>` over the body, as GitHub does, or `t=<seconds>,v1=<hex>` over the time and
- * the body, as Stripe does, which is refused when it is older than five minutes.
+ * Whether a request is signed with the secret: `sha256=<hex>` over the body, as GitHub does, or `t=<seconds>,v1=<hex>`
+ * over the time and the body, as Stripe does. The latter is refused when it is older than five minutes.
  */
 export function isSigned(header: string | undefined, body: Uint8Array, secret: string, now: number): boolean {
   if (header === undefined) return false;

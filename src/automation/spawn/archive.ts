@@ -3,12 +3,12 @@ import { errorText } from "../../utils/text/error-text.ts";
 import { ANNOUNCE_KIND } from "../announce/announce-message.ts";
 import type { SpawnPorts } from "./ports.ts";
 
-/** Milliseconds between two looks for conversations whose time is over. */
+/** Milliseconds between two looks for conversations that are due for the archive. */
 const LOOK_MS = 60_000;
 
 type ArchivePorts = Pick<SpawnPorts, "sessions" | "inbox" | "engine" | "clock" | "afterRuns" | "log">;
 
-/** Archives the conversations of subagents when their time is over and nobody waits for them; after a restart too. */
+/** Archives the conversations of subagents when they are due and nobody waits for them; after a restart too. */
 export class SubagentArchive {
   readonly #ports: ArchivePorts;
   readonly #due = new Map<SessionKey, number>();
@@ -20,14 +20,14 @@ export class SubagentArchive {
     this.#ports = ports;
   }
 
-  /** Begins with the conversations that earlier processes left. */
+  /** Starts with the conversations that earlier processes left. */
   start(): void {
     for (const { key, entry } of this.#ports.sessions.list())
       if (entry.archiveAt !== undefined) this.#due.set(key, entry.archiveAt);
     this.#next();
   }
 
-  /** A subagent was started. */
+  /** Called when a subagent was started. */
   add(key: SessionKey): void {
     const at = this.#ports.sessions.peek(key)?.archiveAt;
     if (at === undefined) return;
@@ -41,7 +41,7 @@ export class SubagentArchive {
     await this.#looking;
   }
 
-  /** Without subagents there is no timer. */
+  /** Sets the timer for the next look, unless no conversation has a time. */
   #next(): void {
     if (this.#isClosed || this.#cancel || this.#due.size === 0) return;
     this.#cancel = this.#ports.clock.after(LOOK_MS, () => {
@@ -62,7 +62,7 @@ export class SubagentArchive {
     }
   }
 
-  /** The subagents with messages that have not ended, and those of which somebody has yet to be told. */
+  /** The subagents with messages that have not ended, and the ones whose end is not announced yet. */
   async #busy(): Promise<ReadonlySet<string>> {
     const rows = await this.#ports.inbox.open();
     return new Set(

@@ -5,7 +5,7 @@ import type { SubagentEnd } from "../../types/subagent/subagent.ts";
 /** The beginning of the `why` of a run that took too long; see `outcomeOf` in dispatch. */
 const TIMEOUT = "timeout:";
 
-/** How a subagent's run ended, for whoever waited for it. */
+/** The end of a subagent's run, for a caller that waited for it. */
 export function endOf(outcome: Outcome): SubagentEnd {
   switch (outcome.kind) {
     case "failed":
@@ -20,7 +20,7 @@ export function endOf(outcome: Outcome): SubagentEnd {
 
 type HookEnd = Pick<HookEvents["subagent_ended"], "outcome" | "error">;
 
-/** The same in the words of the hook. */
+/** The end of a subagent's run in the terms of the hook `subagent_ended`. */
 export function hookEndOf(outcome: Outcome): HookEnd {
   if (outcome.kind === "aborted") return { outcome: "killed" };
   const end = endOf(outcome);

@@ -12,11 +12,11 @@ import type { Subagents } from "../../types/subagent/subagent.ts";
 import type { Sessions } from "../../types/session.ts";
 import type { SpawnRules } from "./rules.ts";
 
-/** What the selected context engine does about subagents. */
+/** Work of the selected context engine for subagents. */
 export interface EngineSpawns {
-  /** Rejects when the engine cannot do it. */
+  /** Prepares the start of a subagent. Rejects when the engine cannot prepare it. */
   prepare(params: SubagentSpawnParams): Promise<SubagentSpawnPreparation | undefined>;
-  /** Never rejects. */
+  /** Called when a subagent has ended. Never rejects. */
   ended(params: SubagentEndedParams): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export interface SpawnPorts {
   readonly sessions: Pick<Sessions, "peek" | "list" | "patch" | "history" | "remove" | "fileOf">;
   readonly engine: EngineSpawns;
   rules(): SpawnRules;
-  /** The runs of all sessions, those that wait too. */
+  /** The runs of all sessions, waiting ones included. */
   running(): readonly { readonly stream: RunStream }[];
   /** Ends the runs of a session, and of its subagents. */
   stop(key: SessionKey): Promise<readonly RunId[]>;

@@ -1,6 +1,6 @@
 import { oneLine } from "../../prompt/untrusted.ts";
 
-/** The files of the workspace that its system prompt has. */
+/** Files of the workspace in a subagent's system prompt. */
 export const PROMPT_FILES = ["AGENTS.md", "TOOLS.md"];
 
 /** The part of a subagent's system prompt that explains its task and its limits. */

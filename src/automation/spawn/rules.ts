@@ -4,34 +4,34 @@ import type { SessionAsker, SpawnAsk } from "../../types/subagent/spawn.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import { mayUse } from "../../dispatch/candidates.ts";
 
-/** What the config says of the subagents of one agent. */
+/** Settings of the config for the subagents of one agent. */
 export interface SpawnSettings {
-  /** Ids, or `*`; the agent itself is always allowed. */
+  /** Ids of agents, or `*`; the agent itself is always allowed. */
   readonly allowAgents: readonly string[];
   readonly requireAgentId: boolean;
   readonly maxChildrenPerAgent: number;
-  /** Subagents of one session, ended ones and corrections too; no limit when 0. */
+  /** Number of subagents of one session, ended ones and corrections included; no limit when 0. */
   readonly maxTotalPerSession: number;
   readonly maxSpawnDepth: number;
-  /** Never when 0. */
+  /** Minutes after which a conversation is archived; never when 0. */
   readonly archiveAfterMinutes: number;
   readonly runTimeoutSeconds: number;
   readonly model?: string | undefined;
   readonly thinking?: ThinkLevel | undefined;
-  /** `prefer`: the agent is asked to give work to subagents. */
+  /** `prefer`: the system prompt asks the agent to give work to subagents. */
   readonly delegationMode?: "suggest" | "prefer" | undefined;
 }
 
-/** What the config allows the files of subagents. */
+/** Limits of the config for the files of subagents. */
 export interface SpawnFileLimits {
   readonly enabled: boolean;
   readonly maxFiles: number;
-  /** Bytes. */
+  /** Bytes of one file. */
   readonly maxFileBytes: number;
   readonly maxTotalBytes: number;
 }
 
-/** Of the present config. */
+/** Rules of the present config for subagents. */
 export interface SpawnRules {
   readonly agents: ReadonlyMap<AgentId, AgentSettings>;
   of(agent: AgentId): SpawnSettings;
@@ -44,7 +44,7 @@ export type Refused = { readonly status: "forbidden" | "error"; readonly error: 
 
 export const refused = (status: Refused["status"], error: string): Refused => ({ status, error });
 
-/** The agent that is asked for, or why it may not be. */
+/** The requested agent, or the refusal of it. */
 export function agentFor(
   { agentId: asked }: Pick<SpawnAsk, "agentId">,
   { agentId: own }: Pick<SessionAsker, "agentId">,
@@ -67,7 +67,7 @@ export function agentFor(
   return agent ?? refused("error", `The agent "${wanted}" does not exist; see agents_list.`);
 }
 
-/** Why the session may not have one more subagent; undefined when it may. */
+/** Refusal of one more subagent for a session; undefined when the session may have one more. */
 export function overLimit(
   { active, total, depth }: { readonly active: number; readonly total: number; readonly depth: number },
   settings: SpawnSettings,
@@ -83,7 +83,10 @@ export function overLimit(
   return overTotal(total, settings);
 }
 
-/** Why the session's agent may not give subagents one more task; undefined when it may. Corrections count: each is a run that is announced. */
+/**
+ * Refusal of one more task for subagents of a session; undefined when the task is allowed. Corrections count: each is a
+ * run that is announced.
+ */
 export function overTotal(total: number, { maxTotalPerSession: most }: SpawnSettings): Refused | undefined {
   if (most === 0 || total < most) return undefined;
   return refused(
@@ -92,13 +95,13 @@ export function overTotal(total: number, { maxTotalPerSession: most }: SpawnSett
   );
 }
 
-/** A model, and what was not done as asked. */
+/** The model of a subagent, and a note about a request that was not followed. */
 export interface ChosenModel {
   readonly ref?: ModelRef;
   readonly note?: string;
 }
 
-/** The model that is asked for, or the configured one; a name that cannot be used gives the default and a note. */
+/** The requested model, or the configured one; a name that cannot be used gives the default and a note. */
 export function modelFor(asked: string | undefined, configured: string | undefined, agent: AgentSettings): ChosenModel {
   if (asked !== undefined) {
     const ref = readModel(asked, agent);
@@ -118,7 +121,7 @@ function readModel(name: string, agent: AgentSettings): ModelRef | undefined {
   return ref && mayUse(agent, ref) ? ref : undefined;
 }
 
-/** The level that is asked for, or the configured one. */
+/** The requested thinking level, or the configured one. */
 export function thinkingFor(
   asked: string | undefined,
   configured: ThinkLevel | undefined,

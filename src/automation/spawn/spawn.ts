@@ -34,7 +34,7 @@ import type { ChatMessage } from "../../types/run/model.ts";
 const LABEL_CHARS = 60;
 const MINUTE_MS = 60_000;
 
-/** Everything that is decided about a subagent before anything is written. */
+/** All decisions about a subagent, made before anything is written. */
 interface Plan {
   readonly key: SessionKey;
   readonly spawnKey: string;
@@ -46,7 +46,10 @@ interface Plan {
   readonly notes: readonly string[];
 }
 
-/** Starts a subagent for a run. Its end is told to the run's session by an announcement that is durable with it. */
+/**
+ * Starts a subagent for a run. The announcement of its end to the run's session is written together with the subagent's
+ * message. Expected failures are refusals in the answer.
+ */
 export async function spawn(ask: SpawnAsk, asker: SessionAsker, ports: SpawnPorts): Promise<SpawnAnswer> {
   const plan = await planFor(ask, asker, ports);
   if ("status" in plan) return plan;
@@ -127,7 +130,10 @@ interface Making {
   readonly bodies: readonly EntryBody[] | undefined;
 }
 
-/** Resolves with the id of the run when it is durable. Rejects when the subagent cannot start; the engine has then undone its preparation. */
+/**
+ * Begins the run, and resolves with its id when it is durable. Rejects when the subagent cannot start; the engine has
+ * then undone its preparation.
+ */
 async function begin(ask: SpawnAsk, asker: SessionAsker, making: Making, ports: SpawnPorts) {
   const { plan, files, bodies } = making;
   const { key, spawnKey, settings, label, model, thinking } = plan;
@@ -173,7 +179,7 @@ async function begin(ask: SpawnAsk, asker: SessionAsker, making: Making, ports: 
   }
 }
 
-/** How many tasks a session's agent has given to subagents. */
+/** Number of tasks that a session's agent has given to subagents. */
 export const countOf = (key: SessionKey, { sessions }: Pick<SpawnPorts, "sessions">): number =>
   sessions.peek(key)?.spawnedCount ?? 0;
 
@@ -181,7 +187,10 @@ export async function countOne(key: SessionKey, ports: Pick<SpawnPorts, "session
   await ports.sessions.patch(key, { spawnedCount: countOf(key, ports) + 1 });
 }
 
-/** Milliseconds after which the conversation is archived; unset when it is kept, or archived as soon as it is announced. */
+/**
+ * Milliseconds after which the conversation is archived; unset when the conversation is kept, or is archived as soon as
+ * its end is announced.
+ */
 const ttlOf = ({ cleanup }: SpawnAsk, { archiveAfterMinutes }: SpawnSettings): { readonly ttlMs?: number } =>
   cleanup === "delete" || archiveAfterMinutes === 0 ? {} : { ttlMs: archiveAfterMinutes * MINUTE_MS };
 
@@ -190,7 +199,7 @@ function archiveAt({ cleanup }: SpawnAsk, { archiveAfterMinutes }: SpawnSettings
   return archiveAfterMinutes === 0 ? undefined : clock.now() + archiveAfterMinutes * MINUTE_MS;
 }
 
-/** What the asking session is told when the subagent has ended. */
+/** Message for the asking session after the end of the subagent. */
 export async function whenEndedOf(
   ask: Pick<SpawnAsk, "expectsCompletionMessage">,
   asker: SessionAsker,
@@ -225,12 +234,12 @@ export async function whenEndedOf(
 const chatOf = ({ options, from }: InboundMessage): Peer | undefined =>
   options?.operator === true ? options.deliverTo : from;
 
-/** Entries of a conversation that are copied at most; of a longer one nothing is. */
+/** Most entries of a conversation that are copied; a longer conversation is not copied at all. */
 const MOST_ENTRIES = 2000;
-/** Estimated tokens of a copy at most. */
+/** Most estimated tokens of a copy. */
 const MOST_TOKENS = 100_000;
 
-/** What a subagent's conversation begins with; a text says why that is nothing. */
+/** First entries of a subagent's conversation; a text is the reason why there are none. */
 type Fork = { readonly bodies: readonly EntryBody[] } | string;
 
 /** A copy of a conversation as its agent sees it now, without the call that asks for the copy. */
@@ -245,7 +254,10 @@ async function forkOf(key: SessionKey, sessions: Pick<Sessions, "history">): Pro
   return tokens > MOST_TOKENS ? `The conversation has about ${Math.round(tokens / 1000)}k tokens` : { bodies: whole };
 }
 
-/** The task follows, and the copy usually ends in words that ask for it: the agent would take those for its own. */
+/**
+ * Entry between the copy and the task: the copy usually ends in a request for the subagent, which the subagent would
+ * take for its own task.
+ */
 const END: EntryBody = {
   type: "custom_message",
   customType: "openclaw.fork",
@@ -261,7 +273,7 @@ async function fillFork(session: Session, bodies: readonly EntryBody[]): Promise
   await session.sync();
 }
 
-/** The last summary, and what it does not cover. */
+/** The last summary, and the entries that it does not cover. */
 function sinceSummary(entries: readonly TranscriptEntry[]): readonly TranscriptEntry[] {
   const at = entries.findLastIndex(({ type }) => type === "compaction");
   const summary = entries[at];
@@ -288,12 +300,12 @@ function hasOpenCall(message: ChatMessage, bodies: readonly EntryBody[]): boolea
   return message.content.some((part) => part.type === "toolCall" && !answered.has(part.id));
 }
 
-/** The files of a subagent, or why it cannot have them. */
+/** The files of a subagent, or the reason why it cannot have them. */
 type WrittenFiles = { readonly folder: string; readonly names: readonly string[] } | string;
 
 const NAME = /^(?!\.{1,2}$)[^/\\\0\p{Cc}]{1,120}$/u;
 
-/** Writes files into a folder of a workspace that did not exist before. */
+/** Writes files into a folder of a workspace. The folder must not exist before. */
 async function writeFiles(
   files: readonly SpawnFile[],
   { workspace, folder }: { readonly workspace: string; readonly folder: string },
@@ -331,7 +343,7 @@ function whyNot(
     : undefined;
 }
 
-/** Undefined when a link leads out of the workspace, or when the folder is there already. */
+/** Path of the new folder. Undefined when a link leads out of the workspace, or when the folder exists already. */
 async function newFolder(workspace: string, folder: string): Promise<string | undefined> {
   await mkdir(workspace, { recursive: true });
   const root = await realpath(workspace);

@@ -20,16 +20,16 @@ import type { RunStream } from "../../types/run/events.ts";
 import type { SessionRow } from "../../types/session.ts";
 import { defined } from "../../utils/defined.ts";
 
-/** Milliseconds between two corrections of one subagent: each ends what it was doing. */
+/** Milliseconds between two corrections of one subagent: each correction ends the subagent's present run. */
 const BETWEEN_STEERS_MS = 2000;
-/** How long a subagent that has ended can still be named. */
+/** Minutes for which a subagent that has ended can still be named. */
 const RECENT_MINUTES = 24 * 60;
 
 /** The subagents that agents start with their tools. */
 export class Spawner implements SubagentActs {
   readonly archive: SubagentArchive;
   readonly #ports: SpawnPorts;
-  /** Requests of one session, one after the other: each counts those before it. */
+  /** Requests of one session, one after the other: each request counts the earlier ones. */
   readonly #asking = new KeyedQueue();
   readonly #steeredAt = new Map<SessionKey, number>();
 
@@ -85,7 +85,7 @@ export class Spawner implements SubagentActs {
     asker: SessionAsker,
   ): Promise<ChildAct | string> {
     const settings = this.#ports.rules().of(asker.agentId);
-    // An agent that answers each announcement with a correction would go on for ever; a person ends by themselves.
+    // An agent that answers each announcement with a correction would go on for ever; a person stops without a limit.
     const over = asker.runId === undefined ? undefined : overTotal(countOf(asker.sessionKey, this.#ports), settings);
     if (over) return over.error;
     const found = named(target, this.#of(asker.sessionKey));
@@ -104,13 +104,13 @@ export class Spawner implements SubagentActs {
       spawn: { label, whenEnded, files: PROMPT_FILES },
     });
     if (asker.runId !== undefined) await countOne(asker.sessionKey, this.#ports);
-    // Without a run of its own only runs below it have ended.
+    // A subagent without a run of its own has only lost the runs of its own subagents.
     const dropped = child.stream ? ended.slice(1) : [];
     const status = `${how === "steer" ? "steered" : "sent"}: run ${runId}`;
     return { key, label, status, ...(dropped.length > 0 && { dropped: dropped.length }) };
   }
 
-  /** Ends the runs of a subagent, the present one first. Undefined when somebody did so a moment ago. */
+  /** Ends the runs of a subagent, the present one first. Undefined when a correction ended them a moment ago. */
   async #interrupt(key: SessionKey): Promise<readonly RunId[] | undefined> {
     const now = this.#ports.clock.now();
     if (now - (this.#steeredAt.get(key) ?? -Infinity) < BETWEEN_STEERS_MS) return undefined;
@@ -153,13 +153,13 @@ export class Spawner implements SubagentActs {
 
 const MINUTE_MS = 60_000;
 
-/** A subagent with its run, when it has one that runs or waits. */
+/** A subagent with its active or waiting run, if there is one. */
 interface Child {
   readonly view: ChildView;
   readonly stream: RunStream | undefined;
 }
 
-/** The subagents below a session, those at work first, then the latest. */
+/** The subagents below a session: active ones first, then the latest. */
 function childrenOf(
   key: SessionKey,
   recentMinutes: number,
@@ -175,7 +175,7 @@ function childrenOf(
   return latest.map((row, at) => childOf(row, at + 1, streams.get(row.key)));
 }
 
-/** The sessions that this one, or one below it, asked for. */
+/** The sessions that this session, or one below it, asked for. */
 function below(key: SessionKey, sessions: Pick<SpawnPorts["sessions"], "list">): readonly SessionRow[] {
   const byParent = new Map<string, SessionRow[]>();
   for (const row of sessions.list()) {
@@ -213,10 +213,13 @@ function childOf({ key, entry }: SessionRow, index: number, stream: RunStream | 
   return { view, stream };
 }
 
-/** The part of its key by which it is told from others. */
+/** The last part of a session key, which differs from that of other subagents. */
 const idOf = (key: SessionKey): string => key.slice(key.lastIndexOf(":") + 1);
 
-/** The subagents that a word means: `all`, a number of the list, a key, a run's id, a label, or the beginning of an id. */
+/**
+ * The subagents that a word means: `all`, a number of the list, a key, a run's id, a label, or the beginning of an id.
+ * A text is the reason why there is none.
+ */
 function named(target: string, all: readonly Child[]): readonly Child[] | string {
   const word = target.trim().replace(/^#(?=\d+$)/, "");
   if (word === "all" || word === "*") return all;

@@ -6,10 +6,10 @@ import type { Session } from "../../types/session.ts";
 import type { EngineSpawns } from "./ports.ts";
 import { hookEndOf } from "./ends.ts";
 
-/** The name of the kind in messages. */
+/** Name of the turn kind in messages. */
 export const SUBAGENT_KIND = "subagent";
 
-/** The turn of a subagent: another run, or a plugin, asked for it and reads its answer in the transcript. */
+/** The turn of a subagent: another run, or a plugin, asked for the turn and reads its answer in the transcript. */
 export const subagentTurn = (hooks?: HookRunner, engine?: Pick<EngineSpawns, "ended">): TurnKind => ({
   name: SUBAGENT_KIND,
   trigger: "subagent",
@@ -20,7 +20,7 @@ export const subagentTurn = (hooks?: HookRunner, engine?: Pick<EngineSpawns, "en
   overCap: "first",
   transcript: "always",
   isUse: true,
-  // Nobody reads its chat.
+  // Nobody reads a subagent's chat.
   asks: "clients",
   refusals: "logged",
   answer: "whole",

@@ -29,7 +29,7 @@ import { SUBAGENT_KIND } from "./subagent-turn.ts";
 /** Milliseconds between two looks at a run that has not begun again after a restart or a full disk. */
 const LOOK_MS = 500;
 
-/** What the config says of subagents. */
+/** Settings of the config for subagents. */
 export interface SubagentRules {
   readonly defaultAgent: AgentId;
   readonly agents: { has(agent: AgentId): boolean };
@@ -42,7 +42,7 @@ export interface SubagentPorts {
   readonly inbox: Pick<Inbox, "find">;
   readonly sessions: Pick<Sessions, "acquire" | "history" | "patch" | "peek" | "remove">;
   readonly hooks?: HookRunner | undefined;
-  /** Of the present config. */
+  /** Rules of the present config. */
   rules(): SubagentRules;
   /** Resolves when the message is durable. */
   receive(messages: readonly InboundMessage[]): Promise<void>;
@@ -50,16 +50,16 @@ export interface SubagentPorts {
   decided(row: InboxRow): Promise<void>;
   /** A run that waits, is active, or has ended a moment ago. */
   runOf(id: RunId): RunStream | undefined;
-  /** Ends the runs of a session, and does the work when none is left of them. Rejects as the work does. */
+  /** Ends the runs of a session, and does the work when none of them is left. Rejects as the work does. */
   afterRuns<T>(key: SessionKey, work: () => Promise<T>): Promise<T>;
 }
 
 /** Subagents pass the pipeline of every message: journal, lane, run, receipt. A restart continues their runs. */
 export class SubagentRuns implements Subagents {
   readonly #ports: SubagentPorts;
-  /** Requests for one session, one after the other. */
+  /** Requests for one session are carried out one after the other. */
   readonly #requests = new KeyedQueue();
-  /** Requests of one run, which may name several sessions. */
+  /** Requests of one run, which may name several sessions, are carried out one after the other. */
   readonly #runs = new KeyedQueue();
 
   constructor(ports: SubagentPorts) {
@@ -128,7 +128,7 @@ export class SubagentRuns implements Subagents {
     return resolveAlias(text, this.#ports.rules().defaultAgent);
   }
 
-  /** The depth of a request. Throws when it is not allowed. */
+  /** The depth of a request. Throws when the depth is not allowed. */
   #depthOf({ plugin, requester }: SubagentRequest, key: SessionKey): number {
     const { agents, agentOf, maxSpawnDepth } = this.#ports.rules();
     const agent = agentOf(key);
@@ -136,7 +136,7 @@ export class SubagentRuns implements Subagents {
     const entry = this.#ports.sessions.peek(key);
     if (entry && !this.owns({ sessionKey: key, plugin })) throw notOwned(key);
     if (this.#isAbove(key, requester)) throw new Error(`the subagent ${key} would wait for itself`);
-    // A conversation that was deeper before stays so: whoever it asked may still wait for it.
+    // A conversation that was deeper before stays so: a session that asked for it may still wait.
     const depth = Math.max(this.#depthBelow(requester), entry?.spawnDepth ?? 1);
     if (depth <= maxSpawnDepth) return depth;
     throw new Error(`a subagent may not be ${depth} deep: agents.defaults.subagents.maxSpawnDepth is ${maxSpawnDepth}`);
@@ -148,7 +148,7 @@ export class SubagentRuns implements Subagents {
     return 1 + (above ?? (isSubagentKey(requester.sessionKey) ? 1 : 0));
   }
 
-  /** Whether the requester is this session, or one that it asked for. */
+  /** Whether the requester is this session, or one below it. */
   #isAbove(key: SessionKey, requester: SubagentRequester | undefined): boolean {
     const seen = new Set<string>();
     for (let at: string | undefined = requester?.sessionKey; at !== undefined && !seen.has(at);) {
@@ -159,16 +159,16 @@ export class SubagentRuns implements Subagents {
     return false;
   }
 
-  /** Notes whose conversation it is before anything can be written into it. */
+  /** Notes the owner of the conversation before anything can be written into it. */
   async #enterRow({ key, depth }: Place, { plugin, requester, spawn }: SubagentRequest): Promise<void> {
     const { sessions } = this.#ports;
     const entry = sessions.peek(key);
     const above = requester && sessions.peek(requester.sessionKey);
     const mark = untrustedMarkOf(above?.untrustedContent);
     const patch = {
-      // What keeps the commands of the session above in bounds keeps those of this one.
+      // Limits for the commands of the session above also apply to this one.
       ...(above && { execHost: above.execHost, execSecurity: above.execSecurity, execAsk: above.execAsk }),
-      // Whoever wrote what the session above has read may have told this one what to do.
+      // The author of untrusted content that the session above has read may have shaped this task.
       ...(mark && { untrustedContent: inheritedMark(mark, untrustedMarkOf(entry?.untrustedContent)) }),
       spawnDepth: depth,
       ...(requester && { spawnedBy: requester.sessionKey }),
@@ -228,22 +228,23 @@ export class SubagentRuns implements Subagents {
 
 const notOwned = (key: SessionKey): Error => new Error(`the session ${key} is somebody else's`);
 
-/** The fields of its row that all of its runs use. */
+/** Fields of the session's row for all of its runs. */
 const entryOf = ({ label, archiveAt, model, thinking }: SpawnedRun): SessionPatch => ({
   label,
   ...defined({ archiveAt, thinkingLevel: thinking }),
   ...(model && { providerOverride: model.provider, modelOverride: model.id }),
 });
 
-/** A UUID with an agent, and some room for names of plugins. */
+/** Most characters of a key: a UUID with an agent, and some room for names of plugins. */
 const MOST_CHARS = 200;
 
 /** Keys without a colon that the gateway uses itself. */
 const RESERVED = new Set(["main", "heartbeat", "subagent"]);
 
 /**
- * The key of a subagent's session: `agent:<agent>:subagent:<name>`. Plugins also write `<word>:subagent:<name>` and names
- * without a colon; those belong to the default agent. Throws for the key of a chat and for one that cannot be a key.
+ * The key of a subagent's session: `agent:<agent>:subagent:<name>`. Plugins also write `<word>:subagent:<name>` and
+ * names without a colon; such keys belong to the default agent. Throws for the key of a chat and for a text that cannot
+ * be a key.
  */
 function subagentKey(text: string, defaultAgent: AgentId): SessionKey {
   if (text.length > MOST_CHARS || !/^[\w.:-]+$/.test(text) || text.includes("::"))
@@ -262,7 +263,7 @@ function withoutAgent(key: SessionKey): string {
   return first === "agent" && rest.length > 0 ? rest.join(":") : key;
 }
 
-/** The session of a subagent, and how deep it is. */
+/** The session of a subagent, and its depth. */
 interface Place {
   readonly key: SessionKey;
   readonly depth: number;
@@ -271,7 +272,7 @@ interface Place {
 const runIdOf = ({ plugin, idempotencyKey = randomUUID() }: SubagentRequest): RunId =>
   subagentRunId(idempotencyKey, plugin);
 
-/** Throws when the known message is another request's. */
+/** Throws when the known message is from another request. */
 function requireSame({ text, options }: InboundMessage, request: SubagentRequest, key: SessionKey): void {
   if (text === request.message && options?.sessionKey === key) return;
   throw new Error("this idempotencyKey was used for another request");

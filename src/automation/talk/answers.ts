@@ -8,7 +8,7 @@ import type { Sessions, TranscriptEntry } from "../../types/session.ts";
 /** Entries of a transcript in which the answer of a run is looked for. */
 const MOST_SEARCHED = 400;
 
-/** What the run of a message answered; undefined when it answered nothing, or wants to end the exchange. */
+/** The answer of a message's run; undefined when the run answered nothing, or wants to end the exchange. */
 export async function replyOf(
   row: InboxRow | undefined,
   key: SessionKey,
@@ -38,6 +38,6 @@ function turnIn(entries: readonly TranscriptEntry[], turnId: string): readonly T
   return end < 0 ? after : after.slice(0, end);
 }
 
-/** The message of a run. */
+/** The message that a run answers. */
 export const rowOf = async (runId: string, inbox: Pick<Inbox, "ofRun">): Promise<InboxRow | undefined> =>
   (await inbox.ofRun(runId))[0];

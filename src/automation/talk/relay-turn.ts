@@ -8,7 +8,7 @@ import type { Sessions } from "../../types/session.ts";
 import { passMark } from "../../sessions/pass-mark.ts";
 import { replyOf, rowOf } from "./answers.ts";
 
-/** The name of the kind in messages. */
+/** Name of the turn kind in messages. */
 export const RELAY_KIND = "relay";
 
 export interface RelayPorts {
@@ -16,7 +16,7 @@ export interface RelayPorts {
   readonly inbox: Pick<Inbox, "ofRun">;
 }
 
-/** The turn of a message that another session's agent wrote. It has the rights of whoever that agent acted for. */
+/** The turn of a message that another session's agent wrote. It has the rights of that agent's run. */
 export const relayTurn = (ports: RelayPorts): TurnKind => ({
   name: RELAY_KIND,
   trigger: "subagent",
@@ -57,7 +57,7 @@ function promptOf({ step, from, turnsLeft }: RelayTurn): string {
   );
 }
 
-/** The answer of the other agent becomes the text; without one the exchange is over. */
+/** Takes the other agent's answer as the text; without an answer the exchange is over. */
 async function load(
   message: InboundMessage,
   ports: RelayPorts,

@@ -4,21 +4,21 @@ import type { SessionRow, Sessions } from "../../types/session.ts";
 import type { SessionHit, SessionHits, SessionSearch } from "../../types/subagent/search.ts";
 
 const MOST_WORDS = 8;
-/** Words that are pairs of characters of scripts without spaces. */
+/** Most words that are pairs of characters of scripts without spaces. */
 const MOST_PAIRS = 16;
-/** Characters in a row of a script without spaces. */
+/** Three or more characters in a row of a script without spaces. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]{3,}/gu;
 const SNIPPET_CHARS = 300;
-/** Characters of a snippet before the first word that was found. */
+/** Characters of a snippet before the first found word. */
 const BEFORE_CHARS = 80;
 
-/** The words of a query that transcripts are searched for, without what JSON writes in another way. Pure. */
+/** The words of a query that transcripts are searched for, without characters that JSON escapes. Pure. */
 function wordsOf(query: string): readonly string[] {
   const words = query.toLowerCase().split(/[\s"\\\p{Cc}]+/u);
   const plain = words.map((word) => word.replaceAll(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, ""));
   const all = [...new Set(plain)].filter((word) => word !== "").slice(0, MOST_WORDS);
   const pairs = all.flatMap((word) => word.match(UNSPACED) ?? []).flatMap(pairsOf);
-  // Of a sentence without spaces a text has some words, and hardly ever all of it.
+  // A text has some words of a sentence without spaces, and hardly ever the whole sentence.
   const whole = all.filter((word) => word.search(UNSPACED) < 0);
   return [...whole, ...new Set(pairs)].slice(0, MOST_WORDS + MOST_PAIRS);
 }
@@ -28,7 +28,10 @@ function pairsOf(run: string): readonly string[] {
   return characters.slice(1).map((last, at) => `${characters[at]}${last}`);
 }
 
-/** What people and agents said in these sessions with words of the query: those with most of the words first, then the latest. */
+/**
+ * Lines of people and agents in these sessions with words of the query: lines with most of the words first, then the
+ * latest.
+ */
 export async function searchSessions(
   { query, limit, signal }: SessionSearch,
   rows: readonly SessionRow[],
@@ -60,7 +63,7 @@ export async function searchSessions(
   return { results: best.slice(0, limit), ...((isPartial || best.length > limit) && { truncated: true }) };
 }
 
-/** The share of the words that a text has, and as much again when it has them as they were written. Pure. */
+/** The share of the words that a text has, plus 1 when the text has the whole query as it was written. Pure. */
 function scoreOf(text: string, words: readonly string[], phrase: string): number {
   const low = text.toLowerCase();
   const share = words.filter((word) => low.includes(word)).length / words.length;

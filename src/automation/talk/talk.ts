@@ -32,9 +32,9 @@ import { type TalkRules, whyHidden, kindOf } from "./visible.ts";
 import { defined } from "../../utils/defined.ts";
 import { RELAY_KIND } from "./relay-turn.ts";
 
-/** Sessions that the messages of one trace may be in, the first one too. */
+/** Most sessions that the messages of one trace may be in, the first one included. */
 const MOST_HOPS = 6;
-/** Entries of a transcript that are read for one line of it. */
+/** Entries of a transcript that are read for one of its lines. */
 const ENTRIES_A_LINE = 8;
 
 export interface TalkPorts {
@@ -52,7 +52,7 @@ const keyOf = (session: string, asker: SessionAsker, rules: TalkRules): SessionK
 
 const ROLES = { person: "user", agent: "assistant", tool: "tool" } as const;
 
-/** What agents see of other sessions, and say in them. */
+/** Views of other sessions for agents, and messages to them. */
 export class Talk implements SessionTalk {
   readonly #ports: TalkPorts;
 
@@ -164,7 +164,7 @@ export class Talk implements SessionTalk {
   }
 }
 
-/** The session that is meant, or why none is. */
+/** The session that a request names, or the reason why there is none. */
 function targetOf(
   { sessionKey: named, label, agentId }: SendAsk,
   { asker, rules, sessions }: { asker: SessionAsker; rules: TalkRules; sessions: Pick<Sessions, "peek" | "newest"> },
@@ -185,7 +185,10 @@ function targetOf(
   return resolveAlias(`agent:${agentId}:main`, rules.defaultAgent);
 }
 
-/** Why a message may not go there: two agents that answer each other without end cost money and help nobody. */
+/**
+ * Reason why a message may not go to a session: two agents that answer each other without end cost money and help
+ * nobody.
+ */
 function whyNoHop(key: SessionKey, trace: readonly SessionKey[]): string | undefined {
   if (trace.includes(key)) return "That session is one of those that this message comes from.";
   return trace.length > MOST_HOPS
@@ -242,7 +245,7 @@ function fits(view: SessionView, { kinds, label, agentId, search }: SessionsFilt
 /** The channel of messages between sessions. No adapter has this name. */
 const RELAY = channelId("relay");
 
-/** One message to another session, and everything that may follow from it. */
+/** A message to another session, with all messages that may follow from it. */
 interface Exchange {
   readonly traceId: string;
   /** The sessions before the asked one, the asking one last. */
@@ -254,15 +257,18 @@ interface Exchange {
   readonly text: string;
   readonly rights: Pick<RelayTurn, "isOwner">;
   readonly maxPingPongTurns: number;
-  /** The chat of the asked session, which may be told at the end; unset when it has none. */
+  /** The chat of the asked session, which may get its agent's report at the end; unset when the session has none. */
   readonly to: Peer | undefined;
   readonly now: number;
 }
 
-/** The id of the run of a step. */
+/** Id of the run of a step. */
 const stepRun = ({ traceId }: Pick<Exchange, "traceId">, step: number): RunId => runId(`relay:${traceId}:${step}`);
 
-/** The message to the asked session. What follows from it is part of it, so that it happens through restarts, and once. */
+/**
+ * The message to the asked session. It contains the messages that follow from it, so that they are sent through
+ * restarts, and once.
+ */
 function relayMessage(exchange: Exchange): InboundMessage {
   const last = lastStep(exchange);
   let next = last;
@@ -275,7 +281,7 @@ function relayMessage(exchange: Exchange): InboundMessage {
   });
 }
 
-/** The asked agent answers in the odd steps. */
+/** The message of a later step. The asked agent answers in the odd steps. */
 function answerStep(exchange: Exchange, step: number, whenEnded: InboundMessage): InboundMessage {
   const { asker, asked, maxPingPongTurns } = exchange;
   const [to, from] = step % 2 === 0 ? [asker, asked] : [asked, asker];

@@ -3,22 +3,22 @@ import { type AgentId, type SessionKey, sessionKey } from "../../types/ids.ts";
 import type { SessionAsker, SessionView } from "../../types/subagent/spawn.ts";
 import type { Sessions } from "../../types/session.ts";
 
-/** What the config says about sessions that agents can see and write to. */
+/** Settings of the config for sessions that agents can see and write to. */
 export interface TalkRules {
   readonly defaultAgent: AgentId;
   readonly agents: { has(agent: AgentId): boolean };
-  /** `tree`: the session itself and those that it asked for. */
+  /** `tree`: the session itself and its subagents. */
   readonly visibility: "self" | "tree" | "agent" | "all";
   readonly agentToAgent: { readonly enabled: boolean; readonly allow: readonly string[] };
-  /** How many answers may go back and forth after a message. */
+  /** Number of answers that may go back and forth after a message. */
   readonly maxPingPongTurns: number;
 }
 
 type Rows = Pick<Sessions, "peek">;
 
 /**
- * Why a run may not see another session; undefined when it may. Runs of guests, and of sandboxed sessions unless the config says otherwise,
- * see no more than their tree.
+ * Reason why a run may not see another session; undefined when it may. Runs of guests, and of sandboxed sessions unless
+ * the config allows more, see no more than their tree.
  */
 export function whyHidden(
   key: SessionKey,
@@ -49,7 +49,7 @@ function whyApart(agent: AgentId, own: AgentId, { agentToAgent }: TalkRules): st
   return `The agents "${own}" and "${agent}" may not talk to each other (tools.agentToAgent.allow).`;
 }
 
-/** Whether a session was asked for by the other one, or by one that it asked for. */
+/** Whether a session was asked for by the session `above`, or by one below that. */
 function isBelow(key: SessionKey, above: SessionKey, sessions: Rows): boolean {
   const seen = new Set<string>();
   for (let at: string | undefined = key; at !== undefined && !seen.has(at);) {
@@ -62,7 +62,7 @@ function isBelow(key: SessionKey, above: SessionKey, sessions: Rows): boolean {
 
 const parentOf = (key: string, sessions: Rows): string | undefined => sessions.peek(sessionKey(key))?.spawnedBy;
 
-/** The kind of a session, in the field's words. */
+/** The kind of a session, in the field's terms. */
 export function kindOf(key: SessionKey, defaultAgent: AgentId): SessionView["kind"] {
   const parsed = parseKey(key, defaultAgent);
   if (parsed.kind === "main" || (parsed.kind === "direct" && parsed.channel === "webchat")) return "main";

@@ -5,7 +5,7 @@ import type { FixedCall } from "../../../types/run/tool.ts";
 import { defined } from "../../../utils/defined.ts";
 import { isFields } from "../../../utils/fields.ts";
 
-/** Seconds after which a command is ended that says nothing of it. */
+/** Time limit, in seconds, of a command that sets none. */
 export const DEFAULT_COMMAND_SECONDS = 600;
 const DEFAULT_OUTPUT_BYTES = 8 * 1024;
 const SILENT = "NO_REPLY";
@@ -13,7 +13,7 @@ const SILENT = "NO_REPLY";
 const SHELLS = new Set(["sh", "/bin/sh"]);
 const PLAIN_WORD = /^[A-Za-z0-9_./,:@%+=-]+$/;
 
-/** The command of a job as its message has it. */
+/** A job's command in the form of its message. */
 export function commandTurnOf({ argv, cwd, env, input, timeoutSeconds, outputMaxBytes }: CronCommand): CommandTurn {
   const command = shellText(argv);
   return {
@@ -24,7 +24,7 @@ export function commandTurnOf({ argv, cwd, env, input, timeoutSeconds, outputMax
   };
 }
 
-/** As a person would type it. */
+/** The command as a person would type it. */
 export function shellText(argv: readonly string[]): string {
   const [program = "", flag, text, ...rest] = argv;
   const isText = SHELLS.has(program) && (flag === "-c" || flag === "-lc") && text !== undefined && rest.length === 0;
@@ -42,7 +42,10 @@ export function commandCall({ command, cwd, env, timeoutSeconds, mostBytes }: Co
   };
 }
 
-/** The output as a code block, so that nothing in it is taken for a directive; what went wrong when the command failed. */
+/**
+ * The answer of a command: its output as a code block, so that no part of the output is read as a directive. Of a
+ * failed command it begins with the reason.
+ */
 function answerOf({ isError, details, content }: ToolResultMessage, mostBytes: number): string {
   const { exitCode, because, aggregated } = isFields(details) ? details : {};
   if (typeof aggregated !== "string") {
@@ -55,7 +58,7 @@ function answerOf({ isError, details, content }: ToolResultMessage, mostBytes: n
   return output === "" || output === SILENT ? SILENT : block;
 }
 
-/** A refusal without what it asks a model to do. */
+/** A refusal without its request to the model. */
 export const forPeople = (text: string): string => text.replace(/ Tell the user\.$/, "");
 
 function endText(because: unknown, exitCode: unknown): string {
@@ -64,7 +67,7 @@ function endText(because: unknown, exitCode: unknown): string {
   return typeof exitCode === "number" ? `The command ended with exit code ${exitCode}.` : "A signal ended the command.";
 }
 
-/** The end of a text, in whole characters. */
+/** The last bytes of a text, cut between whole characters. */
 function cut(text: string, mostBytes: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= mostBytes) return text;
@@ -79,7 +82,7 @@ function inBlock(text: string): string {
   return `${fence}\n${text}\n${fence}`;
 }
 
-/** The text of an answer that is a code block as a whole. */
+/** The text of an answer that is one code block; any other answer unchanged. */
 export function withoutBlock(answer: string): string {
   const [, , text] = /^(`{3,})\n([^]*)\n\1$/.exec(answer.trim()) ?? [];
   return text ?? answer;

@@ -3,7 +3,10 @@ import { OpenClawError } from "../../../types/errors.ts";
 import { isFields } from "../../../utils/fields.ts";
 import { unlessMissing } from "../../../utils/missing.ts";
 
-/** The jobs of a file of OpenClaw, unchecked. Undefined when there is no file. Throws `NOT_FOUND` when it has no list of jobs. */
+/**
+ * The jobs of a file of OpenClaw, unchecked. Undefined when there is no file. Throws `NOT_FOUND` when the file has no
+ * list of jobs.
+ */
 export async function readJobsFile(path: string): Promise<readonly unknown[] | undefined> {
   const text = await unlessMissing(readFile(path, "utf8"));
   if (text === undefined) return undefined;
@@ -16,7 +19,7 @@ export async function readJobsFile(path: string): Promise<readonly unknown[] | u
   });
 }
 
-/** People edit such files, so JSON5 is read too. Undefined for other texts. */
+/** The value of a text of JSON or JSON5, because people edit such files. Undefined for other texts. */
 async function parsed(text: string): Promise<unknown> {
   try {
     return JSON.parse(text);

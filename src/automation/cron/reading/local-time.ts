@@ -4,8 +4,9 @@ const HAS_OFFSET = /(?:Z|[+-]\d{2}:?\d{2})$/i;
 const DAY_MS = 86_400_000;
 
 /**
- * Epoch milliseconds of an ISO 8601 text. Without an offset it is read in the zone; of a time that occurs twice, as summer time ends, it is
- * the first. Throws an `Error` for a text that is no time, and for a time that the zone leaves out.
+ * Epoch milliseconds of an ISO 8601 text. A text without an offset is read in the zone; a time that occurs twice, as
+ * summer time ends, means its first occurrence. Throws an `Error` for a text that is no time, and for a time that the
+ * zone leaves out.
  */
 export function readTime(text: string, timeZone: string): number {
   const given = text.trim();
@@ -24,7 +25,7 @@ export function readTime(text: string, timeZone: string): number {
   return Math.min(...found);
 }
 
-/** The same numbers as if they were UTC; `NaN` when there is no such day or time. */
+/** Epoch milliseconds of the same date and time in UTC; `NaN` when there is no such day or time. */
 function wallTime([, year, month, day, hour = "00", minute = "00", second = "00"]: RegExpExecArray): number {
   const iso = `${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`;
   const time = Date.parse(iso);

@@ -2,7 +2,7 @@ import { isFields } from "../../../utils/fields.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Fields of a payload or a schedule that people write beside it. */
+/** Fields of a payload or a schedule that people write directly in the job. */
 const OF_PAYLOAD = [
   "message",
   "text",
@@ -15,10 +15,13 @@ const OF_PAYLOAD = [
   "allowUnsafeExternalContent",
 ];
 const OF_SCHEDULE = ["at", "atMs", "every", "everyMs", "anchorMs", "cron", "expr", "tz", "staggerMs"];
-/** Where older jobs have their delivery: inside of the payload. */
+/** Fields of a delivery that older jobs have in their payload. */
 const OF_DELIVERY = ["channel", "provider", "to", "threadId", "accountId", "bestEffort", "bestEffortDeliver"];
 
-/** A job in the words of today: older spellings and flattened fields are put in their places. Unknown fields stay. */
+/**
+ * A job in the present fields: older spellings are replaced, and flattened fields are put in their places. Unknown
+ * fields stay.
+ */
 export function inWordsOfToday(given: Fields, webhook?: string): Fields {
   const { payload: ofPayload, rest: withoutPayload } = take(given, OF_PAYLOAD, "payload");
   const { payload: ofSchedule, rest } = take(withoutPayload, OF_SCHEDULE, "schedule");
@@ -43,7 +46,7 @@ function take(given: Fields, names: readonly string[], name: string): { payload:
   return { payload: { ...Object.fromEntries(flat), ...(isFields(own) ? own : {}) }, rest };
 }
 
-/** An object that came as JSON text. */
+/** The object of a JSON text; any other value unchanged. */
 function inJson(value: unknown): unknown {
   if (typeof value !== "string" || !value.trim().startsWith("{")) return value;
   try {
@@ -91,7 +94,7 @@ function payloadOf({ kind, payload, ...given }: Fields): Fields {
   return named === undefined ? rest : { kind: named, ...rest };
 }
 
-/** What a payload without a kind is; undefined for a patch that says nothing of it. */
+/** The kind of a payload that names none; undefined for a patch without a text. */
 function kindOf(rest: Fields): string | undefined {
   if (rest["message"] !== undefined) return "agentTurn";
   return rest["text"] === undefined ? undefined : "systemEvent";
@@ -116,10 +119,10 @@ function scheduleOf({ kind, schedule, atMs, cron, every, ...rest }: Fields): Fie
   return { kind: named, ...withoutOthers(named, all) };
 }
 
-/** A time that no calendar has stays as it is, to be refused by its name. */
+/** The ISO text of a time in milliseconds. A time beyond the calendar stays a number, so that the refusal names it. */
 const isoOf = (ms: number): string => (Math.abs(ms) <= 8.64e15 ? new Date(ms).toISOString() : String(ms));
 
-/** Numbers of another kind of schedule say nothing: models that fill every field write 0 or 1. */
+/** A schedule without numbers of other kinds, which mean nothing: models that fill every field write 0 or 1. */
 function withoutOthers(kind: unknown, all: Fields): Fields {
   const others: Readonly<Record<string, readonly string[]>> = {
     at: ["everyMs", "anchorMs", "staggerMs"],

@@ -11,7 +11,10 @@ const text = z.string().trim().min(1).max(MOST_TEXT_CHARS);
 const seconds = z.number().min(0).max(WEEK_SECONDS).optional();
 const toolsAllow = z.array(word).max(MOST_WORDS).optional();
 
-/** Other gateways write these. They mean nothing here: no text of strangers joins a job, and a list of tools is what it says. */
+/**
+ * Fields that other gateways write. They mean nothing here: no text of strangers joins a job, and a list of tools is
+ * used as it is.
+ */
 const unused = {
   allowUnsafeExternalContent: z.boolean().optional(),
   toolsAllowIsDefault: z.boolean().optional(),
@@ -23,13 +26,13 @@ const withoutUnused = <T extends { [name in keyof typeof unused]?: unknown }>({
   ...payload
 }: T) => payload;
 
-/** One word of a command. */
+/** A word of a command. */
 export const argument = z
   .string()
   .max(MOST_TEXT_CHARS)
   .refine((given) => !given.includes("\0"), "has a zero character");
 
-/** The payload of a job in the words of today. */
+/** The payload of a job in the present fields. */
 export const payloadShape = z.lazy(() =>
   z.discriminatedUnion("kind", [
     z.strictObject({ kind: z.literal("systemEvent"), text, toolsAllow, ...unused }).transform(withoutUnused),

@@ -7,10 +7,10 @@ import { readTime } from "./local-time.ts";
 import { slotTimes } from "./times.ts";
 import { argument, word } from "./payload-shape.ts";
 
-/** What a schedule is read with. */
+/** Values that a schedule is read with. */
 export interface ReadingTimes {
   readonly now: number;
-  /** IANA name; for times and expressions that name none. */
+  /** IANA name of the zone for times and expressions that name none. */
   readonly timezone: string;
 }
 
@@ -55,7 +55,7 @@ const duration = z.union([
   }),
 ]);
 
-/** A shorter interval would begin before the run of the last one has answered. */
+/** A run of a shorter interval would begin before the run of the last one has answered. */
 const LEAST_EVERY_MS = 1000;
 
 const at = z.lazy(() =>
@@ -102,10 +102,12 @@ const cron = z.lazy(() =>
     }),
 );
 
-/** A schedule after `withTimes`. Made once: it takes longer to make than to read thousands of jobs. */
+/** A schedule after `withTimes`. The schema is made once: making it takes longer than reading thousands of jobs. */
 export const scheduleShape = z.lazy(() => z.discriminatedUnion("kind", [at, every, cron, onExit, stream]));
 
-/** A schedule with what it leaves to the present: a time from now on, the begin of an interval, the zone. */
+/**
+ * A schedule with the present values of its open fields: a time from now on, the beginning of an interval, the zone.
+ */
 export function withTimes(given: unknown, { now, timezone }: ReadingTimes): unknown {
   if (!isFields(given)) return given;
   if (given["kind"] === "every") return { ...given, anchorMs: given["anchorMs"] ?? now };

@@ -2,7 +2,10 @@ import { createHash } from "node:crypto";
 import { Cron } from "croner";
 import type { CronSchedule } from "../../../types/cron/job.ts";
 
-/** The slots of one schedule: epoch milliseconds. They are derived, never stored, so that they are the same after every start. */
+/**
+ * The slots of a schedule, in epoch milliseconds. They are derived, never stored, so that they are the same after every
+ * start.
+ */
 export interface SlotTimes {
   /** The first slot after a moment; undefined when there is none. */
   next(after: number): number | undefined;
@@ -10,17 +13,17 @@ export interface SlotTimes {
   passed(after: number, until: number, most: number): readonly number[];
 }
 
-/** A job whose seconds are all due runs every second one. */
+/** Least gap between two slots: a job whose expression matches every second runs every second second. */
 const LEAST_GAP_MS = 2000;
-/** The window over which jobs of a full hour are spread when they say nothing of it. */
+/** Window over which jobs of a full hour are spread when they set no window. */
 const FULL_HOUR_WINDOW_MS = 5 * 60_000;
 const FIELDS = /^\S+(?:\s+\S+){4,5}$/;
-/** `@daily` and the like. */
+/** Short names such as `@daily`. */
 const NICKNAME = /^@[a-z]+$/i;
 /** Minute 0 of hours that a wildcard or a step chooses, with or without a field for seconds before it. */
 const FULL_HOUR = /^(?:0\s+)?0\s+\*\S*\s+\S+\s+\S+\s+\S+$|^@hourly$/i;
 
-/** Throws an `Error` that says what is wrong with the schedule. */
+/** The slots of a schedule. Throws an `Error` that names the fault of the schedule. */
 export function slotTimes(schedule: CronSchedule, jobId: string): SlotTimes {
   switch (schedule.kind) {
     case "at":
@@ -35,7 +38,7 @@ export function slotTimes(schedule: CronSchedule, jobId: string): SlotTimes {
   }
 }
 
-/** A job that begins by an event. */
+/** Slots of a job that begins by an event. */
 const NEVER: SlotTimes = { next: () => undefined, passed: () => [] };
 
 function once(slot: number): SlotTimes {
@@ -63,7 +66,7 @@ function calendar({ expr, tz }: Extract<CronSchedule, { kind: "cron" }>, stagger
   const cron = readExpression(expr, tz);
   const hasSeconds = expr.trim().split(/\s+/).length === 6;
   const gap = hasSeconds ? LEAST_GAP_MS - 1000 : 0;
-  // What follows the newest slot is asked for several times, and takes 0.04 ms each.
+  // The slot after the newest one is asked for several times, and takes 0.04 ms each.
   let last: { readonly after: number; readonly slot: number | undefined } | undefined;
   const next = (after: number): number | undefined => {
     if (last?.after === after) return last.slot;
@@ -72,9 +75,9 @@ function calendar({ expr, tz }: Extract<CronSchedule, { kind: "cron" }>, stagger
     last = { after, slot };
     return slot;
   };
-  /** Costs as much for a month of slots as for a few. */
+  /** The newest slots. Costs as much for a month of slots as for a few. */
   const newest = (after: number, until: number, most: number): readonly number[] => {
-    // The library gives what lies strictly before a whole second.
+    // The library returns runs that lie strictly before a whole second.
     const before = new Date(Math.floor((until - staggerMs) / 1000) * 1000 + 1000);
     const slots = cron.previousRuns(most, before).map((date) => date.getTime() + staggerMs);
     return slots.filter((slot) => slot > after + gap && slot <= until).toReversed();
@@ -106,8 +109,9 @@ function readExpression(expr: string, timezone: string): Cron {
 }
 
 /**
- * By how many milliseconds a job's slots lie after those of its expression: always the same for a job, in whole seconds, and less than the
- * window. Without a window, jobs of every full hour are spread over five minutes, so that not all of them begin at once.
+ * Milliseconds by which a job's slots lie after the times of its expression: always the same for a job, in whole
+ * seconds, and less than the window. Jobs of a full hour without a window are spread over five minutes, so that not all
+ * of them begin at once.
  */
 function staggerOf(schedule: Extract<CronSchedule, { kind: "cron" }>, jobId: string): number {
   const window = schedule.staggerMs ?? (FULL_HOUR.test(schedule.expr.trim()) ? FULL_HOUR_WINDOW_MS : 0);

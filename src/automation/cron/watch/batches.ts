@@ -1,11 +1,11 @@
 import type { Clock } from "../../../types/clock.ts";
 import type { CronStream } from "../../../types/cron/job.ts";
 
-/** UTF-16 units of a line that has not ended yet; the rest of a longer one is left out. */
+/** UTF-16 units of a line that has not ended yet; the rest of a longer line is left out. */
 const MOST_LINE = 64 * 1024;
 const CUT = "[truncated]";
 
-/** Makes batches of the lines that a command writes: lines that come soon after each other are one batch. */
+/** Makes batches of the lines that a command writes: lines in short succession are one batch. */
 export class LineBatches {
   readonly #schedule: Pick<CronStream, "mode" | "match" | "batchMs" | "maxBatchBytes">;
   readonly #clock: Pick<Clock, "after">;
@@ -33,14 +33,14 @@ export class LineBatches {
     for (const line of lines) this.#add(line.replace(/\r$/, ""));
   }
 
-  /** Nothing more comes. */
+  /** Called when the command has ended: closes the last batch. */
   end(): void {
     this.#add(this.#line);
     this.#line = "";
     this.#close();
   }
 
-  /** What was not closed yet is dropped. */
+  /** Drops the batch that is not closed yet. */
   stop(): void {
     this.#cancel();
     this.#batch = "";
@@ -63,7 +63,7 @@ export class LineBatches {
   }
 }
 
-/** Two texts as one of at most so many bytes, which says so when it was cut. */
+/** Two texts as one of at most `mostBytes` bytes, with a mark when it was cut. */
 export function joined(before: string, text: string, mostBytes: number): string {
   if (before.endsWith(CUT)) return before;
   const all = before === "" ? text : `${before}\n${text}`;

@@ -7,38 +7,38 @@ import { joined, LineBatches } from "./batches.ts";
 
 /** A command that a job watches. */
 export interface WatchedCommand {
-  /** Resolves when it has written something, when it has ended, or when the signal aborts. */
+  /** Resolves when the command has written something, when it has ended, or when the signal aborts. */
   news(signal: AbortSignal): Promise<void>;
-  /** What it has written since the last call. */
+  /** Output of the command since the last call. */
   take(): string;
-  /** How it ended, as a sentence, with the end of its output; undefined while it runs. */
+  /** The end of the command, as a sentence, with the last lines of its output; undefined while the command runs. */
   readonly ended: string | undefined;
-  /** Ends it. Resolves when it has ended. */
+  /** Ends the command. Resolves when it has ended. */
   stop(): Promise<void>;
 }
 
-/** What the watch of one job calls. */
+/** Ports of the watch of one job. */
 export interface WatchPorts {
   readonly clock: Clock;
   readonly log: Pick<Log, "error">;
-  /** Starts the command of a job. A text is the reason why it may not run. */
+  /** Starts the command of a job. Resolves with a text, the reason, when the command may not run. */
   start(job: CronJob): Promise<WatchedCommand | string>;
-  /** Begins the job with this text. False when it cannot begin now. */
+  /** Begins the job with this text. False when the job cannot begin now. */
   fire(event: string): Promise<boolean>;
-  /** The command could not be started, or ended too soon. `isLast`: it is not started again. */
+  /** Called when the command could not be started, or ended too soon. `isLast`: the command is not started again. */
   failed(why: string, isLast: boolean): Promise<void>;
 }
 
-/** A job is not begun more often. */
+/** Least milliseconds from one start of a job to the next. */
 const LEAST_GAP_MS = 30_000;
-/** A command that ends sooner has failed. */
+/** Milliseconds: a command that ends sooner has failed. */
 const SHORT_MS = 60_000;
-/** After so many failures in a row it is not started again. */
+/** Failures in a row after which the command is not started again. */
 const MOST_SHORT = 5;
-/** Milliseconds before it is started again, by failures in a row. */
+/** Milliseconds before the command is started again, by failures in a row. */
 const PAUSES_MS = [30_000, 30_000, 60_000, 5 * 60_000, 15 * 60_000];
 
-/** Runs the command of one job and begins the job for what it does, until it is stopped. */
+/** Runs the command of one job, and begins the job for the command's output or end, until the watch is stopped. */
 export class Watch {
   readonly #job: CronJob;
   readonly #ports: WatchPorts;
@@ -64,7 +64,7 @@ export class Watch {
     }
   }
 
-  /** Runs the command. `isShort`: it was refused, or ended too soon. */
+  /** Runs the command. `isShort`: the command was refused, or ended too soon. */
   async #once(): Promise<{ readonly how: string; readonly isShort: boolean }> {
     const startedAt = this.#ports.clock.now();
     const command = await this.#ports.start(this.#job);
@@ -82,12 +82,12 @@ export class Watch {
     return isLast;
   }
 
-  /** The job begins at the end of its command. */
+  /** True when the job begins at the end of its command. */
   get #isOnce(): boolean {
     return this.#job.schedule.kind === "on-exit";
   }
 
-  /** Tries again what could not begin. */
+  /** Begins the job for events that wait. Called when the job may begin again. */
   poke(): void {
     if (this.#pending === "" || this.#isFiring || this.#isStopped) return;
     this.#cancel();
@@ -96,7 +96,7 @@ export class Watch {
     else background("the begin of a job that watches a command", this.#fire(), this.#ports.log);
   }
 
-  /** Ends the command; what waits is dropped. */
+  /** Ends the command, and drops waiting events. */
   stop(): void {
     this.#stopping.abort();
     this.#cancel();
@@ -106,7 +106,7 @@ export class Watch {
     return this.#stopping.signal.aborted;
   }
 
-  /** How the command ended. */
+  /** Follows a command until it ends, and returns its end as a sentence. */
   async #follow(command: WatchedCommand): Promise<string> {
     const { signal } = this.#stopping;
     const { schedule } = this.#job;
@@ -135,7 +135,7 @@ export class Watch {
     const event = this.#pending;
     this.#pending = "";
     this.#isFiring = true;
-    // A full disk, for instance: the next poke tries again.
+    // A full disk, for instance: the next `poke` tries again.
     const isBegun = await this.#ports.fire(event).catch((error: unknown) => {
       this.#ports.log.error("a job that watches a command could not begin", { job: this.#job.id, error });
       return false;

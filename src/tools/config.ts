@@ -33,10 +33,13 @@ const allow = names
 const alsoAllow = names.optional().meta(about("Also allow", "Tools in addition to `allow`."));
 const deny = names.optional().meta(about("Deny", "These tools never."));
 
-/** Lists of tools of one place. */
+/** Lists of tools, as one place of the config has them. */
 const lists = { allow, alsoAllow, deny };
 
-/** Lists of tools in a chat, for a sender, in a sandbox. Each takes tools away from those that the places before it leave. */
+/**
+ * Lists of tools in a chat, for a sender, in a sandbox. Each list takes tools away from those that the earlier places
+ * leave.
+ */
 export const toolListsConfig = z.strictObject(lists).refine(isOneList, ONE_LIST);
 
 /** Lists of tools by a sender's name. */
@@ -267,7 +270,10 @@ export const toolsConfig = z
   })
   .refine(isOneList, ONE_LIST);
 
-/** `agents.list[].tools`: the profile and `alsoAllow` take the place of those of `tools`; every other list takes tools away in addition. */
+/**
+ * `agents.list[].tools`: its profile and `alsoAllow` replace those of `tools`; every other list takes tools away in
+ * addition.
+ */
 export const agentToolsConfig = z
   .strictObject({
     profile: z.enum(PROFILES).optional().meta(about("Profile", "As in `tools.profile`.")),

@@ -172,7 +172,7 @@ export const execConfig = z
   })
   .refine(isOneExecForm, ONE_FORM);
 
-/** `agents.list[].tools.exec`: what is set takes the place of `tools.exec`. */
+/** `agents.list[].tools.exec`: its keys replace those of `tools.exec`. */
 export const agentExecConfig = z
   .strictObject({
     host: z.enum(HOSTS).optional().meta(about("Host", "As in `tools.exec.host`.")),

@@ -2,7 +2,7 @@ import type { ExecSettings } from "../types/settings.ts";
 
 type Choice = Pick<ExecSettings, "security" | "ask">;
 
-/** What each value of `tools.exec.mode` means. There is no model that reviews commands, so `auto` asks a person. */
+/** Security and ask for each value of `tools.exec.mode`. No model reviews commands, so `auto` asks a person. */
 const MODES = {
   deny: { security: "deny", ask: "off" },
   allowlist: { security: "allowlist", ask: "off" },
@@ -13,23 +13,26 @@ const MODES = {
 
 export const EXEC_MODES = ["deny", "allowlist", "ask", "auto", "full"] as const;
 
-/** One scope of the config: either `mode`, or the two others. */
+/** Keys of one scope of the config: either `mode`, or `security` and `ask`. */
 interface Section {
   readonly mode?: keyof typeof MODES | undefined;
   readonly security?: Choice["security"] | undefined;
   readonly ask?: Choice["ask"] | undefined;
 }
 
-/** Which commands run and which are asked about: an agent's own values, else those of `tools.exec`, else the defaults. */
+/**
+ * The rules for commands without and with a question: an agent's own values, else those of `tools.exec`, else the
+ * defaults.
+ */
 export function execChoice(all: Section, own: Section = {}): Choice {
   const base =
     all.mode === undefined ? ({ security: "allowlist", ask: "on-miss", ...given(all) } as const) : MODES[all.mode];
   return own.mode === undefined ? { ...base, ...given(own) } : MODES[own.mode];
 }
 
-/** A key that is left out may be there without a value. */
+/** The values that are set. A key without a value counts as left out. */
 const given = ({ security, ask }: Section): Partial<Choice> => ({ ...(security && { security }), ...(ask && { ask }) });
 
-/** Whether a scope says it in one way only. */
+/** Whether a scope uses only one of the two forms. */
 export const isOneExecForm = ({ mode, security, ask }: Section): boolean =>
   mode === undefined || (security === undefined && ask === undefined);

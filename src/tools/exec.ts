@@ -41,7 +41,7 @@ const inBackground = {
   yieldMs: z.number().optional().describe("Milliseconds until it is moved to the background, 10-120000"),
 };
 
-/** Made once, so that its JSON Schema is too. */
+/** Made once, so that its JSON Schema is made once too. */
 const followedInput = z.lazy(() => input.unwrap().extend(inBackground));
 
 type Input = z.output<typeof input> & {
@@ -50,16 +50,22 @@ type Input = z.output<typeof input> & {
 };
 
 export interface ExecToolOptions extends ExecOptions, OtherPlaces {
-  /** What keeps commands in the background, and for whom; unset when the agent has no tool to follow them. */
+  /**
+   * Processes that keep background commands, and the starter of this run's; unset when the agent has no tool to follow
+   * them.
+   */
   readonly background?: { readonly processes: Processes; readonly starter: Starter } | undefined;
 }
 
 const LEAST_YIELD_MS = 10;
 const MOST_YIELD_MS = 120_000;
-/** A timer cannot wait longer. */
+/** Longest wait of a timer in milliseconds. */
 const MOST_TIMEOUT_MS = 2_000_000_000;
 
-/** The operator's limit counts for every command that somebody waits for. */
+/**
+ * Time limit of a command in milliseconds; 0 for none. The operator's limit counts for every command that a call waits
+ * for.
+ */
 function timeoutOf({ timeout, timeoutSeconds = timeout, background }: Input, mostMs: number): number {
   if (timeoutSeconds === undefined) return mostMs;
   const askedMs = Math.min(timeoutSeconds * 1000, MOST_TIMEOUT_MS);
@@ -109,7 +115,7 @@ function followingOf(wanted: Input, options: ExecToolOptions): Following | undef
   return { ...place, yieldMs, settings: settings.background ?? FOLLOWED, backend, ...(isElevated && { isElevated }) };
 }
 
-/** Assignments before a command, as a shell reads them: whoever allows the command sees its variables. */
+/** The command after its assignments, in the shell's form: the person who allows the command sees its variables. */
 function shownCommand({ command, env = {} }: Input): string {
   const assigned = Object.entries(env).map(([name, value]) => `${name}='${value.replaceAll("'", String.raw`'\''`)}' `);
   return `${assigned.join("")}${command}`;
@@ -123,7 +129,7 @@ const FOLLOWED_BY_PROCESS =
   " Servers and long commands: background: true, then process. A command that runs for long is moved to the " +
   "background by itself. Without background or pty it has no input.";
 
-/** Runs shell commands, after asking where the settings say so. */
+/** The tool `exec`: runs shell commands, after a question where the settings ask for one. */
 export function execTool(options: ExecToolOptions): Tool {
   const isFollowed = options.background !== undefined;
   return defineTool<Input>({
@@ -151,7 +157,7 @@ export function execTool(options: ExecToolOptions): Tool {
   });
 }
 
-/** Why a call is refused whatever the rules say about its command. */
+/** Reason why a call is refused whatever the rules for its command; undefined when it is not. */
 function whyRefused(wanted: Input, { background: place }: ExecToolOptions): string | undefined {
   const { command, env = {}, security, background } = wanted;
   const names = refusedNames(env);
@@ -162,7 +168,7 @@ function whyRefused(wanted: Input, { background: place }: ExecToolOptions): stri
   return background === true ? place?.processes.full : undefined;
 }
 
-/** What the receipt counts. */
+/** Adds the level of an elevated command to a result's details, for the receipt. */
 const markElevated = ({ elevated }: CommandWay, result: ToolResult): ToolResult =>
   elevated === undefined ? result : { ...result, details: { ...result.details, elevated } };
 
@@ -170,7 +176,7 @@ const whyNoEnv = (names: readonly string[]): string =>
   `The command was not run: env must not set ${names.join(", ")}. These variables make programs load code or decide what ` +
   "the operator decides, or their names or values are not valid; leave them out.";
 
-/** What only a person does: answers of approval questions, and logins that show a code. */
+/** Commands for a person alone: answers to approval questions, and logins that show a code. */
 const FOR_PEOPLE: readonly (readonly [text: RegExp, why: string])[] = [
   [/(?:^|[;&|\n])\s*\/approve\b/, "only a person answers an approval question"],
   [
@@ -179,7 +185,10 @@ const FOR_PEOPLE: readonly (readonly [text: RegExp, why: string])[] = [
   ],
 ];
 
-/** Why a command is for a person alone, whatever may run; undefined when it is not. It is no barrier: it tells a model early. Pure. */
+/**
+ * Reason why a command is for a person alone, whatever the rules; undefined when it is not. The check is no barrier: it
+ * only informs a model early. Pure.
+ */
 const whyForPeople = (command: string): string | undefined => FOR_PEOPLE.find(([text]) => text.test(command))?.[1];
 
 /** A command that this call started. */
@@ -189,19 +198,22 @@ interface Started extends Pick<CommandLine, "command" | "cwd" | "timeoutMs"> {
   readonly startedAt: number;
 }
 
-/** When a command is moved to the background, and what keeps it there. */
+/** Time after which a command is moved to the background, and the objects that keep it there. */
 interface Following {
   readonly yieldMs: number;
   readonly processes: Processes;
   readonly starter: Starter;
   readonly settings: BackgroundSettings;
-  /** The command left the sandbox. */
+  /** True when the command left the sandbox. */
   readonly isElevated?: boolean;
-  /** Where it runs. */
+  /** The sandbox of the command, or the machine. */
   readonly backend: Boundary;
 }
 
-/** Waits for a command until it ends, the call is aborted, or it is moved to the background. Without `following` it never is. */
+/**
+ * Waits for a command until it ends, the call is aborted, or the command is moved to the background. Without
+ * `following` a command is never moved.
+ */
 async function follow(
   started: Started,
   following: Following | undefined,
@@ -222,7 +234,9 @@ async function follow(
   }
 }
 
-/** Undefined when the time is over and the command may keep running in the background. */
+/**
+ * Waits for the end of a command. Undefined when the time is over and the command may keep running in the background.
+ */
 async function endOrYield(
   { ended }: RunningCommand,
   following: Following | undefined,
@@ -232,16 +246,16 @@ async function endOrYield(
   const waiting = new AbortController();
   const late = delay(following.yieldMs, undefined, { signal: waiting.signal }).catch(withoutResult);
   try {
-    // Whoever wants it in the background gets it there, however soon it ends.
+    // A command with `background: true` is moved at once, however soon it ends.
     const end = following.yieldMs === 0 ? undefined : await Promise.race([ended, late]);
-    // A stopped command ends soon; one more than the limit of background commands has to be waited for.
+    // A stopped command ends soon; a command above the limit of background commands has to be waited for.
     return end === undefined && (signal.aborted || following.processes.full !== undefined) ? await ended : end;
   } finally {
     waiting.abort();
   }
 }
 
-/** The timer rejects when the command ended before it. Nobody waits for the timer then. */
+/** Handles the timer's rejection when the command ended first. Nobody waits for the timer then. */
 const withoutResult = (): undefined => undefined;
 
 function endResult({ running, startedAt, cwd, timeoutMs }: Started, end: CommandEnd): ToolResult {
@@ -273,16 +287,16 @@ function runningResult({ running, startedAt, cwd }: Started, { id }: BackgroundP
 const warningOf = ({ warning }: RunningCommand): string => (warning === undefined ? "" : `\n[${warning}]`);
 
 const UPDATE_EVERY_MS = 250;
-/** Factor by which each pause is longer than the one before, so that a command of a day makes only about a hundred updates. */
+/** Factor between two pauses, so that a command of a day makes only about a hundred updates. */
 const UPDATE_GROWTH = 1.1;
 const UPDATE_BYTES = 8 * 1024;
 
-/** The end of what a command has written until now, short enough to be shown again and again. */
+/** The last part of a command's output until now, short enough to be shown again and again. */
 const endOf = (output: RunningOutput): string => tailOf(output.text(), { lines: MAX_LINES, bytes: UPDATE_BYTES }).text;
 
 /**
- * Shows the newest output of a command until the returned function is called: at once, then after 250 ms, then less and less
- * often.
+ * Shows the newest output of a command until the returned function is called: at once, then after 250 ms, then at
+ * longer and longer intervals.
  */
 function showProgress(output: RunningOutput, show: (partial: string) => void): () => void {
   const updates = throttle(() => show(endOf(output)));
@@ -294,7 +308,7 @@ function showProgress(output: RunningOutput, show: (partial: string) => void): (
   };
 }
 
-/** The last request is never lost before `stop`. */
+/** Calls `call` at most once per pause. The last request is never lost before `stop`. */
 function throttle(call: () => void): { request(): void; stop(): void } {
   let timer: NodeJS.Timeout | undefined;
   let isDue = false;

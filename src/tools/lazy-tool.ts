@@ -4,15 +4,15 @@ import { BoundedMap } from "../utils/bounded-map.ts";
 import { once } from "../utils/share-calls.ts";
 import { keepingLong } from "./result-text.ts";
 
-/** What a tool has that does not depend on the run. */
+/** Parts of a tool that do not depend on the run. */
 type Appearance = Omit<Tool, "riskOf" | "run">;
 
-/** Different appearances of one contribution that are remembered: of different places for commands, for example. */
+/** Most remembered appearances of one contribution, for example for different places of commands. */
 const MOST_APPEARANCES = 16;
 
 const appearances = new WeakMap<ToolContribution, Map<string, Appearance>>();
 
-/** The `appearance` of a tool that every run has, and that looks the same in each. */
+/** The `appearance` of a tool that every run has, and that is the same in each. */
 export const sameInEachRun = (): string => "";
 
 interface Distinct {
@@ -20,7 +20,10 @@ interface Distinct {
   readonly all: readonly ToolContribution[];
 }
 
-/** The contributions by their names, in their order. The runs of one config have the same list. */
+/**
+ * The contributions by their names, in their order. Computed once per list, because the runs of one config have the
+ * same list.
+ */
 const grouped = once((contributions: readonly ToolContribution[]) => {
   const groups = Map.groupBy(contributions, ({ name }) => name);
   const byName = new Map([...groups].flatMap(([name, [first]]) => (first ? [[name, first] as const] : [])));
@@ -29,8 +32,8 @@ const grouped = once((contributions: readonly ToolContribution[]) => {
 });
 
 /**
- * One contribution of each name: the first that makes a tool for this run. One of the gateway that its settings turn off so gives its
- * name to a plugin's.
+ * One contribution for each name: the first that makes a tool for this run. So a tool of the gateway that is switched
+ * off leaves its name to a plugin's.
  */
 export function distinct(contributions: readonly ToolContribution[], scene: ToolScene): Distinct {
   const { first, shared } = grouped(contributions);
@@ -43,7 +46,10 @@ export function distinct(contributions: readonly ToolContribution[], scene: Tool
   return { byName, all: [...byName.values()] };
 }
 
-/** One that fails has the name: the run reports it when it makes the tool. */
+/**
+ * Whether a contribution has a tool for the run. True for a contribution that throws: the run reports the error when it
+ * makes the tool.
+ */
 function hasTool(contribution: ToolContribution, scene: ToolScene): boolean {
   try {
     return lazyToolFor(contribution, scene) !== undefined;
@@ -52,7 +58,9 @@ function hasTool(contribution: ToolContribution, scene: ToolScene): boolean {
   }
 }
 
-/** The contribution's tool for one run; undefined when the run has no use for it. Throws what the contribution throws. */
+/**
+ * The contribution's tool for one run; undefined when the run has no use for it. Throws the errors of the contribution.
+ */
 export function lazyToolFor(contribution: ToolContribution, scene: ToolScene): Tool | undefined {
   const key = contribution.appearance?.(scene);
   if (key === false) return undefined;
@@ -71,7 +79,7 @@ function madeBy(contribution: ToolContribution, scene: ToolScene): Tool | undefi
   return tool;
 }
 
-/** Without what belongs to the run. */
+/** Remembers a tool without the parts that depend on the run. */
 function remember(
   contribution: ToolContribution,
   key: string,
@@ -83,8 +91,8 @@ function remember(
 }
 
 /**
- * A tool of one run, which is made when it is first used: most runs use none of theirs. It keeps in a file what of a result is too long
- * for the model, and names the file.
+ * A tool of one run, which is made at its first use: most runs use none of their tools. The rest of a result that is
+ * too long for the model is kept in a file, which the result names.
  */
 class LazyTool implements Tool {
   readonly #appearance: Appearance;
@@ -150,7 +158,7 @@ class LazyTool implements Tool {
   }
 }
 
-/** The same tool, but a call does something else. */
+/** The same tool with another `run`. */
 export const withRun = (tool: Tool, run: Tool["run"]): Tool => ({
   name: tool.name,
   label: tool.label,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { LoopSettings } from "../types/loops.ts";
 import { about } from "../utils/config.ts";
 
-/** What is used where the config says nothing. */
+/** Values that hold where the config sets none. */
 export const LOOP_DEFAULTS: LoopSettings = {
   enabled: true,
   historySize: 30,
@@ -66,7 +66,7 @@ export const loopDetectionConfig = z.strictObject({
     .meta(TEXTS.postCompactionGuard),
 });
 
-/** The same for one agent. */
+/** `tools.loopDetection` of one agent. */
 export const ownLoopDetectionConfig = z.strictObject({
   enabled: flag.optional().meta(TEXTS.enabled),
   historySize: count.optional().meta(TEXTS.historySize),
@@ -91,7 +91,7 @@ export const ownLoopDetectionConfig = z.strictObject({
 type Shared = z.output<typeof loopDetectionConfig>;
 type Own = z.output<typeof ownLoopDetectionConfig>;
 
-/** The loop detection of one agent: its own values over those for all. */
+/** The loop detection of one agent: its own values, else those for all agents. */
 export function loopSettingsOf(all: Shared, own?: Own): LoopSettings {
   const counts = own ?? all;
   return {

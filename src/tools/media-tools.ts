@@ -12,7 +12,7 @@ export const mediaTools = (ports: DrawPorts): readonly ToolContribution[] => [
     appearance: ({ agent }) => (agent.media?.image ? "" : false),
     forRun: (scene) => imageTool(scene, ports),
   },
-  // An image costs as much as many answers.
+  // Guests get the tool only by name, because an image costs as much as many answers.
   {
     name: "image_generate",
     namedFor: "guests",

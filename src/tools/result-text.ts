@@ -10,8 +10,8 @@ import { headBytes, MAX_BYTES } from "./cap.ts";
 type Content = TextContent | ImageContent;
 
 /**
- * The content that a tool returned, with all its values of their types: a plugin's tool may return anything. Undefined when nothing of
- * it can be shown.
+ * The content that a tool returned, with all its values of their types: a plugin's tool may return anything. Undefined
+ * when none of the content can be shown.
  */
 export function contentIn(given: unknown): readonly Content[] | undefined {
   if (typeof given === "string") return [{ type: "text", text: given }];
@@ -28,13 +28,13 @@ function isContent(value: unknown): value is Content {
 
 type Note = (left: number) => string;
 
-/** The parts with their text cut to so many UTF-16 units in all: the beginning and the end of each is kept. */
+/** The parts with their text cut to `most` UTF-16 units in all: the beginning and the end of each is kept. */
 export function shortened(content: readonly Content[], most: number | undefined, note?: Note): readonly Content[] {
   if (most === undefined) return content;
   let left = most;
   return content.map((part) => {
     if (part.type === "image") return part;
-    // The end of an output tells why it failed.
+    // The end of an output shows why it failed.
     const text = shorten(part.text, left, note, endsInError(part.text) ? 0.4 : 0.7);
     left = Math.max(0, left - text.length);
     return text === part.text ? part : { type: "text", text };
@@ -60,7 +60,7 @@ export function capped(content: readonly Content[], most: number | undefined): C
   });
 }
 
-/** The result; what of it is too long for the model is kept in a file that it names. */
+/** The result; the rest of a text that is too long for the model is kept in a file, which the result names. */
 export async function keepingLong(
   result: ToolResult,
   files: FileBackend,
@@ -77,7 +77,10 @@ export async function keepingLong(
   return { ...result, content: [...shortened(content, most, note)], details: { ...details, ...more } };
 }
 
-/** Where the whole text is, for the model, or why it could not be kept: a full disk costs its middle, not the call. */
+/**
+ * The place of the whole text, for the model, or the reason why the text could not be kept: a full disk loses the
+ * middle of the text, not the call.
+ */
 async function placeOf(whole: string, files: FileBackend) {
   try {
     const path = await files.keep(whole);

@@ -11,10 +11,10 @@ import { cleanText } from "../utils/text/clean-text.ts";
 
 /** Milliseconds after an abort in which a tool may still return its result. */
 const GRACE_MS = 500;
-/** Milliseconds of one call, for tools that do not say how long they may take. */
+/** Time limit in milliseconds of one call, for tools that set none. */
 const MOST_MS = 30 * 60_000;
 
-/** Characters of what is wrong with arguments, which may repeat a part of them. */
+/** Most characters of a text about wrong arguments, which may repeat a part of them. */
 const MOST_ISSUES = 2000;
 
 function describeIssues(error: z.ZodError): string {
@@ -26,7 +26,8 @@ function message(error: unknown): string {
   return systemText(error) ?? (error instanceof Error && error.message !== "" ? error.message : String(error));
 }
 
-// A plugin's tool may return anything; an invalid result must not end the run, and one bad part must not cost the others.
+// A plugin's tool may return anything; an invalid result must not end the run, and the other parts must survive a bad
+// one.
 function checkedResult(tool: Tool, result: unknown, mostChars: number | undefined): ToolResult {
   const content = isFields(result) ? contentIn(result["content"]) : undefined;
   if (!isFields(result) || !content) return errorResult(`The tool ${tool.name} returned no usable result.`);
@@ -47,7 +48,10 @@ async function attempt(tool: Tool, input: unknown, { log: _log, ...context }: Ca
   }
 }
 
-/** Resolves once the signal has been aborted for the time of grace; never when it is not. */
+/**
+ * Resolves when the signal has been aborted for the time of grace; never without an abort. Logs a tool that still runs
+ * then.
+ */
 async function overdue(tool: Tool, { signal, log, callId }: CallContext, call: Call): Promise<ToolResult> {
   const { promise, resolve } = Promise.withResolvers<void>();
   signal.addEventListener("abort", () => resolve(), { once: true, signal: call.done });
@@ -68,18 +72,18 @@ interface Call {
 }
 
 export interface CallContext extends ToolContext {
-  /** Is told of a tool that does not end. */
+  /** Log for a tool that does not end. */
   readonly log?: Pick<Log, "warn"> | undefined;
 }
 
-/** Ends a call after its time; the time in which a person is asked does not count. */
+/** Ends a call after its time limit; the time in which a person is asked does not count. */
 class CallTimer {
   readonly #late = new AbortController();
   #leftMs: number;
   #startedAt = performance.now();
   #timer: NodeJS.Timeout | undefined;
 
-  /** 0 for a call that may take any time. */
+  /** `ms` is 0 for a call without a limit. */
   constructor(ms: number) {
     this.#leftMs = ms;
     this.#start();
@@ -89,7 +93,7 @@ class CallTimer {
     return this.#late.signal;
   }
 
-  /** Stops for good. */
+  /** Stops the timer for good. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -118,7 +122,7 @@ class CallTimer {
   }
 }
 
-/** The arguments as the tool takes them, or why it does not. */
+/** The arguments in the tool's form, or the reason why they do not fit. */
 function inputOf(tool: Tool, given: unknown): { readonly data: unknown } | { readonly refused: string } {
   try {
     const { data, error } = tool.input.safeParse(tool.prepare ? tool.prepare(given) : given);
@@ -129,9 +133,9 @@ function inputOf(tool: Tool, given: unknown): { readonly data: unknown } | { rea
 }
 
 /**
- * Calls a tool. Never rejects: an invalid input, a throw and a result without content become error results that the model
- * can act on. Resolves at most 500 ms after `context.signal` aborts or the tool's time is over, and drops each `update` after it
- * has resolved. A tool that does not end is named in the result and in the log.
+ * Calls a tool. Never rejects: an invalid input, a throw and a result without content become error results that the
+ * model can act on. Resolves at most 500 ms after `context.signal` aborts or the tool's time is over, and drops each
+ * later `update`. The result and the log name a tool that does not end.
  */
 export async function runTool(tool: Tool, rawInput: unknown, context: CallContext): Promise<ToolResult> {
   const input = inputOf(tool, rawInput ?? {});
@@ -160,7 +164,7 @@ export async function runTool(tool: Tool, rawInput: unknown, context: CallContex
   }
 }
 
-/** A result that came because the time was over. */
+/** The result of a call whose time was over. */
 const late = (tool: Tool, result: ToolResult): ToolResult => ({
   ...result,
   isError: true,
@@ -196,8 +200,8 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * A refusal of the system as one sentence for a model; undefined for any other error. Node's own text names system calls, and repeats
- * paths and arguments at any length.
+ * A refusal of the system as one sentence for a model; undefined for any other error. Node's own text names system
+ * calls, and repeats paths and arguments at any length.
  */
 function systemText(error: unknown): string | undefined {
   const code = errorCode(error) ?? "";
@@ -209,23 +213,23 @@ function systemText(error: unknown): string | undefined {
   return reason === undefined ? undefined : `${path ?? "The system refused it"}: ${reason}.`;
 }
 
-/** Characters of a result's details as JSON, and of one text in details that have more. */
+/** Most characters of a result's details as JSON, and of one text in details above that limit. */
 const MOST_CHARS = 64_000;
 const MOST_TEXT = 4000;
-/** Characters of the name of a source. */
+/** Most characters of the name of a source. */
 const MOST_NAME = 200;
 
 const sizeOf = (value: unknown): number => JSON.stringify(value)?.length ?? 0;
 
 /**
- * The details of a result as the transcript keeps them. Details that are too large lose their largest parts and say so in
- * `persistedDetailsTruncated`; what cannot be written as JSON is left out.
+ * The details of a result for the transcript. Details that are too large lose their largest parts and have
+ * `persistedDetailsTruncated`; values that cannot be written as JSON are left out.
  */
 function boundedDetails(details: Fields): Record<string, unknown> {
   try {
     if (sizeOf(details) <= MOST_CHARS) return details;
   } catch {
-    // A tool of a plugin may return values that JSON does not have: only the ones that it has are kept.
+    // A tool of a plugin may return values that JSON does not have: only the values that JSON has are kept.
   }
   const entries = Object.entries(details).flatMap(([key, value]) => keptEntry(key, value));
   const kept: Record<string, unknown> = { persistedDetailsTruncated: true };
@@ -239,7 +243,7 @@ function boundedDetails(details: Fields): Record<string, unknown> {
   return { ...kept, ...markIn(details) };
 }
 
-/** The mark of content that somebody else wrote, without what else is in it: questions to people depend on it. */
+/** The mark of untrusted content without its other fields: questions to people depend on the mark. */
 function markIn({ externalContent: external }: Fields): Record<string, unknown> {
   if (!isFields(external) || external["untrusted"] !== true) return {};
   const { source, provider } = external;
@@ -252,7 +256,7 @@ function keptEntry(key: string, value: unknown) {
   try {
     return [{ key, value: short, size: sizeOf(short) }];
   } catch {
-    // As above.
+    // JSON does not have this value.
     return [];
   }
 }

@@ -3,14 +3,17 @@ import type { Tool } from "../types/run/tool.ts";
 import { toolInputSchema } from "../utils/json-schema/tool-input.ts";
 import { once } from "../utils/share-calls.ts";
 
-/** JSON Schema of an object, as models accept it. */
+/** JSON Schema of an object, in the form for models. */
 export type ToolSchema = Readonly<Record<string, unknown>>;
 
 const schemas = new WeakMap<z.ZodType, ToolSchema>();
 
 const shownInput = once((schema: ToolSchema): ToolSchema => toolInputSchema(schema));
 
-/** The tool's input as JSON Schema without `$schema`; the same object each time. Throws for a type without a JSON Schema. */
+/**
+ * The tool's input as JSON Schema without `$schema`; the same object each time. Throws for a type without a JSON
+ * Schema.
+ */
 export function toolSchema(tool: Pick<Tool, "input" | "jsonSchema">): ToolSchema {
   const known = schemas.get(tool.input);
   if (known !== undefined) {

@@ -6,23 +6,23 @@ import { isFields } from "../utils/fields.ts";
 
 /** A skill with variables of its own. */
 export interface SkillVariables {
-  /** Absolute path of its `SKILL.md`. */
+  /** Absolute path of the skill's `SKILL.md`. */
   readonly location: string;
   readonly env: Readonly<Record<string, Secret>>;
 }
 
-/** The skills of an agent for which the config sets variables. */
+/** Returns the skills of an agent for which the config sets variables. */
 export type SkillVariablesOf = (agent: AgentId) => Promise<readonly SkillVariables[]>;
 
 /**
- * The same tools; once a run with an owner's rights has read a `SKILL.md`, its commands get the variables that the config sets for that
- * skill, until the run ends.
+ * The same tools with variables of skills: once a run with an owner's rights has read a `SKILL.md`, its commands get
+ * the variables that the config sets for that skill, until the run ends.
  */
 export function givingSkillVariables(
   contributions: readonly ToolContribution[],
   skillsOf: SkillVariablesOf,
 ): readonly ToolContribution[] {
-  /** By the scene, which all tools of one run share. */
+  /** Used skills by their scene, which all tools of one run share. */
   const used = new WeakMap<ToolScene, Map<string, SkillVariables>>();
   const usedIn = (scene: ToolScene) => {
     const known = used.get(scene) ?? new Map<string, SkillVariables>();

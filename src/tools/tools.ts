@@ -21,8 +21,8 @@ import type { Processes } from "./process/processes.ts";
 import { hasOwnerRights, type Acting } from "../types/run/principal.ts";
 
 /**
- * The tools that work on files and processes. They reach both only through the backends of the run. Commands may run in the
- * background where there are `processes`, and the agent may use the tool that follows them.
+ * The tools that work on files and processes, which they reach only through the backends of the run. Commands may run
+ * in the background where there are `processes`, and the agent may use the tool that follows them.
  */
 export function backendTools(rules: Allowances, processes?: Processes): readonly ToolContribution[] {
   return [
@@ -80,13 +80,14 @@ const mayPatch = ({ tools }: Pick<AgentSettings, "tools">): boolean => tools.app
 const isFollowed = ({ names }: ToolScene, processes: Processes | undefined): processes is Processes =>
   processes !== undefined && names?.includes(PROCESS.name) === true;
 
-/** Whether a list of models has this one. An empty list has them all. */
+/** Whether a list of models has this model. An empty list has all models. */
 const isNamedModel = ({ provider, id }: Pick<ModelRef, "provider" | "id">, models: readonly string[]): boolean =>
   models.length === 0 || models.some((name) => [`${provider}/${id}`, `${provider}/*`, id, "*"].includes(name.trim()));
 
 /**
- * The tools of one run that the agent's policy allows. Of several contributions with one name the first counts that makes a tool. Reports to
- * `broken` and leaves out what a contribution could not make, or made under another name: the policy did not allow that one.
+ * The tools of one run that the agent's policy allows. Of several contributions with one name the first that makes a
+ * tool counts. A contribution that throws, or makes a tool under another name, which the policy did not allow, is
+ * reported to `broken` and left out.
  */
 export function toolsFor(
   contributions: readonly ToolContribution[],
@@ -131,7 +132,7 @@ function madeSafely(
   }
 }
 
-/** A run, as the policy asks about it. */
+/** Facts about a run for the policy. */
 function subjectOf({
   acting,
   only,

@@ -42,7 +42,7 @@ pacing: {min?:"15m", max?:"4h"} lets each run of a repeated job say when the nex
 delivery: {mode:"none"} keeps the answer to itself; {mode:"announce", channel, to} sends it elsewhere.
 Write what is to be done then, in full, and say times with an offset or a zone. Tell the user the next run that the answer names.`;
 
-/** Sets up, changes and shows scheduled jobs. Only runs with an owner's rights have it. */
+/** The tool `cron`: sets up, changes and shows scheduled jobs. Only runs with an owner's rights have it. */
 export const cronTool = (acts: () => CronActs | undefined): ToolContribution => ({
   name: "cron",
   appearance: ({ acting }) => (acts() && hasOwnerRights(acting.principal) ? "" : false),
@@ -70,17 +70,20 @@ const SET_UP = { use: "prompt-files", what: "sets up what the agent does later o
 
 const BEGIN = { use: "prompt-files", what: "begins a scheduled job, which has an owner's rights" } as const;
 
-/** What of it a text from outside must not cause. */
+/** Actions that a text from outside must not cause. */
 const RISKS: Readonly<Partial<Record<Action, Risk>>> = { add: SET_UP, update: SET_UP, run: BEGIN };
 
-/** Names of parameters; whatever else a model writes beside them belongs to the job. */
+/** Names of the tool's parameters; any other field that a model writes beside them belongs to the job. */
 const OWN = z.lazy(() => input.unwrap().keyof());
 const isOwn = (key: string): boolean => OWN.safeParse(key).success;
 
-/** The parameter with the fields of a job. */
+/** Parameter with the fields of a job, by action. */
 const FIELDS_IN: Readonly<Record<string, "job" | "patch">> = { add: "job", update: "patch" };
 
-/** Models that know other versions write the fields of a job beside the action. */
+/**
+ * The arguments with the fields of the job in their parameter. Models that know other versions write these fields
+ * beside the action.
+ */
 function withJob(args: unknown): unknown {
   const name = isFields(args) ? FIELDS_IN[String(args["action"])] : undefined;
   if (!isFields(args) || name === undefined) return args;

@@ -5,7 +5,7 @@ import { changedIn } from "./rules/bound-files.ts";
 import type { Considered, KnownCommand } from "./exec-policy.ts";
 import { planOf } from "./plan/plan.ts";
 
-/** A command in the directory that it is to run in, which is absolute and free of links. */
+/** A command with its directory, which is absolute and free of links. */
 export interface Wanted {
   readonly command: string;
   readonly cwd: string;
@@ -14,7 +14,10 @@ export interface Wanted {
 /** Variables that plugins add to the environment of a command. */
 export type Variables = Readonly<Record<string, string>>;
 
-/** What an approval is for besides the text: the files that a command names, the programs that it starts, its variables. */
+/**
+ * Everything that an approval covers besides the text: the files that a command names, the programs that it starts, its
+ * variables.
+ */
 export interface Binding {
   readonly files: readonly BoundFile[];
   readonly variables: Variables;
@@ -23,7 +26,7 @@ export interface Binding {
 
 type Workspace = Pick<ToolContext, "workspace">;
 
-/** What plugins add to the environment of a command now. */
+/** Variables that plugins add now to the environment of a command. */
 export const variablesOf = async ({ commandEnv }: Pick<ToolContext, "commandEnv">): Promise<Variables> =>
   (await commandEnv?.()) ?? {};
 
@@ -49,7 +52,7 @@ const withPrograms = (
     }),
   );
 
-/** What a command is bound to now. Undefined when it names too many directories. */
+/** The present binding of a command. Undefined when the command names too many directories. */
 export async function bindingOf(
   wanted: Wanted,
   backend: ExecBackend,
@@ -61,13 +64,16 @@ export async function bindingOf(
   return files && { files, variables, parts: (await consider(wanted, backend, context)).parts };
 }
 
-/** Names of the variables that are set, changed or removed since. Their values may be secrets. */
+/**
+ * Names of the variables that are set, changed or removed since `before`. Their values may be secrets, so they are left
+ * out.
+ */
 export function changedVariables({ variables: was }: Binding, { variables: is }: Binding): readonly string[] {
   const names = new Set([...Object.keys(was), ...Object.keys(is)]);
   return [...names].filter((name) => own(was, name) !== own(is, name)).toSorted();
 }
 
-/** Paths of files and programs that are others than before. */
+/** Paths of files and programs that differ between two bindings. */
 export function changedSince(before: Binding, now: Binding): readonly string[] {
   const was = new Map(partsOf(before).map((part) => [part.source, identityOf(part)]));
   const changed = partsOf(now).filter((part) => was.get(part.source) !== identityOf(part));
@@ -76,16 +82,19 @@ export function changedSince(before: Binding, now: Binding): readonly string[] {
 
 const partsOf = ({ parts = [] }: Binding): readonly KnownCommand[] => parts;
 
-/** What a simple command starts: the file behind its first word, and what may make that start something else. */
+/**
+ * Identity of the program of a simple command: the file behind its first word, and the content that may make that
+ * program start another one.
+ */
 const identityOf = ({ program, steering }: KnownCommand): string =>
   program === undefined ? "" : JSON.stringify([program.path, program.real, program.writable, steering?.content]);
 
-/** Whether the directory is still the one that was meant: a parent may have become a link in the meantime. */
+/** Whether the directory still is the same one: a parent may have become a link in the meantime. */
 export async function isSamePlace({ cwd }: Wanted, backend: ExecBackend, { workspace }: Workspace): Promise<boolean> {
   try {
     return (await backend.directory(cwd, workspace)) === cwd;
   } catch {
-    // It was removed, or leads where the rules allow nothing.
+    // The directory was removed, or leads where the rules allow nothing.
     return false;
   }
 }

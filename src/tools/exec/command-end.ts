@@ -8,7 +8,7 @@ function named(processes: readonly LeftRunning[]): string {
   return `${first.join(", ")}${more}`;
 }
 
-/** Names the processes that a command left, so that the model can do something about them. */
+/** The processes that a command left, for the model. */
 function describeLeft({ left, endedToo = [] }: CommandEnd): string {
   const ended =
     endedToo.length === 0
@@ -17,7 +17,7 @@ function describeLeft({ left, endedToo = [] }: CommandEnd): string {
   return left.length === 0 ? ended : `${ended}\n[Still running and could not be ended: ${named(left)}]`;
 }
 
-/** How a command ended, in brackets. */
+/** The end of a command, in brackets. */
 export function describeCause({ code, because, note }: CommandEnd, timeoutMs: number): string {
   const ends = {
     exit: `[exit code ${code ?? "none: a signal ended it"}]`,
@@ -28,7 +28,7 @@ export function describeCause({ code, because, note }: CommandEnd, timeoutMs: nu
   return `${ends[because]}${note === undefined ? "" : `\n[${note}]`}`;
 }
 
-/** What the model is told of a command that ended. */
+/** The output and the end of a command, for the model. */
 export function describeEnd(end: CommandEnd, timeoutMs: number): string {
   const { output } = end;
   const rest = output.file === undefined ? "" : ` All of it is in ${output.file}.`;

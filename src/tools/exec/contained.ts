@@ -2,12 +2,12 @@ import type { ExecBackend } from "../../types/run/backend.ts";
 import type { UntrustedSource } from "../../types/run/untrusted.ts";
 import type { ExecSettings } from "../../types/settings.ts";
 
-/** What decides whether a sandbox is the boundary for what a model gives to its programs. */
+/** Facts of a backend that decide whether a sandbox is the boundary for a model's programs. */
 export type Boundary = Pick<ExecBackend, "isIsolated" | "writesWorkspace">;
 
 /**
- * A sandbox that lets nothing out is the boundary; a person is then asked only where the settings ask about everything. Once others may
- * have written what the model wants, it is none where the command could change files that shape later turns.
+ * Whether a sandbox is the boundary: it lets nothing out, and the settings do not ask about everything. After untrusted
+ * content it is no boundary where the command could change files that shape later turns.
  */
 export const isContained = (
   boundary: Boundary,

@@ -10,7 +10,7 @@ export function withSessionExec(settings: ExecSettings, { host, security, ask }:
   return { ...narrowed(settings, { security, ask }), host: stricterOf(EXEC_HOSTS, settings.host ?? "auto", host) };
 }
 
-/** What a question about a command that leaves the sandbox begins with. */
+/** First sentence of a question about a command that leaves the sandbox. */
 export const ELEVATED = "Elevated: it runs on the machine, outside the sandbox.";
 
 const NOBODY =
@@ -19,15 +19,15 @@ const NOBODY =
 const OFF =
   "The command was not run: commands of this conversation do not leave the sandbox. The user can change that with /elevated.";
 
-/** Where one command runs, and by which rules. */
+/** Backend and rules of one command. */
 export interface CommandWay {
   readonly backend: ExecBackend;
   readonly settings: ExecSettings;
-  /** Unset: as every command of the run. */
+  /** Level of a command that leaves the sandbox; unset for a command with the run's usual backend. */
   readonly elevated?: Exclude<ElevatedLevel, "off">;
 }
 
-/** What a call says of where its command runs. */
+/** Arguments of a call about the place of its command. */
 export interface WantedPlace {
   readonly elevated?: boolean | undefined;
   readonly host?: (typeof CALL_HOSTS)[number] | undefined;
@@ -35,7 +35,7 @@ export interface WantedPlace {
 
 export const CALL_HOSTS = ["auto", "sandbox", "gateway", "node"] as const;
 
-/** Other places than the usual one. */
+/** Places of commands besides the usual one. */
 export interface OtherPlaces {
   readonly elevation?: Elevation | undefined;
   /** A sandbox for a run that has none. */
@@ -44,7 +44,7 @@ export interface OtherPlaces {
 
 type Usual = Pick<CommandWay, "backend" | "settings">;
 
-/** The way of a call, or why it is refused. Pure. */
+/** The backend and rules for a call, or the reason why it is refused. Pure. */
 export function wayOf(wanted: WantedPlace, usual: Usual, places: OtherPlaces): CommandWay | string {
   if (wanted.host === "node") return NO_NODE;
   if (wanted.host === "sandbox") return sandboxWay(usual, places);
@@ -64,7 +64,7 @@ const sandboxWay = (usual: Usual, { sandboxed }: OtherPlaces): CommandWay | stri
   return sandboxed ? { ...usual, backend: sandboxed() } : NO_SANDBOX;
 };
 
-/** `asked`: what the model says of it. */
+/** The way of a command that may leave the sandbox. `asked`: the model's wish. */
 function elevatedWay(asked: boolean | undefined, usual: Usual, elevation: Elevation | undefined): CommandWay | string {
   if (!elevation) return asked === true ? NOBODY : usual;
   const { level } = elevation;
@@ -74,7 +74,7 @@ function elevatedWay(asked: boolean | undefined, usual: Usual, elevation: Elevat
   return { backend: elevation.backend, settings: settingsFor(elevated, usual.settings, elevation), elevated };
 }
 
-/** The rules of what is written to a command that left the sandbox, or why the turn may write nothing to it. Pure. */
+/** The rules for input to a command that left the sandbox, or the reason why the turn may write nothing to it. Pure. */
 export function rulesOutside(settings: ExecSettings, elevation: Elevation | undefined): ExecSettings | string {
   if (!elevation) return "whoever wrote this turn may not let a command leave the sandbox (tools.elevated).";
   const { level } = elevation;
@@ -83,7 +83,10 @@ export function rulesOutside(settings: ExecSettings, elevation: Elevation | unde
   return settingsFor(level === "request" ? "ask" : level, settings, elevation);
 }
 
-/** A command of somebody who is no owner is always asked about: others may write into the turn. */
+/**
+ * The settings of a command outside the sandbox. Without an owner's rights a person is always asked: other people may
+ * write into the turn.
+ */
 function settingsFor(level: ElevatedLevel, settings: ExecSettings, { acting }: Elevation): ExecSettings {
   if (settings.security === "deny") return settings;
   if (level === "ask" || !hasOwnerRights(acting.principal)) return { ...settings, ask: "always" };

@@ -54,7 +54,10 @@ function expand(name: string, home: string, cwd: string): string {
     .replaceAll(/\$PWD\b/g, () => cwd);
 }
 
-/** Writes the current directory as a dot, which is also right after a `cd`; braces would split a word. */
+/**
+ * The command with a dot for each name of the current directory, which is also right after a `cd`; braces would split a
+ * word.
+ */
 const plain = (command: string): string =>
   command.replaceAll(/\$PWD\b|\$\{PWD\}|\$\(\s*pwd\s*\)|`\s*pwd\s*`|~\+(?=\/)/g, ".").replaceAll("${HOME}", "$HOME");
 
@@ -63,7 +66,7 @@ interface Around {
   readonly cwd: string;
 }
 
-/** Every text in a command that may name a file, also inside quoted commands. Pure. */
+/** Texts in a command that may name a file, also inside quoted commands. Pure. */
 export const namesIn = (command: string, around: Around): readonly string[] => [
   ...new Set([command, plain(command)].flatMap((text) => namesBelow(text, around, 0))),
 ];

@@ -14,17 +14,17 @@ export type ExecDecision = "run" | "ask" | "deny";
 /** A simple command with the program that it starts. */
 export interface KnownCommand extends PlannedCommand {
   readonly program?: FoundProgram | undefined;
-  /** What may make the program start another one. */
+  /** Reason why the program may start another one; undefined when there is none. */
   readonly steering?: Steering | undefined;
 }
 
-/** A command that is to run. Without parts it is not understood. */
+/** A command before the decision about it. Without parts the command is not understood. */
 export interface Considered {
   readonly command: string;
   readonly parts: readonly KnownCommand[] | undefined;
 }
 
-/** What lets commands run without a question. */
+/** Permanent allowances and the approvals document, which let commands run without a question. */
 export interface ExecRules {
   /** Whether this text, the whole command or a part of it, is permanently allowed. */
   isAllowed(text: string): boolean;
@@ -40,8 +40,8 @@ const BUILTINS: Readonly<Record<string, (words: readonly string[]) => boolean>> 
   ":": () => true,
 };
 
-// Programs that print something. `env`, `find` and `xargs` are missing because they start other programs, `date` because it
-// reads files and sets the clock.
+// Programs that print something. `env`, `find` and `xargs` are missing because they start other programs, `date`
+// because it reads files and sets the clock.
 const PROGRAMS: typeof BUILTINS = {
   whoami: (words) => words.length === 0,
   uname: (words) => words.every((word) => /^-[amnoprsv]+$/.test(word)),
@@ -49,7 +49,7 @@ const PROGRAMS: typeof BUILTINS = {
 
 const ruleIn = (rules: typeof BUILTINS, name: string) => (Object.hasOwn(rules, name) ? rules[name] : undefined);
 
-/** Whether a shell itself does this command. */
+/** Whether the shell itself carries out this command. */
 export const isBuiltin = ({ words: [name = ""] }: KnownCommand): boolean => Object.hasOwn(BUILTINS, name);
 
 function isSafe({ words: [name = "", ...rest], program }: KnownCommand, settings: ExecSettings): boolean {
@@ -60,7 +60,7 @@ function isSafe({ words: [name = "", ...rest], program }: KnownCommand, settings
   return rule ? rule(rest) : isSafeBin({ name, words: rest, program }, settings);
 }
 
-/** Why a command may start what it does not name; undefined when nothing makes it. */
+/** Reason why a command may start a program that it does not name; undefined when there is none. */
 export const whySteered = ({ parts = [] }: Pick<Considered, "parts">): string | undefined =>
   parts.find(({ steering }) => steering !== undefined)?.steering?.why;
 
@@ -73,20 +73,23 @@ function isOnList({ command, parts }: Considered, settings: ExecSettings, rules:
   );
 }
 
-/** Of several commands a shell runs its own builtins; a single one that is no builtin is started without a shell. */
+/**
+ * Whether a part changes the meaning of the later parts. A shell runs its own builtins among several commands; a single
+ * command that is no builtin is started without a shell.
+ */
 const changesShell = (parts: readonly KnownCommand[]): boolean =>
   parts.some(({ words }) => changesTheRest(words, { isAlone: parts.length === 1 }));
 const rowOfPart = (part: KnownCommand, { strictInlineEval }: ExecSettings, { policy }: ExecRules) =>
   rowFor(part, policy, { isStrict: strictInlineEval !== false });
 
-/** What let a command run: permanently allowed texts, and rows for programs. */
+/** Permission by which a command runs: a permanently allowed text, or a row for programs. */
 export interface Grant {
   readonly text: string;
   readonly row?: ExecRow;
   readonly program?: FoundProgram | undefined;
 }
 
-/** What let a command run that `decideExec` lets run. Pure. */
+/** The permissions of a command that `decideExec` lets run. Pure. */
 export function grantsFor(
   { command, parts = [] }: Considered,
   settings: ExecSettings,
@@ -103,15 +106,18 @@ export function grantsFor(
   });
 }
 
-/** What comes through a pipe may be code for an interpreter, so only the whole pipeline can be allowed then. */
+/**
+ * Whether a part is permanently allowed. Input from a pipe may be code for an interpreter, so only the whole pipeline
+ * can be allowed then.
+ */
 function isAllowedPart({ source, words: [name = ""], isPiped }: KnownCommand, rules: ExecRules): boolean {
   return !(isPiped && (isInterpreter(name) || isRunner(name))) && rules.isAllowed(source);
 }
 
 /**
- * Whether a command may run. It runs without a question when every simple command in it is safe, permanently allowed or matched
- * by a row of the approvals document; a command that is not fully understood never does. `settings` are already the stricter
- * of config, session and document. Pure.
+ * Whether a command may run. It runs without a question when each of its simple commands is safe, permanently allowed
+ * or matched by a row of the approvals document; a command that is not fully understood never does. `settings` are
+ * already the stricter of config, session and document. Pure.
  */
 export function decideExec(considered: Considered, settings: ExecSettings, rules: ExecRules): ExecDecision {
   if (settings.security === "deny") return "deny";
@@ -121,7 +127,7 @@ export function decideExec(considered: Considered, settings: ExecSettings, rules
   return settings.ask === "off" ? "deny" : "ask";
 }
 
-/** The texts that a permanent allowance may cover: the whole command and each simple command in it. */
+/** The texts that a permanent allowance may cover: the whole command and each of its simple commands. */
 export const allowanceTexts = ({ command, parts = [] }: Considered): readonly string[] => [
   ...new Set([trimCommand(command), ...parts.map((part) => part.source)]),
 ];

@@ -1,17 +1,20 @@
 import { BLANKS, IGNORABLE, NO_LETTERS } from "../../utils/text/unicode.ts";
 
-// Characters that a screen does not show, shows elsewhere or draws over others. A command needs no blanks but space, tab and
-// line feed.
+// Characters that a screen does not show, shows elsewhere or draws over other ones. A command needs no blanks but
+// space, tab and line feed.
 const UNSEEN = new RegExp(String.raw`[[${IGNORABLE}${NO_LETTERS}${BLANKS}]--[ \t\n]]`, "v");
 
-// More than any layout needs: the text after it would be out of a person's sight.
+// Blanks beyond the need of any layout: the text after them would be out of a person's sight.
 const PUSHED_AWAY = /[ \t]{60}|\t[ \t]{11}|\n(?:[ \t]*\n){3}/;
 const MOST_LINES = 60;
 
 /** Most characters of a command that a person is asked about; a chat's own limit may be lower. */
 const MOST_READ = 3000;
 
-/** Why a person could not see what would run; undefined when they could. `paths` are shown with the command. Pure. */
+/**
+ * Reason why a person could not see the whole command; undefined when there is none. `paths` are shown with the
+ * command. Pure.
+ */
 export function whyUnreadable(command: string, paths: readonly string[]): string | undefined {
   if (UNSEEN.test(command) || paths.some((path) => UNSEEN.test(path) || /[\n\t]/.test(path))) {
     return "it holds control or invisible characters; write them as escapes";

@@ -34,12 +34,12 @@ import { isUnasked, UNASKED_TEXTS, type Unasked } from "../../types/run/unasked.
 import { alsoSources, type UntrustedSource } from "../../types/run/untrusted.ts";
 import { narrowed, narrowedAfter, NO_POLICY, type ExecPolicy } from "./rules/policy.ts";
 
-/** The commands that owners allowed permanently, and what the approvals document says. */
+/** The commands that owners allowed permanently, and the rules of the approvals document. */
 export interface Allowances {
   isAllowed(agent: string, allowance: Allowance): Promise<boolean>;
-  /** No limits and no rows when unset. */
+  /** The rules for an agent; no limits and no rows when unset. */
   policy?(agent: string): Promise<ExecPolicy>;
-  /** Called with what lets a command run, right before it does. Returns at once. Must not throw. */
+  /** Called with the permissions of a command, right before it runs. Returns at once. Must not throw. */
   used?(agent: string, grants: readonly Grant[], cwd: string): void;
 }
 
@@ -47,9 +47,9 @@ export interface ExecOptions {
   readonly settings: ExecSettings;
   readonly rules: Allowances;
   readonly backend: ExecBackend;
-  /** The turn acts for an owner, so permanent allowances count. */
+  /** True when the turn acts for an owner, so that permanent allowances count. */
   readonly hasOwnerRights: boolean;
-  /** The command leaves the sandbox. */
+  /** Level of a command that leaves the sandbox; unset for any other. */
   readonly elevated?: CommandWay["elevated"];
 }
 
@@ -60,7 +60,7 @@ const REFUSALS: Readonly<Record<Exclude<Refused, Unasked>, string>> = {
   abort: "The run was stopped before this command began; it was not run.",
 };
 
-/** For the model: why the command was not run, and what to do instead. */
+/** The reason why the command was not run, and the next step, for the model. */
 export function refusalText(answer: Refused): string {
   if (!isUnasked(answer)) return REFUSALS[answer];
   const instead = answer === "unshown" ? "Put the command into a script file and run that." : "Tell the user.";
@@ -81,8 +81,8 @@ const TOO_MANY_DIRECTORIES =
 const MOVED = "The command was not run: its directory was moved or replaced in the meantime.";
 
 /**
- * A command that may run with these variables of plugins, without a shell when there is an `argv`; or why it may not, for the
- * model.
+ * The permission of a command with these variables of plugins, without a shell when there is an `argv`; or the reason
+ * of a refusal, for the model.
  */
 type Permit =
   | { readonly kind: "run"; readonly variables: Variables; readonly argv?: Launch["argv"] }
@@ -90,19 +90,19 @@ type Permit =
 
 const refused = (text: string): Permit => ({ kind: "refused", text });
 
-/** What was found out about a command. */
+/** Facts about a command before the decision. */
 interface Case {
   readonly wanted: Wanted;
   readonly variables: Variables;
   readonly considered: Considered;
-  /** As strict as the config and the approvals document together. */
+  /** Settings as strict as the config and the approvals document together. */
   readonly settings: ExecSettings;
   readonly rules: ExecRules;
-  /** What others wrote and the conversation has read. */
+  /** Untrusted content that the conversation has read. */
   readonly untrusted: readonly UntrustedSource[];
 }
 
-/** Whether a command may run. Run it at once, before its files can change. */
+/** Decides whether a command may run. The caller runs it at once, before its files can change. */
 export async function permit(wanted: Wanted, options: ExecOptions, context: ToolContext): Promise<Permit> {
   const closed = await options.backend.whyClosed?.(wanted.command, { cwd: wanted.cwd, workspace: context.workspace });
   if (closed !== undefined) return refused(`The command was not run: ${closed}.`);
@@ -131,19 +131,22 @@ function denied(known: Case, options: ExecOptions): Permit {
   return refused(`The command was not run: ${why} (${keysOf(known, options)}).`);
 }
 
-/** What an operator changes to let commands run. */
+/** Key or file that an operator changes to let commands run. */
 const keysOf = ({ settings, rules: { policy } }: Case, { settings: own }: ExecOptions): string =>
   policy.isOffInConfig === true || (settings.security === own.security && settings.ask === own.ask)
     ? "tools.exec"
     : "exec-approvals.json";
 
-/** What holds while a tool call is decided. */
+/** Constants during the decision about a tool call. */
 interface Asking {
   readonly options: ExecOptions;
   readonly context: ToolContext;
 }
 
-/** Runs what the list allows. One plain command is started as its words say, so that no shell reads the text once more. */
+/**
+ * Permits a command that the list allows. One plain command is started by its words, so that no shell reads the text
+ * once more.
+ */
 async function started(known: Case, { options, context }: Asking): Promise<Permit> {
   const { wanted, variables, considered, settings, rules } = known;
   if (!(await isSamePlace(wanted, options.backend, context))) return refused(MOVED);
@@ -155,7 +158,9 @@ async function started(known: Case, { options, context }: Asking): Promise<Permi
   return { kind: "run", variables, argv: [only.program.path, ...only.words.slice(1)] };
 }
 
-/** Parts of the command that are permanently allowed with the present content of their files. Guests have no allowances. */
+/**
+ * Parts of the command that are permanently allowed with the present content of their files. Guests have no allowances.
+ */
 async function allowedTexts(
   { wanted: { cwd }, variables: given, considered }: Pick<Case, "wanted" | "variables" | "considered">,
   { options, context }: Asking,
@@ -172,7 +177,7 @@ async function allowedTexts(
   return new Set(texts.filter((_text, index) => answers[index] === true));
 }
 
-/** Asks for approval. Asks again when what the command names or starts changed in the meantime. */
+/** Asks for approval. Asks again when a file or program of the command changed in the meantime. */
 async function askUntilSame(known: Case, options: ExecOptions, context: ToolContext): Promise<Permit> {
   const { wanted } = known;
   let reason = reasonOf(known);
@@ -200,27 +205,27 @@ async function askUntilSame(known: Case, options: ExecOptions, context: ToolCont
   );
 }
 
-/** The list of programs cannot help where agents could replace the program. */
+/** Advice for a program that no list allows, because agents could replace it. */
 function whyUnlistable({ considered: { parts = [] } }: Case): readonly string[] {
   const own = parts.find(({ program }) => program?.writable !== undefined)?.program?.path;
   if (own === undefined) return [];
   return [`No list allows ${own}, because agents can write there: a program in another directory can be listed.`];
 }
 
-/** The same command by what the operator's files say now: they may have been made stricter while a question waited. */
+/** The same command under the operator's present files, which may have become stricter while a question waited. */
 const underPolicy = (known: Case, policy: ExecPolicy): Case => ({
   ...known,
   settings: narrowed(known.settings, policy),
   rules: { ...known.rules, policy },
 });
 
-/** For a person: paths of files and programs, and names of variables. */
+/** Changes between two bindings for a person: paths of files and programs, and names of variables. */
 const changesBetween = (before: Binding, now: Binding, { cwd }: Wanted): readonly string[] => [
   ...changedSince(before, now).map((path) => shownPath(path, cwd)),
   ...changedVariables(before, now).map((name) => `the variable ${name}`),
 ];
 
-/** Whether a command runs although nobody answered, or could have: `tools.exec.askFallback`. */
+/** Whether a command runs without an answer, or without anybody to ask: `tools.exec.askFallback`. */
 function runsUnanswered(answer: Refused, known: Case): boolean {
   const fallback = known.settings.askFallback ?? "deny";
   if ((answer !== "timeout" && !isUnasked(answer)) || fallback === "deny") return false;
@@ -240,7 +245,7 @@ function whyNotAskable({ command, cwd }: Wanted, files: readonly BoundFile[]): s
   return whyUnreadable(command, [cwd, ...files.map(({ path }) => path)]);
 }
 
-/** The desk stores a permanent allowance; a guest's turn offers none. */
+/** The question about a command. The desk stores a permanent allowance; a guest's turn offers none. */
 function questionFor(
   { command, cwd }: Wanted,
   { files, variables: given, parts }: Binding,

@@ -4,14 +4,17 @@ import { own } from "../../utils/own.ts";
 import type { FoundProgram } from "../../types/run/backend.ts";
 import { mayStartOthers, namesOfProgram, programName } from "./programs/kinds.ts";
 
-/** Programs, in addition to those that may start others, that read, write or send files: no list makes them safe. */
+/** Programs that read, write or send files, in addition to programs that may start others: no list makes them safe. */
 const NEVER_SAFE = new Set(
   "tee dd split csplit install cp mv ln rm socat nc ncat sponge shred truncate mktemp mkfifo xxd rg ripgrep ag ack jq yq gojq jaq".split(
     " ",
   ),
 );
 
-/** Directories of programs that the agent cannot write, unless the config names others. `PATH` is never trusted by itself. */
+/**
+ * Directories of programs that the agent cannot write, unless the config names others. `PATH` is never trusted by
+ * itself.
+ */
 const TRUSTED_DIRS: readonly string[] = ["/bin", "/usr/bin"];
 
 const isNeverSafe = (word: string): boolean =>
@@ -31,7 +34,7 @@ interface Flags {
   readonly numbers?: string;
   /** Letters that are not allowed: they name files, or make the program run forever. */
   readonly denied?: string;
-  /** A bare `-5` counts lines. */
+  /** True when a bare `-5` counts lines. */
   readonly isCount?: boolean;
 }
 
@@ -50,7 +53,7 @@ const FILTERS: Readonly<Record<string, Flags>> = {
 /** Letters that name a file in many programs, so they are not allowed for an unknown one. */
 const UNKNOWN: Flags = { denied: "oOTfw" };
 
-/** Long options that name files, programs or settings; programs accept a prefix for the whole. */
+/** Long options that name files, programs or settings. Programs accept the beginning of a long option for the whole. */
 const DENIED_LONG = (
   "output outfile out-file file files0-from files-from temporary-directory compress-program random-source exec command config script " +
   "program log-file include from-file follow retry recursive dereference-recursive directories devices reference target-directory " +
@@ -80,7 +83,7 @@ function afterLetter([word = "", ...rest]: readonly string[], flags: Flags): rea
 
 /** A call of a program. */
 interface Call {
-  /** As the command names it. */
+  /** The program's name in the command. */
   readonly name: string;
   readonly words: readonly string[];
   readonly program: FoundProgram;
@@ -89,9 +92,9 @@ interface Call {
 type SafeSettings = Pick<ExecSettings, "safeBins" | "safeBinProfiles" | "safeBinTrustedDirs">;
 
 /**
- * Whether a program of the operator's list reads only its standard input: it is no interpreter under any of its names, lies
- * in a trusted directory, and its words are flags and numbers that name no file, or what its profile allows. A program that is
- * no known filter and has no profile must also be unable to start others, as its file shows. Pure.
+ * Whether a program of the operator's list reads only its standard input: it is no interpreter under any of its names,
+ * lies in a trusted directory, and its words are flags and numbers that name no file, or fit its profile. A program
+ * that is no known filter and has no profile must also be unable to start others, by the content of its file. Pure.
  */
 export function isSafeBin({ name, words, program }: Call, settings: SafeSettings): boolean {
   if (!settings.safeBins.includes(name) || [name, program.path, program.real].some(isNeverSafe)) return false;
@@ -115,7 +118,7 @@ function namesNoFile(name: string, words: readonly string[]): boolean {
   return left !== undefined;
 }
 
-/** Why an entry of the list never has an effect; undefined for one that may. */
+/** Reason why an entry of the list never has an effect; undefined for an entry that may have one. */
 export function whyNeverSafe(
   program: string,
   settings: { readonly safeBinTrustedDirs?: readonly string[] | undefined },
@@ -136,13 +139,13 @@ const NEVER = new Set(
   ).split(" "),
 );
 
-/** A word that may name a file, or be expanded by a program. */
+/** Whether a word may name a file, or be expanded by a program. */
 const isPathLike = (word: string): boolean => /[/\\*?[\]$~]/.test(word) || word.startsWith(".") || word === "-";
 
 /**
- * Whether words are what a profile of `safeBinProfiles` allows: no denied flag, values only for flags that may have one, and
- * as many other words as it says, none of which may be a path. Short flags are compared letter by letter, long ones whole: an
- * abbreviated one is refused where it may mean a denied one. Pure.
+ * Whether words fit a profile of `safeBinProfiles`: no denied flag, values only for flags that may have one, and the
+ * right number of other words, none of which may be a path. Short flags are compared letter by letter, long ones whole:
+ * an abbreviated flag is refused where it may mean a denied one. Pure.
  */
 function fitsProfile(words: readonly string[], profile: SafeBinProfile): boolean {
   const { minPositional = 0, maxPositional = 0, allowedValueFlags = [], deniedFlags = [] } = profile;
@@ -151,7 +154,7 @@ function fitsProfile(words: readonly string[], profile: SafeBinProfile): boolean
   return positional !== undefined && positional >= minPositional && positional <= maxPositional;
 }
 
-/** How many words are no flags and no values of flags. Undefined when a word is not allowed. */
+/** Number of words that are no flags and no values of flags. Undefined when a word is not allowed. */
 function positionalIn(
   words: readonly string[],
   valued: readonly string[],
@@ -191,6 +194,6 @@ function readFlag(word: string, valued: readonly string[]): Flag | undefined {
   return { name, takesNext: takesValue && word.length === 2 };
 }
 
-/** Programs accept the beginning of a long flag for the whole. */
+/** Whether a flag may mean a denied one. Programs accept the beginning of a long flag for the whole. */
 const mayMean = (flag: string, denied: string): boolean =>
   flag === denied || (flag.startsWith("--") && denied.startsWith(flag));

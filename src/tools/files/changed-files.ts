@@ -1,19 +1,22 @@
 import type { ToolResult } from "../../types/run/tool.ts";
 import { isFields } from "../../utils/fields.ts";
 
-/** Tools that change files and say in their details what they changed. */
+/** Tools that change files and list these files in their details. */
 export const WRITERS: ReadonlySet<string> = new Set(["write", "edit", "apply_patch"]);
 
 /** A file that a call has changed. */
 export interface ChangedFile {
-  /** As the call names it. */
+  /** The path in the call. */
   readonly path: string;
-  /** The path that it had before, when it was moved. */
+  /** The path before a move; unset when the file was not moved. */
   readonly from?: string;
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** The files that a call of one of the writers has changed. `apply_patch` lists its files; a step that moves one has its new path in `to`. */
+/**
+ * The files that a call of one of the writers has changed. `apply_patch` lists its files; a step that moves a file has
+ * the new path in `to`.
+ */
 export function changedFiles(input: unknown, { details = {} }: ToolResult): readonly ChangedFile[] {
   if (details["changed"] !== true) return [];
   const files = details["files"];
@@ -22,7 +25,7 @@ export function changedFiles(input: unknown, { details = {} }: ToolResult): read
   return typeof path === "string" ? [{ path, details }] : [];
 }
 
-/** A failed patch lists what it had made as texts. */
+/** A file of a patch's details. A failed patch lists its completed steps as texts. */
 function stepOf(file: unknown): ChangedFile | undefined {
   const step = isFields(file) ? file : stepIn(String(file));
   const { path, to } = step;

@@ -1,22 +1,22 @@
 /** Most lines of a text that is compared, and most lines that may differ. */
 const MOST_LINES = 20_000;
 const MOST_EDITS = 2000;
-/** Milliseconds for one comparison. */
+/** Time limit of one comparison in milliseconds. */
 const COMPARED_MS = 500;
 
-/** What a write has changed, for people and the page. */
+/** The effect of a write, for people and the page. */
 export interface Change {
   readonly changed: true;
   readonly created: boolean;
-  /** Counted from 1, in the new text. */
+  /** Line number, counted from 1, in the new text. */
   readonly firstChangedLine: number;
-  /** The lines that differ, with their numbers; not there when the texts are too long or differ too much. */
+  /** The lines that differ, with their numbers; unset when the texts are too long or differ too much. */
   readonly diff?: string;
-  /** The same in the unified format, as `patch` and `git apply` read it. */
+  /** The same lines in the unified format, which `patch` and `git apply` read. */
   readonly patch?: string;
 }
 
-/** Compares a file's old and new text; `undefined` for a file that is new. */
+/** Compares a file's old and new text; `before` is undefined for a new file. */
 export async function changeOf(
   path: string,
   before: string | undefined,
@@ -43,7 +43,7 @@ interface Hunk {
   readonly lines: readonly string[];
 }
 
-/** Removed lines have the number that they had, the others the number that they have. */
+/** The lines of a hunk with numbers: a removed line has its old number, any other its new one. */
 function numbered({ oldStart, newStart, lines }: Hunk): string {
   let [before, after] = [oldStart, newStart];
   const shown = lines.map((line) => {
@@ -64,7 +64,7 @@ function firstDifference(a: string, b: string): number {
   return countLines(b, at);
 }
 
-/** The number of the line in which a place of a text is. */
+/** The number of the line that contains a place of a text. */
 function countLines(text: string, end: number): number {
   let lines = 1;
   for (let at = text.indexOf("\n"); at >= 0 && at < end; at = text.indexOf("\n", at + 1)) lines += 1;

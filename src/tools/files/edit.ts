@@ -59,7 +59,7 @@ async function edit(wanted: z.output<typeof input>, files: FileBackend, workspac
   return textResult(`Changed ${places} in ${path}.`, await changeOf(path, before, content));
 }
 
-/** Replaces exact pieces of a file. */
+/** The tool `edit`: replaces exact pieces of a file. */
 export function editTool(files: FileBackend): Tool {
   return defineTool({
     name: "edit",

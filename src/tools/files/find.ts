@@ -34,7 +34,7 @@ async function find(
   return [...found.slice(0, limit).toSorted(), ...notes].join("\n") || "[Nothing found.]";
 }
 
-/** Finds files by name. */
+/** The tool `find`: finds files by name. */
 export function findTool(files: FileBackend): Tool {
   return defineTool({
     name: "find",

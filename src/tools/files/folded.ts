@@ -1,7 +1,7 @@
-/** A text in which spaces, quotes and dashes are written in one way, with the place of each character in the original. */
+/** A text with one form of spaces, quotes and dashes, and the place of each of its characters in the original. */
 export interface Folded {
   readonly text: string;
-  /** Where the character begins and ends in the original, by its place here. */
+  /** First place of each character in the original, and the place after it. */
   readonly starts: Uint32Array;
   readonly ends: Uint32Array;
 }
@@ -21,19 +21,19 @@ const SPACE = 0x20;
 const TAB = 0x09;
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
-/** They cannot be seen, so no model writes them. */
+/** Characters that cannot be seen, so no model writes them. */
 const INVISIBLE: ReadonlySet<number> = new Set([0x200b, 0xfeff]);
 
 /**
- * Folds a text: one space for any number of spaces and tabs, none at the end of a line, `\n` for `\r\n`, plain quotes and
- * dashes for typographic ones.
+ * Folds a text: one space for any number of spaces and tabs, none at the end of a line, `\n` for `\r\n`, plain quotes
+ * and dashes for typographic ones.
  */
 export function fold(text: string): Folded {
   const codes = new Uint16Array(text.length);
   const starts = new Uint32Array(text.length);
   const ends = new Uint32Array(text.length);
   let length = 0;
-  /** Where the spaces began that were read last; -1 when there are none. */
+  /** Place where the last read spaces begin; -1 when the last character is no space. */
   let gap = -1;
   const put = (code: number, start: number, end: number): void => {
     codes[length] = code;
@@ -52,7 +52,7 @@ export function fold(text: string): Folded {
   return { text: decoded(codes.subarray(0, length)), starts, ends };
 }
 
-/** The code of a character as it is compared; -1 for one that does not count. */
+/** The code of a character for comparisons; -1 for a character that does not count. */
 function plainCode(text: string, at: number): number {
   const code = text.charCodeAt(at);
   if (code === TAB) return SPACE;

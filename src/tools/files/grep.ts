@@ -23,7 +23,7 @@ const input = z.lazy(() =>
 );
 type Wanted = z.output<typeof input>;
 
-/** Collects the lines that were found, within the limits. */
+/** Collects the found lines, within the limits. */
 class Findings {
   readonly #lines: string[] = [];
   readonly #limit: number;
@@ -35,7 +35,7 @@ class Findings {
     this.#limit = limit;
   }
 
-  /** False when no more lines fit. */
+  /** Adds a line. False when no more lines fit. */
   add({ path, number, mark, text }: FoundLine): boolean {
     const shown = text.length > MAX_COLUMNS ? `${text.slice(0, MAX_COLUMNS)}…` : text;
     const line = `${path}${mark}${number}${mark} ${shown}`;
@@ -59,7 +59,7 @@ async function grep(wanted: Wanted, files: FileBackend, { workspace, signal }: T
   return findings.text(await files.searchText({ ...query, literal, ignoreCase }, scope, (line) => findings.add(line)));
 }
 
-/** Searches text in files. */
+/** The tool `grep`: searches text in files. */
 export function grepTool(files: FileBackend): Tool {
   return defineTool({
     name: "grep",

@@ -3,8 +3,8 @@ const toUnix = (text: string): string => text.replaceAll("\r\n", "\n");
 const BOM = "\uFEFF";
 
 /**
- * Changes a text whose lines end with `\n`, and gives it back with the line ends and the byte order mark that it had. A text
- * with both kinds of line ends is changed as it is. `change` gets a function that writes other texts with the same line ends.
+ * Changes a text whose lines end with `\n`, and returns it with its original line ends and byte order mark. A text with
+ * both kinds of line ends is changed as it is. `change` gets a function that gives other texts the same line ends.
  */
 export function keepingLineEnds(
   content: string,

@@ -4,9 +4,9 @@ import type { Tool, ToolResult } from "../../types/run/tool.ts";
 import { defineTool, FILE_TOOL_MS, textResult } from "../define.ts";
 import { listedName } from "../shown-path.ts";
 
-/** Entries of a result that names no limit. */
+/** Number of entries when a call names no limit. */
 const ENTRIES = 500;
-/** Entries that are examined: a directory may hold more than memory does. */
+/** Most entries that are examined: a directory may hold more than fits into memory. */
 const MAX_READ = 20_000;
 
 const input = z.lazy(() =>
@@ -36,7 +36,7 @@ function describe(entries: readonly FolderEntry[], { limit, after }: Wanted): To
 const byName = (a: { readonly name: string }, b: { readonly name: string }): number =>
   a.name < b.name ? -1 : Number(a.name > b.name);
 
-/** Lists one directory. */
+/** The tool `ls`: lists one directory. */
 export function lsTool(files: FileBackend): Tool {
   return defineTool({
     name: "ls",

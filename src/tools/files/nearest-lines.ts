@@ -1,9 +1,9 @@
 const MOST_NAMED = 3;
 const LEAST_SIMILARITY = 0.45;
-/** Lines that are compared, and characters of each. */
+/** Most lines that are compared, and most characters of each. */
 const MOST_LINES = 10_000;
 const MOST_CHARS = 200;
-/** Characters of the file that are shown when no line is similar. */
+/** Characters of the file's beginning that are shown when no line is similar. */
 const BEGINNING = 800;
 
 interface Near {
@@ -12,7 +12,7 @@ interface Near {
   readonly similarity: number;
 }
 
-/** What a model is shown of a file that does not have the text that it wanted to replace. */
+/** Lines of a file that does not have the text of an edit, for the model. */
 export function nearestText(content: string, wanted: string): string {
   const near = nearestLines(content, wanted);
   if (near.length === 0)
@@ -37,7 +37,7 @@ function nearestLines(content: string, wanted: string): readonly Near[] {
 
 const cut = (line: string): string => line.trim().slice(0, MOST_CHARS);
 
-/** How often each pair of neighbouring characters occurs, by the codes of both. */
+/** Number of times that each pair of neighbouring characters occurs, by the codes of both. */
 function pairsOf(line: string): ReadonlyMap<number, number> {
   const pairs = new Map<number, number>();
   const plain = line.toLowerCase();
@@ -48,7 +48,7 @@ function pairsOf(line: string): ReadonlyMap<number, number> {
   return pairs;
 }
 
-/** The coefficient of Dice: 1 for the same pairs, 0 when none is in both. */
+/** Dice coefficient of two lines: 1 for the same pairs, 0 when the lines share none. */
 function similarityOf(a: ReadonlyMap<number, number>, b: ReadonlyMap<number, number>): number {
   let shared = 0;
   for (const [pair, count] of b) shared += Math.min(count, a.get(pair) ?? 0);

@@ -3,14 +3,16 @@ import type { CommandLine, ExecBackend, RunningCommand, Typist } from "../../typ
 import type { ToolScene } from "../../types/run/tool.ts";
 import type { UntrustedSource } from "../../types/run/untrusted.ts";
 
-/** What is known of the run when one of its commands starts. */
+/** Facts about the run when one of its commands starts. */
 export interface Knowing {
   sources(): Promise<readonly UntrustedSource[]>;
-  /** Where content of others is from that a file has which the command names. */
+  /** Source of untrusted content in a file that the command names; undefined when no such file has any. */
   named(line: CommandLine): Promise<string | undefined>;
 }
 
-/** The same scene; the times in which its commands run are noted where they may write what others wrote. */
+/**
+ * The same scene, in which the time of each command is noted, because a command may write untrusted content to files.
+ */
 export function notingCommands(scene: ToolScene, origins: FileOrigins, knowing: Knowing): ToolScene {
   const { exec, sandboxed, elevation } = scene;
   const noted = (backend: ExecBackend) => notedBackend(backend, { scene, origins, knowing });
@@ -52,7 +54,10 @@ async function endAll(begun: readonly NotedCommand[]): Promise<void> {
   for (const one of begun) await one.end();
 }
 
-/** Whoever types into it may have read something since the command began, and may be another conversation. */
+/**
+ * The same command. Input is noted too: its author may have read something since the command began, and may be another
+ * conversation.
+ */
 function noted(
   running: RunningCommand,
   begun: readonly NotedCommand[],
@@ -61,7 +66,7 @@ function noted(
   return {
     ...running,
     ended: running.ended.then(async (end) => {
-      // What could not be ended may write on.
+      // A process that could not be ended may go on to write.
       if (end.left.length === 0) await endAll(begun);
       return end;
     }),

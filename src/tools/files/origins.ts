@@ -19,7 +19,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const strings = (...values: readonly unknown[]): readonly string[] =>
   values.flat().filter((value) => typeof value === "string");
 
-/** The path of a `file:` address, and any other name as it is. */
+/** The path of a `file:` address; any other name unchanged. */
 function pathIn(name: string): string {
   try {
     return /^file:/i.test(name) ? fileURLToPath(name) : name;
@@ -28,7 +28,7 @@ function pathIn(name: string): string {
   }
 }
 
-/** The files whose content a call has shown, as it names them. */
+/** The files whose content a call has shown, with the names in the call, by tool. */
 const SHOWN: Readonly<Record<string, (input: Fields, text: string, cwd: string) => readonly string[]>> = {
   read: ({ path }) => strings(path),
   grep: (_, text) => [...new Set([...text.matchAll(/^(.+?)[:-]\d+[:-]/gm)].map(([, path = ""]) => path))],
@@ -41,12 +41,15 @@ const SHOWN: Readonly<Record<string, (input: Fields, text: string, cwd: string) 
   exec: ({ command }, _, cwd) => strings(command).flatMap((text) => namesOf(text, cwd)),
 };
 
-/** Of notes each line is known that a tool for files wrote, so that only what commands wrote marks the whole file. */
+/**
+ * Tools for notes. Each line of a note that a file tool wrote has a known origin, so that only the output of commands
+ * marks the whole file.
+ */
 const OF_LINES: ReadonlySet<string> = new Set(["memory_get", "memory_search"]);
 
 /**
- * The same tools; what they change in files is noted with where it is from, and what they show of files that others may have written is
- * untrusted content.
+ * The same tools with notes on origins: a change of a file is noted with its sources, and shown content of files with
+ * untrusted content is marked as untrusted.
  */
 export function notingOrigins(
   contributions: readonly ToolContribution[],
@@ -66,7 +69,7 @@ export function notingOrigins(
   });
 }
 
-/** The tool for commands: what they write is noted, too. All calls of a run know the same. */
+/** The tool for commands, with notes on the files that they write. All calls of a run share the latest context. */
 function commanding(contribution: ToolContribution, scene: ToolScene, origins: FileOrigins): Tool | undefined {
   let latest: ToolContext | undefined;
   const inside = notingCommands(scene, origins, {
@@ -95,7 +98,7 @@ function namesOf(command: string, from: string): readonly string[] {
 const noting = (tool: Tool, scene: ToolScene, origins: FileOrigins): Tool => ({
   ...tool,
   async run(input, context) {
-    // A change of a part keeps what a command wrote, and takes away the time by which that is known.
+    // A change of a part keeps the output of a command in the file, and removes the time by which that output is known.
     const before: (string | undefined)[] = [];
     for (const name of partlyChanged(input)) before.push(await sourceOf([name], { scene, context, origins }));
     const source = before.find((one) => one !== undefined);
@@ -111,7 +114,7 @@ const noting = (tool: Tool, scene: ToolScene, origins: FileOrigins): Tool => ({
   },
 });
 
-/** A change that does not fit is told with lines of the file. */
+/** Runs a call that changes a part of a file. Its error is marked as untrusted, because it quotes lines of the file. */
 async function telling(
   tool: Tool,
   input: unknown,
@@ -127,7 +130,7 @@ async function telling(
 
 const marked = (source: string) => ({ externalContent: { untrusted: true, source } });
 
-/** The files that a call of `edit` or `apply_patch` is about to change, as it names them. */
+/** The files that a call of `edit` or `apply_patch` is about to change, with the names in the call. */
 function partlyChanged(input: unknown): readonly string[] {
   const { path, content, input: patch } = isFields(input) ? input : {};
   if (typeof path === "string") return content === undefined ? [path] : [];
@@ -150,7 +153,7 @@ const marking = (tool: Tool, scene: ToolScene, origins: FileOrigins): Tool => ({
   },
 });
 
-/** Where a command ran; in the workspace, from there. */
+/** Directory of a command, relative to the workspace if it is inside. */
 function cwdIn({ cwd }: Fields = {}, { workspace }: ToolContext): string {
   if (typeof cwd !== "string") return ".";
   return isInside(cwd, workspace) ? relative(workspace, cwd) : cwd;
@@ -160,11 +163,11 @@ interface Looking {
   readonly scene: ToolScene;
   readonly context: ToolContext;
   readonly origins: Pick<FileOrigins, "of">;
-  /** Commands may read what tools for files may not. */
+  /** True for commands, which may read files that are closed to file tools. */
   readonly isAnywhere?: boolean;
 }
 
-/** The first of the files that has such content. */
+/** Name and source of the first file with untrusted content. */
 async function sourceOf(
   names: readonly string[],
   { scene, context, origins, isAnywhere = false }: Looking,
@@ -177,14 +180,14 @@ async function sourceOf(
   return undefined;
 }
 
-/** Undefined for what is no path, or leads to nothing. */
+/** The real path of an absolute name. Undefined for a text that is no path, or for a path that does not exist. */
 const placeOnDisk = async (name: string): Promise<string | undefined> =>
   isAbsolute(name) ? realOf(name).catch(() => undefined) : undefined;
 
 const textOf = ({ content }: ToolResult): string =>
   content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
 
-/** Undefined for what the run cannot read, or is no path. */
+/** The real path of a name. Undefined for a file that the run cannot read, and for a text that is no path. */
 const placeOf = (
   name: string | undefined,
   { files }: ToolScene,

@@ -1,7 +1,10 @@
 import type { FileBackend } from "../../types/run/backend.ts";
 import type { Risk } from "../../types/run/untrusted.ts";
 
-/** Whether a call changes a file that models read in every later turn, or that programs run by themselves. */
+/**
+ * The risk of a call that changes a file which models read in every later turn, or which programs run by themselves;
+ * undefined for other files.
+ */
 export async function promptFileRisk(
   paths: readonly string[],
   files: FileBackend,

@@ -15,13 +15,13 @@ const SNIFFED_BYTES = 8192;
 /** Milliseconds within which a line must be found: a sparse file may be larger than any disk. */
 const READ_MS = 30_000;
 
-/** Bytes of a page at least and at most, and those that are left for notes. */
+/** Least and most bytes of a page, and the characters that are left for notes. */
 const LEAST_PAGE = 1000;
 const MOST_PAGE = 131_072;
 const NOTE_CHARS = 512;
-/** Bytes of a file in another encoding that is read as a whole. */
+/** Most bytes of a file in another encoding, which is read as a whole. */
 const MOST_DECODED = 10 * 1024 * 1024;
-/** Bytes of a file whose lines are counted. */
+/** Most bytes of a file whose lines are counted. */
 const MOST_COUNTED = 10 * 1024 * 1024;
 
 const input = z.lazy(() =>
@@ -34,7 +34,7 @@ const input = z.lazy(() =>
   }),
 );
 
-// The first bytes of the image formats that models accept; a file name's ending proves nothing.
+// First bytes of the image formats that models accept; the end of a file name proves nothing.
 const IMAGES: readonly { mimeType: string; matches: (head: Buffer) => boolean }[] = [
   { mimeType: "image/png", matches: (head) => head.subarray(0, 8).toString("hex") === "89504e470d0a1a0a" },
   { mimeType: "image/jpeg", matches: (head) => head.subarray(0, 3).toString("hex") === "ffd8ff" },
@@ -59,7 +59,7 @@ async function readImage(file: ReadableFile, mimeType: string, path: string): Pr
   };
 }
 
-/** Bytes of a page; a window that takes long results gets long pages. The rest of a result is for notes. */
+/** Bytes of a page; a context window that takes long results gets long pages. The rest of a result is for notes. */
 const pageBytes = (mostChars: number | undefined): number =>
   mostChars === undefined ? CONTENT_BYTES : Math.min(MOST_PAGE, Math.max(LEAST_PAGE, mostChars - NOTE_CHARS));
 
@@ -90,7 +90,7 @@ async function readText(
   return textResult(range.text || "[The file is empty.]", { kind: "text" });
 }
 
-/** What is left out, for people and plugins. The lines of a large file are not counted. */
+/** The size of the omitted part, for people and plugins. The lines of a large file are not counted. */
 async function truncationOf(
   file: ReadableFile,
   { by, lines }: { readonly by: "lines" | "bytes"; readonly lines: number },
@@ -101,7 +101,7 @@ async function truncationOf(
   return { truncatedBy: by, totalBytes, outputLines: lines, ...(totalLines !== undefined && { totalLines }) };
 }
 
-/** A page of the default size counts with its notes, as results do. */
+/** Size of a page as a text. A page of the default size counts with its notes, as results do. */
 const sizeText = (bytes: number): string => `${Math.ceil(bytes / 1024 / 10) * 10} KB`;
 
 async function readAny(
@@ -125,7 +125,7 @@ async function readAny(
   return readText(file, wanted, context);
 }
 
-/** The encodings of many texts from Windows, by the mark with which they begin, hex. */
+/** Encodings of many texts from Windows, by their first two bytes in hex. */
 const UTF_16: Readonly<Record<string, string>> = { fffe: "utf-16le", feff: "utf-16be" };
 
 const decoded = (bytes: Uint8Array, encoding: string): Buffer => Buffer.from(new TextDecoder(encoding).decode(bytes));
@@ -138,7 +138,7 @@ const inMemory = (bytes: Buffer): ReadableFile => ({
   close: async () => undefined,
 });
 
-/** Reads text by lines, and images whole. */
+/** The tool `read`: reads text by lines, and images whole. */
 export function readTool(files: FileBackend): Tool {
   return defineTool({
     name: "read",
@@ -167,10 +167,13 @@ export function readTool(files: FileBackend): Tool {
   });
 }
 
-/** Entries of a folder among which a name is looked for. */
+/** Most entries of a folder in which a name is looked for. */
 const MOST_NAMES = 10_000;
 
-/** The only file beside the missing one whose name has other spaces, quotes or dashes, or its accents apart: names that no model writes. */
+/**
+ * The only file beside the missing one whose name has other spaces, quotes or dashes, or its accents apart: names that
+ * no model writes. Undefined when there is none, or more than one.
+ */
 async function writtenOtherwise(
   path: string,
   files: FileBackend,
@@ -189,16 +192,16 @@ const plainName = (name: string): string => fold(name.normalize("NFC")).text;
 interface LineRange {
   readonly text: string;
   readonly lines: number;
-  /** The file continues after it. */
+  /** True when the file continues after the last line. */
   readonly more: boolean;
-  /** Bytes of the only line up to the place where it is cut, because it is longer than the limit. */
+  /** Bytes of the only line up to its cut; set when the line is longer than the limit. */
   readonly tornAt?: number;
 }
 
 const CHUNK = 64 * 1024;
 const NEWLINE = 0x0a;
 
-/** The position after `count` newlines, and how many of them the file lacks. */
+/** The position after `count` newlines, and the number of them that the file lacks. */
 async function skipLines(
   file: ReadableFile,
   count: number,
@@ -240,7 +243,7 @@ function endOfLines(bytes: Buffer, limit: number): { end: number; lines: number 
   return { end, lines };
 }
 
-/** The part of a file that is wanted. */
+/** The requested part of a file. */
 interface Wanted {
   /** Number of the first line, counted from 1. */
   readonly first: number;
@@ -252,8 +255,8 @@ interface Wanted {
 }
 
 /**
- * Reads lines from number `first`, at most `limit` of them. Needs the same memory for any file size. Undefined when the file has
- * fewer lines than `first`. Throws when `signal` aborts before they are found.
+ * Reads lines from number `first`, at most `limit` of them. Needs the same memory for any file size. Undefined when the
+ * file has fewer lines than `first`. Throws when `signal` aborts before line `first` is found.
  */
 async function readLines(
   file: ReadableFile,
@@ -275,7 +278,7 @@ async function readLines(
   return { text: bytes.subarray(0, cut).toString(), lines: 1, more: true, tornAt: cursor + cut };
 }
 
-/** The lines of a file; undefined when `signal` aborts before they are counted. */
+/** Number of lines of a file; undefined when `signal` aborts before all are counted. */
 async function countLines(file: ReadableFile, signal: AbortSignal): Promise<number | undefined> {
   const buffer = Buffer.alloc(CHUNK);
   let lines = 0;
@@ -302,7 +305,7 @@ async function bytesFrom(file: ReadableFile, position: number, most: number): Pr
   return buffer.subarray(0, filled);
 }
 
-/** The end of the last whole character before a place; the place itself in what is no UTF-8. */
+/** The end of the last whole character before a place; the place itself in bytes that are no UTF-8. */
 function endOfCharacter(bytes: Buffer, place: number): number {
   for (let at = place; at > place - 4; at -= 1) if (((bytes[at] ?? 0) & 0xc0) !== 0x80) return at;
   return place;

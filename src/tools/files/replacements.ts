@@ -13,9 +13,9 @@ interface Match {
   readonly newText: string;
 }
 
-/** Characters of a file in which similar texts are searched. */
+/** Most characters of a file in which similar texts are searched. */
 const MOST_FOLDED = 2_000_000;
-/** Characters that all edits of one call may search, so that the other chats are not kept waiting. */
+/** Most characters that all edits of one call may search, so that other chats are not kept waiting. */
 const MOST_SEARCHED = 100_000_000;
 
 /** A file's content, in which the texts of edits are found. */
@@ -34,7 +34,7 @@ class Searched {
     return this.#similar(oldText, newText, number);
   }
 
-  /** Models write plain quotes and spaces where a file has typographic ones. */
+  /** The place of a similar text. Models write plain quotes and spaces where a file has typographic ones. */
   #similar(oldText: string, newText: string, number: number): Match {
     const wanted = this.content.length > MOST_FOLDED || oldText.length > MOST_FOLDED ? "" : fold(oldText).text;
     if (wanted.trim() === "") throw new Error(missing(number, this.content, oldText));
@@ -57,8 +57,9 @@ const missing = (number: number, content: string, oldText: string): string =>
   `dashes. ${nearestText(content, oldText)}\nRead the file again and copy the text from it.`;
 
 /**
- * Applies all edits, each matched against the content as given: exactly, else without regard to the amount of space and to the
- * kind of quotes and dashes. Throws when one is missing, ambiguous or overlaps another, and when there are too many for the file.
+ * Applies all edits, each matched against the content as given: exactly, else without regard to the amount of space and
+ * to the kind of quotes and dashes. Throws when an edit's text is missing or ambiguous, when two edits overlap, and
+ * when there are too many edits for the file.
  */
 export function applyEdits(content: string, edits: readonly Replacement[]): string {
   const characters = edits.reduce((sum, { oldText }) => sum + content.length + oldText.length, 0);
@@ -76,10 +77,13 @@ export function applyEdits(content: string, edits: readonly Replacement[]): stri
   return result + content.slice(position);
 }
 
-/** Products of lengths up to which the engine's own search is fast even for its worst texts. */
+/** Product of the lengths up to which the engine's own search is fast even for its worst texts. */
 const MOST_QUADRATIC = 20_000_000;
 
-/** The first two places where a text has another one, which may overlap. The time grows with the lengths, never with their product. */
+/**
+ * The first two places of a text in another one, which may overlap. The time grows with the lengths, never with their
+ * product.
+ */
 function placesOf(wanted: string, text: string): readonly number[] {
   if (wanted === "") return [];
   const next = wanted.length * text.length > MOST_QUADRATIC ? linear(wanted, text) : plain(wanted, text);
@@ -96,7 +100,7 @@ const plain =
   (from) =>
     text.indexOf(wanted, from);
 
-/** The search of Knuth, Morris and Pratt: it looks at each character of the text once. */
+/** The search of Knuth, Morris and Pratt, which looks at each character of the text once. */
 function linear(wanted: string, text: string): Search {
   const borders = bordersOf(wanted);
   return (from) => {
@@ -111,7 +115,7 @@ function linear(wanted: string, text: string): Search {
   };
 }
 
-/** For each beginning of the text the length of its longest part that is both its own beginning and its end. */
+/** For each beginning of the text the length of its longest proper beginning that is also its end. */
 function bordersOf(text: string): Int32Array {
   const borders = new Int32Array(text.length);
   let length = 0;

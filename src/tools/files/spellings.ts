@@ -1,6 +1,6 @@
 import { isFields, type Fields } from "../../utils/fields.ts";
 
-/** Names of arguments that models write from habit, and the schema's names of the same arguments. */
+/** Argument names that models write from habit, and the schema's names of the same arguments. */
 const SPELLINGS: readonly (readonly [other: string, name: string])[] = [
   ["file_path", "path"],
   ["filePath", "path"],
@@ -12,14 +12,17 @@ const SPELLINGS: readonly (readonly [other: string, name: string])[] = [
   ["newString", "newText"],
 ];
 
-/** The arguments of a file tool by the schema's names, also inside `edits`. An argument that has its name already wins. Pure. */
+/**
+ * The arguments of a file tool by the schema's names, also inside `edits`. An argument that already has the schema's
+ * name wins. Pure.
+ */
 export function respelled(args: unknown): unknown {
   if (!isFields(args)) return args;
   const edits = listIn(args["edits"]);
   return { ...renamed(args), ...(Array.isArray(edits) && { edits: edits.map(renamedIn) }) };
 }
 
-/** Some models write a list as a text of JSON. */
+/** The list of a value that may be JSON text, because some models write a list so. */
 function listIn(value: unknown): unknown {
   if (typeof value !== "string") return value;
   try {

@@ -9,7 +9,7 @@ export interface StoredText {
   readonly mode: number | undefined;
 }
 
-/** Opens a file for one piece of work. */
+/** Opens a file for `work`, and closes it afterwards. */
 export async function withFile<T>(
   { path, workspace }: { readonly path: string; readonly workspace: string },
   files: FileBackend,
@@ -23,7 +23,9 @@ export async function withFile<T>(
   }
 }
 
-/** Reads a text that is to be changed. Rejects when it may not be written, is larger than 10 MB, or is not UTF-8. */
+/**
+ * Reads a text that is to be changed. Rejects when the file may not be written, is larger than 10 MB, or is not UTF-8.
+ */
 export async function readToChange(path: string, files: FileBackend, workspace: string): Promise<StoredText> {
   // A file that may be read may still be closed to writing.
   await files.locate(path, workspace, "write");
@@ -40,10 +42,12 @@ export async function readToChange(path: string, files: FileBackend, workspace: 
 /** Most bytes of an old content that is compared with the new one. */
 const MOST_COMPARED = 1024 * 1024;
 
-/** What was at a path before a write: bytes, nothing, or something that is too large or cannot be read. */
+/** The content at a path before a write: bytes, nothing, or a content that is too large or cannot be read. */
 export type Before = { readonly kind: "bytes"; readonly bytes: Buffer } | { readonly kind: "missing" | "unknown" };
 
-/** Never rejects: whether the path may be written, the write itself says. */
+/**
+ * Reads the content at a path before a write. Never rejects: the write itself checks whether the path may be written.
+ */
 export async function contentBefore(path: string, files: FileBackend, workspace: string): Promise<Before> {
   try {
     return await withFile({ path, workspace }, files, async (file): Promise<Before> => {
@@ -51,12 +55,14 @@ export async function contentBefore(path: string, files: FileBackend, workspace:
       return size > MOST_COMPARED ? { kind: "unknown" } : { kind: "bytes", bytes: await readBytes(file, size) };
     });
   } catch (error) {
-    // What cannot be read is not compared; the write that follows reports what is wrong with the path.
+    // A content that cannot be read is not compared; the following write reports the fault of the path.
     return { kind: isMissing(error) ? "missing" : "unknown" };
   }
 }
 
-/** Rejects unless the file has this content now: a full disk, or a file system with faults, must not look like success. */
+/**
+ * Rejects unless the file has this content now: a full disk, or a file system with faults, must not look like success.
+ */
 export async function mustHold(
   { path, content }: { readonly path: string; readonly content: string },
   files: FileBackend,

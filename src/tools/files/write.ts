@@ -23,7 +23,7 @@ async function write(file: z.output<typeof input>, files: FileBackend, workspace
   return textResult(`Wrote ${Buffer.byteLength(content)} bytes to ${path}.`, await detailsOf(file, before));
 }
 
-/** Bytes that are no text, and files that were too large to be read, are not compared. */
+/** The details of a write. Bytes that are no text, and files that were too large to be read, are not compared. */
 async function detailsOf({ path, content }: z.output<typeof input>, before: Before) {
   if (before.kind === "missing") return changeOf(path, undefined, content);
   const old = before.kind === "bytes" ? before.bytes.toString() : undefined;
@@ -31,7 +31,7 @@ async function detailsOf({ path, content }: z.output<typeof input>, before: Befo
   return changeOf(path, old, content);
 }
 
-/** Creates or overwrites a file. */
+/** The tool `write`: creates or overwrites a file. */
 export function writeTool(files: FileBackend): Tool {
   return defineTool({
     name: "write",

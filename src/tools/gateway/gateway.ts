@@ -16,7 +16,7 @@ const input = z.lazy(() =>
     raw: z.string().max(500_000).optional().describe("JSON: a merge patch, or for apply the whole config"),
     baseHash: z.string().optional().describe("From config.get; patch and apply need it"),
     note: z.string().max(1000).optional().describe("restart: what you are told afterwards"),
-    // Not shown: older prompts use them.
+    // Parameters of older prompts, which the model's schema does not show.
     continuationMessage: z.string().max(1000).optional(),
     delayMs: z.int().min(0).max(60_000).optional(),
   }),
@@ -24,7 +24,10 @@ const input = z.lazy(() =>
 const shown = z.lazy(() => input.unwrap().omit({ continuationMessage: true, delayMs: true }));
 type Input = z.output<typeof input>;
 
-/** Reads the config, changes some of its keys, and restarts the gateway. Only runs with an owner's rights have it. */
+/**
+ * The tool `gateway`: reads the config, changes some of its keys, and restarts the gateway. Only runs with an owner's
+ * rights have it.
+ */
 export const gatewayTool = (acts: GatewayActs): ToolContribution => ({
   name: GATEWAY_TOOL,
   appearance: ({ acting }) => (hasOwnerRights(acting.principal) ? "" : false),
@@ -47,7 +50,9 @@ function made(acts: GatewayActs): Tool {
   });
 }
 
-/** Throws an error with a text for the model for what an agent cannot do. */
+/**
+ * The arguments in their present form. Throws an error with a text for the model when an agent may not take the action.
+ */
 function prepare(args: unknown): unknown {
   if (!isFields(args)) return args;
   if (args["action"] === "update.run") throw new Error("An agent does not update the gateway: ask the operator to.");
@@ -55,7 +60,7 @@ function prepare(args: unknown): unknown {
   return restartDelayMs === undefined ? rest : { delayMs: restartDelayMs, ...rest };
 }
 
-/** What of it a text from outside must not cause. */
+/** Actions that a text from outside must not cause. */
 const RISKS: Readonly<Record<Input["action"], { use: "prompt-files"; what: string } | undefined>> = {
   "config.get": undefined,
   "config.schema.lookup": undefined,
@@ -110,7 +115,10 @@ async function write({ raw, baseHash }: Input, acts: GatewayActs, whole: boolean
   );
 }
 
-/** Keys that an agent may change, each with everything below it. Any other key is refused, so that a new key is closed at first. */
+/**
+ * Keys that an agent may change, each with everything below it. Any other key is refused, so that a new key is closed
+ * at first.
+ */
 const OPEN: readonly string[] = [
   "messages",
   ..."resetTriggers idleMinutes reset resetByType resetByChannel dmHistoryLimit"
@@ -125,7 +133,7 @@ const OPEN: readonly string[] = [
   ].map((key) => `agents.defaults.${key}`),
 ];
 
-/** Why an agent must not change a key; the first row that fits counts. */
+/** Reason why an agent must not change a key; the first row that fits counts. */
 const CLOSED: readonly (readonly [key: string, reason: string])[] = [
   ["gateway", "it says who can reach the gateway, and how clients sign in"],
   ["auth", "it says which keys are used"],
@@ -161,7 +169,7 @@ const CLOSED: readonly (readonly [key: string, reason: string])[] = [
 
 const OTHERWISE = "only an operator may change it";
 
-/** Why an agent must not make this change, with the key; undefined when it may. Pure. */
+/** Key and reason of a change that an agent must not make; undefined for a change that it may make. Pure. */
 function refusedEdit({ path, value }: ConfigEdit): string | undefined {
   const key = path.join(".");
   const shown = key === "" ? "the whole config" : key;
@@ -178,7 +186,10 @@ function refusedEdit({ path, value }: ConfigEdit): string | undefined {
 const isWithin = (key: string, parent: string): boolean =>
   parent === "" || key === parent || key.startsWith(`${parent}.`);
 
-/** A `${VARIABLE}` would put a secret into a text that chats or models see; an object with a `source` may start a program. */
+/**
+ * Whether a value has a reference. A `${VARIABLE}` would put a secret into a text that chats or models see; an object
+ * with a `source` may start a program.
+ */
 function hasReference(value: unknown): boolean {
   if (typeof value === "string") return value.includes("${");
   if (typeof value !== "object" || value === null) return false;

@@ -10,13 +10,15 @@ import { shapesPrompts, type PromptFiles } from "./prompt-files.ts";
 import { existingAbove, isInside, realOf } from "../../utils/real-path.ts";
 
 export interface AccessRules {
-  /** Keeps paths inside the workspace, after symbolic links. */
+  /** True to keep paths inside the workspace, after symbolic links. */
   readonly workspaceOnly: boolean;
-  /** Files and directories of the gateway's own that no tool may touch. */
+  /** Files and directories of the gateway itself, which no tool may touch. */
   readonly denied: readonly string[];
   /** Directories outside the workspace that may still be read: received media, skills, docs. */
   readonly readable: readonly string[];
-  /** Long results of all sessions, and the folder of the turn's own session, which it alone reads. */
+  /**
+   * The folder of all sessions' long results, and that of the turn's own session, the only one that the turn may read.
+   */
   readonly outputs?: { readonly root: string; readonly own: string };
   /** Set when the turn does not have an owner's rights. */
   readonly guest?: GuestRules;
@@ -25,7 +27,7 @@ export interface AccessRules {
 /** Limits for everyone but owners. */
 export interface GuestRules {
   readonly prompts: PromptFiles;
-  /** Of the received files only those of this conversation may be read; `own` gives their names. */
+  /** The folder of received files, of which only those of this conversation may be read; `own` returns their names. */
   readonly received: { readonly dir: string; own(): Promise<ReadonlySet<string>> };
   /** Files and directories with notes of private chats. */
   readonly notes: readonly string[];
@@ -37,8 +39,8 @@ async function isInsideAny(path: string, roots: readonly string[]): Promise<bool
 }
 
 /**
- * Paths into the kernel and other processes instead of plain files: environments, open descriptors, endless devices.
- * Windows has none of them.
+ * Directories whose paths lead into the kernel and other processes instead of to plain files: environments, open
+ * descriptors, endless devices. Windows has none of them.
  */
 const SYSTEM: readonly string[] = process.platform === "win32" ? [] : ["/proc", "/sys", "/dev"];
 
@@ -77,8 +79,8 @@ export class FileAccess {
   }
 
   /**
-   * Opens a regular file for reading. The opened file itself is checked, so a change of the path meanwhile has no effect.
-   * Refuses a second name (hard link) of a file that is closed to tools.
+   * Opens a regular file for reading. The opened file itself is checked, so a change of the path meanwhile has no
+   * effect. Refuses a second name (hard link) of a file that is closed to tools.
    */
   async openFile(path: string, workspace: string): Promise<FileHandle> {
     for (let tries = 1; ; tries += 1) {
@@ -124,7 +126,10 @@ export class FileAccess {
     return this.#openDirectories(real, { path, workspace, mode: "write" });
   }
 
-  /** The same for a file that must not exist yet. Refuses a path that leads through a link, whatever it leads to. */
+  /**
+   * Opens the directory for a file that must not exist yet. Refuses a path that leads through a link, whatever its
+   * target.
+   */
   async openParentOfNew(path: string, workspace: string): Promise<OpenEntry> {
     const wanted = await this.locateNew(path, workspace);
     const access: Access = { path, workspace, mode: "write" };
@@ -134,14 +139,19 @@ export class FileAccess {
     throw new ChangedMeanwhile();
   }
 
-  /** The absolute path of a file that is to be created. Throws when the path leads through a link, or is not allowed. */
+  /**
+   * The absolute path of a file that is to be created. Throws when the path leads through a link, or is not allowed.
+   */
   async locateNew(path: string, workspace: string): Promise<string> {
     const wanted = await withoutLinks(path, workspace);
     await this.#check(wanted, { path, workspace, mode: "write" });
     return wanted;
   }
 
-  /** Opens the directory of an entry that is to be removed. Does not follow the entry when it is a link. Creates nothing. */
+  /**
+   * Opens the directory of an entry that is to be removed. Does not follow the entry when it is a link. Creates
+   * nothing.
+   */
   async openParentOfEntry(path: string, workspace: string): Promise<OpenEntry> {
     const named = namedPath(path, workspace);
     const name = basename(named);
@@ -189,7 +199,7 @@ export class FileAccess {
     return (real) => real !== dir && isInside(real, dir) && !own.has(relative(dir, real));
   }
 
-  /** Returns a test for long results of other sessions, and for the folder of them all. */
+  /** Returns a test for long results of other sessions, and for the folder of all results. */
   async #foreignOutputs(): Promise<(real: string) => boolean> {
     const { outputs } = this.#rules;
     if (!outputs) return () => false;
@@ -251,7 +261,7 @@ export class FileAccess {
     return [...denied, ...(guest?.notes ?? [])];
   }
 
-  /** Whether a file is closed to tools under another name, which only a file with several names can be. */
+  /** Whether a file is closed to tools under another name, as a file with several names may be. */
   async #isClosed(found: FileIdentity & { readonly nlink: number }, workspace: string): Promise<boolean> {
     if (await isOwnOutput(found)) return true;
     if (found.nlink < 2) return false;
@@ -277,7 +287,10 @@ function namedPath(path: string, workspace: string): string {
   return named;
 }
 
-/** The absolute path, which has no links below the workspace, or none at all outside it. Throws when it has one. */
+/**
+ * The absolute path, without links below the workspace, or without any links outside it. Throws for a path with such a
+ * link.
+ */
 async function withoutLinks(path: string, workspace: string): Promise<string> {
   const named = namedPath(path, workspace);
   const wanted = isInside(named, workspace) ? join(await realOf(workspace), relative(workspace, named)) : named;

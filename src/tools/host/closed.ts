@@ -3,7 +3,7 @@ import { lstat, opendir } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-/** Identifies a file whatever its name. */
+/** Device and inode, which identify a file under any name. */
 export interface FileIdentity {
   readonly dev: number;
   readonly ino: number;

@@ -4,21 +4,21 @@ import type { OpenFolder } from "./open.ts";
 
 /** The names of `draftName`. */
 const DRAFT = /^\.openclaw-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\.tmp$/;
-/** A draft exists for the time of one write. After this long its process has ended. */
+/** Age in milliseconds at which the process of a draft has ended: a draft exists for the time of one write. */
 const LEFT_OVER_AFTER_MS = 10 * 60_000;
-/** Entries of a directory that are searched for drafts, so that a write into a huge directory stays fast. */
+/** Most entries of a directory that are searched for drafts, so that a write into a huge directory stays fast. */
 const MOST_SEARCHED = 10_000;
 
-/** A new name for the file that `replace` writes and then renames to the file that is meant. */
+/** A new name for the file that `replace` writes and then renames to the target. */
 export const draftName = (): string => `.openclaw-${randomUUID()}.tmp`;
 
-/** Whether a file is such a draft, by its name. Pure. */
+/** Whether a file is a draft, by its name. Pure. */
 export const isDraft = (name: string): boolean => DRAFT.test(name.toLowerCase());
 
 /**
- * Removes the drafts that a process left in the directory because it was killed during a write: regular files of this user
- * with the name of a draft that are older than ten minutes. A draft that cannot be removed stays for the next write, because
- * it must not prevent this one. Never rejects.
+ * Removes the drafts that a process left in the directory because it was killed during a write: regular files of this
+ * user with the name of a draft that are older than ten minutes. A draft that cannot be removed stays for the next
+ * write, because it must not prevent this one. Never rejects.
  */
 export async function removeLeftDrafts(folder: OpenFolder): Promise<void> {
   try {
@@ -29,7 +29,7 @@ export async function removeLeftDrafts(folder: OpenFolder): Promise<void> {
       if (searched === MOST_SEARCHED) break;
     }
   } catch {
-    // As said above.
+    // A draft that cannot be removed must not prevent the write.
   }
 }
 

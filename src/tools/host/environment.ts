@@ -6,15 +6,15 @@ import { Secret } from "../../utils/secrets/secret.ts";
 type Environment = Readonly<Record<string, string | undefined>>;
 type EnvironmentRules = Pick<ExecSettings, "pathPrepend" | "passEnv" | "secretVariables">;
 
-/** The variables that every command gets. Any other may be a secret, whatever its name. */
+/** Variables that every command gets. Any other may be a secret, whatever its name. */
 const KEPT = new Set(
   (
     "HOME USER LOGNAME LANG LANGUAGE TERM COLORTERM NO_COLOR FORCE_COLOR TZ NODE_ENV TMPDIR TMP TEMP " +
-    // So that `openclaw` commands use this gateway.
+    // The gateway's paths, so that `openclaw` commands use this gateway.
     "OPENCLAW_STATE_DIR OPENCLAW_CONFIG_PATH " +
     // Proxies and certificates.
     "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS " +
-    // Most Windows programs do not start without these.
+    // Most Windows programs do not start without these variables.
     "SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT USERPROFILE USERNAME HOMEDRIVE HOMEPATH APPDATA LOCALAPPDATA " +
     "PROGRAMDATA PROGRAMFILES PROGRAMFILES(X86) COMMONPROGRAMFILES PROCESSOR_ARCHITECTURE NUMBER_OF_PROCESSORS"
   ).split(" "),
@@ -26,7 +26,7 @@ const ADDRESS_WITH_USER = /^[a-z][a-z0-9+.-]*:\/\/[^/\s@]+@/i;
 
 /**
  * The environment of a command: a short list of this process's variables, and those that `tools.exec.passEnv` names.
- * Never one that the config references, nor one whose value is a secret of this process.
+ * Variables that the config references, and those whose value is a secret of this process, are always left out.
  */
 export function commandEnvironment(own: Environment, rules: EnvironmentRules): Record<string, string> {
   const passed = new Set(rules.passEnv);
@@ -43,8 +43,8 @@ export function commandEnvironment(own: Environment, rules: EnvironmentRules): R
 }
 
 /**
- * The environment of a command with variables that plugins or a call add. Left out are those that make a program load code, and
- * those that would change what the operator decided.
+ * The environment of a command with variables that plugins or a call add. Variables that make a program load code are
+ * left out; variables that are the operator's decision are added only where the environment has none.
  */
 export function withAdded(
   made: Readonly<Record<string, string>>,
@@ -57,7 +57,7 @@ export function withAdded(
   return { ...Object.fromEntries(wanted), ...made, ...Object.fromEntries(overriding) };
 }
 
-// Windows calls it Path.
+// Windows calls the variable Path.
 const pathOf = (own: Environment): string =>
   Object.entries(own).find(([name]) => name.toUpperCase() === "PATH")?.[1] ?? "";
 

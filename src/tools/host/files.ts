@@ -43,8 +43,9 @@ export class HostFiles implements FileBackend {
   }
 
   /**
-   * Readers see the old or the new content, never a part, and an error leaves no draft. The directory is opened and checked
-   * first, so that a link that replaces it meanwhile has no effect. Drafts of a process that was killed are removed.
+   * Replaces or creates a file. Readers see the old or the new content, never a part, and an error leaves no draft. The
+   * directory is opened and checked first, so that a link that replaces it meanwhile has no effect. Drafts of a process
+   * that was killed are removed.
    */
   async replace(
     { path, content }: { readonly path: string; readonly content: string },
@@ -71,7 +72,7 @@ export class HostFiles implements FileBackend {
     return (await unlessMissing(lstat(wanted))) !== undefined;
   }
 
-  /** The content is complete when the name appears. */
+  /** Creates a file. Its content is complete when the name appears. */
   async create({ path, content, mode }: NewFile, workspace: string): Promise<void> {
     const { folder, name } = await this.#access.openParentOfNew(path, workspace);
     const draft = folder.at(draftName());
@@ -114,7 +115,9 @@ export class HostFiles implements FileBackend {
     return keepResult(text, this.#outputDir);
   }
 
-  /** Checks each entry as it is read, because checking thousands at once would block all chats. */
+  /**
+   * Lists a directory. Each entry is checked when it is read, because checking thousands at once would block all chats.
+   */
   async list(path: string, workspace: string, { most, signal }: ListBounds): Promise<readonly FolderEntry[]> {
     const isOpen = await this.#access.openPaths();
     const folder = await this.#access.openFolder(path, workspace);
@@ -151,10 +154,10 @@ async function giveName(draft: string, file: string): Promise<void> {
   }
 }
 
-/** What file systems without hard links, such as those of Android and of memory cards, answer. */
+/** Errors of file systems without hard links, such as those of Android and of memory cards. */
 const NO_HARD_LINKS = new Set(["EPERM", "EACCES", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
 
-/** The mode of an existing file. A link is replaced, not followed. Throws for anything that is not a file. */
+/** The mode of an existing file. A link is replaced, not followed. Throws for any path that is no file. */
 async function modeOf(file: string, path: string): Promise<number | undefined> {
   const found = await unlessMissing(lstat(file));
   if (found === undefined || found.isSymbolicLink()) return undefined;
@@ -211,7 +214,7 @@ interface Scope extends SearchScope {
   take(line: FoundLine): boolean;
 }
 
-// For a file with a NUL character ripgrep prints a remark without a number.
+// Undefined for ripgrep's remark about a file with a NUL character, which has no number.
 function parseLine(path: string, record: string): FoundLine | undefined {
   const { number, mark, text } = /^(?<number>\d+)(?<mark>[:-])(?<text>.*?)\r?$/s.exec(record)?.groups ?? {};
   return number === undefined || mark === undefined || text === undefined ? undefined : { path, number, mark, text };
@@ -223,7 +226,7 @@ const patternArgs = ({ pattern, ignoreCase, literal }: TextQuery): readonly stri
   `--regexp=${pattern}`,
 ];
 
-/** One search: finds the files with matches, then the lines of each that may be shown. */
+/** A search: finds the files with matches, then the lines of each that may be shown. */
 class TextSearch {
   readonly #query: TextQuery;
   readonly #access: FileAccess;
@@ -256,7 +259,7 @@ class TextSearch {
     }
   }
 
-  /** Finds names only: whether a file's content may be shown is known once it is open. */
+  /** Finds names only: the content is checked once a file is open. */
   async #filesWithMatches(path: string): Promise<readonly string[]> {
     const { glob, limit } = this.#query;
     const isOpen = await this.#access.openPaths();

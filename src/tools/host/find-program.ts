@@ -8,8 +8,8 @@ import { hashOf, type SearchedPlace } from "./repository/named-files.ts";
 import { BoundedMap } from "../../utils/bounded-map.ts";
 
 /**
- * The program that a shell starts for a word: the word itself when it holds a slash, else the first of this name on the path.
- * Undefined on Windows, where a shell finds programs by further rules.
+ * The program that a shell starts for a word: the word itself when it holds a slash, else the first of this name on the
+ * path. Undefined on Windows, where a shell finds programs by further rules.
  */
 export async function findProgram(word: string, place: SearchedPlace): Promise<FoundProgram | undefined> {
   if (process.platform === "win32" || word === "") return undefined;
@@ -34,7 +34,7 @@ async function executable(path: string): Promise<string | undefined> {
     await access(path, constants.X_OK);
     return (await stat(path)).isFile() ? await realpath(path) : undefined;
   } catch {
-    // There is none, or it may not be run: a shell looks in the next directory.
+    // The file is missing, or may not be run: a shell looks in the next directory.
     return undefined;
   }
 }
@@ -42,7 +42,10 @@ async function executable(path: string): Promise<string | undefined> {
 /** Directories that every program may write. */
 const SHARED = ["/tmp", "/var/tmp", "/dev/shm", tmpdir()];
 
-/** Whether an agent can write there without a question: its file tools can, or any safe program's output may be there. */
+/**
+ * Whether an agent can write to a path without a question: its file tools can, or any safe program's output may be
+ * there.
+ */
 const canBeWritten = (path: string, workspace: string): boolean =>
   [workspace, ...SHARED].some((dir) => isInside(path, dir));
 
@@ -55,12 +58,13 @@ const STARTS =
 /** Most bytes of a program that is read; a larger one counts as able to start others. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
-/** What files showed, by path, size and time of the last change. */
+/** Results for files, by path, size, time of the last change and inode. */
 const KNOWN = new BoundedMap<string, boolean>(500);
 
 /**
- * Whether a program file may start other programs: its table of symbols names a function that does, or it has none, because
- * it is a script, a program without shared libraries, or the loader of such libraries. True also for what cannot be read.
+ * Whether a program file may start other programs: its table of symbols names a function that does, or it has no such
+ * table, because it is a script, a program without shared libraries, or the loader of such libraries. True also for a
+ * file that cannot be read.
  */
 async function mayStartPrograms(path: string): Promise<boolean> {
   try {
@@ -80,7 +84,7 @@ async function mayStartPrograms(path: string): Promise<boolean> {
 const ELF = Buffer.from("\x7fELF", "latin1");
 const MACH_O = ["cffaedfe", "cefaedfe", "cafebabe"];
 
-/** An ELF program with shared libraries names its loader near the beginning. */
+/** Loader of an ELF program with shared libraries, which its file names near the beginning. */
 const NAMED_LOADER = /\/ld[^\0/]*\.so|\/ld-musl/;
 
 function importsStart(file: Buffer): boolean {

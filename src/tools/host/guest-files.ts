@@ -5,13 +5,13 @@ import { isInside, realOf } from "../../utils/real-path.ts";
 import { holdsFile, type FileIdentity } from "./closed.ts";
 import { isDraft } from "./drafts.ts";
 
-/** Why a guest's turn does not see an entry of a workspace. */
+/** Reason why a guest's turn does not see an entry of a workspace. */
 export type Hidden = "notes" | "repository" | "archive";
 
-/** Some file systems ignore case and how a letter is composed. */
+/** A path in one form, because some file systems ignore case and the composition of letters. */
 export const plain = (path: string): string => path.normalize("NFKC").toLowerCase();
 
-/** Directories with earlier versions of what lies beside them. `.git` may also be a file that names another place. */
+/** Directories with earlier versions of the files beside them. `.git` may also be a file that names another place. */
 const REPOSITORIES = new Set([
   ".git",
   ".hg",
@@ -29,10 +29,10 @@ const REPOSITORIES = new Set([
 
 /** Words in the names of copies that editors, people and programs for synchronisation make. */
 const COPY = String.raw`(?:bak|backup|old|orig|original|copy|kopie|conflict\w*|prev|previous|saved?|te?mp|sw[a-z]|rej|v\d+)`;
-/** More of them, in the name of a text. */
+/** Words of `COPY`, and more words in the name of a copied text. */
 const COPY_OF_TEXT = String.raw`(?:${COPY}|base|draft|local|merge\w*|ours|remote|sync|theirs)`;
 const NOTE_FILES = [
-  // With anything around it: `.MEMORY.md.swp`, `#MEMORY.md#`, `%home%x%MEMORY.md`, `MEMORY.md.orig`.
+  // With anything around the name: `.MEMORY.md.swp`, `#MEMORY.md#`, `%home%x%MEMORY.md`, `MEMORY.md.orig`.
   /(?:^|[^a-z0-9])memory\.(?:md|markdown)/,
   // With signs, digits or a word before the ending: `MEMORY (1).md`, `MEMORY~20260101-120000.md`, `MEMORY copy.md`.
   new RegExp(
@@ -40,26 +40,29 @@ const NOTE_FILES = [
   ),
   // A note of a day whose folder is written with other signs, as editors do: `!home!x!memory!2026-01-01.md~`.
   /(?:^|[^a-z])memory[^a-z0-9]+\d{4}-\d\d-\d\d/,
-  // Any note of the folder, when the whole path is written so.
+  // Any note of the folder, when the whole path is written with such signs.
   /[%!]memory[%!]/,
 ];
-/** `MEMORY.bak`, and the folder of the notes with its copies: `memory~`, `memory-old`, `memory.2026`. */
+/** Names such as `MEMORY.bak`, and the folder of the notes with its copies: `memory~`, `memory-old`, `memory.2026`. */
 const COPIED = new RegExp(String.raw`^[^a-z0-9]*memory[^a-z](?:.*[^a-z])?${COPY}(?:[^a-z]|$)`);
-/** The same words first: `old-memory`, `Copy of memory`. */
+/** Names with the word of a copy first: `old-memory`, `Copy of memory`. */
 const COPIED_FOLDER = new RegExp(String.raw`(?:^|[^a-z])${COPY}(?:[^a-z]|[^a-z](?:of|von|de)[^a-z])memory[^a-z]*$`);
 const NOTE_FOLDER = /^[^a-z0-9]*memory[^a-z]*$/;
 const NAMES_OF_NOTES = [...NOTE_FILES, COPIED, COPIED_FOLDER];
-/** Texts, also with what editors add to their names. */
+/** Endings of text names, also with additions of editors. */
 const TEXT = /\.(?:md|markdown|txt)(?:[^a-z0-9]|$)/;
-/** Also one that was kept under a name around it, or as a part: `x.zip~`, `x.tar.gz.bak`, `x.7z.001`, `x.difftar.gz`. */
+/**
+ * Names of archives, also with a word of a copy or the number of a part: `x.zip~`, `x.tar.gz.bak`, `x.7z.001`,
+ * `x.difftar.gz`.
+ */
 const ARCHIVE = new RegExp(
   String.raw`\.(?:(?:diff)?tar|cpio|pax|zip|7z|rar|tgz|tbz2?|tb2|taz|txz|tzst|tlz|cab|lzh|lha|arj|xar|shar|bundle|pack|iso|img|dmg|qcow2|vmdk|vdi|vhdx?|squashfs|sqsh|wim|fossil)` +
     String.raw`(?:$|~|[._ -](?:gz|bz2|xz|zst|lz4?|lzma|br|z|part\w*|\(?\d+|a[a-z]|${COPY})(?:[^a-z]|$))|\.(?:tar|cpio)\.[a-z0-9]+$`,
 );
 
 /**
- * Why guests do not see what lies at a path below a workspace, by its names alone: `steps` are the parts of the path from the workspace
- * on. Undefined when they may see it. Pure.
+ * Reason why guests do not see the entry at a path below a workspace, by its names alone: `steps` are the parts of the
+ * path from the workspace on. Undefined when guests may see the entry. Pure.
  */
 export function hiddenByName(steps: readonly string[]): Hidden | undefined {
   const names = steps.map(plain);
@@ -76,13 +79,13 @@ function isNote(names: readonly string[]): boolean {
   if (names.some((name) => NAMES_OF_NOTES.some((pattern) => pattern.test(name)))) return true;
   const folder = names.findIndex((name) => NOTE_FOLDER.test(name));
   if (folder === -1) return false;
-  // Below the top, a folder of this name may be a program's; the texts in it are those of a copied or nested workspace.
+  // Below the top, a folder of this name may be a program's; its texts are those of a copied or nested workspace.
   return folder === 0 || names.slice(folder + 1).some((name) => TEXT.test(name));
 }
 
 /**
- * Entries by which a directory is known to hold earlier versions, whatever its own name is: all of a row, of which each names one that has
- * to be there.
+ * Entries of a directory that holds earlier versions, whatever its own name: such a directory has, for each list of
+ * names in a row, one of these names.
  */
 const SIGNS: readonly (readonly (readonly string[])[])[] = [
   // Git's directory, the one of a working tree, and its objects alone.
@@ -97,14 +100,17 @@ const SIGNS: readonly (readonly (readonly string[])[])[] = [
   [["hashed_inventory", "inventory"], ["patches"]],
 ];
 
-/** Whether a directory with these entries holds a repository's earlier versions, whatever its own name is. */
+/** Whether a directory with these entries holds a repository's earlier versions, whatever its own name. */
 export const isRepository = (has: (name: string) => boolean): boolean =>
   SIGNS.some((row) => row.every((names) => names.some(has)));
 
 /** The names that `isRepository` asks for. */
 const MARKS = [...new Set(SIGNS.flat(2))];
 
-/** Why a guest's turn may not have the file or directory at `real`, a path without links, in any of these workspaces. */
+/**
+ * Reason why a guest's turn may not have the file or directory at `real`, a path without links, in any of these
+ * workspaces; undefined when it may.
+ */
 export async function hiddenFromGuests(real: string, workspaces: readonly string[]): Promise<Hidden | undefined> {
   for (const workspace of workspaces) {
     const root = await realOf(workspace);
@@ -126,12 +132,12 @@ async function isInRepository(root: string, steps: readonly string[]): Promise<b
   return false;
 }
 
-/** Directories of a workspace in which second names are looked for. */
+/** Most directories of a workspace in which second names are looked for. */
 const MOST_SEARCHED = 20_000;
 
 /**
- * Whether a file is, under a second name, what guests may not have in these workspaces. Where a workspace is too large to say so, it may
- * be. For files with several names only: it looks through the workspaces.
+ * Whether a file is, under a second name, closed to guests in these workspaces; also true for a workspace that is too
+ * large to be searched. Called for files with several names only, because it searches the workspaces.
  */
 export async function isHiddenElsewhere(file: FileIdentity, workspaces: readonly string[]): Promise<boolean> {
   const roots = await Promise.all(workspaces.map(realOf));
@@ -159,7 +165,7 @@ export async function isHiddenElsewhere(file: FileIdentity, workspaces: readonly
   return false;
 }
 
-/** Returns the same test by names, for many paths. */
+/** Returns the test of `hiddenByName` for many paths. */
 export async function hiddenNamesIn(workspaces: readonly string[]): Promise<(real: string) => boolean> {
   const roots = await Promise.all(workspaces.map(realOf));
   return (real) =>
@@ -174,5 +180,5 @@ const WHY: Readonly<Record<Hidden, string>> = {
   archive: "is an archive, which may have notes of private chats",
 };
 
-/** The reason for a model or a person, after the name of the file. */
+/** The reason for a model or a person, to follow the name of the file. */
 export const whyHidden = (hidden: Hidden): string => `${WHY[hidden]}: only an owner's turn may read it`;

@@ -33,9 +33,9 @@ export interface HostOptions {
   readonly deniedPaths: readonly string[];
   /** Absolute directories outside the workspace that may be read: received media, skills, docs. */
   readonly readablePaths?: readonly string[];
-  /** The session whose long results are kept, and which alone reads them; one folder for all when unset. */
+  /** The session whose long results are kept, and which alone reads them; one folder for all sessions when unset. */
   readonly sessionKey?: SessionKey;
-  /** How processes are started; as they are when unset. */
+  /** Prepares the start of each process; processes are started without preparation when unset. */
   readonly launcher?: Launcher;
   /** The gateway's state directory: its next process ends the commands that this one could not end. */
   readonly stateDir?: string;
@@ -49,11 +49,11 @@ export function hostBackends(options: HostOptions): Backends {
   return { files: hostFiles(options, rules), exec: hostExec(options, rules) };
 }
 
-/** The files of the gateway's own machine. */
+/** Files of the gateway's own machine. */
 export const hostFiles = (options: HostOptions, rules = rulesOf(options)): FileBackend =>
   new HostFiles(new FileAccess({ ...rules, workspaceOnly: options.settings.tools.workspaceOnly }), rules.outputs.own);
 
-/** A command may start outside the workspace, but never in a directory of the gateway. */
+/** The access rules. A command may start outside the workspace, but never in a directory of the gateway. */
 function rulesOf({ settings, sessionKey, rights, deniedPaths, readablePaths = [] }: HostOptions) {
   const root = outputRoot(settings.workspace);
   const own = sessionKey === undefined ? root : outputFolder(settings.workspace, sessionKey);
@@ -108,7 +108,7 @@ async function startPrepared(command: HostCommand, { ended, processes }: Prepare
   }
 }
 
-/** The end of a command, once what was prepared for it is gone. */
+/** The end of a command, after the removal of its preparations. */
 async function settled(
   ended: RunningCommand["ended"],
   settle: NonNullable<PreparedLaunch["ended"]>,
@@ -121,8 +121,9 @@ async function settled(
 const pathOf = ({ pathPrepend }: ExecSettings): readonly string[] => [...pathPrepend, ...pathDirs(process.env["PATH"])];
 
 /**
- * Why a command may not run: it names the databases of a running gateway, which another program could damage. Undefined when it names
- * none. No barrier: a program may open what its words do not name. Never rejects.
+ * Reason why a command may not run: it names the databases of a running gateway, which another program could damage.
+ * Undefined when it names none. The check is no barrier: a program may open files that its words do not name. Never
+ * rejects.
  */
 async function whyClosed(
   command: string,

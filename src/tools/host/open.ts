@@ -9,7 +9,10 @@ const FOLDER_FLAGS = READ_NO_FOLLOW | (constants.O_DIRECTORY ?? 0);
 
 const OWN_DESCRIPTORS = "/proc/self/fd";
 
-/** The opened file is not the one that was at the path: another program replaced it, by accident or on purpose. */
+/**
+ * Error for an opened file that is not the one that was at the path: another program replaced it, by accident or on
+ * purpose.
+ */
 export class ChangedMeanwhile extends Error {
   constructor(cause?: unknown) {
     super("It was changed while it was opened; try again.", { cause });
@@ -24,8 +27,8 @@ function asChanged(error: unknown): never {
 }
 
 /**
- * The path of an open file. Linux knows it from the descriptor. Elsewhere the path is read again and must still lead to the
- * same file, which leaves a short gap. Rejects when the file was moved or removed since.
+ * The path of an open file. On Linux the path comes from the descriptor. Elsewhere the path is read again and must
+ * still lead to the same file, which leaves a short gap. Rejects when the file was moved or removed since.
  */
 export async function whereIs(file: FileHandle, path: string | Buffer): Promise<string> {
   const linked = await readlink(`${OWN_DESCRIPTORS}/${file.fd}`).catch(() => undefined);
@@ -38,7 +41,7 @@ export async function whereIs(file: FileHandle, path: string | Buffer): Promise<
   return real;
 }
 
-/** Copies an open file, whatever is at its path by now, to a path where nothing is. */
+/** Copies an open file, whatever its path holds by now, to a free path. */
 export async function copyOpen(file: FileHandle, path: string): Promise<void> {
   const source = `${OWN_DESCRIPTORS}/${file.fd}`;
   if (process.platform === "linux") return copyFile(source, path, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
@@ -49,11 +52,14 @@ export async function copyOpen(file: FileHandle, path: string): Promise<void> {
   );
 }
 
-/** A directory that stays the same even if another is put in its place. Without Linux's /proc it is known only by its path. */
+/**
+ * A directory that stays the same even if another takes its place. Without Linux's /proc the directory is known only by
+ * its path.
+ */
 export class OpenFolder {
   /** A path that always leads to this directory. */
   readonly base: string;
-  /** Its path when it was opened, without links. */
+  /** The directory's path when it was opened, without links. */
   readonly path: string;
   readonly #handle: FileHandle | undefined;
 
@@ -81,12 +87,12 @@ export class OpenFolder {
     }
   }
 
-  /** The system's path of an entry. */
+  /** The system's path of an entry of the directory. */
   at(name: string): string {
     return join(this.base, name);
   }
 
-  /** Opens a directory in it, and creates it if missing. */
+  /** Opens a directory in this one, and creates it if missing. */
   async folder(name: string): Promise<OpenFolder> {
     await mkdir(this.at(name)).catch((error: unknown) => {
       if (errorCode(error) !== "EEXIST") throw error;

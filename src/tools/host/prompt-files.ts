@@ -7,28 +7,31 @@ import { isInside, realOf } from "../../utils/real-path.ts";
 import { plain } from "./guest-files.ts";
 import { GUARDED } from "./guarded.ts";
 
-/** Files that affect other people's turns: texts of the system prompt, and files that an owner's programs run by themselves. */
+/**
+ * Files that affect other people's turns: texts of the system prompt, and files that an owner's programs run by
+ * themselves.
+ */
 export interface PromptFiles {
   /** Workspaces of all agents, absolute. */
   readonly workspaces: readonly string[];
   /** Further directories that are closed as a whole: skills, docs, received files. */
   readonly roots: readonly string[];
-  /** Files with the name of a context file are part of prompts in every folder. */
+  /** True when files with the name of a context file are part of prompts in every folder. */
   readonly isEverywhere?: boolean;
 }
 
-/** Directories of a workspace that go into prompts, or whose code the gateway runs, with all that is below them. */
+/** Directories of a workspace that go into prompts, or whose code the gateway runs, with everything below them. */
 const FOLDERS = ["memory", "skills", "hooks"] as const;
-/** What an agent is told to do at the start of the gateway. */
+/** File with the instructions for an agent at the start of the gateway. */
 const BOOT_FILE = "BOOT.md";
-/** Directories that make programs run what is in them, wherever they are. */
+/** Directories whose content programs run by themselves, wherever the directories are. */
 const HOOKS = new Set([".git", ".openclaw", ".husky", ".githooks"]);
 
-/** Workspaces whose paths are kept: each turn of a guest asks for them. */
+/** Most workspaces whose paths are kept in memory: each turn of a guest asks for them. */
 const MOST_WORKSPACES = 100;
 const notes = new BoundedMap<string, readonly string[]>(MOST_WORKSPACES);
 
-/** The notes in workspaces, which may have what was said in private chats. */
+/** Paths of the notes in workspaces, which may have content of private chats. */
 export const privateNotes = (workspaces: readonly string[]): readonly string[] =>
   workspaces.flatMap((one) => notes.of(one, () => [join(one, PRIVATE_FILE), join(one, "memory")]));
 
@@ -54,12 +57,12 @@ async function isIn(workspace: string, real: string): Promise<boolean> {
   const [first = ""] = plain(relative(plain(root), plain(real))).split(sep);
   const names = [...CONTEXT_FILES, BOOT_FILE, ...FOLDERS, ...GUARDED];
   if (holds(root, real) && names.some((name) => plain(name) === first)) return true;
-  // One of them may be a link to another file.
+  // Each of these names may be a link to another file.
   const linked = await Promise.all([...names.map((name) => join(root, name)), ...(await entriesOf(root))].map(realOf));
   return linked.some((target) => holds(target, real));
 }
 
-/** Each skill, note and hook, since each may be a link as well. */
+/** Paths of all skills, notes and hooks, since each may be a link as well. */
 async function entriesOf(root: string): Promise<readonly string[]> {
   const lists = await Promise.all(
     FOLDERS.map(async (folder) => {

@@ -5,22 +5,22 @@ interface Search {
   readonly args: readonly string[];
   /** Directory to run in, or the descriptor of an open file that becomes its standard input. */
   readonly over: { readonly cwd: string } | { readonly stdin: number };
-  /** The character after each record of its output. */
+  /** The character after each record of ripgrep's output. */
   readonly separator: "\n" | "\0";
   readonly signal: AbortSignal;
-  /** Ends the search early, with what was found until then. */
+  /** Ends the search early; the records until then are kept. */
   readonly deadline: AbortSignal;
-  /** Takes one record of output; false when it has enough. */
+  /** Takes one record of output; false when no more are needed. */
   take(record: string): boolean;
 }
 
-/** Milliseconds for one search. */
+/** Time limit of one search in milliseconds. */
 export const SEARCH_MS = 30_000;
 const MAX_STDERR = 2000;
 /** Milliseconds after which a killed program that still does not end (a dead network disk) is left alone. */
 const GIVE_UP_MS = 500;
 
-/** ripgrep needs no variables; Windows programs need the system's directory. */
+/** Variables for ripgrep. It needs none, but Windows programs need the system's directory. */
 const environment = (): Record<string, string> => {
   const root = process.platform === "win32" ? process.env["SystemRoot"] : undefined;
   return root === undefined ? {} : { SystemRoot: root };
@@ -75,7 +75,9 @@ interface Outcome {
   readonly hasEnough: boolean;
 }
 
-/** Exit code 1 means that nothing was found; 2 without errors means that a file could not be read. */
+/**
+ * The end of a search. Exit code 1 means that nothing was found; 2 without errors means that a file could not be read.
+ */
 function endOf({ code, errors, isLate, hasEnough }: Outcome): SearchEnd {
   const isPartial = code === 2 && errors.trim() === "";
   if (!hasEnough && !isLate && !isPartial && code !== 0 && code !== 1) {
@@ -84,7 +86,7 @@ function endOf({ code, errors, isLate, hasEnough }: Outcome): SearchEnd {
   return { isLate, isPartial };
 }
 
-/** Most bytes of one record; no wanted record is longer. */
+/** Most bytes of one record; every record in use is shorter. */
 const MAX_RECORD = 64 * 1024;
 
 /** Splits a program's output into records, with at most one in memory. */
@@ -96,13 +98,13 @@ class RecordSplitter {
   #hasEnough = false;
   #isTooLong = false;
 
-  /** `take` returns false when it wants no more. */
+  /** `take` returns false when no more records are needed. */
   constructor(separator: "\n" | "\0", take: (record: string) => boolean) {
     this.#separator = separator.charCodeAt(0);
     this.#take = take;
   }
 
-  /** False when no more is needed: `take` had enough, or a record is longer than 64 KB. */
+  /** Takes output. False when no more is needed: `take` had enough, or a record is longer than 64 KB. */
   push(chunk: Buffer): boolean {
     let start = 0;
     while (!this.#hasEnough && !this.#isTooLong) {
@@ -115,7 +117,9 @@ class RecordSplitter {
     return !this.#hasEnough && !this.#isTooLong;
   }
 
-  /** Passes on a last record without a separator; true when `take` had enough. Throws for a record of more than 64 KB. */
+  /**
+   * Passes on a last record without a separator; true when `take` had enough. Throws for a record of more than 64 KB.
+   */
   finish(): boolean {
     if (this.#isTooLong) throw new Error("The search found a line that is too long to show; narrow the search.");
     if (this.#bytes > 0 && !this.#hasEnough) this.#emit();

@@ -10,13 +10,13 @@ import type { Source } from "./source.ts";
 
 /** UTF-16 units of a result when the run names no limit. */
 const MOST_CHARS = 16_000;
-/** Bytes of text: any result is cut at 50 KB. */
+/** Most bytes of text: any result is cut at 50 KB. */
 const MOST_BYTES = 45_000;
 const NOTE_CHARS = 200;
 
 /**
- * The models of a call: the configured ones, or the one that the call names. Throws with a text for the model when the config
- * does not allow that one.
+ * The models of a call: the configured ones, or the one that the call names. Throws with a text for the model when the
+ * config does not allow the named one.
  */
 export function modelsFor(
   wanted: string | undefined,
@@ -33,7 +33,10 @@ export function modelsFor(
   );
 }
 
-/** What a model said of files, between the markers of untrusted content: it may repeat what is in them. */
+/**
+ * A model's answer about files, between the markers of untrusted content, because the answer may repeat content of the
+ * files.
+ */
 export function answerResult(
   { text, model, isCut }: SideAnswer,
   {
@@ -63,7 +66,7 @@ export function answerResult(
   });
 }
 
-/** How tools ask models. Throws with a text for the model where no model can be asked. */
+/** The port by which tools ask models. Throws with a text for the model when no model can be asked. */
 export function asideOf({ aside }: Pick<ToolContext, "aside">): NonNullable<ToolContext["aside"]> {
   if (aside) return aside;
   throw new Error("No model can be asked here.");

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { about } from "../../utils/config.ts";
 
-/** Milliseconds for one model when the config says nothing, and for one that draws. */
+/** Milliseconds for one model when the config sets none, and for a model that draws. */
 export const MODEL_MS = 120_000;
 export const DRAW_MS = 180_000;
 

@@ -10,29 +10,29 @@ import { maySee, type Starter } from "../process/starter.ts";
 
 /** Milliseconds that a call waits for its images. */
 const WAIT_MS = 30_000;
-/** Drawings that go on at the same time. */
+/** Most drawings at the same time. */
 const MOST_RUNNING = 8;
-/** Ended ones that are kept. */
+/** Number of ended drawings that are kept. */
 const MOST_ENDED = 20;
-/** Milliseconds in which everything ends when the gateway stops. */
+/** Milliseconds in which all drawings end when the gateway stops. */
 const CLOSE_MS = 5000;
 
-/** A drawing that takes longer than its call waited. */
+/** A drawing in the background: it takes longer than its call waited. */
 export interface DrawJob {
   readonly id: string;
-  /** The beginning of what is drawn. */
+  /** The beginning of the prompt. */
   readonly name: string;
   readonly starter: Starter;
   readonly runId: RunId;
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds of the drawing's start. */
   readonly startedAt: number;
-  /** How it ended; unset before its end. */
+  /** End of the drawing; unset before. */
   end?: { readonly at: number; readonly result: ToolResult };
 }
 
 interface JobPorts {
   readonly clock: Clock;
-  /** Is told of each drawing that ended after its call. */
+  /** Called with each drawing that ended after its call. */
   ended(job: DrawJob): void;
 }
 
@@ -41,10 +41,10 @@ interface Running {
   readonly result: Promise<ToolResult>;
 }
 
-/** The drawings that may outlive the calls that began them. Only memory. */
+/** The drawings that may outlive their calls, in memory only. */
 export class DrawJobs {
   readonly #ports: JobPorts;
-  /** Those in the background, the oldest first. */
+  /** Drawings in the background, the oldest first. */
   readonly #jobs: DrawJob[] = [];
   readonly #running = new Set<Running>();
   #isClosed = false;
@@ -54,8 +54,8 @@ export class DrawJobs {
   }
 
   /**
-   * Has something drawn. Gives the result, or the job when it continues in the background. Rejects as `work` does, and when too many are at work.
-   * An abort of `signal` ends the work as long as the call waits.
+   * Starts a drawing. Resolves with the result, or with the job when the drawing continues in the background. Rejects
+   * as `work` does, and when too many drawings run. An abort of `signal` ends the work as long as the call waits.
    */
   async run(
     of: Pick<DrawJob, "name" | "starter" | "runId">,
@@ -78,12 +78,12 @@ export class DrawJobs {
     return isDone ? running.result : this.#keep({ ...of, id: randomBytes(4).toString("hex"), startedAt }, running);
   }
 
-  /** Those in the background that somebody may see, the oldest first. */
+  /** Drawings in the background that a viewer may see, the oldest first. */
   list(viewer: Starter): readonly DrawJob[] {
     return this.#jobs.filter(({ starter }) => maySee(viewer, starter));
   }
 
-  /** Ends all of them; nobody is told. Never rejects. */
+  /** Ends all drawings, without notices. Never rejects. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const running = [...this.#running];
@@ -92,7 +92,7 @@ export class DrawJobs {
   }
 
   async #forget(running: Running): Promise<void> {
-    // Whoever asked for the drawing gets its error.
+    // The caller gets the drawing's error.
     await running.result.catch(() => undefined);
     this.#running.delete(running);
   }

@@ -23,7 +23,7 @@ import { fetchesFrom, type SourcePorts } from "./source.ts";
 const IMAGE_GENERATE = "image_generate";
 const FOLDER = ".openclaw/images";
 const MOST_IMAGES = 16;
-/** Megabytes of an image that is changed. */
+/** Most megabytes of an image that is changed. */
 const MOST_MB = 20;
 const MOST_MS = 900_000;
 
@@ -59,9 +59,9 @@ const input = z.lazy(() =>
 type Input = z.output<typeof input>;
 
 export interface DrawPorts extends SourcePorts {
-  /** Keeps drawings that take longer than a call waits; without it each call waits for its images. */
+  /** Keeps drawings that take longer than a call waits; when unset, each call waits for its images. */
   readonly jobs?: DrawJobs | undefined;
-  /** Writes a file into a workspace, from which answers may attach it; gives its path there. */
+  /** Writes a file into a workspace, from which answers may attach it. Resolves with its path there. */
   keep(
     file: { readonly folder: string; readonly name: string; readonly bytes: Uint8Array },
     workspace: string,
@@ -73,7 +73,10 @@ interface Parts {
   readonly ports: DrawPorts;
 }
 
-/** Has the models of `agents.defaults.imageGenerationModel` draw, and keeps the images in the workspace. */
+/**
+ * The tool `image_generate`: draws with the models of `agents.defaults.imageGenerationModel`, and keeps the images in
+ * the workspace.
+ */
 export function imageGenerateTool(scene: ToolScene, ports: DrawPorts): Tool | undefined {
   if (!scene.agent.media?.draw) return undefined;
   return defineTool({
@@ -96,7 +99,7 @@ export function imageGenerateTool(scene: ToolScene, ports: DrawPorts): Tool | un
   });
 }
 
-/** Draws, and leaves what takes long to the background, where the run's process outlives it. */
+/** Draws. A drawing that takes long continues in the background, where the gateway keeps such drawings. */
 async function begin(wanted: Input, context: ToolContext, parts: Parts): Promise<ToolResult> {
   const { jobs } = parts.ports;
   if (!jobs) return draw(wanted, context, parts);
@@ -114,7 +117,7 @@ function statusText(jobs: readonly DrawJob[]): string {
   return jobs.map((job) => `${job.id} "${job.name}": ${job.end ? endText(job.end.result) : "goes on"}`).join("\n");
 }
 
-/** What a conversation is told when its drawing has ended. */
+/** System event for a conversation whose drawing has ended. */
 export function drawnText(job: DrawJob): string {
   const seconds = Math.round(((job.end?.at ?? job.startedAt) - job.startedAt) / 1000);
   const result = job.end ? endText(job.end.result) : "";
@@ -160,7 +163,7 @@ function askOf(prompt: string, images: DrawAsk["images"], wanted: Input): DrawAs
   return { prompt, images, count, style: { size, aspectRatio, resolution, quality, outputFormat, background } };
 }
 
-/** A model may repeat in its refusal what is in an image that somebody sent. */
+/** The result of a failed drawing. A model's refusal may repeat content of an image that somebody sent. */
 function failed(why: string, isForeign: boolean): ToolResult {
   if (!isForeign) return errorResult(`No image was made: ${why}`);
   const external = { untrusted: true, source: IMAGE_GENERATE, provider: IMAGE_GENERATE, wrapped: true };
@@ -187,7 +190,7 @@ async function kept(
   return textResult(lines.join("\n"), { paths, model: modelName(model), count: images.length, leftOut });
 }
 
-/** A name without folders, without its ending, and without what marks and shells read otherwise. */
+/** A name without folders, without its ending, and without characters that have a meaning for marks and shells. */
 function plainName(filename = "image"): string {
   const last = filename.split(/[/\\]/).at(-1) ?? "";
   const plain = last.replace(/\.[a-z0-9]{1,5}$/i, "").replaceAll(/[^\p{L}\p{N}_-]+/gu, "-");

@@ -2,14 +2,14 @@ import type { ToolContext, ToolScene } from "../../types/run/tool.ts";
 import { readSource, type Source, type SourcePorts } from "./source.ts";
 
 const MEGABYTE = 1_048_576;
-/** Megabytes of all images of a call together. */
+/** Most megabytes of all images of a call together. */
 const MOST_OF_ALL_MB = 60;
 
 interface ImageSource extends Source {
   readonly mime: string;
 }
 
-/** Both names of a parameter: one image, and several. Each is used once. */
+/** The images of both parameters, `image` and `images`, each once. */
 export const refsIn = ({
   image,
   images = [],
@@ -18,7 +18,7 @@ export const refsIn = ({
   readonly images?: readonly string[] | undefined;
 }): readonly string[] => [...new Set([...(image === undefined ? [] : [image]), ...images])];
 
-/** Reads the images that a call names. Rejects with a text for the model when one cannot be read, or is no image. */
+/** Reads the images that a call names. Rejects with a text for the model when an image cannot be read, or is none. */
 export async function readImages(
   { refs, mostMb }: { readonly refs: readonly string[]; readonly mostMb: number },
   { workspace, signal }: Pick<ToolContext, "workspace" | "signal">,

@@ -9,30 +9,30 @@ import { withFile } from "../files/stored.ts";
 import type { WebFetchSettings } from "../web/config.ts";
 import { refusalText, rulesOf, USER_AGENT } from "../web/fetch-page.ts";
 
-/** What the tools for media need of the gateway. Settings are asked for each call. */
+/** Ports for the tools for media. Settings are read for each call. */
 export interface SourcePorts {
   readonly web: () => WebFetchSettings;
   /** Absolute path of the received files, which texts name `media://inbound/<id>`. */
   readonly mediaDir: string;
-  /** The system's resolver unless given. */
+  /** Resolver of host names; the system's when unset. */
   readonly resolve?: Resolve;
 }
 
 export interface SourcePlace {
   readonly files: FileBackend;
   readonly workspace: string;
-  /** The run may fetch web pages. */
+  /** True when the run may fetch web pages. */
   readonly mayFetch: boolean;
   readonly maxBytes: number;
   readonly signal: AbortSignal;
 }
 
-/** A file that a tool was given. */
+/** A file given to a tool. */
 export interface Source {
   readonly bytes: Uint8Array;
-  /** As people and models are told of it. */
+  /** The file's name for people and models. */
   readonly name: string;
-  /** Somebody outside may have made it: it comes from the web or with a message. */
+  /** True when somebody outside may have made the file: it comes from the web or with a message. */
   readonly isForeign: boolean;
 }
 

@@ -15,14 +15,14 @@ const input = z.lazy(() =>
   }),
 );
 
-/** Turns texts into voice messages. */
+/** The tool `tts`: turns texts into voice messages. */
 export const ttsContribution = (speaker: Speaker): ToolContribution => ({
   name: TTS_TOOL,
   appearance: () => (speaker.services.length > 0 ? "" : false),
   forRun: () => ttsTool(speaker),
 });
 
-/** Turns a text into a voice message that the agent attaches to its answer. There is no tool without a service. */
+/** Turns a text into a voice message that the agent attaches to its answer. Undefined without a service. */
 function ttsTool(speaker: Speaker): Tool | undefined {
   if (speaker.services.length === 0) return undefined;
   return defineTool<z.output<typeof input>>({

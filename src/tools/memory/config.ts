@@ -119,7 +119,7 @@ const memorySearch = z.strictObject({
 
 export type MemorySearchConfig = z.output<typeof memorySearch>;
 
-/** The key of `agents.defaults`, and of an agent, about the search of notes. */
+/** Key for the search of notes, in `agents.defaults` and in an agent's entry. */
 export const memorySearchShape = {
   memorySearch: memorySearch.optional().meta(about("Memory search", "How the agent finds its notes.")),
 };

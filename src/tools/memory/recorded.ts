@@ -7,8 +7,8 @@ import { changedFiles, WRITERS } from "../files/changed-files.ts";
 const READER = "read";
 
 /**
- * The same tools; those that change notes have each change of a note recorded. What `read` shows of a note is untrusted content
- * when a conversation wrote it that had read such content.
+ * The same tools; each change of a note is recorded. Text that `read` shows of a note is untrusted content when it was
+ * written by a conversation that had read such content.
  */
 export function recordingNotes(
   contributions: readonly ToolContribution[],
@@ -59,7 +59,7 @@ const recording = (tool: Tool, { acting }: ToolScene, changes: NoteChanges): Too
 
 const sourcesOf = async ({ untrusted }: ToolContext): Promise<NoteChange["sources"]> => (await untrusted?.()) ?? [];
 
-/** The path of a note in the workspace, as it is searched; undefined for any other file. */
+/** The path of a note in the workspace, in the form that the search uses; undefined for any other file. */
 function noteIn(path: string, workspace: string): string | undefined {
   const inside = relative(workspace, resolve(workspace, path));
   if (inside === "" || isAbsolute(inside)) return undefined;
@@ -67,7 +67,7 @@ function noteIn(path: string, workspace: string): string | undefined {
   return plain === "MEMORY.md" || /^memory\/.*\.md$/.test(plain) ? plain : undefined;
 }
 
-/** The lines of a patch in the unified format, behind its header. */
+/** Added and removed lines of a patch in the unified format, without its header. */
 function linesIn({ patch }: Readonly<Record<string, unknown>>): Pick<NoteChange, "lines"> {
   if (typeof patch !== "string") return {};
   const body = patch.slice(Math.max(0, patch.search(/^@@/m))).split("\n");

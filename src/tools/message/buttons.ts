@@ -2,10 +2,10 @@ import { z } from "zod";
 import type { ButtonLimits } from "../../types/chat/channel.ts";
 import type { ReplyButton } from "../../types/chat/reply.ts";
 
-/** A pressed button is a message that begins with this, so that it is never one of the gateway's commands. */
+/** Beginning of the message of a pressed button, so that such a message is never one of the gateway's commands. */
 const PRESSED = "callback_data: ";
 
-/** What ends a line, and the slash of a command: a directive may stand anywhere in a text. */
+/** Characters that end a line, and the slash of a command: a directive may stand anywhere in a text. */
 const NOT_ALLOWED = /[\p{Cc}\p{Zl}\p{Zp}/]/u;
 
 const button = z.object({
@@ -14,10 +14,10 @@ const button = z.object({
 });
 type Wanted = z.output<typeof button>;
 
-/** A list of buttons, or of rows of buttons, which the platform arranges itself. */
+/** Buttons, or rows of buttons; the platform arranges them itself. */
 export const buttonList = z.array(z.union([button, z.array(button)])).optional();
 
-/** The buttons for a chat that takes such ones; a text for the model when it takes none, or not these. */
+/** The buttons for a chat with these limits; a text for the model when the chat has no buttons, or refuses these. */
 export function buttonsFor(
   wanted: z.output<typeof buttonList>,
   limits: ButtonLimits | undefined,

@@ -23,7 +23,10 @@ export async function change(input: Input, to: Peer, { acts, scene }: MessageToo
   return input.action === "edit" ? edit(input, message, acts) : react(input, message, acts);
 }
 
-/** Guests may have the agent change only its own messages, and react only in their own chat. */
+/**
+ * Reason why a guest's turn may not change a message; undefined when it may. Guests may have the agent change only its
+ * own messages, and react only in their own chat.
+ */
 async function refusalOf(
   action: Input["action"],
   { to, messageId }: Place,
@@ -49,12 +52,12 @@ async function react({ emoji, remove }: Input, { to, messageId }: Place, acts: C
   return resultOf(await acts.react(to, messageId, name), `Reacted with ${name} to message ${messageId}.`);
 }
 
-/** What became of a change, for the model. */
+/** Result of a change, for the model. */
 export function resultOf(result: SendResult, done: string, details?: Record<string, unknown>): ToolResult {
   return result.kind === "sent" ? textResult(done, details) : failureResult(result);
 }
 
-/** Why something was not done, for the model. */
+/** Failure of a change, for the model. */
 export function failureResult(result: Exclude<SendResult, { kind: "sent" }>): ToolResult {
   switch (result.kind) {
     case "refused":

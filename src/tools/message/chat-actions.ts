@@ -11,10 +11,10 @@ import { ACTIONS, given } from "./fields.ts";
 import { nameOf } from "./message-result.ts";
 import { isHome, mayReach, refusalFor, type MessageToolOptions } from "./place.ts";
 
-/** An action that a method of the chat's link does. */
+/** Action that a method of the chat's link carries out. */
 interface ChatAction {
   readonly method: keyof ChatActions;
-  /** It changes nothing, and its answer holds what other people wrote. */
+  /** True for an action that changes nothing, and whose answer has texts of other people. */
   readonly isQuestion: boolean;
   run(input: Input, to: Peer, options: MessageToolOptions): Promise<ToolResult>;
 }
@@ -23,14 +23,14 @@ type ChatActionName = Exclude<Action, "send" | "react" | "edit" | "delete">;
 
 type Failed = Exclude<SendResult, { readonly kind: "sent" }>;
 
-/** Messages of a `read` that names no limit. */
+/** Number of messages of a `read` without a limit. */
 const READ_LIMIT = 20;
-/** Characters of an answer, so that its closing marker is inside the default limit of a tool's result. */
+/** Most characters of an answer, so that its closing marker is inside the default limit of a tool's result. */
 const MOST_CHARS = 15_000;
 
 const MISSING: Failed = { kind: "refused", reason: "the platform has no such thing" };
 
-/** Everything that a platform may be able to do besides sending messages and changing them. */
+/** Actions of platforms besides sending and changing messages. */
 export const CHAT_ACTIONS: Readonly<Record<ChatActionName, ChatAction>> = {
   poll: change("poll", "everybody", async (input, to, { poll }) => {
     const asked = pollOf(input);
@@ -87,7 +87,7 @@ export const CHAT_ACTIONS: Readonly<Record<ChatActionName, ChatAction>> = {
 
 export const isChatAction = (action: Action): action is ChatActionName => Object.hasOwn(CHAT_ACTIONS, action);
 
-/** The actions that a chat has by the platform and the config. */
+/** Actions that the platform and the config offer in a chat. */
 export function actionsIn(to: Peer, { acts, settings }: MessageToolOptions): readonly Action[] {
   const extra = acts.actions(to);
   return ACTIONS.filter((action) => settings.actions.includes(action)).filter((action) =>
@@ -101,7 +101,7 @@ export function missingAction(action: Action, to: Peer, options: MessageToolOpti
   return errorResult(`The config or the platform has no action ${action} for ${nameOf(to)}. There are: ${there}.`);
 }
 
-/** An action that changes something in a chat. `of`: whose turns may have it done. */
+/** An action that changes something in a chat. `of`: the people in whose turns it is allowed. */
 function change(
   method: keyof ChatActions,
   of: "everybody" | "owners",
@@ -120,10 +120,10 @@ function change(
   };
 }
 
-/** The lines of an answer, a text about a call that cannot be made, or why there is no answer. */
+/** The lines of an answer, a text about a call that cannot be made, or the failure of the platform. */
 type Told = readonly string[] | string | Failed;
 
-/** An action that asks the platform. Other chats than its own are read for owners only. */
+/** An action that asks the platform. Chats other than the run's own are read for owners only. */
 function question(
   method: keyof ChatActions,
   ask: (input: Input, to: Peer, actions: ChatActions) => Promise<Told>,
@@ -143,7 +143,7 @@ function question(
   };
 }
 
-/** People of the platform wrote what it tells. */
+/** The platform's answer as untrusted content, because people of the platform wrote it. */
 function untrustedResult(lines: readonly string[], to: Peer): ToolResult {
   const text = lines.length === 0 ? "[nothing was found]" : shorten(lines.join("\n"), MOST_CHARS);
   return {
@@ -173,7 +173,7 @@ const queryOf = ({ limit = READ_LIMIT, before, after, around }: Input): ReadQuer
   around: given(around),
 });
 
-/** A text for the model when it is no poll. */
+/** The poll of a call; a text for the model when the call has no valid one. */
 function pollOf({
   pollQuestion,
   pollOption = [],

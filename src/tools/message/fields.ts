@@ -4,7 +4,7 @@ import { toolSchema } from "../schema.ts";
 import { buttonList } from "./buttons.ts";
 import { presentationField, shownPresentation } from "./presentation.ts";
 
-/** What the tool does, in the field's names. */
+/** Actions of the tool, in the field's names. */
 export const ACTIONS = [
   "send",
   "react",
@@ -41,7 +41,7 @@ const id = z.union([z.string(), z.number()]);
 const file = z.string().optional();
 const about = (text: string) => id.optional().describe(text);
 
-/** Characters of a file in Base64. */
+/** Most characters of a file in Base64. */
 const MOST_CONTENT = 20_000_000;
 
 /** A file, by any of the names that it has in the field. */
@@ -59,7 +59,7 @@ const attachment = z.lazy(() =>
 
 const IN_PARTS = "A message in parts; each platform shows them as it can";
 
-/** Models omit unused fields, or send them empty. */
+/** Arguments of the tool. Models omit unused ones, or send them empty. */
 const fields = z.lazy(() =>
   z.object({
     to: about("Chat, such as telegram:123, user:U1 or channel:C1; the chat of this conversation when left out"),
@@ -96,7 +96,7 @@ const fields = z.lazy(() =>
     name: z.string().optional().describe("Name of the thread"),
     userId: about("Whom the question is about"),
     stickerId: about("Id of the sticker"),
-    // Not shown: older prompts use them.
+    // Fields of older prompts, which the model's schema does not show.
     dryRun: z.boolean().optional(),
     buffer: z.string().max(MOST_CONTENT).optional(),
     mimeType: z.string().max(100).optional(),
@@ -107,7 +107,7 @@ type Field = keyof z.output<typeof fields>;
 
 const PLACE: readonly Field[] = ["to", "target", "channel", "accountId", "threadId"];
 
-/** The fields of each action, besides those that name a chat. */
+/** Fields of each action, besides those that name a chat. */
 const USES: Readonly<Record<Action, readonly Field[]>> = {
   send: [
     "message",
@@ -148,8 +148,9 @@ export type Input = z.output<ReturnType<typeof makeInput>>;
 const inputs = new Map<string, ReturnType<typeof schemasFor>>();
 
 /**
- * The input, and what the model sees of it: the fields of the offered actions. A chat without buttons shows none; a model that sends some
- * all the same learns why they are refused. Returns the same objects each time, so that a JSON Schema is made once.
+ * The input of the tool, and its schema for the model: the fields of the offered actions. The schema of a chat without
+ * buttons has no buttons; a model that sends buttons all the same learns why they are refused. Returns the same objects
+ * each time, so that a JSON Schema is made once.
  */
 export function inputFor(actions: readonly Action[], hasButtons: boolean) {
   const name = [hasButtons, ...actions].join();
@@ -167,10 +168,13 @@ function schemasFor(actions: readonly Action[], hasButtons: boolean) {
   return { input, jsonSchema: toolSchema({ input: shown }), prepare: (args: unknown) => prepared(args, actions) };
 }
 
-/** Names that models have for the text; the first one with a text counts. */
+/** Argument names that models use for the text; the first one with a text counts. */
 const TEXTS = ["message", "caption", "text", "content", "body"];
 
-/** Takes an action and a text by any of their names. Throws an error with a text for the model for what no call can do. */
+/**
+ * The arguments with the action and the text under the schema's names. Throws an error with a text for the model when
+ * no call can do what they ask for.
+ */
 function prepared(args: unknown, actions: readonly Action[]): unknown {
   if (!isFields(args)) return args;
   const { action: named, targets, ...rest } = args;

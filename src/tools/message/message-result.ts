@@ -6,10 +6,10 @@ import { errorResult, textResult } from "../define.ts";
 
 export const MESSAGE_TOOL = "message";
 
-/** Prefix of the outbox keys of what one call of the message tool sent. */
+/** Prefix of the outbox keys of one call of the message tool. */
 export const callKeyPrefix = (inboxId: number, callId: string): string => `${toolKeyPrefix(inboxId)}${callId}:`;
 
-/** Prefix of the outbox keys of all that the tool sent in the turn of a message. */
+/** Prefix of the outbox keys of all calls of the tool in the turn of a message. */
 export const toolKeyPrefix = (inboxId: number): string => `in:${inboxId}:tool:`;
 
 /** The state of a post, from its outbox rows. */

@@ -14,7 +14,7 @@ import type { ChatPost, FileForm } from "../../types/chat/send.ts";
 import { buttonsFor } from "./buttons.ts";
 import { presented } from "./presentation.ts";
 
-/** Characters of an address in a question; the call itself is shown too. */
+/** Most characters of an address in a question; the call itself is shown too. */
 const MOST_ADDRESS = 200;
 
 const IN_CHAT =
@@ -24,7 +24,9 @@ const FROM_CLIENT =
   "Send a message or file into a chat of a connected channel, or act in it in other ways. Name the chat with channel and to. Your " +
   "answer goes to your person by itself, who writes from no such chat.";
 
-/** Acts in the chat that the run answers, and in others where that is allowed. Belongs to one run. */
+/**
+ * The tool `message`: acts in the chat that the run answers, and in others where that is allowed. Belongs to one run.
+ */
 export function messageTool(options: MessageToolOptions): Tool {
   const { scene, acts } = options;
   const offered = offeredIn(options);
@@ -54,13 +56,16 @@ export function messageTool(options: MessageToolOptions): Tool {
   });
 }
 
-/** What the chat's platform and the settings allow. Without a chat of its own, each call is judged by the chat that it names. */
+/**
+ * Actions that the chat's platform and the settings offer. In a run without a chat, each call is judged by the chat
+ * that it names.
+ */
 function offeredIn(options: MessageToolOptions): readonly Action[] {
   const { scene, settings } = options;
   return scene.peer ? actionsIn(scene.peer, options) : ACTIONS.filter((action) => settings.actions.includes(action));
 }
 
-/** What a call would do. */
+/** Result of a `dryRun`: the effect that the call would have. */
 function dryResult({ action }: Input, to: Peer, options: MessageToolOptions): ToolResult {
   if (!mayReach(to, options)) return errorResult(refusalFor(to, options.scene.peer));
   return textResult(`Nothing was done, as dryRun asks: ${action} would go to ${nameOf(to)}.`, { dryRun: true });
@@ -85,14 +90,16 @@ interface SendSetting extends MessageToolOptions {
   readonly context: ToolContext;
 }
 
-/** The hosts that a guest's turn may fetch from, since a URL and even a host name can carry data out. Undefined: all. */
+/**
+ * Hosts that a guest's turn may fetch from, since a URL and even a host name can carry data out. Undefined: all hosts.
+ */
 function hostsFor({ scene, settings }: MessageToolOptions): readonly string[] | undefined {
   return scene.isOwner || settings.mediaHosts.includes("*") ? undefined : settings.mediaHosts;
 }
 
 const isAddress = (ref: string): boolean => /^[a-z][\w+.-]*:\/\//i.test(ref);
 
-/** The first web address that a message would fetch a file from. */
+/** The first web address from which a message would fetch a file. */
 const fetchedBy = (input: Input): string | undefined => filesOf(input).find(isAddress);
 
 /** The first web address that may not be fetched. */
@@ -139,7 +146,7 @@ async function send(input: Input, to: Peer, options: SendSetting): Promise<ToolR
   return postedResult(await acts.send(post, context.signal), to);
 }
 
-/** A call that names both is for a voice note. */
+/** The form of a call's files. `asVoice` has priority over `forceDocument`. */
 const formOf = ({ asVoice, forceDocument, filename, mimeType: mime }: Input): FileForm => ({
   ...(forceDocument === true && { as: "document" }),
   ...(asVoice === true && { as: "voice" }),
@@ -152,7 +159,7 @@ const baseName = (name: string | undefined): string | undefined => given(name?.s
 
 type Content = Required<Pick<ChatPost, "message" | "media" | "files" | "buttons">>;
 
-/** What a call sends; a text for the model when that cannot be. */
+/** The content of a call; a text for the model when the content is not valid. */
 function contentOf(
   input: Input,
   { limits, hosts }: { limits: ButtonLimits | undefined; hosts: readonly string[] | undefined },
@@ -174,7 +181,10 @@ function contentOf(
     : { message, media, files, buttons };
 }
 
-/** The text and the buttons, those of a presentation among them. A message with files has no buttons, so that its choices are lines. */
+/**
+ * The text and the buttons of a call, with those of its presentation. `limits` is undefined for a message with files,
+ * which has no buttons: its choices are lines.
+ */
 function shownBy({ message = "", buttons = [], presentation }: Input, limits: ButtonLimits | undefined) {
   if (!presentation) return { message, buttons };
   const parts = presented(presentation, message, limits);
@@ -187,7 +197,10 @@ function filesOf({ media = [], path, filePath, attachments = [] }: Input): reado
   return [...new Set(named.flatMap((one) => given(one) ?? []))];
 }
 
-/** A file that is named in another way would be lost without a word. An attachment whose fields are empty counts as left out. */
+/**
+ * A text about an attachment without a known field for its file, which would be lost without a word. An attachment
+ * whose fields are empty counts as left out.
+ */
 function attachmentWithoutFile({ attachments = [] }: Input): string | undefined {
   const isUnread = ({ media, path, filePath, url, buffer }: (typeof attachments)[number]) =>
     [media, path, filePath, url, buffer].every((one) => one === undefined);
@@ -198,7 +211,7 @@ function attachmentWithoutFile({ attachments = [] }: Input): string | undefined 
 
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 
-/** The files that a call itself holds, in Base64 with or without `data:…;base64,`; a text for the model when one is something else. */
+/** The files inside a call, in Base64 with or without `data:…;base64,`; a text for the model when one is no Base64. */
 function contentsIn({ buffer, filename, attachments = [] }: Input): NonNullable<ChatPost["files"]> | string {
   const held = [{ buffer, filename, name: undefined }, ...attachments].flatMap(({ buffer: text = "", ...names }) => {
     const content = text.replace(/^data:[^,]{0,200};base64,/, "").replaceAll(/\s+/g, "");
@@ -208,7 +221,10 @@ function contentsIn({ buffer, filename, attachments = [] }: Input): NonNullable<
   return held.map(({ content, name }) => ({ bytes: Buffer.from(content, "base64"), name }));
 }
 
-/** Makes the outbox keys of calls. Includes the content, because some providers give several calls of a run the same id. */
+/**
+ * Makes the outbox keys of calls. A key includes the content, because some providers give several calls of a run the
+ * same id.
+ */
 class Calls {
   readonly #inboxId: number;
   readonly #counts = new Map<string, number>();

@@ -10,7 +10,7 @@ export interface MessageToolOptions {
   readonly settings: MessageToolSettings;
 }
 
-/** The chat that a call means. Throws an error with a text for the model when it is ambiguous. */
+/** The chat of a call. Throws an error with a text for the model when the chat is ambiguous. */
 export function targetOf(
   { to, target, channel, accountId, threadId }: Input,
   { scene, acts }: MessageToolOptions,

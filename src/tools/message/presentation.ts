@@ -29,12 +29,12 @@ const block = z.lazy(() =>
 type Block = z.output<typeof block>;
 type Choice = z.output<typeof choice>;
 
-/** A message in parts, which each platform shows as well as it can. It takes what other gateways take, too. */
+/** A message in parts, which each platform shows as well as it can. Fields of other gateways are accepted, too. */
 export const presentationField = z.lazy(() =>
   z.object({ title: z.string().optional(), tone: z.enum(TONES).optional(), blocks: z.array(block).max(30) }).optional(),
 );
 
-/** The same as a model is shown it: the parts that it needs, in few tokens. */
+/** The schema of a presentation for models: only needed parts, in few tokens. */
 export const shownPresentation = z.lazy(() =>
   z
     .object({
@@ -55,7 +55,7 @@ export const shownPresentation = z.lazy(() =>
 
 type Buttons = NonNullable<z.output<typeof buttonList>>;
 
-/** A message of text and buttons. */
+/** Text and buttons of a message. */
 interface Presented {
   readonly message: string;
   readonly buttons: Buttons;
@@ -70,8 +70,8 @@ const SIGNS: Readonly<Record<(typeof TONES)[number], string>> = {
 };
 
 /**
- * A presentation as Markdown, and as buttons where the chat takes all of its choices; else the choices are lines of the text. `message`
- * comes first. Pure.
+ * A presentation as Markdown, and as buttons where the chat takes all of its choices; else the choices are lines of the
+ * text. `message` comes first. Pure.
  */
 export function presented(
   { title = "", tone = "neutral", blocks }: NonNullable<z.output<typeof presentationField>>,
@@ -117,7 +117,7 @@ function textOf(one: Block, hasButtons: boolean): string {
 
 const aside = (text: string): string => (text === "" ? "" : `_${text.replaceAll(/\s*\n\s*/g, " ")}_`);
 
-/** Links are always lines: a button sends a message. */
+/** Lines of choices. Links are always lines: a button sends a message. */
 function choiceLines(heading: string, choices: readonly Choice[], hasButtons: boolean): string {
   const lines = choices.flatMap(({ label, url }) => {
     if (url !== undefined) return [`- [${label.replaceAll(/[[\]]/g, "")}](${url})`];
@@ -142,7 +142,7 @@ function table(columns: readonly string[], rows: readonly (readonly (string | nu
 /** Characters of the longest bar. */
 const BAR = 12;
 
-/** Bars of text, in a block of code so that they line up. */
+/** A chart as bars of text, in a block of code so that the bars line up. */
 function chart(rows: readonly (readonly (string | number)[])[]): string {
   const points = rows.map(([label = "", value = 0]) => ({
     label: String(label).replaceAll(/[\n`]/g, " "),

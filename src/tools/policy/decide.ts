@@ -20,7 +20,7 @@ export function isToolAllowed(tool: PolicyTool, stages: readonly PolicyStage[]):
   return stages.every((stage) => !concerns(stage, tool) || answerOf(stage, names).answer === "allowed");
 }
 
-/** The answer of every stage, so that a person sees which one takes the tool away. Pure. */
+/** The answer of every stage, so that a person sees which stage takes the tool away. Pure. */
 export function explainTool(tool: PolicyTool, stages: readonly PolicyStage[]): PolicyVerdict {
   const names = namesOf(tool);
   const trace = stages
@@ -29,7 +29,10 @@ export function explainTool(tool: PolicyTool, stages: readonly PolicyStage[]): P
   return { isAllowed: trace.every(({ answer }) => answer === "allowed"), trace };
 }
 
-/** The first stage that takes away the tool of this name; undefined when it passes them all, or when there is none. Pure. */
+/**
+ * The first stage that takes away the tool of this name; undefined when the tool passes all stages, or does not exist.
+ * Pure.
+ */
 export function removedBy(
   name: string,
   tools: ReadonlyMap<string, PolicyTool>,
@@ -40,12 +43,12 @@ export function removedBy(
   return found && { tool: tool.name, stage: found.stage, key: keyOfAnswer(found) };
 }
 
-/** Rules of the gateway itself are sentences and have no place in the file. */
+/** Whether a key is one of the config file. Rules of the gateway itself are sentences and have no place in the file. */
 export const isKey = (key: string): boolean => !key.includes(" ");
 
 const KEYS_OF_THEIR_OWN = new Set<StageAnswer["stage"]>(["optional", "guest", "owner only"]);
 
-/** Keys that decide by themselves. */
+/** Keys that decide without a list. */
 const WITHOUT_LIST = /\.(?:profile|updatePlan|planTool)$/;
 
 /** The key of the list that answered. Pure. */
@@ -56,15 +59,15 @@ export function keyOfAnswer({ stage, key, answer, entry }: StageAnswer): string 
 }
 
 /**
- * The stage with an allow list that leaves none of these tools, although there are some; undefined when tools are left, or
- * when nobody asked for an allow list.
+ * The stage with an allow list that leaves none of these tools, although there are some; undefined when tools are left,
+ * or when the config has no allow list of a person.
  */
 export function emptiedBy(tools: readonly PolicyTool[], stages: readonly PolicyStage[]): PolicyStage | undefined {
   if (tools.length === 0 || tools.some((tool) => isToolAllowed(tool, stages))) return undefined;
   return stages.find(({ stage, allow }) => allow !== undefined && EXPLICIT.has(stage));
 }
 
-/** Stages whose allow list a person wrote as the list of all tools that are wanted. */
+/** Stages whose allow list a person wrote as the list of all wanted tools. */
 const EXPLICIT = new Set<PolicyStage["stage"]>([
   "global",
   "global by provider",

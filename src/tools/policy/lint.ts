@@ -3,7 +3,7 @@ import { entryFor, GROUPS, members, namesOf, normalName, type PolicyTool } from 
 
 type ListName = "allow" | "alsoAllow" | "deny";
 
-/** A remark about one entry of a list, with the entry's place in it. */
+/** A remark about one entry of a list, with the entry's place in the list. */
 export interface ListDoubt {
   readonly path: readonly [list: ListName, at: number];
   readonly message: string;
@@ -18,12 +18,12 @@ export const BUILT_IN: readonly string[] = [
     " ",
   ),
 ];
-/** Tools that other gateways have. */
+/** Tools of other gateways. */
 const FIELD = new Set(Object.values(GROUPS).flat());
 
 /**
- * Entries that name no tool, and entries that the deny list beside them takes away again. Denying a tool that other gateways
- * have is no mistake. `contributed` are the tools of plugins.
+ * Entries that name no tool, and entries that the deny list beside them takes away again. A denied tool of other
+ * gateways is no mistake. `contributed` are the tools of plugins.
  */
 export function listDoubts(lists: ToolLists, contributed: readonly PolicyTool[] = []): readonly ListDoubt[] {
   const tools = [...BUILT_IN.map((name): PolicyTool => ({ name })), ...contributed];

@@ -1,6 +1,6 @@
 import { once } from "../../utils/share-calls.ts";
 
-/** Names of groups of tools. */
+/** Groups of tools, by their names. */
 export const GROUPS: Readonly<Record<string, readonly string[]>> = {
   "group:fs": ["read", "write", "edit", "apply_patch", "ls", "grep", "find"],
   "group:runtime": ["exec", "process", "code_execution"],
@@ -27,7 +27,7 @@ export const GROUPS: Readonly<Record<string, readonly string[]>> = {
 /** Built-in tools that `group:openclaw` leaves out. */
 const NOT_OPENCLAW = new Set(["read", "write", "edit", "apply_patch", "ls", "exec", "process", "canvas"]);
 
-/** Other names of the same tool, from both eras of the field's configs. */
+/** Other names of tools, from both eras of the field's configs. */
 const ALIASES: Readonly<Record<string, string>> = {
   bash: "exec",
   shell: "exec",
@@ -51,13 +51,13 @@ export function members(entry: string): readonly string[] {
 
 const ALL = Object.values(GROUPS).flat();
 
-/** A list, ready to be asked: the entry that names each tool, and the entries with wildcards. */
+/** A compiled list: the entry that names each tool, and the entries with wildcards. */
 interface ReadList {
   readonly exact: ReadonlyMap<string, string>;
   readonly wild: readonly { readonly pattern: RegExp; readonly entry: string }[];
 }
 
-/** A list of the settings never changes, so it is read once. */
+/** Reads a list. A list of the settings never changes, so it is read once. */
 const readList = once((list: readonly string[]): ReadList => {
   const named = list.flatMap((entry) => members(entry).map((name) => ({ name, entry })));
   const exact = new Map(named.filter(({ name }) => !name.includes("*")).map(({ name, entry }) => [name, entry]));
@@ -67,11 +67,14 @@ const readList = once((list: readonly string[]): ReadList => {
   return { exact, wild };
 });
 
-/** Consecutive stars mean one; the pattern therefore never backtracks over the same text twice in a row. */
+/**
+ * The pattern of a name. Consecutive stars count as one, so the pattern never backtracks over the same text twice in a
+ * row.
+ */
 const wildcard = (name: string): RegExp =>
   new RegExp(`^${name.replaceAll(/[^\w*]/g, String.raw`\$&`).replaceAll(/\*+/g, ".*")}$`);
 
-/** The entry of a list by which it names a tool; undefined when it does not. `names` are the tool's names in lower case. */
+/** The entry of a list that names a tool; undefined when there is none. `names` are the tool's names in lower case. */
 export function entryFor(names: readonly string[], list: readonly string[]): string | undefined {
   const { exact, wild } = readList(list);
   for (const name of names) {
@@ -81,16 +84,16 @@ export function entryFor(names: readonly string[], list: readonly string[]): str
   return undefined;
 }
 
-/** A tool as policies see it. */
+/** Facts about a tool for policies. */
 export interface PolicyTool {
   readonly name: string;
-  /** Further names that the lists can name it by. */
+  /** Further names of the tool in lists. */
   readonly groups?: readonly string[];
-  /** Who has it only where a list of the config names it. */
+  /** People who have the tool only where a list of the config names it. */
   readonly namedFor?: "all" | "guests";
 }
 
-/** All names that a list can name a tool by. Whoever may write files may patch them, and whoever may not, may not. */
+/** All names of a tool in lists. A list about `write` is about `apply_patch` too. */
 export const namesOf = once(({ name, groups = [] }: PolicyTool): readonly string[] => {
   const names = [name, ...groups].map(normalName);
   return names.includes("apply_patch") ? [...names, "write"] : names;

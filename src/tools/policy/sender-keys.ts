@@ -1,16 +1,16 @@
-/** How an entry of `toolsBySender` names senders. */
+/** An entry of `toolsBySender`, by its way of naming senders. */
 export type SenderKey =
   | { readonly kind: "all"; readonly channel?: string }
   | { readonly kind: "id" | "e164" | "username" | "name"; readonly channel?: string; readonly text: string };
 
 const KINDS = new Set(["id", "e164", "username", "name"]);
 
-/** An id with WhatsApp's device and server; those of a phone number say no more than the number. */
+/** An id with WhatsApp's device and server, which for a phone number add nothing to the number. */
 const PHONE_JID = /^\+?(\d+)(?::\d+)?@(?:s\.whatsapp\.net|c\.us)$/;
 const MENTION = /^<@!?([\w-]+)>$/;
 const PHONE = /^(?:\+|00)[\d\s().-]+$/;
 
-/** A phone number by its digits alone, without the zeros that stand for the plus sign. */
+/** The digits of a phone number, without the zeros that replace the plus sign. */
 export const digitsOf = (text: string): string => text.replaceAll(/\D/g, "").replace(/^00/, "");
 
 /** An id in one notation: a phone number is `+` with its digits, `<@7>` is `7`. Pure. */
@@ -27,7 +27,7 @@ export const plainName = (text: string): string =>
   text.normalize("NFKC").trim().toLowerCase().replace(/^@\s*/, "").replaceAll(/\s+/g, " ");
 
 /**
- * What an entry of `toolsBySender` is about: `channel:<channel>:<id>`, `<channel>:<id>`, `id:`, `e164:`, `username:`, `name:`,
+ * Reads an entry of `toolsBySender`: `channel:<channel>:<id>`, `<channel>:<id>`, `id:`, `e164:`, `username:`, `name:`,
  * `@username`, `*` or an id alone, in any case and with blanks around each part. Pure.
  */
 export function readSenderKey(key: string): SenderKey {
@@ -47,10 +47,13 @@ export function readSenderKey(key: string): SenderKey {
 
 const nameKind = (word: string) => (word === "username" ? ("username" as const) : ("name" as const));
 
-/** What follows a channel's name may say again what it is: `channel:telegram:username:ada`. */
+/** The key after a channel's name, which may have a kind of its own: `channel:telegram:username:ada`. */
 const ofChannel = (text: string): SenderKey => (KINDS.has(split(text)[0]) ? readSenderKey(text) : ofId(text));
 
-/** `id:whatsapp:7` is `whatsapp:7`; an id may hold a colon of its own, so both are kept by the channel's name. */
+/**
+ * The key after `id:`. `id:whatsapp:7` is `whatsapp:7`; an id may hold a colon of its own, so the first part is kept as
+ * the channel's name.
+ */
 function ofKindId(text: string): SenderKey {
   const [first, rest] = split(text);
   return rest === undefined || PHONE_JID.test(text) ? ofId(text) : { ...ofId(rest), channel: first };
@@ -61,7 +64,7 @@ function ofId(text: string): SenderKey {
   return text.startsWith("@") ? { kind: "username", text: plainName(text) } : { kind: "id", text: plainId(text) };
 }
 
-/** The word before the first colon, and what follows. */
+/** The word before the first colon, and the text after it. */
 function split(text: string): readonly [string, string | undefined] {
   const at = text.indexOf(":");
   return at < 0 ? [text, undefined] : [text.slice(0, at).trim(), text.slice(at + 1).trim()];

@@ -14,7 +14,7 @@ interface ReadRule extends SenderRule {
   readonly of: SenderKey;
 }
 
-/** An entry of the settings never changes, so its keys are read once. */
+/** Reads entries. Entries of the settings never change, so their keys are read once. */
 const readRules = once((rules: ListsByName): readonly ReadRule[] =>
   Object.entries(rules).map(([name, lists]) => ({ name, lists, of: readSenderKey(name) })),
 );
@@ -35,7 +35,7 @@ function plainSender({ channel, id, e164, username, name }: SenderNames): PlainS
   const number = e164 ?? (own.startsWith("+") ? own : undefined);
   return {
     channel: on,
-    // A phone number that is an id is known without its plus sign, too.
+    // A phone number that is an id also counts without its plus sign.
     ids: [...new Set([whole, own, ...(own.startsWith("+") ? [own.slice(1)] : [])])],
     phone: number === undefined ? undefined : digitsOf(number),
     username: username === undefined ? undefined : plainName(username),
@@ -43,7 +43,7 @@ function plainSender({ channel, id, e164, username, name }: SenderNames): PlainS
   };
 }
 
-/** From the most certain to the least certain way to name a sender. */
+/** Tests of a key, from the most certain to the least certain way to name a sender. */
 const LEVELS: readonly ((key: SenderKey, sender: PlainSender) => boolean)[] = [
   (key, { channel, ids }) => key.kind === "id" && key.channel === channel && ids.includes(key.text),
   (key, { channel, ids }) =>
@@ -62,15 +62,16 @@ const wholeId = ({ channel = "", text }: Named): string => `${channel}:${text}`;
 
 const isOn = (key: SenderKey, channel: string): boolean => key.channel === undefined || key.channel === channel;
 
-/** The number that a key is about: `e164:43123`, or an id that begins with `+`. */
+/** The phone number of a key: `e164:43123`, or an id that begins with `+`. */
 function phoneOf(key: SenderKey): string | undefined {
   if (key.kind === "e164") return key.text;
   return key.kind === "id" && key.text.startsWith("+") ? key.text.slice(1) : undefined;
 }
 
 /**
- * The entries about a sender: by channel and id, by id, by phone number, by username or by display name, the first of these
- * that exists, else `*`. Several entries that name the sender in this way all hold, so the strictest of them wins. Pure.
+ * The entries about a sender: by channel and id, by id, by phone number, by username or by display name, the first of
+ * these ways with an entry, else `*`. Several entries that name the sender in the same way all hold, so the strictest
+ * of them wins. Pure.
  */
 export function senderRules(rules: ListsByName, sender: SenderNames): readonly SenderRule[] {
   const all = readRules(rules);
@@ -82,7 +83,7 @@ export function senderRules(rules: ListsByName, sender: SenderNames): readonly S
   return [];
 }
 
-/** The keys that may be about a sender of whom only a part of the names is known: those by the names that are missing. Pure. */
+/** Keys by names of a sender that are not known, so that these keys may or may not be about the sender. Pure. */
 export const undecidedRules = (rules: ListsByName, sender: SenderNames): readonly string[] =>
   readRules(rules)
     .filter(({ of }) => of.kind !== "all" && of.kind !== "id" && sender[of.kind] === undefined)

@@ -38,7 +38,7 @@ const OWNER_ONLY = ["cron", "gateway", "nodes"];
 /** Whether only turns with an owner's rights have a tool. */
 export const isOwnerOnly = (name: string): boolean => OWNER_ONLY.includes(name);
 
-/** The profiles that have a tool, but for `full`, which has all. */
+/** The profiles that have a tool, except `full`, which has all. */
 export const profilesWith = (name: string): readonly string[] =>
   Object.entries(PROFILES)
     .filter(([profile, list]) => profile !== "full" && entryFor([name], list) !== undefined)
@@ -46,19 +46,19 @@ export const profilesWith = (name: string): readonly string[] =>
 
 /** Tools that no subagent has, unless `tools.subagents.tools` names them. */
 const NOT_OF_SUBAGENTS = ["gateway", "agents_list", "session_status", "cron", "sessions_send"];
-/** At the greatest depth there is nobody below whom they could concern. */
+/** Tools that subagents at the greatest depth do not have: there is no subagent below for these tools. */
 const NOT_OF_THE_DEEPEST = ["subagents", "sessions_list", "sessions_history", "sessions_search", "sessions_spawn"];
 
 /**
- * What no client calls over HTTP unless `gateway.tools.allow` names it: the field's names, and those of this gateway for the same acts
- * (`write`, `edit` and `process`).
+ * Tools that no client calls over HTTP unless `gateway.tools.allow` names them: the field's names, and this gateway's
+ * names for the same acts (`write`, `edit` and `process`).
  */
 const NOT_OVER_HTTP = [
   ..."exec process spawn shell fs_write fs_delete fs_move write edit apply_patch".split(" "),
   ..."sessions_spawn sessions_send cron gateway nodes whatsapp_login".split(" "),
 ];
 
-/** What runs have whose tools are confined to a sandbox. */
+/** Tools of runs whose tools are confined to a sandbox. */
 const SANDBOX_ALLOW = [
   ..."group:fs exec process image message sessions_list sessions_history sessions_search sessions_send sessions_spawn".split(
     " ",
@@ -67,9 +67,7 @@ const SANDBOX_ALLOW = [
 ];
 const SANDBOX_DENY = ["browser", "canvas", "nodes", "cron", "gateway"];
 
-/**
- * The steps that a tool has to pass in a run, in their order. A step without a rule is left out. Pure.
- */
+/** The stages that a tool has to pass in a run, in their order. A stage without a rule is left out. Pure. */
 export function stagesFor(settings: ToolPolicySettings, subject: PolicySubject): readonly PolicyStage[] {
   const { global, agent } = settings;
   return [
@@ -120,7 +118,7 @@ function joined(one: readonly string[] = NONE, other: readonly string[] = NONE):
   return known;
 }
 
-/** The profile, and what names an optional tool: such a tool is there only for agents that ask for it. */
+/** Stages of the profile and of optional tools: an agent has an optional tool only if one of its lists names it. */
 function profileStages({ global, agent }: ToolPolicySettings): readonly PolicyStage[] {
   const from = agent?.profile === undefined ? global : agent;
   const { profile } = from;
@@ -137,12 +135,12 @@ function profileStages({ global, agent }: ToolPolicySettings): readonly PolicySt
   return [...ofProfile, { stage: "optional", key: `${from.key}.alsoAllow`, allow: asked, ofNamedFor: "all" }];
 }
 
-/** A list that names nothing but is not empty, since an empty one allows all. */
+/** List that names no tool but is not empty, since an empty one allows all. */
 const OPTIONAL: readonly string[] = [""];
 
 type ProviderRules = NonNullable<ToolRules["byProvider"]>;
 
-/** Entries by their keys in one notation; several with the same key all hold. */
+/** Entries by their keys in one notation; several entries with the same key all hold. */
 const providerEntries = once((rules: ProviderRules) => {
   const all = new Map<string, { readonly name: string; readonly entry: ProviderRules[string] }[]>();
   for (const [name, entry] of Object.entries(rules)) {
@@ -152,7 +150,7 @@ const providerEntries = once((rules: ProviderRules) => {
   return all;
 });
 
-/** ` OpenAI / GPT-5` is `openai/gpt-5`. */
+/** A model's name in one notation: ` OpenAI / GPT-5` is `openai/gpt-5`. */
 const plainModel = (name: string): string =>
   name
     .trim()
@@ -180,7 +178,7 @@ function providerProfile({ global, agent }: ToolPolicySettings, subject: PolicyS
 const providerStage = (stage: StageName, rules: ToolRules, subject: PolicySubject): readonly PolicyStage[] =>
   byProvider(rules, subject).flatMap(({ key, entry }) => listStage(stage, key, entry));
 
-/** In a chat, an entry about the sender takes the place of the chat's own lists. */
+/** Stages of a chat. An entry about the sender replaces the chat's own lists. */
 function chatStages({ key, tools, toolsBySender }: ChatToolRules, subject: PolicySubject): readonly PolicyStage[] {
   const ofChat = tools ? listStage("chat", `${key}.tools`, tools) : [];
   const { senders } = subject;
@@ -193,7 +191,7 @@ interface BySender {
   readonly toolsBySender?: ToolRules["toolsBySender"];
 }
 
-/** The stages of the first section with entries about the sender; undefined when none has one. */
+/** The stages of the first section with entries about the sender; undefined when no section has one. */
 function ofSender(sender: SenderNames, sections: readonly BySender[], stage: StageName) {
   for (const { key, toolsBySender } of sections) {
     const rules = toolsBySender ? senderRules(toolsBySender, sender) : [];
@@ -205,13 +203,13 @@ function ofSender(sender: SenderNames, sections: readonly BySender[], stage: Sta
   return undefined;
 }
 
-/** An agent's entry about a sender takes the place of the global one, even when it is empty. */
+/** Stages about the senders. An agent's entry about a sender replaces the global one, even if the agent's is empty. */
 const senderStages = ({ global, agent }: ToolPolicySettings, { senders }: PolicySubject): readonly PolicyStage[] =>
   senders.flatMap((sender) => ofSender(sender, agent ? [agent, global] : [global], "sender") ?? []);
 
 /**
- * What names a tool that is off for guests: it has to be named for each person who wrote. `*` names nothing here, since whoever
- * wrote it did not think of such tools.
+ * Stages of tools that are off for guests: such a tool has to be named for each person who wrote. `*` names no such
+ * tool, since its author did not think of these tools.
  */
 function guestStages(settings: ToolPolicySettings, subject: PolicySubject): readonly PolicyStage[] {
   if (subject.hasOwnerRights) return [];
@@ -229,7 +227,10 @@ function guestStages(settings: ToolPolicySettings, subject: PolicySubject): read
   });
 }
 
-/** Each of an agent's lists takes the place of the global one. What is allowed by name is not denied by default. */
+/**
+ * The stage of a sandbox. Each of an agent's lists replaces the global one. A tool that is allowed by name is not
+ * denied by default.
+ */
 function sandboxStage({ global, agent }: ToolPolicySettings): PolicyStage {
   const lists: ToolLists = { ...global.sandbox, ...agent?.sandbox };
   const named = joined(lists.allow, lists.alsoAllow);
@@ -267,8 +268,8 @@ function capStages({ inherited, hasOwnerRights, http, only }: PolicySubject): re
 }
 
 /**
- * What a client can call by name, without a model and without a person who reads along. Only an entry that names a tool or its group
- * lifts the gateway's own list: whoever wrote a wildcard did not think of these tools.
+ * Stages of calls by a client, without a model and without a person who reads along. Only an entry that names a tool or
+ * its group lifts the gateway's own list: the author of a wildcard did not think of these tools.
  */
 function httpStages({ allow = [], deny }: ToolLists): readonly PolicyStage[] {
   const named = new Set(allow.flatMap((entry) => members(entry)));
@@ -279,7 +280,7 @@ function httpStages({ allow = [], deny }: ToolLists): readonly PolicyStage[] {
   ];
 }
 
-/** Of a run's tools only these; none when the list is empty, all when it is unset. Pure. */
+/** The stage that leaves a run only these tools: none when the list is empty, all when it is unset. Pure. */
 export const runCap = (only: readonly string[] | undefined): readonly PolicyStage[] =>
   cap("run", "toolsAllow of whoever started the run", only);
 

@@ -11,44 +11,44 @@ import type { Starter } from "./starter.ts";
 export interface BackgroundCommand {
   readonly command: string;
   readonly cwd: string;
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds of the command's start. */
   readonly startedAt: number;
-  /** 0 for no limit. */
+  /** Time limit in milliseconds; 0 for none. */
   readonly timeoutMs: number;
   readonly running: RunningCommand;
   readonly starter: Starter;
-  /** The run that started it. */
+  /** The run that started the command. */
   readonly runId?: RunId;
   readonly settings: BackgroundSettings;
-  /** It left the sandbox, so what is written to it counts as a command outside of the sandbox. */
+  /** True when the command left the sandbox, so that its input counts as a command outside of the sandbox. */
   readonly isElevated?: boolean;
-  /** Where it runs. */
+  /** The sandbox of the command, or the machine. */
   readonly backend: Boundary;
 }
 
 export type ProcessStatus = "running" | "completed" | "failed" | "killed";
 
-/** Characters of new output that wait for a poll, of each stream. */
+/** Characters of new output that wait for a poll, for each stream. */
 const PENDING_CHARS = 30_000;
-/** After this time without output a process may be waiting for input. */
+/** Milliseconds without output after which a process may be waiting for input. */
 const IDLE_MS = 15_000;
-/** When the next poll makes sense, after so many polls without news. */
+/** Milliseconds until the next poll makes sense, by the number of polls without news. */
 const RETRY_MS = [5000, 10_000, 30_000, 60_000] as const;
 const TAIL_CHARS = 400;
 const NAME_CHARS = 60;
 
-/** What a poll gives. */
+/** The new output of a process, for a poll. */
 export interface Drained {
   readonly text: string;
-  /** Characters that came since the last poll and are left out because there were too many. */
+  /** Characters of new output that are left out because there were too many. */
   readonly skipped: number;
 }
 
-/** A process in the background, with what of its output was read already. */
+/** A process in the background, with the place up to which its output was read. */
 export class BackgroundProcess {
   readonly id: string;
   readonly of: BackgroundCommand;
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds; undefined while the process runs. */
   endedAt: number | undefined;
   #end: CommandEnd | undefined;
   #seen = 0;
@@ -63,7 +63,7 @@ export class BackgroundProcess {
     this.#isInputOpen = of.running.input !== "none";
   }
 
-  /** The first words of its command. */
+  /** The first line of the process's command, shortened and without secrets. */
   get name(): string {
     const [line = ""] = Secret.mask(this.of.command.trim()).split("\n");
     return line.length > NAME_CHARS ? `${line.slice(0, NAME_CHARS).toWellFormed()}…` : line;
@@ -83,7 +83,7 @@ export class BackgroundProcess {
     return this.#isInputOpen && this.#end === undefined && !this.#isKilled;
   }
 
-  /** A poll is waiting, so the model hears of the end without being told. */
+  /** True while a poll waits, so that the model gets the end without a notice. */
   get isPolled(): boolean {
     return this.#pollers > 0;
   }
@@ -92,7 +92,7 @@ export class BackgroundProcess {
     return this.isInputOpen && now - this.of.running.output.lastAt >= IDLE_MS;
   }
 
-  /** The end of its output. */
+  /** The last characters of the process's output. */
   tail(): string {
     return this.of.running.output.text().trimEnd().slice(-TAIL_CHARS).toWellFormed();
   }
@@ -115,7 +115,7 @@ export class BackgroundProcess {
     return RETRY_MS[Math.min(Math.max(0, this.#emptyPolls - 1), RETRY_MS.length - 1)] ?? RETRY_MS[0];
   }
 
-  /** Resolves when there is output that no poll has given, when the process has ended, or when the signal aborts. */
+  /** Resolves when there is output that no poll has returned, when the process has ended, or when the signal aborts. */
   async news(signal: AbortSignal): Promise<void> {
     const { output, ended } = this.of.running;
     if (output.size > this.#seen || this.status !== "running") return;
@@ -134,7 +134,7 @@ export class BackgroundProcess {
     }
   }
 
-  /** Writes to it. Rejects with a text for the model when it does not take the input. */
+  /** Writes to the process. Rejects with a text for the model when the process does not take the input. */
   async give(
     { bytes, ends }: { readonly bytes: Uint8Array; readonly ends: boolean },
     { signal, typist }: { readonly signal: AbortSignal; readonly typist: Typist },
@@ -146,21 +146,21 @@ export class BackgroundProcess {
     this.#isInputOpen &&= running.input === "terminal";
   }
 
-  /** Ends it with everything that it started. Resolves when that is done. */
+  /** Ends the process with everything that it started. Resolves when all have ended. */
   async kill(): Promise<void> {
     this.#isKilled ||= this.#end === undefined;
     this.of.running.end("abort");
     await this.of.running.ended;
   }
 
-  /** Called once. */
+  /** Called once, when the process has ended. */
   finish(end: CommandEnd, clock: Pick<Clock, "now">): void {
     this.#end = end;
     this.endedAt = clock.now();
   }
 }
 
-/** Milliseconds in which a process should read what it is given. */
+/** Milliseconds in which a process should read its input. */
 const READ_MS = 5000;
 
 const NOT_READ = "It has not read all of this input yet; what is left waits for it.";

@@ -8,19 +8,22 @@ import { narrowed, narrowedAfter } from "../exec/rules/policy.ts";
 import type { BackgroundProcess } from "./background-process.ts";
 import { isUnasked, UNASKED_TEXTS } from "../../types/run/unasked.ts";
 
-/** What is written to a process. */
+/** Input for a process. */
 export interface ProcessInput {
   readonly bytes: Uint8Array;
-  /** The input ends after it. */
+  /** True when the input ends with these bytes. */
   readonly ends: boolean;
-  /** The same for a person who decides about it. */
+  /** The input in a form for the person who decides about it. */
   readonly shown: string;
 }
 
-/** More than a program reads at a time; longer texts belong into a file. */
+/** Most bytes of an input: more than a program reads at a time. Longer texts belong into a file. */
 const MOST_BYTES = 64 * 1024;
 
-/** `shown` is the text itself when unset. A text for the model when it is too long. */
+/**
+ * The input with a text. `shown` is the text itself when unset. Returns a text for the model when the input is too
+ * long.
+ */
 function inputOf(text: string, { ends = false, shown = text }: { ends?: boolean; shown?: string } = {}) {
   const bytes = Buffer.from(text);
   return bytes.length > MOST_BYTES
@@ -28,17 +31,17 @@ function inputOf(text: string, { ends = false, shown = text }: { ends?: boolean;
     : { bytes, ends, shown };
 }
 
-/** For `write`. */
+/** The input of the action `write`; a text for the model when there is none. */
 export function textInput(data = "", eof = false): ProcessInput | string {
   if (data === "" && !eof) return "The action write needs data, or eof.";
   return inputOf(data, { ends: eof, shown: data === "" ? "[end of the input]" : data });
 }
 
-/** For `submit`: a line, or only its end. */
+/** The input of the action `submit`: a line, or only its end. */
 export const submitInput = (one: BackgroundProcess, text = ""): ProcessInput | string =>
   inputOf(`${text}${isTerminal(one) ? "\r" : "\n"}`, { shown: text === "" ? "[Enter]" : text });
 
-/** For `paste`. Only a terminal marks pasted text. */
+/** The input of the action `paste`. Only a terminal marks pasted text. */
 export const pasteInput = (one: BackgroundProcess, text = "", bracketed = true): ProcessInput | string =>
   text === ""
     ? "The action paste needs a text."
@@ -52,7 +55,7 @@ interface Keys {
   readonly literal?: string | undefined;
 }
 
-/** For `send-keys`: the text, then the keys, then the bytes. */
+/** The input of the action `send-keys`: the text, then the keys, then the bytes. */
 export function keyInput({ keys = [], hex = [], literal = "" }: Keys): ProcessInput | string {
   const unknown = [
     ...keys.filter((key) => bytesOfKey(key) === undefined),
@@ -67,17 +70,17 @@ export function keyInput({ keys = [], hex = [], literal = "" }: Keys): ProcessIn
   return bytes.length > MOST_BYTES ? "Those are too many keys at once." : { bytes, ends: false, shown };
 }
 
-/** What decides about an input. */
+/** Rules for an input. */
 interface InputRules {
-  /** What the config and the conversation say. */
+  /** Settings of the config and the conversation. */
   readonly settings: ExecSettings;
-  /** What the approvals document says now. */
+  /** Present limits of the approvals document. */
   limits(): Promise<ExecLimits>;
 }
 
 /**
- * Why a process must not be given an input; undefined when it may. Whoever asks before commands asks here too: a shell or an
- * interpreter takes its input for commands.
+ * Reason why a process must not get an input; undefined when it may. Commands that need a question make the input need
+ * one too: a shell or an interpreter takes its input for commands.
  */
 export async function refusedInput(
   { name, of: { cwd, backend } }: BackgroundProcess,
@@ -92,7 +95,7 @@ export async function refusedInput(
   const off = whyOff({ security, ask });
   if (off !== undefined) return off;
   if (isContained(backend, { ask }, sources)) return undefined;
-  // The name is in the question too, and a command in a sandbox ran without one.
+  // The question also shows the name, and a command in a sandbox ran without a question.
   const unreadable = whyUnreadable(shown, [cwd, name.replaceAll("\t", " ")]);
   if (unreadable !== undefined) return `${NOT_WRITTEN} nobody can be asked about it: ${unreadable}.`;
   const reason = `It is the input of a command that is running: ${name}.${alsoSources(sources)}`;
@@ -119,7 +122,7 @@ const ANSWERS = {
 
 const ESCAPE = "\u001B";
 
-/** What a terminal sends for a key. */
+/** Bytes that a terminal sends for a key. */
 const NAMED: Readonly<Record<string, string>> = {
   enter: "\r",
   return: "\r",
@@ -168,7 +171,10 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   ic: "insert",
 };
 
-/** The bytes of a key as tmux names keys (`C-c`, `M-x`, `S-Tab`, `Enter`, `F1`), of `^C`, or of one character. Undefined for others. */
+/**
+ * The bytes of a key as tmux names keys (`C-c`, `M-x`, `S-Tab`, `Enter`, `F1`), of `^C`, or of one character. Undefined
+ * for any other text.
+ */
 function bytesOfKey(key: string): string | undefined {
   const meta = /^(?:M|Alt)-(.+)$/is.exec(key)?.[1];
   if (meta !== undefined) {
@@ -186,14 +192,14 @@ const namedKey = (name: string): string | undefined => {
   return Object.hasOwn(NAMED, found) ? NAMED[found] : undefined;
 };
 
-/** Control takes the upper bits of a character away. */
+/** The character of a key with Control, which clears the upper bits. */
 function controlOf(key: string): string | undefined {
   if (key === "?") return "\u007F";
   const char = /^space$/i.test(key) ? "@" : key.toUpperCase();
   return /^[@-_]$/.test(char) ? String.fromCharCode(char.charCodeAt(0) & 0x1f) : undefined;
 }
 
-/** The byte of two hex digits, with `0x` or without. Undefined for others. */
+/** The byte of two hex digits, with `0x` or without. Undefined for any other text. */
 function byteOfHex(hex: string): number | undefined {
   const digits = /^(?:0x)?([0-9a-f]{1,2})$/i.exec(hex.trim())?.[1];
   return digits === undefined ? undefined : Number.parseInt(digits, 16);
@@ -202,5 +208,8 @@ function byteOfHex(hex: string): number | undefined {
 const PASTE_BEGIN = `${ESCAPE}[200~`;
 const PASTE_END = `${ESCAPE}[201~`;
 
-/** A text as a terminal marks a pasted one, so that programs do not take its lines for commands. It cannot end the mark itself. */
+/**
+ * A text with the marks that a terminal puts around pasted text, so that programs do not take its lines for commands.
+ * The text cannot end the mark itself.
+ */
 const pasted = (text: string): string => `${PASTE_BEGIN}${text.replaceAll(ESCAPE, "")}${PASTE_END}`;

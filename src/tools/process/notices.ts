@@ -1,7 +1,7 @@
 import { describeCause } from "../exec/command-end.ts";
 import type { BackgroundProcess } from "./background-process.ts";
 
-/** What a conversation is told when its process has ended by itself. */
+/** System event for a conversation whose process has ended by itself. */
 export function exitText(one: BackgroundProcess): string {
   const { startedAt, timeoutMs } = one.of;
   const seconds = Math.max(0, Math.round(((one.endedAt ?? startedAt) - startedAt) / 1000));

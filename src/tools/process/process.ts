@@ -36,12 +36,12 @@ type Input = z.output<typeof input>;
 
 export interface ProcessOptions {
   readonly processes: Processes;
-  /** For whom the turn acts: it sees the processes of the same rights only. */
+  /** The person, agent and session for which the turn acts: it sees only the processes of the same rights. */
   readonly viewer: Starter;
   readonly acting: Acting;
-  /** What the config and the conversation say about the turn's commands. */
+  /** Settings of the config and the conversation for the turn's commands. */
   readonly settings: ExecSettings;
-  /** What the approvals document says now. */
+  /** Present limits of the approvals document. */
   limits(): Promise<ExecLimits>;
   /** See `ExecToolOptions`. */
   readonly elevation?: Elevation | undefined;
@@ -55,7 +55,7 @@ interface Scene extends ProcessOptions {
 
 const LOG_LINES = 200;
 
-/** A sentence about a process. */
+/** A result with a sentence about a process. */
 const said = (one: BackgroundProcess, text: string): ToolResult =>
   textResult(text, { status: one.status, sessionId: one.id });
 
@@ -96,12 +96,12 @@ function endDetails({ end, endedAt }: BackgroundProcess) {
   return { exitCode: end.code, timedOut: end.because === "timeout", ...(endedAt !== undefined && { endedAt }) };
 }
 
-/** The output since the last poll, and how the process is. */
+/** The output since the last poll, and the state of the process. */
 function pollResult(one: BackgroundProcess): ToolResult {
   const { text, skipped } = one.drain();
   const isRunning = one.status === "running";
   const cut = skipped > 0 ? `[${skipped} characters before this are left out; log shows more.]\n` : "";
-  // Unchanged, line end included: the next poll continues it.
+  // Unchanged, line end included: the next poll continues the text.
   const shown = text === "" ? "[no new output]" : text;
   return textResult(`${cut}${shown}\n\n${stateOf(one)}`, {
     status: one.status,
@@ -123,7 +123,7 @@ function stateOf(one: BackgroundProcess): string {
   return `${describeCause(one.end, one.of.timeoutMs)}${whole}`;
 }
 
-/** Lines of the output that is kept: the last ones, or those from an offset on. */
+/** Lines of the kept output: the last ones, or lines from an offset on. */
 function logResult(
   one: BackgroundProcess,
   { offset, limit = LOG_LINES }: { readonly offset?: number | undefined; readonly limit?: number | undefined },
@@ -168,7 +168,7 @@ const ACTS: Readonly<Record<Exclude<Input["action"], "list">, Act>> = {
   },
 };
 
-/** Another conversation may have started it, or typed into it. */
+/** Marks a result as untrusted if another conversation started the process, or typed into it. */
 function marked(result: ToolResult, { name, of: { running } }: BackgroundProcess, { acting }: Scene): ToolResult {
   const source = running.source?.(acting);
   if (source === undefined) return result;
@@ -209,7 +209,7 @@ const whyClosed = (one: BackgroundProcess): string =>
     ? "It has no open input. Only commands that exec starts with background or pty have one."
     : "It has ended.";
 
-/** Follows and controls the commands that run in the background. */
+/** The tool `process`: follows and controls the commands that run in the background. */
 export function processTool(options: ProcessOptions): Tool {
   return defineTool<Input>({
     name: "process",

@@ -8,24 +8,27 @@ import { maySee, type Starter } from "./starter.ts";
 
 /** Most processes in the background at a time. */
 const MOST_RUNNING = 64;
-/** Most finished ones that are kept, and the characters of their output together. */
+/** Most finished processes that are kept, and most characters of their output together. */
 const MOST_FINISHED = 50;
 const MOST_FINISHED_CHARS = 2_000_000;
-/** Milliseconds in which everything ends when the gateway stops. */
+/** Milliseconds in which all commands end when the gateway stops. */
 const CLOSE_MS = 5000;
 
 export interface ProcessesPorts {
   readonly clock: Clock;
-  /** Is told of each process that ended by itself and that somebody should hear of. */
+  /** Called with each process that ended by itself, if its settings ask for a notice. */
   exited(process: BackgroundProcess): void;
 }
 
-/** The commands that this gateway has started and that have not ended, and those that ended in the background. Only memory. */
+/**
+ * The commands that this gateway has started and that have not ended, and the ones that ended in the background; in
+ * memory only.
+ */
 export class Processes {
   readonly #ports: ProcessesPorts;
   readonly #alive = new Set<RunningCommand>();
   readonly #background = new Map<string, BackgroundProcess>();
-  /** End the time for which finished ones are kept. */
+  /** Cancel functions of the timers that remove finished processes. */
   readonly #timers = new Map<string, () => void>();
   #isClosed = false;
 
@@ -33,7 +36,7 @@ export class Processes {
     this.#ports = ports;
   }
 
-  /** Starts a command that is ended with the gateway. */
+  /** Starts a command that ends with the gateway. Rejects when the gateway stops. */
   async start(backend: ExecBackend, line: CommandLine): Promise<RunningCommand> {
     if (this.#isClosed) throw new Error("The gateway stops; the command was not run.");
     const running = await backend.start(line);
@@ -43,7 +46,7 @@ export class Processes {
     return running;
   }
 
-  /** Keeps a command running in the background. Throws when there are too many. */
+  /** Keeps a command running in the background. Never throws: callers check `full` before. */
   add(of: BackgroundCommand): BackgroundProcess {
     const one = new BackgroundProcess(this.#freeId(), of);
     this.#background.set(one.id, one);
@@ -68,7 +71,7 @@ export class Processes {
     if (this.#isNews(one)) this.#ports.exited(one);
   }
 
-  /** Why no further command can go into the background; undefined when one can. */
+  /** Reason why no further command can go into the background; undefined when one can. */
   get full(): string | undefined {
     const running = [...this.#background.values()].filter((one) => one.endedAt === undefined);
     return running.length < MOST_RUNNING
@@ -76,12 +79,12 @@ export class Processes {
       : `${MOST_RUNNING} commands run in the background already; end some of them with process (kill).`;
   }
 
-  /** The processes in the background, whoever started them. */
+  /** The processes in the background, of every starter. */
   all(): readonly BackgroundProcess[] {
     return [...this.#background.values()];
   }
 
-  /** The processes that somebody may see, the newest first. */
+  /** The processes that a viewer may see, the newest first. */
   list(viewer: Starter): readonly BackgroundProcess[] {
     return [...this.#background.values()].filter(({ of }) => maySee(viewer, of.starter)).toReversed();
   }
@@ -91,14 +94,14 @@ export class Processes {
     return found && maySee(viewer, found.of.starter) ? found : undefined;
   }
 
-  /** Forgets a process. It should have ended. */
+  /** Forgets a process, which should have ended. */
   remove({ id }: BackgroundProcess): void {
     this.#background.delete(id);
     this.#timers.get(id)?.();
     this.#timers.delete(id);
   }
 
-  /** Ends every command, also those that somebody still waits for. Nobody is told of these ends. Never rejects. */
+  /** Ends every command, also those that a call still waits for, without notices. Never rejects. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const cancel of this.#timers.values()) cancel();
@@ -120,7 +123,7 @@ export class Processes {
     let chars = 0;
     oldestLast.forEach((one, index) => {
       chars += one.of.running.output.text().length;
-      // The newest stays in any case.
+      // The newest process always stays.
       if (index > 0 && (index >= MOST_FINISHED || chars > MOST_FINISHED_CHARS)) this.remove(one);
     });
   }

@@ -2,14 +2,14 @@ import type { AgentId, SessionKey } from "../../types/ids.ts";
 import { hasOwnerRights } from "../../types/run/principal.ts";
 import type { ToolScene } from "../../types/run/tool.ts";
 
-/** Who started something in the background, and therefore who may see it. */
+/** Agent, session and rights of a turn that started something in the background, which decide who may see that. */
 export interface Starter {
   readonly agentId: AgentId;
   readonly sessionKey: SessionKey;
   readonly hasOwnerRights: boolean;
-  /** The end of a command that a subagent started is not reported to anybody. */
+  /** True for a subagent: the end of its command is not reported. */
   readonly isSubagent: boolean;
-  /** Names of the tools of the run that started it: the turn after its end has no others. */
+  /** Names of the tools of the starting run: the turn after the end has no other tools. */
   readonly tools?: readonly string[];
 }
 
@@ -21,7 +21,10 @@ export const starterOf = ({ agent, acting, names }: Pick<ToolScene, "agent" | "a
   ...(names && { tools: names }),
 });
 
-/** An owner's turn sees all that its agent started; a guest's turn what guests of its own conversation did. */
+/**
+ * Whether a viewer sees the work of a starter. An owner's turn sees all work of its agent; a guest's turn sees the work
+ * of guests in its own conversation.
+ */
 export function maySee(viewer: Starter, starter: Starter): boolean {
   if (starter.agentId !== viewer.agentId) return false;
   return viewer.hasOwnerRights || (!starter.hasOwnerRights && starter.sessionKey === viewer.sessionKey);

@@ -25,11 +25,11 @@ import { GUARDED } from "../host/guarded.ts";
 export interface SandboxOptions {
   readonly host: HostOptions;
   readonly place: Pick<SandboxPlace, "settings" | "machine" | "owner" | "home" | "warn">;
-  /** What of the run's tools is in the sandbox; the rest works on the machine. */
+  /** The run's tools in the sandbox; the other tools work on the machine. */
   readonly confined: { readonly commands: boolean; readonly files: boolean };
 }
 
-/** The backends of a run whose commands, and maybe file tools, are in a sandbox. */
+/** The backends of a run whose commands, or file tools, or both, may be in a sandbox. */
 export function sandboxBackends({ host, place, confined }: SandboxOptions): Backends {
   if (!confined.commands && !confined.files) return hostBackends(host);
   const whole = placeOf(host, place);
@@ -53,7 +53,10 @@ function placeOf({ settings, rights, deniedPaths, readablePaths = [] }: HostOpti
   };
 }
 
-/** File tools stay in what commands see: the workspace or the folder in its place, and what prompts refer to. */
+/**
+ * Options that keep file tools within the view of commands: the workspace or the folder in its place, and files that
+ * prompts refer to.
+ */
 function insideOptions(host: HostOptions, place: SandboxPlace): HostOptions {
   const { settings } = host;
   return {
@@ -68,7 +71,7 @@ function insideOptions(host: HostOptions, place: SandboxPlace): HostOptions {
   };
 }
 
-/** Rejects where the sandbox does not work; makes its folder. */
+/** Makes the sandbox's folder. Rejects where the sandbox does not work. */
 async function ready({ settings, machine, owner }: SandboxPlace): Promise<void> {
   const probe = await machine.probe(settings);
   if (!probe.ok) throw new Error(unusableText(probe));
@@ -164,7 +167,7 @@ function sandboxExec({ exec, files }: Backends, place: SandboxPlace): ExecBacken
   };
 }
 
-/** What containers can write besides. */
+/** Directories that containers can write in addition. */
 function bindsOf({ settings, machine }: SandboxPlace): readonly string[] {
   const probe = machine.known(settings);
   return probe?.ok === true && isContainer(probe.facts.backend) ? writableBinds(settings.docker) : [];
@@ -176,14 +179,17 @@ async function checked(ended: RunningCommand["ended"], watch: Watch, meter: Mete
   return notes.length === 0 ? end : { ...end, note: notes.join(" ") };
 }
 
-/** An engine limits processes and memory by itself, where it can. */
+/** Whether the gateway counts the processes. An engine limits processes and memory by itself, where it can. */
 function countsProcesses({ settings, machine }: SandboxPlace): boolean {
   const probe = machine.known(settings);
   if (probe?.ok !== true) return false;
   return probe.facts.backend === "bwrap" || ("holdsLimits" in probe.facts && !probe.facts.holdsLimits);
 }
 
-/** What the model has to know of the sandbox. It names no folder of one session: providers cache what requests of all sessions begin with. */
+/**
+ * Facts about the sandbox for the model. The text names no folder of one session: providers cache the common beginning
+ * of all sessions' requests.
+ */
 function noteFor({ settings, rights, workspace }: SandboxPlace): string {
   const { network } = settings.bwrap;
   const places = {
@@ -209,8 +215,9 @@ function noteFor({ settings, rights, workspace }: SandboxPlace): string {
 const SETTINGS = ["config", "config.worktree", "commondir"];
 
 /**
- * Rejects with a text for the model when a file tool of a sandboxed session would write what programs outside obey. `real` has no
- * links. The check leaves a gap where a command changes directories at the same time; what is in a repository then is found at its end.
+ * Rejects with a text for the model when a file tool of a sandboxed session would write a file that programs outside
+ * obey. `real` has no links. The check leaves a gap while a command changes directories; such a change in a repository
+ * is found at the command's end.
  */
 async function mustNotSteerGit(real: string, workspace: string): Promise<void> {
   const steps = relative(await realOf(workspace), real).split(sep);
@@ -220,7 +227,10 @@ async function mustNotSteerGit(real: string, workspace: string): Promise<void> {
   );
 }
 
-/** Settings beside a repository's `HEAD`, its hooks, or the `HEAD` that would make a repository of the directory. */
+/**
+ * Whether a file is a setting beside a repository's `HEAD`, one of its hooks, or the `HEAD` that would make a
+ * repository of the directory.
+ */
 async function isOfRepository(real: string): Promise<boolean> {
   const dir = dirname(real);
   const has = async (place: string, name: string) => (await unlessMissing(stat(join(place, name)))) !== undefined;

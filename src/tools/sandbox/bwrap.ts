@@ -3,15 +3,15 @@ import type { BwrapSettings } from "../../types/sandbox.ts";
 import { limited } from "./limits.ts";
 import type { Mount, View } from "./view.ts";
 
-/** What is known of `bwrap` and of the machine since the start. */
+/** Facts about `bwrap` and the machine, found at the start. */
 export interface BwrapFacts {
-  /** Absolute. */
+  /** Absolute path of `bwrap`. */
   readonly program: string;
-  /** `bwrap` can limit the size of a temporary file system: from 0.7 on. */
+  /** True when `bwrap` can limit the size of a temporary file system: from 0.7 on. */
   readonly canSize: boolean;
-  /** The system's directories at the root: a link has a target. */
+  /** The system's directories at the root; a link has a target. */
   readonly system: readonly { readonly path: string; readonly target?: string }[];
-  /** File with the filter of system calls; none for this processor when unset. */
+  /** File with the filter of system calls; unset where this processor has none. */
   readonly filter?: string;
 }
 
@@ -24,10 +24,10 @@ const ETC = (
 const ETC_OF_NETWORK = ["hosts", "host.conf", "resolv.conf", "gai.conf"];
 
 const FILTER_DESCRIPTOR = "3";
-/** Opens the filter for `bwrap`, which is then the same process. */
+/** Shell text that opens the filter for `bwrap` and becomes `bwrap`. */
 const WITH_FILTER = `exec "$@" ${FILTER_DESCRIPTOR}<"$0"`;
 
-/** How a process is started in a sandbox of its own. Pure. */
+/** The launch of a process in a sandbox of its own. Pure. */
 export function bwrapLaunch(launch: Launch, view: View, facts: BwrapFacts, settings: BwrapSettings): Launch {
   const home = launch.env["HOME"] ?? "/tmp";
   const env = { ...withoutGateway(launch.env), HOME: home, TMPDIR: "/tmp" };
@@ -38,10 +38,10 @@ export function bwrapLaunch(launch: Launch, view: View, facts: BwrapFacts, setti
     ...systemArgs(facts, settings),
     ...temporary(home, facts.canSize ? settings.tmpMb : undefined),
     ...view.mounts.flatMap(mountArgs),
-    // Only now, because bwrap makes the places for the mounts in them.
+    // Only now, because bwrap makes the places for the mounts in these directories.
     ...view.mounts.flatMap(({ path, as }) => (as === "frame" ? ["--remount-ro", path] : [])),
     ...view.links.flatMap(({ at, to }) => ["--symlink", to, at]),
-    // Whatever was made above to mount something on lies in memory; nothing may be added to it.
+    // Directories that were made above as places of mounts lie in memory; nothing may be added to them.
     "--remount-ro",
     "/",
     "--chdir",
@@ -54,15 +54,15 @@ export function bwrapLaunch(launch: Launch, view: View, facts: BwrapFacts, setti
   return {
     argv:
       facts.filter === undefined ? [program, ...args] : ["/bin/sh", "-c", WITH_FILTER, facts.filter, program, ...args],
-    // Where the gateway was started need not be in the sandbox; `--chdir` says where the command runs.
+    // The gateway's directory need not be in the sandbox; `--chdir` sets that of the command.
     cwd: "/",
     env: Object.fromEntries(entriesOf(env, (name) => !isOfLanguage(name))),
   };
 }
 
 /**
- * Variables that may name a directory with files of a language. `bwrap` itself runs outside and would load them, so only what it starts
- * gets them.
+ * Variables that may name a directory with files of a language. `bwrap` itself runs outside and would load these files,
+ * so only its child gets the variables.
  */
 const isOfLanguage = (name: string): boolean => /^(?:LANG|LANGUAGE|LC_.*)$/.test(name);
 
@@ -88,7 +88,7 @@ function systemArgs({ system }: BwrapFacts, { network }: BwrapSettings): readonl
       target === undefined ? ["--ro-bind", path, path] : ["--symlink", target, path],
     ),
     ...etc.flatMap((name) => ["--ro-bind-try", `/etc/${name}`, `/etc/${name}`]),
-    // The kernel lets root write its settings without any capability, and root is who the gateway may run as.
+    // The kernel lets root write its settings without any capability, and the gateway may run as root.
     "--proc",
     "/proc",
     "--remount-ro",
@@ -98,7 +98,9 @@ function systemArgs({ system }: BwrapFacts, { network }: BwrapSettings): readonl
   ];
 }
 
-/** Directories in memory that are empty at each start. The home directory has its path, so that `~` means the same. */
+/**
+ * Directories in memory that are empty at each start. The home directory keeps its path, so that `~` means the same.
+ */
 function temporary(home: string, sizeMb: number | undefined): readonly string[] {
   const size = sizeMb === undefined ? [] : ["--size", String(sizeMb * 1_048_576)];
   return memoryDirs(home).flatMap((path) => [...size, "--tmpfs", path]);
@@ -124,7 +126,7 @@ function mountArgs({ path, from = path, as }: Mount): readonly string[] {
   }
 }
 
-/** The gateway's files are not there, so nothing may point to them. */
+/** The environment without variables that name the gateway's files, which the sandbox does not have. */
 export const withoutGateway = (env: Launch["env"]): Launch["env"] =>
   Object.fromEntries(
     Object.entries(env).filter(([name]) => !/^(?:OPENCLAW_STATE_DIR|OPENCLAW_CONFIG_PATH|TMP|TEMP)$/.test(name)),

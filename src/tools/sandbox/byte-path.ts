@@ -9,14 +9,14 @@ export const bytePathOf = (path: string): BytePath => Buffer.from(path).toString
 /** The path of an entry, whose name has one character for each byte too. */
 export const pathIn = (dir: BytePath, name: string): BytePath => `${dir}/${name}`;
 
-/** The path as the system gets it. */
+/** The bytes of a path, for the system. */
 export const bytesOf = (path: BytePath): Buffer => Buffer.from(path, "latin1");
 
 /** The path for people. */
 export const textOf = (path: string): string => Buffer.from(path, "latin1").toString("utf8");
 
 export interface Entry {
-  /** One character for each byte. */
+  /** The entry's name, with one character for each byte. */
   readonly name: string;
   readonly isDirectory: boolean;
 }
@@ -27,10 +27,10 @@ export async function entriesOf(dir: BytePath): Promise<readonly Entry[]> {
   return entries.map((entry) => ({ name: entry.name.toString("latin1"), isDirectory: entry.isDirectory() }));
 }
 
-/** Linux opens a directory with it that may not be read. Node has no name for it. */
+/** Flag with which Linux opens a directory that may not be read. Node has no name for it. */
 const O_PATH = 0o10000000;
 
-/** Lets the gateway read and write a directory of its own. Follows no link where the system can do so. */
+/** Lets the gateway read and write one of its own directories. Follows no link where the system can avoid it. */
 export async function makeUsable(dir: BytePath): Promise<void> {
   const add = async (path: Buffer | string): Promise<void> => chmod(path, (await stat(path)).mode | 0o700);
   if (process.platform !== "linux") return add(bytesOf(dir));

@@ -121,7 +121,7 @@ const docker = z.strictObject({
   env: z.record(z.string(), z.string()).optional().meta(about("Environment", "Environment variables of commands.")),
 });
 
-/** `agents.defaults.sandbox` and `agents.list[].sandbox`; what an agent sets overrides the defaults key by key. */
+/** `agents.defaults.sandbox` and `agents.list[].sandbox`; an agent's keys override the defaults key by key. */
 export const sandboxConfig = z.strictObject({
   mode: z
     .enum(["off", "auto", "non-main", "all"])

@@ -13,13 +13,16 @@ export interface Trial {
   readonly backend: EngineFacts["backend"];
   readonly settings: Pick<SandboxSettings, "docker" | "bwrap">;
   readonly env: Environment;
-  /** A directory of the gateway's own. */
+  /** A directory of the gateway. */
   readonly dir: string;
   /** File with the filter of system calls. */
   readonly profile: string;
 }
 
-/** Starts a container as commands get one, in which a program makes a file that must be the gateway's. */
+/**
+ * Tries an engine: starts a container in the way of a command, in which a program makes a file that must belong to the
+ * gateway's user.
+ */
 export async function tryEngine(trial: Trial): Promise<{ readonly ok: true; readonly facts: EngineFacts } | Unusable> {
   const { backend, settings, env, profile } = trial;
   const program = await findProgram(backend, env);
@@ -36,7 +39,7 @@ export async function tryEngine(trial: Trial): Promise<{ readonly ok: true; read
     if (end.code === 0 && (isOurs || settings.docker.user !== undefined))
       return { ok: true, facts: { ...facts, holdsLimits: end.text.includes(LIMITED) } };
     last = end;
-    // Another user in the container helps only where this one could not write.
+    // Another user in the container helps only if the program could write, and the file is not the gateway's.
     if (end.code !== 0 && !end.text.includes(MADE)) break;
   }
   return last.code === 0 || last.text.includes(MADE)
@@ -52,7 +55,7 @@ const SOMEBODY_ELSES: Unusable = {
     "state directory and the workspace, or set agents.defaults.sandbox.backend to bwrap.",
 };
 
-/** A docker without root calls its own user root. */
+/** Users to try in a container. A docker without root calls its own user root. */
 function waysToRun(
   backend: EngineFacts["backend"],
   chosen: string | undefined,
@@ -64,12 +67,12 @@ function waysToRun(
 
 const MADE = "made-in-a-container";
 const LIMITED = "limited-in-a-container";
-/** Where a container sees how many processes it may have, with either kind of control groups. */
+/** Files in which a container sees its limit of processes, for both kinds of control groups. */
 const LIMIT_FILES = ["/sys/fs/cgroup/pids.max", "/sys/fs/cgroup/pids/pids.max"];
-/** Makes the file, and tells whether the limit is the one that was asked for. */
+/** Makes the file, and prints whether the limit is the requested one. */
 const SCRIPT = `echo > ${MADE} || exit 1; for file in ${LIMIT_FILES.join(" ")}; do [ -r $file ] && read most < $file && [ "$most" = "$0" ] && echo ${LIMITED}; done; exit 0`;
 const TRIAL = "sandbox-trial-";
-/** Milliseconds after which nobody uses the directory of a trial any more. */
+/** Milliseconds after which the directory of a trial is no longer in use. */
 const TRIAL_MS = 60_000;
 
 async function makeFile(facts: EngineFacts, { settings, env, dir }: Trial) {
@@ -81,7 +84,7 @@ async function makeFile(facts: EngineFacts, { settings, env, dir }: Trial) {
     const view = { mounts: [{ path: place, as: "rw" }], links: [] } as const;
     const about = newContainer(settings.docker.containerPrefix, { dir, env });
     const { code, text } = await runBriefly(containerLaunch(launch, view, { ...about, facts, settings }));
-    // The container could not write: the text of its end says why.
+    // Without the file, the container could not write: the text of its end has the reason.
     const made = await unlessMissing(stat(join(place, MADE)));
     return { code, text, isOurs: made?.uid === process.getuid?.() };
   } finally {
@@ -89,11 +92,11 @@ async function makeFile(facts: EngineFacts, { settings, env, dir }: Trial) {
   }
 }
 
-/** A gateway that was killed during a trial could not remove its directory. */
+/** Removes the directories of trials during which a gateway was killed. */
 async function removeOldTrials(dir: string): Promise<void> {
   const names = (await readdir(dir)).filter((name) => name.startsWith(TRIAL));
   for (const path of names.map((name) => join(dir, name))) {
-    // Somebody else removed it.
+    // Another process may have removed the directory.
     const found = await unlessMissing(stat(path));
     if (found && Date.now() - found.mtimeMs > TRIAL_MS) await rm(path, { recursive: true, force: true });
   }
@@ -108,7 +111,7 @@ type Explanation = Pick<Unusable, "why" | "fix">;
 
 const KEY = "agents.defaults.sandbox";
 
-/** What the engine's client prints, what it means, and what mends it. The first row that matches counts. */
+/** Texts that the engine's client prints, with their meaning and remedy. The first row that matches counts. */
 const CAUSES: readonly { readonly says: RegExp; readonly means: (facts: Facts) => Explanation }[] = [
   {
     says: /no such image|unable to find image|image not known|does not exist locally|repository does not exist/i,
@@ -151,12 +154,12 @@ function nameOfUser(): string {
   try {
     return userInfo().username;
   } catch {
-    // The system has no name for it.
+    // The system has no name for the user.
     return "$USER";
   }
 }
 
-/** Why the engine could not start a program, from what its client printed. */
+/** Reason why the engine could not start a program, from the output of its client. */
 function whyEngineFails(said: string, facts: Facts): Unusable {
   const row = CAUSES.find(({ says }) => says.test(said));
   if (row) return { ok: false, ...row.means(facts) };

@@ -8,45 +8,45 @@ import { isInside } from "../../utils/real-path.ts";
 export const isContainer = (backend: SandboxBackend): backend is EngineFacts["backend"] =>
   backend === "docker" || backend === "podman";
 
-/** Networks that are not the container's own, or lead to the machine's. */
+/** Whether a network is not the container's own, or leads to the machine's. */
 export const sharesNetwork = (network: string): boolean =>
   network === "host" || /^(?:container|ns|pasta):|allow_host_loopback/.test(network);
 
-/** An engine as its trial found it. */
+/** Facts about an engine, found by its trial. */
 export interface EngineFacts {
   readonly backend: Engine;
-  /** Absolute. */
+  /** Absolute path of the client. */
   readonly program: string;
-  /** Who runs in the container when the settings do not say, so that the gateway owns the files: `uid:gid`. */
+  /** User in the container when the settings name none, so that the gateway owns the files: `uid:gid`. */
   readonly user: string;
-  /** Podman without root gives its user another number inside, unless it is told to keep it. */
+  /** True for podman without root, which gives its user another number inside unless an option keeps it. */
   readonly keepsId: boolean;
-  /** The engine holds a container to its limits: one without root cannot everywhere. */
+  /** True when the engine holds a container to its limits: an engine without root cannot everywhere. */
   readonly holdsLimits: boolean;
   /** File with the filter of system calls. */
   readonly profile: string;
 }
 
-/** One container. */
+/** Facts about one container. */
 export interface ContainerPlace {
   /** Unique among containers. */
   readonly name: string;
-  /** By which an operator, and the next gateway, finds it. */
+  /** Labels by which an operator, and the next gateway, finds the container. */
   readonly labels: Readonly<Record<string, string>>;
   /** The environment of the engine's client. */
   readonly env: Readonly<Record<string, string>>;
-  /** Keys that make a terminal let go of the container; nobody may know them. */
+  /** Keys that detach a terminal from the container; they must stay secret. */
   readonly detachKeys: string;
 }
 
 type Settings = Pick<SandboxSettings, "docker" | "bwrap">;
 
-/** Only this shell knows whether the command has a terminal. It becomes the engine's client. */
+/** Shell text that becomes the engine's client. Only this shell can find out whether the command has a terminal. */
 const CLIENT = 'if [ -t 0 ]; then t=true; else t=false; fi; exec "$0" run --interactive --tty="$t" "$@"';
 
 /**
- * Starts a container for one command. The engine removes it when the command has ended; whoever ends the client by force has to remove it.
- * Pure.
+ * The launch of a container for one command. The engine removes the container when the command has ended; after a
+ * forced end of the client the caller has to remove it. Pure.
  */
 export function containerLaunch(
   launch: Launch,
@@ -64,7 +64,7 @@ export function containerLaunch(
       ...isolation(facts, settings),
       ...variables.args,
       ...settings.docker.tmpfs.flatMap((given) =>
-        // What has options is as the engine reads it.
+        // A value with options is in the engine's own form.
         given.includes(":") ? ["--tmpfs", given] : temporaryArgs(given, settings.bwrap.tmpMb, facts.backend),
       ),
       ...temporaryArgs(homeOf(launch), settings.bwrap.tmpMb, facts.backend),
@@ -72,7 +72,7 @@ export function containerLaunch(
       ...settings.docker.binds.flatMap((bind) => ["--volume", bind]),
       "--workdir",
       launch.cwd,
-      // An image may have a program of its own that it starts everything with.
+      // An image may have a program of its own that starts everything else.
       "--entrypoint",
       "/bin/sh",
       settings.docker.image,
@@ -90,7 +90,7 @@ export function containerLaunch(
 const aboutContainer = ({ name, labels, detachKeys }: ContainerPlace): readonly string[] => [
   "--rm",
   "--init",
-  // A command must not download anything, nor wait for that.
+  // A command must not download anything, nor wait for a download.
   "--pull",
   "never",
   // The engine would keep a copy of the output on the disk.
@@ -121,7 +121,7 @@ const isolation = ({ backend, user, keepsId, ...facts }: EngineFacts, { docker }
   "no-new-privileges",
   "--security-opt",
   `seccomp=${facts.profile}`,
-  // Otherwise its client would warn in the output of every command.
+  // Otherwise the engine's client would print a warning in the output of every command.
   ...(facts.holdsLimits ? engineLimits(docker) : []),
 ];
 
@@ -135,18 +135,18 @@ const engineLimits = ({ pidsLimit, memory, cpus }: Settings["docker"]): readonly
 
 const homeOf = ({ env }: Launch): string => env["HOME"] ?? "/root";
 
-/** The image says where its programs are. */
+/** Variables of a command in a container. `PATH` is left out: the image sets the places of its programs. */
 function environment(launch: Launch): Readonly<Record<string, string>> {
   const env = Object.entries(withoutGateway(launch.env)).filter(([name]) => name !== "PATH");
   return { ...Object.fromEntries(env), HOME: homeOf(launch), TMPDIR: "/tmp" };
 }
 
-/** Beginning of the names by which variables get past the client. */
+/** Beginning of the names under which the client passes variables on. */
 const PASSED = "OPENCLAW_VARIABLE_";
 
 /**
- * How the command gets its variables. In the client's arguments every user of the machine could read them, and by their own names the
- * client would obey them.
+ * The way by which the command gets its variables. In the client's arguments every user of the machine could read them,
+ * and under their own names the client would obey them.
  */
 function variablesOf(env: Readonly<Record<string, string>>) {
   const all = Object.entries(env);
@@ -161,11 +161,11 @@ function variablesOf(env: Readonly<Record<string, string>>) {
   };
 }
 
-/** Processes and memory are limited by the engine, or by the gateway. */
+/** Limits that the shell in the container sets. Processes and memory are limited by the engine, or by the gateway. */
 const limits = ({ bwrap: { cpuSeconds, fileSizeMb } }: Settings): string =>
   `{ ulimit -c 0; ulimit -t ${cpuSeconds}; ulimit -f ${fileSizeMb * 2048}; } 2>/dev/null`;
 
-/** The engine reads the parts of a mount as one line of comma-separated values. */
+/** The argument of a mount. The engine reads its parts as one line of comma-separated values. */
 const mount = (...parts: readonly string[]): readonly string[] => [
   "--mount",
   parts.map((part) => (/[",\r\n]/.test(part) ? `"${part.replaceAll('"', '""')}"` : part)).join(","),
@@ -173,10 +173,15 @@ const mount = (...parts: readonly string[]): readonly string[] => [
 
 type Engine = "docker" | "podman";
 
-/** Podman would copy what lies below a directory in memory into it, so that nothing would be hidden. */
+/**
+ * Option of a directory in memory. Without it podman would copy the content below such a directory into it, so that
+ * nothing would be hidden.
+ */
 const bare: Readonly<Record<Engine, readonly string[]>> = { docker: [], podman: ["notmpcopyup"] };
 
-/** The mounts of a container: what a view has, at its own path and at those that lead to it by a link. Pure. */
+/**
+ * The mounts of a container: the mounts of a view at their own paths, and at paths that lead to them by a link. Pure.
+ */
 const mountArgs = ({ mounts, links }: View, engine: Engine): readonly string[] => [
   ...mounts.flatMap((one) => argsOf(one, one.path, engine)),
   ...links.flatMap(({ at, to }) =>
@@ -198,7 +203,7 @@ function argsOf({ path, from = path, as }: Mount, target: string, engine: Engine
   }
 }
 
-/** A directory in memory, for everybody. Pure. */
+/** A directory in memory, for every user. Pure. */
 const temporaryArgs = (path: string, sizeMb: number, engine: Engine): readonly string[] =>
   /[:,]/.test(path)
     ? mount("type=tmpfs", `target=${path}`, "tmpfs-mode=1777", `tmpfs-size=${sizeMb * 1_048_576}`, ...bare[engine])

@@ -11,14 +11,14 @@ import type { ContainerPlace, EngineFacts } from "./container-launch.ts";
 const GATEWAY = "openclaw.gateway";
 
 interface Gateway {
-  /** Its own directory. */
+  /** Directory of the gateway. */
   readonly dir: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 const ownerOf = (dir: string): string => createHash("sha256").update(dir).digest("hex").slice(0, 16);
 
-/** A name for one container, and what its engine's client needs. */
+/** A name for one container, with the facts that its engine's client needs. */
 export function newContainer(
   prefix: string,
   { dir, env }: Gateway,
@@ -28,12 +28,12 @@ export function newContainer(
     name: `${prefix}${randomUUID()}`,
     labels: { [GATEWAY]: ownerOf(dir), ...labels },
     env: engineEnv(env),
-    // The first key is one that nobody types, for the client holds it back until it sees the next one.
+    // The first key is one that nobody types, because the client holds it back until it sees the next one.
     detachKeys: `ctrl-_,${randomUUID().replaceAll("-", "").split("").join(",")}`,
   };
 }
 
-/** What the engine's client needs of the gateway's environment: where the engine is. */
+/** Variables of the gateway's environment for the engine's client: they name the engine's address. */
 const engineEnv = (env: Gateway["env"]): Readonly<Record<string, string>> =>
   Object.fromEntries(
     ["PATH", "HOME", "XDG_RUNTIME_DIR", "DOCKER_HOST", "DOCKER_CONTEXT", "CONTAINER_HOST"].flatMap((name) => {
@@ -42,13 +42,13 @@ const engineEnv = (env: Gateway["env"]): Readonly<Record<string, string>> =>
     }),
   );
 
-/** What the engine's client ends with when it could not start the command. */
+/** Exit code of the engine's client when it could not start the command. */
 const FAILED = 125;
-/** What a shell ends with when SIGKILL ended the program, as the kernel does for want of memory. */
+/** Exit code of a shell when SIGKILL ended the program, as the kernel does for want of memory. */
 const KILLED = 137;
 const MOST_LISTED = 100_000;
 
-/** The containers in which the commands of one gateway run. */
+/** The containers for the commands of one gateway. */
 export class Containers {
   readonly #gateway: Gateway;
   readonly #running = new Set<string>();
@@ -57,14 +57,17 @@ export class Containers {
     this.#gateway = gateway;
   }
 
-  /** A container for one command; to be given back when the command has ended, or could not be started. */
+  /** A container for one command. The caller gives it back when the command has ended, or could not be started. */
   take({ containerPrefix }: ContainerSettings, labels: ContainerPlace["labels"]): ContainerPlace {
     const container = newContainer(containerPrefix, this.#gateway, labels);
     this.#running.add(container.name);
     return container;
   }
 
-  /** Sees to it that the container is gone. Resolves with what the model has to know of the end. Never rejects. */
+  /**
+   * Makes sure that the container is removed. Resolves with a note for the model about the end, or undefined. Never
+   * rejects.
+   */
   async giveBack(
     container: ContainerPlace,
     { facts, end, warn }: { readonly facts: EngineFacts; readonly end: CommandEnd | undefined; readonly warn: Warn },
@@ -81,14 +84,17 @@ export class Containers {
       : undefined;
   }
 
-  /** Removes what an earlier process of this gateway left, because it was killed. Resolves with the names. Never rejects. */
+  /**
+   * Removes containers that an earlier process of this gateway left, because it was killed. Resolves with their names.
+   * Never rejects.
+   */
   async removeLeft({ program }: EngineFacts): Promise<readonly string[]> {
     const { dir } = this.#gateway;
     const env = engineEnv(this.#gateway.env);
     const filter = ["--filter", `label=${GATEWAY}=${ownerOf(dir)}`, "--format", "{{.Names}}"];
     const list = { argv: [program, "ps", "--all", ...filter], cwd: "/", env } as const;
     const { code, text } = await runBriefly(list, MOST_LISTED);
-    // The engine's trial tells when it does not answer.
+    // The engine's trial reports an engine that does not answer.
     if (code !== 0) return [];
     const left = text.split("\n").filter((name) => name !== "" && !this.#running.has(name));
     for (const name of left) await remove({ program }, { name, env });
@@ -96,17 +102,20 @@ export class Containers {
   }
 }
 
-/** Whether the engine could not start a command, or the command itself ended so. */
+/** Whether the engine could not start a command, or the command itself ended with the same exit code. */
 export const isFailed = (end: CommandEnd | undefined): boolean => end?.because === "exit" && end.code === FAILED;
 
-/** A client that ends by itself waits until its container is gone. */
+/** Whether the container is gone: a client that ends by itself waits for that. */
 const isRemoved = (end: CommandEnd): boolean => end.because === "exit" && end.code !== null && end.code !== FAILED;
 
 type Named = Pick<ContainerPlace, "name" | "env">;
 
 const MOST_PROCESSES = 4096;
 
-/** Finds the processes of a container, where its engine runs on this machine; none where it does not, or the container has ended. */
+/**
+ * Returns a function that finds the processes of a container on this machine; none when its engine runs elsewhere, or
+ * the container has ended.
+ */
 export function processesOf(container: Named, facts: Pick<EngineFacts, "program">): () => Promise<readonly number[]> {
   let first: number | undefined;
   return async () => {
@@ -119,16 +128,16 @@ async function firstProcessOf({ name, env }: Named, { program }: Pick<EngineFact
   const ask = { argv: [program, "inspect", "--format", "{{.State.Pid}}", name], cwd: "/", env } as const;
   const pid = Number((await runBriefly(ask)).text);
   if (!Number.isSafeInteger(pid) || pid <= 1) return undefined;
-  // A process of the machine that has the number of one elsewhere is not in a namespace of its own.
+  // A process of this machine whose number is that of a process elsewhere is not in a namespace of its own.
   const [inside, own] = await Promise.all([namespaceOf(pid), namespaceOf("self")]);
   return inside === undefined || inside === own ? undefined : pid;
 }
 
 const namespaceOf = (pid: number | "self"): Promise<string | undefined> =>
-  // It has ended meanwhile, or is another user's.
+  // The process has ended meanwhile, or belongs to another user.
   readlink(`/proc/${pid}/ns/pid`).catch(() => undefined);
 
-/** Resolves with why a container may still be there, and with undefined when it is gone. */
+/** Removes a container. Resolves with the reason why it may still exist, or with undefined when it is gone. */
 async function remove({ program }: Pick<EngineFacts, "program">, { name, env }: Named): Promise<string | undefined> {
   const { code, text } = await runBriefly({ argv: [program, "rm", "--force", name], cwd: "/", env });
   if (code === 0 || /no such container/i.test(text)) return undefined;

@@ -8,7 +8,7 @@ import { errorCode, unlessMissing } from "../../utils/missing.ts";
 import { OpenFolder } from "../host/open.ts";
 import { bytePathOf, bytesOf, entriesOf, makeUsable, pathIn, type BytePath } from "./byte-path.ts";
 
-/** Whose sandbox it is. */
+/** Agent and session of a sandbox. */
 export interface SandboxOwner {
   readonly agentId: string;
   readonly sessionKey: string;
@@ -20,7 +20,7 @@ export interface SandboxFolder {
   readonly scope: SandboxSettings["scope"];
   readonly agent?: string | undefined;
   readonly session?: string | undefined;
-  /** Milliseconds since 1970. */
+  /** Epoch milliseconds. */
   readonly madeAt: number;
   readonly usedAt: number;
 }
@@ -34,7 +34,7 @@ const record = z.object({
 
 type Place = Pick<SandboxSettings, "scope" | "workspaceRoot">;
 
-/** The folder that a session's commands have. Pure. */
+/** The folder for a session's commands. Pure. */
 export const folderOf = ({ scope, workspaceRoot }: Place, owner: SandboxOwner): string =>
   join(workspaceRoot, nameOf(scope, owner));
 
@@ -45,17 +45,20 @@ function nameOf(scope: SandboxSettings["scope"], { agentId, sessionKey }: Sandbo
   return sessionName(`${agentId}\0${sessionKey}`, () => plain(sessionKey));
 }
 
-/** Names of sessions' folders: a run asks several times. */
+/** Most names of sessions' folders in memory: a run asks for its name several times. */
 const MOST_NAMES = 1000;
 const names = new BoundedMap<string, string>(MOST_NAMES);
 
 const sessionName = (owner: string, plain: () => string): string =>
   names.of(owner, () => `session-${plain()}-${hash("sha256", owner).slice(0, 12)}`);
 
-/** The folder's record lies beside it, where its commands cannot write. Its time of change is that of the last use. */
+/**
+ * The folder's record, which lies beside the folder, where its commands cannot write. Its time of change is that of the
+ * last use.
+ */
 const recordOf = (folder: string): string => `${folder}.json`;
 
-/** Makes the folder if it is missing, and notes that it is used. */
+/** Makes the folder if it is missing, and notes its use. */
 export async function openFolder(place: Place, owner: SandboxOwner, now: number): Promise<string> {
   const folder = folderOf(place, owner);
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -73,7 +76,7 @@ export async function openFolder(place: Place, owner: SandboxOwner, now: number)
   return folder;
 }
 
-/** The folders below a root that sandboxes made, in the order of their names. A record that cannot be read is left out. */
+/** The sandboxes' folders below a root, in the order of their names. A record that cannot be read is left out. */
 export async function listFolders(root: string): Promise<readonly SandboxFolder[]> {
   const names = (await unlessMissing(readdir(root))) ?? [];
   const records = names.filter((name) => name.endsWith(".json")).toSorted();
@@ -90,22 +93,22 @@ async function readRecord(path: string): Promise<SandboxFolder | undefined> {
       usedAt: mtimeMs,
     };
   } catch {
-    // It is another program's file, or was removed meanwhile.
+    // The file belongs to another program, or was removed meanwhile.
     return undefined;
   }
 }
 
-/** Removes a folder with all that is in it. The next command of its sessions begins with an empty one. */
+/** Removes a folder with its content. The next command of its sessions begins with an empty one. */
 export async function removeFolder({ path }: Pick<SandboxFolder, "path">): Promise<void> {
   await removeTree(path);
   await rm(recordOf(path), { force: true });
 }
 
 const HOUR_MS = 3_600_000;
-/** A folder that was used within this time may be in use. */
+/** Milliseconds since its last use in which a folder may be in use. */
 const IN_USE_MS = HOUR_MS;
 
-/** Removes the folders that are unused or old, by the settings; resolves with how many. */
+/** Removes the folders that are unused or old, by the settings; resolves with their number. */
 export async function pruneFolders(
   root: string,
   { idleHours, maxAgeDays }: SandboxSettings["prune"],
@@ -121,16 +124,16 @@ export async function pruneFolders(
   return old.length;
 }
 
-/** So often a program that still runs may add something to a directory that was just emptied. */
+/** Number of times that a program which still runs may add an entry to a directory that was just emptied. */
 const MOST_REFUSED = 100;
 
 /**
- * Removes a file, or a directory with all that is in it, whatever a program made there: directories too deep for a path, names that are
- * not UTF-8, directories without rights. Follows no link, also when a program that still runs puts one into the way. Does nothing when
- * there is nothing.
+ * Removes a file, or a directory with its content, whatever a program made there: directories too deep for a path,
+ * names that are not UTF-8, directories without rights. Follows no link, even if a program that still runs puts one
+ * into the path. Does nothing when the path is free.
  */
 async function removeTree(path: string): Promise<void> {
-  // The directories of all levels are moved side by side into one that only the gateway knows, so each has a short path.
+  // The directories of all levels are moved side by side into a directory of the gateway, so each has a short path.
   const removed = `${path}.removed`;
   await mkdir(removed, { recursive: true, mode: 0o700 });
   const work = new Removal(bytePathOf(removed));
@@ -153,13 +156,13 @@ class Removal {
     const move = () => unlessMissing(rename(bytesOf(path), to));
     await move().catch(async (error: unknown) => {
       if (errorCode(error) !== "EACCES") throw error;
-      // A directory is written when it gets another parent.
+      // A directory with another parent is itself written, so the user needs the right to write it.
       await makeUsable(path);
       await move();
     });
   }
 
-  /** Removes all in the place, also what an interrupted removal left, and the place. */
+  /** Removes all entries of the place, also those of an interrupted removal, and the place itself. */
   async finish(): Promise<void> {
     for (;;) {
       const entries = await entriesOf(this.#place);

@@ -6,43 +6,48 @@ import { isInside, realOf } from "../../utils/real-path.ts";
 import { hiddenByName, isRepository } from "../host/guest-files.ts";
 import { ChangedMeanwhile, OpenFolder } from "../host/open.ts";
 
-/** What a guest's command may see of a workspace is chosen by this. */
+/** Facts that decide which files of a workspace a guest's command may see. */
 export interface Choosing {
-  /** Without links. */
+  /** Path without links. */
   readonly workspace: string;
   /** Workspaces of all agents: one may lie in another. */
   readonly workspaces: readonly string[];
   /** Files and directories with notes of private chats. */
   readonly notes: readonly string[];
-  /** What else no guest sees, with all that is in it: the gateway's own files, and files of other conversations. */
+  /**
+   * Further paths that no guest sees, with their content: the gateway's own files, and files of other conversations.
+   */
   readonly closed: readonly string[];
 }
 
 /** A file, link or directory of a workspace that guests may see. */
 export interface Chosen {
-  /** From the workspace on. */
+  /** Path relative to the workspace. */
   readonly path: string;
   readonly kind: "directory" | "file" | "link";
   readonly facts: BigIntStats;
 }
 
 export interface Choice {
-  /** A directory before what is in it. */
+  /** Each directory comes before its content. */
   readonly chosen: readonly Chosen[];
-  /** What guests could see if the workspace were smaller; of a directory, only its own path. */
+  /** Paths that guests could see if the workspace were smaller; of a directory, only its own path. */
   readonly tooMuch: readonly string[];
 }
 
 /** Most entries of a choice, and most bytes of its files. */
 export const MOST_ENTRIES = 20_000;
 export const MOST_MB = 512;
-/** Bytes of the longest path in a workspace that is copied: the copy's own directory comes before it, and no system takes more than 4096. */
+/**
+ * Bytes of the longest path in a workspace that is copied: the copy's own directory comes before the path, and no
+ * system takes more than 4096.
+ */
 const MOST_PATH = 3000;
 const AT_ONCE = 32;
-/** Looked at after everything else: large, and the same as what a registry has. */
+/** Directories that are looked at after all others: large, with content that a registry has too. */
 const LAST = new Set(["node_modules"]);
 
-/** Chooses what is in the workspace now. */
+/** Chooses among the workspace's present entries. */
 export async function choose(choosing: Choosing): Promise<Choice> {
   const { workspace, workspaces, notes, closed } = choosing;
   const [roots, shut] = await Promise.all([
@@ -70,7 +75,7 @@ class Chooser {
   readonly #closed: ReadonlySet<string>;
   readonly #chosen: Chosen[] = [];
   readonly #tooMuch: string[] = [];
-  /** Absolute paths of what was found that no guest sees. */
+  /** Absolute paths of found entries that no guest sees. */
   readonly #hidden: string[] = [];
   #bytesLeft = BigInt(MOST_MB) * 1_048_576n;
 
@@ -83,7 +88,7 @@ class Chooser {
     this.#closed = closed;
   }
 
-  /** Directories near the top come first, in the order of their names. */
+  /** Walks the workspace. Directories near the top come first, in the order of their names. */
   async walk(): Promise<void> {
     const later: Chosen[] = [];
     let level: readonly (Chosen | undefined)[] = [undefined];
@@ -98,7 +103,7 @@ class Chooser {
     }
   }
 
-  /** Without files that are, under a second name, what no guest sees. `closed` are paths. */
+  /** The choice, without files that are, under a second name, closed to guests. `closed` are paths. */
   async choice(closed: readonly string[]): Promise<Choice> {
     const hasNames = ({ kind, facts }: Chosen): boolean => kind === "file" && facts.nlink > 1n;
     if (!this.#chosen.some(hasNames)) return { chosen: this.#chosen, tooMuch: this.#tooMuch };
@@ -112,7 +117,7 @@ class Chooser {
     entries: readonly Seen[] | undefined,
     { next, later }: { readonly next: Chosen[]; readonly later: Chosen[] },
   ): void {
-    // A repository, or nobody may read it.
+    // The directory is a repository, or may not be read.
     if (entries === undefined) return;
     if (dir) this.#add(dir);
     for (const { name, ...entry } of entries) {
@@ -132,13 +137,13 @@ class Chooser {
     this.#chosen.push(entry);
   }
 
-  /** What guests may see in a directory. Undefined when it holds a repository, or cannot be read. */
+  /** Entries of a directory that guests may see. Undefined when the directory holds a repository, or cannot be read. */
   async #entries(dir: string): Promise<readonly Seen[] | undefined> {
     if (this.#chosen.length >= MOST_ENTRIES) return [];
     const path = join(this.#workspace, dir);
     const folder = await opened(path);
     try {
-      // A program may put a link in its place, which would lead out of the workspace.
+      // A program may put a link in the directory's place, which would lead out of the workspace.
       const names = folder?.path === path ? await readdir(folder.base) : undefined;
       if (!folder || !names) return undefined;
       const all = new Set(names);
@@ -177,7 +182,7 @@ class Chooser {
   }
 }
 
-/** An empty list for what is no file, link or directory, and for what is gone. */
+/** An entry with its kind; none for an entry that is no file, link or directory, or has been removed. */
 async function lookAt(folder: OpenFolder, name: string, dir: string): Promise<readonly Seen[]> {
   const facts = await lstat(folder.at(name), { bigint: true }).catch(() => undefined);
   const kind = facts && kindOf(facts);
@@ -196,17 +201,17 @@ async function opened(path: string): Promise<OpenFolder | undefined> {
     return await OpenFolder.open(path);
   } catch (error) {
     const code = errorCode(error);
-    // It was removed meanwhile, is something else now, or belongs to another user.
+    // The directory was removed meanwhile, is something else now, or belongs to another user.
     if (error instanceof ChangedMeanwhile || code === "ENOENT" || code === "ENOTDIR") return undefined;
     if (code === "EACCES" || code === "EPERM") return undefined;
     throw error;
   }
 }
 
-/** Identifies a file whatever its name. */
+/** Device and inode, which identify a file under any name. */
 export const identityOf = ({ dev, ino }: Pick<BigIntStats, "dev" | "ino">): string => `${dev}:${ino}`;
 
-/** The files at these paths, and below them. Does not follow links. */
+/** Identities of the files at these paths, and below them. Does not follow links. */
 export async function identitiesIn(paths: readonly string[]): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
   let level = [...paths];

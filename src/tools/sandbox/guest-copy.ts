@@ -10,43 +10,49 @@ import { outputRoot } from "../host/output-folders.ts";
 import { listedName } from "../shown-path.ts";
 import { choose, identitiesIn, identityOf, MOST_ENTRIES, MOST_MB, type Choosing, type Chosen } from "./guest-choice.ts";
 
-/** What a guest's command has in the place of a workspace. */
+/** The copy of a workspace for a guest's command. */
 export interface GuestCopy {
   /** The workspace, without links. */
   readonly workspace: string;
-  /** Where its copy lies. */
+  /** Directory of the copy. */
   readonly tree: string;
-  /** What is not in the copy although guests may see it, as a sentence. */
+  /** Sentence about files that are not in the copy although guests may see them. */
   readonly note?: string;
-  /** Makes an empty place in the copy for what is mounted at a path of the workspace. */
+  /** Makes an empty place in the copy, for a mount at a path of the workspace. */
   place(path: string): Promise<void>;
 }
 
 const COPIES_AT_ONCE = 8;
 const MOST_NAMED = 5;
 const MOST_TRIES = 10;
-/** A file that was changed this shortly before it was copied may have been changed once more within a tick of the file system's clock. */
+/**
+ * Nanoseconds before its copy in which a changed file may have been changed once more within a tick of the file
+ * system's clock.
+ */
 const TICK_NS = 50_000_000n;
 
 /**
- * Copies of workspaces for the commands of guests. A mask over a file ends when a program renames another file to its name, and what does
- * not exist yet cannot have one; so such a command has no directory of the workspace, but a copy of what was chosen. Each command brings
- * the copy up to date before it starts: what has changed is copied anew, and what guests may no longer see is removed. A command that
- * still runs sees these changes too.
+ * Copies of workspaces for the commands of guests. A mask over a file ends when a program renames another file to its
+ * name, and a file that does not exist yet cannot have one; so such a command has no directory of the workspace, but a
+ * copy of chosen files. Each command brings the copy up to date before it starts: changed files are copied anew, and
+ * files that guests may no longer see are removed. A command that still runs sees these changes too.
  */
 export class GuestCopies {
   readonly #dir: string;
   readonly #copies = new Map<string, WorkspaceCopy>();
-  /** Removes what an earlier process left. Only the first call does, unless it fails. */
+  /** Removes the copies of an earlier process. Only the first call removes, unless it fails. */
   readonly clear: () => Promise<void>;
 
-  /** Copies lie in `dir`, which is one of the gateway's own. */
+  /** Copies lie in `dir`, a directory of the gateway. */
   constructor(dir: string) {
     this.#dir = dir;
     this.clear = loadOnce(() => rm(dir, { recursive: true, force: true }));
   }
 
-  /** Brings the copy of a workspace up to date, one command after the other. Undefined where there is no such directory. */
+  /**
+   * Brings the copy of a workspace up to date, for one command after the other. Undefined where there is no such
+   * directory.
+   */
   async of(choosing: Choosing): Promise<GuestCopy | undefined> {
     await this.clear();
     const workspace = await realOf(choosing.workspace);
@@ -61,7 +67,7 @@ export class GuestCopies {
 
 interface Copied {
   readonly kind: Chosen["kind"];
-  /** Of which file, as it was when; empty when it has to be copied anew. */
+  /** Identity and time of the copied file; empty when the file has to be copied anew. */
   readonly version: string;
 }
 
@@ -70,7 +76,7 @@ class WorkspaceCopy {
   readonly #tree: string;
   readonly #drafts: string;
   readonly #copied = new Map<string, Copied>();
-  /** Where something is mounted, and the directories above. */
+  /** Places of mounts, and the directories above them. */
   readonly #places = new Set<string>();
   #last: Promise<unknown> = Promise.resolve();
   #draft = 0;
@@ -121,7 +127,10 @@ class WorkspaceCopy {
     }
   }
 
-  /** Copies what is new, one directory after the other. Resolves with the paths of what cannot be copied. */
+  /**
+   * Copies new and changed files, one directory after the other. Resolves with the paths of files that cannot be
+   * copied.
+   */
   async #copyAll(chosen: readonly Chosen[], { notes, closed }: Choosing): Promise<readonly string[]> {
     const fresh = chosen.filter(
       ({ path, kind, facts }) => kind !== "directory" && this.#copied.get(path)?.version !== versionOf(facts),
@@ -133,7 +142,7 @@ class WorkspaceCopy {
     for (const [dir, all] of Map.groupBy(fresh, ({ path }) => dirname(path))) {
       let unopened: "gone" | "failed" = "gone";
       const folder = await OpenFolder.open(join(this.#workspace, dir)).catch((error: unknown) => {
-        // A program removed the directory, or put something else in its place.
+        // A program removed the directory, or replaced it.
         if (!["ENOENT", "ENOTDIR", "ELOOP"].includes(errorCode(error) ?? "")) unopened = "failed";
         return undefined;
       });
@@ -154,22 +163,27 @@ class WorkspaceCopy {
     return failed;
   }
 
-  /** By the clock of the file system. */
+  /** The present time by the clock of the file system, in nanoseconds. */
   async #now(): Promise<bigint> {
     const file = join(this.#drafts, "now");
     await writeFile(file, "now");
     return (await lstat(file, { bigint: true })).ctimeNs;
   }
 
-  /** A program that writes a note renames a file to it, which had another name when it was chosen. */
+  /**
+   * Removes copies of notes: a program that writes a note renames a file to it, which had another name when it was
+   * chosen.
+   */
   async #removeNotes(files: ReadonlyMap<string, string>, notes: readonly string[]): Promise<void> {
     const known = await identitiesIn(notes);
     for (const [path, identity] of files) if (known.has(identity)) await this.#remove(path);
   }
 
-  /** Resolves with the file that was copied. What cannot be copied is removed. */
+  /**
+   * Copies a file or link, and resolves with the facts of the copied one. Removes an older copy when the copy fails.
+   */
   async #copy(one: Chosen, { folder, unopened, closed, begun }: From): Promise<BigIntStats | "gone" | "failed"> {
-    // A program may have put a link in the place of its directory, which would lead out of the workspace.
+    // A program may have put a link in the place of the file's directory, which would lead out of the workspace.
     const isThere = folder?.path === join(this.#workspace, dirname(one.path));
     for (let tries = 1; folder && isThere; tries += 1) {
       this.#draft += 1;
@@ -185,7 +199,7 @@ class WorkspaceCopy {
         // Programs replace files atomically, some of them often.
         if (error instanceof ChangedMeanwhile && tries < MOST_TRIES) continue;
         await this.#remove(one.path);
-        // Otherwise the user may not read it, or the disk is full.
+        // With another code the user may not read the file, or the disk is full.
         return errorCode(error) === "ENOENT" ? "gone" : "failed";
       }
     }
@@ -205,15 +219,17 @@ class WorkspaceCopy {
 interface From {
   /** The directory that is at its path now; undefined when it cannot be opened. */
   readonly folder: OpenFolder | undefined;
-  /** What becomes of its files then. */
+  /** Result for its files in that case. */
   readonly unopened: "gone" | "failed";
-  /** Files and directories of which no guest sees anything. */
+  /** Files and directories that are closed to guests, with their content. */
   readonly closed: readonly string[];
-  /** When the copying began, in nanoseconds of the file system. */
+  /** Start of the copying, in nanoseconds of the file system's clock. */
   readonly begun: bigint;
 }
 
-/** Copies what is at the path now. Rejects with `ChangedMeanwhile` when it may be something that was not chosen. */
+/**
+ * Copies the present file or link at a path. Rejects with `ChangedMeanwhile` when it may be one that was not chosen.
+ */
 async function copyTo(
   draft: string,
   path: string,
@@ -227,7 +243,7 @@ async function copyTo(
   try {
     const found = await file.stat({ bigint: true });
     const isChosen = identityOf(found) === identityOf(facts) && found.nlink <= facts.nlink;
-    // A program has put another file in its place, which may be a note under a second name.
+    // Another file has replaced the chosen one, and may be a note under a second name.
     if (!found.isFile() || (!isChosen && (found.nlink > 1n || (await identitiesIn(closed)).has(identityOf(found)))))
       throw new ChangedMeanwhile();
     await copyOpen(file, draft);
@@ -238,7 +254,7 @@ async function copyTo(
   }
 }
 
-/** Changes with the file's content and its mode, and when another file is at its path. */
+/** Version of a file, which changes with its content, its mode and its identity. */
 const versionOf = ({ dev, ino, size, mode, ctimeNs }: BigIntStats): string => [dev, ino, size, mode, ctimeNs].join(":");
 
 function noteOf(tooMuch: readonly string[], failed: readonly string[]): string | undefined {

@@ -30,19 +30,22 @@ export interface SandboxPlace {
   /** The gateway's own files. */
   readonly hidden: readonly string[];
   readonly home: string;
-  /** Tells the operator what a command left that it should not have; unset where nobody reads it. */
+  /** Reports to the operator files that a command left and should not have; unset without a reader. */
   readonly warn?: Warn;
 }
 
-/** Names the sandbox's own folder to commands that cannot write the workspace. */
+/** Variable that names the sandbox's own folder to commands that cannot write the workspace. */
 export const FOLDER_VARIABLE = "OPENCLAW_FOLDER";
 
-/** What the model, or the operator, is told where there is no usable sandbox. */
+/** Text for the model, or the operator, about a sandbox that does not work. */
 export const unusableText = (probe: Extract<Probe, { ok: false }>): string =>
   `The sandbox does not work on this machine: ${probe.why}. The config (agents.defaults.sandbox) lets this session's tools work ` +
   `nowhere else. The operator can mend it: ${probe.fix}`;
 
-/** Starts processes inside the sandbox. Rejects where it does not work; nothing is ever started outside instead. */
+/**
+ * Starts processes inside the sandbox. Rejects where the sandbox does not work; nothing is ever started outside
+ * instead.
+ */
 export function sandboxLauncher(place: SandboxPlace): Launcher {
   return {
     async prepare(launch) {
@@ -136,7 +139,7 @@ async function lookUp(place: SandboxPlace): Promise<OpenView & Pick<GuestCopy, "
   return { ...opened, ...(copy?.note !== undefined && { note: copy.note }) };
 }
 
-/** What a guest's command sees of the workspace. */
+/** The copy of the workspace for a guest's command. */
 async function copyFor(
   { notes, prompts, received: { dir } }: GuestRules,
   { machine, workspace, hidden, settings }: SandboxPlace,
@@ -145,7 +148,7 @@ async function copyFor(
   return machine.copies.of({ workspace, workspaces: [workspace, ...prompts.workspaces], notes, closed });
 }
 
-/** A directory of skills in the workspace is in the copy. */
+/** Paths outside the workspace. A directory of skills inside is in the copy. */
 async function outsideOf(workspace: string, paths: readonly string[]): Promise<readonly string[]> {
   const real = await Promise.all(paths.map(realOf));
   return paths.filter((_, index) => !isInside(real[index] ?? "", workspace));
@@ -157,7 +160,10 @@ export function writableIn({ settings, owner, workspace, rights }: SandboxPlace)
   return [own, ...readBinds(settings.bwrap.binds).rw];
 }
 
-/** A guest's command never writes the workspace, where files are that act on everybody. */
+/**
+ * Access of commands to the workspace. A guest's command never writes the workspace, where files are that act on
+ * everybody.
+ */
 export const commandAccess = (
   { workspaceAccess }: Pick<SandboxSettings, "workspaceAccess">,
   rights: SandboxPlace["rights"] | "guest",
@@ -176,7 +182,7 @@ async function checkSettings(
 ): Promise<void> {
   const { ro, rw } = readBinds(bwrap.binds);
   for (const path of [...ro, ...rw]) await checkBind(path, home);
-  // An engine shows all that is in a directory; bubblewrap leaves out what is hidden.
+  // An engine shows the whole content of a directory; bubblewrap leaves out hidden files.
   for (const bind of docker.binds) await checkBind(sourceOf(bind), home, hidden);
   if (sharesNetwork(docker.network))
     throw new Error(`The sandbox cannot have the network "${docker.network}": it reaches services of the machine.`);
@@ -205,14 +211,14 @@ export const workspaceInside = ({
 }: Pick<SandboxPlace, "settings" | "owner" | "workspace">): string =>
   settings.workspaceAccess === "none" ? folderOf(settings, owner) : workspace;
 
-/** Directories that no sandbox is given, nor one that they are in or that is in them: the system's settings, and credentials. */
+/** Directories that no sandbox gets, nor one above or below them: the system's settings, and credentials. */
 const SYSTEM = ["/etc", "/proc", "/sys", "/dev", "/root", "/boot", "/run", "/var/run"];
 const OF_HOME = [".aws", ".cargo", ".config", ".docker", ".gnupg", ".netrc", ".npm", ".ssh"];
 const SOCKETS = new Set(["docker.sock", "podman.sock", "containerd.sock"]);
 
 /**
- * Rejects with a text that names the bind when it would open what a sandbox is to keep closed, by its name or by where its links lead:
- * `hidden` are the gateway's own files.
+ * Rejects with a text that names the bind when it would open closed directories to a sandbox, by its name or by the
+ * target of its links: `hidden` are the gateway's own files.
  */
 async function checkBind(path: string, home: string, hidden: readonly string[] = []): Promise<void> {
   if (!isAbsolute(path)) throw new Error(`The sandbox cannot have ${path}: a bind is an absolute path.`);

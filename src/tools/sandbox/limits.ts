@@ -2,8 +2,8 @@ import type { Launch } from "../../types/run/backend.ts";
 import type { BwrapSettings } from "../../types/sandbox.ts";
 
 /**
- * Sets the limits and becomes the command. A limit that is already lower stays, which is why errors are not shown. Shells disagree on
- * the letter for processes. Files are counted in blocks of 512 bytes.
+ * Shell text that sets the limits; the shell then becomes the command. A limit that is already lower stays, which is
+ * why errors are not shown. Shells disagree on the letter for processes. Files are counted in blocks of 512 bytes.
  */
 const SCRIPT = [
   'ulimit -c 0; ulimit -t "$1"; ulimit -f "$2"; ulimit -d "$3"; ulimit -u "$4" || ulimit -p "$4"',

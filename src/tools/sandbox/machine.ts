@@ -14,7 +14,7 @@ import { findProgram, runBriefly, whyBwrapFails, type Unusable } from "./probe.t
 import { SANDBOX_EXEC, seatbeltLaunch } from "./seatbelt.ts";
 import { seccompFilter, CLONE_NEWUSER, DATAGRAM, EAFNOSUPPORT, ENOSYS, EPERM, FAMILIES, REFUSED } from "./seccomp.ts";
 
-/** Whether a backend works on this machine, and what is needed to use it; otherwise what the operator can do. */
+/** Result of a backend's trial on this machine: the facts for its use, or else a remedy for the operator. */
 export type Probe = { readonly ok: true; readonly facts: Facts } | Unusable;
 
 export type Facts =
@@ -24,12 +24,12 @@ export type Facts =
 
 interface Place {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** A directory of the gateway's own; the filter of system calls is written to it. */
+  /** A directory of the gateway; the filter of system calls is written to it. */
   readonly dir: string;
   readonly platform?: NodeJS.Platform;
 }
 
-/** What the plain settings mean on a platform; undefined where there is no sandbox. */
+/** The backend that a setting selects on a platform; undefined where there is no sandbox. */
 function backendFor(
   backend: SandboxSettings["backend"],
   platform: NodeJS.Platform = process.platform,
@@ -47,25 +47,30 @@ const NO_BACKEND: Unusable = {
 
 type Wanted = Pick<SandboxSettings, "backend" | "docker" | "bwrap">;
 
-/** A trial, and what came of it. */
+/** A trial with its result. */
 interface Tried {
   readonly running: Promise<Probe>;
-  /** Milliseconds since 1970 from which on it is tried anew. */
+  /** Epoch milliseconds from which on the backend is tried anew. */
   until: number;
 }
 
-/** Milliseconds for which an engine's failure is believed: it may be started at any time, as bubblewrap is not. */
+/**
+ * Milliseconds for which an engine's failure is believed: an engine may be started at any time, bubblewrap is no such
+ * service.
+ */
 const BELIEVED_MS = 10_000;
 
-/** Tries each backend by starting a program in it, and remembers the result: once, but for engines that fail. */
+/**
+ * Tries each backend by starting a program in it, and remembers the result: for ever, except the failure of an engine.
+ */
 export class SandboxMachine {
   readonly #place: Place;
   readonly #trials = new Map<string, Tried>();
   readonly #known = new Map<string, Probe>();
-  /** What the commands that run here see. */
+  /** Views of the commands that run here. */
   readonly views = new OpenViews();
   readonly containers: Containers;
-  /** Of workspaces, for guests. */
+  /** Copies of workspaces for guests. */
   readonly copies: GuestCopies;
 
   constructor(place: Place) {
@@ -74,7 +79,7 @@ export class SandboxMachine {
     this.copies = new GuestCopies(join(place.dir, "guest-copies"));
   }
 
-  /** Never rejects. */
+  /** Tries the backend of the settings, or returns the remembered result. Never rejects. */
   async probe(wanted: Wanted): Promise<Probe> {
     const backend = backendFor(wanted.backend, this.#place.platform);
     if (backend === undefined) return NO_BACKEND;
@@ -100,7 +105,7 @@ export class SandboxMachine {
     return probe?.ok === true && "profile" in probe.facts ? this.containers.removeLeft(probe.facts) : [];
   }
 
-  /** The next command tries the backend anew. */
+  /** Forgets a backend's result, so that the next command tries the backend anew. */
   doubt(wanted: Wanted): void {
     const backend = backendFor(wanted.backend, this.#place.platform);
     if (backend !== undefined) this.#trials.delete(keyOf(backend, wanted));
@@ -146,7 +151,7 @@ export class SandboxMachine {
     return whyBwrapFails(tried.text);
   }
 
-  /** A program that may write only its own directory, and must not read the gateway's. */
+  /** Tries `sandbox-exec` with a program that may write only its own directory, and must not read the gateway's. */
   async #trySeatbelt(): Promise<Probe> {
     const { env, dir } = this.#place;
     const program = await findProgram(env["OPENCLAW_SANDBOX_EXEC"] ?? SANDBOX_EXEC, env);
@@ -171,7 +176,10 @@ export class SandboxMachine {
   }
 }
 
-/** Writes a filter of system calls where the backend finds it. Its name is that of its content, so that one of an older version is not used. */
+/**
+ * Writes a filter of system calls to a file for the backend. The file is named after its content, so that one of an
+ * older version is not used.
+ */
 async function keepFile(dir: string, kind: "bpf" | "json", bytes: Uint8Array): Promise<string> {
   const path = join(dir, `seccomp-${createHash("sha256").update(bytes).digest("hex").slice(0, 16)}.${kind}`);
   const found = await stat(path).catch(() => undefined);
@@ -183,11 +191,14 @@ async function keepFile(dir: string, kind: "bpf" | "json", bytes: Uint8Array): P
   return path;
 }
 
-/** What a container needs of the settings is part of its trial; bubblewrap has nothing that may be missing. */
+/**
+ * Name of a trial. The container's settings are part of it; bubblewrap has no setting whose program or image may be
+ * missing.
+ */
 const keyOf = (backend: SandboxBackend, { docker }: Pick<Wanted, "docker">): string =>
   isContainer(backend) ? `${backend} ${JSON.stringify(docker)}` : backend;
 
-/** The probe's own settings; what they limit does not matter to a program that ends at once. */
+/** Settings of the trial itself; their limits do not matter to a program that ends at once. */
 const PLAIN: SandboxSettings["bwrap"] = {
   network: "none",
   binds: [],
@@ -206,7 +217,7 @@ function isAtLeast(version: string, least: readonly number[]): boolean {
   return at === -1 || (parts[at] ?? 0) > (least[at] ?? 0);
 }
 
-/** Newer systems have links into `/usr`; NixOS and Guix keep programs elsewhere. */
+/** The system's directories. Newer systems have links into `/usr`; NixOS and Guix keep programs elsewhere. */
 const SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"];
 
 async function systemDirectories(): Promise<BwrapFacts["system"]> {
@@ -234,7 +245,7 @@ const refuse = (names: readonly string[], errnoRet: number, args: readonly Compa
   args,
 });
 
-/** True when any of the bits is set. */
+/** Comparison that is true when any of the bits is set. */
 const hasBit = (index: number, bit: number): Comparison => ({
   index,
   value: bit,
@@ -244,7 +255,7 @@ const hasBit = (index: number, bit: number): Comparison => ({
 
 const HIGHEST = Math.max(...FAMILIES);
 
-/** A profile can only say which families are refused, one rule for each. */
+/** Comparisons that refuse address families. A profile can only list refused families, with one rule for each. */
 const families = (): readonly Comparison[] => {
   const below = Array.from({ length: HIGHEST }, (_, family) => family).filter((family) => !FAMILIES.includes(family));
   return [
@@ -254,8 +265,8 @@ const families = (): readonly Comparison[] => {
 };
 
 /**
- * The filter of system calls as docker and podman read it. It takes the place of the engine's own, which permits Unix sockets: by one in
- * the workspace a command could reach a program outside. Pure.
+ * The filter of system calls in the form for docker and podman. It replaces the engine's own, which permits Unix
+ * sockets: by one in the workspace a command could reach a program outside. Pure.
  */
 const seccompProfile = (): string =>
   JSON.stringify({

@@ -4,7 +4,7 @@ import type { IsSteady, View } from "./view.ts";
 /** The view of a command that is about to start. */
 export interface OpenView {
   readonly view: View;
-  /** To be called when the command has ended, or could not be started. */
+  /** Called when the command has ended, or could not be started. */
   close(): void;
 }
 
@@ -14,15 +14,15 @@ interface Running {
 }
 
 /**
- * The views of the commands that run. A program mounts a path by its name some time after it was looked at; until then a command that
- * may write the directory above it can put a link in its place, which leads to what a sandbox must not have. What such a command has
- * mounted itself it cannot replace.
+ * The views of the running commands. A program mounts a path by its name some time after the path was looked at; until
+ * then a command that may write the directory above can replace the path by a link to a file that a sandbox must not
+ * have. A path that such a command has itself mounted cannot be replaced by it.
  */
 export class OpenViews {
   readonly #running = new Set<Running>();
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Looks up one view after the other, so that each knows the ones before it. Rejects as `look` does. */
+  /** Looks up one view after the other, so that each lookup knows the earlier views. Rejects as `look` does. */
   open(look: (isSteady: IsSteady) => Promise<View>): Promise<OpenView> {
     const opened = this.#last.then(async () => this.#add(await look((path) => this.#isSteady(path))));
     this.#last = opened.catch(() => undefined);

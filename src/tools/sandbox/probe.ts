@@ -4,12 +4,12 @@ import { delimiter, isAbsolute, join } from "node:path";
 import type { Launch } from "../../types/run/backend.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 
-/** Why a backend does not work here. */
+/** Reason why a backend does not work here, with the remedy. */
 export interface Unusable {
   readonly ok: false;
-  /** Completes "the sandbox does not work:". */
+  /** End of the sentence "The sandbox does not work on this machine:". */
   readonly why: string;
-  /** What the operator can do, in one sentence. */
+  /** Remedy for the operator, in one sentence. */
   readonly fix: string;
 }
 
@@ -29,7 +29,7 @@ async function isProgram(path: string): Promise<boolean> {
     await access(path, constants.X_OK);
     return (await stat(path)).isFile();
   } catch {
-    // It is not there, or not for this user.
+    // The program is missing, or this user may not run it.
     return false;
   }
 }
@@ -37,7 +37,7 @@ async function isProgram(path: string): Promise<boolean> {
 const MOST_MS = 10_000;
 const MOST_CHARS = 2000;
 
-/** Runs a program to its end, or for ten seconds; `text` is what it printed. Never rejects. */
+/** Runs a program to its end, or for ten seconds; `text` is its output, cut to `mostChars`. Never rejects. */
 export function runBriefly(
   { argv: [program, ...args], cwd, env }: Launch,
   mostChars = MOST_CHARS,
@@ -85,7 +85,7 @@ const SWITCHES: readonly { path: string; forbids: string; why: string; fix: stri
   },
 ];
 
-/** Why `bwrap` could not start a program, from the kernel's settings and what it printed. */
+/** Reason why `bwrap` could not start a program, from the kernel's settings and the output. */
 export async function whyBwrapFails(
   said: string,
   read: (path: string) => Promise<string> = (path) => readFile(path, "utf8"),

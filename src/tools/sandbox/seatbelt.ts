@@ -9,7 +9,7 @@ import type { Mount, View } from "./view.ts";
 /** The program of macOS that starts another one under a profile. */
 export const SANDBOX_EXEC = "/usr/bin/sandbox-exec";
 
-/** What programs of the system need, for reading. */
+/** Directories that programs of the system need for reading. */
 const SYSTEM = ["/usr", "/bin", "/sbin", "/System", "/Library", "/opt/homebrew", "/opt/local", "/nix/store"];
 const SYSTEM_FILES = [
   "/",
@@ -28,10 +28,13 @@ const SYSTEM_FILES = [
   "/private/var/db/xcode_select_link",
   "/private/var/select/sh",
 ];
-/** Below them, but not for programs: keys of the system, and the whole disk under a second name. */
+/** Directories below these that commands must not read: keys of the system, and the whole disk under a second name. */
 const NEVER = ["/Library/Keychains", "/System/Volumes/Data", "/System/Volumes/Preboot"];
 
-/** Everything that is not allowed below is denied: other processes, their services, sockets and the network. */
+/**
+ * Rules of every profile. Everything that no rule allows is denied: other processes, their services, sockets and the
+ * network.
+ */
 const BASE = `(version 1)
 (deny default)
 (allow process-exec)
@@ -52,7 +55,7 @@ const NETWORK = `(allow network*)
 (allow system-socket)
 (allow mach-lookup (global-name "com.apple.SystemConfiguration.configd") (global-name "com.apple.trustd.agent"))`;
 
-/** Paths are parameters of the profile, so that no path can be read as a rule. */
+/** Rules of a profile. Paths are its parameters, so that no path can be read as a rule. */
 class Profile {
   readonly #rules: string[] = [];
   readonly #paths: string[] = [];
@@ -77,11 +80,11 @@ class Profile {
 
 interface Seatbelt {
   readonly program: string;
-  /** A directory that the command may write, for temporary files and in the place of the home directory; without links. */
+  /** A directory that the command may write, for temporary files and as its home directory; without links. */
   readonly own: string;
 }
 
-/** Pure. */
+/** The launch of a process under a profile. Pure. */
 export function seatbeltLaunch(
   launch: Launch,
   view: View,
@@ -102,7 +105,10 @@ export function seatbeltLaunch(
   };
 }
 
-/** Nothing can be shown at another path: a command that has a copy of the workspace starts in the copy. */
+/**
+ * The directory of a command. Nothing can be shown at another path: a command with a copy of the workspace starts in
+ * the copy.
+ */
 function whereIs(path: string, { mounts }: View): string {
   const moved = mounts.find((one) => one.from !== undefined && isInside(path, one.path));
   return moved?.from === undefined ? path : join(moved.from, relative(moved.path, path));

@@ -1,6 +1,7 @@
 /**
- * The system calls that a sandboxed program may not make, as a program for the kernel's filter (classic BPF). Each has a
- * part of the kernel behind it that commands do not need, or reaches around a namespace.
+ * Numbers of a processor for the filter of system calls. The filter is a program for the kernel (classic BPF) with the
+ * calls that a sandboxed program may not make: each has a part of the kernel behind it that commands do not need, or
+ * reaches around a namespace.
  */
 
 interface Machine {
@@ -15,7 +16,10 @@ interface Machine {
   readonly foreign?: number;
 }
 
-/** The refused calls by name: those that reach around a namespace, and `shmget` and `msgget`, whose memory no limit counts. */
+/**
+ * The refused calls by name: calls that reach around a namespace, and `shmget` and `msgget`, whose memory no limit
+ * counts.
+ */
 export const REFUSED = (
   "ptrace process_vm_readv process_vm_writev unshare setns mount umount2 pivot_root chroot open_tree move_mount fsopen fsconfig fsmount " +
   "fspick mount_setattr io_uring_setup io_uring_enter io_uring_register bpf add_key request_key keyctl perf_event_open userfaultfd " +
@@ -23,7 +27,7 @@ export const REFUSED = (
   "shmget msgget"
 ).split(" ");
 
-// Their numbers, in the same order in both rows.
+// Numbers of the calls in `REFUSED`, in the same order in both rows.
 const X64 =
   "101 310 311 272 308 165 166 155 161 428 429 430 431 432 433 442 425 426 427 321 248 249 250 298 323 246 320 175 313 176 304 167 169 103 163 179 438 29 68";
 const ARM64 =
@@ -36,13 +40,16 @@ const MACHINES: Readonly<Record<string, Machine>> = {
   arm64: { audit: 0xc000_00b7, socket: 198, socketpair: 199, clone: 220, refused: numbers(ARM64) },
 };
 
-/** The same number on every machine. */
+/** Number of the call on every machine. */
 const CLONE3 = 435;
 export const CLONE_NEWUSER = 0x1000_0000;
-/** Address families that a program may open a socket of: IPv4, IPv6 and netlink, which lists the network's own interfaces. */
+/**
+ * Address families of the sockets that a program may open: IPv4, IPv6 and netlink, which lists the network's own
+ * interfaces.
+ */
 export const FAMILIES = [2, 10, 16];
 
-/** Set in the types of sockets that have no connection: `SOCK_DGRAM` and `SOCK_RAW`. */
+/** Bit in the types of sockets without a connection: `SOCK_DGRAM` and `SOCK_RAW`. */
 export const DATAGRAM = 2;
 
 export const EPERM = 1;
@@ -59,7 +66,9 @@ const IF_AT_LEAST = 0x35;
 const IF_ANY_BIT = 0x45;
 const RETURN = 0x06;
 
-/** Where the kernel puts the call's number, its instruction set, and the low halves of its first arguments. */
+/**
+ * Offsets at which the kernel puts the call's number, its instruction set, and the low halves of its first arguments.
+ */
 const NUMBER = 0;
 const AUDIT = 4;
 const FIRST_ARGUMENT = 16;
@@ -69,7 +78,7 @@ type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, valu
 
 const load = (offset: number): Instruction => [LOAD, 0, 0, offset];
 const giveBack = (value: number): Instruction => [RETURN, 0, 0, value];
-/** Ends with `value` when the comparison holds. */
+/** Instructions that end with `value` when the comparison holds. */
 const endIf = (code: number, operand: number, value: number): readonly Instruction[] => [
   [code, 0, 1, operand],
   giveBack(value),
@@ -88,11 +97,11 @@ function programFor({ audit, socket, socketpair, clone, refused, foreign }: Mach
     load(NUMBER),
     ...(foreign === undefined ? [] : endIf(IF_AT_LEAST, foreign, fail(ENOSYS))),
     ...refused.flatMap((number) => endIf(IF_EQUAL, number, fail(EPERM))),
-    // Its flags are in memory, which a filter cannot read; programs then use `clone`.
+    // The flags of `clone3` are in memory, which a filter cannot read; programs then use `clone`.
     ...endIf(IF_EQUAL, CLONE3, fail(ENOSYS)),
     [IF_EQUAL, 0, ofSocket.length, socket],
     ...ofSocket,
-    // One end of a pair of datagram sockets can send to any other that has a name in the workspace.
+    // One end of a pair of datagram sockets can send to any other socket that has a name in the workspace.
     [IF_EQUAL, 0, ofPair.length, socketpair],
     ...ofPair,
     [IF_EQUAL, 0, ofClone.length, clone],
@@ -101,7 +110,7 @@ function programFor({ audit, socket, socketpair, clone, refused, foreign }: Mach
   ];
 }
 
-/** The filter as `bwrap --seccomp` reads it; undefined for a processor that it is not known for. Pure. */
+/** The filter in the form for `bwrap --seccomp`; undefined for a processor without known numbers. Pure. */
 export function seccompFilter(arch: string): Uint8Array | undefined {
   const machine = Object.hasOwn(MACHINES, arch) ? MACHINES[arch] : undefined;
   if (!machine) return undefined;

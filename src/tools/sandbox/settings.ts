@@ -29,7 +29,10 @@ const DOCKER: SandboxSettings["docker"] = {
   env: {},
 };
 
-/** The settings of one agent. What it sets itself overrides the defaults; with `scope: shared` only the defaults' containers count. */
+/**
+ * The settings of one agent. Its own keys override the defaults; with `scope: shared` only the defaults' containers
+ * count.
+ */
 export function sandboxSettings(all: SandboxConfig = {}, own: SandboxConfig = {}, places: Places): SandboxSettings {
   const { mode: named, workspaceRoot, ...chosen }: SandboxConfig = { ...given(all), ...given(own) };
   const mode = named ?? "auto";
@@ -47,7 +50,7 @@ export function sandboxSettings(all: SandboxConfig = {}, own: SandboxConfig = {}
   };
 }
 
-/** Without keys whose value is undefined, which would hide a default. */
+/** The value without keys whose value is undefined, which would hide a default. */
 const given = (value: object = {}): Record<string, unknown> =>
   Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined));
 

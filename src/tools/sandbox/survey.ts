@@ -5,26 +5,32 @@ import { hasCommand, REBASE_STEPS } from "../host/repository/rebase-steps.ts";
 import { OWN_FOLDERS } from "./view.ts";
 import { bytePathOf, bytesOf, entriesOf, makeUsable, pathIn, type BytePath, type Entry } from "./byte-path.ts";
 
-/** Something in a writable directory. */
+/** A path in a writable directory. */
 export interface Found {
   readonly path: BytePath;
-  /** The writable directory that it lies in. */
+  /** The writable directory that contains the path. */
   readonly root: BytePath;
 }
 
-/** A file, link or directory that programs outside the sandbox obey: what Git runs, or what is guarded at the top of a directory. */
+/**
+ * A file, link or directory that programs outside the sandbox obey: one that Git runs or reads, or a guarded one at the
+ * top of a directory.
+ */
 export interface Obeyed extends Found {
-  /** Changes with its content, its mode and its place on the disk; the kernel lets no program choose it. */
+  /**
+   * Changes with the content, the mode and the place on the disk; no program can choose the value, which the kernel
+   * sets.
+   */
   readonly identity: string;
   /** The text of Git's settings. */
   readonly config?: string;
-  /** A command that still runs needs it: it counts only when the command has ended. */
+  /** Set for a file that a command needs while it runs: the file counts only when the command has ended. */
   readonly isAtEnd?: true;
 }
 
-/** A directory that could not be looked at, or the highest above it that is no directory of the earlier survey. */
+/** A directory that could not be looked at, or the highest one above it that the earlier survey does not have. */
 export interface Unseen extends Found {
-  /** As the end of a sentence. */
+  /** Reason as the end of a sentence. */
   readonly why: string;
 }
 
@@ -39,15 +45,15 @@ export interface Survey {
 const MOST_DIRECTORIES = 20_000;
 const AT_ONCE = 32;
 const MOST_CONFIG_BYTES = 100_000;
-/** No person runs Git in a package of others. */
+/** Directories that are not looked at: no person runs Git in a package of others. */
 const SKIPPED = new Set(["node_modules"]);
-/** In a `.git` directory, the ones that hold settings of other working trees. */
+/** Directories of a `.git` directory with settings of other working trees. */
 const IN_GIT = new Set(["modules", "worktrees"]);
 const SETTINGS = ["config", "config.worktree", "commondir"];
 
-/** A directory that is to be looked at. */
+/** A directory to look at. */
 interface Dir extends Found {
-  /** The highest directory above it, or itself, that is none of the earlier survey. */
+  /** The highest directory above this one, or this one, that the earlier survey does not have. */
   readonly top?: BytePath;
 }
 
@@ -68,7 +74,10 @@ class Surveyor {
     return [...this.#unseen.values()];
   }
 
-  /** The directories of the earlier survey come first, however many there are; of the others those near the top. */
+  /**
+   * Looks at all directories. Directories of the earlier survey come first, whatever their number; of the others those
+   * near the top.
+   */
   async walk(roots: readonly BytePath[]): Promise<void> {
     const earlier = this.#earlier ?? new Set();
     const fresh: Dir[][] = [];
@@ -86,7 +95,7 @@ class Surveyor {
     }
   }
 
-  /** Gives back the directories in these directories. */
+  /** Looks at directories. Returns the directories inside. */
   async #lookAt(level: readonly Dir[]): Promise<readonly Dir[]> {
     const next: (readonly Dir[])[] = [];
     for (let at = 0; at < level.length; at += AT_ONCE) {
@@ -96,7 +105,7 @@ class Surveyor {
     return next.flat();
   }
 
-  /** Looks at one directory; gives back those in it that are to be looked at too. */
+  /** Looks at one directory. Returns the directories inside that need a look too. */
   async #look(dir: Dir): Promise<readonly Dir[]> {
     const { path, root } = dir;
     this.seen.add(path);
@@ -122,7 +131,9 @@ class Surveyor {
     for (const { name } of await this.#entries(folder)) if (!name.endsWith(".sample")) await this.#add(folder, name);
   }
 
-  /** The steps of a rebase that is under way: Git runs the commands among them when somebody continues it. */
+  /**
+   * Notes the steps of a rebase that is under way: Git runs the commands among them when a person continues the rebase.
+   */
   async #addSteps(dir: Dir): Promise<void> {
     const text = await readRegular(bytesOf(pathIn(dir.path, REBASE_STEPS)), MOST_CONFIG_BYTES).catch(() => undefined);
     if (text === undefined || hasCommand(text.toString("utf8"))) await this.#add(dir, REBASE_STEPS, { isAtEnd: true });
@@ -133,10 +144,10 @@ class Surveyor {
     const bytes = bytesOf(path);
     const found = await lstat(bytes, { bigint: true }).catch((error: unknown) => this.#failed(dir, error));
     if (!found) return;
-    // The times of a directory change with what is added to it.
+    // The times of a directory change when an entry is added.
     const time = found.isDirectory() ? "" : found.ctimeNs;
     const isConfig = name === "config" && found.isFile() && found.size <= MOST_CONFIG_BYTES;
-    // Unread settings count as settings that run something.
+    // Unread settings count as settings that run a program.
     const config = isConfig ? await readRegular(bytes, MOST_CONFIG_BYTES).catch(() => undefined) : undefined;
     this.obeyed.push({
       path,
@@ -164,7 +175,7 @@ class Surveyor {
   }
 
   #failed(dir: Dir, error: unknown): undefined {
-    // It was removed meanwhile, or is a file now.
+    // The entry was removed meanwhile, or its directory is a file now.
     if (isMissing(error) || errorCode(error) === "ENOTDIR") return;
     this.#addUnseen(dir, errorCode(error) === "ENAMETOOLONG" ? "its path is too long" : "it may not be read");
   }
@@ -182,19 +193,20 @@ const inside = ({ path, root, top }: Dir, name: string): Dir => ({
 
 const isForbidden = (error: unknown): boolean => ["EACCES", "EPERM"].includes(errorCode(error) ?? "");
 
-/** The identity of what a link leads to. */
+/** The identity of a link's target. */
 async function targetOf(path: Buffer): Promise<string> {
   const found = await stat(path, { bigint: true }).catch(() => undefined);
   return found ? `>${found.dev}:${found.ino}:${found.isDirectory() ? "" : found.ctimeNs}` : ">";
 }
 
-/** As Git finds a repository that is not named `.git`. */
+/** Whether a directory that is not named `.git` is a repository for Git. */
 const isRepository = (names: ReadonlySet<string>): boolean =>
   names.has("HEAD") && ((names.has("objects") && names.has("refs")) || names.has("commondir"));
 
 /**
- * Looks up what programs outside obey in these directories: all of Git's repositories, and `names` at the top. With the directories of
- * an earlier survey, each of them is looked at, and the gateway's own that may not be read are made readable.
+ * Looks up files that programs outside obey in these directories: in all of Git's repositories, and `names` at the top.
+ * With the directories of an earlier survey, each of these is looked at, and unreadable ones of the gateway's user are
+ * made readable.
  */
 export async function surveyOf(
   roots: readonly string[],

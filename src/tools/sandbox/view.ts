@@ -7,50 +7,56 @@ import { isInside, realOf } from "../../utils/real-path.ts";
 import { GUARDED } from "../host/guarded.ts";
 import type { GuestCopy } from "./guest-copy.ts";
 
-/** One path of the machine that a sandbox has. */
+/** A path of the machine in a sandbox. */
 export interface Mount {
-  /** Absolute, without symbolic links. */
+  /** Absolute path without symbolic links. */
   readonly path: string;
-  /** Where what is seen there lies; at the same path when unset. */
+  /** Path of the shown content; the same path when unset. */
   readonly from?: string;
-  /** `empty` and `blank` hide a directory or a file; `frame` hides a directory but for what is mounted in it. */
+  /** `empty` and `blank` hide a directory or a file; `frame` hides a directory except for mounts inside. */
   readonly as: "ro" | "rw" | "empty" | "blank" | "frame";
 }
 
-/** What a sandboxed command has of the machine's files besides the system's own. */
+/** Files of the machine for a sandboxed command, besides the system's own. */
 export interface View {
-  /** A directory before what is in it. */
+  /** Each directory comes before its content. */
   readonly mounts: readonly Mount[];
-  /** Paths by which the settings name something, and where they lead. */
+  /** Paths in the settings that are links, with their targets. */
   readonly links: readonly { readonly at: string; readonly to: string }[];
 }
 
-/** Whether no running command can put something else in the place of a path. */
+/** Whether no running command can replace a path. */
 export type IsSteady = (path: string) => boolean;
 
 export interface ViewOptions {
-  /** Directories that commands may write. Their programs' configuration stays read-only. */
+  /** Directories that commands may write. Configuration of programs in them stays read-only. */
   readonly writable: readonly string[];
   /** Directories and files for reading; missing ones are left out. */
   readonly readable: readonly string[];
   /** The gateway's own files, which stay hidden wherever they lie. */
   readonly hidden: readonly string[];
-  /** What is seen in the place of the workspace, which nothing else shows. */
+  /** The copy that is shown in place of the workspace, which no other mount shows. */
   readonly copy?: GuestCopy | undefined;
-  /** Long results of all sessions, which are hidden, but for those of the session itself. */
+  /** Folder of all sessions' long results, which is hidden except for the session's own. */
   readonly outputs?: { readonly root: string; readonly own: string };
   readonly home: string;
-  /** Paths for which it is false are not mounted where a command may write the directory above them. All are when unset. */
+  /**
+   * Test of paths: an unsteady path is not mounted where a command may write the directory above it. Every path is
+   * steady when unset.
+   */
   readonly isSteady?: IsSteady;
 }
 
 /**
- * At the top of a writable directory, the ones that the gateway reads or writes by itself: no command can write there, as a link made in
- * their place would lead the gateway out of the workspace.
+ * Directories at the top of a writable directory that the gateway itself reads or writes: no command can write there,
+ * because a link in their place would lead the gateway out of the workspace.
  */
 export const OWN_FOLDERS = [".openclaw", "skills", "memory"];
 
-/** Looks up what there is. Rejects with a text for the model when a directory cannot be given to a sandbox. */
+/**
+ * Looks up the existing files for a view. Rejects with a text for the model when a directory cannot be given to a
+ * sandbox.
+ */
 export async function viewOf(options: ViewOptions): Promise<View> {
   const { writable, readable, hidden, copy, outputs, home, isSteady = () => true } = options;
   const open = await Promise.all(writable.map((path) => realDirectory(path, home)));
@@ -77,17 +83,23 @@ export async function viewOf(options: ViewOptions): Promise<View> {
   return { mounts: parentsFirst(mounts), links: named.filter(({ at, to }) => at !== to) };
 }
 
-/** The directory of the workspace in which a path is not the copy's, as what a bind shows, is longer than the workspace's own path. */
+/**
+ * Whether a path is in the copy of the workspace. A path below another shown directory is not; such a directory, for
+ * example of a bind, is longer than the workspace's own path.
+ */
 const isInCopy = (path: string, { workspace }: GuestCopy, shown: readonly string[]): boolean =>
   path !== workspace &&
   isInside(path, workspace) &&
   !shown.some((root) => root !== path && root.length > workspace.length && isInside(path, root));
 
-/** What is hidden and lies in the copy is not in it. */
+/** Whether a hidden path is shown and so needs a mask. The copy has no hidden files. */
 const isShown = (path: string, shown: readonly string[], copy: GuestCopy | undefined): boolean =>
   shown.some((root) => isInside(path, root)) && !(copy && isInCopy(path, copy, shown));
 
-/** A path in a directory is longer than that directory's. Of two mounts at one path the later one counts. */
+/**
+ * Mounts in the order of their length: a path in a directory is longer than the directory's. Of two mounts at one path
+ * the later one counts.
+ */
 const parentsFirst = (mounts: readonly Mount[]): readonly Mount[] =>
   [...new Map(mounts.map((mount) => [mount.path, mount])).values()].toSorted((a, b) => a.path.length - b.path.length);
 
@@ -107,22 +119,26 @@ function refuseHome(path: string, home: string): void {
 
 interface Existing {
   readonly named: string;
-  /** Without links. */
+  /** Path without links. */
   readonly real: string;
 }
 
 const existing = async (named: string): Promise<Existing | undefined> =>
   (await unlessMissing(stat(named))) === undefined ? undefined : { named, real: await realOf(named) };
 
-/** What lies where commands may write is shown only if it is still there: one of them may have put a link in its place. */
+/**
+ * Whether a path may be shown. A path in a writable directory is shown only if it still leads there: a command may have
+ * replaced it by a link.
+ */
 function mayShow({ named, real }: Existing, open: readonly string[], isSteady: IsSteady): boolean {
   const root = open.find((one) => isInside(named, one) || isInside(real, one));
   return root === undefined || (isInside(real, root) && isSteady(real));
 }
 
 /**
- * A file is hidden with its directory, unless that is shown for its own sake: a mask over a file ends when a program renames another one
- * to its name, and a file that does not exist yet can have none.
+ * The mount that hides a path. A file is hidden with its directory, unless the directory is shown for its own sake: a
+ * mask over a file ends when a program renames another file to its name, and a file that does not exist yet can have
+ * none.
  */
 async function cover(path: string, shown: readonly string[]): Promise<Mount | undefined> {
   const real = await realOf(path);
@@ -134,7 +150,10 @@ async function cover(path: string, shown: readonly string[]): Promise<Mount | un
   return found && { path: real, as: "blank" };
 }
 
-/** A folder that another session makes meanwhile is hidden too, so the one of all sessions has to be there. */
+/**
+ * Mounts for long results. The folder of all sessions is made if it is missing, so that a folder that another session
+ * makes meanwhile is hidden too.
+ */
 async function outputsIn(outputs: ViewOptions["outputs"]): Promise<readonly Mount[]> {
   if (!outputs) return [];
   const { root, own } = outputs;
@@ -172,7 +191,7 @@ interface GuardPlace {
   readonly isSteady: IsSteady;
 }
 
-/** Nothing can be mounted over a link, so what it leads to is guarded in its place. */
+/** The mount that guards a path. Nothing can be mounted over a link, so its target is guarded instead. */
 async function guard(path: string, { root, isSteady }: GuardPlace): Promise<Mount | undefined> {
   const found = await unlessMissing(lstat(path));
   if (found === undefined) return undefined;
@@ -182,7 +201,9 @@ async function guard(path: string, { root, isSteady }: GuardPlace): Promise<Moun
   return isKept ? { path: target, as: "ro" } : undefined;
 }
 
-/** Git's hooks and settings. The directory is a mount of its own, so that it cannot be moved away with them. */
+/**
+ * Mounts of Git's hooks and settings. Their directory is a mount of its own, so that it cannot be moved away with them.
+ */
 async function gitIn(place: GuardPlace): Promise<readonly Mount[]> {
   const git = join(place.root, ".git");
   const found: Stats | undefined = await unlessMissing(lstat(git));
@@ -196,7 +217,7 @@ async function gitIn(place: GuardPlace): Promise<readonly Mount[]> {
 
 const MOST_CONFIG_BYTES = 100_000;
 
-/** Where the repository's settings say that its hooks are. */
+/** Directories of hooks in the repository's settings. */
 async function hooksElsewhere({ root }: GuardPlace): Promise<readonly string[]> {
   const bytes = await readRegular(join(root, ".git", "config"), MOST_CONFIG_BYTES).catch(() => undefined);
   const named = [...(bytes?.toString("utf8") ?? "").matchAll(/^\s*hookspath\s*=\s*"?([^"\r\n]+?)"?\s*$/gim)];

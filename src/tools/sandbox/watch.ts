@@ -8,27 +8,27 @@ import { errorCode, isMissing, unlessMissing } from "../../utils/missing.ts";
 import { isInside, realOf } from "../../utils/real-path.ts";
 import { OpenFolder } from "../host/open.ts";
 
-/** Milliseconds between two looks at what a command that still runs has made. */
+/** Milliseconds between two looks at the files of a command that still runs. */
 const EVERY_MS = 10_000;
 const MOST_NAMED = 10;
 const MOST_PATH = 200;
 
-/** Tells the operator. */
+/** Reports to the operator. */
 export type Warn = (message: string, facts: Readonly<Record<string, unknown>>) => void;
 
 /**
- * Looks after the directories that a sandboxed command may write: what it makes there that programs outside would obey (Git's settings
- * and hooks in any repository, and shells' and editors' files at the top) is moved aside at its end, and meanwhile. So are new directories
- * in which it cannot see everything.
+ * Watches the directories that a sandboxed command may write. Files there that programs outside would obey (Git's
+ * settings and hooks in any repository, and shells' and editors' files at the top) are moved aside at the command's
+ * end, and meanwhile. So are new directories that cannot be looked at completely.
  */
 export class Watch {
   readonly #roots: readonly string[];
   readonly #before: ReadonlyMap<string, Obeyed>;
-  /** The directories that were there before. */
+  /** Directories that existed before the command. */
   readonly #earlier: ReadonlySet<BytePath>;
   readonly #warn: Warn;
   readonly #moved: string[] = [];
-  /** Directories that were moved because something in them could not be looked at. */
+  /** Directories that were moved because a part of them could not be looked at. */
   readonly #movedUnseen: string[] = [];
   readonly #timer: NodeJS.Timeout;
   #unseen: string | undefined;
@@ -45,7 +45,10 @@ export class Watch {
     this.#timer.unref();
   }
 
-  /** Rejects with a text for the model where it could not see everything. `roots` have no links. */
+  /**
+   * Begins before a command. Rejects with a text for the model when a directory cannot be looked at completely. `roots`
+   * have no links.
+   */
   static async begin(roots: readonly string[], warn: Warn): Promise<Watch> {
     const before = await surveyOf(roots, GUARDED);
     const [unseen] = before.unseen;
@@ -58,7 +61,7 @@ export class Watch {
     return new Watch(roots, before, warn);
   }
 
-  /** To be called once, when the command has ended. Resolves with what the model has to know, if anything. Never rejects. */
+  /** Called once, when the command has ended. Resolves with a text for the model, or undefined. Never rejects. */
   async end(): Promise<string | undefined> {
     clearInterval(this.#timer);
     await this.#looking;
@@ -91,7 +94,7 @@ export class Watch {
     return config !== undefined && isHarmless(config, earlier?.config);
   }
 
-  /** What cannot be moved must not keep the others from being moved. */
+  /** Moves a path aside. A failure must not keep other paths from being moved. */
   async #move(one: Found, why: string, moved: string[]): Promise<void> {
     try {
       const to = await setAside(one, Date.now());
@@ -124,14 +127,15 @@ function namesOf(moved: readonly string[]): string {
   return `${names.slice(0, MOST_NAMED).join(", ")}${more}`;
 }
 
-/** Below a writable directory; no sandboxed command can write there. */
+/** Folder below a writable directory; no sandboxed command can write there. */
 const PLACE = ".openclaw/set-aside";
-/** In bytes. */
+/** Most bytes of a name. */
 const MOST_NAME = 150;
 
 /**
- * Moves a file, link or directory to where no program obeys it, under another name. Resolves with its new path, and with undefined when
- * it is gone or was removed. Moves nothing that lies outside of its root, even if a program puts a link into the way meanwhile.
+ * Moves a file, link or directory to a place where no program obeys it, under another name. Resolves with the new path;
+ * undefined when the path does not exist or lies outside of its root. Moves nothing outside of the root, even if a
+ * program puts a link into the path meanwhile.
  */
 async function setAside({ path, root }: Found, now: number): Promise<string | undefined> {
   const place = pathIn(pathIn(root, PLACE), new Date(now).toISOString().replaceAll(":", "-"));
@@ -158,7 +162,7 @@ async function setAside({ path, root }: Found, now: number): Promise<string | un
   }
 }
 
-/** The path of a name in a directory, with a number where something has that name. */
+/** A free path for a name in a directory, with a number if the name is taken. */
 async function freeIn(place: BytePath, name: string): Promise<BytePath> {
   for (let number = 1; ; number += 1) {
     const path = pathIn(place, number === 1 ? name : `${name}~${number}`);
@@ -166,7 +170,7 @@ async function freeIn(place: BytePath, name: string): Promise<BytePath> {
   }
 }
 
-/** What lies on another file system is removed. */
+/** Renames a path, or removes it if it lies on another file system. */
 async function move(from: Buffer, to: Buffer): Promise<void> {
   try {
     await rename(from, to);

@@ -8,7 +8,7 @@ export const AGENTS_TOOL = "agents_list";
 
 const input = z.object({});
 
-/** Shows the agent itself, and the agents that the config lets it start. */
+/** The tool `agents_list`: lists the agent itself, and the agents that the config lets it start. */
 export function agentsListTool(acts: Pick<SessionActs, "agents">, requester: AgentId): Tool {
   return defineTool({
     name: AGENTS_TOOL,

@@ -2,7 +2,7 @@ import { hasOwnerRights } from "../../types/run/principal.ts";
 import type { SessionAsker } from "../../types/subagent/spawn.ts";
 import type { ToolContext, ToolScene } from "../../types/run/tool.ts";
 
-/** The run that calls a tool, for what it asks of other sessions. */
+/** The calling run, as other sessions know it. */
 export const askerOf = (
   { acting, agent, names, isSandboxed }: ToolScene,
   { runId }: Pick<ToolContext, "runId">,

@@ -7,7 +7,7 @@ import { defineTool, errorResult, textResult } from "../define.ts";
 export const PLAN_TOOL = "update_plan";
 
 const MOST_STEPS = 50;
-/** Bytes of the whole plan. */
+/** Most bytes of the whole plan. */
 const MOST_BYTES = 8192;
 
 const steps = z.array(z.object({ step: z.string().trim().min(1), status: z.enum(PLAN_STATUSES) }));
@@ -21,7 +21,10 @@ const input = z.lazy(() =>
 );
 type Input = z.output<typeof input>;
 
-/** Replaces the plan of the run's conversation. `keep` may reject, for example when the disk is full. */
+/**
+ * The tool `update_plan`: replaces the plan of the run's conversation. `keep` may reject, for example when the disk is
+ * full.
+ */
 export function updatePlanTool(keep: (plan: Plan) => Promise<void>): Tool {
   return defineTool<Input>({
     name: PLAN_TOOL,
@@ -43,7 +46,7 @@ export function updatePlanTool(keep: (plan: Plan) => Promise<void>): Tool {
   });
 }
 
-/** The plan, or why there is none. */
+/** The plan, or the reason why there is none. */
 function planOf({ explanation, plan, markdown }: Input): Plan | string {
   if ((plan === undefined) === (markdown === undefined)) return "Give the steps in `plan`, or in `markdown`.";
   if (Buffer.byteLength(JSON.stringify({ explanation, plan, markdown })) > MOST_BYTES)
@@ -74,5 +77,5 @@ export function planIn(tool: string, result: unknown): Plan | undefined {
   return readPlan(result["details"]["plan"]);
 }
 
-/** A plan as a session's row has it, which another program may have written; undefined for anything else. */
+/** The plan of a session's row, which another program may have written; undefined for any other value. */
 export const readPlan = (value: unknown): Plan | undefined => kept.safeParse(value).data;

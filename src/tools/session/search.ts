@@ -15,7 +15,7 @@ const input = z.lazy(() =>
   }),
 );
 
-/** Finds what was said in sessions that the run may see. */
+/** The tool `sessions_search`: finds messages in sessions that the run may see. */
 export function searchTool(talk: SessionTalk, scene: ToolScene): Tool {
   return defineTool<z.output<typeof input>>({
     name: SEARCH_TOOL,

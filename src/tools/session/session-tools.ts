@@ -11,7 +11,7 @@ import { SEARCH_TOOL, searchTool } from "./search.ts";
 import { HISTORY_TOOL, historyTool, LIST_TOOL, listTool, SEND_TOOL, sendTool } from "./talk.ts";
 import { YIELD_TOOL, yieldTool } from "./yield.ts";
 
-/** The tools that show and change what the gateway knows of a run's session and its agents. */
+/** The tools about a run's own session and its agents. */
 export const sessionTools = (acts: SessionActs): readonly ToolContribution[] => [
   {
     name: PLAN_TOOL,
@@ -22,7 +22,7 @@ export const sessionTools = (acts: SessionActs): readonly ToolContribution[] => 
   { name: AGENTS_TOOL, appearance: sameInEachRun, forRun: ({ agent }) => agentsListTool(acts, agent.id) },
 ];
 
-/** What tools ask of other sessions; undefined until the gateway has begun. */
+/** Ports of tools to other sessions; each is undefined until the gateway has begun. */
 export interface OtherSessions {
   subagents(): SubagentActs | undefined;
   talk(): SessionTalk | undefined;

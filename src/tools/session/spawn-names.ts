@@ -4,7 +4,7 @@ import { channelId, type RunId, runId } from "../../types/ids.ts";
 /** The channel of subagents. No adapter has this name. */
 export const SUBAGENT = channelId("subagent");
 
-/** A call of `sessions_spawn`. A model may give two calls of a run the same id, so the task is part of its name. */
+/** A call of `sessions_spawn`. A model may give two calls of a run the same id, so the task identifies the call too. */
 export interface SpawnCall {
   readonly runId: RunId;
   readonly callId: string;
@@ -13,10 +13,13 @@ export interface SpawnCall {
 
 const digestOf = (...parts: readonly string[]): string => createHash("sha256").update(parts.join("\n")).digest("hex");
 
-/** The idempotency key of what a call asks for: after a restart the same call finds its subagent. */
+/** The idempotency key of a call's request: after a restart the same call finds its subagent. */
 export const spawnKeyOf = ({ runId: asker, callId, task }: SpawnCall): string => digestOf(asker, callId, task);
 
-/** The run of a request. The same for the same request: a repeated one finds the run in the journal, also after a restart. */
+/**
+ * Id of the run of a request. A repeated request has the same id and finds the run in the journal, also after a
+ * restart.
+ */
 export const subagentRunId = (idempotencyKey: string, plugin = ""): RunId =>
   runId(`subagent-${digestOf(plugin, idempotencyKey).slice(0, 32)}`);
 

@@ -54,7 +54,7 @@ const DESCRIPTION =
 const PREFER =
   "Give every task that takes more than a few steps to a subagent, so that your person never waits for you.";
 
-/** Starts a subagent. */
+/** The tool `sessions_spawn`: starts a subagent. */
 export function spawnTool(acts: Pick<SubagentActs, "prefersDelegation" | "spawn">, scene: ToolScene): Tool {
   return defineTool<Input>({
     name: SPAWN_TOOL,

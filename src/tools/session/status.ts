@@ -17,8 +17,8 @@ const input = z.lazy(() =>
 type Input = z.output<typeof input>;
 
 /**
- * Whoever has no owner's rights sees its own session alone, and cannot change the model. Others see and change the sessions that the other
- * tools on sessions reach.
+ * The tool `session_status`. A turn without an owner's rights sees its own session alone, and cannot change the model.
+ * Other turns see and change the sessions that the other tools on sessions reach.
  */
 export function sessionStatusTool(
   acts: Pick<SessionActs, "status" | "chooseModel" | "whyHidden">,

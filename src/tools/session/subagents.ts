@@ -21,7 +21,7 @@ const input = z.lazy(() =>
 );
 type Input = z.output<typeof input>;
 
-/** Shows, ends and corrects the subagents below the run's session. */
+/** The tool `subagents`: shows, ends and corrects the subagents below the run's session. */
 export function subagentsTool(acts: SubagentActs, scene: ToolScene): Tool {
   return defineTool<Input>({
     name: SUBAGENTS_TOOL,

@@ -29,7 +29,7 @@ const listInput = z.lazy(() =>
   }),
 );
 
-/** Lists the sessions that the run may see. */
+/** The tool `sessions_list`: lists the sessions that the run may see. */
 export function listTool(talk: SessionTalk, scene: ToolScene): Tool {
   return defineTool<z.output<typeof listInput>>({
     name: LIST_TOOL,
@@ -74,7 +74,7 @@ const historyInput = z.lazy(() =>
   }),
 );
 
-/** Reads another session. */
+/** The tool `sessions_history`: reads the last messages of a session. */
 export function historyTool(talk: SessionTalk, scene: ToolScene): Tool {
   return defineTool<z.output<typeof historyInput>>({
     name: HISTORY_TOOL,
@@ -93,7 +93,7 @@ export function historyTool(talk: SessionTalk, scene: ToolScene): Tool {
   });
 }
 
-/** As many as fit, the newest. */
+/** The newest lines that fit. */
 function newest(lines: readonly object[]): readonly object[] {
   let left = MOST_HISTORY_CHARS;
   const first = lines.findLastIndex((line) => (left -= JSON.stringify(line).length) < 0);
@@ -120,7 +120,7 @@ const sendInput = z.lazy(() =>
   }),
 );
 
-/** Writes to the agent of another session. */
+/** The tool `sessions_send`: writes to the agent of another session. */
 export function sendTool(talk: SessionTalk, scene: ToolScene): Tool {
   return defineTool<z.output<typeof sendInput>>({
     name: SEND_TOOL,
@@ -140,6 +140,6 @@ export function sendTool(talk: SessionTalk, scene: ToolScene): Tool {
   });
 }
 
-/** Text of another session: whoever wrote there may have written it. */
+/** Text of another session as untrusted content: anybody who wrote there may be its author. */
 const foreign = (text: string, source: string): ToolResult =>
   textResult(text, { externalContent: { untrusted: true, source: `session ${source}` } });

@@ -12,7 +12,7 @@ const input = z.object({
 });
 type Input = z.output<typeof input>;
 
-/** Ends the turn; the result of a subagent begins the next one. */
+/** The tool `sessions_yield`: ends the turn; the result of a subagent begins the next one. */
 export function yieldTool(acts: Pick<SubagentActs, "children" | "untold">, scene: ToolScene): Tool {
   return defineTool<Input>({
     name: YIELD_TOOL,
@@ -24,7 +24,7 @@ export function yieldTool(acts: Pick<SubagentActs, "children" | "untold">, scene
     async run({ message }, context) {
       const asker = askerOf(scene, context);
       const running = acts.children(asker, 1).filter(({ status }) => status !== "done");
-      // One may have ended a moment ago.
+      // A subagent may have ended a moment ago.
       if (running.length === 0 && (await acts.untold(asker)) === 0)
         return errorResult("None of your subagents is at work, so there is nothing to wait for: answer now.", {
           status: "error",

@@ -5,35 +5,35 @@ import type { WebFetchSettings } from "./config.ts";
 import type { PageKind, PageText } from "./page/page-job.ts";
 import { readInThread } from "./page/page-thread.ts";
 
-/** Characters of an answer that says that something failed. */
+/** Most characters of an answer with an error status. */
 const MOST_OF_ERROR = 4000;
 export const USER_AGENT = "Mozilla/5.0 (compatible; OpenClaw)";
 
 export interface PageWish {
   readonly url: string;
   readonly mode: "markdown" | "text";
-  /** UTF-16 units of text. */
+  /** Most UTF-16 units of text. */
   readonly most: number;
 }
 
-/** A page that was fetched. */
+/** A fetched page. */
 export interface FetchedPage extends PageText {
   readonly finalUrl: string;
   readonly status: number;
   readonly contentType: string;
   /** Epoch milliseconds. */
   readonly fetchedAt: number;
-  /** The answer had more bytes than are read. */
+  /** True when the answer had more bytes than are read. */
   readonly isShort: boolean;
   readonly retryAfter?: string;
 }
 
-/** Why there is no page, as a sentence for the model. */
+/** Reason why there is no page, as a sentence for the model. */
 export interface NoPage {
   readonly why: string;
 }
 
-/** Fetches a page and takes the text from it. Rejects only with the signal's reason. */
+/** Fetches a page and reads its text. Rejects only with the signal's reason. */
 export async function fetchPage(
   wish: PageWish,
   settings: WebFetchSettings,
@@ -62,7 +62,7 @@ export async function fetchPage(
   }
 }
 
-/** The rules for hosts and addresses that the config sets. */
+/** The rules for hosts and addresses, from the config. */
 export function rulesOf(policy: WebFetchSettings["ssrfPolicy"]): HostRules {
   const fakeRanges: FakeRange[] = [
     ...(policy.allowRfc2544BenchmarkRange ? (["benchmark"] as const) : []),
@@ -82,7 +82,7 @@ const FAKE_KEYS: Readonly<Record<FakeRange, string>> = {
   "unique-local": "allowIpv6UniqueLocalRange",
 };
 
-/** Why something was not fetched, with the key that decides. `what` begins the sentence. */
+/** Reason why a file or page was not fetched, with the key that decides. `what` begins the sentence. */
 export function refusalText(what: string, { message, because, fakeRange }: FetchRefused): string {
   if (fakeRange !== undefined)
     return `${what} was not fetched: ${message}. A proxy on this machine may have made up its address; the operator can allow that with tools.web.fetch.ssrfPolicy.${FAKE_KEYS[fakeRange]}.`;
@@ -113,7 +113,7 @@ async function pageOf(answer: WebAnswer, wish: PageWish, settings: WebFetchSetti
   return { ...read, finalUrl: url.href, status, contentType, fetchedAt: Date.now(), isShort: isCut, ...waitIn(answer) };
 }
 
-/** Tools that read what this one does not. */
+/** Tools for types that this tool does not read. */
 const OTHER_TOOLS: readonly (readonly [RegExp, string])[] = [
   [/^application\/pdf\b/i, "The tool pdf reads such files."],
   [/^image\//i, "The tool image looks at such files."],
@@ -125,7 +125,7 @@ function noTextWhy(contentType: string, status: number): string {
   return other === undefined ? why : `${why} ${other}`;
 }
 
-/** When the server wants to be asked again, in its own short words. */
+/** Time at which the server wants to be asked again, in its own short text. */
 function waitIn({ status, headers }: WebAnswer): Pick<FetchedPage, "retryAfter"> {
   const after = headers.get("retry-after") ?? "";
   return (status === 429 || status === 503) && /^[\w ,:+-]{1,40}$/.test(after) ? { retryAfter: after } : {};
@@ -139,11 +139,11 @@ const KINDS: ReadonlyMap<string, PageKind> = new Map([
   ["application/json", "json"],
   ["application/xml", "text"],
   ["application/javascript", "text"],
-  // What is no text is found when it is read.
+  // An unnamed content that is no text is found when it is read.
   ["", "unnamed"],
 ]);
 
-/** What an answer of that type holds; undefined when that is no text. */
+/** The kind of an answer with this type; undefined when the type is no text. */
 function kindOf(contentType: string): PageKind | undefined {
   const type = (contentType.split(";")[0] ?? "").trim().toLowerCase();
   const known = KINDS.get(type);

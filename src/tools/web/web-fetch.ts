@@ -8,13 +8,13 @@ import { defineTool, errorResult } from "../define.ts";
 import type { WebFetchSettings } from "./config.ts";
 import { fetchPage, type FetchedPage, type NoPage, type PageWish } from "./fetch-page.ts";
 
-/** Pages that are kept; each has at most some 20,000 characters. */
+/** Most pages that are kept; each has at most some 20,000 characters. */
 const MOST_PAGES = 64;
-/** UTF-16 units of a result when the run names no limit: what models with small windows get. */
+/** UTF-16 units of a result when the run names no limit: the limit for models with small windows. */
 const MOST_CHARS = 16_000;
-/** Bytes of text: any result is cut at 50 KB. */
+/** Most bytes of text: any result is cut at 50 KB. */
 const MOST_BYTES = 45_000;
-/** For what is told beside the text. */
+/** Characters for the facts beside the text. */
 const HEAD_CHARS = 1500;
 
 const input = z.object({
@@ -30,18 +30,18 @@ export class WebFetch {
   readonly #resolve: Resolve | undefined;
   readonly #kept = new BoundedMap<string, FetchedPage>(MOST_PAGES);
 
-  /** `settings` are asked for each call. `resolve`: the system's resolver unless given. */
+  /** `settings` is called for each call of the tool. `resolve`: the system's resolver when unset. */
   constructor(settings: () => WebFetchSettings, resolve?: Resolve) {
     this.#settings = settings;
     this.#resolve = resolve;
   }
 
-  /** Whether the config has it on. */
+  /** Whether the config has the tool on. */
   get isOn(): boolean {
     return this.#settings().enabled;
   }
 
-  /** The tool; undefined while the config has it off. */
+  /** The tool `web_fetch`; undefined while the config has it off. */
   tool(): Tool | undefined {
     if (!this.isOn) return undefined;
     return defineTool({
@@ -92,7 +92,7 @@ const DOUBTS = {
   hidden: "Most of the page's text is hidden from people who look at it, and was left out.",
 };
 
-/** What the model gets of a page; the field's record of it is kept beside. */
+/** Result with a page for the model; the details have the field's record of the page. */
 function resultOf(
   page: FetchedPage,
   {

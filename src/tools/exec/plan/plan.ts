@@ -1,9 +1,9 @@
 import type { Script, Statement, Word, WordPart } from "unbash";
 import { splitCommand, trimCommand, type SimpleCommand } from "./shell-words.ts";
 
-/** One simple command of a plan. */
+/** A simple command of a plan. */
 export interface PlannedCommand extends SimpleCommand {
-  /** It reads what the command before it writes. */
+  /** True when the command reads the output of the one before it. */
   readonly isPiped: boolean;
 }
 
@@ -11,9 +11,9 @@ export interface PlannedCommand extends SimpleCommand {
 const MOST_CHARS = 20_000;
 
 /**
- * The simple commands of a command whose meaning is plain: words and quotes without expansion, joined by `|`, `&&`, `||` and `;`.
- * A shell grammar and the tokenizer of `splitCommand` read the text independently and must agree. Undefined for everything
- * else: the command is not understood, so a person must see it. Loads the grammar at the first call.
+ * The simple commands of a command whose meaning is plain: words and quotes without expansion, joined by `|`, `&&`,
+ * `||` and `;`. A shell grammar and the tokenizer of `splitCommand` read the text independently and must agree.
+ * Undefined for any other command: it is not understood, so a person must see it. Loads the grammar at the first call.
  */
 export async function planOf(command: string): Promise<readonly PlannedCommand[] | undefined> {
   if (command.length > MOST_CHARS) return undefined;
@@ -34,7 +34,7 @@ async function parse(command: string): Promise<readonly Parsed[] | undefined> {
     const script = grammar.parse(command);
     return script.errors === undefined || script.errors.length === 0 ? commandsOf(script) : undefined;
   } catch {
-    // What the grammar cannot take is not understood.
+    // A text that the grammar refuses is not understood.
     return undefined;
   }
 }
@@ -58,20 +58,20 @@ function ofNode(node: Statement["command"], isPiped: boolean): readonly Parsed[]
   return words.every((word) => word !== undefined) ? [{ words, isPiped }] : undefined;
 }
 
-/** The text that a word means when nothing in it is expanded. */
+/** The text of a word in which nothing is expanded; undefined for any other word. */
 function plainWord({ text, value, parts }: Word): string | undefined {
   const isPlain = parts === undefined ? !text.includes("\\") : parts.every(isPlainPart);
   return isPlain ? value : undefined;
 }
 
-/** A backslash means itself between single quotes only. */
+/** Whether the shell expands nothing in a part. A backslash means itself between single quotes only. */
 function isPlainPart(part: WordPart): boolean {
   if (part.type === "SingleQuoted") return true;
   if (part.type === "DoubleQuoted") return part.parts.every(isPlainPart);
   return part.type === "Literal" && !part.text.includes("\\");
 }
 
-/** All of them, or undefined when one is missing. */
+/** All lists as one, or undefined when a list is missing. */
 function all<T>(lists: readonly (readonly T[] | undefined)[]): readonly T[] | undefined {
   return lists.every((list) => list !== undefined) ? lists.flat() : undefined;
 }

@@ -1,8 +1,8 @@
-/** One simple command of a list or pipeline. */
+/** A simple command of a list or pipeline. */
 export interface SimpleCommand {
   /** The text as it was typed, trimmed. */
   readonly source: string;
-  /** Its words without quotes. */
+  /** The command's words without quotes. */
   readonly words: readonly string[];
 }
 
@@ -58,9 +58,9 @@ function pieces(command: string): Piece[] | undefined {
 }
 
 /**
- * The simple commands of a shell line whose meaning is plain: words, quotes without expansion, and `|`, `&&`, `||`,
- * `;` between them. Undefined for everything else — redirections, substitutions, variables, wildcards, background
- * jobs, assignments, several lines, an empty part — since a command that is not understood needs approval.
+ * The simple commands of a shell line whose meaning is plain: words, quotes without expansion, and `|`, `&&`, `||`, `;`
+ * between them. Undefined for any other line — redirections, substitutions, variables, wildcards, background jobs,
+ * assignments, several lines, an empty part — since a command that is not understood needs approval.
  */
 export function splitCommand(command: string): readonly SimpleCommand[] | undefined {
   const line = trimCommand(command);

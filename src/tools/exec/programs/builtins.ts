@@ -1,4 +1,4 @@
-/** Builtins of some shell that change the directory, the variables, or what the commands after them mean. */
+/** Builtins of some shell that change the directory, the variables, or the meaning of later commands. */
 const CHANGES = new Set(
   (
     "cd pushd popd dirs chdir export alias unalias set unset setopt unsetopt hash rehash umask ulimit limit . source eval exec command " +
@@ -10,9 +10,15 @@ const CHANGES = new Set(
 
 /** Words that a shell's own `printf` and `test` only print or compare. */
 const PLAIN = /^[\w.,:@%+/=-]*$/;
-/** `-v` names a variable; numbers are compared by computing them, which runs what is in brackets. */
+/**
+ * Options with which `test` sets or computes: `-v` names a variable; numbers are compared by computing them, which runs
+ * code in brackets.
+ */
 const SETS = /^-(?:v.*|R|eq|ne|lt|le|gt|ge)$/;
-/** `-v` and `%n` name a variable for the text or its length; brackets in such a name are computed. */
+/**
+ * Words with which `printf` sets or computes: `-v` and `%n` name a variable for the text or its length; brackets in
+ * such a name are computed.
+ */
 const SETS_BY_FORMAT = /^-v|%[-+ #.*\d]*[hlqjzt]*n|\[/;
 
 const BY_WORDS: Readonly<Record<string, (args: readonly string[]) => boolean>> = {
@@ -22,9 +28,9 @@ const BY_WORDS: Readonly<Record<string, (args: readonly string[]) => boolean>> =
 };
 
 /**
- * Whether a builtin changes the directory or the meaning of the commands after it. Each shell has its own, so one of any shell
- * counts; `printf` and `test` only with words that set or compute something. A command alone is no builtin of a shell when a
- * program of its name is started without one. Pure.
+ * Whether a builtin changes the directory or the meaning of later commands. Each shell has its own builtins, so those
+ * of every shell count; `printf` and `test` only with words that set or compute something. A command alone is no
+ * builtin of a shell when a program of its name is started without a shell. Pure.
  */
 export function changesTheRest(
   [name = "", ...args]: readonly string[],

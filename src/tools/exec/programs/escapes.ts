@@ -13,12 +13,12 @@ const options = (text: string, words?: RegExp): Escape => ({
   ...(words && { words }),
 });
 
-/** Names a file with further arguments. */
+/** Word that names a file with further arguments. */
 const MORE_ARGUMENTS = /^@/;
-/** Subcommands that start what follows them. */
+/** Subcommands that start the program named after them. */
 const STARTS_COMMAND = /^(?:run|exec|exec-.*|shell|plugins?)$/;
 
-/** How programs are told to start another program, or to read such an order from a file. */
+/** Arguments that make a program start another one, or read such an order from a file. */
 const ESCAPES: Readonly<Record<string, Escape>> = {
   git: options(
     "-c --config-env --exec-path --upload-pack --receive-pack --exec -x -O --open-files-in-pager --ext-diff --textconv --extcmd " +
@@ -72,7 +72,7 @@ const ESCAPES: Readonly<Record<string, Escape>> = {
   fzf: options("--preview --bind --listen --print-command --with-shell"),
   logrotate: options("-m --mail -s --state"),
   ffmpeg: options("-filter_script -init_hw_device", /^(?:concat|subfile|async|tee):/),
-  // The environment, and files that the command does not name.
+  // Access to the environment, and to files that the command does not name.
   jq: options(
     "-L -f --from-file --rawfile --slurpfile --args-file",
     /\$ENV\b|\benv\b|\b(?:import|include|input_filename)\b/,
@@ -115,7 +115,10 @@ const SAME: Readonly<Record<string, string>> = {
   ),
 };
 
-/** A long option may be abbreviated, and letters may follow each other in one word; a value may be in the same word. */
+/**
+ * Whether a word is, or may contain, an option. A long option may be abbreviated, and letters may follow each other in
+ * one word; a value may be in the same word.
+ */
 function isOption(word: string, option: string): boolean {
   const [flag = ""] = word.split("=");
   if (option.startsWith("--")) return flag.length > 2 && flag.startsWith("--") && option.startsWith(flag);
@@ -124,8 +127,9 @@ function isOption(word: string, option: string): boolean {
 }
 
 /**
- * Whether the arguments may make a program start another program although it is not its purpose: `git -c`, `tar
- * --checkpoint-action`, `rsync -e`. Rather too often than too rarely: it reads no option as the program does. Pure.
+ * Whether the arguments may make a program start another program although that is not its purpose: `git -c`, `tar
+ * --checkpoint-action`, `rsync -e`. The check errs on the side of true: it does not parse options as the program does.
+ * Pure.
  */
 export function hasEscape(word: string, args: readonly string[]): boolean {
   const plain = namesOfProgram(word)

@@ -36,17 +36,22 @@ const READS: Readonly<Record<string, readonly string[]>> = {
   bundle: ["Gemfile"],
 };
 
-/** Programs that never run what their arguments name, whatever their options, so the files' content does not matter. */
+/**
+ * Programs that never run the files that their arguments name, whatever their options, so the files' content does not
+ * matter.
+ */
 const DATA_PROGRAMS = new Set(
   "cat head tail ls wc stat du df touch mkdir rmdir cut tr uniq cmp md5sum sha1sum sha256sum grep echo printf test basename dirname true false pwd date".split(
     " ",
   ),
 );
 
-/** True for the bare name only: `./cat` may be anything. */
+/**
+ * Whether a word is the bare name of a program that only treats files as data. `./cat` is not: it may be any program.
+ */
 export const isDataProgram = (word: string): boolean => DATA_PROGRAMS.has(word);
 
-/** The files that a program by this name reads by itself. */
+/** Files that a program of this name reads by itself. */
 export const readsByItself = (word: string): readonly string[] => {
   const name = programName(word);
   return Object.hasOwn(READS, name) ? (READS[name] ?? []) : [];

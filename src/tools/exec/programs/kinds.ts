@@ -5,19 +5,22 @@ const fileName = (word: string): string =>
     .toLowerCase()
     .replace(/\.exe$/, "");
 
-/** `/usr/bin/python3.11` is `python`. */
+/** The name of a program without directory, version and `.exe`: `/usr/bin/python3.11` is `python`. */
 export function programName(word: string): string {
   const plain = fileName(word);
   return plain.replace(/(?<=[a-z])-?\d+(?:\.\d+)*$/, "") || plain;
 }
 
-/** A script is a program of its own: `make.sh` is not `make`. */
+/** Endings of script names. A script is a program of its own: `make.sh` is not `make`. */
 const SCRIPT = /\.(?:sh|bash|zsh|py|m?js|cjs|ts|pl|rb|php|lua)$/;
 
-/** Compilers and their tools are named after the machine that they work for. */
+/** Machine in the name of a compiler or of its tools, such as `x86_64-linux-gnu-`. */
 const TARGET = /^\w+-(?:pc-|unknown-)?linux-\w+-(?=.)/;
 
-/** Names that mean the same program: `vim.tiny` and `bash-static` are `vim` and `bash`, `rbash` and `rvim` are restricted forms. */
+/**
+ * Names that mean the same program: `vim.tiny` and `bash-static` are `vim` and `bash`, `rbash` and `rvim` are
+ * restricted forms.
+ */
 export function namesOfProgram(word: string): readonly string[] {
   const whole = fileName(word);
   const name = programName(whole).replace(TARGET, "");
@@ -58,7 +61,7 @@ const RUNNERS = words(
   "xcrun fastlane pod pants earthly dagger tilt skaffold cdk sam serverless sls pulumi terragrunt salt puppet chef-client",
 );
 
-/** Programs whose arguments are another command. No row allows them: it would allow every command. */
+/** Programs whose arguments are another command. No row allows such a program: the row would allow every command. */
 const WRAPPERS = words(
   "env xargs parallel sem rush sudo sudoedit doas pkexec su sg newgrp runuser runcon capsh nohup nice renice ionice setsid stdbuf",
   "unbuffer rlwrap time gtime timeout timelimit watch script ssh sshpass mosh autossh flock lckdo chroot fakechroot fakeroot proot",
@@ -71,7 +74,7 @@ const WRAPPERS = words(
   "gosu su-exec login agetty getty tcpserver socat ncat nc netcat expect unbuffer dtach abduco tmux screen",
 );
 
-/** Programs that start others because of an option, of a file that they read, or of something typed in them. */
+/** Programs that start others because of an option, of a file that they read, or of a command typed in them. */
 const STARTERS = words(
   "git hg svn cvs bzr fossil darcs tig lazygit gh glab act split install rsync scp sftp ftp lftp tftp telnet rsh rlogin curl wget",
   "gcc cc cpp clang tcc ld apt apt-get aptitude dpkg dnf yum rpm pacman apk brew snap flatpak fzf dialog patch tar bsdtar gtar star zip unzip 7z 7za 7zr rar unrar cpio pax ar view rview less more most pg",
@@ -95,7 +98,10 @@ const isLoader = (word: string): boolean => LOADER.test(basename(word).toLowerCa
 export const isInterpreter = (word: string): boolean => isIn(INTERPRETERS, word);
 export const isRunner = (word: string): boolean => isIn(RUNNERS, word) || isWrapper(word);
 
-/** True for `/usr/bin/env` and, since one file may be many programs, for whatever a link to `busybox` is called. */
+/**
+ * Whether a program's arguments are another command, as those of `/usr/bin/env`. `busybox` counts too, since one file
+ * may be many programs: the real path of a link to `busybox` has that name.
+ */
 export const isWrapper = (word: string): boolean => isIn(WRAPPERS, word) || isLoader(word) || word === ".";
 
 /** Whether a program by this name may start another one, in any way. */

@@ -11,7 +11,7 @@ export function changedIn(before: readonly BoundFile[], now: readonly BoundFile[
   return [...new Set([...was.keys(), ...is.keys()])].filter((path) => was.get(path) !== is.get(path));
 }
 
-/** One digest of all files; undefined when one of them could not be hashed. */
+/** A digest of all files; undefined when one of them could not be hashed. */
 export function digestOf(files: readonly BoundFile[]): string | undefined {
   if (files.some(({ content }) => !content.startsWith("sha256:"))) return undefined;
   return createHash("sha256")

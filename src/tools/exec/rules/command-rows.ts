@@ -16,13 +16,16 @@ interface Allowed {
   readonly cwd: string;
   /** See `Allowance.key`. */
   readonly key: string;
-  /** Who allowed it: an owner (`channel:id`) or `operator`. */
+  /** The owner (`channel:id`) who allowed the command, or `operator`. */
   readonly by: string;
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds of the allowance. */
   readonly at: number;
 }
 
-/** The row for a command that was allowed permanently. `binding` keeps what the 16 digits of the pattern cannot. */
+/**
+ * The row for a command that was allowed permanently. `binding` is the whole SHA-256 of the allowance, where the
+ * pattern has 16 digits of the text's.
+ */
 export const rowOf = ({ command, cwd, key, by, at }: Allowed): ExecRow => ({
   id: randomUUID(),
   pattern: commandPattern(command),
@@ -36,8 +39,9 @@ export const rowOf = ({ command, cwd, key, by, at }: Allowed): ExecRow => ({
 });
 
 /**
- * The rows that are for a command. A row with a binding is for its directory and the content of its files too. One without,
- * which somebody else wrote, is for the text alone, so it allows no command whose files could have changed. Pure.
+ * The rows for a command. A row with a binding is for its directory and the content of its files too. A row without
+ * one, which another program wrote, is for the text alone, so it allows no command whose files could have changed.
+ * Pure.
  */
 export function rowsForCommand(rows: readonly ExecRow[], allowance: Allowance): readonly ExecRow[] {
   const pattern = commandPattern(allowance.command);

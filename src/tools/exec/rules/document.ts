@@ -1,13 +1,13 @@
 import { z } from "zod";
 
-/** The file in the state directory. */
+/** Name of the file in the state directory. */
 export const EXEC_APPROVALS_FILE = "exec-approvals.json";
 
 const limits = {
   security: z.enum(["deny", "allowlist", "full"]).optional(),
   ask: z.enum(["off", "on-miss", "always"]).optional(),
   askFallback: z.enum(["deny", "allowlist", "full"]).optional(),
-  // Read and kept. A skill's programs have no right of their own here, so it has no effect.
+  // Read and kept. A skill's programs have no right of their own here, so the field has no effect.
   autoAllowSkills: z.boolean().optional(),
 };
 
@@ -25,16 +25,16 @@ const row = z.lazy(() =>
     /** The whole command of a `=command:` row, and its directory. */
     commandText: z.string().optional(),
     cwd: z.string().optional(),
-    /** SHA-256 of everything that an approval was bound to; rows that this gateway wrote have it. */
+    /** SHA-256 of everything that an approval was bound to; rows that this gateway wrote have one. */
     binding: z.string().optional(),
-    /** Who allowed the command: an owner (`channel:id`) or `operator`. */
+    /** The owner (`channel:id`) who allowed the command, or `operator`. */
     givenBy: z.string().optional(),
   }),
 );
 
 const agent = z.lazy(() => z.looseObject({ ...limits, allowlist: z.array(row).default([]) }));
 
-/** `exec-approvals.json` in the field's format. Fields that it does not know are kept. */
+/** `exec-approvals.json` in the field's format. Unknown fields are kept. */
 export const execApprovals = z.lazy(() =>
   z.looseObject({
     version: z.literal(1),
@@ -46,7 +46,7 @@ export const execApprovals = z.lazy(() =>
 export type ExecApprovals = z.output<typeof execApprovals>;
 export type ExecRow = z.output<typeof row>;
 
-/** What a document or a session limits. Unset: nothing. */
+/** Limits of a document or a session. An unset field limits nothing. */
 export interface ExecLimits {
   readonly security?: "deny" | "allowlist" | "full" | undefined;
   readonly ask?: "off" | "on-miss" | "always" | undefined;

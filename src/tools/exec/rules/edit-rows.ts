@@ -1,7 +1,7 @@
 import { isFields, type Fields } from "../../../utils/fields.ts";
 import type { ExecRow } from "./document.ts";
 
-/** A row of the document, with what this gateway does not know of it. */
+/** A row of the document, with fields that this gateway does not know. */
 type RawRow = Fields;
 
 /** The document with a change of one agent's rows; the same document when the rows stay the same. Pure. */
@@ -19,18 +19,18 @@ export function withRows<Document extends Fields>(
   return { ...document, agents: { ...agents, [agent]: { ...block, allowlist: changed } } };
 }
 
-/** What makes two rows the same rule. */
+/** Fields that identify a rule: rows with the same values are the same rule. */
 type RowKey = Pick<ExecRow, "pattern" | "argPattern" | "binding">;
 
 const isSameRule = (row: RawRow, { pattern, argPattern, binding }: RowKey): boolean =>
   row["pattern"] === pattern && row["argPattern"] === argPattern && row["binding"] === binding;
 
-/** The rows with one more, which takes the place of the same rule. Pure. */
+/** The rows with one more row, which replaces an existing one for the same rule. Pure. */
 export const addedRow =
   (row: ExecRow) =>
   (rows: readonly RawRow[]): readonly RawRow[] => [...rows.filter((one) => !isSameRule(one, row)), row];
 
-/** The rows without those whose pattern or id is this; the same list when there are none. Pure. */
+/** The rows without those that have this pattern or id; the same list when there are none. Pure. */
 export const removedRows =
   (named: string) =>
   (rows: readonly RawRow[]): readonly RawRow[] => {
@@ -45,7 +45,7 @@ export interface RowUse extends Pick<ExecRow, "pattern" | "argPattern" | "bindin
   readonly lastResolvedPath?: string;
 }
 
-/** The rows with their last uses; the same list when none of them was used. Pure. */
+/** The rows with their last uses; the same list when no row was used. Pure. */
 export const usedRows =
   (uses: readonly RowUse[]) =>
   (rows: readonly RawRow[]): readonly RawRow[] => {

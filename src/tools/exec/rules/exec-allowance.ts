@@ -11,15 +11,15 @@ export interface BoundCommand {
   readonly command: string;
   readonly cwd: string;
   readonly files: readonly BoundFile[];
-  /** Names of the variables that plugins add to its environment; none when unset. */
+  /** Names of the variables that plugins add to the command's environment; none when unset. */
   readonly variables?: readonly string[];
-  /** Files of a repository may make it start another program. */
+  /** True when files of a repository may make the command start another program. */
   readonly isSteered?: boolean;
 }
 
 /**
- * Why a command can be allowed only once: its text and the files that it names do not determine what it runs. Undefined
- * when it can be allowed always. Pure.
+ * Reason why a command can be allowed only once: its text and the files that it names do not determine the code that
+ * runs. Undefined when the command can be allowed always. Pure.
  */
 function whyOnlyOnce({ command, cwd, files, isSteered }: BoundCommand): string | undefined {
   if (isSteered === true) return "the files of a repository say what it runs";
@@ -30,7 +30,7 @@ function whyOnlyOnce({ command, cwd, files, isSteered }: BoundCommand): string |
   return parts.map((part) => whyPart(part, cwd, files)).find((why) => why !== undefined);
 }
 
-/** Such programs treat files as data, which may change: `touch made.txt` stays allowed once made.txt exists. */
+/** Whether all programs treat files as data, which may change: `touch made.txt` stays allowed once made.txt exists. */
 const runsDataProgramsOnly = (parts: readonly SimpleCommand[]): boolean =>
   parts.length > 0 && parts.every(({ words: [program = ""] }) => isDataProgram(program));
 
@@ -45,19 +45,19 @@ function whyPart({ words }: SimpleCommand, cwd: string, files: readonly BoundFil
   return undefined;
 }
 
-/** What a command that is allowed permanently is bound to. */
+/** A permanent allowance of a command, with everything that it is bound to. */
 export interface Allowance {
   readonly command: string;
   readonly cwd: string;
   /** The command, its directory, the content of the files that it names and the names of variables that plugins add. */
   readonly key: string;
-  /** Files or variables are part of the key. */
+  /** True when files or variables are part of the key. */
   readonly isBound: boolean;
 }
 
 /**
- * What a permanent allowance of a command is bound to: other content of its files needs another allowance. Undefined when the
- * command can be allowed only once. Pure.
+ * The permanent allowance of a command: other content of its files needs another one. Undefined when the command can be
+ * allowed only once. Pure.
  */
 export function allowanceFor(bound: BoundCommand): Allowance | undefined {
   if (whyOnlyOnce(bound) !== undefined) return undefined;

@@ -5,26 +5,29 @@ import { own } from "../../../utils/own.ts";
 import type { ExecApprovals, ExecLimits } from "./document.ts";
 import { compileRow, type CompiledRow } from "./rows.ts";
 
-/** What the approvals document says for one agent. */
+/** Rules of the approvals document for one agent. */
 export interface ExecPolicy extends ExecLimits {
   readonly rows: readonly CompiledRow[];
-  /** Why the document could not be read, as a sentence. */
+  /** Reason why the document could not be read, as a sentence. */
   readonly broken?: string;
-  /** The config switches commands off, whatever the document says. */
+  /** True when the config switches commands off, whatever the document allows. */
   readonly isOffInConfig?: boolean;
 }
 
 export const NO_POLICY: ExecPolicy = { rows: [] };
 
-/** What older files call the agent `main`. */
+/** Name of the agent `main` in older files. */
 const LEGACY = "default";
 
-/** The agents of the document whose rows and limits count for an agent, the first first. */
+/** The agents of the document whose rows and limits count for an agent, in the order of their priority. */
 export const blocksFor = (agent: string): readonly string[] => [
   ...new Set([agent, agent === DEFAULT_AGENT ? LEGACY : agent, "*"]),
 ];
 
-/** The rows and limits of an agent: its own, then those of `*`, then the defaults. Compiles each row, so keep the result. */
+/**
+ * The rows and limits of an agent: its own, then those of `*`, then the defaults. Compiles each row, so callers keep
+ * the result.
+ */
 export function policyOf({ defaults, agents }: ExecApprovals, agent: string): ExecPolicy {
   const blocks = blocksFor(agent)
     .map((id) => own(agents, id))
@@ -39,20 +42,20 @@ export function policyOf({ defaults, agents }: ExecApprovals, agent: string): Ex
   };
 }
 
-/** What holds when the document cannot be read: every command is asked about. */
+/** The policy when the document cannot be read: a person is asked about every command. */
 export const brokenPolicy = (why: string): ExecPolicy => ({ rows: [], ask: "always", broken: why });
 
 const SECURITY = ["deny", "allowlist", "full"] as const;
 const ASK = ["always", "on-miss", "off"] as const;
 
-/** Of two values the one that is further to the front of the list; one that is unset does not count. */
+/** The earlier of two values in the list; an unset value does not count. */
 const stricter = <T>(order: readonly T[], one: T, other: T | undefined): T =>
   other !== undefined && order.indexOf(other) < order.indexOf(one) ? other : one;
 
-/** What holds for commands once others may have written what the model wants: only listed ones run without asking. */
+/** Limits of commands after untrusted content: only listed commands run without a question. */
 const AFTER_UNTRUSTED = { security: "allowlist", ask: "on-miss" } as const;
 
-/** The settings in a conversation that has read what others wrote: `sources`. Pure. */
+/** The settings in a conversation that has read untrusted content from `sources`. Pure. */
 export const narrowedAfter = (settings: ExecSettings, sources: readonly UntrustedSource[]): ExecSettings =>
   sources.length === 0 ? settings : narrowed(settings, AFTER_UNTRUSTED);
 

@@ -4,22 +4,22 @@ import { hasEscape } from "../programs/escapes.ts";
 import { isInterpreter, isRunner, isWrapper, mayStartOthers, programName } from "../programs/kinds.ts";
 import type { ExecRow } from "./document.ts";
 
-/** A row of the approvals document, ready to be compared. */
+/** A row of the approvals document, compiled for comparisons. */
 export interface CompiledRow {
   readonly row: ExecRow;
-  /** Undefined for a row that matches no program by its path or name. */
+  /** Glob on the program's path; undefined for a row that matches no program by its path. */
   readonly path?: RegExp;
-  /** The bare word, for a pattern without a slash. */
+  /** Name of the program, for a pattern without a slash. */
   readonly name?: string;
-  /** Undefined when every argument will do. */
+  /** Pattern of the arguments; undefined when any arguments match. */
   readonly args?: RegExp;
-  /** A wildcard in the pattern stands for programs that it does not name. */
+  /** True when a wildcard in the pattern stands for programs that the pattern does not name. */
   readonly isWild: boolean;
-  /** Zero bytes instead of spaces join the arguments. */
+  /** True when zero bytes instead of spaces join the arguments. */
   readonly isExact: boolean;
 }
 
-/** Never matches, for a regular expression that is none. */
+/** Pattern that never matches, in place of an invalid regular expression. */
 const NEVER = /(?!)/;
 const CASE = process.platform === "win32" ? "i" : "";
 
@@ -41,7 +41,7 @@ function compileArgs(source: string): RegExp {
   }
 }
 
-/** `*` and `?` stay in one part of the path, `**` goes across parts. */
+/** Regular expression of a glob. `*` and `?` stay in one part of the path, `**` goes across parts. */
 function globOf(pattern: string): RegExp {
   const whole = pattern.replace(/^~(?=$|\/)/, () => homedir());
   const source = whole.replaceAll(/\*\*|[*?]|[^\w/]/g, (part) => {
@@ -52,7 +52,7 @@ function globOf(pattern: string): RegExp {
   return new RegExp(`^${source}$`, `s${CASE}`);
 }
 
-/** A simple command, with what its row must be compared with. */
+/** A simple command, with the facts that a row is compared with. */
 interface MatchedCommand {
   readonly words: readonly string[];
   readonly isPiped: boolean;
@@ -60,10 +60,10 @@ interface MatchedCommand {
 }
 
 /**
- * The row that lets a command run, if any. None does for a program that the agent can write, for one that starts what its
- * arguments name, for an interpreter behind a pipe or with code on its command line, nor a row of a path alone for an
- * interpreter, or for an option that starts another program: it would allow all code. A row with a wildcard covers no program
- * that may start another one in any way. Pure.
+ * The row that lets a command run, if any. No row does for a program that the agent can write, for a program whose
+ * arguments are another command, and for an interpreter behind a pipe or with code on its command line. A row of a path
+ * alone allows neither an interpreter nor an option that starts another program: it would allow all code. A row with a
+ * wildcard covers no program that may start another one in any way. Pure.
  */
 export function rowFor(
   { words, program, isPiped }: MatchedCommand,
@@ -94,7 +94,7 @@ function areArgs({ args: pattern, isExact }: CompiledRow, args: readonly string[
   return pattern.test(isExact ? args.map((arg) => `${arg}\0`).join("") || "\0\0" : args.join(" "));
 }
 
-/** Programs whose arguments or whose file in the directory are code in any case. */
+/** Programs that always run code from their arguments or from a file in the directory. */
 const ALWAYS = new Set(
   "awk gawk mawk nawk sed gsed ed ex vi vim nvim emacs gdb lldb expect osascript make gmake bmake cmake ninja just task rake xargs m4 dc".split(
     " ",
@@ -104,12 +104,12 @@ const ALWAYS = new Set(
 /** Words of `find` and `fd` that start a program, write or remove. */
 const FIND = /^-(?:exec|execdir|ok|okdir|delete|fprint|fprintf|fprint0|fls|x|X)$|^--exec/;
 
-/** First words that are no script: `deno eval`, `bun -e`, `python3 -`. */
+/** First words that are no script, as in `deno eval`. */
 const NO_SCRIPT = new Set("eval exec repl x dlx".split(" "));
 
 /**
- * Whether the code that a program runs may be in its arguments or its input instead of in a file. Anything but a script
- * file as an interpreter's first argument may be. Pure.
+ * Whether the code that a program runs may be in its arguments or its input instead of in a file. An interpreter's code
+ * may be, unless the first argument is a script file. Pure.
  */
 function hasInlineCode(word: string, args: readonly string[]): boolean {
   const name = programName(word);

@@ -24,16 +24,16 @@ const input = z.object({
     ),
 });
 
-/** A step of a patch that was checked, and can be made. */
+/** A checked step of a patch. */
 interface Step {
   /** `A`, `M` or `D`, and the path. */
   readonly mark: string;
   make(): Promise<void>;
-  /** What people see of it. */
+  /** The change of the step, for people. */
   change(): Promise<Readonly<Record<string, unknown>>>;
 }
 
-/** Everything that can be checked is checked before the first file changes. */
+/** Applies a patch. Every possible check is made before the first file changes. */
 async function applyPatch(text: string, files: FileBackend, workspace: string): Promise<ToolResult> {
   const patches = parsePatch(text);
   await mustBeSeparate(patches, files, workspace);
@@ -58,7 +58,7 @@ function failure(mark: string, error: unknown, made: readonly string[]): string 
   return `The patch failed at "${mark}": ${why}\n${before}`;
 }
 
-/** A file that is named twice could be changed in the wrong order. */
+/** Throws when a file is named twice: its changes could be made in the wrong order. */
 async function mustBeSeparate(patches: readonly FilePatch[], files: FileBackend, workspace: string): Promise<void> {
   const seen = new Set<string>();
   for (const patch of patches) {
@@ -131,12 +131,12 @@ async function update(
   };
 }
 
-/** Told before anything changes; that it is still so when the file is created, the backend makes sure. */
+/** Throws when a path exists, before anything changes. The backend checks again when it creates the file. */
 async function mustBeAbsent(path: string, files: FileBackend, workspace: string): Promise<void> {
   if (await files.exists(path, workspace)) throw new Error(`${path} exists already; nothing was changed.`);
 }
 
-/** What the patch changes; nothing when it is not valid, since it is refused then. */
+/** The paths that a patch changes; none when the patch is not valid, since the call is refused then. */
 function pathsOf(text: string): readonly string[] {
   try {
     return parsePatch(text).flatMap((one) => [one.path, ...(one.kind === "update" && one.to ? [one.to] : [])]);
@@ -145,7 +145,7 @@ function pathsOf(text: string): readonly string[] {
   }
 }
 
-/** Changes several files by one patch. */
+/** The tool `apply_patch`: changes several files by one patch. */
 export function applyPatchTool(files: FileBackend): Tool {
   return defineTool({
     name: "apply_patch",
@@ -160,17 +160,20 @@ export function applyPatchTool(files: FileBackend): Tool {
   });
 }
 
-/** Lines that may be compared for one file, so that the other chats are not kept waiting. */
+/** Lines that may be compared for one file, so that other chats are not kept waiting. */
 const MOST_COMPARED = 5_000_000;
 
-/** Two lines are the same: exactly, apart from spaces at their ends, and apart from the kind of spaces, quotes and dashes. */
+/**
+ * Forms in which two lines may be the same: exactly, apart from spaces at their ends, and apart from the kind of
+ * spaces, quotes and dashes.
+ */
 const FORMS: readonly ((line: string) => string)[] = [
   (line) => line,
   (line) => line.trimEnd(),
   (line) => fold(line.trim()).text,
 ];
 
-/** A file's text with all places of a patch changed. Throws a text for the model when one of them is not in the file. */
+/** A file's text with all places of a patch changed. Throws a text for the model when a place is not in the file. */
 const patched = (path: string, content: string, hunks: readonly Hunk[]): string =>
   keepingLineEnds(content, (text) => patchedLines(path, text, hunks));
 
@@ -189,7 +192,10 @@ function patchedLines(path: string, text: string, hunks: readonly Hunk[]): strin
   return result.length === 0 ? "" : result.join("\n") + (hasLastEnd(text) ? "\n" : "");
 }
 
-/** A last line without an end keeps none; lines that are added to an empty file get one. */
+/**
+ * Whether the new text ends with a line end. A last line without an end keeps none; lines that are added to an empty
+ * file get one.
+ */
 const hasLastEnd = (text: string): boolean => text === "" || text.endsWith("\n");
 
 const linesOf = (text: string): readonly string[] =>
@@ -222,7 +228,7 @@ class LineSearch {
     this.lines = lines;
   }
 
-  /** Where some lines follow each other, at `from` or after it; the most exact form counts. */
+  /** First place, at `from` or after it, where these lines follow each other; the most exact form counts. */
   find(wanted: readonly string[], from: number): number | undefined {
     for (const [index, form] of FORMS.entries()) {
       const at = this.#findIn(this.#inForm(index, form), wanted.map(form), from);

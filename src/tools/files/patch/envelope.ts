@@ -1,14 +1,14 @@
-/** One place of a file that a patch changes. */
+/** A place of a file that a patch changes. */
 export interface Hunk {
-  /** A line that comes somewhere before the place, such as the head of a function. */
+  /** Line somewhere before the place, such as the head of a function. */
   readonly after?: string;
   readonly oldLines: readonly string[];
   readonly newLines: readonly string[];
-  /** The old lines are the last ones of the file. */
+  /** True when the old lines are the last ones of the file. */
   readonly isAtEnd: boolean;
 }
 
-/** What a patch does with one file. */
+/** Change of one file by a patch. */
 export type FilePatch =
   | { readonly kind: "add"; readonly path: string; readonly content: string }
   | { readonly kind: "delete"; readonly path: string }
@@ -23,7 +23,7 @@ const END_OF_FILE = "*** End of File";
 const HEAD = /^\*\*\* (?<what>Add|Update|Delete) File:(?<path>.*)$/;
 const MOVE = "*** Move to:";
 
-/** Reads a patch. Throws a text for the model, with the number of the line, when it is not valid. */
+/** Reads a patch. Throws a text for the model, with the number of the line, when the patch is not valid. */
 export function parsePatch(input: string): readonly FilePatch[] {
   const lines = input.trim().replaceAll("\r\n", "\n").split("\n");
   if (lines[0]?.trim() !== BEGIN) throw new Error(`The patch must begin with the line "${BEGIN}".`);
@@ -51,7 +51,7 @@ class Reader {
     return this.#at >= this.#lines.length;
   }
 
-  /** The line that comes next; undefined after the last one. */
+  /** The next line; undefined after the last one. */
   get next(): string | undefined {
     return this.#lines[this.#at];
   }
@@ -69,12 +69,12 @@ class Reader {
     return this.#lines.slice(from, this.#at);
   }
 
-  /** For the line that was taken last. */
+  /** An error for the line that was taken last. */
   error(why: string): Error {
     return new Error(`Line ${this.#at} of the patch: ${why}`);
   }
 
-  /** For the line that comes next. */
+  /** An error for the next line. */
   nextError(why: string): Error {
     return new Error(`Line ${this.#at + 1} of the patch: ${why}`);
   }
@@ -104,7 +104,7 @@ function updated(path: string, reader: Reader): FilePatch {
   return { kind: "update", path, ...(to !== undefined && { to }), hunks };
 }
 
-/** The first place of a file may be given without its line `@@`. */
+/** Reads a place. The first place of a file may be given without its line `@@`. */
 function hunkIn(reader: Reader, isFirst: boolean): Hunk {
   const hasHead = reader.next?.startsWith("@@") === true;
   if (!hasHead && !isFirst)

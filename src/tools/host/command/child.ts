@@ -2,18 +2,18 @@ import { spawn } from "node:child_process";
 import type { CommandInput, Launch } from "../../../types/run/backend.ts";
 import type { OutputSource } from "./command-output.ts";
 
-/** A process that was started, and its ends of the pipes or of the terminal. */
+/** A started process, and the gateway's ends of its pipes or terminal. */
 export interface Child {
   readonly pid: number;
   readonly input: CommandInput;
   readonly sources: readonly OutputSource[];
-  /** Resolves when the process itself has ended: with its exit code, null after a signal. */
+  /** Resolves when the process itself has ended: with its exit code, or null after a signal. */
   readonly exited: Promise<number | null>;
-  /** Resolves when nobody can write to the output any more, and all of it was read. */
+  /** Resolves when no process can write to the output any more, and the whole output was read. */
   readonly closed: Promise<void>;
   write(data: Uint8Array): Promise<void>;
   closeInput(): Promise<void>;
-  /** Reads nothing more. */
+  /** Stops reading. */
   close(): void;
 }
 
@@ -25,9 +25,9 @@ export async function startPiped(
   const child = spawn(program, args, {
     cwd,
     env: { ...env },
-    // Node would quote the text that `cmd.exe` is to read as it is.
+    // Node would quote the text that `cmd.exe` must read as it is.
     windowsVerbatimArguments: true,
-    // Its own group, so that one signal reaches all its processes.
+    // A group of its own, so that one signal reaches all its processes.
     detached: process.platform !== "win32",
     stdio: [input === "pipe" ? "pipe" : "ignore", "pipe", "pipe"],
     windowsHide: true,
@@ -36,7 +36,7 @@ export async function startPiped(
   const exited = Promise.withResolvers<number | null>();
   const closed = Promise.withResolvers<void>();
   child.once("exit", (code) => exited.resolve(code)).once("close", () => closed.resolve());
-  // It may end without having read what it was given.
+  // The process may end without having read its input.
   stdin?.on("error", () => undefined);
   await begun(child);
   return {

@@ -7,15 +7,15 @@ import { removeOld } from "./kept-outputs.ts";
 import { KeptText } from "./kept-text.ts";
 import { OutputText } from "./output-text.ts";
 
-// An endless output must not fill the disk.
+// Limit, because an endless output must not fill the disk.
 const MAX_FILE_BYTES = 50 * 1024 * 1024;
-/** Characters of the output's end in memory. */
+/** Characters of the output's end that are kept in memory. */
 const KEPT_CHARS = 200_000;
-/** After so many bytes reading rests, so that an endless output leaves the event loop and the processor to others. */
+/** Bytes after which reading pauses, so that an endless output leaves the event loop and the processor to others. */
 const BYTES_AT_ONCE = 128 * 1024;
 const REST_MS = 1;
 
-/** One stream of a command. Node's readable streams are such sources. */
+/** A stream of a command. Node's readable streams are such sources. */
 export interface OutputSource {
   on(event: "data", take: (chunk: Buffer) => void): unknown;
   pause(): unknown;
@@ -23,8 +23,8 @@ export interface OutputSource {
 }
 
 /**
- * Collects a command's output of both streams: its end in memory, and all of it in a file once it is long. Keeps no secret of
- * this process. Reads no faster than it can write.
+ * Collects a command's output of both streams: its end in memory, and the whole output in a file once it is long. Masks
+ * the secrets of this process. Reads no faster than the file can be written.
  */
 export class OutputLog implements RunningOutput {
   readonly #path: string;
@@ -62,7 +62,7 @@ export class OutputLog implements RunningOutput {
     return () => this.#watchers.delete(changed);
   }
 
-  /** Reads one stream until it ends. */
+  /** Reads a stream until it ends. */
   listen(source: OutputSource): void {
     const text = new OutputText();
     this.#sources.push(source);
@@ -75,7 +75,7 @@ export class OutputLog implements RunningOutput {
     });
   }
 
-  /** Closes the file. Never rejects: a file that could not be written is not named. */
+  /** Closes the file. Never rejects: the result does not name a file that could not be written. */
   async finish(): Promise<CommandOutput> {
     for (const text of this.#texts) this.#add(text.end());
     const { text, truncated } = tailOf(this.text(), { lines: MAX_LINES, bytes: CONTENT_BYTES });
@@ -108,7 +108,7 @@ export class OutputLog implements RunningOutput {
     if (this.#file !== undefined) return this.#append(this.#file, text);
     if (this.#bytes <= CONTENT_BYTES && this.#lines <= MAX_LINES) return;
     this.#file = this.#open();
-    // Until now all of it was kept.
+    // The memory still has the whole output.
     this.#append(this.#file, this.text());
   }
 

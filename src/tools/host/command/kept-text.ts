@@ -1,7 +1,7 @@
-/** Pieces are joined when there are this many, because each of them has a price. */
+/** Number of pieces that are joined into one, because each piece takes memory. */
 const MOST_PIECES = 256;
 
-/** The end of a growing text. Its memory is bounded, whatever the sizes of the pieces that it is given. */
+/** The end of a growing text. Its memory is bounded, whatever the sizes of the added pieces. */
 export class KeptText {
   readonly #most: number;
   #pieces: string[] = [];
@@ -28,7 +28,7 @@ export class KeptText {
   }
 }
 
-/** The index itself, or the next one when a character of two units would be cut there. */
+/** The index itself, or the next one when the index would cut a character of two units. */
 function startOfCharacter(text: string, index: number): number {
   const unit = text.charCodeAt(index);
   return unit >= 0xdc00 && unit <= 0xdfff ? index + 1 : index;

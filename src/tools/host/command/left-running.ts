@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import type { LeftRunning } from "../../../types/run/backend.ts";
 
-/** The variable that every process of a command inherits; each command has another value. */
+/** Variable that every process of a command inherits; each command has another value. */
 export const MARK = "OPENCLAW_EXEC_ID";
 
 const PROCESSES = "/proc";
@@ -11,19 +11,19 @@ const COMMAND_CHARS = 80;
 const ROUNDS = 5;
 const ROUND_MS = 50;
 
-/** Marks of this process's commands have it, and those of an earlier process do not. */
+/** Part of the marks of this process's commands; those of an earlier process have another one. */
 const BOOT = randomUUID();
 
-/** The beginning of the marks of all commands of a gateway, whichever of its processes starts them. */
+/** The beginning of the marks of all commands of a gateway, for each of its processes. */
 const ownerOf = (stateDir: string): string => createHash("sha256").update(stateDir).digest("hex").slice(0, 16);
 
-/** A new mark; with a state directory, one that `endLeftBehind` recognises. */
+/** A new mark; with a state directory, a mark that `endLeftBehind` recognises. */
 export const newMark = (stateDir?: string): string =>
   `${stateDir === undefined ? "" : `${ownerOf(stateDir)}.${BOOT}.`}${randomUUID()}`;
 
 /**
- * Ends the commands that an earlier process of this gateway could not end, because it was killed. The caller holds the lock of
- * the state directory. Gives the ones that were found. Finds none outside Linux. Never rejects.
+ * Ends the commands that an earlier process of this gateway could not end, because it was killed. The caller holds the
+ * lock of the state directory. Returns the found commands; none outside Linux. Never rejects.
  */
 export async function endLeftBehind(stateDir: string): Promise<readonly LeftRunning[]> {
   const own = `${ownerOf(stateDir)}.`;
@@ -35,7 +35,7 @@ export async function endLeftBehind(stateDir: string): Promise<readonly LeftRunn
   return found;
 }
 
-/** This process and those that it was started by: an agent's command may have started this gateway. */
+/** This process and its ancestors: an agent's command may have started this gateway. */
 async function ancestors(): Promise<ReadonlySet<number>> {
   const pids = new Set<number>();
   for (let pid = process.pid; pid > 1 && !pids.has(pid);) {
@@ -47,9 +47,10 @@ async function ancestors(): Promise<ReadonlySet<number>> {
 }
 
 /**
- * The processes with a command's mark in their environment, even in another process group (`setsid`). Cannot find one that
- * was started with an empty environment, and finds none outside Linux. Never rejects. Processes that were there `before` the command
- * are not looked at: reading the environment of every process takes longer than starting a command.
+ * The processes with a command's mark in their environment, even in another process group (`setsid`). Cannot find a
+ * process that was started with an empty environment, and finds none outside Linux. Never rejects. Processes that ran
+ * `before` the command are not looked at: reading the environment of every process takes longer than starting a
+ * command.
  */
 export const leftRunning = (mark: string, before?: ReadonlySet<number>): Promise<readonly LeftRunning[]> =>
   marked((one) => one === mark, before);
@@ -78,7 +79,7 @@ async function probe(pid: number, isWanted: (mark: string, pid: number) => boole
     const words = (await readFile(`${PROCESSES}/${pid}/cmdline`, "utf8")).split("\0").join(" ").trim();
     return { pid, command: words.replaceAll(/\p{Cc}/gu, " ").slice(0, COMMAND_CHARS) };
   } catch {
-    // It has ended meanwhile, or belongs to another user.
+    // The process has ended meanwhile, or belongs to another user.
     return undefined;
   }
 }
@@ -91,7 +92,10 @@ function markIn(environment: Buffer): string | undefined {
   return environment.toString("latin1", at + name.length, end < 0 ? undefined : end);
 }
 
-/** Kills the processes with the mark and those that they start meanwhile. Resolves with the ones that survive. Never rejects. */
+/**
+ * Kills the processes with the mark, and processes that they start meanwhile. Resolves with the survivors. Never
+ * rejects.
+ */
 export async function endRunning(mark: string): Promise<readonly LeftRunning[]> {
   return endAll(await leftRunning(mark), () => leftRunning(mark));
 }
@@ -113,6 +117,6 @@ function end(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It has ended by itself, or runs as another user and is reported as left.
+    // The process has ended by itself, or runs as another user and is reported as left.
   }
 }

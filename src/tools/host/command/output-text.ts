@@ -7,18 +7,19 @@ import { Secret } from "../../../utils/secrets/secret.ts";
 const OPEN_CONTROL = /\u001B(?:\[[0-?]*[ -/]*|\][^\u0007\u001B]*\u001B?|[ -/]*)$/;
 /** Most characters of such an end; titles of windows are shorter. */
 const MOST_OPEN = 256;
-/** Characters of what may be the beginning of a secret that tell nothing about it. */
+/** Characters of a possible beginning of a secret that reveal nothing about it. */
 const MOST_SHOWN = 3;
 
 /**
- * Makes text of the bytes of one stream: without terminal controls, and with `[secret]` in place of every secret of this
- * process, also of one that comes in two pieces. What may be the beginning of either is held back until more follows.
+ * Makes text of the bytes of one stream: without terminal controls, and with `[secret]` in place of every secret of
+ * this process, even if the secret comes in two pieces. A possible beginning of either is held back until more text
+ * follows.
  */
 export class OutputText {
   readonly #decoder = new StringDecoder("utf8");
   #control = "";
   #secret = "";
-  /** The beginning of `#secret` that was given out before what follows it was known. */
+  /** The beginning of `#secret` that was returned before the following text was known. */
   #shown = "";
 
   push(chunk: Buffer): string {
@@ -26,8 +27,8 @@ export class OutputText {
   }
 
   /**
-   * The few characters that are held back, when another text is to follow them. If they do begin a secret, the secret is
-   * masked all the same; a longer beginning stays held back.
+   * Returns the few characters that are held back, before another text follows them. If they do begin a secret, the
+   * secret is masked all the same; a longer beginning stays held back.
    */
   beforeOther(): string {
     if (this.#secret.length > MOST_SHOWN) return "";
@@ -36,7 +37,7 @@ export class OutputText {
     return fresh;
   }
 
-  /** What was held back. */
+  /** Returns the text that was held back. Called after the last chunk. */
   end(): string {
     const rest = this.#unshown(Secret.mask(this.#secret + plain(this.#control + this.#decoder.end())));
     this.#control = "";
@@ -55,7 +56,7 @@ export class OutputText {
     return fresh;
   }
 
-  /** A text without the beginning that was given out already. */
+  /** A text without the beginning that was returned before. */
   #unshown(text: string): string {
     let same = 0;
     while (same < this.#shown.length && text[same] === this.#shown[same]) same += 1;
@@ -63,7 +64,7 @@ export class OutputText {
   }
 }
 
-/** Where the part of a text begins that cannot be read without what follows. */
+/** Place from which a text cannot be read without the following text. */
 function openFrom(text: string): number {
   if (text.endsWith("\r")) return text.length - 1;
   const at = Math.max(0, text.length - MOST_OPEN);

@@ -8,10 +8,10 @@ import { startInTerminal } from "./terminal.ts";
 
 export interface HostCommand {
   readonly launch: Launch;
-  /** Names the command in the environment of everything that it starts; another for each command. */
+  /** Value that identifies the command in the environment of all its processes; different for each command. */
   readonly mark: string;
   readonly input: CommandInput;
-  /** 0 for no limit. */
+  /** Time limit in milliseconds; 0 for none. */
   readonly timeoutMs: number;
   /** File for the whole output when it is long. */
   readonly outputFile: string;
@@ -19,7 +19,7 @@ export interface HostCommand {
 
 /** Milliseconds in which more output may follow the end of a command. */
 const DRAIN_MS = 100;
-/** The same for a program that cannot be ended and keeps writing. */
+/** The same limit for a program that cannot be ended and keeps writing. */
 const MOST_DRAIN_MS = 2000;
 
 /** The shell that runs a command's text. On POSIX `/bin/sh -c`, which is no login shell and runs no profile. */
@@ -29,8 +29,9 @@ export const shellArgv = (command: string): Launch["argv"] =>
     : ["/bin/sh", "-c", command];
 
 /**
- * Starts a command in its own process group. After `end` or the timeout the group gets SIGTERM, and SIGKILL a second later, as
- * do processes that left the group. What it leaves in the background when it ends is ended too. Rejects only when it cannot be started.
+ * Starts a command in its own process group. After `end` or the timeout the group gets SIGTERM, and SIGKILL a second
+ * later, as do processes that left the group. Background processes that run when the command ends are ended too.
+ * Rejects only when the command cannot be started.
  */
 export async function startCommand({ launch, mark, outputFile, ...line }: HostCommand): Promise<RunningCommand> {
   const before = await processIds();
@@ -57,7 +58,7 @@ async function startChild(launch: Launch, input: CommandInput): Promise<{ child:
   return "child" in started ? started : { child: await startPiped(launch, "pipe"), warning: started.warning };
 }
 
-/** The end of one command, whatever causes it. */
+/** The end of a command, whatever its cause. */
 class Life {
   readonly #child: Child;
   readonly #mark: string;
@@ -65,7 +66,7 @@ class Life {
   #because: CommandEnd["because"] = "exit";
   #ending: Promise<readonly LeftRunning[]> | undefined;
 
-  /** `before`: the processes that were there before it was started. */
+  /** `before`: the processes that ran before the command was started. */
   constructor(child: Child, mark: string, before: ReadonlySet<number>) {
     this.#child = child;
     this.#mark = mark;
@@ -104,7 +105,7 @@ class Life {
   }
 }
 
-/** Resolves when all output was read, or none came for a moment. */
+/** Resolves when the whole output was read, or none came for a moment. */
 async function drained(closed: Promise<void>, output: OutputLog): Promise<void> {
   let isClosed = false;
   const noted = closed.then(() => {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What the process of a terminal is to start. */
+/** The command for the process of a terminal. */
 export const terminalLaunch = z.object({
   argv: z.tuple([z.string()], z.string()),
   cwd: z.string(),
@@ -10,7 +10,7 @@ export const terminalLaunch = z.object({
 });
 export type TerminalLaunch = z.output<typeof terminalLaunch>;
 
-/** What it tells. */
+/** Messages of the process of a terminal. */
 export const terminalNews = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("begun"), pid: z.int() }),
   z.object({ kind: z.literal("failed"), why: z.string() }),

@@ -3,26 +3,27 @@ import { errorText } from "../../../utils/text/error-text.ts";
 import { isFields } from "../../../utils/fields.ts";
 import { terminalLaunch, type TerminalLaunch, type TerminalNews } from "./terminal-news.ts";
 
-// The process that holds one terminal. A process inherits the terminals of the one that starts it, so none but this one has it.
+// The process that holds one terminal. A process inherits the terminals of its parent, so only this process has the
+// terminal.
 
 const tell = (news: TerminalNews): Promise<void> =>
   new Promise((resolve) => void process.send?.(news, undefined, undefined, () => resolve()));
 
-/** The gateway is gone, or wants nothing more: the terminal ends with this process, and what runs in it gets SIGHUP. */
+/** The gateway has ended or disconnected: the terminal ends with this process, and its programs get SIGHUP. */
 process.once("disconnect", () => process.exit());
 
 async function begin({ argv: [program, ...args], cwd, env, columns: cols, rows }: TerminalLaunch): Promise<void> {
   const { spawn } = await import("@lydell/node-pty");
   const pty = spawn(program, args, { name: "xterm-256color", cols, rows, cwd, env: { ...env }, encoding: null });
-  // Its types do not say that it reports errors of the terminal, and that it throws them where nobody listens.
+  // The types of `pty` leave out that it emits errors of the terminal, and throws them when nobody listens.
   if ("on" in pty && typeof pty.on === "function") for (const _twice of [1, 2]) pty.on("error", () => undefined);
-  // Without an encoding it gives bytes, which its types do not say.
+  // Without an encoding `pty` emits bytes, which its types leave out.
   pty.onData((data: string | Buffer) => {
     if (process.stdout.write(data)) return;
     pty.pause();
     process.stdout.once("drain", () => pty.resume());
   });
-  // It reports the end after all output.
+  // `pty` reports the end after all output.
   pty.onExit(({ exitCode, signal }) => {
     const code = signal !== undefined && signal > 0 ? null : exitCode;
     process.stdout.end(() => void tell({ kind: "ended", code }).then(() => process.exit()));

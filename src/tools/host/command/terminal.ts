@@ -7,17 +7,17 @@ import { terminalNews, type TerminalLaunch, type TerminalNews } from "./terminal
 
 const COLUMNS = 120;
 const ROWS = 30;
-/** Ctrl-D, which a terminal takes for the end of the input. */
+/** Ctrl-D, by which a terminal marks the end of the input. */
 const END_OF_FILE = new Uint8Array([4]);
 
 const { SystemRoot } = process.env;
-/** What such a process needs of the gateway's variables: without this one no program starts on Windows. */
+/** Variables of the gateway for the process of a terminal: without `SystemRoot` no program starts on Windows. */
 const NEEDED = SystemRoot === undefined ? {} : { SystemRoot };
 
 /**
- * Starts a process in a pseudoterminal, as the leader of a session and group of its own. The terminal belongs to a process of its own:
- * every program that the gateway starts inherits the terminals that the gateway has, and could type into them. The package for terminals is
- * optional: a warning, with the reason, when it is missing or fails.
+ * Starts a process in a pseudoterminal, as the leader of a session and group of its own. The terminal belongs to a
+ * process of its own: every program that the gateway starts inherits the terminals that the gateway has, and could type
+ * into them. The package for terminals is optional: returns a warning, with the reason, when it is missing or fails.
  */
 export async function startInTerminal({
   argv,
@@ -33,11 +33,11 @@ export async function startInTerminal({
   }
 }
 
-/** The process of a terminal, in which another one has begun. */
+/** The process of a terminal, in which a command has begun. */
 interface Host {
   readonly process: ChildProcess;
   readonly pid: number;
-  /** The exit code of the other one; null after a signal. */
+  /** Exit code of the command; null after a signal. */
   readonly exited: Promise<number | null>;
 }
 
@@ -49,7 +49,7 @@ async function startHost(launch: TerminalLaunch): Promise<Host> {
     detached: process.platform !== "win32",
     windowsHide: true,
   });
-  // It may end without having read what it was given.
+  // The process may end without having read its input.
   host.stdin?.on("error", () => undefined);
   const begun = Promise.withResolvers<number>();
   const exited = Promise.withResolvers<number | null>();

@@ -5,14 +5,14 @@ const LENGTH = 0x0fff;
 const SUBMODULE = 0o16;
 
 /**
- * The paths of the submodules in Git's index, versions 2 to 4. Undefined when the bytes are not understood. Does not see what another
- * file of a split index holds. Pure.
+ * The paths of the submodules in Git's index, versions 2 to 4. Undefined when the bytes are not understood. Does not
+ * see entries in another file of a split index. Pure.
  */
 export function submodulesIn(bytes: Buffer): readonly string[] | undefined {
   try {
     return readEntries(bytes);
   } catch {
-    // It ends in the middle of an entry.
+    // The index ends in the middle of an entry.
     return undefined;
   }
 }
@@ -38,7 +38,10 @@ interface Entry {
   readonly next: number;
 }
 
-/** With `before`, the name of the entry before, of which version 4 keeps the beginning. */
+/**
+ * Reads an entry. `before`: the name of the previous entry, whose beginning version 4 leaves out; undefined for other
+ * versions.
+ */
 function readEntry(bytes: Buffer, at: number, before: string | undefined): Entry | undefined {
   const flags = bytes.readUInt16BE(at + FIXED - 2);
   const begin = at + FIXED + ((flags & EXTENDED) === 0 ? 0 : 2);

@@ -4,7 +4,10 @@ const URL = String.raw`(?!.*::)[\w/.~@:%+-]+`;
 const SWITCH = "[a-z0-9-]+";
 const REF = String.raw`[\w./-]+`;
 
-/** Settings that make Git run nothing: those that `git init`, `git clone` and editors write, and common wishes of people. */
+/**
+ * Settings that make Git run nothing: settings that `git init`, `git clone` and editors write, and common wishes of
+ * people.
+ */
 const HARMLESS: Readonly<Record<string, readonly RegExp[]>> = {
   core: [
     words("repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks", "[a-z0-9]+"),
@@ -50,12 +53,12 @@ function* linesOf(config: string): Generator<Line> {
 
 const keyOf = ({ section, text }: Line): string => `${section}\n${text}`;
 
-/** A line that continues in the next one could mean something else there. */
+/** Characters of a config that is not read: a line that continues in the next one could mean something else there. */
 const ODD = /[\\\r\0]/;
 
 /**
- * Whether Git may obey a config that somebody changed: each setting is one that runs nothing, or was there before. A line that this
- * does not understand counts as one that runs something. Pure.
+ * Whether Git may obey a changed config: each of its settings runs nothing, or was there before. A line that is not
+ * understood counts as one that runs a program. Pure.
  */
 export function isHarmless(config: string, before = ""): boolean {
   if (ODD.test(config)) return config === before;

@@ -13,7 +13,7 @@ export interface SearchedPlace extends CommandPlace {
   readonly path: readonly string[];
 }
 
-/** Most bytes that are hashed for one command; further files are compared by their facts. */
+/** Most bytes that are hashed for one command; further files are compared by size, times and inode. */
 const MOST_HASHED = 64 * 1024 * 1024;
 /** Most directories in which a command's names are searched for. */
 const MOST_BASES = 16;
@@ -34,10 +34,10 @@ const SYSTEM = [
 ];
 
 /**
- * The files that a command names, with their content: scripts, arguments, what `make`, `npm` and the like read by
- * themselves, and what wildcards match. Searches the command's directory and each directory that it names. Sorted by
- * path. Does not find names that the shell would build from variables or substitutions. Undefined when the command names
- * too many directories.
+ * The files that a command names, with their content: scripts, arguments, files that `make`, `npm` and the like read by
+ * themselves, and matches of wildcards. Searches the command's directory and each directory that the command names.
+ * Sorted by path. Does not find names that the shell would build from variables or substitutions. Undefined when the
+ * command names too many directories.
  */
 export async function bindFiles(command: string, place: SearchedPlace): Promise<readonly BoundFile[] | undefined> {
   const names = namesIn(command, { home: homedir(), cwd: place.cwd });
@@ -66,8 +66,8 @@ const unique = (files: readonly Found[]): readonly Found[] => [
 ];
 
 /**
- * Where relative names may start: the command's directory, the directories that it names, directly or below one another,
- * and those of `PATH` that tools can write. Undefined when there are too many.
+ * Directories in which relative names may start: the command's directory, the directories that it names, directly or
+ * below one another, and those of `PATH` that tools can write. Undefined when there are too many.
  */
 async function directoriesIn(
   names: readonly string[],
@@ -167,13 +167,13 @@ async function bindAll(files: readonly Found[]): Promise<readonly BoundFile[]> {
   return bound;
 }
 
-/** The digest of a file, or that it is unreadable. Never rejects. */
+/** The digest of a file, or `unreadable`. Never rejects. */
 export async function hashOf(path: string): Promise<string> {
   const hash = createHash("sha256");
   try {
     for await (const chunk of createReadStream(path)) hash.update(chunk);
   } catch {
-    // Being unreadable is a state that the run compares, too.
+    // Being unreadable is a state that is compared, too.
     return "unreadable";
   }
   return `sha256:${hash.digest("hex")}`;

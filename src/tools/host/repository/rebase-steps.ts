@@ -1,4 +1,4 @@
-/** In Git's `rebase-merge` directory: the steps of a rebase that is under way. */
+/** File in Git's `rebase-merge` directory: the steps of a rebase that is under way. */
 export const REBASE_STEPS = "git-rebase-todo";
 
 /** Whether one of the steps is a command. Pure. */

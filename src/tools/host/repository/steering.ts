@@ -10,11 +10,11 @@ import { submodulesIn } from "./git-index.ts";
 import { hasCommand, REBASE_STEPS } from "./rebase-steps.ts";
 import { remotesIn, riskyIn } from "./git-settings.ts";
 
-/** Programs that read Git's settings from the directory that they run in, besides `git` and `git-…`. */
+/** Programs that read Git's settings from their working directory, besides `git` and `git-…`. */
 const READERS = new Set("gh glab hub tig gitk lazygit gitui jj stg".split(" "));
-/** Words of Git's commands that open another repository, and run its hooks where it lies on this machine. */
+/** Words of Git's commands that open another repository, and run its hooks if the repository is on this machine. */
 const TRANSFERS = /^(?:push|pull|fetch|clone|ls-remote|remote|send-pack|fetch-pack|--remote.*)$/;
-/** `host:path` and `scheme://host`; everything else is a path of this machine. */
+/** Addresses of other machines: `host:path` and `scheme://host`. Any other address is a path of this machine. */
 const ELSEWHERE = /^(?!file:)(?:[a-z][a-z0-9+.-]*:\/\/|[\w.@-]+:)/i;
 
 const MOST_CONFIG_BYTES = 100_000;
@@ -23,16 +23,17 @@ const MOST_SUBMODULES = 50;
 const MOST_DEPTH = 3;
 
 interface Finding {
-  /** Completes "may start another program:". */
+  /** End of the sentence "It may start another program, because of". */
   readonly why: string;
-  /** Changes with the content that it names. */
+  /** Changes with the content of the named file. */
   readonly content: string;
 }
 
 /**
- * What in the files of a repository may make a program start another one, although the words of the command do not say so: Git's
- * settings, hooks, a rebase that is under way, and repositories on this machine that it sends to. Undefined when there is nothing, or
- * when the program reads no repository. `cwd` is absolute and has no links. Never rejects.
+ * The content of a repository that may make a program start another one, although the words of the command do not name
+ * it: Git's settings, hooks, a rebase that is under way, and repositories on this machine that the program sends to.
+ * Undefined when there is no such content, or when the program reads no repository. `cwd` is absolute and has no links.
+ * Never rejects.
  */
 export async function steeringOf({ words, program }: SteeredCommand, cwd: string): Promise<Steering | undefined> {
   const names = [words[0], program?.path, program?.real];
@@ -81,7 +82,7 @@ async function settingsIn(path: string): Promise<readonly Finding[]> {
   }
 }
 
-/** The agent may choose a name so that a person reads something else. */
+/** Names that a question shows. The agent may choose a name that misleads a person. */
 const PLAIN = /^[\w./ -]{1,200}$/;
 const named = (path: string): string => (PLAIN.test(path) ? path : "a file with an odd name");
 
@@ -103,11 +104,14 @@ async function hookAt(path: string, name: string): Promise<readonly Finding[]> {
   return [{ why: `the hook ${named(name)} of the repository`, content: await hashOf(path) }];
 }
 
-/** Git's own commands that continue no rebase. An alias of the user may: its name is not among them. */
+/** Git's own commands that continue no rebase. An alias of the user may: its name is not in the list. */
 const LEAVE_REBASE =
   /^(?:add|blame|branch|cat-file|describe|diff|log|ls-files|ls-tree|merge-base|mv|reflog|remote|restore|rev-list|rev-parse|rm|shortlog|show|stash|status|tag)?$/;
 
-/** A rebase continues with the steps that a file lists, and a step may be a command. */
+/**
+ * Commands among the steps of a rebase. A rebase continues with the steps that a file lists, and a step may be a
+ * command.
+ */
 async function stepsIn({ gitDir }: Repository, words: readonly string[]): Promise<readonly Finding[]> {
   if (LEAVE_REBASE.test(words.slice(1).find((word) => !word.startsWith("-")) ?? "")) return [];
   const path = join(gitDir, "rebase-merge", REBASE_STEPS);
@@ -117,7 +121,7 @@ async function stepsIn({ gitDir }: Repository, words: readonly string[]): Promis
   return [{ why: "a step of the rebase that is under way", content: text ?? "" }];
 }
 
-/** `git status` and others run Git in each submodule, by the settings of that. */
+/** Findings in submodules: `git status` and others run Git in each submodule, by the submodule's settings. */
 async function submodulesOf({ gitDir, tree }: Repository, depth: number): Promise<readonly Finding[]> {
   if (tree === undefined) return [];
   const paths = await submodulePaths(gitDir);
@@ -143,7 +147,7 @@ async function submodulesAt(path: string): Promise<readonly string[] | undefined
   try {
     return submodulesIn(await readRegular(await realpath(path), MOST_INDEX_BYTES));
   } catch {
-    // It is a device, too large, or was replaced meanwhile.
+    // The index is a device, is too large, or was replaced meanwhile.
     return undefined;
   }
 }
@@ -169,14 +173,14 @@ async function isNearby(word: string, cwd: string): Promise<boolean> {
   return found.some((facts) => facts?.isDirectory() === true);
 }
 
-/** Addresses of this machine that the settings name, and files that older versions of Git read addresses from. */
+/** Addresses of this machine in the settings, and files from which older versions of Git read addresses. */
 async function addressesOf(commonDir: string): Promise<readonly string[]> {
   const text = (await textAt(join(commonDir, "config"), MOST_CONFIG_BYTES)) ?? "";
   const old = await Promise.all(["remotes", "branches"].map((name) => readdir(join(commonDir, name)).catch(() => [])));
   return [...remotesIn(text).addresses.filter((address) => !ELSEWHERE.test(address)), ...old.flat()];
 }
 
-/** Mercurial's settings name hooks, aliases and programs. */
+/** Findings in Mercurial's settings, which name hooks, aliases and programs. */
 async function mercurialAbove(cwd: string): Promise<readonly Finding[]> {
   const found: Finding[] = [];
   for (let at = cwd, above = ""; at !== above; above = at, at = resolve(at, "..")) {
@@ -187,15 +191,15 @@ async function mercurialAbove(cwd: string): Promise<readonly Finding[]> {
   return found;
 }
 
-/** A repository, or what looks like one. */
+/** A repository, or a directory that looks like one. */
 interface Repository {
-  /** Where Git keeps what belongs to one working tree. */
+  /** Git's directory for one working tree. */
   readonly gitDir: string;
-  /** Where it keeps the settings and hooks. */
+  /** Git's directory for the settings and hooks. */
   readonly commonDir: string;
   /** The working tree; unset for a repository without one. */
   readonly tree?: string;
-  /** A file that says where it lies is not understood. */
+  /** Set when a file with the repository's place is not understood. */
   readonly isOdd?: true;
 }
 
@@ -206,14 +210,14 @@ async function textAt(path: string, mostBytes = MOST_BYTES): Promise<string | un
   try {
     return (await readRegular(await realpath(path), mostBytes)).toString("utf8");
   } catch {
-    // There is none, or it is no regular file.
+    // The file is missing, or is no regular file.
     return undefined;
   }
 }
 
 /**
- * The repositories that Git may find from a directory: the nearest one, and what lies on the way to it and may be one. `dir` is
- * absolute and has no links.
+ * The repositories that Git may find from a directory: the nearest certain one, and possible ones on the way to it.
+ * `dir` is absolute and has no links.
  */
 async function repositoriesAbove(dir: string): Promise<readonly Repository[]> {
   const found: Repository[] = [];
@@ -224,7 +228,7 @@ async function repositoriesAbove(dir: string): Promise<readonly Repository[]> {
   }
 }
 
-/** The repository of a working tree; undefined where there is no `.git`. */
+/** The repository of a working tree; undefined without `.git`. */
 async function repositoryOf(tree: string): Promise<Repository | undefined> {
   const path = join(tree, ".git");
   const facts = await stat(path).catch(() => undefined);
@@ -248,7 +252,7 @@ async function withCommon(gitDir: string): Promise<Repository> {
   return { gitDir, commonDir: resolve(gitDir, named) };
 }
 
-/** Whether Git takes it for a repository and looks no further. Rather too often no. */
+/** Whether Git takes a directory for a repository and looks no further. False when in doubt. */
 async function isCertain({ gitDir, commonDir }: Repository): Promise<boolean> {
   const parts = [join(commonDir, "objects"), join(commonDir, "refs")];
   return (await hasHead(gitDir)) && (await Promise.all(parts.map(isSearchable))).every(Boolean);
@@ -266,7 +270,7 @@ async function isSearchable(path: string): Promise<boolean> {
     await access(path, constants.X_OK);
     return (await stat(path)).isDirectory();
   } catch {
-    // It is missing, or closed to this user.
+    // The directory is missing, or closed to this user.
     return false;
   }
 }

@@ -4,10 +4,13 @@ import type { Source } from "../source.ts";
 import type { PdfText } from "./pdf-job.ts";
 import { readPdfInThread } from "./pdf-thread.ts";
 
-/** A page with fewer characters may be a scan. */
+/** Characters of a page, below which it may be a scan. */
 const FEW_CHARS = 200;
 const MOST_CHARS = 400_000;
-/** UTF-16 units of text for one token of a window: half of it is left for what else the model is shown, and for its answer. */
+/**
+ * UTF-16 units of text for one token of a window: half of the window is left for the model's other input, and for its
+ * answer.
+ */
 const CHARS_PER_TOKEN = 1.5;
 
 interface Wanted {
@@ -15,16 +18,16 @@ interface Wanted {
   readonly mostPages: number;
 }
 
-/** A document whose text was read. */
+/** A document with its text. */
 export interface OpenDocument {
-  /** Pages of the document, and those that are read. */
+  /** Number of pages of the document, and of pages that are read. */
   readonly count: number;
   readonly read: number;
-  /** What a model with so many tokens left for the document is shown of it. */
+  /** Parts of the document for a model with so many tokens left for it. */
   partsFor(model: AskedModel, tokens: number): Promise<readonly SidePart[] | NotAsked>;
 }
 
-/** Reads the text of a document. Rejects with a text for the model when it cannot be read. */
+/** Reads the text of a document. Rejects with a text for the model when the document cannot be read. */
 export async function openDocument(source: Source, wanted: Wanted): Promise<OpenDocument> {
   const { bytes, name } = source;
   const text = await readPdfInThread({ bytes, want: "text", ...wanted, mostChars: MOST_CHARS });

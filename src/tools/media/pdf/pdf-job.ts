@@ -1,25 +1,25 @@
-/** A document whose text, or whose pictures, are wanted. */
+/** Job for the thread of documents: a document, and whether its text or its pictures are needed. */
 export interface PdfJob {
   readonly bytes: Uint8Array;
   readonly want: "text" | "pictures";
   /** Numbers of pages, from 1; all when unset. */
   readonly pages?: readonly number[] | undefined;
   readonly mostPages: number;
-  /** UTF-16 units of text. */
+  /** Most UTF-16 units of text. */
   readonly mostChars: number;
 }
 
 export interface PdfText {
-  /** Pages of the document. */
+  /** Number of pages of the document. */
   readonly count: number;
   readonly pages: readonly { readonly number: number; readonly text: string }[];
-  /** There was more text on these pages. */
+  /** True when these pages have more text. */
   readonly isCut: boolean;
   /** PNG files. */
   readonly pictures: readonly { readonly page: number; readonly png: Uint8Array }[];
 }
 
-/** Why a document cannot be read. It continues a sentence. */
+/** Reason why a document cannot be read, to continue a sentence. */
 export interface PdfRefusal {
   readonly refused: string;
 }

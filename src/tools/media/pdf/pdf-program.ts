@@ -2,7 +2,7 @@ import { parentPort } from "node:worker_threads";
 import { background } from "../../../utils/background.ts";
 import type { PdfJob } from "./pdf-job.ts";
 
-/** Bytes of one array. A compressed stream of a few kilobytes can grow to gigabytes. */
+/** Most bytes of one array. A compressed stream of a few kilobytes can grow to gigabytes. */
 const MOST_BYTES = 96 * 1024 * 1024;
 
 const ARRAYS = [
@@ -20,8 +20,8 @@ const ARRAYS = [
 const TOO_LARGE = "a part of it is too large when it is decompressed";
 
 /**
- * Bounds the memory that this thread takes outside of its heap, which no limit of a thread covers: larger arrays throw, and so
- * does decompression to more. Called before a parser is loaded, and only in a thread of its own.
+ * Bounds the memory that this thread takes outside of its heap, which no limit of a thread covers: larger arrays throw,
+ * and so does decompression to more bytes. Called before a parser is loaded, and only in a thread of its own.
  */
 function boundMemory(): void {
   for (const name of ARRAYS) {
@@ -33,7 +33,7 @@ function boundMemory(): void {
 
 const Native = DecompressionStream;
 
-/** Node's own, which ends with an error when there is more than the limit. */
+/** Node's own decompression, which ends with an error above the limit. */
 class BoundedDecompression {
   readonly readable: ReadableStream<Uint8Array>;
   readonly writable: DecompressionStream["writable"];
@@ -64,7 +64,7 @@ const bounded = <T extends new (...given: never[]) => object>(array: T, bytesEac
   });
 
 boundMemory();
-// Loaded after that, so that the parser has the bounded arrays.
+// Loaded after `boundMemory`, so that the parser has the bounded arrays.
 const reading = import("./read-pdf.ts");
 
 async function answer(job: PdfJob): Promise<void> {
@@ -72,7 +72,8 @@ async function answer(job: PdfJob): Promise<void> {
   parentPort?.postMessage(await readPdf(job));
 }
 
-// The thread in which documents are read. A document that makes the parser throw outside of its promise ends the thread.
+// The thread in which documents are read. A document that makes the parser throw outside of its promise ends the
+// thread.
 parentPort?.on("message", (job: PdfJob) => {
   background("reading of a document", answer(job));
 });

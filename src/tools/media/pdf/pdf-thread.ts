@@ -1,10 +1,10 @@
 import { JobThread, programUrl, type JobFailure } from "../../../utils/thread/job-thread.ts";
 import type { PdfJob, PdfRefusal, PdfText } from "./pdf-job.ts";
 
-/** Most documents of 20 pages take less than 2 s. */
+/** Limits of the thread. Most documents of 20 pages take less than 2 s. */
 const LIMITS = { jobMs: 30_000, idleMs: 60_000, heapMb: { old: 512, young: 64 } };
 
-/** One for the process. It has no state but the thread itself. */
+/** The process has one thread for documents. Its only state is the thread itself. */
 let thread: JobThread<PdfJob, PdfText | PdfRefusal> | undefined;
 
 /** Reads a document in a thread of its own. Never rejects. */

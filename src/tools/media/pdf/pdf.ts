@@ -9,9 +9,9 @@ import { openDocument, type OpenDocument } from "./document.ts";
 
 const MOST_FILES = 10;
 const MEGABYTE = 1_048_576;
-/** Of all files of a call. */
+/** Most bytes of all files of a call. */
 const MOST_BYTES = 50 * MEGABYTE;
-/** When the config says nothing. */
+/** Most bytes of one file when the config sets no limit. */
 const MOST_OF_ONE = 10 * MEGABYTE;
 const MOST_PAGES = 20;
 
@@ -36,7 +36,10 @@ interface Parts {
   readonly ports: SourcePorts;
 }
 
-/** Has a model read PDF files: as they are where its API takes them, else their text and the pictures of scanned pages. */
+/**
+ * The tool `pdf`: asks a model about PDF files, which are sent unchanged if its API takes PDF files, else as text with
+ * pictures of scanned pages.
+ */
 export function pdfTool(scene: ToolScene, ports: SourcePorts): Tool {
   return defineTool({
     name: "pdf",
@@ -95,7 +98,7 @@ async function sourcesOf(wanted: Input, { workspace, signal }: ToolContext, { sc
   return sources;
 }
 
-/** Readers accept some bytes before the header. */
+/** Whether a file is a PDF file. Readers accept some bytes before the header. */
 const isPdf = ({ bytes }: Source): boolean => Buffer.from(bytes.subarray(0, 1024)).includes("%PDF-");
 
 async function partsFor(
@@ -112,7 +115,7 @@ async function partsFor(
   return [...all, { type: "text", text: prompt }];
 }
 
-/** The numbers in a text such as `1-5,8`, in order, each once; at most `most`. Undefined for another text. */
+/** The numbers in a text such as `1-5,8`, in order, each once; at most `most`. Undefined for any other text. */
 function pageNumbers(text: string, most: number): readonly number[] | undefined {
   const found = new Set<number>();
   for (const part of text.split(",")) {

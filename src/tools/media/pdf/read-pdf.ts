@@ -6,13 +6,13 @@ import type { PdfJob, PdfRefusal, PdfText } from "./pdf-job.ts";
 
 type Document = Awaited<ReturnType<typeof getDocumentProxy>>;
 
-/** Pixels of all pictures of one job, and of one as it is in the file. */
+/** Most pixels of all pictures of one job, and of one picture in the file. */
 const MOST_PIXELS = 4_000_000;
 const MOST_PIXELS_OF_ONE = 20_000_000;
-/** Pixels of a side; smaller ones are logos and lines. */
+/** Least pixels of a side; smaller pictures are logos and lines. */
 const LEAST_SIDE = 100;
 
-/** Nothing is fetched, and nothing of the document is run. */
+/** Options of the parser: it fetches nothing, and runs no code of the document. */
 const OPTIONS = {
   isEvalSupported: false,
   useSystemFonts: false,
@@ -27,7 +27,7 @@ const OPTIONS = {
   verbosity: 0,
 };
 
-/** The text or the pictures of a document. Never rejects. Keeps the thread busy until it is done. */
+/** The text or the pictures of a document. Never rejects. Keeps the thread busy until the job is done. */
 export async function readPdf(job: PdfJob): Promise<PdfText | PdfRefusal> {
   let document: Document | undefined;
   try {
@@ -53,7 +53,7 @@ function reasonOf(error: unknown): string {
   return errorText(error).slice(0, 200).replace(/\.$/, "");
 }
 
-/** Throws when no page can be read. */
+/** The text of pages. Throws when no page can be read. */
 async function textOf(
   document: Document,
   numbers: readonly number[],
@@ -74,7 +74,7 @@ async function textOf(
   return { pages, isCut: false };
 }
 
-/** A page that cannot be read does not keep the others from being read. */
+/** The text of a page, or its error, so that the other pages can still be read. */
 async function pageText(document: Document, number: number): Promise<string | { readonly error: unknown }> {
   try {
     const page = await document.getPage(number);
@@ -87,7 +87,7 @@ async function pageText(document: Document, number: number): Promise<string | { 
   }
 }
 
-/** The largest picture of each page: of a scanned page, that is the page. */
+/** The largest picture of each page; of a scanned page, the page itself. */
 async function picturesOf(document: Document, numbers: readonly number[]): Promise<PdfText["pictures"]> {
   const pictures: { page: number; png: Uint8Array }[] = [];
   for (const page of numbers) {
@@ -104,7 +104,7 @@ async function largestPicture(document: Document, page: number): Promise<Pixels 
       .filter(({ width, height }) => Math.min(width, height) >= LEAST_SIDE)
       .toSorted((a, b) => b.width * b.height - a.width * a.height)[0];
   } catch {
-    // Its text says whether the page can be read at all; the pictures of other pages are still shown.
+    // The text shows whether the page can be read at all; the pictures of other pages are still shown.
     return undefined;
   }
 }
@@ -114,14 +114,14 @@ interface Pixels {
   readonly data: Uint8Array | Uint8ClampedArray;
   readonly width: number;
   readonly height: number;
-  /** Grey, red-green-blue, or that with transparency. */
+  /** Grey, red-green-blue, or red-green-blue with transparency. */
   readonly channels: 1 | 3 | 4;
 }
 
 const COLOUR_TYPES = { 1: 0, 3: 2, 4: 6 } as const;
 const SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex");
 
-/** Every nth pixel, so that no more than `most` are left. */
+/** Every nth pixel, so that at most `most` are left. */
 function thinned(pixels: Pixels, most: number): Pixels {
   const { data, width, height, channels } = pixels;
   const step = Math.ceil(Math.sqrt((width * height) / Math.max(1, most)));

@@ -5,7 +5,7 @@ import type { RunningCommand } from "../../../types/run/backend.ts";
 import { errorCode } from "../../../utils/missing.ts";
 import { memoryOf, sharedOfMachine, treeOf, unnamedBytes, wholeMemoryOf } from "./process-tree.ts";
 
-/** What a command may take in all. */
+/** Limits of all processes of a command together. */
 export interface Totals {
   readonly processes: number;
   readonly totalMemoryMb: number;
@@ -16,29 +16,32 @@ export interface MeterOptions {
   readonly limits: Totals;
   /** Directories that the command may write, without links. */
   readonly roots: readonly string[];
-  /** Directories in memory that its sandbox has. */
+  /** Directories of the command's sandbox that are in memory. */
   readonly memoryDirs: readonly string[];
-  /** Otherwise their number and memory are somebody else's to limit. */
+  /** True when the meter counts processes and their memory; else the engine limits these. */
   readonly countsProcesses: boolean;
 }
 
 /** Milliseconds between two looks at a command. */
 const EVERY_MS = 250;
-/** Milliseconds until files are counted again after somebody else was found to have filled the disk. */
+/** Milliseconds until files are counted again after other programs were found to have filled the disk. */
 const RECOUNT_MS = 10_000;
 const MIB = 1_048_576;
 const BLOCK = 512;
-/** The clock of files is behind by up to a tick of the kernel. */
+/** Milliseconds, up to a tick of the kernel, by which the clock of files is behind. */
 const CLOCK_MS = 100;
 /** Most directories in which changed files are counted. */
 const MOST_DIRECTORIES = 20_000;
 
 type Command = Pick<RunningCommand, "pid" | "end" | "processes">;
 
-/** Processes of the sandbox itself: the shell that opens the filter becomes bubblewrap, which has a second process inside. */
+/**
+ * Number of the sandbox's own processes: the shell that opens the filter becomes bubblewrap, which has a second process
+ * inside.
+ */
 const OWN = 2;
 
-/** The machine before a command's start. */
+/** State of the machine before a command's start. */
 interface Before {
   /** Free bytes of the disk of each directory. */
   readonly free: ReadonlyMap<string, number>;
@@ -47,8 +50,8 @@ interface Before {
 }
 
 /**
- * Looks four times a second at what a command's processes take together, and ends a command that is over a limit. The kernel limits single
- * processes and files; it adds them up only in control groups, which most gateways may not make.
+ * Measures a command's processes together four times a second, and ends a command that is over a limit. The kernel
+ * limits single processes and files; it adds them up only in control groups, which most gateways may not make.
  */
 export class Meter {
   readonly #command: Command;
@@ -71,13 +74,19 @@ export class Meter {
     this.#timer.unref();
   }
 
-  /** To be called before the command's start; resolves with what measures the command once it runs. Never rejects. */
+  /**
+   * Called before the command's start. Resolves with a function that starts the meter once the command runs. Never
+   * rejects.
+   */
   static async before(options: MeterOptions): Promise<(command: Command) => Meter> {
     const [free, shared] = await Promise.all([freeIn(options.roots), sharedOfMachine()]);
     return (command) => new Meter(command, options, { free, shared });
   }
 
-  /** To be called when the command has ended. The limit that it was ended for, in a sentence for the model. Never rejects. */
+  /**
+   * Called when the command has ended. Resolves with the limit that the command was ended for, in a sentence for the
+   * model; undefined when there is none. Never rejects.
+   */
   async end(): Promise<string | undefined> {
     clearInterval(this.#timer);
     await this.#looking;
@@ -96,7 +105,11 @@ export class Meter {
     this.#command.end("limit");
   }
 
-  /** Shared memory, and files in memory, are counted only once the machine has so much more of them, whoever made it. */
+  /**
+   * The exceeded limit of processes or memory; undefined when there is none. The exact sum, with shared memory and
+   * files in memory, is taken only once the rough sum is over the limit, which counts all growth of the machine's
+   * shared memory.
+   */
   async #whyTooBig(pids: readonly number[]): Promise<string | undefined> {
     const { limits, memoryDirs } = this.#options;
     const { processes, totalMemoryMb } = limits;
@@ -108,7 +121,10 @@ export class Meter {
     return `It took more than ${totalMemoryMb} MiB of memory in all (agents.defaults.sandbox.bwrap.totalMemoryMb)`;
   }
 
-  /** Files are counted only once the disk has lost so much, whoever wrote it. */
+  /**
+   * The exceeded limit of written bytes; undefined when there is none. Files are counted only once the disk has lost as
+   * many bytes, whoever wrote them.
+   */
   async #whyTooMuch(pids: readonly number[]): Promise<string | undefined> {
     const { limits, roots } = this.#options;
     const most = limits.totalWriteMb * MIB;
@@ -130,7 +146,7 @@ export class Meter {
 async function freeIn(roots: readonly string[]): Promise<ReadonlyMap<string, number>> {
   const each = await Promise.all(
     roots.map(async (root): Promise<readonly (readonly [string, number])[]> => {
-      // It is gone; then nobody fills it.
+      // The directory has been removed, so nothing fills it.
       const found = await statfs(root).catch(() => undefined);
       return found ? [[root, found.bavail * found.bsize]] : [];
     }),
@@ -140,7 +156,10 @@ async function freeIn(roots: readonly string[]): Promise<ReadonlyMap<string, num
 
 const deviceOf = async (root: string): Promise<number | undefined> => (await stat(root).catch(() => undefined))?.dev;
 
-/** Bytes on the disk of the files below that changed since then; endless when there are more or deeper directories than are looked at. */
+/**
+ * Bytes on the disk of the files below these directories that changed since a time; `Infinity` when there are too many
+ * directories, or too deep ones.
+ */
 async function changedBytes(roots: readonly string[], since: number): Promise<number> {
   let bytes = 0;
   let left = MOST_DIRECTORIES;

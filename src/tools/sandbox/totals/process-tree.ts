@@ -2,10 +2,13 @@ import { readdir, readFile, readlink, stat, statfs } from "node:fs/promises";
 import { unlessMissing } from "../../../utils/missing.ts";
 
 const textOf = (path: string): Promise<string> =>
-  // It has ended meanwhile, or this user may not look at it.
+  // The process has ended meanwhile, or this user may not look at it.
   readFile(path, "latin1").catch(() => "");
 
-/** A process and all that it started, directly or not, while these run; no more than `most`. Linux only. Never rejects. */
+/**
+ * A process and all processes that it started, directly or not, while these run; no more than `most`. Linux only. Never
+ * rejects.
+ */
 export async function treeOf(pid: number, most: number): Promise<readonly number[]> {
   const found = new Set([pid]);
   for (let level: readonly number[] = [pid]; level.length > 0 && found.size < most;) {
@@ -22,7 +25,7 @@ async function childrenOf(pid: number): Promise<readonly number[]> {
   return lists.flatMap((list) => list.split(" ").filter((word) => word.trim() !== "")).map(Number);
 }
 
-/** Whether this system lists what a process started. */
+/** Whether this system lists the children of a process. */
 export const canListChildren = async (): Promise<boolean> =>
   (await unlessMissing(stat(`/proc/${process.pid}/task/${process.pid}/children`)).catch(() => undefined)) !== undefined;
 
@@ -33,7 +36,7 @@ const kibIn = (text: string, name: string): number | undefined => {
 
 const KIB = 1024;
 
-/** Bytes of memory of processes. What several of them share counts once for each. */
+/** Bytes of memory of processes. Memory that several of them share counts once for each. */
 export async function memoryOf(pids: readonly number[]): Promise<number> {
   const each = await Promise.all(
     pids.map(async (pid) => {
@@ -44,14 +47,15 @@ export async function memoryOf(pids: readonly number[]): Promise<number> {
   return each.reduce((sum, kib) => sum + kib, 0) * KIB;
 }
 
-/** Memory of this machine that belongs to no process: shared memory, and files in memory. Bytes. */
+/** Bytes of this machine's memory that belong to no process: shared memory, and files in memory. */
 export async function sharedOfMachine(): Promise<number> {
   return (kibIn(await textOf("/proc/meminfo"), "Shmem") ?? 0) * KIB;
 }
 
 /**
- * The same as `memoryOf`, where what they share counts once in all, with the files that they have in memory. Memory that is both shared
- * and a file counts once. Takes longer. `memoryDirs`: directories in memory that processes of a sandbox have.
+ * As `memoryOf`, but memory that the processes share counts once in all, and their files in memory count too. Memory
+ * that is both shared and a file counts once. Takes longer. `memoryDirs`: directories in memory of a sandbox's
+ * processes.
  */
 export async function wholeMemoryOf(pids: readonly number[], memoryDirs: readonly string[]): Promise<number> {
   const maps = await Promise.all(pids.map((pid) => textOf(`/proc/${pid}/smaps_rollup`)));
@@ -80,11 +84,11 @@ interface Unnamed {
   readonly dev: number;
   readonly ino: number;
   readonly blocks: number;
-  /** A file that was made in memory and never had a name. */
+  /** True for a file that was made in memory and never had a name. */
   readonly isInMemory: boolean;
 }
 
-/** Bytes of the files that processes have open and that have no name any more. */
+/** Bytes of open files of processes that have no name any more. */
 export async function unnamedBytes(
   pids: readonly number[],
   isWanted: (file: Pick<Unnamed, "dev" | "isInMemory">) => boolean,

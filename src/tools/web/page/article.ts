@@ -1,7 +1,7 @@
 import { Readability } from "@mozilla/readability";
 import { parseHTML } from "linkedom";
 
-/** The parts of a DOM node that are used here. */
+/** The used parts of a DOM node. */
 export interface PageNode {
   readonly nodeType: number;
   readonly nodeName: string;
@@ -20,11 +20,11 @@ export interface Article {
 export const TEXT_NODE = 3;
 export const ELEMENT_NODE = 1;
 
-/** An article that has less of the page's text than this is probably no article. */
+/** Least characters, and least share of the page's text: an article with less of both is probably no article. */
 const LEAST_CHARS = 200;
 const LEAST_SHARE = 0.5;
 
-/** The article of a page without hidden parts, or all of it where there is no article or nobody asks for one. */
+/** The article of a page without hidden parts, or the whole page when it has no article or `readability` is off. */
 export function articleOf(html: string, { title, readability }: { title: string; readability: boolean }): Article {
   const whole = bodyOf(html, title);
   if (!readability) return { root: whole.body, title, isReadable: false };
@@ -43,12 +43,12 @@ function bodyOf(html: string, title: string) {
   return parseHTML(`<!doctype html><html><head>${head}</head><body>${html}</body></html>`).document;
 }
 
-/** Removes all nodes after so many characters of text and links; says whether there were any. */
+/** Removes all nodes after so many characters of text and links. Returns whether there were any. */
 export function cutAfter(root: PageNode, most: number): boolean {
   let left = most;
   let isCut = false;
   const visit = (node: PageNode): void => {
-    // A list of its own: removing a child changes that of the node.
+    // A copy of the list, because removing a child changes the node's own list.
     for (const child of Array.from(node.childNodes)) {
       if (left <= 0) {
         isCut ||= child.textContent.trim() !== "";

@@ -1,17 +1,17 @@
-/** What the body of an answer is; `unnamed` where the server does not say it. */
+/** Kind of an answer's body; `unnamed` where the server names none. */
 export type PageKind = "html" | "markdown" | "json" | "text" | "unnamed";
 
-/** An answer from which text is to be taken. */
+/** Job for the thread of pages: an answer whose text is needed. */
 export interface PageJob {
   readonly kind: PageKind;
   readonly bytes: Uint8Array;
-  /** As the server names it. */
+  /** Encoding as the server names it. */
   readonly charset?: string;
   readonly url: string;
   readonly mode: "markdown" | "text";
-  /** Looks for an article; otherwise all of the page counts. */
+  /** True to look for an article; otherwise the whole page counts. */
   readonly readability: boolean;
-  /** UTF-16 units of text. */
+  /** Most UTF-16 units of text. */
   readonly most: number;
 }
 
@@ -20,17 +20,17 @@ export interface PageText {
   readonly text: string;
   readonly title: string;
   readonly extractor: "readability" | "plain" | "server-markdown" | "json" | "text";
-  /** There was more text. */
+  /** True when there was more text. */
   readonly isCut: boolean;
-  /** UTF-16 units of the answer. */
+  /** UTF-16 units of the whole answer. */
   readonly rawLength: number;
-  /** The address to which the page sends its readers on by itself; unset when it does not. */
+  /** Address to which the page itself sends its readers on; unset when there is none. */
   readonly leadsTo?: string;
-  /** Why the text may be less than the page shows; undefined when nothing speaks for that. */
+  /** Reason why the text may be less than the page shows; undefined when there is none. */
   readonly doubt?: "scripts" | "hidden";
 }
 
-/** The bytes are no text. */
+/** Result for bytes that are no text. */
 export interface NoText {
   readonly noText: true;
 }

@@ -1,10 +1,10 @@
 import { JobThread, programUrl, type JobFailure } from "../../../utils/thread/job-thread.ts";
 import type { NoText, PageJob, PageText } from "./page-job.ts";
 
-/** A page that takes longer is not worth it; most take less than 0.2 s. */
+/** Limits of the thread. Most pages take less than 0.2 s. */
 const LIMITS = { jobMs: 10_000, idleMs: 60_000, heapMb: { old: 512, young: 64 } };
 
-/** One for the process. It has no state but the thread itself. */
+/** The process has one thread for pages. Its only state is the thread itself. */
 let thread: JobThread<PageJob, PageText | NoText> | undefined;
 
 /** Reads a page in a thread of its own. Never rejects. */

@@ -6,13 +6,13 @@ import type { NoText, PageJob, PageText } from "./page-job.ts";
 import { StyleRules } from "./styles/style-rules.ts";
 import { visibleMarkup, type VisibleMarkup } from "./visible-markup.ts";
 
-/** Characters of markup that are searched for the text: the search takes time with each of them. */
+/** Characters of markup that are searched for the text: the search takes longer with each character. */
 const LEAST_MARKUP = 128_000;
 const MARKUP_PER_CHAR = 6;
-/** A page of scripts has less text than this. */
+/** Most characters of text of a page that consists of scripts. */
 const FEW_CHARS = 200;
 
-/** The text that people see of an answer. Keeps the thread busy until it is done. */
+/** The visible text of an answer. Keeps the thread busy until it is done. */
 export function readPage(job: PageJob): PageText | NoText {
   const raw = decoded(job.bytes, job.charset);
   if (raw.includes("\0")) return { noText: true };
@@ -27,7 +27,7 @@ export function readPage(job: PageJob): PageText | NoText {
 
 const HTML = /^\s*(?:<!--[^]{0,500}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b/i;
 
-/** Lines end with a line feed alone, and invisible characters are gone. */
+/** The visible part of a text. Lines end with a line feed alone, and invisible characters are removed. */
 function shown(text: string, most: number): { text: string; isCut: boolean } {
   // A text may be invisible for the most part.
   const start = text.slice(0, 8 * most);
@@ -39,12 +39,12 @@ function indented(raw: string): string {
   try {
     return JSON.stringify(JSON.parse(raw), undefined, 2);
   } catch {
-    // It is cut, nested too deeply, or no JSON at all: it is shown as it came.
+    // The text is cut, nested too deeply, or no JSON at all, so it stays as it is.
     return raw;
   }
 }
 
-/** Comments show nothing where Markdown is rendered. */
+/** Markdown without comments, which are not shown when it is rendered. */
 function withoutHtmlComments(text: string): string {
   let kept = "";
   for (let at = 0; ;) {
@@ -81,12 +81,12 @@ function doubtAbout({ shown: seen, hidden, scripts }: VisibleMarkup, text: strin
   return scripts > 0 && text.length < FEW_CHARS ? { doubt: "scripts" } : {};
 }
 
-/** Bytes in which a page names its encoding. */
+/** Bytes at the beginning of a page in which it may name its encoding. */
 const META_BYTES = 4096;
 
 /**
- * Text of bytes: by its byte order mark, else by the header, else by what the page says, else UTF-8 where it is that, else Windows-1252,
- * as browsers do. Never throws.
+ * Text of bytes: by their byte order mark, else by the header, else by the encoding that the page names, else UTF-8 if
+ * the bytes are valid, else Windows-1252, as in browsers. Never throws.
  */
 function decoded(bytes: Uint8Array, charset: string | undefined): string {
   const label = markOf(bytes) ?? charset ?? metaOf(bytes);
@@ -106,7 +106,7 @@ function decoderOf(label: string): TextDecoder {
   try {
     return new TextDecoder(label);
   } catch {
-    // Nobody knows this encoding; most texts are UTF-8.
+    // The encoding is unknown; most texts are UTF-8.
     return new TextDecoder();
   }
 }

@@ -2,7 +2,7 @@ import { Parser } from "htmlparser2";
 import { StyleRules } from "./styles/style-rules.ts";
 import type { Attributes } from "./styles/elements.ts";
 
-/** What of a page people see, as markup without styles and scripts. */
+/** The visible content of a page, as markup without styles and scripts. */
 export interface VisibleMarkup {
   readonly html: string;
   readonly title: string;
@@ -11,22 +11,22 @@ export interface VisibleMarkup {
   /** Characters of text that the page hides. */
   readonly hidden: number;
   readonly scripts: number;
-  /** The address to which the page sends its readers on by itself; unset when it does not. */
+  /** Address to which the page itself sends its readers on; unset when there is none. */
   readonly leadsTo?: string;
-  /** There was more than `most`. */
+  /** True when there was more than `most`. */
   readonly isCut: boolean;
 }
 
 interface Wish {
   /** The address of the page. */
   readonly url: string;
-  /** Characters of markup. */
+  /** Most characters of markup. */
   readonly most: number;
-  /** Menus, headers, footers and side columns are left out. */
+  /** True to leave out menus, headers, footers and side columns. */
   readonly onlyMain: boolean;
 }
 
-/** Elements that have no text for a reader. */
+/** Elements without text for a reader. */
 const DROPPED = new Set(
   (
     "head title style svg canvas iframe object embed audio video map select datalist textarea " +
@@ -35,18 +35,18 @@ const DROPPED = new Set(
 );
 const FRAME = new Set(["nav", "header", "footer", "aside", "menu"]);
 const VOID = new Set(["br", "hr", "img", "wbr", "col"]);
-/** Attributes that say what a text is. */
+/** Attributes that are kept, because they describe a text. */
 const KEPT = ["id", "class", "role", "dir", "lang", "colspan", "rowspan", "start", "datetime", "itemprop", "rel"];
-/** Names of ids and classes are only read by the rules that find an article. */
+/** Most characters of an attribute. Only the rules that find an article read ids and classes. */
 const MOST_NAMES = 100;
 const MOST_ALT = 80;
-/** Nested deeper, elements only count for their text. */
+/** Depth below which only the text of elements counts. */
 const MOST_DEPTH = 150;
 const PART = 16 * 1024;
-/** `5; url=/there`, as `http-equiv="refresh"` has it. */
+/** Content of `http-equiv="refresh"`, such as `5; url=/there`. */
 const REFRESH = /^\s*[\d.]{1,9}\s*[;,]\s*(?:url\s*=\s*)?["']?([^"']{1,2000})/i;
 
-/** Leaves out of a page what nobody sees of it. `rules`: those of the same page, when they are known. */
+/** The visible content of a page. `rules`: those of the same page, when they are known. */
 export function visibleMarkup(page: string, wish: Wish, rules: StyleRules = new StyleRules(page)): VisibleMarkup {
   const reader = new Reader(wish, rules);
   const parser = new Parser(reader, { decodeEntities: true, lowerCaseTags: true });
@@ -61,7 +61,7 @@ const quoted = (text: string): string => escaped(text).replaceAll('"', "&quot;")
 /** An open element. */
 interface Open {
   readonly name: string;
-  /** It is in the markup, and so needs an end. */
+  /** True when the element is in the markup, and so needs an end. */
   readonly isWritten: boolean;
 }
 
@@ -72,9 +72,9 @@ class Reader {
   readonly #parts: string[] = [];
   #base: string;
   #size = 0;
-  /** How many elements have begun. */
+  /** Number of elements that have begun. */
   #count = 0;
-  /** The depth at which the part begins that is left out. */
+  /** Depth at which the omitted part begins; undefined outside of one. */
   #skipFrom: number | undefined;
   #isSkipHidden = false;
   #title = "";
@@ -101,7 +101,7 @@ class Reader {
     if (isWritten) this.#write(`<${name}${this.#attributes(name, attributes)}>`);
   }
 
-  /** What elements without a text say of the page. */
+  /** Notes the facts of elements without text: scripts, the base address, and a redirect. */
   #note(name: string, { href, content, "http-equiv": directive = "" }: Readonly<Record<string, string>>): void {
     if (name === "script") this.#counts.scripts += 1;
     if (name === "base" && href !== undefined) this.#base = this.#absolute(href) ?? this.#base;
@@ -109,7 +109,7 @@ class Reader {
       this.#leadsTo ??= this.#absolute(REFRESH.exec(content ?? "")?.[1]);
   }
 
-  /** Notes where the part begins that is left out. */
+  /** Whether an element is left out. Notes the depth at which the omitted part begins. */
   #isLeftOut(name: string, attributes: Readonly<Record<string, string>>): boolean {
     const isUnseen = isHidden(name, attributes, { rules: this.#rules, place: this.#count });
     const isDropped = DROPPED.has(name) || name === "script" || (this.#wish.onlyMain && FRAME.has(name));
@@ -132,7 +132,7 @@ class Reader {
     this.#write(escaped(kept));
   }
 
-  /** The first title of the page; a picture has titles of its own. */
+  /** Whether a title is the first of the page; a picture has titles of its own. */
   get #isTitle(): boolean {
     return !this.#isTitled && this.#title.length < 1000 && !this.#open.some(({ name }) => name === "svg");
   }
@@ -197,10 +197,12 @@ const HIDING_CLASSES = new Set(
 /** Classes that hide, unless another class shows the element again on a wide screen. */
 const NARROW_CLASSES = new Set(["hidden", "d-none"]);
 const SHOWN_AGAIN = /^(?:(?:sm|md|lg|xl|2xl):(?:block|flex|grid|contents|inline|table)|d-(?:sm|md|lg|xl|xxl)-(?!none))/;
-/** Elements whose content a browser with scripts shows in no case. */
+/** Elements whose content a browser with scripts never shows. */
 const UNSEEN_ELEMENTS = new Set(["noscript", "template"]);
 
-/** Whether a person who looks at the page does not see the element, which is the one at this place of all that begin. */
+/**
+ * Whether a person who looks at the page does not see the element; `place` is its index among all elements that begin.
+ */
 function isHidden(name: string, attributes: Attributes, { rules, place }: Surroundings): boolean {
   if (UNSEEN_ELEMENTS.has(name)) return true;
   // Pages hide their whole body until their scripts have run.

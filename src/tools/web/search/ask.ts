@@ -5,19 +5,19 @@ import { FetchRefused, type Resolve } from "../../../utils/net/safe-fetch.ts";
 import type { requestWeb, WebAnswer } from "../../../utils/net/web-request.ts";
 import { SearchFailure, type Ask, type SearchAccess, type SearchRequest } from "./providers/provider.ts";
 
-/** Bytes of an answer; providers send some hundred kilobytes at most. */
+/** Most bytes of an answer; providers send some hundred kilobytes at most. */
 const MOST_BYTES = 1_000_000;
-/** Milliseconds in which an address of a source has to lead to its page. */
+/** Milliseconds in which the address of a source has to lead to its page. */
 const FOLLOW_MS = 5000;
 const MOST_FOLLOWED = 10;
-/** Of a server that asks for more, an hour is believed. */
+/** Longest wait in milliseconds that is believed when a server asks for one. */
 const MOST_WAIT_MS = 3_600_000;
 const USER_AGENT = "Mozilla/5.0 (compatible; OpenClaw)";
 
 export interface AskPorts {
   /** Sends a request: `requestWeb`, except where a test stands in for the internet. */
   readonly request: typeof requestWeb;
-  /** The system's resolver unless given. */
+  /** Resolver of host names; the system's when unset. */
   readonly resolve?: Resolve | undefined;
 }
 
@@ -36,7 +36,8 @@ export function askOf(
       ...shared,
       timeoutMs,
       maxBytes: MOST_BYTES,
-      // A private host is asked because the operator named it; it must not lead to others, or to other ports of its own.
+      // A private host is asked because the operator named it; it must not lead to other hosts, or to other ports of
+      // its own.
       rules: isOwn ? { privateHosts: [url.hostname] } : {},
       maxRedirects: isOwn ? 0 : 2,
       headers: { accept: "application/json", "user-agent": USER_AGENT, ...headersOf(wanted) },
@@ -79,7 +80,10 @@ const isLoopback = ({ hostname }: URL): boolean => hostname === "127.0.0.1" || h
 
 const isBelow = ({ baseUrl }: SearchAccess, url: URL): boolean => URL.parse(baseUrl)?.origin === url.origin;
 
-/** Words and keys are sent without encryption to hosts of the private network only. */
+/**
+ * Throws for a public address without encryption: words and keys are sent without encryption to hosts of the private
+ * network only.
+ */
 async function refusePlainHttp(url: URL, resolve: Resolve | undefined): Promise<void> {
   if (url.protocol !== "http:") return;
   const host = url.hostname.replace(/^\[|\]$/g, "");
@@ -92,7 +96,7 @@ async function addressesOf(host: string, resolve: Resolve = (name) => lookup(nam
   try {
     return await resolve(host);
   } catch {
-    // A name that nobody resolves cannot be asked; the error names no more than that.
+    // A name that cannot be resolved cannot be asked; the error says no more than that.
     throw new SearchFailure("network", "was not found");
   }
 }
@@ -109,7 +113,10 @@ async function asked(answer: Promise<WebAnswer>, signal: AbortSignal): Promise<W
   }
 }
 
-/** Nothing of the body is in the failure: a server may repeat the key, or write orders for a model. */
+/**
+ * An answer with a good status. Throws `SearchFailure` for any other, without any of the body: a server may repeat the
+ * key, or write instructions for a model.
+ */
 function checked(answer: WebAnswer): WebAnswer {
   const { status, headers, isCut } = answer;
   if (status === 401 || status === 403)
@@ -140,7 +147,7 @@ function parsed(answer: WebAnswer): unknown {
   try {
     return JSON.parse(decoded(answer));
   } catch {
-    // The text of the error has a part of the answer in it, which nobody has checked.
+    // The text of the error would quote a part of the answer, which is unchecked.
     throw new SearchFailure("answer", "sent no valid JSON");
   }
 }

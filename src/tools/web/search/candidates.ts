@@ -11,13 +11,13 @@ import { isFields, type Fields } from "../../../utils/fields.ts";
 import { own } from "../../../utils/own.ts";
 import type { WebSearchSettings } from "./config.ts";
 
-/** Everything that a choice of providers depends on. */
+/** All facts that a choice of providers depends on. */
 export interface SearchScene extends SearchSources {
-  /** What contributors add. */
+  /** Providers of contributors. */
   readonly contributed: readonly WebSearchContribution[];
 }
 
-/** Why no provider can be asked, with what the operator can do. */
+/** Reason why no provider can be asked, with the remedy for the operator. */
 export interface NoProvider {
   readonly code: "missing_key" | "unknown_provider";
   readonly message: string;
@@ -49,12 +49,12 @@ interface Row {
   readonly id: string;
   readonly order: number;
   readonly docs?: string | undefined;
-  /** Where its key can be. */
+  /** Places in the config and the environment where the provider's key can be. */
   readonly places: string;
   readonly made?: Candidate | undefined;
 }
 
-/** A contributor's provider never takes the place of one of the table. */
+/** All providers in their order. A contributor's provider never replaces one of the table. */
 function rowsOf(scene: SearchScene, ports: AskPorts): readonly Row[] {
   const own = PROVIDERS.map((provider): Row => {
     const access = accessTo(provider, scene);
@@ -96,7 +96,7 @@ function contributedCandidate(one: WebSearchContribution, { settings }: SearchSc
     async search(wish, signal) {
       const done = new AbortController();
       const both = AbortSignal.any([signal, done.signal]);
-      // Its code may pay no attention to the signal.
+      // The code of a plugin may ignore the signal.
       const late = pause(timeoutMs, undefined, { signal: both }).then((): never => {
         throw new SearchFailure("network", `gave no answer within ${settings.timeoutSeconds} s`);
       });
@@ -104,7 +104,7 @@ function contributedCandidate(one: WebSearchContribution, { settings }: SearchSc
         return await Promise.race([one.search(wish, both).catch(failedPlugin), late]);
       } finally {
         done.abort();
-        // The race is decided; how the pause ends does not matter any more.
+        // The race is decided; the end of the pause does not matter any more.
         late.catch(() => undefined);
       }
     },
@@ -115,7 +115,7 @@ function failedPlugin(error: unknown): SearchAnswer {
   throw new SearchFailure("answer", `failed: ${cleanText(Secret.mask(errorText(error)), 200)}`);
 }
 
-/** Where keys and addresses of providers may be. */
+/** Places of the keys and addresses of providers. */
 interface SearchSources {
   readonly settings: WebSearchSettings;
   /** `plugins.entries` of the config. */
@@ -123,7 +123,7 @@ interface SearchSources {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** How a provider is reached; undefined while it lacks what it needs. */
+/** The access to a provider; undefined while it lacks a needed key or address. */
 function accessTo(provider: SearchProvider, sources: SearchSources): SearchAccess | undefined {
   const section = sectionOf(provider, sources);
   const key = secretIn(section, "apiKey") ?? olderKey(provider, sources) ?? keyOfEnv(provider, sources);
@@ -140,7 +140,9 @@ function accessTo(provider: SearchProvider, sources: SearchSources): SearchAcces
   return isUsable ? { ...access, baseUrl } : undefined;
 }
 
-/** The keys of the config that a person can set for the provider, and its variables of the environment, for a sentence. */
+/**
+ * Keys of the config, and variables of the environment, with which a person can set the provider up; for a sentence.
+ */
 function placesOf({ id, needs, keyVariables, addressVariable }: SearchProvider): string {
   const key = needs === "address" ? "baseUrl" : "apiKey";
   return [
@@ -149,7 +151,7 @@ function placesOf({ id, needs, keyVariables, addressVariable }: SearchProvider):
   ].join(" or ");
 }
 
-/** The provider's settings of both places; those of the plugin's entry count first. */
+/** The provider's settings of both places; the plugin's entry has priority. */
 function sectionOf({ id, plugin }: SearchProvider, { settings, entries }: SearchSources): Fields {
   const config = own(entries, plugin)?.config;
   const ofPlugin = isFields(config) ? config["webSearch"] : undefined;
@@ -164,7 +166,10 @@ function keyOfEnv({ keyVariables }: SearchProvider, { env }: SearchSources): Sec
   return found === undefined ? undefined : new Secret(found);
 }
 
-/** `OLLAMA_HOST` may be a host and a port alone, or the address that a server listens on. */
+/**
+ * The address from the environment. `OLLAMA_HOST` may be a host and a port alone, or the address that a server listens
+ * on.
+ */
 function addressOfEnv({ addressVariable }: SearchProvider, { env }: SearchSources): string | undefined {
   const text = addressVariable === undefined ? "" : (own(env, addressVariable) ?? "").trim();
   if (text === "") return undefined;

@@ -11,13 +11,13 @@ export interface Candidate {
   search(wish: SearchWish, signal: AbortSignal): Promise<SearchAnswer>;
 }
 
-/** A provider that gave no answer, and why, as the end of a sentence about it. */
+/** A provider without an answer, with the reason as the end of a sentence about it. */
 export interface Failed {
   readonly provider: string;
   readonly reason: string;
 }
 
-/** What became of a search. */
+/** A search with an answer. */
 export interface Searched {
   readonly answer: SearchAnswer;
   readonly provider: string;
@@ -36,8 +36,9 @@ interface Chain {
 }
 
 /**
- * Asks the candidates in their order until one finds something. A candidate that failed a short while ago is passed over; the only
- * one is asked all the same, unless it named a time itself. Rejects only with the signal's reason.
+ * Asks the candidates in their order until one finds something. A candidate that failed a short while ago is passed
+ * over. A single candidate is asked all the same, unless it had too many requests. Rejects only with the signal's
+ * reason.
  */
 export async function searchWith(
   candidates: readonly Candidate[],

@@ -7,8 +7,8 @@ import { PROVIDERS } from "./table.ts";
 const FIX = "Set a key, such as tools.web.search.brave.apiKey, or the address tools.web.search.searxng.baseUrl.";
 
 /**
- * Which provider `web_search` asks, and whether there is one. It sends nothing. `contributed` gives undefined when only the running
- * gateway knows what its plugins bring.
+ * The check of web search: the provider that `web_search` asks, if there is one. It sends nothing. `contributed`
+ * resolves with undefined when only the running gateway knows the contributions of its plugins.
  */
 export function webSearchCheck(
   scene: Omit<SearchScene, "contributed">,

@@ -1,7 +1,7 @@
 import type { SearchFailure } from "./providers/provider.ts";
 
 const MINUTE_MS = 60_000;
-/** Milliseconds after the first failure of its kind; each further one in a row doubles them. */
+/** Milliseconds of the pause after the first failure, by its kind; each further failure in a row doubles the pause. */
 const FIRST_MS = {
   key: 10 * MINUTE_MS,
   rate: MINUTE_MS,
@@ -18,7 +18,7 @@ interface Cooldown {
   readonly isTold: boolean;
 }
 
-/** Which providers are not asked for a while, because they failed. */
+/** Providers that are not asked for a while, because they failed. */
 export class Cooldowns {
   readonly #all = new Map<string, Cooldown>();
   readonly #now: () => number;
@@ -27,7 +27,10 @@ export class Cooldowns {
     this.#now = now;
   }
 
-  /** Milliseconds until the provider is asked again; 0 when it can be asked. `isTold`: the provider itself named the time. */
+  /**
+   * Milliseconds until the provider is asked again; 0 when it can be asked. `isTold`: the provider has had too many
+   * requests, and may have named the time itself.
+   */
   of(id: string): { readonly ms: number; readonly isTold: boolean } {
     const known = this.#all.get(id);
     return { ms: Math.max(0, (known?.until ?? 0) - this.#now()), isTold: known?.isTold === true };

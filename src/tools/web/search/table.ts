@@ -12,7 +12,7 @@ import { perplexity } from "./providers/perplexity.ts";
 import { searxng } from "./providers/searxng.ts";
 import { tavily } from "./providers/tavily.ts";
 
-/** The providers of `web_search`, in the order of the automatic choice. Those at the end need no key. */
+/** The providers of `web_search`, in the order of the automatic choice. Providers at the end need no key. */
 export const PROVIDERS: readonly SearchProvider[] = [
   brave,
   minimax,

@@ -19,14 +19,14 @@ import { isFields } from "../../../utils/fields.ts";
 import { visibleText } from "../../../utils/text/clean-text.ts";
 import { wrappingSize, wrapUntrusted } from "../../../utils/text/untrusted.ts";
 
-/** Answers that are kept. */
+/** Most answers that are kept. */
 const MOST_KEPT = 64;
 /** UTF-16 units of a result when the run names no limit, and the most of any result. */
 const MOST_CHARS = 16_000;
 const MOST_OF_ANY = 20_000;
-/** Bytes of text: any result is cut at 50 KB. */
+/** Most bytes of text: any result is cut at 50 KB. */
 const MOST_BYTES = 45_000;
-/** What is kept of an answer. */
+/** Limits of a kept answer: its pages, their characters, and its sources. */
 const KEPT = { pages: 10, title: 1000, snippet: 20_000, content: 60_000, sources: 50 };
 
 const date = z.string().max(20).optional().describe("YYYY-MM-DD");
@@ -54,7 +54,7 @@ type Input = z.output<typeof input>;
 
 interface Kept {
   readonly found: Searched;
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds of the search. */
   readonly at: number;
 }
 
@@ -67,13 +67,13 @@ export class WebSearch {
   readonly #schemas = new Map<string, typeof input>();
   #settings: WebSearchSettings | undefined;
 
-  /** `scene` is asked for each call. */
+  /** `scene` is called for each call of the tool. */
   constructor(scene: () => SearchScene, ports: Partial<AskPorts> = {}) {
     this.#scene = scene;
     this.#ports = { request: requestWeb, ...ports };
   }
 
-  /** The tool with the options that the usable providers have; undefined while the config has it off. */
+  /** The tool `web_search` with the options of the usable providers; undefined while the config has the tool off. */
   tool(): Tool | undefined {
     const { options } = this;
     if (options === undefined) return undefined;
@@ -90,7 +90,7 @@ export class WebSearch {
     });
   }
 
-  /** The options that the usable providers have, separated by spaces; undefined while the config has the tool off. */
+  /** The options of the usable providers, separated by spaces; undefined while the config has the tool off. */
   get options(): string | undefined {
     const scene = this.#scene();
     if (!scene.settings.enabled) return undefined;
@@ -99,7 +99,7 @@ export class WebSearch {
     return SEARCH_OPTIONS.filter((name) => name === "count" || options.has(name)).join(" ");
   }
 
-  /** Models pay for each option with every request. */
+  /** The schema with these options only, because models pay for each option with every request. */
   #schemaFor(options: string): typeof input {
     const made =
       this.#schemas.get(options) ?? trimmed(SEARCH_OPTIONS.filter((name) => options.split(" ").includes(name)));
@@ -122,7 +122,7 @@ export class WebSearch {
     return resultOf(outcome, wish, { tookMs, cached: isKept, mostChars: context.mostChars ?? MOST_CHARS });
   }
 
-  /** Another config may have other keys and providers. */
+  /** Forgets answers and cooldowns when the config has changed: it may have other keys and providers. */
   #forgetAfterChange(settings: WebSearchSettings): void {
     if (this.#settings === settings) return;
     this.#settings = settings;
@@ -227,7 +227,7 @@ const FRESHNESS: ReadonlyMap<unknown, string> = new Map([
 ]);
 const RANGE = /^(\d{4}-\d{2}-\d{2})to(\d{4}-\d{2}-\d{2})$/;
 
-/** Arguments with today's names for a time: models learnt from older ones, which were those of Brave. */
+/** Arguments with the present names for a time: models learnt from older ones, which were those of Brave. */
 function withNewNames(args: unknown): unknown {
   if (!isFields(args)) return args;
   const { freshness, ...others } = args;
@@ -238,15 +238,15 @@ function withNewNames(args: unknown): unknown {
 }
 
 const SOURCE = { label: "Web Search" };
-/** UTF-16 units. */
+/** UTF-16 units of a result's texts. */
 const MOST_TITLE = 200;
 const MOST_SNIPPET = 1500;
 const LEAST_SNIPPET = 100;
 const MOST_URL = 1000;
-/** What a result has beside its texts: names of fields, quotes, its host and date. */
+/** UTF-16 units of a result beside its texts: names of fields, quotes, its host and date. */
 const FRAME = 200;
 
-/** A search as the model sees it, in the field's form. Every text of strangers is between markers. */
+/** A search in the field's form, for the model. Every text of strangers is between markers. */
 function shownSearch(
   { answer, provider, failed, ignored }: Searched,
   { query, count, mostChars }: { readonly query: string; readonly count: number; readonly mostChars: number },
@@ -270,7 +270,7 @@ function shownContent({ content, citations }: Exclude<SearchAnswer, { results: u
   return { content: wrapped(visibleText(content), left), citations: cited };
 }
 
-/** As many pages as there is room for; a page without an address of the web is left out. */
+/** As many pages as fit; a page without an address of the web is left out. */
 function shownPages(pages: readonly FoundPage[], room: number): readonly Record<string, unknown>[] {
   const each = Math.floor(room / Math.max(1, pages.length));
   const shown: Record<string, unknown>[] = [];
@@ -300,14 +300,17 @@ function shownPage({ title, url, snippet, published }: FoundPage, room: number):
   };
 }
 
-/** Text that as JSON takes no more than so many units, between the markers. */
+/** Text between the markers that takes at most `most` units as JSON. */
 function wrapped(text: string, most: number): string {
   const kept = text.slice(0, most);
   const excess = JSON.stringify(kept).length - 2 - kept.length;
   return wrapUntrusted(kept.slice(0, Math.max(0, most - excess)).toWellFormed(), SOURCE);
 }
 
-/** An address in the form of the standard, which has no sign of a marker in it; undefined for other schemes, and for long ones. */
+/**
+ * An address in the form of the standard, which has no character of a marker; undefined for other schemes, and for long
+ * addresses.
+ */
 function webAddress(text: string): string | undefined {
   const url = URL.parse(text.trim());
   if (!url || (url.protocol !== "https:" && url.protocol !== "http:")) return undefined;

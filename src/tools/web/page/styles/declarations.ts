@@ -1,17 +1,17 @@
 /** The declarations of a style, by property. */
 export type Declarations = ReadonlyMap<string, string>;
 
-/** Characters of one value that are read. */
+/** Most characters of one value that are read. */
 const MOST_VALUE = 300;
 
 /** The declarations of a `style` attribute or of a rule. */
 export interface Block {
   readonly plain: Declarations;
-  /** Those that count before all plain ones, of whatever rule. */
+  /** Declarations that have priority over all plain ones, of any rule. */
   readonly important: Declarations;
 }
 
-/** The declarations in a `style` attribute or in the block of a rule; a later one counts. */
+/** The declarations in a `style` attribute or in the block of a rule; the last one of a property counts. */
 export function declarationsIn(text: string): Block {
   const lower = unescaped(plainBraces(text)).toLowerCase();
   const plain = new Map<string, string>();
@@ -30,33 +30,33 @@ export function declarationsIn(text: string): Block {
   return { plain, important };
 }
 
-/** Comments, and braces that are part of a text, an address or a name, are none of the style. */
+/** Comments, and braces inside a text, an address or a name, which are no braces of the style. */
 const NO_BRACES = /\/\*[^]*?(?:\*\/|$)|"(?:[^"\\\n]|\\[^])*"?|'(?:[^'\\\n]|\\[^])*'?|url\([^)"'\n]{1,2000}\)|\\[{};]/gi;
 export const plainBraces = (style: string): string =>
   style.replaceAll(NO_BRACES, (part) => (part.startsWith("/*") ? "" : part.replaceAll(/[{};]/g, "")));
 
 const IMPORTANT = /! ?important/;
 
-/** The declarations that count of an element with only these. */
+/** The declarations that count for an element with this block alone. */
 export const joined = ({ plain, important }: Block): Declarations => new Map([...plain, ...important]);
 
-/** `d\69splay` means `display`. */
+/** A style without escapes: `d\69splay` means `display`. */
 const unescaped = (text: string): string =>
   text.replaceAll(/\\([0-9a-f]{1,6})\s?/gi, (_whole, hex: string) => {
     const code = Number.parseInt(hex, 16);
     return code > 0 && code <= 0x10_ff_ff ? String.fromCodePoint(code) : "";
   });
 
-/** A text that is moved this many pixels aside is on no screen. */
+/** Pixels to the side at which a text is on no screen. */
 const FAR_PX = 900;
-/** The same for one that is placed on the screen itself. */
+/** The same distance for a text that is placed on the screen itself. */
 const FAR_OF_SCREEN_PX = 400;
 const ROOT_PX = 16;
 
-/** A sum of one length is that length. */
+/** A value without `calc` around a single length. */
 const bareOf = (value: string | undefined): string => (value ?? "").replace(/^calc\( ?([^ ()]*) ?\)$/, "$1");
 
-/** A length in pixels; undefined for anything else. */
+/** A length in pixels; undefined for any other value. */
 function pixels(value: string | undefined): number | undefined {
   const [, number, unit] =
     /^([-+]?\d{0,9}\.?\d{1,9}(?:e[-+]?\d{1,2})?)(px|r?em|pt|vw|vh|%)?$/.exec(bareOf(value)) ?? [];
@@ -106,7 +106,7 @@ const HIDING: readonly Test[] = [
   (style) => isShrunk(style),
 ];
 
-/** Every property that can hide a text. */
+/** Properties that can hide a text. */
 export const HIDING_PROPERTIES: ReadonlySet<string> = new Set(
   (
     "display visibility content-visibility opacity filter font font-size zoom scale translate margin inset color -webkit-text-fill-color background " +
@@ -118,7 +118,7 @@ export const HIDING_PROPERTIES: ReadonlySet<string> = new Set(
 /** Whether elements with these declarations show no text. */
 export const hides = (style: Declarations): boolean => style.size > 0 && HIDING.some((test) => test(style));
 
-/** Whether elements with these declarations may show no text, with others of other rules. */
+/** Whether elements with these declarations, together with other rules, may show no text. */
 export const mayHide = (style: Declarations): boolean =>
   style.size > 0 && hides(new Map([["position", "absolute"], ["overflow", "hidden"], ...style]));
 
@@ -127,7 +127,10 @@ function isColoredAsGround(style: Declarations): boolean {
   return color !== undefined && [style.get("background-color"), style.get("background")].includes(color);
 }
 
-/** By its top or its left alone: pages widen what they show by margins on both sides. */
+/**
+ * Whether a margin moves an element away, by its top or its left alone: pages widen their content by margins on both
+ * sides.
+ */
 function isPulledAway(margin: string | undefined): boolean {
   const [top, right, , left] = (margin ?? "").split(" ");
   return isFar(top) || (isFar(left) && !isFar(right));

@@ -2,23 +2,23 @@ import { Parser } from "htmlparser2";
 
 export type Attributes = Readonly<Record<string, string>>;
 
-/** An element of a page, as style rules see it. */
+/** An element of a page, with its facts for style rules. */
 export interface PageElement {
   readonly name: string;
   readonly attributes: Attributes;
   readonly parent: PageElement | undefined;
   readonly children: PageElement[];
-  /** Its place among the children of its parent. */
+  /** Index of the element among the children of its parent. */
   readonly place: number;
   hasText: boolean;
 }
 
-/** Elements that are read; rules that need the surroundings of an element do not find later ones. */
+/** Most elements that are read; rules that need the surroundings of an element do not find later ones. */
 const MOST_ELEMENTS = 300_000;
 
 /**
- * The elements of a page in the order in which they begin. `html` and `body` are around all others, also where the page has no tags for
- * them.
+ * The elements of a page in the order in which they begin. `html` and `body` are around all others, even if the page
+ * has no tags for them.
  */
 export function elementsIn(page: string): readonly PageElement[] {
   const reader = new ElementReader();

@@ -1,13 +1,13 @@
 import { type Block, declarationsIn, plainBraces } from "./declarations.ts";
 
-/** Characters of all style sheets of a page that are read. */
+/** Most characters of all style sheets of a page that are read. */
 const MOST_SHEETS = 400_000;
 const MOST_RULES = 10_000;
-/** Blocks in each other. */
+/** Most nested blocks. */
 const MOST_DEPTH = 8;
 const MOST_PRELUDE = 2000;
 
-/** A rule with its selectors as they are written; those of a rule inside of another one are complete. */
+/** A rule with its selectors as text; selectors of a rule inside of another one are complete. */
 export interface StyleRule extends Block {
   readonly selectors: string;
 }
@@ -26,14 +26,14 @@ export function rulesIn(html: string): readonly StyleRule[] {
 
 interface Around {
   readonly depth: number;
-  /** The selectors of the rule around. */
+  /** The selectors of the enclosing rule. */
   readonly parent?: string;
 }
 
 class SheetReader {
   readonly rules: StyleRule[] = [];
 
-  /** Keeps the rules of a block; gives the declarations between them. */
+  /** Keeps the rules of a block. Returns the declarations between them. */
   read(block: string, around: Around): string {
     let own = "";
     let at = 0;
@@ -55,13 +55,13 @@ class SheetReader {
     return own + block.slice(at);
   }
 
-  /** Gives the declarations that belong to the rule around. */
+  /** Keeps a rule. Returns the declarations that belong to the enclosing rule. */
   #take(prelude: string, block: string, { depth, parent }: Around): string {
     if (depth >= MOST_DEPTH || prelude.length > MOST_PRELUDE) return "";
     const inside = depth + 1;
     if (!prelude.startsWith("@")) {
       const selectors = parent === undefined ? prelude : within(parent, prelude);
-      // Rules inside of a rule count after its own declarations, which come first in the list as well.
+      // Rules inside of a rule count after its own declarations, so these come first in the list.
       const place = this.rules.length;
       const own = this.read(block, { depth: inside, parent: selectors });
       this.rules.splice(place, 0, { selectors, ...declarationsIn(own) });
@@ -74,7 +74,7 @@ class SheetReader {
   }
 }
 
-/** The selectors of a rule inside of another one, whose elements `&` means. */
+/** The selectors of a rule inside of another one; `&` stands for the elements of the other. */
 function within(parent: string, selectors: string): string {
   const around = `:is(${parent})`;
   const each = selectors.match(/(?:[^,()]|\((?:[^()]|\([^()]*\))*\))+/g) ?? [];
@@ -84,7 +84,7 @@ function within(parent: string, selectors: string): string {
     .slice(0, MOST_PRELUDE);
 }
 
-/** The place of the brace that ends a block; the end of the sheet where there is none. */
+/** Index of the brace that ends a block; the end of the sheet when there is none. */
 function endOfBlock(sheet: string, open: number): number {
   let depth = 0;
   for (let at = open; at < sheet.length; at += 1) {
@@ -95,7 +95,7 @@ function endOfBlock(sheet: string, open: number): number {
   return sheet.length;
 }
 
-/** What is between `<style>` and its end, in a time that grows with the length only. */
+/** The text of each `<style>` element. The time grows only with the length. */
 function* sheetsIn(html: string): Generator<string> {
   const begin = /<style\b[^>]{0,1000}>/gi;
   const end = /<\/style/gi;
@@ -108,7 +108,7 @@ function* sheetsIn(html: string): Generator<string> {
   }
 }
 
-/** The screen for which a page is read, in pixels. */
+/** Size, in pixels, of the screen for which a page is read. */
 const SCREEN: Readonly<Record<string, number>> = { width: 1280, height: 800 };
 const PIXELS: Readonly<Record<string, number>> = { px: 1, em: 16, rem: 16, pt: 4 / 3, cm: 37.8, in: 96 };
 /** Values of features that the screen does not have. */
@@ -145,7 +145,7 @@ function featuresApply(text: string): boolean {
   return /\)\s*or\s*\(/.test(text) ? each.some(Boolean) : each.every(Boolean);
 }
 
-/** A feature that nobody knows is there. */
+/** Whether the screen has a feature. An unknown feature counts as present. */
 function isThere(feature: string): boolean {
   const plain = feature.replaceAll(/\s+/g, "");
   const named = /^(min|max)-(?:device-)?(width|height):(.+)$/.exec(plain);

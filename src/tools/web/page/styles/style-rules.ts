@@ -19,23 +19,23 @@ interface Rule {
   readonly place: number;
 }
 
-/** All elements of the page, and the ids and classes that they have. */
+/** All elements of the page, and their ids and classes. */
 interface Surroundings {
   readonly elements: readonly PageElement[];
   readonly keys: ReadonlySet<string>;
 }
 
-/** Rules by what each of their elements has. */
+/** Rules by the key of their selector. */
 type Index = Map<string, Rule[]>;
 
-/** The styles of a page, as far as they hide something: those of its elements and of its own style sheets. */
+/** The styles of a page that hide content: those of its elements and of its own style sheets. */
 export class StyleRules {
   readonly #page: string;
   readonly #rules: readonly StyleRule[];
-  /** The custom properties of the page, wherever they are set; the last of each name. */
+  /** The custom properties of the page, from every rule; of each name the last value. */
   readonly #named: ReadonlyMap<string, string>;
   readonly #hiding: Index;
-  /** Those that may show again what others hide; made when something is hidden. */
+  /** Rules that may show hidden elements again; made when the first element is hidden. */
   #others: Index | undefined;
   #known: Surroundings | undefined;
   readonly #steps = new Steps();
@@ -56,8 +56,9 @@ export class StyleRules {
   }
 
   /**
-   * Whether its own style, or the rules, hide an element; `place` is its place among all elements of the page, in the order in which they
-   * begin. Of a page whose rules take too long, everything is hidden that they may hide.
+   * Whether an element is hidden by its own style, or by the rules; `place` is its index among all elements of the
+   * page, in the order in which they begin. When the rules of a page take too long, every element counts as hidden that
+   * they may hide.
    */
   hide(name: string, attributes: Attributes, place: number): boolean {
     const own = attributes["style"] === undefined ? undefined : declarationsIn(attributes["style"]);
@@ -152,41 +153,41 @@ function namedIn(rules: readonly StyleRule[]): ReadonlyMap<string, string> {
   return new Map(all);
 }
 
-/** What counts of all declarations for one element. */
+/** The declarations that count for one element. */
 function cascade(rules: readonly Rule[], own: Block | undefined): Declarations {
   const order = rules.toSorted((a, b) => a.selector.weight - b.selector.weight || a.place - b.place);
   const blocks = [...order.map(({ block }) => block), ...(own ? [own] : [])];
   return new Map([...blocks.flatMap(({ plain }) => [...plain]), ...blocks.flatMap(({ important }) => [...important])]);
 }
 
-/** A value that has `var(--name, fallback)` in it. */
+/** A value with its `var(--name, fallback)` replaced. */
 function valueOf(value: string, named: (name: string) => string | undefined): string {
   return value.replaceAll(/var\(\s*(--[\w-]{1,100})\s*(?:,([^()]{0,200}))?\)/g, (_whole, name: string, other = "") =>
     (named(name) ?? String(other)).trim(),
   );
 }
 
-/** An element, and where a rule needs them, its surroundings. */
+/** An element, with its surroundings for rules that need them. */
 interface Seen {
   readonly name: string;
   readonly id: string | undefined;
   readonly classes: readonly string[];
-  /** Undefined where the surroundings are not known. */
+  /** The element in its surroundings; undefined where these are not known. */
   element(): PageElement | undefined;
   /** Whether any element of the page has this id or class. */
   isInPage(key: string): boolean;
 }
 
-/** One selector of a rule. */
+/** A selector of a rule. */
 interface Selector {
-  /** What each element has that it matches: `#id`, `.class`, the name, or `*` for any. Lower case. */
+  /** Key of each element that matches: `#id`, `.class`, the name, or `*` for any. Lower case. */
   readonly key: string;
-  /** What decides between two rules: a larger one counts. */
+  /** Weight that decides between two rules: the larger one counts. */
   readonly weight: number;
   matches(seen: Seen, steps: Steps): boolean;
 }
 
-/** The selectors of a rule; none where browsers do not know one of them. */
+/** The selectors of a rule; none when browsers do not know one of them. */
 function selectorsIn(text: string): readonly Selector[] {
   try {
     return parse(text)
@@ -214,7 +215,7 @@ function selectorOf(tokens: readonly Token[]): Selector {
   };
 }
 
-/** What an element has that a part of a selector asks for; undefined for a part that asks something else. */
+/** The key that a part of a selector asks for; undefined for any other part. */
 function keyOf(token: Token): string | undefined {
   if (token.type === SelectorType.Tag) return token.name.toLowerCase();
   if (token.type !== SelectorType.Attribute || token.ignoreCase !== "quirks") return undefined;
@@ -235,7 +236,7 @@ function weight(token: Token): number {
   return Array.isArray(token.data) ? Math.max(0, ...token.data.map(weightOf)) : CLASS;
 }
 
-/** A page that nobody points at or writes into. */
+/** Pseudo-classes that match nothing on a page without a pointer and without input. */
 const AT_REST = [
   "hover active focus focus-within focus-visible target target-within visited fullscreen modal popover-open",
   "user-valid user-invalid playing autofill picture-in-picture",
@@ -243,7 +244,7 @@ const AT_REST = [
   .join(" ")
   .split(" ");
 
-/** What a part of a selector says that no element of a page fits. */
+/** Whether a part of a selector matches no element of a page. */
 const isNever = ({ type, ...token }: Token): boolean =>
   type === SelectorType.PseudoElement ||
   (type === SelectorType.Pseudo && "name" in token && AT_REST.includes(token.name));
@@ -259,7 +260,10 @@ function compiled(tokens: readonly Token[]): Selector["matches"] {
   };
 }
 
-/** A selector that css-select does not know may be known to browsers: it counts for each element with its key. */
+/**
+ * The compiled selector. A selector that css-select does not know may be known to browsers, so it matches each element
+ * with its key.
+ */
 function queryOf(tokens: readonly Token[], steps: Steps): (element: PageElement) => boolean {
   const pseudos = {
     ...Object.fromEntries(AT_REST.map((name) => [name, () => false])),
@@ -290,14 +294,14 @@ const adapterFor = (steps: Steps) => ({
   removeSubsets: (elements: PageElement[]) => elements,
 });
 
-/** Steps that the rules of one page may take: some tenths of a second. */
+/** Most steps of the rules of one page: some tenths of a second. */
 const MOST_STEPS = 3_000_000;
 
-/** Thrown in the middle of a rule when there are none left. */
+/** Thrown in the middle of a rule when no steps are left. */
 class StepsTaken extends Error {}
 const TAKEN = new StepsTaken("the rules of a page took too long");
 
-/** Counts what rules look at, so that no page keeps its reader busy with them. */
+/** Counts the steps of rules, so that no page keeps its reader busy with its rules. */
 class Steps {
   #left = MOST_STEPS;
 
@@ -305,7 +309,7 @@ class Steps {
     return this.#left <= 0;
   }
 
-  /** Always true. Throws `StepsTaken` when there are none left. */
+  /** Takes steps. Always true. Throws `StepsTaken` when no steps are left. */
   take(count: number): true {
     this.#left -= count;
     if (this.#left <= 0) throw TAKEN;

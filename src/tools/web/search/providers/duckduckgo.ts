@@ -2,12 +2,12 @@ import type { FoundPage, SearchWish } from "../../../../types/plugin/web-search.
 import { SearchFailure, type SearchAccess, type SearchProvider } from "./provider.ts";
 
 const FRESHNESS = { day: "d", week: "w", month: "m", year: "y" };
-/** Pages of a result page. */
+/** Most results that are read of a page. */
 const MOST_PAGES = 30;
 const CHECKS = /anomaly-modal|challenge-form|g-recaptcha/;
 const NOTHING = /class="no-results|result--no-result/;
 
-/** The page of results for browsers without scripts. It has no interface for programs. */
+/** The page of results for browsers without scripts. The service has no interface for programs. */
 export const duckduckgo: SearchProvider = {
   id: "duckduckgo",
   order: 100,
@@ -44,7 +44,7 @@ interface Reading {
   isAd: boolean;
 }
 
-/** The results of a page, by the names of their classes. */
+/** The results of a page, found by the names of their classes. */
 async function pagesIn(html: string): Promise<readonly FoundPage[]> {
   const { Parser } = await import("htmlparser2");
   const found: Reading[] = [];
@@ -71,7 +71,7 @@ async function pagesIn(html: string): Promise<readonly FoundPage[]> {
   return found.filter((page) => !page.isAd).slice(0, MOST_PAGES);
 }
 
-/** The address of the page itself, which a link of the service has as its parameter. */
+/** The address of a result's own page, which is a parameter of the service's link. */
 function targetOf(href: string): string {
   const url = URL.parse(href, "https://duckduckgo.com");
   const isLink = url !== null && url.hostname.endsWith("duckduckgo.com") && url.pathname.startsWith("/l/");

@@ -22,7 +22,7 @@ export const gemini: SearchProvider = {
     const sources = listAt(candidate, "groundingMetadata", "groundingChunks").map((chunk) =>
       textAt(chunk, "web", "uri"),
     );
-    // They are addresses of Google's that redirect to the pages.
+    // The sources are addresses of Google that redirect to the pages.
     return answerOf(parts.map((part) => textAt(part, "text")).join(""), await ask.follow(sources));
   },
 };

@@ -2,7 +2,7 @@ import type { Fields } from "../../../../utils/fields.ts";
 import { SearchFailure, type SearchAccess, type SearchProvider } from "./provider.ts";
 import { answerOf, bearer, listAt, textAt, textsAt, valueAt } from "./read.ts";
 
-/** Answers of one search: each may ask for the built-in tool once more. */
+/** Most answers of one search: each may ask for the built-in tool once more. */
 const MOST_ROUNDS = 3;
 const TOOL = "$web_search";
 
@@ -35,7 +35,7 @@ export const kimi: SearchProvider = {
   },
 };
 
-/** The server runs the tool; models that think refuse it. */
+/** The body of a request. The server runs the tool; models that think refuse it. */
 const bodyOf = ({ model = "kimi-k2.6" }: SearchAccess, messages: readonly unknown[]) => ({
   model,
   messages,
@@ -43,7 +43,7 @@ const bodyOf = ({ model = "kimi-k2.6" }: SearchAccess, messages: readonly unknow
   ...(model.startsWith("kimi-k2") && { thinking: { type: "disabled" } }),
 });
 
-/** The server expects the arguments of its own tool back. */
+/** The message with the result of a call: the server expects the arguments of its own tool back. */
 const resultOf = (call: Fields) => ({
   role: "tool",
   tool_call_id: textAt(call, "id"),

@@ -1,7 +1,7 @@
 import { SearchFailure, type SearchProvider } from "./provider.ts";
 import { bearer, listIn, pagesOf, valueAt } from "./read.ts";
 
-/** What the body of an answer says about a key that is not accepted, and about too many requests. */
+/** Codes in the body of an answer for a key that is not accepted, and for too many requests. */
 const KEY_CODES = new Set<unknown>([1004, 2049]);
 const RATE_CODES = new Set<unknown>([1002, 1039, 1041, 2056]);
 

@@ -20,7 +20,10 @@ export const ollama: SearchProvider = {
   },
 };
 
-/** Where the search may be: on the machine under the older or the newer name, and in the cloud, which needs a key. */
+/**
+ * The first answer of the places where the search may be: on the machine under the older or the newer name, and in the
+ * cloud, which needs a key.
+ */
 async function firstAnswer({ query, count }: SearchWish, access: SearchAccess, ask: Ask): Promise<unknown> {
   const paths = [
     ...(access.baseUrl === CLOUD ? [] : ["/api/experimental/web_search"]),
@@ -30,7 +33,7 @@ async function firstAnswer({ query, count }: SearchWish, access: SearchAccess, a
   let last: unknown;
   for (const path of paths) {
     try {
-      // The key is of the cloud or of the operator's own server.
+      // The key is one of the cloud or of the operator's own server.
       return await ask.json({ path, headers: bearer(access), body: { query, max_results: count } });
     } catch (error) {
       const isElsewhere = error instanceof SearchFailure && (error.status === 404 || error.because === "network");

@@ -53,7 +53,7 @@ const bodyOf = (wish: SearchWish) => {
   });
 };
 
-/** `11/26/2026` of `2026-11-26`. */
+/** The date in American form: `11/26/2026` for `2026-11-26`. */
 function americanDate(date: string | undefined): string | undefined {
   const [year, month, day] = (date ?? "").split("-").map(Number);
   return year && month && day ? `${month}/${day}/${year}` : undefined;

@@ -15,69 +15,74 @@ export type ProviderId =
   | "ollama"
   | "searxng";
 
-/** How a provider is reached, as the config and the environment say. */
+/** Access to a provider, from the config and the environment. */
 export interface SearchAccess {
   readonly key?: Secret | undefined;
-  /** Of its address. It has no slash at its end. */
+  /** Address of the provider, without a slash at its end. */
   readonly baseUrl: string;
-  /** The operator named the address, so it may be private. */
+  /** True when the operator named the address, so that it may be private. */
   readonly isOwnAddress: boolean;
   readonly model?: string | undefined;
   readonly mode?: string | undefined;
   readonly region?: string | undefined;
 }
 
-/** One request to a provider. */
+/** A request to a provider. */
 export interface SearchRequest {
-  /** Below the base address, or a whole address. */
+  /** Path below the base address, or a whole address. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as JSON by POST; the request is a GET without it. */
+  /** Body that is sent as JSON by POST; a request without a body is a GET. */
   readonly body?: unknown;
 }
 
-/** What a provider may do outside. Each rejects with `SearchFailure`. */
+/** Requests that a provider may make. Each rejects with `SearchFailure`. */
 export interface Ask {
   json(request: SearchRequest): Promise<unknown>;
   text(request: SearchRequest): Promise<string>;
-  /** Where each address leads after redirects; an address that cannot be followed stays as it is. */
+  /** Address of each page after redirects; an address that cannot be followed stays as it is. */
   follow(addresses: readonly string[]): Promise<readonly string[]>;
 }
 
-/** What a provider needs before it can be asked. */
+/** Setting that a provider needs before it can be asked. */
 type Need = "key" | "address" | "nothing";
 
 /** A row of the table of providers. */
 export interface SearchProvider {
   readonly id: ProviderId;
-  /** Its place in the automatic choice: the least is asked first. */
+  /** Place of the provider in the automatic choice: the least is asked first. */
   readonly order: number;
-  /** The plugin of the field below which the config has its settings: `plugins.entries.<plugin>.config.webSearch`. */
+  /**
+   * The field's plugin below which the config has the provider's settings: `plugins.entries.<plugin>.config.webSearch`.
+   */
   readonly plugin: string;
-  /** Environment variables that may hold its key, the preferred one first. */
+  /** Environment variables that may hold the provider's key, the preferred one first. */
   readonly keyVariables: readonly string[];
-  /** The environment variable that may hold its address. */
+  /** Environment variable that may hold the provider's address. */
   readonly addressVariable?: string;
   readonly needs: Need;
-  /** Beside the words and the number of results. */
+  /** Options beside the words and the number of results. */
   readonly options: readonly SearchOption[];
   readonly docs: string;
-  /** Where it is unless the operator names another address; empty for none. */
+  /** Address of the provider unless the operator names another one; empty for none. */
   baseUrl(access: Omit<SearchAccess, "baseUrl">): string;
-  /** Seconds that it gets at least: it runs a model. */
+  /** Least seconds of the provider's time limit, because it runs a model. */
   readonly leastSeconds?: number;
   search(wish: SearchWish, access: SearchAccess, ask: Ask): Promise<SearchAnswer>;
 }
 
 export type FailedBecause = "key" | "rate" | "server" | "network" | "answer" | "refused";
 
-/** Why a provider gave no answer, as the end of a sentence about it. Nothing of what it sent is in the message. */
+/**
+ * Reason why a provider gave no answer, as the end of a sentence about it. The message has no text that the provider
+ * sent.
+ */
 export class SearchFailure extends Error {
   override readonly name = "SearchFailure";
   readonly because: FailedBecause;
   readonly status: number | undefined;
-  /** Milliseconds that it asks to wait. */
+  /** Milliseconds that the provider asks to wait. */
   readonly retryAfterMs: number | undefined;
 
   constructor(because: FailedBecause, message: string, more: { status?: number; retryAfterMs?: number } = {}) {

@@ -2,7 +2,7 @@ import type { FoundPage, SearchWish } from "../../../../types/plugin/web-search.
 import { isFields, type Fields } from "../../../../utils/fields.ts";
 import { SearchFailure, type SearchAccess } from "./provider.ts";
 
-/** Readers of what providers answer: nothing about its types is certain. */
+/** Reads a text of a provider's answer, whose types are not certain; empty when there is none. */
 
 export const textAt = (value: unknown, ...path: readonly string[]): string => {
   const found = valueAt(value, ...path);
@@ -23,7 +23,7 @@ export const textsAt = (value: unknown, ...path: readonly string[]): readonly st
   return Array.isArray(found) ? found.filter((one): one is string => typeof one === "string") : [];
 };
 
-/** The list of an answer. Throws `SearchFailure` where the answer has none: it is another kind of answer. */
+/** The list of an answer. Throws `SearchFailure` for an answer without the list, which is of another kind. */
 export function listIn(value: unknown, ...path: readonly string[]): readonly Fields[] {
   if (Array.isArray(valueAt(value, ...path))) return listAt(value, ...path);
   throw new SearchFailure("answer", `sent an answer without the list \`${path.join(".")}\``);
@@ -44,7 +44,7 @@ export const pagesOf = (list: readonly Fields[], { url = "url", snippet, publish
     ...(published !== undefined && { published: textAt(page, published) }),
   }));
 
-/** A text that a model wrote. Throws `SearchFailure` for an empty one. */
+/** The answer of a model with its sources. Throws `SearchFailure` for an empty text. */
 export function answerOf(content: string, citations: readonly string[]) {
   if (content.trim() === "") throw new SearchFailure("answer", "sent an answer without text");
   return { content, citations: [...new Set(citations)] };
@@ -53,14 +53,14 @@ export function answerOf(content: string, citations: readonly string[]) {
 export const bearer = ({ key }: SearchAccess): Record<string, string> =>
   key ? { authorization: `Bearer ${key.reveal()}` } : {};
 
-/** The hosts that a search is limited to, and those that it leaves out. */
+/** The hosts to which a search is limited, and the hosts that it leaves out. */
 export function domainsOf({ domain_filter: hosts = [] }: SearchWish) {
   const only = hosts.filter((host) => !host.startsWith("-"));
   const without = hosts.filter((host) => host.startsWith("-")).map((host) => host.slice(1));
   return { only, without };
 }
 
-/** The fields that have a value; an empty list is none. */
+/** The fields with a value; an empty list counts as none. */
 export const given = (fields: Fields): Fields =>
   Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0)),

@@ -6,7 +6,7 @@ import type { Peer } from "../../types/chat/message.ts";
 import type { Config } from "../config/schema/schema.ts";
 import { own } from "../../utils/own.ts";
 
-/** Characters. A shorter message would consist mostly of its label. */
+/** Least characters of a text chunk: a shorter message would consist mostly of its label. */
 const LEAST_TEXT = 100;
 
 const made = new WeakMap<Config, Map<string, AccountConfig>>();
@@ -33,14 +33,14 @@ function parseAccount(config: Config, channel: string, account: string): Account
   return accountConfig.parse(found?.input ?? {});
 }
 
-/** Where a message's conversation is: its thread, or the chat when threads share the chat's conversation. */
+/** The place of a message's conversation: its thread, or the chat when threads share the chat's conversation. */
 export function placeOf(from: Peer, config: Config): Peer {
   if (from.thread === undefined || accountOf(config, from).thread.historyScope === "thread") return from;
   const { thread: _thread, ...chat } = from;
   return chat;
 }
 
-/** The default account of a channel. */
+/** Id of a channel's default account, also when the config does not have the channel. */
 export const defaultAccountOf = (config: Config, channel: string): string =>
   defaultAccountIn(own(config.channels, channel) ?? {});
 

@@ -8,7 +8,7 @@ import { defaultAccountOf } from "./accounts.ts";
 
 export type ApprovalTarget = Config["approvals"]["exec"]["targets"][number];
 
-/** The chat of a target, or why there is none: a clause that continues the target's key. */
+/** The chat of a target; when there is none, the reason as a clause that continues the target's key. */
 export function peerOfTarget(target: ApprovalTarget, config: Config): Peer | string {
   const { channel, to } = target;
   const section = own(config.channels, channel);

@@ -28,7 +28,10 @@ export function hasApproverIn(channel: string, config: Config): boolean {
   );
 }
 
-/** Ids of the people who may answer in an account: those of its list, else the owners whose names are for this channel. */
+/**
+ * Ids of the people who may answer in an account: those of the account's list, else the owners whose names are for this
+ * channel.
+ */
 export function approversOf(of: Pick<Peer, "channel" | "account">, config: Config): readonly string[] {
   return (
     listedFor(config, of) ??

@@ -17,7 +17,10 @@ export interface Configured {
   readonly contributions: Contributions;
 }
 
-/** Every account in the config whose channel is installed. `enabled` combines the switches of the channel and the account. */
+/**
+ * Every account in the config whose channel is installed. `enabled` combines the switches of the channel and the
+ * account.
+ */
 export async function accountsIn(of: Configured): Promise<readonly ConfiguredAccount[]> {
   const all = await Promise.all(Object.keys(of.config.channels).map((channel) => accountsOf(of, channel)));
   return all.flat();
@@ -45,7 +48,7 @@ async function accountsOf(
   });
 }
 
-/** The named account, or the channel's default account. Throws `CHANNEL_MISSING`. */
+/** The named account; without a name the channel's default account, else its only one. Throws `CHANNEL_MISSING`. */
 export async function findAccount(
   of: Configured,
   channel: string,
@@ -54,7 +57,7 @@ export async function findAccount(
   findChannel(of.contributions, channel);
   const wanted = account ?? defaultAccountOf(of.config, channel);
   const accounts = await accountsOf(of, channel);
-  // A channel that knows its accounts itself may have none of the default's name.
+  // A channel that has a list of accounts of its own may have none of the default's name.
   const only = account === undefined && accounts.length === 1 ? accounts[0] : undefined;
   const found = accounts.find((one) => one.account === wanted) ?? only;
   if (found) return found;

@@ -3,7 +3,10 @@ import type { ChannelAdapter, ChannelLink } from "../../types/chat/channel.ts";
 import { channelId, type AccountId, type ChannelId } from "../../types/ids.ts";
 import { accountsIn, type Configured } from "./channel-accounts.ts";
 
-/** What an account's channel can do. Only a connected account has `methods`: they are the capabilities of its link, and `buttons` where some of its chats have them. */
+/**
+ * Capabilities of an account's channel. Only a connected account has `methods`: the capabilities of its link, and
+ * `buttons` where some of the account's chats have them.
+ */
 export interface Capabilities {
   readonly channel: string;
   readonly label: string;
@@ -26,8 +29,8 @@ export interface Capabilities {
 type LinkOf = (channel: ChannelId, account: AccountId) => ChannelLink | undefined;
 
 /**
- * Every account in the config, or those of one channel; the channels themselves when the config has no account. `linkOf`
- * gives the link of a connected account.
+ * Capabilities of every account in the config, or of one channel's accounts; of the channels themselves when the config
+ * has no account. `linkOf` gives the link of a connected account.
  */
 export async function capabilitiesOf(
   of: Configured,

@@ -16,7 +16,10 @@ interface Edit {
   readonly value: unknown;
 }
 
-/** Sets keys of an account in the config file, creating the file if needed, and enables the account. Throws as `writeConfigValues` does. */
+/**
+ * Sets keys of an account in the config file, creating the file if needed, and enables the account. Throws as
+ * `writeConfigValues` does.
+ */
 export async function putAccount(
   load: LoadOptions,
   { channel, account }: AccountName,
@@ -38,7 +41,10 @@ export async function putAccount(
   ]);
 }
 
-/** Enables or disables one account and returns its name; other accounts do not change. Throws NOT_FOUND, and as `writeConfigValues` does. */
+/**
+ * Enables or disables one account and returns its name; other accounts do not change. Throws NOT_FOUND, and as
+ * `writeConfigValues` does.
+ */
 export async function switchAccount(load: LoadOptions, of: AccountName, isOn: boolean): Promise<string> {
   const { channel } = of;
   const section = valueAt(await rawConfig(load), ["channels", channel]);
@@ -77,7 +83,10 @@ export async function findPlace(
   return { name, path };
 }
 
-/** Removes an account from the config, with its channel when it is the last one, and returns its name. Its keys on disk stay. Throws NOT_FOUND. */
+/**
+ * Removes an account from the config and returns its name; the last account goes together with its channel. The
+ * account's keys on disk stay. Throws NOT_FOUND.
+ */
 export async function removeAccount(load: LoadOptions, of: AccountName): Promise<string> {
   const { name, path } = await findPlace(load, of);
   await removeConfigValue(load, path);
@@ -103,7 +112,10 @@ export async function readAccountToBe(load: LoadOptions, of: AccountName): Promi
   return own;
 }
 
-/** The file without its secrets resolved: a missing token must not prevent an edit that corrects it. Throws CONFIG_SYNTAX. */
+/**
+ * The config file without its secrets resolved: a missing token must not prevent an edit that corrects it. Throws
+ * CONFIG_SYNTAX.
+ */
 export async function rawConfig({ path }: LoadOptions): Promise<unknown> {
   const text = (await readConfigText(path)) ?? "";
   return text.trim() === "" ? {} : parseConfigText(text, path);

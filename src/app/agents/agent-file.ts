@@ -22,7 +22,10 @@ interface Listed {
 const LIST: KeyPath = ["agents", "list"];
 const ENTRIES: KeyPath = ["agents", "entries"];
 
-/** The file without its secrets resolved, and the hash that a write of it is based on. Throws CONFIG_SYNTAX. */
+/**
+ * The config file without its secrets resolved, and its hash, on which a write of the file is based. Throws
+ * CONFIG_SYNTAX.
+ */
 export async function readFileToEdit({ path }: LoadOptions): Promise<{ file: unknown; hash: string }> {
   const text = (await readConfigText(path)) ?? "";
   return { file: text.trim() === "" ? {} : parseConfigText(text, path), hash: hashOf(text) };
@@ -39,28 +42,31 @@ function listedIn(file: unknown): readonly Listed[] {
   return [...rows, ...Object.keys(isRecord(entries) ? entries : {}).map((id) => ({ id, path: [...ENTRIES, id] }))];
 }
 
-/** A new agent in the form that the file has: `agents.entries`, else a row of `agents.list` behind so many others. */
+/**
+ * The edit that adds an agent in the form that the file has: to `agents.entries`, else to `agents.list` after `before`
+ * other rows.
+ */
 function newAgent(file: unknown, id: string, entry: Readonly<Record<string, unknown>>, before: number): Edit {
   if (isRecord(valueAt(file, ENTRIES))) return { path: [...ENTRIES, id], value: entry };
   return { path: [...LIST, before], value: { id, ...entry } };
 }
 
-/** The agent that is there while the file lists none. */
+/** Id of the agent that exists while the file lists none. */
 function unlistedIn(file: unknown): string {
   const named = valueAt(file, ["agents", "defaults", "agentId"]);
   return typeof named === "string" && named !== "" ? named : DEFAULT_AGENT;
 }
 
-/** The ids of the agents, also of the one that the file does not list. */
+/** Ids of the agents; while the file lists none, the id of the agent that exists then. */
 export function agentsIn(file: unknown): readonly string[] {
   const listed = listedIn(file);
   return listed.length === 0 ? [unlistedIn(file)] : listed.map(({ id }) => id);
 }
 
 /**
- * Adds an agent to the file, and what else is to change with it in the same write. The first one that is listed would become the
- * default, so the agent that was there without an entry gets one before it. Throws USAGE when there is an agent with this id, and as
- * `writeConfigValues` does.
+ * Adds an agent to the file, with the edits of `alsoChange` in the same write. The first listed agent would become the
+ * default, so the agent that existed without an entry gets one before it. Throws USAGE when an agent with this id
+ * exists, and as `writeConfigValues` does.
  */
 export async function addAgent(
   load: LoadOptions,
@@ -76,7 +82,10 @@ export async function addAgent(
   await writeConfigValues(load, [...before, made, ...alsoChange(file)], hash);
 }
 
-/** Changes keys of an agent's entry, which is made when the file lists no agents. Throws NOT_FOUND, and as `writeConfigValues` does. */
+/**
+ * Changes keys of an agent's entry, which is made when the file lists no agents. Throws NOT_FOUND, and as
+ * `writeConfigValues` does.
+ */
 export async function changeAgent(load: LoadOptions, id: string, keys: AgentKeys): Promise<void> {
   const { file, hash } = await readFileToEdit(load);
   const listed = listedIn(file);
@@ -93,8 +102,8 @@ export async function changeAgent(load: LoadOptions, id: string, keys: AgentKeys
 }
 
 /**
- * Removes an agent with its bindings, and its name from the lists of other agents. Returns how many bindings were removed. Throws
- * NOT_FOUND, USAGE for the default agent, and as `writeConfigValues` does.
+ * Removes an agent with its bindings, and its name from the lists of other agents. Returns how many bindings were
+ * removed. Throws NOT_FOUND, USAGE for the default agent, and as `writeConfigValues` does.
  */
 export async function removeAgent(load: LoadOptions, id: string): Promise<number> {
   const { file, hash } = await readFileToEdit(load);
@@ -121,7 +130,10 @@ function isDefault(file: unknown, listed: readonly Listed[], one: Listed): boole
   return (marked ?? named ?? listed[0]) === one;
 }
 
-/** Lists of agents that others may start or write to. */
+/**
+ * Edits that remove an agent's id from each list of agents in the file: of subagents, `tools.agentToAgent`, webhooks
+ * and broadcasts.
+ */
 function withoutName(file: unknown, id: string): readonly Edit[] {
   const places = [
     ["agents", "defaults", "subagents", "allowAgents"],
@@ -150,13 +162,16 @@ export function bindingsIn(file: unknown): readonly Readonly<Record<string, unkn
   return Array.isArray(rows) ? rows.map((row: unknown) => (isRecord(row) ? row : {})) : [];
 }
 
-/** Session keys and file names do not tell upper from lower case everywhere. */
+/**
+ * Whether two ids are equal but for the case of letters, which session keys and file names do not distinguish
+ * everywhere.
+ */
 const isSame = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
 
 const taken = (id: string): OpenClawError =>
   new OpenClawError("USAGE", { message: `There is an agent "${id}" already.`, fix: "Give the new one another name." });
 
-/** No agent has this id. */
+/** The error NOT_FOUND: no agent has this id. */
 export const unknownAgent = (id: string): OpenClawError =>
   new OpenClawError("NOT_FOUND", { message: `There is no agent "${id}".`, fix: "See openclaw agents list." });
 

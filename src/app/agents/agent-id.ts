@@ -5,7 +5,10 @@ import { isInside } from "../../utils/real-path.ts";
 
 const MOST_CHARS = 64;
 
-/** The id of an agent that people call so: in lower case, with `-` for what ids cannot have. Throws USAGE when nothing is left, and for `main`. */
+/**
+ * The id of an agent with this name: in lower case, with `-` for characters that ids cannot have. Throws USAGE when
+ * nothing is left, and for `main`.
+ */
 export function agentIdFrom(name: string): string {
   const id = name
     .normalize("NFKD")
@@ -27,12 +30,15 @@ export function agentIdFrom(name: string): string {
   return id;
 }
 
-/** Where an agent works unless the config says otherwise. It is written into the config, so that it stays when another agent becomes the default. */
+/**
+ * The workspace of a new agent when none is named. The path is written into the config, so that it stays when another
+ * agent becomes the default.
+ */
 export const workspaceFor = (stateDir: string, id: string): string => join(stateDir, `workspace-${id}`);
 
 /**
- * A path as it is written into the config: from the state directory where it lies in it, so that the agents of a copied or moved
- * directory work in their own files.
+ * A path as the config has it: relative to the state directory when it lies there, so that the agents of a copied or
+ * moved directory work in their own files.
  */
 export const writtenPath = (path: string, stateDir: string): string =>
   path !== stateDir && isInside(path, stateDir) ? relative(stateDir, path) : path;

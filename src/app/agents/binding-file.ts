@@ -5,7 +5,7 @@ import type { LoadOptions } from "../config/load.ts";
 import { isRecord, valueAt } from "../config/schema/problem.ts";
 import { addAgent, agentsIn, bindingsIn, readFileToEdit, unknownAgent, type Edit } from "./agent-file.ts";
 
-/** Which messages a binding is for, as the config writes it. */
+/** Condition of a binding on messages, in the form of the config. */
 export interface BindingMatch {
   readonly channel: string;
   readonly accountId?: string;
@@ -15,7 +15,7 @@ export interface BindingMatch {
   readonly roles?: readonly string[];
 }
 
-/** What a command says of messages in addition to channel and account. */
+/** Conditions of a command on messages in addition to channel and account. */
 export interface MatchFlags {
   /** `direct:42`, `group:-100`; an id alone is a direct chat. */
   readonly peer?: string;
@@ -24,7 +24,7 @@ export interface MatchFlags {
   readonly role?: readonly string[];
 }
 
-/** `telegram` or `telegram:work`, with further conditions. Throws USAGE. */
+/** The match of `telegram` or `telegram:work`, with further conditions. Throws USAGE. */
 export function matchFrom(text: string, { peer, guild, team, role }: MatchFlags = {}): BindingMatch {
   const [channel = "", accountId, ...rest] = text.trim().split(":");
   if (channel === "" || accountId === "" || rest.length > 0)
@@ -41,20 +41,20 @@ function peerFrom(text: string): NonNullable<BindingMatch["peer"]> {
   return { kind: kind === "group" || kind === "channel" ? "group" : "direct", id };
 }
 
-/** What became of bindings that a command asked for, in the words of `channel:account …`. */
+/** Results for the bindings that a command asked for, each named as `nameOf` does. */
 export interface Bound {
   readonly added: string[];
   /** Bindings of the whole channel's default account that now name an account. */
   readonly updated: string[];
-  /** They were there. */
+  /** Bindings that the agent had before. */
   readonly skipped: string[];
-  /** Another agent has them; nothing is changed. */
+  /** Bindings of another agent; they are not changed. */
   readonly conflicts: { readonly binding: string; readonly agentId: string }[];
 }
 
 /**
- * Binds messages to an agent. A binding of a channel alone gets the account, so that the agent does not have two. Throws NOT_FOUND
- * without such an agent, and as `writeConfigValues` does.
+ * Binds messages to an agent. A binding of a channel alone gets the account, so that the agent does not get a second
+ * one. Throws NOT_FOUND when there is no such agent, and as `writeConfigValues` does.
  */
 export async function bindAgent(load: LoadOptions, id: string, matches: readonly BindingMatch[]): Promise<Bound> {
   const { file, hash } = await readFileToEdit(load);
@@ -65,8 +65,8 @@ export async function bindAgent(load: LoadOptions, id: string, matches: readonly
 }
 
 /**
- * Adds an agent together with its bindings in one write, so that no message of theirs goes to the default agent once it is there.
- * Throws as `addAgent` does.
+ * Adds an agent together with its bindings in one write, so that no message that matches them goes to the default agent
+ * once the new agent exists. Throws as `addAgent` does.
  */
 export async function addBoundAgent(
   load: LoadOptions,
@@ -114,7 +114,10 @@ function planBindings(
   return { bound, edits };
 }
 
-/** Removes bindings of an agent, all of them without `matches`. Those of other agents stay. Throws as `bindAgent` does. */
+/**
+ * Removes bindings of an agent; all of them without `matches`. Bindings of other agents stay. Throws as `bindAgent`
+ * does.
+ */
 export async function unbindAgent(
   load: LoadOptions,
   id: string,
@@ -135,7 +138,7 @@ export async function unbindAgent(
 
 const isRoute = (row: Readonly<Record<string, unknown>>): boolean => row["type"] !== "acp";
 
-/** A match in one line, the same for matches that mean the same: `discord:work guild=1 roles=2`. */
+/** A match as one line, equal for matches with the same meaning: `discord:work guild=1 roles=2`. */
 export function nameOf(match: unknown): string {
   const text = (key: string): string => shown(valueAt(match, [key]));
   const account = text("accountId");

@@ -6,10 +6,10 @@ import { unlessMissing } from "../../utils/missing.ts";
 import { readRegular } from "../../utils/read-regular.ts";
 import { isInside, realOf } from "../../utils/real-path.ts";
 
-/** Bytes. The prompt shows far less of a file. */
+/** Most bytes of a file. The prompt shows far fewer. */
 const MOST_FILE_BYTES = 1_048_576;
 
-/** One of the files of a workspace that go into the system prompt, in the protocol's names. */
+/** A file of a workspace that goes into the system prompt, in the protocol's names. */
 export interface ContextFileFacts {
   readonly name: string;
   readonly path: string;
@@ -20,19 +20,22 @@ export interface ContextFileFacts {
   readonly content?: string;
 }
 
-/** Why a file is not read or written; made for people. */
+/** Reason why a file is not read or written, with a message for people. */
 export class UnusableFile extends Error {
   override readonly name = "UnusableFile";
 }
 
-/** Only these names are read and written: no path, and no other file of the workspace. */
+/** Whether a file may be read and written by this name. No path and no other file of the workspace may. */
 export const isContextFile = (name: string): boolean => CONTEXT_FILES.some((one) => one === name);
 
-/** The files in the order of the prompt, also those that are missing. */
+/** The context files in the order of the prompt, including missing ones. */
 export const listContextFiles = (workspace: string): Promise<readonly ContextFileFacts[]> =>
   Promise.all(CONTEXT_FILES.map((name) => factsOf(workspace, name)));
 
-/** One file with its content. Throws `UnusableFile` for a link that leads out of the workspace, and for what is no text file of a usual size. */
+/**
+ * One file with its content, which is unset when the file is missing. Throws `UnusableFile` for a link that leads out
+ * of the workspace, and for a file that is not regular or is larger than 1 MiB.
+ */
 export async function readContextFile(workspace: string, name: string): Promise<ContextFileFacts> {
   const facts = await factsOf(workspace, name);
   if (facts.missing) return facts;

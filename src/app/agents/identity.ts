@@ -4,7 +4,7 @@ import { isInside, realOf } from "../../utils/real-path.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { readContextFile } from "./context-files.ts";
 
-/** What an agent is like, from the config or from `IDENTITY.md`. */
+/** Name, character and looks of an agent, from the config or from `IDENTITY.md`. */
 export interface Identity {
   readonly name?: string;
   readonly theme?: string;
@@ -17,7 +17,10 @@ type Label = keyof typeof FIELDS;
 
 const isLabel = (text: string): text is Label => Object.hasOwn(FIELDS, text);
 
-/** What lines such as `- **Name:** Robin` say; the first of several counts. A value in brackets is a blank to fill in. Pure. */
+/**
+ * The identity in lines such as `- **Name:** Robin`; the first of several lines for a key counts. A value in brackets
+ * is a blank to fill in. Pure.
+ */
 export function parseIdentity(text: string): Identity {
   const found: Partial<Record<(typeof FIELDS)[Label], string>> = {};
   for (const line of text.split("\n")) {
@@ -30,13 +33,13 @@ export function parseIdentity(text: string): Identity {
   return found;
 }
 
-/** The identity that `IDENTITY.md` of a workspace says; an empty one when there is no such file. Never throws. */
+/** The identity in `IDENTITY.md` of a workspace; an empty one when the file cannot be read. Never rejects. */
 export async function workspaceIdentity(workspace: string): Promise<Identity> {
   const file = await readContextFile(workspace, "IDENTITY.md").catch(() => undefined);
   return parseIdentity(file?.content ?? "");
 }
 
-/** Bytes of a picture. */
+/** Most bytes of a picture. */
 const MOST_AVATAR_BYTES = 2_097_152;
 
 const PICTURES: Readonly<Record<string, string>> = {
@@ -48,7 +51,10 @@ const PICTURES: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-/** A picture as a page can show it, in the protocol's names; without `avatar` when it cannot, with the reason. */
+/**
+ * A picture as a page can show it, in the protocol's names. `avatar` is unset when no picture is set, and when the
+ * picture cannot be shown, with the reason.
+ */
 export interface ShownAvatar {
   readonly avatar?: string;
   readonly avatarSource?: string;
@@ -56,7 +62,10 @@ export interface ShownAvatar {
   readonly avatarReason?: string;
 }
 
-/** A file must be a picture of the workspace, which links do not lead out of. Never throws. */
+/**
+ * The picture of an avatar. A file must be a picture inside the workspace, also after its links are resolved. Never
+ * rejects.
+ */
 export async function showAvatar(avatar: string | undefined, workspace: string): Promise<ShownAvatar> {
   if (avatar === undefined || avatar === "") return { avatarStatus: "none" };
   if (/^data:/i.test(avatar))

@@ -7,7 +7,7 @@ import { errorCode, unlessMissing } from "../../utils/missing.ts";
 import { isInside, realOf } from "../../utils/real-path.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 
-/** What became of the folders of a removed agent, in the protocol's names. */
+/** Results for the folders of a removed agent, in the protocol's names. */
 export interface Trashed {
   readonly removed: { readonly path: string; readonly method: "trash" | "missing" }[];
   readonly failed: { readonly path: string; readonly reason: string }[];
@@ -36,7 +36,7 @@ export async function trashAgent(agent: AgentPlaces, { stateDir, others, now }: 
   });
 }
 
-/** `agents/<id>/agent` is alone in its folder, which goes with it. */
+/** The folder to move for an agent's keys: `agents/<id>/agent` is alone in its parent folder, which goes with it. */
 function keysFolder(agentDir: string, stateDir: string): string {
   const parent = dirname(agentDir);
   return dirname(parent) === join(stateDir, "agents") ? parent : agentDir;
@@ -50,8 +50,9 @@ interface Places {
 }
 
 /**
- * Moves folders into `trash/` of the state directory, from where a person can take them back; nothing is erased. A folder that other
- * things lie in stays: the state directory, the home directory, and the workspaces of other agents. Never throws.
+ * Moves folders into `trash/` of the state directory, from where a person can take them back; nothing is erased. A
+ * folder stays when it contains the state directory or the home directory, and when the workspace of another agent lies
+ * in it or around it. Never rejects.
  */
 async function moveToTrash(folders: readonly string[], keep: Places): Promise<Trashed> {
   const done: Trashed = { removed: [], failed: [] };

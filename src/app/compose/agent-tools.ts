@@ -33,27 +33,30 @@ interface ToolSources {
   readonly received: ReceivedFiles;
   readonly allowances: { readonly rules: Allowances };
   readonly log: Log;
-  /** What keeps commands that run in the background; without it the tools wait for each command. */
+  /** Commands that run in the background; the tools wait for each command when unset. */
   readonly processes?: Processes | undefined;
-  /** What keeps drawings that take long; without it the tool waits for each of them. */
+  /** Drawings that take long; the tool waits for each of them when unset. */
   readonly drawings?: DrawJobs | undefined;
   /** The sandboxes of this machine. */
   readonly machine: SandboxMachine;
-  /** The tools of MCP servers; there are none without it. */
+  /** The tools of MCP servers; none when unset. */
   readonly mcp?: Pick<McpServers, "tools">;
-  /** The browsers; the tool is missing without them. */
+  /** The browsers; the browser tool is missing when unset. */
   readonly browsers?: Browsers;
-  /** Keeps where the lines of notes come from; nothing is kept without it. */
+  /** Record of the origin of the lines of notes; nothing is recorded when unset. */
   readonly noteChanges?: NoteChanges;
-  /** No skill has variables of its own without it. */
+  /** Variables of skills; no skill has variables of its own when unset. */
   readonly skillVariables?: SkillVariablesOf;
-  /** Keeps which files others may have written; nothing is kept without it. */
+  /** Record of the files that others may have written; nothing is recorded when unset. */
   readonly fileOrigins?: FileOrigins;
 }
 
 const NONE: readonly ToolContribution[] = [];
 
-/** The tools of any run. A chat is given when the run answers one. */
+/**
+ * Gives the function that makes the tools of a run. `chat` is set when the run answers one; `only` leaves the tool of
+ * that name alone.
+ */
 export function openTools(live: Live, sources: ToolSources, ofChats: readonly ToolContribution[]) {
   const { received, log, drawings, machine, mcp, browsers, fileOrigins } = sources;
   const ofBrowser = (): readonly ToolContribution[] => (browsers ? browserTools(browsers) : NONE);
@@ -114,7 +117,7 @@ const receivedIn = (live: Live, received: ReceivedFiles, { sessionKey }: Acting)
   own: async () => new Set(await received.of(sessionKey)),
 });
 
-/** The tools of the web, with the current config of each call. */
+/** The tools of the web; each call reads the current config. */
 function webToolsOf(live: Live): readonly ToolContribution[] {
   const search = new WebSearch(() => ({
     settings: live.config.tools.web.search,

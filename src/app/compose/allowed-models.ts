@@ -1,7 +1,7 @@
 import { modelName, type ModelRef } from "../../types/run/model.ts";
 import { readModelRef } from "../config/settings.ts";
 
-/** What the config lets a plugin do: `plugins.entries.<id>.llm` or `.subagent`. */
+/** Permission of the config for the models of a plugin: `plugins.entries.<id>.llm` or `.subagent`. */
 interface ModelGrant {
   readonly allowModelOverride: boolean;
   readonly allowedModels?: readonly string[] | undefined;
@@ -30,7 +30,10 @@ const DENIALS = {
   },
 } as const;
 
-/** The models that the call may ask, in their order. `own`: those of the conversation. Throws where the config does not allow it. */
+/**
+ * The models that the call may ask, in their order. `own` are the models of the conversation. Throws when the config
+ * does not allow the model.
+ */
 export function allowedModels(
   own: readonly ModelRef[],
   { plugin, what, grant, model }: PluginCall,

@@ -54,23 +54,29 @@ export interface Core {
   readonly desks: OpenDesks;
   /** The commands that run in the background; none outlive a run when unset. */
   readonly processes: Pick<Processes, "all"> | undefined;
-  /** Those of this machine. The first run waits until they were tried, since the mode `auto` confines nothing before. */
+  /**
+   * The sandboxes of this machine. The first run waits until they were tried, since the mode `auto` confines nothing
+   * before.
+   */
   readonly sandboxes: OpenSandboxes;
-  /** Archives the conversations of subagents; the daemon starts it. */
+  /** Archive of the conversations of subagents; the daemon starts it. */
   readonly archive: SubagentArchive;
   /** Flushes and closes the stores. */
   close(): Promise<void>;
 }
 
-/** What acts on the daemon itself. */
+/** Acts on the daemon itself. */
 interface DaemonActs {
   /** See `DispatchPorts`. */
   approverClients?: ProgramPorts["approverClients"];
   /** Restarts the process; only the daemon can. */
   readonly restart?: RestartDesk;
-  /** What the tool `gateway` can ask; agents do not have it when unset. `ports` is called when it does. */
+  /**
+   * Acts of the tool `gateway`; agents do not have the tool when unset. The acts call `ports` when they are used, not
+   * before.
+   */
   gatewayActs?(ports: () => DispatchPorts): GatewayActs;
-  /** Undefined until the scheduled jobs are read. */
+  /** Acts of the tool `cron`; undefined until the scheduled jobs are read. */
   cronActs?(): CronActs | undefined;
 }
 
@@ -166,7 +172,9 @@ const chatPorts = (around: Surroundings) => ({
 /** A process without channels keeps no messages of groups. */
 const NO_HISTORY: DispatchPorts["chats"]["groupHistory"] = { add: () => undefined, take: () => [] };
 
-/** Without the daemon's server nobody counts the clients, and somebody may always decide. */
+/**
+ * Clients that may decide approvals: without the daemon's server nobody counts them, and somebody may always decide.
+ */
 const ANY_CLIENT = 1;
 
 /** Nothing is connected in a process without channels. */
@@ -181,7 +189,10 @@ function onPairing(request: PairingRequest, hooks: Parameters<typeof notifyPairi
   around.onPairing?.(request);
 }
 
-/** Closes the parts in sequence, because an earlier part may need a later one. Throws the first error after all are closed. */
+/**
+ * Closes the parts in sequence, because an earlier part may need a later one. Throws the first error after all are
+ * closed.
+ */
 async function closeAll(...parts: readonly { close(): Promise<void> }[]): Promise<void> {
   const errors: unknown[] = [];
   for (const part of parts) await part.close().catch((error: unknown) => errors.push(error));
@@ -199,7 +210,10 @@ interface Sources {
   readonly machine: SandboxMachine;
 }
 
-/** What agents do with other sessions, and what follows from that. */
+/**
+ * Acts of agents on other sessions: subagents and relays. `close` ends the admission of messages that follow from
+ * others.
+ */
 interface OpenSessions {
   readonly spawner: Spawner;
   readonly talk: Talk;
@@ -238,7 +252,10 @@ function openOtherSessions(live: Live, { dispatch, ports, engines, machine }: So
   };
 }
 
-/** Each message that the journal accepted because another one ended goes the way of every message. */
+/**
+ * Admits each message that the journal accepted because another one ended, as every message is admitted. Resolves once
+ * the signal aborts.
+ */
 async function admitFollowing(
   dispatch: Dispatch,
   { storage: { journal } }: DispatchPorts,

@@ -69,13 +69,13 @@ export class Engines {
     });
   }
 
-  /** Opens the selected engine for a run; undefined for the built-in one. */
+  /** The function that opens the selected engine for a run; undefined for the built-in one. */
   openerFor(ask: EngineFor): RunRequest["openEngine"] {
     const { id } = engineSettings(this.#parts.live.config.plugins);
     return id === LEGACY ? undefined : (host) => this.#open(ask, host);
   }
 
-  /** What the selected engine does about subagents. */
+  /** The selected engine's methods for subagents. */
   get spawns(): EngineSpawns {
     const { live, clock, log } = this.#parts;
     const engines = enginesIn(live);
@@ -91,15 +91,15 @@ export class Engines {
 
   async #open({ session, agent, candidates, turnKey, isHeartbeat }: EngineFor, host: EngineHost): Promise<EngineTurn> {
     const { live, sessions, clock, log } = this.#parts;
-    // Its plugin may just be replaced by the same one with other settings.
+    // The engine's plugin may just be replaced by the same plugin with other settings.
     await live.contributions.settled();
-    // The slot as it is now: the engine that it named before may be gone.
+    // The slot is read after the wait: the engine that it named before may be gone.
     const { id, timeouts } = engineSettings(live.config.plugins);
     const modelCalls = this.#modelCalls({ session, agent, candidates }, host, id);
     let isHeld = true;
     const chat = chatOf(session.key, session.entry, live.defaultAgent.id);
     const citationsMode = citationsIn(live.config, chat);
-    // A copy without secrets: an engine may keep it and change it. Its plugin has its own settings.
+    // A copy without secrets: an engine may keep and change the copy. The engine's plugin has its own settings.
     const config = shownConfig(live.config);
     const turn = await openEngineTurn(
       {
@@ -163,7 +163,7 @@ export class Engines {
   }
 }
 
-/** The engines that contributors have added, and what is known of the plugins of those that are not there. */
+/** The engines that contributors have added. `whyMissing` gives the reason why an engine is not there. */
 export const enginesIn = (live: Pick<Live, "contributions" | "loaded">): ContextEngines => ({
   get(id) {
     const factory = live.contributions.contextEngine(id);
@@ -172,7 +172,7 @@ export const enginesIn = (live: Pick<Live, "contributions" | "loaded">): Context
   whyMissing: (id) => engineAbsence(sceneOf(live), id),
 });
 
-/** The turn, with a callback at its end. */
+/** The turn of an engine, with a callback at its end. */
 class Ending implements EngineTurn {
   readonly id: string;
   readonly begin: EngineTurn["begin"];
@@ -217,11 +217,14 @@ interface Sources {
   readonly clock: Clock;
   readonly log: Log;
   readonly engines: ContextEngines;
-  /** A copy without secrets. */
+  /** The config as a copy without secrets. */
   config(): unknown;
 }
 
-/** The selected context engine's part in subagents. The built-in one has none. */
+/**
+ * The selected context engine's methods for subagents; the built-in engine has none. `prepare` rejects when the engine
+ * fails, `ended` never does.
+ */
 function engineSpawns({ live, clock, log, engines, config }: Sources): EngineSpawns {
   const call = async <T>(method: (engine: ContextEngine) => T | Promise<T>): Promise<T | undefined> => {
     const { id, timeouts } = engineSettings(live.config.plugins);

@@ -28,12 +28,12 @@ export interface LibraryStore {
   readonly log: Pick<ChannelLog, "info">;
 }
 
-/** Less than the five minutes without a report after which a channel is restarted. */
+/** Most milliseconds of one fetch: less than the five minutes without a report after which a channel is restarted. */
 const FETCH_WITHIN_MS = 4 * 60_000;
 const DRAFT_KEPT_MS = 3_600_000;
 const MOST_OUTPUT = 10 * 1_048_576;
 
-/** What needs a library: a channel, or the tool that is named like one. */
+/** The user of a library, in words: a channel, or the browser tool, whose library is named like a channel's. */
 const needing = (channel: string): string => (channel === "browser" ? "the browser tool" : `the channel ${channel}`);
 
 /** The gateway's store: `state/libraries/`, and the locks that come with the package. */
@@ -46,9 +46,10 @@ export const libraryStore = ({ stateSub }: Pick<StatePaths, "stateSub">, log: Li
 });
 
 /**
- * The URL of a library's entry point, for `import()`. If it is not installed yet, npm fetches it with its dependencies,
- * in the versions and with the hashes of the lock, and runs no install script. Throws `CHANNEL_CONFIG` where this release has
- * no lock for the channel or the machine has no npm, and `CHANNEL_LIBRARY` when it could not be fetched.
+ * The URL of a library's entry point, for `import()`. A library that is not installed yet is fetched by npm with its
+ * dependencies, in the versions and with the hashes of the lock; no install script runs. Throws `CHANNEL_CONFIG` where
+ * this release has no lock for the channel, the machine has no npm or the library's folder is incomplete, and
+ * `CHANNEL_LIBRARY` when the library could not be fetched.
  */
 export async function libraryUrl(store: LibraryStore, wish: LibraryRequest): Promise<string> {
   const lock = await lockOf(store, wish);
@@ -87,14 +88,14 @@ async function fetchLibrary(
   store.log.info(`fetching ${wish.name} for ${needing(wish.channel)} from the npm registry`);
   wish.fetching?.(`fetching the library ${wish.name} from the npm registry`);
   await mkdir(store.folder, { recursive: true, mode: 0o700 });
-  // npm's result is not visible before it is complete.
+  // A folder of its own, so that npm's result is not visible before it is complete.
   const draft = await mkdtemp(join(store.folder, `.${wish.channel}-`));
   try {
     await writeFile(join(draft, "package.json"), manifestIn(lock));
     await writeFile(join(draft, "package-lock.json"), lock);
     await runNpm(store, wish, draft);
     await rename(draft, place).catch((error: unknown) => {
-      // Another account installed it first.
+      // Another account installed the library first.
       if (!existsSync(place)) throw error;
     });
   } finally {

@@ -16,7 +16,7 @@ import { sceneOf, type Live } from "../live.ts";
 
 export interface LiveModels extends Models {
   readonly budgets: OpenBudgets;
-  /** What the last answers told of the limits of their keys. */
+  /** The limits of keys, as the last answers of their providers gave them. */
   readonly windows: SeenWindows;
   /** Keys that their providers refuse now, as sentences for the operator. */
   refused(): readonly string[];
@@ -30,7 +30,7 @@ interface ModelPorts {
   readonly ledger: SpendLedger;
 }
 
-/** The models that `current` gives at each call. */
+/** Models whose every call goes to the models that `current` gives. */
 class FollowingModels implements Models {
   readonly keys: Models["keys"] = {
     order: (ref, wish) => this.#current().keys.order(ref, wish),
@@ -41,7 +41,7 @@ class FollowingModels implements Models {
     released: (ref, id) => this.#current().keys.released(ref, id),
   };
   readonly #current: () => Models;
-  /** Made once for each agent, since each turn asks for its agent's. */
+  /** Made once for each agent, since each turn asks for its agent's models. */
   readonly #ofAgents = new Map<string, Models>();
 
   constructor(current: () => Models) {

@@ -21,7 +21,7 @@ interface Sources {
   readonly onDiskError?: ((error: OpenClawError) => void) | undefined;
 }
 
-/** The outbox with the current config. */
+/** The outbox; it reads the current config at each use. */
 export function openOutbox(live: Live, { onSent, onDiskError, ...sources }: Sources): Outbox {
   return new Outbox({
     ...sources,

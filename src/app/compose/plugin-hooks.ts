@@ -37,19 +37,19 @@ export function notifyPairing({ channel, account, senderId }: PairingRequest, ho
   hooks.notify("channel_pairing_requested", { channel, accountId: account, senderId }, { channelId: channel });
 }
 
-/** What was said in a conversation. */
+/** The lines of a conversation, and whether it contains messages of guests. */
 interface Said {
   readonly lines: HookEvents["session:reset"]["conversation"];
   readonly heardGuests: boolean;
 }
 
-/** Of a transcript that cannot be read: the conversation begins anew all the same. */
+/** Stands for a transcript that cannot be read: the conversation begins anew all the same. */
 const NOTHING_KNOWN: Said = { lines: [], heardGuests: true };
 
-/** Lines of a conversation that a hook gets before it ends. */
+/** Most lines of a conversation that a hook gets before the conversation ends. */
 const MOST_SAID = 300;
 
-/** Calls the hooks of plugins when conversations begin and end, with the field's payloads. */
+/** Calls the hooks of plugins when conversations begin and end, with the payloads that plugins of OpenClaw expect. */
 function sessionHooks(hooks: Hooks, live: Live, said: (key: SessionKey) => Promise<Said>): SessionWatcher {
   const contextOf = ({ key, agentId, sessionId }: ConversationFacts): HookContext => {
     const agent = live.agents.find(({ id }) => id === agentId) ?? live.defaultAgent;

@@ -20,10 +20,13 @@ export function openSettings(live: Live, journal: OpenJournal, desks: OpenDesks)
   return settings;
 }
 
-/** Messages of the channel that are looked through for those of one conversation. */
+/** Most messages of the channel that are looked through for messages of one conversation. */
 const MOST_LOOKED = 1000;
 
-/** What happened to a message of one conversation. `keyFor`: the conversation of a message that was not taken. */
+/**
+ * The steps of a message of one conversation, and those of each copy that was run again. `keyFor` gives the
+ * conversation of a message that was not taken.
+ */
 async function storiesFor(
   journal: MessageSource,
   asked: StoryAsk,
@@ -39,7 +42,10 @@ async function storiesFor(
   return [facts, ...copies].map((one) => stepsOf(asked.isOwner ? one : withoutWords(one)));
 }
 
-/** The latest first; without the asking message itself, and without commands unless one is named. */
+/**
+ * The messages of the id that was asked for; without an id those of the channel, latest first, without commands, copies
+ * that were run again and the asking message itself.
+ */
 async function rowsOf(journal: MessageSource, { which, before }: StoryAsk): Promise<readonly InboxRow[]> {
   if ("id" in which) return messagesNamed(journal, which.id);
   const rows = await journal.messages.inboxRows(MOST_LOOKED, { channel: before.from.channel });

@@ -72,7 +72,7 @@ export async function openPrompting(live: Live, { log, clock, hooks }: Prompting
   };
 }
 
-/** Says each line once. */
+/** Logs each line once. */
 function warnOnce(log: Log): Log["warn"] {
   const warned = new Set<string>();
   return (message, details) => {
@@ -111,7 +111,7 @@ function withHooks({ agent, session }: SystemPromptRequest, files: readonly Cont
   return hookedFiles({ files, workspace, agentId, sessionKey: session.key, limits: contextLimits(agent) }, hooks);
 }
 
-/** What the memory adds. A context engine of a plugin asks for it by itself. */
+/** The text that the memory adds; none with a context engine of a plugin, which asks for the text by itself. */
 function memoryParts(
   { tools, onlyFiles, peer }: SystemPromptRequest,
   { config, contributions }: Live,
@@ -131,7 +131,7 @@ function memoryParts(
   }
 }
 
-/** The files of the workspace, and the skills. */
+/** Reads the files of the workspace and the skills. Warns of each shortened file. */
 async function lookUp(agent: AgentSettings, catalog: SkillCatalog, warn: Log["warn"]) {
   const contextFiles = await filesOf(agent);
   for (const file of contextFiles)
@@ -233,14 +233,14 @@ class MadePrompts {
   }
 }
 
-/** The prompt with more pieces at its end. */
+/** The prompt with more parts at its end. */
 function withParts(prompt: SystemPrompt, parts: readonly TextPart[]): SystemPrompt {
   if (parts.length === 0) return prompt;
   const more = promptOf(parts);
   return { text: prompt.text + more.text, parts: [...prompt.parts, ...more.parts] };
 }
 
-/** What the system prompt says of the machine. Read once: each of them is a system call. */
+/** The machine's facts in the system prompt. Read once: each of them is a system call. */
 const MACHINE = {
   host: os.hostname(),
   os: `${os.type()} ${os.release()}`,

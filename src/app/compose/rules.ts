@@ -93,7 +93,10 @@ function isNamed(owners: ReadonlySet<string>, message: InboundMessage): boolean 
   );
 }
 
-/** A channel's own list replaces the one for every channel; undefined when there is neither. */
+/**
+ * Whether a sender may use commands by `commands.allowFrom`. A channel's own list replaces the one for every channel;
+ * undefined when there is neither.
+ */
 function mayCommand(message: InboundMessage, allowFrom: Config["commands"]["allowFrom"]): boolean | undefined {
   const list = own(allowFrom, message.from.channel) ?? own(allowFrom, "*");
   if (list === undefined) return undefined;
@@ -137,7 +140,7 @@ function historyOf(to: Peer, config: Config): Pick<ChatStyle, "dmHistoryLimit"> 
 const typesOf = ({ mediaTypes }: AccountConfig): Pick<ChatStyle, "mediaTypes"> =>
   mediaTypes.allow || mediaTypes.deny.length > 0 ? { mediaTypes } : {};
 
-/** The keys as WhatsApp's section has them. */
+/** The object form of `ackReaction`, with the keys that WhatsApp's section has. */
 const ackConfig = z.object({
   emoji: z.string().default(""),
   direct: z.boolean().default(true),
@@ -164,7 +167,7 @@ function ackReactionOf(
 
 type AckConfig = z.output<typeof ackConfig>;
 
-/** Reads `ackReaction` in the form of an object, once for each object. Undefined when it has another shape. */
+/** Reads `ackReaction` in the form of an object, once for each object. Undefined when the object has another shape. */
 const sectionOf = once((section: object): AckConfig | undefined => ackConfig.safeParse(section).data);
 
 function choiceOf(message: InboundMessage, { messages, account, patterns }: AckRules) {
@@ -192,7 +195,7 @@ function keyFor(message: InboundMessage, config: Config, defaultAgent: AgentId):
   return keyOf(message, config, { agent: agentFor(message, config) ?? defaultAgent, defaultAgent });
 }
 
-/** `broadcast` counts before the bindings. */
+/** The broadcast of a message's chat, which counts before the bindings; undefined when it names no agent. */
 function broadcastOf(message: InboundMessage, config: Config, defaultAgent: AgentId): Broadcast | undefined {
   const agents = broadcastTo(config.broadcast, message);
   if (agents.length === 0) return undefined;

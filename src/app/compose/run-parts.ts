@@ -48,7 +48,7 @@ interface Sources {
   readonly log: Log;
 }
 
-/** What all runs share. */
+/** Parts that all runs share. */
 export interface RunPartsOfAll {
   readonly hooks: Hooks;
   readonly engines: Engines;
@@ -119,7 +119,7 @@ const openBrowsers = (live: Live, { clock, log }: { readonly clock: Clock; reado
 
 const NAME = "playwright-core";
 
-/** The installed library (a clone has it), else the one that npm fetches: it is 14 MB that only the browser needs. */
+/** The installed library (a clone has it), else the library that npm fetches: 14 MB that only the browser needs. */
 async function loadPlaywright(paths: StatePaths, log: Log, signal: AbortSignal): Promise<Playwright> {
   try {
     return await import("playwright-core");
@@ -132,7 +132,7 @@ async function loadPlaywright(paths: StatePaths, log: Log, signal: AbortSignal):
   return fetched;
 }
 
-/** Not installed, as opposed to installed and broken. */
+/** Whether the library is not installed, as opposed to installed and broken. */
 const isNotThere = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND" && error.message.includes(NAME);
 
@@ -156,8 +156,8 @@ function kindsOf({ live, hooks, engines, sessions, journal }: KindSources): Turn
 }
 
 /**
- * Reads the notes of the last days for a fresh session. One with a line that untrusted content may have asked for is only named:
- * shown by a tool, it marks the conversation.
+ * Reads the notes of the last days for a fresh session. A note with a line that untrusted content may have asked for is
+ * only named: shown by a tool, the note marks the conversation.
  */
 function dailyNotesWith(
   { isUntrusted }: Pick<NoteChanges, "isUntrusted">,
@@ -174,7 +174,7 @@ function dailyNotesWith(
   };
 }
 
-/** Speaks texts with the services of the present config. */
+/** Speaks texts with the services of the current config. */
 const openSpeaker = (live: Live, log: Log): Speaker =>
   new Services({
     log,

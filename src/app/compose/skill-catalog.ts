@@ -25,7 +25,9 @@ export class SkillCatalog {
     this.#warn = warn;
   }
 
-  /** Reads them; those that begin to be read at the same moment share one read. Costs a `stat` a skill. Never rejects. */
+  /**
+   * Reads the skills of an agent; reads that begin at the same moment are one. Costs a `stat` a skill. Never rejects.
+   */
   of(agent: AgentSettings): Promise<LoadedSkills> {
     const only = JSON.stringify(agent.prompt.skills ?? null);
     return this.#once(`${agent.id}\n${only}`, async () => {
@@ -40,13 +42,13 @@ export class SkillCatalog {
         this.#warn("skill not offered to the model", { skill: location, why: reason }),
       );
       const whole = this.#live.agents.find(({ id }) => id === agent.id) ?? agent;
-      // A chat may have fewer of them.
+      // A chat may have fewer skills than its agent.
       if (JSON.stringify(whole.prompt.skills ?? null) === only) this.#note(agent, loaded.forPeople);
       return loaded;
     });
   }
 
-  /** Those of an agent for which the config sets variables. Never rejects. */
+  /** The skills of an agent for which the config sets variables. Never rejects. */
   async variablesOf(id: AgentId): Promise<readonly SkillVariables[]> {
     const { config, agents } = this.#live;
     const agent = agents.find((one) => one.id === id);

@@ -13,11 +13,11 @@ interface Surroundings {
   readonly config: Config;
   readonly stateDir: string;
   readonly env: Env;
-  /** Of the plugins that are loaded. */
+  /** Folders with the skills of the loaded plugins. */
   readonly pluginDirs?: readonly string[];
 }
 
-/** Where the skills of an agent come from, and what this machine and the config let them use. */
+/** The sources of an agent's skills, and the facts of this machine and the config on which their conditions depend. */
 export function skillSources(
   { workspace, prompt }: AgentSettings,
   { config, stateDir, env, pluginDirs = [] }: Surroundings,
@@ -48,7 +48,10 @@ export function variablesOf(
   return { ...(apiKey && primaryEnv !== undefined && { [primaryEnv]: apiKey }), ...env };
 }
 
-/** What skills and hooks can use here. Most have no conditions, so the environment is copied when the first one asks. */
+/**
+ * The facts that conditions of skills and hook folders test. Most have no conditions, so the environment is copied when
+ * the first one asks.
+ */
 export function machineOf(config: Config, env: Env): SkillMachine {
   let all: Env | undefined;
   return {

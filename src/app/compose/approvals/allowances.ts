@@ -23,12 +23,12 @@ interface Ports {
   readonly log: Log;
 }
 
-/** The permanent allowances: what commands are compared with, and where an answer is kept. */
+/** The permanent allowances: the rules with which commands are compared, and the record of new answers. */
 export interface OpenAllowances {
   readonly rules: Allowances;
   /** Adds a row for a command that its `by` allowed permanently. Rejects when the file cannot be used or written. */
   remember(approval: Approval, by: string): Promise<void>;
-  /** Writes the last uses that wait. Never rejects. */
+  /** Writes the uses that are not in the file yet. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -59,7 +59,10 @@ export function openAllowances(live: Live, { approvals, clock, log }: Ports): Op
 
 const OFF = { security: "deny", isOffInConfig: true } as const;
 
-/** Whether the config switches an agent's commands off by now. A run keeps the settings that it began with, but not against this. */
+/**
+ * Whether the current config switches an agent's commands off. A run keeps the settings that it began with, but not
+ * against this one.
+ */
 const isOffNow = (agent: string, { agents }: Live): boolean =>
   agents.find(({ id }) => id === agent)?.exec.security === "deny";
 

@@ -7,8 +7,8 @@ import { peerOfTarget } from "../../accounts/approval-targets.ts";
 import type { Config } from "../../config/schema/schema.ts";
 
 /**
- * Where a question of a chat is shown: by `approvals.exec` or, for one of a plugin, `approvals.plugin`; and a question about a command
- * by `execApprovals` of the chat's account. Pure.
+ * The places where a question of a chat is shown: by `approvals.exec`, or by `approvals.plugin` for a plugin's
+ * question; for a question about a command also by `execApprovals` of the chat's account. Pure.
  */
 export function approvalRoute(question: RoutedQuestion, config: Config, chat?: Peer): ApprovalRoute {
   const route = generalRoute(question, config);
@@ -17,7 +17,7 @@ export function approvalRoute(question: RoutedQuestion, config: Config, chat?: P
   return { ...route, isInChat: route.isInChat && own.isInChat, targets: [...route.targets, ...own.targets] };
 }
 
-/** What `execApprovals` says; undefined where it says nothing about the question. */
+/** The route by `execApprovals` of the chat's account; undefined where the section says nothing about the question. */
 function accountRoute(
   question: RoutedQuestion,
   chat: Peer,

@@ -11,13 +11,13 @@ import type { Live } from "../../live.ts";
 import type { Machine } from "../sandbox/sandboxing.ts";
 import { explainedBy, type Explained, type PolicyAsk } from "./subject.ts";
 
-/** What one step of the policy says about a tool; `key` is that of the list that answered. */
+/** The answer of one step of the policy about a tool; `key` is the config key of the list that answered. */
 export interface PlacedAnswer extends StageAnswer {
   /** `openclaw.json:12`; unset for a rule of the gateway itself. */
   readonly place?: string;
 }
 
-/** Whether a run has a tool, and what each step says. */
+/** The verdict about one tool of a run, with the answer of each step of the policy. */
 export interface PlacedVerdict {
   readonly tool: string;
   readonly isAllowed: boolean;
@@ -27,13 +27,13 @@ export interface PlacedVerdict {
 export interface PolicyExplanation {
   readonly of: Explained;
   readonly verdicts: readonly PlacedVerdict[];
-  /** Rules about models were left out, since no model was named. */
+  /** True when rules about models were left out, since no model was named. */
   readonly isWithoutModel: boolean;
 }
 
 /**
- * Who has a tool and why: each step of the policy with its key and its place in the file. All tools without a name. Throws
- * USAGE, NOT_FOUND.
+ * Explains whether a run has a tool: each step of the policy with its key and its place in the file. Explains all tools
+ * when none is named. Throws USAGE, NOT_FOUND.
  */
 export async function explainPolicy(
   live: Live,
@@ -58,7 +58,7 @@ export async function explainPolicy(
   };
 }
 
-/** The tools of the gateway, of extensions, and of plugins, whether these run or not. */
+/** The tools of the gateway, of extensions and of plugins, running or not. */
 function knownTools({ contributions, loaded }: Live): readonly PolicyTool[] {
   const all: readonly PolicyTool[] = [
     ...BUILT_IN.map((name) => ({ name })),
@@ -70,13 +70,13 @@ function knownTools({ contributions, loaded }: Live): readonly PolicyTool[] {
   return [...new Map(all.toReversed().map((tool) => [tool.name, tool])).values()].toReversed();
 }
 
-/** A tool by its name alone: that of an MCP server begins with the server's name. */
+/** A tool of which only the name is known; the name of an MCP server's tool begins with the server's name. */
 function unlisted(name: string, { config }: Live): PolicyTool {
   const isOfServer = Object.keys(config.mcp.servers).some((server) => name.startsWith(prefixOf(server)));
   return isOfServer ? { name, groups: MCP_GROUPS, namedFor: "guests" } : { name };
 }
 
-/** `openclaw.json:12` by key. */
+/** Places such as `openclaw.json:12`, by config key. Throws `CONFIG_UNREADABLE`. */
 export async function placesIn(path: string, all: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const text = (await readConfigText(path)) ?? "{}";
   const keys = [...new Set(all)].filter(isKey);

@@ -15,7 +15,7 @@ import type { Live } from "../../live.ts";
 import { createRules } from "../rules.ts";
 import { confinedIn, type Confined, type Machine } from "../sandbox/sandboxing.ts";
 
-/** Whose tools somebody asks about; everything that is unset is an operator's run of the default agent. */
+/** The run whose tools somebody asks about; with nothing set, an operator's run of the default agent. */
 export interface PolicyAsk {
   readonly agent?: string | undefined;
   readonly session?: string | undefined;
@@ -26,7 +26,7 @@ export interface PolicyAsk {
   readonly model?: string | undefined;
 }
 
-/** Whose tools are explained. */
+/** The run whose tools are explained. */
 export interface Explained {
   readonly agent: AgentSettings;
   readonly sessionKey: SessionKey;
@@ -34,7 +34,7 @@ export interface Explained {
   readonly confined: Confined;
   readonly peer?: Peer;
   readonly sender?: SenderNames;
-  /** Keys of entries that may be about the sender, by a name that was not given. */
+  /** Keys of entries that may match the sender by a name that was not given. */
   readonly leftOut: readonly string[];
 }
 
@@ -52,7 +52,7 @@ export function explainedBy(live: Live, machine: Machine, ask: PolicyAsk): Expla
 
 type Where = Pick<Explained, "sessionKey" | "peer" | "sender">;
 
-/** The conversation, its chat and who writes there. */
+/** The conversation, its chat and its sender. */
 function whereOf(live: Live, ask: PolicyAsk): Where {
   const { id: defaultAgent } = live.defaultAgent;
   const asked = ask.session === undefined ? undefined : resolveAlias(ask.session, defaultAgent);
@@ -72,7 +72,10 @@ const senderFacts = (config: Config, sender: SenderNames | undefined, peer: Peer
   ...(peer && { chatRules: rulesOf(config, peer, sender) }),
 });
 
-/** Keys of `toolsBySender` by usernames, display names or phone numbers, of which only the id was given. */
+/**
+ * Keys of `toolsBySender` that name people by username, display name or phone number, when only the sender's id was
+ * given.
+ */
 function undecided({ tools: { global, agent } }: AgentSettings, subject: PolicySubject, sender: SenderNames) {
   const sections = [global, ...(agent ? [agent] : []), ...(subject.chatRules ?? [])];
   return sections.flatMap(({ key, toolsBySender = {} }) =>
@@ -89,7 +92,7 @@ function agentFor({ agents }: Live, id: string): AgentSettings {
   });
 }
 
-/** `telegram:42`, or an id with the channel from elsewhere. */
+/** The sender by `telegram:42`, or by an id with the channel from elsewhere. Throws USAGE when there is no channel. */
 function senderOf({ sender, channel, username, name }: PolicyAsk, peer: Peer | undefined): SenderNames | undefined {
   if (sender === undefined) return undefined;
   const [, prefix, id] = /^([a-z][a-z0-9-]*):(.+)$/.exec(sender) ?? [];

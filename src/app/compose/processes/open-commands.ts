@@ -21,20 +21,20 @@ interface Ports {
   readonly log: Log;
   readonly journal: Pick<Journal, "events" | "inbox">;
   readonly sessions: Pick<Sessions, "peek">;
-  /** Without the daemon nothing outlives a run. */
+  /** True in the daemon; without it nothing outlives a run. */
   readonly isDaemon: boolean;
-  /** Resolves when the message is durable. */
+  /** Takes messages. Resolves when they are durable. */
   receive(messages: readonly InboundMessage[]): Promise<void>;
 }
 
 /** The commands and drawings that outlive the run that started them. */
 export interface OpenCommands {
-  /** Unset when none does. */
+  /** The background commands; unset when none outlives its run. */
   readonly processes?: Processes;
   readonly drawings?: DrawJobs;
   /** The running commands of a conversation, for a model whose transcript was summarised. */
   runningIn(key: SessionKey): readonly string[];
-  /** Ends them. */
+  /** Ends the commands and drawings. */
   close(): Promise<void>;
 }
 
@@ -59,7 +59,7 @@ export function openCommands(live: Live, ports: Ports): OpenCommands {
   };
 }
 
-/** Something in the background that has ended. */
+/** A background command or drawing that has ended. */
 interface Ended {
   readonly what: "command" | "drawing";
   readonly id: string;
@@ -98,11 +98,11 @@ async function endOld({ paths }: Live, log: Log): Promise<void> {
 
 interface Scene extends Ports {
   readonly live: Live;
-  /** The latest turn for each conversation. */
+  /** Name of the latest message about an end, for each conversation. */
   readonly told: Map<SessionKey, string>;
 }
 
-/** Puts the end before the next turn of the conversation, and sees to it that there is one soon. */
+/** Puts the end before the next turn of the conversation, and begins a turn unless one about another end is waiting. */
 async function tell({ what, id, starter, by, text }: Ended, { live, told, ...ports }: Scene): Promise<void> {
   const { sessionKey, hasOwnerRights, tools } = starter;
   const entry = ports.sessions.peek(sessionKey);
@@ -118,7 +118,7 @@ async function tell({ what, id, starter, by, text }: Ended, { live, told, ...por
   ports.log.info(`background ${what} ended`, { session: sessionKey, id });
 }
 
-/** One turn hears of all ends that came before it begins. */
+/** Whether the message of that name still waits for its turn. The turn shows all ends that came before it begins. */
 async function isWaiting(name: string | undefined, { journal }: Pick<Ports, "journal">): Promise<boolean> {
   const row = name === undefined ? undefined : await journal.inbox.find(EXEC, DEFAULT_ACCOUNT, name);
   return row?.state === "accepted";

@@ -30,7 +30,7 @@ export const agentFor = (message: Routed, config: Config): string | undefined =>
   (message.from.thread === undefined ? undefined : topicAgent(accountOf(config, message.from), message)) ??
   routeOf(message, config)?.agentId;
 
-/** The binding that a message falls under. */
+/** The binding that applies to a message; undefined when none matches. */
 export function routeOf(message: Routed, config: Config): Binding | undefined {
   if (config.bindings.length === 0) return undefined;
   return bindingFor(config.bindings, message, defaultAccountOf(config, message.from.channel));

@@ -7,8 +7,8 @@ type Elevated = Config["tools"]["elevated"];
 type Lists = NonNullable<Elevated["allowFrom"]>;
 
 /**
- * Whether the sender may let commands of an agent leave its sandbox: as a list for the channel says, else as an owner. What the agent's
- * own entry says must hold too. Whoever holds the gateway's token may, unless it is switched off.
+ * Whether the sender may let commands of an agent leave its sandbox: as a list for the channel says, else as an owner.
+ * The agent's own entry must allow the sender too. An operator may, unless `tools.elevated` is switched off.
  */
 export function mayElevate(message: InboundMessage, agent: AgentId, config: Config): boolean {
   const { elevated } = config.tools;
@@ -27,14 +27,17 @@ function isListed(message: InboundMessage, lists: Lists, config: Config): boolea
   return list.some((entry) => isSender(String(entry).trim(), message));
 }
 
-/** Whether an entry is about the sender: `*`, an id or phone number with or without the channel, or one name after its prefix. */
+/**
+ * Whether an entry is about the sender: `*`, an id or phone number with or without the channel, or one name after its
+ * prefix.
+ */
 function isSender(entry: string, { from, sender }: InboundMessage): boolean {
   const [, prefix, value = ""] = /^(id|from|e164|username|name|tag):(.+)$/.exec(entry) ?? [];
   const withChannel = (names: readonly (string | undefined)[]) =>
     names.flatMap((name) => (name === undefined ? [] : [name, `${from.channel}:${name}`]));
   const ids = withChannel([sender.id]);
   if (prefix === undefined) return entry === "*" || withChannel([sender.id, sender.e164]).includes(entry);
-  // No channel has tags of its people.
+  // The prefix `tag` is not here: no channel has tags of its people.
   const known: Readonly<Record<string, readonly (string | undefined)[]>> = {
     id: ids,
     from: ids,

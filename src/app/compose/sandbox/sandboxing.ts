@@ -21,7 +21,7 @@ import { loadOnce } from "../../../utils/share-calls.ts";
 import { within } from "../../../utils/within.ts";
 import type { Live } from "../../live.ts";
 
-/** Which tools of a run are in a sandbox. */
+/** The tools of a run that are in a sandbox. */
 export interface Confined {
   readonly commands: boolean;
   readonly files: boolean;
@@ -29,7 +29,10 @@ export interface Confined {
 
 export type Machine = Pick<SandboxMachine, "known">;
 
-/** Decides by the agent's settings, the session and the person; never by what the model says. */
+/**
+ * Decides which tools of a run are in a sandbox: by the agent's settings, the session and the person, never by an
+ * answer of the model.
+ */
 export function confinedIn(agent: Pick<AgentSettings, "sandbox" | "exec">, acting: Acting, machine: Machine): Confined {
   const files = isSandboxed(agent, acting.sessionKey);
   switch (agent.exec.host ?? "auto") {
@@ -42,7 +45,7 @@ export function confinedIn(agent: Pick<AgentSettings, "sandbox" | "exec">, actin
   }
 }
 
-/** Why commands of a run are not in a sandbox, as a sentence; undefined when they are. */
+/** The reason why commands of a run are not in a sandbox, as a sentence; undefined when they are. */
 export function whyOutside(
   agent: Pick<AgentSettings, "sandbox" | "exec">,
   acting: Acting,
@@ -59,12 +62,12 @@ export function whyOutside(
   return "The mode auto confines only turns of guests and in groups.";
 }
 
-/** By a `mode` that the config sets. */
+/** Whether a `mode` that the config sets puts the session into a sandbox. */
 function isSandboxed({ sandbox }: Pick<AgentSettings, "sandbox">, key: SessionKey): boolean {
   return sandbox?.mode === "all" || (sandbox?.mode === "non-main" && !isMainKey(key));
 }
 
-/** With the mode `auto`: guests and groups, if the machine can. */
+/** Whether the mode `auto` confines the turn: guests and groups, if the machine can. */
 function isConfinedWherePossible(
   { sandbox }: Pick<AgentSettings, "sandbox">,
   acting: Acting,
@@ -74,7 +77,7 @@ function isConfinedWherePossible(
   return !hasOwnerRights(acting.principal) || isOfGroup(acting.root ?? acting.sessionKey);
 }
 
-/** A group's session, and those of subagents that work for it. */
+/** Whether a session is a group's, or that of a subagent that works for one. */
 function isOfGroup(key: SessionKey): boolean {
   const parsed = parseKey(key);
   return parsed.kind === "subagent" ? isOfGroup(parsed.parent) : parsed.kind === "group";
@@ -116,13 +119,19 @@ export function backendsOf(
   };
 }
 
-/** The prompt offers the skills of the workspace, so they are there where nothing else of it is. */
+/**
+ * Adds the workspace's skills to the readable paths of a sandbox that has nothing else of the workspace: the prompt
+ * offers them.
+ */
 const withSkills = (host: HostOptions, { workspaceAccess }: SandboxSettings): HostOptions =>
   workspaceAccess === "none"
     ? { ...host, readablePaths: [...(host.readablePaths ?? []), join(host.settings.workspace, "skills")] }
     : host;
 
-/** The same for everybody who writes in a session, so that the provider's cache of the prompt lasts. */
+/**
+ * The prompt's note about the sandbox, the same for everybody who writes in a session, so that the provider's cache of
+ * the prompt lasts.
+ */
 function noteOf({ commands, files }: Confined, place: Parameters<typeof workspaceInside>[0]): SandboxNote {
   const { workspaceAccess: access } = place.settings;
   const inside = [...(commands ? ["commands"] : []), ...(files ? ["file tools"] : [])].join(" and ");
@@ -150,15 +159,15 @@ const OF_COMMANDS =
   "where they write. They need no approval in it. `elevated: true` runs a command on the machine, where whoever wrote may permit " +
   "that, and a person is asked: use it only for what the sandbox cannot do and the user wants.";
 
-/** Most milliseconds for which the first run waits for sandboxes: an engine may need long to answer, or never do. */
+/** Most milliseconds for which the first run waits for sandboxes: a container engine may answer late, or never. */
 const START_MS = 2000;
 
 /** The sandboxes of this machine. */
 export interface OpenSandboxes {
   readonly machine: SandboxMachine;
-  /** Tries them, if that has not begun, and waits for it, but two seconds at most. Never rejects. */
+  /** Tries the sandboxes, if that has not begun, and waits for the result, but two seconds at most. Never rejects. */
   tried(): Promise<unknown>;
-  /** Begins to try them. */
+  /** Begins to try the sandboxes. */
   begin(): void;
 }
 
@@ -208,7 +217,10 @@ const wantedOf = (agents: readonly AgentSettings[]): readonly SandboxSettings[] 
 /** An agent whose sandbox does not work on this machine. */
 export interface Unsandboxed {
   readonly agent: string;
-  /** The config demands a sandbox, so its tools refuse; otherwise commands run on the machine, with approvals. */
+  /**
+   * True when the config demands a sandbox, so the agent's tools refuse; otherwise commands run on the machine, with
+   * approvals.
+   */
   readonly isDemanded: boolean;
   readonly probe: Unusable;
 }
@@ -231,7 +243,7 @@ export const sandboxStates = (agents: readonly AgentSettings[], machine: Machine
     return [{ agent: id, mode: sandbox.mode, ...(works !== undefined && { works }) }];
   });
 
-/** Removes the sandboxes' folders that are unused or old, by the agents' settings; resolves with how many. */
+/** Removes the sandboxes' folders that are unused or old, by the agents' settings; resolves with their number. */
 export async function pruneSandboxes(agents: readonly AgentSettings[], now: number): Promise<number> {
   const ofRoot = new Map(agents.flatMap(({ sandbox }) => (sandbox ? [[sandbox.workspaceRoot, sandbox.prune]] : [])));
   let removed = 0;

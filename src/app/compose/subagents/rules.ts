@@ -7,7 +7,7 @@ import { once } from "../../../utils/share-calls.ts";
 import type { Live } from "../../live.ts";
 import { confinedIn, type Machine } from "../sandbox/sandboxing.ts";
 
-/** What the config says of subagents. */
+/** The config's rules for subagents. */
 export function spawnRules(live: Pick<Live, "config" | "agents">, machine: Machine): SpawnRules {
   const agents = byId(live.agents);
   return {
@@ -21,10 +21,10 @@ export function spawnRules(live: Pick<Live, "config" | "agents">, machine: Machi
   };
 }
 
-/** The agents of one config, which stay the same until it is read again. */
+/** The agents of one config by id, which stay the same until the config is read again. */
 const byId = once((agents: readonly AgentSettings[]) => new Map(agents.map((agent) => [agent.id, agent])));
 
-/** Those of `agents.defaults.subagents`, with what the agent's own entry says instead. */
+/** The settings of `agents.defaults.subagents`, overridden by the agent's own entry. */
 function spawnSettings({ config }: Pick<Live, "config">, agent: AgentId): SpawnSettings {
   const { defaults, list } = config.agents;
   const own = list.find(({ id }) => id === agent)?.subagents;
@@ -33,7 +33,7 @@ function spawnSettings({ config }: Pick<Live, "config">, agent: AgentId): SpawnS
   return { ...settings, allowAgents, requireAgentId, model: name };
 }
 
-/** What the config says of sessions that agents see and write to. */
+/** The config's rules for sessions that agents see and write to. */
 export function talkRules({
   config,
   agents,

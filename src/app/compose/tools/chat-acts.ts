@@ -52,7 +52,7 @@ export function chatTools(sources: Sources): readonly ToolContribution[] {
   ];
 }
 
-/** Where a message can be sent to. */
+/** Whether the account's chats can be written to. */
 const isChat = ({ channel, enabled }: { readonly channel: string; readonly enabled: boolean }): boolean =>
   enabled && channel !== WEB_CHAT;
 
@@ -119,7 +119,7 @@ const GROUPS: Readonly<Record<keyof ChatActions, readonly string[]>> = {
   sticker: ["sticker", "stickers"],
   emojis: ["emojiList"],
 };
-/** Off unless the config switches them on. */
+/** Actions that are off unless the config switches them on. */
 const OFF = ["sticker"];
 
 const isOn = ({ actions }: Pick<AccountConfig, "actions">, groups: readonly string[]): boolean =>
@@ -128,7 +128,7 @@ const isOn = ({ actions }: Pick<AccountConfig, "actions">, groups: readonly stri
 const hasMethod = (link: ChannelLink | undefined, method: "send" | "react" | "edit" | "remove"): boolean =>
   !link || link[method] !== undefined;
 
-/** What a link can do and the account's config leaves on. */
+/** The actions that a link has and the account's config leaves on. */
 const allowedActions = (account: AccountConfig, actions: ChatActions = {}): ChatActions =>
   new Proxy(actions, {
     get: (target, name) =>
@@ -137,7 +137,10 @@ const allowedActions = (account: AccountConfig, actions: ChatActions = {}): Chat
 
 const isGroup = (name: string): name is keyof ChatActions => Object.hasOwn(GROUPS, name);
 
-/** A target that names the run's own chat includes its thread. */
+/**
+ * The chat that a call names; the run's own chat when it names none. A target that names the run's own chat includes
+ * its thread. Throws an error whose message is for the model.
+ */
 function find(words: TargetInput, home: Peer | undefined, parts: OutgoingParts): Peer {
   const { to, accountId: named, threadId } = words;
   if (!home) {
@@ -180,7 +183,7 @@ async function send(post: ChatPost & Pick<AttachPorts, "guestOf">, parts: Outgoi
   return { ...posted, ...(isLoud && { isLoud }) };
 }
 
-/** Files with the name and the type that a call gives the only one, and as documents where it wants that. */
+/** The blocks with the call's wishes for files: name and type for an only file, and files as documents. */
 function formed(blocks: readonly ReplyBlock[], form: FileForm = {}): readonly ReplyBlock[] {
   const { as, name, mime } = form;
   const isOnly = blocks.filter(({ kind }) => kind === "media").length === 1;

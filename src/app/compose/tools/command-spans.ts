@@ -8,13 +8,13 @@ import { unlessMissing } from "../../../utils/missing.ts";
 import { isInside } from "../../../utils/real-path.ts";
 import { loadOnce } from "../../../utils/share-calls.ts";
 
-/** Whose words what commands write may have. */
+/** The origin of the content that a command may write: untrusted sources, and a guest. */
 interface Origin {
   readonly sources?: string | undefined;
   readonly guest?: string | undefined;
 }
 
-/** One line of the file; of several with the same id the last one counts. */
+/** One line of the file; of several lines with the same id the last one counts. */
 const line = z.object({
   id: z.string(),
   /** Directories that the commands could write; everywhere when unset. */
@@ -28,26 +28,29 @@ const line = z.object({
 });
 type Span = z.output<typeof line>;
 
-/** Most spans that are kept; of more the oldest that have ended are forgotten. */
+/** Most spans that are kept; beyond them the oldest ended spans are forgotten. */
 const MOST_SPANS = 2000;
 /** Milliseconds between two commands of one origin that count as one span. */
 const NEAR_MS = 1000;
-/** Lines that the file may have of spans that changed, besides as many as there are spans. */
+/** Most lines of the file for changed spans, besides twice as many as there are spans. */
 const MOST_EXTRA = 1000;
 /** The clock of files may be behind by a tick of the kernel. */
 const TICK_MS = 10;
 
-/** What is known of the commands of a span while they run. */
+/** The state of a span while its commands run. */
 interface Running {
   count: number;
-  /** When the first of them began: on the machine's clock, and on the one that nobody sets. */
+  /** The time when the first command began: on the machine's clock, and on the clock that nobody sets. */
   readonly began: number;
   readonly ticks: number;
   /** The id of the rest of the span, should somebody set the clock back. */
   readonly later: string;
 }
 
-/** The times in which commands ran that could write content of others into files. Read once; each begin and end appends a line. */
+/**
+ * The times in which commands ran that could write content of others into files. Read once; each begin and end appends
+ * a line.
+ */
 export class CommandSpans {
   readonly #file: string;
   readonly #paths: PathLines;
@@ -62,7 +65,10 @@ export class CommandSpans {
     this.#paths = paths;
   }
 
-  /** From now until the returned function is called. Rejects with the errors of the disk, as does that function. */
+  /**
+   * Notes a command from now until the returned function is called. Rejects with the errors of the disk, as does that
+   * function.
+   */
   async begin(origin: Origin, roots: readonly string[] | undefined): Promise<() => Promise<void>> {
     const all = await this.#all();
     const now = Date.now();
@@ -81,7 +87,7 @@ export class CommandSpans {
     return () => this.#end(span.id);
   }
 
-  /** A file was written at that time, by its own account. Rejects with the errors of the disk. */
+  /** Notes that a file was written at that time, by the file's own times. Rejects with the errors of the disk. */
   async wrote(origin: Origin, time: number): Promise<void> {
     await this.#keep(await this.#all(), { id: randomUUID(), ...origin, from: time, to: time });
   }
@@ -107,7 +113,10 @@ export class CommandSpans {
     for (const part of parts) await this.#keep(all, { ...part, to: part.to ?? now });
   }
 
-  /** The span of commands that run: one, or one by the clock as it was and one by the clock as it is since it was set back. */
+  /**
+   * The span of commands that run: one span, or two when the clock was set back meanwhile, one by the clock before that
+   * and one by the clock after it.
+   */
   #parts(span: Span): readonly Span[] {
     const running = this.#running.get(span.id);
     if (!running) return [span];
@@ -120,7 +129,7 @@ export class CommandSpans {
     ];
   }
 
-  /** One line after the other. A caller gets its own error, and the next line is written all the same. */
+  /** Writes one line after the other. A caller gets its own error, and the next line is written all the same. */
   async #keep(all: Map<string, Span>, span: Span): Promise<void> {
     const before = all.get(span.id);
     all.delete(span.id);
@@ -133,7 +142,10 @@ export class CommandSpans {
     await writing;
   }
 
-  /** A file that has become much longer than what it says is written anew, and one whose last line may be cut off. */
+  /**
+   * Appends the line of a span. The file is written anew when it has become much longer than its content needs, and
+   * when its last line may be cut off.
+   */
   async #append(all: ReadonlyMap<string, Span>, span: Span): Promise<void> {
     const lines = this.#lines + 1;
     this.#lines = Infinity;
@@ -152,12 +164,12 @@ export class CommandSpans {
     this.#lines = spans.length;
   }
 
-  /** Commands of a process that was killed have run until now at most. */
+  /** Reads the file. Commands of a process that was killed count as running until now. */
   async #load(): Promise<Map<string, Span>> {
     const texts = ((await unlessMissing(readFile(this.#file, "utf8"))) ?? "").split("\n").filter((one) => one !== "");
     const all = new Map<string, Span>();
     for (const span of (await this.#paths.opened(texts)).flatMap((text) => parsed(text) ?? [])) {
-      // The same line with the present paths, see `opened`.
+      // Lines with one id differ in the roots that `opened` gave the present paths.
       const roots = span.roots && [...new Set([...(all.get(span.id)?.roots ?? []), ...span.roots])];
       all.delete(span.id);
       all.set(span.id, { ...span, ...(roots && { roots }) });
@@ -173,7 +185,10 @@ export class CommandSpans {
   }
 }
 
-/** What a command that runs writes is its work, however old it is. */
+/**
+ * Forgets the oldest ended spans beyond the limit. A running command's span stays, however old: its writes are still to
+ * come.
+ */
 function forgetEnded(all: Map<string, Span>): void {
   for (const { id, to } of all.values()) {
     if (all.size <= MOST_SPANS) return;
@@ -181,13 +196,13 @@ function forgetEnded(all: Map<string, Span>): void {
   }
 }
 
-/** Not when the clock was set back since. */
+/** Whether a span continues or ended just before `now`; not when the clock was set back since. */
 const isNear = ({ from, to }: Span, now: number): boolean => to === undefined || (now >= from && now - to <= NEAR_MS);
 
 const isSame = (one: Span, of: Omit<Span, "id" | "from" | "to">): boolean =>
   one.sources === of.sources && one.guest === of.guest && JSON.stringify(one.roots) === JSON.stringify(of.roots);
 
-/** The same span while one of its commands runs again. */
+/** The span as it is while one of its commands runs again: without an end. */
 function open({ id, roots, sources, guest, from }: Span): Span {
   return {
     id,
@@ -198,7 +213,7 @@ function open({ id, roots, sources, guest, from }: Span): Span {
   };
 }
 
-/** Undefined for a line that a kill cut off. */
+/** The span of a line; undefined for a line that a kill cut off. */
 function parsed(text: string): Span | undefined {
   try {
     return line.safeParse(JSON.parse(text)).data;

@@ -26,25 +26,25 @@ interface Ports {
 /** One line of the file. Without sources and guest, the file is of owners alone again. */
 const line = z.object({
   path: z.string(),
-  /** What the conversation had read that wrote it, as a text. */
+  /** The untrusted content that the conversation had read when it wrote the file, as a text. */
   sources: z.string().optional(),
-  /** Who wrote it, of people that are no owners. */
+  /** The person who wrote the file, when that was no owner. */
   guest: z.string().optional(),
-  /** A command wrote it. */
+  /** True when a command wrote the file. */
   byCommand: z.literal(true).optional(),
 });
 type Known = z.output<typeof line>;
 
-/** Most files that are kept; of more the oldest are forgotten. */
+/** Most files that are kept; beyond them the oldest are forgotten. */
 const MOST_FILES = 20_000;
-/** Characters of the sources of one file. */
+/** Most characters of the sources of one file. */
 const MOST_CHARS = 300;
 
 interface Kept {
   readonly known: KnownFiles;
-  /** When commands ran. */
+  /** Times in which commands ran. */
   readonly spans: CommandSpans;
-  /** When tools for files wrote such files, by which they are known after a move. */
+  /** Times at which file tools wrote such files, by which a file is known after a move. */
   readonly writes: CommandSpans;
 }
 
@@ -115,7 +115,10 @@ async function keepChange(path: string, origin: Omit<Known, "path">, { known, wr
   if (found) await writes.wrote(origin, found.mtimeMs);
 }
 
-/** A guest's own words do not make the conversation of a guest less trusted. */
+/**
+ * The origin of a file in words for the reader. A guest's own words do not make the conversation of a guest less
+ * trusted.
+ */
 function textOf(file: Omit<Known, "path"> | undefined, reader: Acting): string | undefined {
   if (file?.sources !== undefined) return `written after ${file.sources}`;
   return file?.guest !== undefined && hasOwnerRights(reader.principal) ? `written for ${file.guest}` : undefined;
@@ -133,7 +136,7 @@ async function originOf(
   return { ...(read !== undefined && { sources: read }), ...(guest !== undefined && { guest }) };
 }
 
-/** Undefined when nothing that the conversation has read can be in what the command writes. */
+/** The origin of a command's writes; undefined when nothing untrusted that the conversation has read can be in them. */
 function originOfCommand({ by, sources, named }: CommandBegun, { sessions }: Ports): Omit<Known, "path"> | undefined {
   const mark = untrustedMarkOf(sessions.peek(by.sessionKey)?.untrustedContent);
   const read = textOfSources([...sources, ...(mark?.sources ?? [])]) ?? named?.slice(0, MOST_CHARS).toWellFormed();
@@ -142,7 +145,7 @@ function originOfCommand({ by, sources, named }: CommandBegun, { sessions }: Por
   return { ...(read !== undefined && { sources: read }), ...(guest !== undefined && { guest }) };
 }
 
-/** What is known by its times is known by its path once somebody has asked: a later change may move them. */
+/** The origin of a file by its times. It is then recorded by the file's path: a later change may move the times. */
 async function foundByTime(path: string, times: CommandSpans, { known, spans }: Kept): Promise<Known | undefined> {
   const found = await unlessMissing(stat(path));
   const origin = found?.isFile() === true ? await times.at(path, [found.ctimeMs, found.mtimeMs]) : undefined;
@@ -192,7 +195,7 @@ class KnownFiles {
     return (await this.#all()).get(path);
   }
 
-  /** Rejects with the errors of the disk. */
+  /** Records the origin of a file. Rejects with the errors of the disk. */
   async set(path: string, origin: Omit<Known, "path">): Promise<void> {
     const all = await this.#all();
     const [before, now] = [all.get(path), { path, ...origin }];
@@ -211,7 +214,7 @@ class KnownFiles {
     return `${this.#lines.kept(JSON.stringify(known))}\n`;
   }
 
-  /** After a line that may have been cut off, the next one begins anew. */
+  /** Appends a line; after a line that may have been cut off, the next one begins anew. */
   async #append(text: string): Promise<void> {
     const begin = this.#isCutOff ? "\n" : "";
     this.#isCutOff = true;
@@ -219,7 +222,7 @@ class KnownFiles {
     this.#isCutOff = false;
   }
 
-  /** A file that has become much longer than what it says is written anew. */
+  /** Reads the file, and writes it anew when it has become much longer than its content needs. */
   async #load(): Promise<Map<string, Known>> {
     const lines = ((await unlessMissing(readFile(this.#file, "utf8"))) ?? "").split("\n").filter((one) => one !== "");
     const all = new Map<string, Known>();
@@ -237,7 +240,7 @@ class KnownFiles {
   }
 }
 
-/** Undefined for a line that a kill cut off. */
+/** The record of a line; undefined for a line that a kill cut off. */
 function parsed(text: string): Known | undefined {
   try {
     return line.safeParse(JSON.parse(text)).data;

@@ -10,17 +10,17 @@ import type { Live } from "../../live.ts";
 
 type FilePlaces = Pick<HostOptions, "deniedPaths" | "readablePaths">;
 
-/** What guests may not change and not read, besides what nobody may. */
+/** Paths that guests may not change or not read, besides the paths that nobody may. */
 type GuestPlaces = Pick<GuestRules, "prompts" | "notes">;
 
 interface Places {
-  /** Paths that file tools may not touch and may read besides the workspace. */
+  /** Paths that file tools may not touch, and paths that they may read besides the workspace. */
   readonly ofAll: FilePlaces;
-  /** By the workspace of the guest's agent. */
+  /** Places of guests, by the workspace of their agent. */
   readonly ofGuests: Map<string, GuestPlaces>;
 }
 
-/** The places of files, made again when the config or what plugins add changes. */
+/** The places of files, made again when the config or the plugins' additions change. */
 export function filePlaces(live: Live) {
   let known: { readonly of: Live["config"]; readonly revision: number; readonly places: Places } | undefined;
   const current = (): Places => {
@@ -66,7 +66,7 @@ function readablePaths({ paths, config, contributions }: Live): readonly string[
   ];
 }
 
-/** File tools never touch the gateway's own files. */
+/** Paths of the gateway's own files, which file tools never touch. */
 export function deniedPaths({ paths, agents }: Live): readonly string[] {
   const { configPath, credentials, stateSub, sessionsDir, hooks, logs } = paths;
   const approvals = join(paths.stateDir, EXEC_APPROVALS_FILE);

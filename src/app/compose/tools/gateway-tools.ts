@@ -10,7 +10,7 @@ import type { ToolContribution } from "../../../types/run/tool.ts";
 import { chatTools } from "./chat-acts.ts";
 import { sessionActs } from "./session-acts.ts";
 
-/** The tools that need more than the backends of a run. `ports` is called when such a tool is. */
+/** The tools that need more than the backends of a run. The tools call `ports` when they are used, not before. */
 export const gatewayTools = (
   sources: Parameters<typeof chatTools>[0],
   ports: () => DispatchPorts,

@@ -15,7 +15,10 @@ interface Sources {
   readonly log: Pick<Log, "error">;
 }
 
-/** Keeps in `state/memory` which conversation wrote which lines of the notes. */
+/**
+ * Records in `state/memory`, by agent, which conversation wrote which lines of the notes, and the origin of its
+ * content. Failures are logged.
+ */
 export function openNoteChanges({ paths }: Pick<Live, "paths">, { sessions, clock, log }: Sources): NoteChanges {
   const fileOf = (agent: AgentId) => join(paths.stateSub, "memory", `${encodeURIComponent(agent)}.changes.jsonl`);
   const record = async (change: NoteChange): Promise<void> => {

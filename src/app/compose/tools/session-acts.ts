@@ -13,11 +13,11 @@ import { WEB_CHAT } from "../../contributions/extensions.ts";
 import type { Live } from "../../live.ts";
 import { talkRules } from "../subagents/rules.ts";
 
-/** What the tools on sessions can ask. `ports` is called when they do. */
+/** The acts of the session tools. They call `ports` when they are used, not before. */
 export function sessionActs(live: Live, ports: () => DispatchPorts): SessionActs {
   return {
     async keepPlan(key, plan) {
-      // An empty plan is none.
+      // A plan without steps counts as no plan.
       await ports().storage.sessions.patch(key, { plan: plan.steps.length === 0 ? undefined : plan });
     },
     status: (key, { isOwner }) => status(key, isOwner, { ports: ports(), live }),
@@ -57,7 +57,7 @@ async function status(key: SessionKey, isOwner: boolean, { ports, live }: Scene)
   ].join("\n");
 }
 
-/** Where a session without a chat is written to. */
+/** The chat of a session that has none. */
 const WEB: Peer = { channel: channelId(WEB_CHAT), account: DEFAULT_ACCOUNT, chat: { kind: "direct", id: "operator" } };
 
 /** The other agents that an agent may start as subagents. */

@@ -17,25 +17,28 @@ import { FIELD_KEYS } from "./keys/field-keys.ts";
 import { hasEverybody } from "../../channels/access/listed.ts";
 import { policyOf } from "../../channels/access/policy.ts";
 
-/** The schema of one account, per channel whose adapter is there. */
+/** The schema of one account, for each channel whose adapter is there. */
 export type ChannelSchemas = Readonly<Record<string, z.ZodType>>;
 
 const SEARCH_PLUGINS = new Set(PROVIDERS.map(({ plugin }) => plugin));
 
-/** The schema of `plugins.entries.<id>.config`, per contributor that has one. */
+/** The schema of `plugins.entries.<id>.config`, for each contributor that has one. */
 export type PluginSchemas = Readonly<Record<string, z.ZodType>>;
 
-/** The schemas that extensions and plugins bring. */
+/** The schemas of extensions and plugins. */
 export interface Schemas {
-  /** Without them, the keys of adapters are not checked. */
+  /** Schemas of channels. The keys of adapters are not checked when unset. */
   readonly channelSchemas?: ChannelSchemas | undefined;
   readonly pluginSchemas?: PluginSchemas | undefined;
-  /** Of plugins that are installed but not loaded yet. Settings that they refuse are warnings: only that plugin is left out. */
+  /**
+   * Schemas of plugins that are installed but not loaded yet. Settings that they refuse are warnings: only that plugin
+   * is left out.
+   */
   readonly foundSchemas?: PluginSchemas | undefined;
 }
 
 export interface Checked {
-  /** Absent when there are problems. */
+  /** The checked config; unset when there are problems. */
   readonly config?: Config;
   readonly problems: readonly RawNote[];
   readonly warnings: readonly RawNote[];
@@ -45,7 +48,7 @@ export interface Checked {
 export function checkConfig(input: unknown, schemas: Schemas = {}): Checked {
   const { channelSchemas, pluginSchemas = {}, foundSchemas = {} } = schemas;
   const whole = parseLoosely(configSchema, input);
-  // Those of channels are named with those of their adapters.
+  // Unknown keys of channels are named with the keys of their adapters.
   const known = whole.unknown.filter((path) => path[0] !== "channels" && isFieldKey(path));
   const strangers = whole.unknown.flatMap((path) => strangersBelow(path, valueAt(input, path)));
   const problems = [...whole.problems, ...strangers.map(unknownKey), ...nodesBelow(input, []).flatMap(badNode)];
@@ -75,7 +78,7 @@ interface Loose<T> {
 /** Unknown keys that are removed from one file before its other problems are reported. */
 const MOST_UNKNOWN = 10_000;
 
-/** Parses without the unknown keys, which it lists; each round can find deeper ones. */
+/** Parses without the unknown keys, and lists them; each round can find deeper ones. */
 function parseLoosely<T>(schema: z.ZodType<T>, input: unknown): Loose<T> {
   const unknown: KeyPath[] = [];
   let rest = input;
@@ -125,7 +128,10 @@ function nodesBelow(value: unknown, path: KeyPath): readonly Node[] {
   return [{ path, value }, ...entries.flatMap(([name, child]) => nodesBelow(child, [...path, name]))];
 }
 
-/** What no schema tells: a key that schemas ignore silently, and a number of which the last digits were lost when the file was read. */
+/**
+ * Problems that no schema finds: a key that schemas ignore silently, and a number of which the last digits were lost
+ * when the file was read.
+ */
 function badNode({ path, value }: Node): readonly RawNote[] {
   // A channel of this name is reported like any channel that is not installed.
   if (path.at(-1) === "__proto__" && showPath(path.slice(0, -1)) !== "channels")
@@ -133,7 +139,10 @@ function badNode({ path, value }: Node): readonly RawNote[] {
   return isInexact(value) ? [{ path, message: "has too many digits for a number: write it in quotes" }] : [];
 }
 
-/** Such a number is an id or a phone number; what is written as `1e30` is a bound, and may be inexact. */
+/**
+ * Whether a number lost its last digits. Such a number is an id or a phone number; a number written as `1e30` is a
+ * bound, and may be inexact.
+ */
 const isInexact = (value: unknown): boolean =>
   typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(String(value));
 
@@ -166,7 +175,9 @@ function checkChannels(
   };
 }
 
-/** The settings of each plugin against its own schema; a plugin without an entry gets none, which may be too few. */
+/**
+ * Checks the settings of each plugin against its own schema; a plugin without an entry gets none, which may be too few.
+ */
 function checkPlugins(
   input: unknown,
   schemas: PluginSchemas,
@@ -198,7 +209,10 @@ const isSearchOnly = (id: string, settings: unknown): boolean =>
   settings === undefined ||
   (SEARCH_PLUGINS.has(id) && isRecord(settings) && Object.keys(settings).every((key) => key === "webSearch"));
 
-/** A key that the schema does not allow is a problem: the plugin could not be given these settings. */
+/**
+ * Checks the settings of one plugin. A key that the schema does not allow is a problem: the plugin could not be given
+ * these settings.
+ */
 function checkPlugin(id: string, schema: z.ZodType, given: unknown): readonly RawNote[] {
   const place = (path: KeyPath): KeyPath => ["plugins", "entries", id, "config", ...path];
   try {
@@ -258,7 +272,7 @@ const leftOver = (at: KeyPath, key: string): Graded => ({
   },
 });
 
-/** Where the key of an account is written: at the account or at the channel. */
+/** The path of an account's key: at the account or at the channel. */
 function accountPlace(channel: Record<string, unknown>, account: string, path: KeyPath): KeyPath {
   const accounts = channel["accounts"];
   const given = isRecord(accounts) ? own(accounts, account) : undefined;
@@ -303,7 +317,7 @@ let tree: KeyTree | undefined;
 /** Whether OpenClaw configs have this key, even if it has no effect here. */
 const isFieldKey = (path: KeyPath): boolean => nodeAt(path) !== undefined;
 
-/** Whether OpenClaw's keys are known down to this one, and it is one of them. */
+/** Whether OpenClaw's keys are known down to this one, and this key is one of them. */
 const isFieldName = (path: KeyPath): boolean => {
   const above = nodeAt(path.slice(0, -1));
   return above instanceof Map && (above.has(String(path.at(-1))) || above.has("*"));

@@ -10,14 +10,17 @@ import type { StatePaths } from "./paths.ts";
 import type { Config } from "./schema/schema.ts";
 
 const TOKEN_BYTES = 32;
-/** Characters; a shorter token can be guessed. */
+/** Least characters of a token; a shorter one can be guessed. */
 export const TOKEN_CHARS = 24;
 export const TOKEN_FIX = "Take it out (openclaw config unset gateway.auth.token): the next start makes a good one.";
 
 export const gatewayTokenFile = (paths: Pick<StatePaths, "credentials">): string =>
   join(paths.credentials, "gateway-token");
 
-/** The token of the config, else of `credentials/gateway-token`; undefined when there is neither. */
+/**
+ * The token of the config, else of `credentials/gateway-token`; undefined when there is neither. Throws
+ * `STATE_UNWRITABLE` when the file cannot be read.
+ */
 export async function readGatewayToken(paths: StatePaths, config: Config): Promise<Secret | undefined> {
   if (config.gateway.auth.token) return config.gateway.auth.token;
   try {
@@ -29,7 +32,10 @@ export async function readGatewayToken(paths: StatePaths, config: Config): Promi
   }
 }
 
-/** The same, but creates a missing token: 32 random bytes in a file that only this user can read. Throws `STATE_UNWRITABLE`. */
+/**
+ * The token as `readGatewayToken` finds it. A missing token is created: 32 random bytes in a file that only this user
+ * can read. Throws `STATE_UNWRITABLE`.
+ */
 export async function ensureGatewayToken(paths: StatePaths, config: Config, log?: Pick<Log, "warn">): Promise<Secret> {
   const known = await readGatewayToken(paths, config);
   if (known) {
@@ -47,7 +53,10 @@ export async function ensureGatewayToken(paths: StatePaths, config: Config, log?
   return new Secret(token);
 }
 
-/** A copy or a restored backup may have made the file readable for others, who may have read it: the operator is informed. */
+/**
+ * Closes the token's file to other users. A copy or a restored backup may have opened it, and others may have read it,
+ * so a warning is logged.
+ */
 async function closeFile(path: string, log: Pick<Log, "warn"> | undefined): Promise<void> {
   if (process.platform === "win32") return;
   const mode = (await stat(path)).mode & 0o777;

@@ -27,7 +27,7 @@ export interface LoadedConfig {
   readonly exists: boolean;
   /** Environment variables that the config references: commands do not get them. */
   readonly variables: readonly string[];
-  /** What may not start because of restricting keys that this version does not implement. */
+  /** Agents and accounts that may not start because of restricting keys that this version does not implement. */
   readonly stops: readonly Stop[];
   /** The plugins that were found where the config says; none without `LoadOptions.discover`. */
   readonly plugins: Discovered;
@@ -38,12 +38,15 @@ export interface LoadedConfig {
 export interface LoadOptions {
   readonly path: string;
   readonly env: Env;
-  /** Of all channels, or how to load those of some. Without them, the keys of adapters are not checked. */
+  /**
+   * Schemas of all channels, or the function that loads the schemas of some. The keys of adapters are not checked when
+   * unset.
+   */
   readonly channelSchemas?: ChannelSchemas | ((channels: readonly string[]) => Promise<ChannelSchemas>);
   readonly pluginSchemas?: PluginSchemas;
   /** Tools that extensions and plugins add. */
   readonly toolNames?: readonly string[];
-  /** Where the state directory was before: values that name files there mean those of the present directory. */
+  /** Earlier places of the state directory: values that name files there mean the files of the present directory. */
   readonly earlier?: EarlierPlaces;
   /** Finds plugins by the file's content, secrets resolved but nothing checked. Must not reject. */
   readonly discover?: (input: unknown) => Promise<Discovered>;
@@ -63,7 +66,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   return { ...facts, ...(await loadConfigText(text, options)) };
 }
 
-/** The same for a text that is not written to the file yet. */
+/** Resolves and checks the text of a config that is not in the file yet. Throws as `loadConfig` does. */
 export async function loadConfigText(text: string, options: LoadOptions): Promise<ConfigText> {
   try {
     return await readText(text, options);
@@ -115,7 +118,10 @@ async function readText(text: string, options: LoadOptions): Promise<ConfigText>
   return { config: checked.config, plugins, variables, stops, warnings: locate(warnings, text, options.path) };
 }
 
-/** A path of the state directory from where it was before would lead to the original of a copy, or to nothing after a move. */
+/**
+ * Replaces earlier paths of the state directory by the present one: an earlier path would lead to the original of a
+ * copy, or to nothing after a move.
+ */
 function presentPaths(resolved: Resolved, earlier: EarlierPlaces | undefined): Resolved {
   if (!earlier || earlier.isNone) return resolved;
   const warnings = [...resolved.warnings];
@@ -133,14 +139,14 @@ function presentPaths(resolved: Resolved, earlier: EarlierPlaces | undefined): R
   return { ...resolved, value: present(resolved.value, []), warnings };
 }
 
-/** Schemas are loaded only of channels that the config names. */
+/** The schemas of channels; they are loaded only of channels that the config names. */
 async function channelSchemasFor(input: unknown, { channelSchemas }: LoadOptions): Promise<ChannelSchemas | undefined> {
   if (typeof channelSchemas !== "function") return channelSchemas;
   const named = valueAt(input, ["channels"]);
   return channelSchemas(isRecord(named) ? Object.keys(named) : []);
 }
 
-/** Undefined when there is no such file. Throws `CONFIG_UNREADABLE`. */
+/** The text of the config file; undefined when there is none. Throws `CONFIG_UNREADABLE`. */
 export async function readConfigText(path: string): Promise<string | undefined> {
   try {
     return await readConfigFile(path);
@@ -157,13 +163,19 @@ export async function readConfigText(path: string): Promise<string | undefined> 
 
 export const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-/** An unresolved reference is also a missing value for the schema: it is reported once. */
+/**
+ * Whether a problem at the same place is reported already: an unresolved reference is also a missing value for the
+ * schema.
+ */
 const isReported = (note: RawNote, reported: readonly RawNote[]): boolean =>
   reported.some(
     (other) => other.path.length === note.path.length && other.path.every((part, index) => part === note.path[index]),
   );
 
-/** A section around a restricting key does have an effect: it stops something. */
+/**
+ * Whether a note is about a section around a restricting key: the section does have an effect, since it stops
+ * something.
+ */
 const isOfStop = ({ path }: RawNote, stops: readonly Stop[]): boolean =>
   stops.some((stop) => path.every((part, index) => part === stop.path[index]));
 
@@ -237,8 +249,8 @@ interface Contributed extends Schemas {
 }
 
 /**
- * The schemas and tool names of contributors that are loaded, with those that the manifests of found plugins declare. The
- * config can so be checked, and its keys be known, before any plugin's code runs.
+ * The schemas and tool names of loaded contributors, with those that the manifests of found plugins declare. So the
+ * config can be checked, and its keys be known, before any plugin's code runs.
  */
 function schemasOfFound(plugins: readonly FoundPlugin[], contributed: Contributed): Contributed {
   const channels = plugins.flatMap(({ manifest }) =>
@@ -254,17 +266,21 @@ function schemasOfFound(plugins: readonly FoundPlugin[], contributed: Contribute
   };
 }
 
-/** Lists of tools can name a plugin's tools, its id and the group of all plugins. */
+/** Names by which lists of tools can name a plugin's tools: its id, the group of all plugins, and the tools' own. */
 const toolNamesOf = ({ manifest: { id, tools = [] } }: FoundPlugin): readonly string[] => [
   id,
   "group:plugins",
   ...tools,
 ];
 
-/** Bytes. A typical config has a few thousand; a file that takes long to parse would block the gateway. */
+/**
+ * Most bytes of the file. A typical config has a few thousand; a file that takes long to parse would block the gateway.
+ */
 const MOST_BYTES = 1024 * 1024;
 
-/** Reads a regular file, through links too. Throws on anything else: a named pipe would block, and a device has no end. */
+/**
+ * Reads a regular file, through links too. Throws on anything else: a named pipe would block, and a device has no end.
+ */
 async function readConfigFile(path: string): Promise<string> {
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {

@@ -15,10 +15,10 @@ const PROVIDERS: Readonly<Record<string, { readonly url: string; readonly model?
   ollama: { url: "http://127.0.0.1:11434/v1" },
   lmstudio: { url: "http://127.0.0.1:1234/v1" },
 };
-/** Of vectors; words have the rest. */
+/** Default weight of the search by vectors; the search by words has the rest. */
 const WEIGHT = 0.3;
 
-/** How an agent finds its notes: a key of its own overrides the same key of `agents.defaults`. */
+/** Settings with which an agent searches its notes: a key of its own overrides the same key of `agents.defaults`. */
 export function memorySearchOf(
   { agents, memory: { citations }, models }: Config,
   entry: { readonly memorySearch?: MemorySearchConfig | undefined },
@@ -68,7 +68,7 @@ function vectorsOf(asked: MemorySearchConfig, models: Config["models"]): WithVec
   return { vectors: made };
 }
 
-/** A server of this machine costs nothing. */
+/** The price of one token, when the config has it; a server of this machine costs nothing. */
 function priceOf(
   provider: string,
   { url, model }: Pick<NoteVectors, "url" | "model">,
@@ -79,7 +79,7 @@ function priceOf(
   return isLoopbackName(new URL(url).host) ? { price: 0 } : {};
 }
 
-/** The key of a provider is for the provider's own address. */
+/** Address, key and headers of the embeddings. The key of a provider is for the provider's own address only. */
 function accessOf(provider: string, { remote = {} }: MemorySearchConfig, models: Config["models"]) {
   const configured = remote.baseUrl === undefined ? own(models.providers, provider) : undefined;
   const url = remote.baseUrl ?? configured?.baseUrl ?? own(PROVIDERS, provider)?.url;
@@ -94,7 +94,7 @@ const shapeOf = ({ outputDimensionality, inputType, queryInputType, documentInpu
     documentInputType: documentInputType ?? inputType,
   });
 
-/** Both weights count beside each other. */
+/** The share of vectors in the sum of both weights. */
 function weightOf(hybrid: NonNullable<MemorySearchConfig["query"]>["hybrid"]): number {
   const { vectorWeight = WEIGHT, textWeight = 1 - WEIGHT } = hybrid ?? {};
   const sum = vectorWeight + textWeight;

@@ -4,10 +4,13 @@ import JSON5 from "json5";
 import { errorText } from "../../utils/text/error-text.ts";
 import { ConfigError, showPath, type ConfigNote, type KeyPath, type RawNote } from "./schema/problem.ts";
 
-/** Depth of nested objects and lists; a typical config has fewer than twenty levels. */
+/** Most levels of nested objects and lists; a typical config has fewer than twenty. */
 const MOST_DEPTH = 100;
 
-/** The value of JSON5 text. Throws `CONFIG_SYNTAX` with line and column, and `CONFIG_INVALID` where it is nested too deep. */
+/**
+ * The value of JSON5 text. Throws `CONFIG_SYNTAX` with line and column, and `CONFIG_INVALID` where the value is nested
+ * too deep.
+ */
 export function parseConfigText(text: string, file: string): unknown {
   const value = parseText(text, file);
   if (isDeep(value)) throw tooDeep(file);
@@ -22,7 +25,7 @@ function parseText(text: string, file: string): unknown {
   }
 }
 
-/** Iterative: a recursive function would overflow the stack. */
+/** Whether a value is nested too deep. Iterative: a recursive function would overflow the stack. */
 function isDeep(value: unknown): boolean {
   let level: readonly unknown[] = [value];
   for (let depth = 0; depth <= MOST_DEPTH; depth++) {

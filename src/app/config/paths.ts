@@ -7,7 +7,7 @@ import { makeDirectory } from "../../store/make-directory.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { expandHome, type Env } from "./secrets.ts";
 
-/** Where the gateway keeps its files; absolute paths. */
+/** Places of the gateway's files, as absolute paths. */
 export interface StatePaths {
   readonly stateDir: string;
   readonly configPath: string;
@@ -17,7 +17,7 @@ export interface StatePaths {
   readonly credentials: string;
   readonly workspace: string;
   readonly extensions: string;
-  /** Hooks that the operator has put there; see `HOOK.md`. */
+  /** Hook folders of the operator. */
   readonly hooks: string;
   readonly skills: string;
   readonly media: string;
@@ -30,7 +30,10 @@ export const journalPath = ({ stateSub }: Pick<StatePaths, "stateSub">): string 
 /** The cooldowns of keys that were refused or limited. */
 export const cooldownsPath = ({ stateSub }: Pick<StatePaths, "stateSub">): string => join(stateSub, "auth-rests.json");
 
-/** `OPENCLAW_STATE_DIR`, else `~/.openclaw`; the config is `OPENCLAW_CONFIG_PATH`, else `openclaw.json` in it. Touches nothing. */
+/**
+ * The paths of the environment: the state directory is `OPENCLAW_STATE_DIR`, else `~/.openclaw`; the config is
+ * `OPENCLAW_CONFIG_PATH`, else `openclaw.json` in that directory. Touches nothing.
+ */
 export function resolvePaths(env: Env): StatePaths {
   const home = env["HOME"] ?? homedir();
   const stateDir = resolve(expandHome(env["OPENCLAW_STATE_DIR"] || join(home, ".openclaw"), env));
@@ -53,15 +56,15 @@ export function resolvePaths(env: Env): StatePaths {
 }
 
 /**
- * Creates the directories with mode 0700; existing ones keep their mode. Throws `STATE_UNWRITABLE`, and `STATE_PERMISSIONS`
- * when everybody on the machine may write what decides about commands and secrets.
+ * Creates the directories with mode 0700; existing ones keep their mode. Throws `STATE_UNWRITABLE`, and
+ * `STATE_PERMISSIONS` when everybody on the machine may write the files that decide about commands and secrets.
  */
 export async function makeStateDirs(paths: StatePaths): Promise<void> {
   const { stateDir, lockFile, configPath, ...others } = paths;
   await refuseOpen([stateDir, paths.credentials, paths.stateSub, paths.extensions, paths.hooks, configPath]);
   try {
     for (const dir of new Set([stateDir, ...Object.values(others), dirname(lockFile), dirname(configPath)])) {
-      // A umask may have removed more permissions than intended.
+      // A umask may have removed more permissions than `makeDirectory` intended.
       if (await makeDirectory(dir)) await chmod(dir, 0o700);
     }
   } catch (error) {

@@ -24,7 +24,7 @@ interface SecretRef {
   readonly argv: readonly string[];
 }
 
-/** Variables that a config references for a path or a name: commands need them. */
+/** Variables that a config references for a path or a name. Commands get them, because they need them. */
 const PLAIN_VARIABLE =
   /^(?:HOME|PATH|USER|USERNAME|LOGNAME|SHELL|HOSTNAME|PWD|TMPDIR|TEMP|TMP|TZ|TERM|LANG|LC_\w+|XDG_\w+)$/;
 
@@ -46,9 +46,9 @@ export interface Resolved {
 }
 
 /**
- * Resolves `${VARIABLE}` and `{source, id}` references: the first to text, the second to `Secret`. A reference that cannot be
- * resolved is left out and reported, as a warning when the section is disabled. Text that looks like a secret is remembered,
- * so that it is masked in logs and answers. Never rejects.
+ * Resolves `${VARIABLE}` and `{source, id}` references: the first to text, the second to `Secret`. A reference that
+ * cannot be resolved is left out and reported, as a warning when the section is disabled. Text that looks like a secret
+ * is remembered, so that it is masked in logs and answers. Never rejects.
  */
 export async function resolveSecrets(root: unknown, env: Env): Promise<Resolved> {
   const work: Resolving = {
@@ -64,13 +64,16 @@ export async function resolveSecrets(root: unknown, env: Env): Promise<Resolved>
   return { value, problems: work.problems, warnings: work.warnings, variables: [...work.variables].toSorted() };
 }
 
-/** `PWD` is the folder in which a shell works, whatever `pwd` means elsewhere. */
+/**
+ * Whether the name of a variable says that its value is secret. `PWD` is the folder in which a shell works, whatever
+ * `pwd` means elsewhere.
+ */
 const isSecretVariable = (name: string): boolean => name !== "PWD" && isSecretName(name);
 
 const variableOf = ({ env }: Resolving, name: string): string | undefined =>
   Object.hasOwn(env, name) ? env[name] : undefined;
 
-/** `env.vars` of the config applies where the environment has no value. */
+/** The values of `env.vars` of the config, which apply where the environment has none. */
 function varsOf(root: unknown): Record<string, string> {
   const section = isRecord(root) && isRecord(root["env"]) ? root["env"]["vars"] : undefined;
   if (!isRecord(section)) return {};
@@ -119,8 +122,8 @@ function resolveText(text: string, path: KeyPath, work: Resolving): string | Sec
 }
 
 /**
- * Whether the name of the key says that its text is secret; entries of a list have the name of the list's key. A plugin's own
- * keys have no types here: what is below a secret name, in the singular or plural, is secret too.
+ * Whether the name of the key says that its text is secret; entries of a list have the name of the list's key. A
+ * plugin's own keys have no types here: values below a secret name, in the singular or plural, are secret too.
  */
 export function isSecretPlace(path: KeyPath): boolean {
   const names = path.filter((part) => typeof part === "string");
@@ -129,7 +132,7 @@ export function isSecretPlace(path: KeyPath): boolean {
   return isSecretName(names.at(-1) ?? "") || /^(?:env|.*headers)$/i.test(names.at(-2) ?? "");
 }
 
-/** `plugins.entries.<id>.config` */
+/** Keys in the path `plugins.entries.<id>.config`. */
 const PLUGIN_DEPTH = 4;
 
 /** Whether a value is one of a plugin's own settings. */
@@ -145,7 +148,9 @@ function refOf(node: Record<string, unknown>): SecretRef | undefined {
   return { source, argv, ...(typeof provider === "string" && { provider }) };
 }
 
-/** A command as a list, or as text that is split at spaces outside quotes; no shell is used. */
+/**
+ * The arguments of a reference. A command is a list, or text that is split at spaces outside quotes; no shell is used.
+ */
 function argvOf(id: unknown, isCommand: boolean): readonly string[] {
   if (Array.isArray(id)) return isCommand && id.every((part) => typeof part === "string") ? id : [];
   if (typeof id !== "string" || id === "") return [];
@@ -203,7 +208,7 @@ async function runCommand(program: string, args: readonly string[], env: Env): P
   return stdout;
 }
 
-/** Never the output of a command: it may be the secret. */
+/** The reason why a secret could not be read. Never contains the output of a command: the output may be the secret. */
 function reasonOf(error: unknown): string {
   if (typeof error !== "object" || error === null) return "unknown reason";
   if ("killed" in error && error.killed === true)
@@ -213,7 +218,7 @@ function reasonOf(error: unknown): string {
   return typeof error.code === "number" ? `exit code ${error.code}` : "unknown reason";
 }
 
-/** `~/x` under the user's home. */
+/** The path, with `~` and `~/x` under the user's home. */
 export function expandHome(path: string, env: Env): string {
   return path === "~" || path.startsWith("~/") ? join(env["HOME"] ?? homedir(), path.slice(1)) : path;
 }

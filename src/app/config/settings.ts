@@ -34,7 +34,10 @@ interface Places {
   readonly stops?: readonly Stop[];
 }
 
-/** The settings of every agent, frozen, the default one first. Throws `CONFIG_INVALID` when two agents have one id. */
+/**
+ * The settings of every agent, frozen, the default agent first. Throws `CONFIG_INVALID` when two agents have one id or
+ * one `agentDir`.
+ */
 export function resolveAgents(config: Config, places: Places): readonly AgentSettings[] {
   const { agentId: named = DEFAULT_AGENT } = config.agents.defaults;
   const entries: readonly Partial<AgentEntry>[] = config.agents.list.length > 0 ? config.agents.list : [{ id: named }];
@@ -68,7 +71,7 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
   const { defaults } = config.agents;
   const contextTokens = entry.contextTokens ?? defaults.contextTokens;
   const { toolResultMaxChars } = { ...defaults.contextLimits, ...entry.contextLimits };
-  // The machine's own is looked up when somebody asks.
+  // The machine's own time zone is looked up when somebody asks for it.
   let timezone = defaults.userTimezone;
   return deepFreeze({
     id: agentId(entry.id),
@@ -138,7 +141,7 @@ function identityOf({ identity, name }: Entry): Pick<AgentSettings, "identityNam
   return identityName === undefined ? {} : { identityName };
 }
 
-/** Another memory than that of notes: what it keeps, it keeps by itself. */
+/** Whether the memory is another one than that of notes. Such a memory keeps facts by itself, without a flush. */
 const hasOtherMemory = ({ plugins }: Config): boolean => !["memory-core", "none"].includes(plugins.slots.memory);
 
 function compactionOf(config: Config, own: Entry["contextLimits"]): CompactionSettings {
@@ -199,8 +202,8 @@ function absolute(given: string, { home, stateDir }: Places): string {
 }
 
 /**
- * An agent that only sets a model has the fallbacks of `agents.defaults`, and its primary model after them. One that
- * gives a list of fallbacks, even an empty one, has only those: an agent may be limited to certain models on purpose.
+ * An agent that only sets a model has the fallbacks of `agents.defaults`, and its primary model after them. An agent
+ * with a list of fallbacks, even an empty one, has only those: an agent may be limited to certain models on purpose.
  */
 function modelOf(own: ModelChoice, shared: ModelChoice): AgentSettings["model"] {
   const defaults = chainOf(shared);
@@ -219,7 +222,7 @@ function chainOf(choice: ModelChoice): AgentSettings["model"] {
   };
 }
 
-/** `provider/id`; the id may contain slashes. */
+/** The reference for `provider/id`; the id may contain slashes. */
 export function readModelRef(text: string): ModelRef {
   const slash = text.indexOf("/");
   return { provider: text.slice(0, slash), id: text.slice(slash + 1) };
@@ -277,7 +280,7 @@ function streamingOf(defaults: Defaults, { humanDelay: own }: Entry): AgentSetti
   };
 }
 
-/** What `natural` means, in milliseconds. */
+/** The pause of the mode `natural`. */
 const NATURAL_PAUSE = { minMs: 800, maxMs: 2500 };
 
 function pauseOf(
@@ -297,7 +300,10 @@ function deepFreeze<T>(value: T): T {
 
 const HALF_AN_HOUR_MS = 1_800_000;
 
-/** An agent's heartbeat settings. Once an agent has its own block, only such agents have heartbeats; else the default agent has. */
+/**
+ * An agent's heartbeat settings. Once an agent has its own block, only such agents have heartbeats; else the default
+ * agent has.
+ */
 function heartbeatOf(
   { agents: { defaults, list } }: Config,
   { heartbeat: own }: Partial<AgentEntry>,
@@ -324,7 +330,7 @@ function settingsOf(config: HeartbeatConfig): Omit<HeartbeatSettings, "everyMs" 
     inSystemPrompt: config.includeSystemPromptSection !== false,
     ackMaxChars: config.ackMaxChars ?? 300,
     light: config.lightContext !== false,
-    // The heartbeat continues in the named conversation.
+    // With a named conversation, the heartbeat continues there.
     isolated: config.isolatedSession ?? session === undefined,
     skipWhenBusy: config.skipWhenBusy === true,
   };
@@ -364,7 +370,7 @@ function mediaOf(defaults: MediaDefaults): Pick<AgentSettings, "media"> {
   };
 }
 
-/** Undefined when the config names none. */
+/** The models of a choice; undefined when the config names none. */
 function modelsOf(choice: Choice): MediaModels | undefined {
   const { primary, fallbacks, timeoutMs } =
     typeof choice === "object" ? choice : { primary: choice, fallbacks: [], timeoutMs: undefined };

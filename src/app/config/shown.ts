@@ -5,8 +5,9 @@ import { namesSecret, replaceSecrets } from "../../utils/secrets/secret-text.ts"
 import { isPluginPlace, isSecretPlace } from "./secrets.ts";
 
 /**
- * A value of the config as clients and terminals may see it: no secret by its type, by the name of its key (also where this
- * version does not know the key), by its form, as an argument, or known from elsewhere. `path` is where the value is in the config.
+ * A value of the config as clients and terminals may see it: no secret by its type, by the name of its key (also where
+ * this version does not know the key), by its form, as an argument, or known from elsewhere. `path` is where the value
+ * is in the config.
  */
 export function shownConfig(value: unknown, path: KeyPath = []): unknown {
   if (value instanceof Secret) return MASK;

@@ -5,7 +5,7 @@ import { pathOfAgent } from "./keys/agent-key.ts";
 import { showPath } from "./schema/problem.ts";
 import type { Config } from "./schema/schema.ts";
 
-/** What the config says about the tools of an agent: the rules of `tools`, and those of its own entry. */
+/** The config's rules for the tools of an agent: those of `tools`, and those of the agent's own entry. */
 export function toolPolicyOf(
   { tools, agents }: Pick<Config, "tools" | "agents">,
   entry: { readonly id: string; readonly tools?: AgentToolsConfig | undefined },

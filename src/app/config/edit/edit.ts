@@ -7,22 +7,22 @@ import { showPath, type KeyPath } from "../schema/problem.ts";
 type Node = ReturnType<typeof parseTree>["body"];
 
 /**
- * A value from a command line: parsed if it is JSON5, else the text itself. Digits with a plus sign before them, or too many for a number,
- * are a phone number or an id, so a text.
+ * A value from a command line: parsed if it is JSON5, else the text itself. Digits with a plus sign before them, or too
+ * many for a number, are a phone number or an id, and so a text.
  */
 export function parseConfigValue(text: string): unknown {
   if (/^\+\d+$/.test(text) || (/^\d+$/.test(text) && !Number.isSafeInteger(Number(text)))) return text;
   try {
     return JSON5.parse<unknown>(text);
   } catch {
-    // Not JSON5: people type `loopback`, not `"loopback"`.
+    // The text is no JSON5: people type `loopback`, not `"loopback"`.
     return text;
   }
 }
 
 /**
- * The text with one value changed or added, and missing parents created. Comments, order and layout of everything else stay.
- * Throws `USAGE` where the path does not fit the file. The text must be valid JSON5; empty text counts as `{}`.
+ * The text with one value changed or added, and missing parents created. Comments, order and layout of everything else
+ * stay. Throws `USAGE` where the path does not fit the file. The text must be valid JSON5; empty text counts as `{}`.
  */
 export function setConfigValue(text: string, path: KeyPath, value: unknown): string {
   const source = text.trim() === "" ? "{}\n" : text;
@@ -116,7 +116,7 @@ function label(node: Container, segment: string | number): string {
   return isBare ? `${name}: ` : `${JSON.stringify(name)}: `;
 }
 
-/** The text without one key or list item; the same text when it is not there. Comments stay. */
+/** The text without one key or list item; the same text when the key or item is not there. Comments stay. */
 export function unsetConfigValue(text: string, path: KeyPath): string {
   let done = text;
   // A key that is written twice shows its first value once the second is gone.
@@ -200,7 +200,7 @@ const REST_OF_LINE = /(?:[ \t]|\/\*[^\n\r]*?\*\/)*(?:\/\/[^\n\r\u2028\u2029]*)?/
 /** The offset of the next character that is neither white space nor in a comment. */
 const skipBlanks = (text: string, from: number): number => from + matchAt(BLANK_OR_COMMENT, text, from).length;
 
-/** The comma after an item, or undefined. */
+/** Offset of the comma after an item; undefined when there is none. */
 function commaAfter(text: string, end: number): number | undefined {
   const at = skipBlanks(text, end);
   return text[at] === "," ? at : undefined;

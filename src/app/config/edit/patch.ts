@@ -9,8 +9,8 @@ export interface Leaf {
 }
 
 /**
- * What a JSON merge patch (RFC 7396) changes in a config, leaf by leaf. Values that a client was shown and sends back as they were
- * change nothing, masked ones too. Pure.
+ * The changes of a JSON merge patch (RFC 7396) to a config, leaf by leaf. Values that a client was shown and sends back
+ * unchanged change nothing, masked ones too. Pure.
  */
 export function patchLeaves(config: unknown, patch: Readonly<Record<string, unknown>>): readonly Leaf[] {
   const leaves = leavesOf(patch, []).filter(({ path, value }) => isChange(config, path, value));
@@ -18,7 +18,7 @@ export function patchLeaves(config: unknown, patch: Readonly<Record<string, unkn
   return leaves.map(({ path, value }) => ({ path, value: value ?? undefined }));
 }
 
-/** Removes values that the client did not change: masked values and empty objects. */
+/** Whether a client changed the value; masked values and empty objects that it was shown are unchanged. */
 function isChange(config: unknown, path: KeyPath, value: unknown): boolean {
   const before = valueAt(config, path);
   if (isRecord(value) && (path.length === 0 || isRecord(before))) return false;
@@ -30,7 +30,10 @@ function leavesOf(value: unknown, path: KeyPath): readonly Leaf[] {
   return Object.entries(value).flatMap(([key, child]) => leavesOf(child, [...path, key]));
 }
 
-/** What a whole new config changes in the config that clients are shown; keys that it leaves out are removed. Pure. */
+/**
+ * The changes of a whole new config to the config that clients are shown; keys that the new one leaves out are removed.
+ * Pure.
+ */
 export function wholeLeaves(config: unknown, next: Readonly<Record<string, unknown>>): readonly Leaf[] {
   return differing(shownConfig(config), next, []);
 }

@@ -20,8 +20,8 @@ export interface WatchOptions {
 }
 
 /**
- * One event for each change of the file's content, until `signal` aborts. The directory is watched, not the file: editors
- * replace it. Throws when the directory cannot be watched.
+ * One event for each change of the file's content, until `signal` aborts. The directory is watched, not the file:
+ * editors replace it. Throws when the directory cannot be watched.
  */
 export async function* watchConfig(options: WatchOptions): AsyncGenerator<ConfigEvent, void> {
   const path = options.current.path;
@@ -47,7 +47,7 @@ export async function* watchConfig(options: WatchOptions): AsyncGenerator<Config
   }
 }
 
-/** Without line numbers: a blank line added above changes nothing. */
+/** The warnings without line numbers: a blank line added above them changes nothing. */
 const warningsOf = ({ warnings }: LoadedConfig): string =>
   warnings.map(({ key, message }) => `${key} ${message}`).join("\n");
 
@@ -61,7 +61,7 @@ async function readEvent(load: WatchOptions["load"], current: LoadedConfig): Pro
   }
 }
 
-/** Defaults may allow more than the file did, so a removed file changes nothing; it may be in the middle of being replaced. */
+/** Defaults may allow more than the file did, so a removed file changes nothing; somebody may be replacing it. */
 const removed = (path: string): OpenClawError =>
   new OpenClawError("CONFIG_UNREADABLE", {
     message: `${path} was removed while the gateway runs`,
@@ -85,7 +85,9 @@ async function hashOnDisk(path: string): Promise<string> {
   }
 }
 
-/** `next` resolves true after each burst of changes, false once aborted. A burst during the caller's work is not lost. */
+/**
+ * `next` resolves true after each burst of changes, false once aborted. A burst during the caller's work is not lost.
+ */
 function watchFile(path: string, debounceMs: number, signal: AbortSignal): { next(): Promise<boolean>; stop(): void } {
   // The file may have changed between its load and now.
   let dirty = true;

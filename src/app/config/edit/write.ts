@@ -11,13 +11,16 @@ import { parseConfigText } from "../parse.ts";
 import { ConfigError, showPath, type ConfigNote, type KeyPath } from "../schema/problem.ts";
 import { hasMask } from "../shown.ts";
 
-/** Changes one value of the file. Throws as `writeConfigText` does, `CONFIG_SYNTAX` when the file is no JSON5, `USAGE` for a placeholder. */
+/**
+ * Changes one value of the file. Throws as `writeConfigText` does, `CONFIG_SYNTAX` when the file is no JSON5, `USAGE`
+ * for a placeholder.
+ */
 export const writeConfigValue = async (options: LoadOptions, path: KeyPath, value: unknown): Promise<void> =>
   writeConfigValues(options, [{ path, value }]);
 
 /**
- * Changes several values of the file in one step, or none. Throws as `writeConfigValue` does, and `USAGE` when the file has another
- * hash than `baseHash`.
+ * Changes several values of the file in one step, or none. Throws as `writeConfigValue` does, and `USAGE` when the file
+ * has another hash than `baseHash`.
  */
 export async function writeConfigValues(
   options: LoadOptions,
@@ -37,7 +40,7 @@ export async function writeConfigValues(
 
 interface Edit {
   readonly path: KeyPath;
-  /** Undefined removes the key. */
+  /** The new value; undefined removes the key. */
   readonly value: unknown;
 }
 
@@ -102,8 +105,9 @@ const notWritable = (path: string, error: unknown): OpenClawError =>
   });
 
 /**
- * Replaces the file in one step, mode 0600; the old file is kept as `<file>.bak`. Refused with `CONFIG_INVALID` when the new
- * text has a problem that the old text did not have, so that a broken file can be fixed key by key. Throws `CONFIG_WRITE`.
+ * Replaces the file in one step, mode 0600; the old file is kept as `<file>.bak`. Refused with `CONFIG_INVALID` when
+ * the new text has a problem that the old text did not have, so that a broken file can be fixed key by key. Throws
+ * `CONFIG_WRITE`.
  */
 async function writeConfigText(options: LoadOptions, before: string, after: string): Promise<void> {
   const old = new Set((await problemsOf(before, options)).map((note) => `${note.key} ${note.message}`));
@@ -128,7 +132,7 @@ async function writeConfigText(options: LoadOptions, before: string, after: stri
   }
 }
 
-/** A secret that exists only in the gateway's environment is not a problem of the file. */
+/** The problems of a text. A secret that exists only in the gateway's environment is not a problem of the file. */
 async function problemsOf(text: string, options: LoadOptions): Promise<readonly ConfigNote[]> {
   if (text === "") return [];
   try {

@@ -2,15 +2,15 @@ import { z } from "zod";
 import { isRecord, type KeyPath } from "../schema/problem.ts";
 import { own } from "../../../utils/own.ts";
 
-/** A key that has no effect, and the names of the keys that have one at its place. */
+/** A key without effect, and the names of the keys that have an effect at its place. */
 export interface ForeignKey {
   readonly path: KeyPath;
   readonly named: readonly string[];
 }
 
 /**
- * Keys of an account, at any depth, that none of the schemas names: those of the core and of its channel. Below a key whose
- * values no schema describes, all keys are taken.
+ * Keys of an account, at any depth, that none of the schemas names: neither the core's nor the channel's. Below a key
+ * whose values no schema describes, all keys are accepted.
  */
 export function foreignKeys(value: unknown, schemas: readonly unknown[], path: KeyPath = []): readonly ForeignKey[] {
   const kinds = schemas.flatMap(kindsOf);
@@ -37,7 +37,7 @@ function schemasAt(kind: unknown, key: string): readonly unknown[] {
 const isOpen = (kind: unknown): boolean =>
   kind instanceof z.ZodUnknown || kind instanceof z.ZodAny || kind instanceof z.ZodCustom;
 
-/** The schemas that a value may fit, without what only fills it in or changes it. */
+/** The schemas that a value may fit, without wrappers such as defaults and transforms. */
 function kindsOf(schema: unknown): readonly unknown[] {
   if (schema instanceof z.ZodUnion) return schema.options.flatMap(kindsOf);
   if (schema instanceof z.ZodPipe) return [schema.in, schema.out].flatMap(kindsOf);

@@ -1,4 +1,4 @@
-/** Below `tools`, and below the tools of one agent. */
+/** Keys below `tools.exec`, and below `exec` in the tools of one agent. */
 const EXEC = `host security ask node pathPrepend safeBins
   strictInlineEval commandHighlighting safeBinTrustedDirs safeBinProfiles{*} backgroundMs timeoutSec cleanupMs
   notifyOnExit notifyOnExitEmptySuccess applyPatch{enabled workspaceOnly allowModels}`;
@@ -27,7 +27,7 @@ const TOOLS = `profile allow alsoAllow deny byProvider{*{allow alsoAllow deny pr
   subagents{tools{allow alsoAllow deny}} sandbox{tools{allow alsoAllow deny}} sessions_spawn{attachments{enabled
   maxTotalBytes maxFiles maxFileBytes retainOnSessionKeep}} experimental{planTool}`;
 
-/** `policy` is of older descriptions. */
+/** Keys below the tools of one agent. `policy` is from older descriptions. */
 const AGENT_TOOLS = `profile allow alsoAllow deny policy{allow deny}
   byProvider{*{allow alsoAllow deny profile}} toolsBySender{*{allow alsoAllow deny}} elevated{enabled allowFrom}
   exec{${EXEC}} fs{workspaceOnly} loopDetection{${LOOPS}} subagents{tools{allow alsoAllow deny}}
@@ -55,9 +55,9 @@ const AGENT = `id default name description workspace
   embeddedPi{projectSettingsPolicy executionContract} sandbox{${SANDBOX}} params{temperature topP maxTokens cacheRetention transport serviceTier fastMode extra_body extraBody topK} tools{${AGENT_TOOLS}} runtime`;
 
 /**
- * Every key of OpenClaw configs as of 2026.5.20, and keys that older descriptions name. A key that our own schema lacks has
- * no effect and is reported in a warning instead of refused. Spaces separate the keys, braces contain the nested keys, `*` matches any name
- * or index. A key without braces allows any nested key.
+ * Every key of OpenClaw configs as of 2026.5.20, and keys that older descriptions name. A key that our own schema lacks
+ * has no effect and is reported in a warning instead of refused. Spaces separate the keys, braces contain the nested
+ * keys, `*` matches any name or index. A key without braces allows any nested key.
  */
 export const FIELD_KEYS = `
 meta{lastTouchedVersion lastTouchedAt}

@@ -25,10 +25,10 @@ const row = (key: string, says: string, narrows: Test): NarrowingKey => ({ key, 
 
 const isSet: Test = (value) => value !== undefined;
 
-/** Below `tools` and below `agents.list[].tools`. */
+/** Keys below `tools` and below `agents.list[].tools`. */
 const OF_TOOLS: readonly NarrowingKey[] = [row("exec.host", "that commands run on another machine", isOneOf("node"))];
 
-/** Below `agents.defaults` and below each agent. */
+/** Keys below `agents.defaults` and below each agent. */
 const OF_AGENTS: readonly NarrowingKey[] = [
   row("contextInjection", "that the model is not shown the files of the workspace", isOneOf("never")),
   row("sandbox.docker.seccompProfile", "how containers are confined", isSet),
@@ -37,7 +37,7 @@ const OF_AGENTS: readonly NarrowingKey[] = [
   row("sandbox.browser.allowHostControl", "that sandboxed sessions use no browser of this machine", isFalse),
 ];
 
-/** Below the entry of an agent; for all agents these keys have an effect, or stand elsewhere. */
+/** Keys below the entry of an agent; for all agents these keys have an effect, or stand elsewhere. */
 const OF_ONE_AGENT: readonly NarrowingKey[] = [
   row("groupChat.visibleReplies", "that only the message tool writes into groups", isOneOf("message_tool")),
   row("tools.message.allowCrossContextSend", "to which chats the message tool sends", isFalse),
@@ -57,12 +57,15 @@ const CHATS = [
   "direct.*.topics.*",
 ];
 
-/** Below each of `CHATS`. */
+/** Keys below each of `CHATS`. */
 const OF_CHATS: readonly NarrowingKey[] = [
   row("groupPolicy", "who is heard in that chat", isOneOf("disabled", "allowlist")),
 ];
 
-/** In direct chats and their topics these have no effect; in groups, their topics and channels they have. */
+/**
+ * Keys below each of `SMALL_CHATS`: in direct chats and their topics they have no effect; in groups, their topics and
+ * channels they have one.
+ */
 const OF_SMALL_CHATS: readonly NarrowingKey[] = [
   row("enabled", "that the chat is not answered", isFalse),
   row("allowFrom", "who is heard in that chat", isListed),
@@ -71,13 +74,13 @@ const OF_SMALL_CHATS: readonly NarrowingKey[] = [
 ];
 const SMALL_CHATS = ["direct.*", "direct.*.topics.*"];
 
-/** Below `channels.<channel>` and its accounts. */
+/** Keys below `channels.<channel>` and its accounts. */
 const OF_ACCOUNTS: readonly NarrowingKey[] = [
   row("contextVisibility", "whose messages the model is shown", isOther("all")),
   row("reactionLevel", "that the agent sets no reactions", isOneOf("off", "ack")),
 ];
 
-/** Of platforms that have lists of people by name. */
+/** Keys of platforms that have lists of people by name. */
 const OF_NAMED: readonly NarrowingKey[] = [
   row("dangerouslyAllowNameMatching", "that names in lists of people match nobody", isFalse),
 ];
@@ -88,7 +91,7 @@ const OF_DISCORD: readonly NarrowingKey[] = [
   row("agentComponents.enabled", "that the agent sends no buttons and choices", isFalse),
 ];
 
-/** Of a platform that brings a bot chats of several people without a channel. */
+/** Keys of a platform that brings a bot chats of several people without a channel. */
 const OF_SLACK: readonly NarrowingKey[] = [
   ...OF_NAMED,
   row("dm.groupEnabled", "that group chats without a channel are not answered", isFalse),
@@ -105,9 +108,9 @@ const ACCOUNT_ROWS = [
 ];
 
 /**
- * Restricting keys that this version does not implement. Each stops what it would have restricted: below
- * `agents.list[]` and `agents.entries` that agent, below `channels` that account, elsewhere every agent. docs/guides/migration.md lists keys that look
- * like restrictions and stop nothing, with the reasons.
+ * Restricting keys that this version does not implement. Each stops the parts that it would have restricted: below
+ * `agents.list[]` and `agents.entries` that agent, below `channels` that account, elsewhere every agent.
+ * docs/guides/migration.md lists keys that look like restrictions and stop nothing, with the reasons.
  */
 export const NARROWING_KEYS: readonly NarrowingKey[] = [
   ...below("tools", OF_TOOLS),
@@ -130,17 +133,17 @@ export const NARROWING_KEYS: readonly NarrowingKey[] = [
   ...below("channels.slack.accounts.*", OF_SLACK),
 ];
 
-/** Keys that look like restrictions. */
+/** Keys that look like restrictions, and the reason why they stop nothing. */
 export interface HarmlessKeys {
-  /** Each stands for all keys below it as well. */
+  /** The keys; each stands for all keys below it as well. */
   readonly keys: readonly string[];
-  /** Why nothing has to stop for them. */
+  /** The reason why nothing has to stop for the keys. */
   readonly why: string;
 }
 
 /**
- * Keys without an effect that look like restrictions, and for which nothing stops, since this gateway lacks what they restrict, or is stricter
- * without them. docs/guides/migration.md shows them.
+ * Keys without an effect that look like restrictions, and for which nothing stops: this gateway lacks the feature that
+ * they restrict, or is stricter without them. docs/guides/migration.md shows them.
  */
 export const HARMLESS_KEYS: readonly HarmlessKeys[] = [
   { keys: ["accessGroups"], why: "an entry of `allowFrom` that names a group of people allows nobody" },

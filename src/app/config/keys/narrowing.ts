@@ -3,14 +3,17 @@ import { own } from "../../../utils/own.ts";
 import { NARROWING_KEYS, type NarrowingKey } from "./narrowing-keys.ts";
 import { isRecord, showPath, valueAt, type KeyPath, type RawNote } from "../schema/problem.ts";
 
-/** What a restricting key without an implementation stops; `agent` and `account` unset: all of them, `channel` unset: of all channels. */
+/**
+ * The agents or accounts that a restricting key without an implementation stops. `agent` and `account` unset: all of
+ * them; `channel` unset: those of all channels.
+ */
 export type Stops =
   | { readonly kind: "agents"; readonly agent?: string }
   | { readonly kind: "accounts"; readonly channel?: string; readonly account?: string };
 
 /** A restricting key of the config that this version does not implement. */
 export interface Stop {
-  /** As a person writes it: `tools.byProvider.openai.deny`. */
+  /** The key as a person writes it: `tools.byProvider.openai.deny`. */
   readonly key: string;
   readonly path: KeyPath;
   /** Completes "it says". */
@@ -20,7 +23,7 @@ export interface Stop {
 
 export const STOP_FIX = "Take the key out of the config, or wait for a version that obeys it.";
 
-/** Everything that the keys of a config stop; `input` is the resolved file. */
+/** All stops by the keys of a config; `input` is the resolved file. */
 export function stopsOf(input: unknown): readonly Stop[] {
   return NARROWING_KEYS.flatMap((row) => placesOf(input, row).flatMap((path) => stopsAt(input, path, row)));
 }
@@ -52,7 +55,10 @@ function stopsAt(input: unknown, path: KeyPath, { says }: NarrowingKey): readonl
   return agentsUnder(input, path).map((stops) => of(stops));
 }
 
-/** A key for all agents stops those without their own value for it; their own value is checked separately. */
+/**
+ * The agents that a key for all agents stops: those without a value of their own for it. A value of their own is
+ * checked separately.
+ */
 function agentsUnder(input: unknown, path: KeyPath): readonly Stops[] {
   const below = path[0] === "agents" ? path.slice(2) : path;
   const agents = listedIn(input);
@@ -92,11 +98,11 @@ function namesOf(stops: readonly Stop[]): string {
   return `${distinct.join(", ")} ${distinct.length > 1 ? "are" : "is"} stopped`;
 }
 
-/** Why an agent may not answer, in one sentence; undefined when it may. */
+/** The reason why an agent may not answer, in one sentence; undefined when it may. */
 export const agentStop = (stops: readonly Stop[], agent: string): string | undefined =>
   sentence(stops.filter(({ stops: what }) => what.kind === "agents" && (what.agent ?? agent) === agent));
 
-/** The same of a channel's account. */
+/** The reason why an account of a channel may not answer, in one sentence; undefined when it may. */
 export const accountStop = (stops: readonly Stop[], channel: string, account: string): string | undefined =>
   sentence(
     stops.filter(
@@ -112,7 +118,7 @@ function sentence(stops: readonly Stop[]): string | undefined {
   return `stopped by ${first.key}${others}: it says ${first.says}, which this version does not obey.`;
 }
 
-/** Accounts of the config that are stopped by one list and not by the other, as channel names. */
+/** Channels that have an account which one list of stops stops and the other does not. */
 export function channelsThatDiffer(
   input: Readonly<Record<string, unknown>>,
   one: readonly Stop[],

@@ -8,7 +8,7 @@ interface Ids {
   readonly example: string;
 }
 
-/** What the ids of chats, threads and people look like in the messages of bundled channels. */
+/** Forms of the ids of chats, threads and people in the messages of bundled channels. */
 const IDS: Readonly<Record<string, { readonly direct: Ids; readonly group: Ids }>> = {
   discord: {
     direct: { form: /^\d+$/, example: "a person's number such as 123456789012345678" },

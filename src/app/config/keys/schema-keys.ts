@@ -1,7 +1,10 @@
 import { isRecord, type KeyPath } from "../schema/problem.ts";
 import { configSchema, describeSchema } from "../schema/schema.ts";
 
-/** Without it zod writes a program for each object of a schema, which takes longer than the one check that it is for. */
+/**
+ * Options for a schema that checks one value: without `jitless` zod writes a program for each object of a schema, which
+ * takes longer than that check.
+ */
 export const PARSED_ONCE = { jitless: true };
 
 export interface SchemaKey {
@@ -22,7 +25,7 @@ export function schemaKeys(): readonly SchemaKey[] {
 export const keysAtStart = (): readonly KeyPath[] =>
   schemaKeys().flatMap(({ path, node }) => (node["applies"] === "at start" ? [path] : []));
 
-/** The same of any JSON Schema, its keys put below a path. */
+/** Every key of a JSON Schema, parents first, each with its path below `path`. */
 export function keysBelow(node: Readonly<Record<string, unknown>>, path: readonly string[]): SchemaKey[] {
   const named = isRecord(node["properties"]) ? Object.entries(node["properties"]) : [];
   const keys: (readonly [string, unknown])[] = [...named, ["*", node["additionalProperties"]], ["[]", node["items"]]];

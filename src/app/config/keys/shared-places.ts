@@ -7,11 +7,11 @@ type Shared = Pick<Config, "agents" | "bindings" | "channels">;
 
 interface Place {
   readonly path: KeyPath;
-  /** As people are told of it. */
+  /** Path by which messages name the agent or account. */
   readonly of: KeyPath;
   /** Equal for places that are the same. */
   readonly name: string;
-  /** Places of one owner may be the same; each has an owner of its own when unset. */
+  /** Owner of the place; places of one owner may be the same. Each place has an owner of its own when unset. */
   readonly owner?: string | undefined;
 }
 
@@ -36,7 +36,7 @@ const placeOf = (agent: KeyPath, workspace: string): Place => ({
   name: workspace,
 });
 
-/** A token counts where it is written: accounts that name none have that of the channel. */
+/** The bots of a channel. A token counts where the config has it: accounts without one have the channel's. */
 function botsOf(
   channel: string,
   section: Readonly<Record<string, unknown>>,

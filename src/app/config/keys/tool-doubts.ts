@@ -7,7 +7,7 @@ import { pathOfAgent } from "./agent-key.ts";
 import { isRecord, type KeyPath, type RawNote } from "../schema/problem.ts";
 import type { Config } from "../schema/schema.ts";
 
-/** What entries are compared with. */
+/** The names with which entries are compared. */
 interface Known {
   /** Names of the tools of plugins. */
   readonly contributed: readonly string[];
@@ -21,7 +21,7 @@ export function doubtfulTools(
   names: readonly string[] = [],
 ): readonly RawNote[] {
   const servers = Object.keys(mcp.servers);
-  // What tools a server has is only known when it has run, so every entry that begins with its name counts.
+  // The tools of a server are only known after it has run, so every entry that begins with the server's name counts.
   const ofServers = servers.flatMap((name) => entriesWith(prefixOf(name), { tools, agents, channels }));
   const contributed = [...names, ...(servers.length > 0 ? MCP_GROUPS : []), ...ofServers];
   const known = { contributed, channels: Object.keys(channels).map((id) => id.toLowerCase()) };
@@ -87,7 +87,7 @@ function bySender(lists: ByName = {}, place: KeyPath, known: Known): readonly Ra
   ];
 }
 
-/** Entries of chats, wherever a channel has them. */
+/** Doubtful entries in the rules of chats, at any depth of a channel's section. */
 function ofChats(value: unknown, place: KeyPath, known: Known): readonly RawNote[] {
   if (!isRecord(value)) return [];
   return Object.entries(value).flatMap(([key, below]) => {

@@ -31,7 +31,10 @@ export const loggingConfig = z.strictObject({
     ),
 });
 
-/** Values are never shown. Those that are secret by their name or form are also masked in logs and answers. */
+/**
+ * A value of `env.vars`, which is never shown. A value that is secret by its name or form is also masked in logs and
+ * answers.
+ */
 const secretOf = (name: string, value: string | Secret): Secret =>
   value instanceof Secret ? value : new Secret(value, { isMasked: isSecretName(name) || isSecretLike(value) });
 

@@ -4,15 +4,15 @@ export type KeyPath = readonly (string | number)[];
 
 /** A remark about one key for a person; contains no value of the file. */
 export interface ConfigNote {
-  /** As a person writes it: `agents.list[0].model`. */
+  /** The key as a person writes it: `agents.list[0].model`. */
   readonly key: string;
   readonly message: string;
-  /** From 1; absent when the place is not in the file. */
+  /** Line from 1; unset when the place is not in the file. */
   readonly line?: number;
   readonly column?: number;
-  /** All of it in one line: `openclaw.json:12: gateway.prt: …`. */
+  /** The whole note in one line: `openclaw.json:12: gateway.prt: …`. */
   readonly text: string;
-  /** It prevents an agent or a channel from starting. */
+  /** True when the key prevents an agent or a channel from starting. */
   readonly isStop?: true;
 }
 
@@ -25,7 +25,7 @@ export interface RawNote {
   readonly isStop?: true;
 }
 
-/** The config as a whole cannot be used; `problems` lists why. */
+/** The config as a whole cannot be used, because of its `problems`. */
 export class ConfigError extends OpenClawError {
   readonly problems: readonly ConfigNote[];
 
@@ -38,7 +38,7 @@ export class ConfigError extends OpenClawError {
   }
 }
 
-/** `["agents", "list", 0, "id"]` as `agents.list[0].id`; other names in brackets and quotes. */
+/** A path as text: `["agents", "list", 0, "id"]` as `agents.list[0].id`; other names in brackets and quotes. */
 export function showPath(path: KeyPath): string {
   return path.reduce<string>((text, segment) => {
     if (typeof segment === "number") return `${text}[${segment}]`;

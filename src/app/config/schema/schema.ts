@@ -85,10 +85,13 @@ const SECRET_SHAPE = {
   additionalProperties: false,
 };
 
-/** JSON Schema of what a person may write, for editors and `openclaw config schema`. */
+/** JSON Schema of the config as a person may write it, for editors and `openclaw config schema`. */
 export const jsonSchema = (): Record<string, unknown> => describeSchema(configSchema);
 
-/** The JSON Schema of a part, with secrets as people write them. `hasMarks`: with the marks that are for the gateway, not for editors. */
+/**
+ * The JSON Schema of a part, with secrets as people write them. `hasMarks`: with the marks that are for the gateway,
+ * not for editors.
+ */
 export function describeSchema(schema: z.ZodType, hasMarks = false): Record<string, unknown> {
   return {
     ...z.toJSONSchema(schema, {

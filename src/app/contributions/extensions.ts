@@ -12,8 +12,8 @@ export const BUNDLED_IDS: ReadonlySet<string> = new Set([...BUNDLED.map(({ id })
 export const bundledContributions = (): Contributions => new Contributions(BUNDLED);
 
 /**
- * The schemas and tool names of contributions: `loadConfig` checks the file against them and the gateway's own schema. It loads the
- * schemas of the channels that the file names.
+ * The schemas and tool names of contributions: `loadConfig` checks the file against these and the gateway's own schema.
+ * `channelSchemas` loads the schemas of the channels that the file names.
  */
 export const contributedSchemas = async (contributions: Contributions) => ({
   channelSchemas: async (named: readonly string[]) => channelSchemas(contributions, named),

@@ -46,7 +46,7 @@ export function appChecks(options: {
   return [...always, ...own, ...people, ...ofAgents, ...jobs, ...mail, ...bound];
 }
 
-/** Length of a text on which a pattern may search without end. */
+/** Characters of a text on which a pattern may search without end. */
 const LENGTH = 200;
 
 /** Whether a stranger's text can keep a mention pattern busy. */
@@ -63,7 +63,10 @@ function mentionsCheck({ agents, messages }: Config): Check {
   };
 }
 
-/** Tries inputs that typically cause it: many repetitions of a character of the pattern, then a different one. */
+/**
+ * Whether a pattern searches without end on inputs that typically cause that: many repetitions of a character of the
+ * pattern, then a different one.
+ */
 function isEndless(source: string): boolean {
   const pattern = new MentionPattern(source);
   const literals = source.replaceAll(/\\./gsu, "").match(/[\p{L}\p{N}@ _-]+/gu) ?? [];
@@ -95,7 +98,7 @@ function ownerCheck(config: Config): Check {
   };
 }
 
-/** Whether strangers wait for pairing or were rejected. `journal`: its path. */
+/** Whether strangers wait for pairing or were rejected. `journal` is the path of the journal. */
 function strangersCheck(journal: string): Check {
   return {
     id: "app.strangers",
@@ -109,7 +112,7 @@ function strangersCheck(journal: string): Check {
   };
 }
 
-/** A check does not create a journal. */
+/** The strangers in the journal; none when there is no journal: a check does not create one. */
 async function strangersIn(path: string): Promise<Strangers> {
   if (!(await exists(path))) return { waiting: 0, turnedAway: 0 };
   const journal = await openJournalToRead(path);

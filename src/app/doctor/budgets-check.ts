@@ -19,7 +19,10 @@ export interface ModelCheckOptions {
   contributed(): Promise<readonly ModelProviderContribution[]>;
 }
 
-/** The budgets can be kept: every model has a price or is limited in tokens, the currency has a rate, and the smaller model exists. */
+/**
+ * Whether the budgets can be kept: every model has a price or is limited in tokens, the currency has a rate, and the
+ * smaller model exists.
+ */
 export function budgetsCheck(config: Config, options: Omit<ModelCheckOptions, "stateDir">): Check {
   return {
     id: "budgets",
@@ -71,7 +74,7 @@ async function unpriced(config: Config, models: Models, env: NodeJS.ProcessEnv):
   return [...ofModels, ...unpricedServices(config)];
 }
 
-/** Services that write down or speak, elsewhere than on this machine, without a price. */
+/** Services for transcription or speech, on other machines than this one, without a price. */
 function unpricedServices({ audio: { transcription }, messages: { tts } }: Config): CheckResult[] {
   const writing = transcription?.baseUrl !== undefined && transcription.costPerMinute === undefined;
   const all = [
@@ -91,7 +94,7 @@ function unpricedServices({ audio: { transcription }, messages: { tts } }: Confi
     }));
 }
 
-/** A model that cannot be called is the business of the check of models. */
+/** Name of a model without a price. The check of models reports a model that cannot be called. */
 async function withoutPrice(ref: ModelRef, models: Models): Promise<string | undefined> {
   const found = await models.find(ref);
   if ("missing" in found || found.info.demo === true || hasPrice(found.pi)) return undefined;

@@ -29,8 +29,8 @@ interface Scene {
 }
 
 /**
- * The checks of every module. With an invalid config, those that need it are left out; the config's own check says why.
- * `plugins`: to be closed when the checks have run.
+ * The checks of every module. With an invalid config, checks that need one are left out; the config's own check gives
+ * the reason. The caller closes `plugins` when the checks have run.
  */
 export async function collectChecks({ contributions, env, ask }: Scene): Promise<{
   readonly checks: readonly Check[];
@@ -38,7 +38,7 @@ export async function collectChecks({ contributions, env, ask }: Scene): Promise
 }> {
   const paths = resolvePaths(env);
   const load = await loadOptionsFor(contributions, paths, env);
-  // The check of the config loads it again, and says what is wrong with it.
+  // The check of the config loads the file again, and reports its problems.
   const loaded = await loadConfig(load).catch(() => undefined);
   const config = loaded?.config;
   const home = env["HOME"] ?? homedir();
@@ -75,7 +75,7 @@ export async function collectChecks({ contributions, env, ask }: Scene): Promise
   return { checks, plugins };
 }
 
-/** A contributor that cannot make its checks is reported by one that fails. */
+/** The checks of a contributor; a contributor that cannot make its checks is reported by a check that fails. */
 function checksOf({ id, checks }: CheckContribution, scene: CheckScene): readonly Check[] {
   try {
     return checks(scene);

@@ -7,7 +7,7 @@ import { ConfigError, type ConfigNote } from "../config/schema/problem.ts";
 const resultOf = ({ text, isStop }: ConfigNote): CheckResult =>
   isStop === true ? { status: "fail", message: text, fix: STOP_FIX } : { status: "warn", message: text };
 
-/** The config file loads; every problem and every key without effect is a line. */
+/** Whether the config file loads; every problem and every key without effect is a line. */
 export function configCheck(options: LoadOptions): Check {
   return {
     id: "app.config",
@@ -29,7 +29,9 @@ export function configCheck(options: LoadOptions): Check {
   };
 }
 
-/** The file before the last change that the gateway or a command made. */
+/**
+ * A sentence that names the file before the last change of the gateway or a command; empty when there is no such file.
+ */
 async function wayBack(path: string): Promise<string> {
   const before = `${path}.bak`;
   return (await exists(before)) ? ` The file before the last change is ${before}.` : "";

@@ -13,7 +13,7 @@ import type { LoadedPlugins } from "../plugins/loaded-plugins.ts";
 import type { LoadedPlugin, PluginView } from "../plugins/loaded-problems.ts";
 import { PLUGINS_MS } from "./plugins-check.ts";
 
-/** Checks the selected context engine. `journal`: the path where the latest runs are read. */
+/** Checks the selected context engine. `journal` is the path where the latest runs are read. */
 export function enginesOf(plugins: LoadedPlugins, journal: string): readonly Check[] {
   const { config, paths } = plugins.live;
   const { id, timeouts } = engineSettings(config.plugins);
@@ -24,7 +24,10 @@ export function enginesOf(plugins: LoadedPlugins, journal: string): readonly Che
   }));
 }
 
-/** The selected engine with the plugin that has added it, and why it cannot be used. One of an extension has no plugin. */
+/**
+ * The selected engine with the plugin that added it, and the reason why it cannot be used. An engine of an extension
+ * has no plugin.
+ */
 async function lookAt(
   id: string,
   { records, faults, isGateway }: PluginView,
@@ -57,7 +60,7 @@ const factsOf = ({ id, root, version, cost }: LoadedPlugin) => ({
   ...(cost?.lastError !== undefined && { failed: cost.failed, calls: cost.calls, lastError: cost.lastError }),
 });
 
-/** A check does not create a journal. */
+/** The latest runs in the journal; none when there is no journal: a check does not create one. */
 const latestIn =
   (path: string): Latest =>
   async () => {

@@ -78,7 +78,10 @@ export function tokenCheck(config: Config, paths: StatePaths): Check {
   };
 }
 
-/** The token and every message cross the network as they are, unless a proxy is named that may encrypt them. */
+/**
+ * A warning when the token and every message cross the network unencrypted, unless a proxy is named that may encrypt
+ * them.
+ */
 function bareResults(config: Config): readonly CheckResult[] {
   const { bind, trustedProxies } = config.gateway;
   if ((bind !== "lan" && bind !== "custom") || trustedProxies.length > 0) return [];
@@ -93,7 +96,10 @@ function bareResults(config: Config): readonly CheckResult[] {
 
 const isPublic = (config: Config): boolean => !["loopback", "auto"].includes(config.gateway.bind);
 
-/** Whoever has the token of hooks can make an agent work; it must not open everything else as well. */
+/**
+ * Whether webhooks have a token of their own, long enough. Whoever has that token can make an agent work; it must not
+ * open everything else as well.
+ */
 export function hooksCheck(config: Config, paths: StatePaths): Check {
   const { enabled, token } = config.hooks;
   return {

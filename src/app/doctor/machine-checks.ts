@@ -28,7 +28,7 @@ export function nodeCheck(version: string = process.versions.node): Check {
 const STATE_DIRS = [".openclaw", ".clawdbot", ".moltbot"];
 const SYNCED = /\/(Dropbox|OneDrive[^/]*|Google Drive|iCloud Drive|Mobile Documents)\//;
 
-/** There should be one state directory, on a local disk: a second one splits sessions, a synced one corrupts them. */
+/** Whether there is one state directory, on a local disk: a second one splits sessions, a synced one corrupts them. */
 export function stateDirCheck(paths: StatePaths, env: Env): Check {
   return {
     id: "app.statedir",
@@ -59,7 +59,7 @@ export function stateDirCheck(paths: StatePaths, env: Env): Check {
   };
 }
 
-/** A directory that another program keeps: the channels of this gateway stay off in it. */
+/** Whether another program keeps the state directory: the channels of this gateway stay off in such a directory. */
 export function foreignCheck(place: Parameters<typeof isForeign>[0]): Check {
   return {
     id: "app.adopted",

@@ -9,7 +9,7 @@ import { resolveAgents } from "../config/settings.ts";
 import { budgetsCheck, type ModelCheckOptions } from "./budgets-check.ts";
 import { PLUGINS_MS } from "./plugins-check.ts";
 
-/** The directories of the agents, and none when the agents themselves are wrong, which another check says. */
+/** The directories of the agents; none when the agents' settings are wrong, which another check reports. */
 export function ownDirsOf(
   config: Config,
   { stateDir }: { readonly stateDir: string },
@@ -28,7 +28,10 @@ export const modelChecks = (config: Config, options: ModelCheckOptions): readonl
   budgetsCheck(config, options),
 ];
 
-/** The models of each agent have a provider and a key, and their servers answer, know them, and take the key. */
+/**
+ * Whether the models of each agent have a provider and a key, and their servers answer, know the models and take the
+ * key.
+ */
 function modelCheck(config: Config, options: ModelCheckOptions): Check {
   return {
     id: "model",
@@ -106,7 +109,7 @@ const silent = (name: string, baseUrl: string): CheckResult => ({
   fix: "Check the network of this machine, or models.providers.*.baseUrl.",
 });
 
-/** Any answer is accepted: a model server that answers 404 at its root is running. */
+/** Whether a server answers at all: a model server that answers 404 at its root is running. */
 async function reaches(baseUrl: string, signal: AbortSignal): Promise<boolean> {
   return fetch(baseUrl, { method: "HEAD", signal }).then(
     () => true,

@@ -11,7 +11,9 @@ interface Target {
   readonly mode: number;
 }
 
-/** No other user may read or write the state directory and the config, and this one may use everything in them. */
+/**
+ * Whether no other user may read or write the state directory and the config, and this user may use everything in them.
+ */
 export function permissionCheck(paths: StatePaths): Check {
   const targets: readonly Target[] = [
     { path: paths.stateDir, mode: 0o700 },
@@ -34,7 +36,9 @@ export function permissionCheck(paths: StatePaths): Check {
   };
 }
 
-/** What this user may not use: directories that the gateway fills, files that it writes, and files that it reads. */
+/**
+ * Paths that this user may not use: directories that the gateway fills, files that it writes, and files that it reads.
+ */
 async function deniedIn(paths: StatePaths): Promise<readonly AccessFault[]> {
   const { stateDir, stateSub, sessionsDir, credentials, media, logs, configPath } = paths;
   const filled = [stateDir, stateSub, sessionsDir, credentials, media, logs];
@@ -54,7 +58,7 @@ async function filesIn(dir: string): Promise<readonly string[]> {
   return entries.filter((entry) => entry.isFile()).map(({ name }) => join(dir, name));
 }
 
-/** One result for each remedy, with the first path and how many more there are. */
+/** One result for each remedy, with the first path and the number of others. */
 function deniedResults(faults: readonly AccessFault[]): readonly CheckResult[] {
   const byFix = Map.groupBy(faults, ({ fix }) => fix);
   return [...byFix.values()].map(([first, ...more]): CheckResult => {

@@ -18,7 +18,7 @@ import { hookScene } from "../plugins/hooks/hook-scene.ts";
 /** Milliseconds to read the files of all plugins and to load those that are on. */
 export const PLUGINS_MS = 60_000;
 
-/** The checks of plugins, and of what plugins may add to. */
+/** The checks of plugins, and of the features to which plugins may add. */
 export function pluginChecks(paths: StatePaths, env: Env, plugins: LoadedPlugins): readonly Check[] {
   const { tools, plugins: settings, messages, models } = plugins.live.config;
   const hasKey = (provider: string) => own(models.providers, provider)?.apiKey !== undefined;
@@ -54,7 +54,7 @@ function pluginsCheck(paths: StatePaths, env: Env, plugins: LoadedPlugins): Chec
   };
 }
 
-/** Without the selected engine and the calls of its plugin, which have a check of their own. */
+/** The view without the selected engine and the calls of its plugin, which have a check of their own. */
 const ofOthers = ({ records, faults }: PluginView, engine: string): Pick<PluginView, "records" | "faults"> => ({
   records: records.map((record) =>
     record.added?.["engines"]?.includes(engine) ? { ...record, cost: undefined } : record,
@@ -62,7 +62,9 @@ const ofOthers = ({ records, faults }: PluginView, engine: string): Pick<PluginV
   faults: faults.filter(({ kind }) => kind !== "engine"),
 });
 
-/** Both, sorted by id. A plugin that cannot be loaded is reported once: what its files show says more. */
+/**
+ * Both lists in one, sorted by id. A plugin that cannot be loaded is reported once: the problem in its files says more.
+ */
 export function withLoaded(
   stored: readonly PluginProblem[],
   loaded: readonly PluginProblem[],

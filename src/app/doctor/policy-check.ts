@@ -6,7 +6,7 @@ import { execChoice } from "../../tools/exec-mode.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import type { Config } from "../config/schema/schema.ts";
 
-/** Who may write to the agent, and what strangers could do. */
+/** Whether strangers may write to the agent, and the harm that they could then do. */
 export function policyCheck(config: Config): Check {
   return {
     id: "app.policy",

@@ -33,7 +33,7 @@ function sumUp(reports: readonly CheckReport[]): string {
   return `${count("ok")} ok, ${count("warn")} to look at, ${count("fail")} failed.${offer}`;
 }
 
-/** The reports as JSON. */
+/** The reports as JSON, with the gravest status, and secrets masked. Ends with a newline. */
 export function reportJson(reports: readonly CheckReport[]): string {
   const status = worst(reports.flatMap((report) => report.results));
   const checks = reports.map(({ results, ...report }) => ({

@@ -2,7 +2,7 @@ import type { Check, CheckResult } from "../../types/check.ts";
 import { faultOf } from "../../utils/access-fault.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 
-/** What one check found. */
+/** Results of one check. */
 export interface CheckReport {
   readonly id: string;
   readonly title: string;
@@ -10,7 +10,10 @@ export interface CheckReport {
   readonly durationMs: number;
 }
 
-/** Milliseconds. All checks share one thread, and on a busy machine with few processors loading their modules takes two seconds. */
+/**
+ * Most milliseconds of a check. All checks share one thread, and on a busy machine with few processors loading their
+ * modules takes two seconds.
+ */
 const CHECK_MS = 5000;
 
 /** Runs the checks in parallel. A check that throws or takes longer than `timeoutMs` has failed. Never rejects. */

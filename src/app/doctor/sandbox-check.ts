@@ -24,7 +24,7 @@ interface Place {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** The checks of what agents find on this machine: their prompt, their sandbox, their workspace and their notes. */
+/** The checks of the agents' surroundings on this machine: their prompt, sandbox, workspace and notes. */
 export const agentChecks = (place: Place): readonly Check[] => [
   workspacesCheck(agentsOf(place), () => workedIn(place.paths)),
   promptCheck(place),
@@ -78,7 +78,7 @@ interface Places {
   readonly env: Env;
 }
 
-/** Workspace files and skills that do not reach the model. */
+/** Whether all workspace files and skills reach the model. */
 function promptCheck(places: Places): Check {
   return {
     id: "app.prompt",

@@ -34,7 +34,7 @@ function unreachable(config: Config, { match }: Binding, at: number): readonly C
   const section = own(config.channels, channel);
   if (section === undefined) return [noChannel(at, channel)];
   const accounts = accountInputs(section).map(({ id }) => id);
-  // Adapters that know their accounts themselves list none.
+  // An adapter that has a list of accounts of its own has none in the config.
   const isUnknown = accountId !== undefined && accountId !== "*" && section.accounts !== undefined;
   if (isUnknown && !accounts.includes(accountId)) return [noAccount(at, channel, accountId)];
   const earlier = coveringBinding(config.bindings, at, (name) => defaultAccountOf(config, name));

@@ -16,7 +16,7 @@ import { resolveAgents } from "../../config/settings.ts";
 const OWN = "memory-core";
 /** Milliseconds for one answer of an endpoint. */
 const ENDPOINT_MS = 4000;
-/** Notes that are named. */
+/** Most notes that a result names. */
 const NAMED = 3;
 
 interface Scene {
@@ -25,7 +25,9 @@ interface Scene {
   readonly env: Env;
 }
 
-/** Agents find what is in their notes: the endpoint of vectors answers, no note is left out, and the origins can be read. */
+/**
+ * Whether agents find their notes: the endpoint of vectors answers, no note is left out, and the origins can be read.
+ */
 export function memoryCheck({ config, paths, env }: Scene): Check {
   return {
     id: "app.memory",
@@ -66,7 +68,7 @@ const misconfigured = (id: string, problem: string): CheckResult => ({
   fix: "Set that key, or set memorySearch.provider to none.",
 });
 
-/** One word is sent. */
+/** Sends one word to the endpoint of vectors. */
 async function checkEndpoint(id: string, settings: VectorSettings): Promise<readonly CheckResult[]> {
   try {
     await embed(settings, ["test"], { kind: "query", ms: ENDPOINT_MS });

@@ -6,8 +6,8 @@ import type { AgentSettings } from "../../../types/settings.ts";
 import { isInside, realOf } from "../../../utils/real-path.ts";
 
 /**
- * Whether each agent can work in its directory, and in one of its own: agents that share one read and write each other's files and notes.
- * `worked`: the agents that have conversations already.
+ * Whether each agent can work in its directory, and in one of its own: agents that share a directory read and write
+ * each other's files and notes. `worked` gives the agents that have conversations already.
  */
 export const workspacesCheck = (
   agents: readonly AgentSettings[],

@@ -75,7 +75,7 @@ function targetResults(key: string, target: ApprovalTarget, config: Config): rea
   ];
 }
 
-/** What a policy has from `messages`, which does not matter here. */
+/** The part of a policy from `messages`, which does not matter here. */
 const NO_DEFAULTS = { mentionPatterns: [], historyLimit: 0 };
 
 const unused = (key: string, enabled: boolean): CheckResult => ({

@@ -12,7 +12,7 @@ import { requireSlots } from "../plugins/select.ts";
 import { loadOptionsFor } from "../plugins/load-options.ts";
 import type { Live } from "../live.ts";
 
-/** What the tool `gateway` can ask. `ports` is called when it does. */
+/** Acts of the tool `gateway`. They call `ports` when they are used, not before. */
 export function gatewayActs(live: Live, ports: () => DispatchPorts): GatewayActs {
   return {
     config: async (path) => explained(async () => configAt(live, readPath(path))),
@@ -30,7 +30,7 @@ export function gatewayActs(live: Live, ports: () => DispatchPorts): GatewayActs
   };
 }
 
-/** What the operator, or the model, must mend comes back as a sentence. */
+/** Runs the work. An error that the operator or the model must mend comes back as a sentence; others are thrown. */
 async function explained<T>(work: () => Promise<T>): Promise<T | string> {
   try {
     return await work();
@@ -70,7 +70,7 @@ function parsed(text: string): unknown {
   try {
     return JSON5.parse<unknown>(text);
   } catch {
-    // The caller refuses whatever is no object.
+    // The caller refuses everything but an object.
     return undefined;
   }
 }

@@ -30,7 +30,9 @@ export interface Gateway {
   readonly version: string;
   modelText(): Promise<string>;
   channelsText(): string;
-  /** Resolves with the error that stops the gateway, if one occurs. The caller closes the gateway and ends the process. */
+  /**
+   * Resolves with the error that stops the gateway, if one occurs. The caller closes the gateway and ends the process.
+   */
   readonly failed: Promise<OpenClawError>;
   /** Resolves when an owner asked for a restart. The caller closes the gateway and starts another one. */
   readonly restartAsked: Promise<void>;
@@ -38,7 +40,10 @@ export interface Gateway {
   close(graceMs: number): Promise<void>;
 }
 
-/** Opens the state, listens, connects the channels, and resumes the unfinished work of an earlier process. The caller holds the lock. */
+/**
+ * Opens the state, listens, connects the channels, and resumes the unfinished work of an earlier process. The caller
+ * holds the lock.
+ */
 export async function startGateway(live: Live, options: StartOptions): Promise<Gateway> {
   const { log } = options;
   const stop = new AbortController();
@@ -62,12 +67,12 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
   const reloads = new AbortController();
   const close = (graceMs: number) => closeGateway({ parts, server, stop }, graceMs);
   try {
-    // Before any client can write.
+    // The rows of an earlier process are read before any client can write.
     const left = await core.journal.inbox.open();
     server = await listen(parts, options);
     await begin(parts, left);
   } catch (error) {
-    // Whoever starts another one in this process must find nothing of this one at work.
+    // A gateway that is started in this process afterwards must find nothing of this one at work.
     await close(0);
     throw error;
   }
@@ -89,7 +94,7 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
   };
 }
 
-/** Clients can connect from now on. Their messages are kept and not yet answered. */
+/** Starts the server. Clients can connect from then on; their messages are kept and not yet answered. */
 async function listen(parts: Parts, options: StartOptions): Promise<Server> {
   const { core, channels, events, live, log } = parts;
   const clients = new WebClients({
@@ -105,12 +110,12 @@ async function listen(parts: Parts, options: StartOptions): Promise<Server> {
   return server;
 }
 
-/** Connects the channels, and continues what an earlier process left. */
+/** Connects the channels, and continues the work that an earlier process left. */
 async function begin(parts: Parts, left: readonly InboxRow[]): Promise<void> {
   const { channels, core, heartbeats } = parts;
-  // Who has connected is answered before the channels' libraries are loaded, which keeps the event loop.
+  // Connected clients are answered before the channels' libraries are loaded, since that blocks the event loop.
   await new Promise(setImmediate);
-  // Before the first run: an engine may open its store only now.
+  // Sandboxes and plugins begin before the first run: an engine may open its store only now.
   core.sandboxes.begin();
   await Promise.all([parts.plugins.plugins.start(), channels.start()]);
   await takeUp(parts, left);
@@ -133,11 +138,11 @@ const DELAY_MS = 1000;
 /** The gateway's restart by a command. */
 interface OpenRestart {
   readonly desk: RestartDesk;
-  /** Resolves when a restart was asked for. Whoever started the gateway closes it and starts it again. */
+  /** Resolves when a restart was asked for. The starter of the gateway closes it and starts it again. */
   readonly asked: Promise<void>;
 }
 
-/** A config that cannot be read refuses a restart: the gateway would not come back. */
+/** Opens the restart desk. With a config that cannot be read a restart is refused: the gateway would not come back. */
 function openRestart(live: Live, load: () => Promise<LoadedConfig>): OpenRestart {
   const asked = Promise.withResolvers<void>();
   return {
@@ -160,7 +165,7 @@ function openRestart(live: Live, load: () => Promise<LoadedConfig>): OpenRestart
 
 const HOUR_MS = 3_600_000;
 
-/** Continues what an earlier process left. Replies first: finished answers must not wait for new runs. */
+/** Continues the work that an earlier process left. Replies come first: finished answers must not wait for new runs. */
 async function takeUp(
   { core, live, log }: Pick<Parts, "core" | "live" | "log">,
   left: readonly InboxRow[],

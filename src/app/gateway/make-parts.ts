@@ -32,7 +32,9 @@ export async function makeParts(
   };
 }
 
-/** Plugins come first, because they may have hooks, and go last. */
+/**
+ * The plugins together with the hook folders. Plugins are loaded first, because they may have hooks, and closed last.
+ */
 const withHooks = (plugins: OpenPlugins, hooks: OpenHookFolders): Omit<Parts["plugins"], "started"> => ({
   ...plugins,
   hooks,
@@ -58,8 +60,8 @@ const tasksOf = ({ live, core }: Pick<Parts, "live" | "core">): Parts["tasks"] =
 type StartParts = Pick<Parts, "live" | "core" | "channels" | "stopping" | "startedAt">;
 
 /**
- * The context of `gateway:startup`: the agents with their workspaces, and a function that begins a turn of one, whose answer the
- * owner gets.
+ * The context of `gateway:startup`: the agents with their workspaces, and a function that begins a turn of one, whose
+ * answer the owner gets.
  */
 function startupFacts(parts: StartParts): Readonly<Record<string, unknown>> {
   const { live, channels, startedAt } = parts;

@@ -7,7 +7,7 @@ import { statusOf } from "./status.ts";
 import type { JournalCounts } from "../../store/database/counts.ts";
 import { formatMetrics, type MetricRow } from "../../server/metrics.ts";
 
-/** What this gateway reports about itself through the server. */
+/** Reports of this gateway about itself, for the server. */
 export const reportsOf = (parts: Parts): Reports => ({
   status: () => statusOf(parts),
   health: () => healthOf(parts),

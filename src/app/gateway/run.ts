@@ -31,16 +31,16 @@ export interface GatewayOptions {
 
 /** Milliseconds that runs get to end after SIGTERM, unless OPENCLAW_SHUTDOWN_GRACE_MS says otherwise. */
 const GRACE_MS = 30_000;
-/** After an uncaught exception, and when the journal can no longer be synced. */
+/** Milliseconds that runs get to end after an uncaught exception, and when the journal can no longer be synced. */
 const CRASH_GRACE_MS = 5000;
 
 /** Milliseconds until a start that failed after a restart is tried again. */
 const TRY_AGAIN_MS = 5000;
 
 /**
- * Runs the daemon until it is stopped, or an owner asks for a restart. Returns the exit code, or that the caller is to start it
- * again; throws `OpenClawError` when it cannot start or continue. After a restart a failed start is tried again, since nobody may be
- * there to start the process.
+ * Runs the daemon until it is stopped, or an owner asks for a restart. Resolves with the exit code, or with `restart`
+ * when the caller is to start the daemon again; rejects with `OpenClawError` when the daemon cannot start or continue.
+ * After a restart a failed start is tried again, since nobody may be there to start the process.
  */
 export async function runGateway(
   options: GatewayOptions,
@@ -57,7 +57,7 @@ export async function runGateway(
   }
 }
 
-/** What the process knows besides the flags. */
+/** Facts of the process besides the flags. */
 interface RunScene {
   readonly signalled: Promise<NodeJS.Signals>;
   readonly isRestart: boolean;
@@ -66,13 +66,13 @@ interface RunScene {
 async function runOnce(options: GatewayOptions, signalled: RunScene["signalled"]): Promise<End> {
   process.umask(0o077);
   const paths = resolvePaths(process.env);
-  // Plugins and child processes look for the state directory here.
+  // Plugins and child processes find the state directory by this variable.
   process.env["OPENCLAW_STATE_DIR"] = paths.stateDir;
-  // Only the harness retries, and the AWS client has no other setting for that.
+  // Retries are the harness's alone, and the AWS client has no other setting for that.
   process.env["AWS_MAX_ATTEMPTS"] ??= "1";
   let lock: StateLock | undefined;
   try {
-    // Before the config is read, because it may name commands that give secrets.
+    // Open directories are refused before the config is read, because it may name commands that give secrets.
     await makeStateDirs(paths);
     const repaired = await repairPlugins(paths);
     const prepared = await prepare(paths);
@@ -86,17 +86,17 @@ async function runOnce(options: GatewayOptions, signalled: RunScene["signalled"]
   }
 }
 
-/** What one start is given besides its config. */
+/** Inputs of one start besides its config. */
 interface Start {
   readonly paths: StatePaths;
   readonly options: GatewayOptions;
   readonly lock: StateLock;
   readonly signalled: Promise<NodeJS.Signals>;
-  /** What was repaired before it. */
+  /** Lines about the repairs before the start. */
   readonly repaired: readonly string[];
 }
 
-/** The exit code; or the gateway is to start again, or could not start. */
+/** End of one start: the exit code; or the gateway is to start again, or could not start. */
 type End = number | "restart" | { readonly notStarted: unknown };
 
 async function serveOnce({ contributions, loaded, load }: Prepared, start: Start): Promise<End> {
@@ -171,14 +171,14 @@ async function rejectWith(crashed: ProcessGuard["crashed"]): Promise<never> {
   throw (await crashed).error;
 }
 
-/** The config, and what it was read with. */
+/** The config, and the inputs with which it was read. */
 interface Prepared {
   readonly contributions: Contributions;
   readonly loaded: LoadedConfig;
   load(): Promise<LoadedConfig>;
 }
 
-/** Reads the config and sets the variables that it has. Throws `OpenClawError`. */
+/** Reads the config and sets the variables of `env.vars`. Throws `OpenClawError`. */
 async function prepare(paths: StatePaths): Promise<Prepared> {
   const contributions = bundledContributions();
   const load = async () => loadConfig(await loadOptionsFor(contributions, paths));
@@ -188,8 +188,8 @@ async function prepare(paths: StatePaths): Promise<Prepared> {
 }
 
 /**
- * A short summary of the started gateway. At a terminal it shows the address with the token, in the fragment that no server
- * sees. Other output may be stored and read by others, so it shows the address alone.
+ * Prints a short summary of the started gateway. At a terminal it shows the address with the token, in the fragment
+ * that no server sees. Other output may be stored and read by others, so it shows the address alone.
  */
 async function greet(gateway: Gateway, live: Live, givenToken?: string): Promise<void> {
   const isTerminal = process.stdout.isTTY === true;
@@ -214,7 +214,7 @@ async function withToken(page: string, live: Live, givenToken: string | undefine
   return `${page}#token=${token}`;
 }
 
-/** A clone has no `openclaw` on the path. */
+/** The command for the command line, as the output names it: a clone has no `openclaw` on the path. */
 const program = (): string => (existsSync(join(packageRoot, "src")) ? "node bin/openclaw.mjs" : "openclaw");
 
 const howToSignIn = (givenToken: string | undefined): string =>

@@ -23,7 +23,10 @@ import { blocksOf, deliverAndWait, peerOf } from "../outgoing.ts";
 /** Events in addition to those of runs. */
 const EVENT_NAMES = ["sessions.changed", "session.queue", "pairing.requested", "config.changed", "cron", "health"];
 
-/** How the server is set up. Throws `BIND_REFUSED` for an address that this machine does not have. */
+/**
+ * Options of the server. Throws `BIND_REFUSED` for an address that this machine does not have, and for an address that
+ * other machines reach with a weak token.
+ */
 export async function serverOptions(parts: Parts, options: StartOptions): Promise<ServerOptions> {
   const { live, log, version } = parts;
   const { gateway } = live.config;
@@ -78,10 +81,13 @@ export function serverPorts(parts: Parts, chat: ChatPort): ServerPorts {
 
 const takesPassword = (mode: string | undefined): boolean => mode === undefined || mode === "password";
 
-/** Fewer characters can be guessed from outside within a token's life. */
+/**
+ * Least characters of a token for an address that other machines reach: fewer can be guessed from outside within a
+ * token's life.
+ */
 const LEAST_PUBLIC_TOKEN = 16;
 
-/** An address that other machines reach needs a strong token. */
+/** The address, unless it needs a stronger token: an address that other machines reach does. Throws `BIND_REFUSED`. */
 function guarded(host: string, token: Secret): string {
   if (/^(127\.|::1$|localhost$)/.test(host) || token.reveal().length >= LEAST_PUBLIC_TOKEN) return host;
   throw new OpenClawError("BIND_REFUSED", {
@@ -97,7 +103,7 @@ function hostFor(bind: string, custom: string | undefined): string {
   return "127.0.0.1";
 }
 
-/** Tailscale assigns addresses of 100.64.0.0/10. */
+/** The machine's Tailscale address: Tailscale assigns addresses of 100.64.0.0/10. Throws `BIND_REFUSED` without one. */
 function tailnetAddress(): string {
   const all = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
   const found = all.find(
@@ -120,7 +126,7 @@ const catalogOf = (parts: Parts): Catalog => ({
   rightsOf: (key) => rightsOf(key, parts),
 });
 
-/** Milliseconds that the operator waits for the platform; after it the message stays in the outbox. */
+/** Most milliseconds that the operator waits for the platform; after that the message stays in the outbox. */
 const WAIT_MS = 5000;
 const PAIRED_TEXT = "The operator has let you in. You can write to me now.";
 

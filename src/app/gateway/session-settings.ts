@@ -24,8 +24,8 @@ type Settings = Readonly<Record<string, SettingInForce>>;
 type Row = Readonly<Partial<SessionEntry>>;
 
 /**
- * The settings of a session, begun or not. A value of its row that means nothing here, such as one of another program, counts
- * as unset. How a message waits is as for one from the chat of the session.
+ * The settings of a session, begun or not. A value of its row that means nothing here, such as one of another program,
+ * counts as unset. The queue settings are those for a message from the chat of the session.
  */
 export async function settingsInForce(
   key: SessionKey,

@@ -49,7 +49,10 @@ export async function statusOf(parts: Parts): Promise<Record<string, unknown>> {
   };
 }
 
-/** How many plugins are loaded, and what an operator should know of those that are not, end or block the gateway, or hold its memory. */
+/**
+ * The number of loaded plugins, and the problems of plugins that are left out, end or block the gateway, or hold its
+ * memory.
+ */
 const pluginStatus = (
   records: readonly PluginRecord[],
   crashes: readonly Crash[],

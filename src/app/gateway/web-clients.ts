@@ -15,7 +15,10 @@ interface WebParts {
   readonly emit: (event: GatewayEvent) => void;
 }
 
-/** How long a message waits for the channel to start or restart. A client then retries with the same idempotency key. */
+/**
+ * Milliseconds that a message waits for the channel to start or restart. A client then retries with the same
+ * idempotency key.
+ */
 const LISTENER_MS = 10_000;
 
 const noListener = (): MethodError =>

@@ -15,7 +15,7 @@ import { knownAgent } from "./agent-read-methods.ts";
 const agentId = z.string().min(1).max(200);
 const name = z.string().min(1).max(200);
 
-/** The files of an agent's workspace that go into its system prompt, and no others. */
+/** The methods for the files of an agent's workspace that go into its system prompt, and for no others. */
 export const agentFileMethods = ({ live, log }: Pick<Parts, "live" | "log">): readonly Method[] => [
   defineMethod({
     name: "agents.files.list",

@@ -15,7 +15,7 @@ import { agentFileMethods } from "./agent-file-methods.ts";
 import { agentReadMethods, knownAgent } from "./agent-read-methods.ts";
 
 const text = z.string().min(1).max(4096);
-/** Empty removes it. */
+/** Text of an identity key; an empty text removes the key. */
 const shown = z.string().max(262_144).optional();
 
 type AgentParts = Pick<Parts, "live" | "log" | "cron" | "stopping">;
@@ -23,7 +23,7 @@ type AgentParts = Pick<Parts, "live" | "log" | "cron" | "stopping">;
 /** The protocol's methods for agents. Changes are written into the config file, whose watcher applies them. */
 export function agentMethods(parts: AgentParts): readonly Method[] {
   const edits = new KeyedQueue();
-  // Sequential: each edit reads the file before it writes it. Answers once the gateway works with the change.
+  // Sequential: each edit reads the file before it writes it. An edit resolves once the gateway works with the change.
   const edit = <T>(work: (load: LoadOptions) => Promise<T>): Promise<T> =>
     edits.run("config", () => editAndFollow(parts, work));
   return [
@@ -86,7 +86,7 @@ const createMethod = ({ live, log }: AgentParts, edit: Editor): Method =>
     },
   });
 
-/** Ends the agent's scheduled jobs with it: without the agent each of their runs would fail. */
+/** Deletes an agent with its scheduled jobs: without the agent each of their runs would fail. */
 const deleteMethod = ({ live, log, cron }: AgentParts, edit: Editor): Method =>
   defineMethod({
     name: "agents.delete",
@@ -112,7 +112,7 @@ interface Changes {
   readonly avatar?: string | undefined;
 }
 
-/** A model of null and an empty text remove their keys. */
+/** The keys of an entry that a request changes. A model of null and an empty text remove their keys. */
 function changedKeys({ name, workspace, model, emoji, avatar }: Changes): AgentKeys {
   const keys = { name, workspace, model, "identity.emoji": emoji, "identity.avatar": avatar };
   return Object.entries(defined(keys)).map(([key, value]) => [key, value === "" ? undefined : (value ?? undefined)]);
@@ -142,7 +142,10 @@ async function editAndFollow<T>(parts: AgentParts, work: (load: LoadOptions) => 
 const APPLIED_WITHIN_MS = 5000;
 const LOOK_EVERY_MS = 20;
 
-/** A gateway that applies changes at its restart only answers at once. */
+/**
+ * Waits until the gateway works with the changed file. A gateway that applies changes only at its restart is not waited
+ * for.
+ */
 async function untilApplied({ live, stopping }: AgentParts, path: string): Promise<void> {
   const { mode, debounceMs } = live.started.gateway.reload;
   if (mode === "off" || mode === "restart") return;

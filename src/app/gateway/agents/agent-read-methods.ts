@@ -68,11 +68,11 @@ function summaryOf({ id, name, workspace, model, thinking }: AgentSettings, conf
 
 const showModel = ({ provider, id }: ModelRef): string => `${provider}/${id}`;
 
-/** Without keys that have no text. */
+/** An identity without the keys that have no text. */
 const written = (identity: { readonly [Key in keyof Identity]?: string | undefined } = {}): Identity =>
   Object.fromEntries(Object.entries(identity).filter(([, value]) => value !== undefined && value !== ""));
 
-/** The config counts before `IDENTITY.md` of the workspace, key by key. */
+/** The identity of an agent. The config counts before `IDENTITY.md` of the workspace, key by key. */
 async function identityIn({ config }: Live, { id, name, workspace }: AgentSettings) {
   const said = written(entryOf(id, config)?.identity);
   const found = await workspaceIdentity(workspace);

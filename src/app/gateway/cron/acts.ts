@@ -13,12 +13,12 @@ interface ActParts {
   readonly sessions: Pick<Sessions, "history">;
 }
 
-/** Characters of one message and of all messages that join the text of a job. */
+/** Most characters of one message, and of all messages together, that join the text of a job. */
 const MOST_LINE_CHARS = 220;
 const MOST_CONTEXT_CHARS = 700;
 const MOST_LISTED = 200;
 
-/** What agents do with scheduled jobs. A run of a job deals with its own job only. */
+/** Acts of agents on scheduled jobs. A run of a job deals with its own job only. */
 export function cronActs({ desk, heartbeats, sessions }: ActParts): CronActs {
   const mine = (id: string, asker: CronAsker): string | undefined => {
     const own = ownJob(asker);
@@ -103,7 +103,7 @@ function refusalText(refusal: CronRefusal): string {
 
 const isoOf = (ms: number): string => new Date(ms).toISOString();
 
-/** What a model needs of a job. */
+/** Facts of a job for a model. */
 function brief({ id, name, enabled, schedule, payload, sessionTarget, delivery, state }: CronJobView) {
   return {
     id,

@@ -82,7 +82,7 @@ function cronSessions({ sessions, journal }: Pick<Core, "sessions" | "journal">)
   };
 }
 
-/** Entries of a transcript in which the last answer is looked for. */
+/** Latest entries of a transcript in which the last answer is looked for. */
 const LOOKED_AT = 20;
 
 async function lastAnswer(sessions: Pick<Sessions, "history">, key: SessionKey): Promise<string> {
@@ -93,12 +93,12 @@ async function lastAnswer(sessions: Pick<Sessions, "history">, key: SessionKey):
 }
 
 const EVERY_MS = 5 * 60_000;
-/** Conversations that are removed in one round. */
+/** Most conversations that are removed in one round. */
 const MOST_REMOVED = 100;
 /** Milliseconds of a day. */
 const DAY_MS = 86_400_000;
 
-/** Removes the conversations of isolated runs and old records when their time is over, until the signal. */
+/** Removes the conversations of isolated runs and old records when their time is over, until the signal aborts. */
 async function keepUpCron(ports: CronPorts, signal: AbortSignal, live: Live): Promise<void> {
   while (!signal.aborted) {
     try {
@@ -115,7 +115,7 @@ async function round({ journal, sessions, clock }: CronPorts, { config }: Live):
   const now = clock.now();
   if (sessionRetention !== false) {
     for (const key of await journal.cron.sessionsBefore(now - sessionRetention, MOST_REMOVED)) {
-      // A job of a conversation that people have, too, has its runs there.
+      // A job in a conversation of people has its runs there, and that conversation stays.
       if (isCronKey(key)) await sessions.remove(sessionKey(key));
       await journal.cron.forgetSession(key);
     }
@@ -123,11 +123,11 @@ async function round({ journal, sessions, clock }: CronPorts, { config }: Live):
   await journal.cron.prune(now - config.retention.rowsDays * DAY_MS, runLog.keepLines);
 }
 
-/** How such a job is known. */
+/** Description by which a job of `/loop` is recognised. */
 const DESCRIPTION = "Set up with /loop.";
-/** The first run comes at once. */
+/** Milliseconds until the first run, which comes at once. */
 const FIRST_MS = 1000;
-/** Where the runs choose and say nothing. */
+/** Milliseconds between two runs that choose their next time, when a run has chosen none. */
 const USUAL_MS = 10 * 60_000;
 const PACING = { min: "1m", max: "1h" };
 const MOST_LISTED = 50;
@@ -169,7 +169,7 @@ const loopOf = ({ id, name, schedule, pacing }: CronJobView): Loop => ({
 const TIMEOUT_MS = 30_000;
 const MOST_ANSWER_BYTES = 64 * 1024;
 
-/** How scheduled jobs reach chats and webhooks. */
+/** Access of scheduled jobs to chats and webhooks. */
 function cronReach({
   live,
   core,
@@ -205,7 +205,7 @@ async function callForAlert(
   if (status !== "delivered") throw new Error(`the webhook for the alert about "${name}" was not reached: ${error}`);
 }
 
-/** One call, never repeated: the receiver may have acted on one whose answer was lost. */
+/** Calls a webhook once, never again: the receiver may have acted on a call whose answer was lost. Never rejects. */
 async function callWebhook(
   url: string,
   run: unknown,

@@ -7,7 +7,10 @@ import type { CronDestination, CronJob } from "../../../types/cron/job.ts";
 import { agentId, type AgentId, type SessionKey, sessionKey } from "../../../types/ids.ts";
 import { type FoundChat, lastChat, mainKey, namedChat, type PlaceParts } from "../parts/heartbeat-place.ts";
 
-/** Where a job runs and reports, by the present config. `run`: the last part of the session key of an isolated run. */
+/**
+ * The session in which a job runs and the chat to which it reports, by the current config. `run` is the last part of
+ * the session key of an isolated run.
+ */
 export function placeOfJob(job: CronJob, run: string, parts: PlaceParts): CronPlace {
   const agent = agentId(job.agentId ?? parts.live.defaultAgent.id);
   const session = sessionFor(job, agent, run, parts);
@@ -27,7 +30,10 @@ function at(session: SessionKey, { to, key }: FoundChat, parts: PlaceParts): Cro
   return { sessionKey: session, to, ...(isElsewhere && { tell: key }) };
 }
 
-/** A reminder is told in the chat of its conversation. Of an agent's main one, that is the chat in which an owner last wrote. */
+/**
+ * The place of a reminder: the chat of its conversation. For an agent's main conversation, that is the chat in which an
+ * owner last wrote.
+ */
 function ofConversation(session: SessionKey, agent: AgentId, parts: PlaceParts): CronPlace {
   const { live, sessions } = parts;
   const own = chatOf(session, sessions.peek(session), live.defaultAgent.id);
@@ -54,7 +60,10 @@ interface Chat {
   readonly problem?: string;
 }
 
-/** The chat that a destination means: the named one, else that of the conversation in which the job was made, else an owner's last. */
+/**
+ * The chat that a destination means: the named one, else that of the conversation in which the job was made, else an
+ * owner's last.
+ */
 export function chatFor(
   { channel: named, to, ...more }: Wanted,
   { agent, origin }: { readonly agent: AgentId; readonly origin: string | undefined },
@@ -79,5 +88,5 @@ function chatOfConversation(key: SessionKey, { sessions, live }: PlaceParts): Fo
   return to && { to, key };
 }
 
-/** The session of an isolated run of a job, whose conversation is removed after a while. */
+/** Whether a key is that of an isolated run of a job, whose conversation is removed after a while. */
 export const isCronKey = (key: string): boolean => /(?:^|:)cron:[^:]+:run:/.test(key);

@@ -23,7 +23,10 @@ interface Parts {
   readonly stopping: AbortSignal;
 }
 
-/** Starts the command that a job watches as a call of `exec`, with its rules, by whoever set the job up. Nobody is asked about it. */
+/**
+ * Starts the command that a job watches as a call of `exec`, with the tool's rules for whoever set the job up. Nobody
+ * is asked for approval. A command that cannot be started gives the reason as text.
+ */
 export function cronWatching(parts: Parts): CronPorts["watch"] {
   return async (job) => {
     const { live, core, stopping } = parts;

@@ -8,7 +8,7 @@ import { isDiskError, probeDisk, removeLeftProbes } from "../../../store/disk.ts
 import { DiskState } from "./disk-state.ts";
 
 const AGAIN_AFTER_MS = 10 * 60 * 1000;
-/** Chats of which the time of their notice is known. */
+/** Most chats whose time of the last notice is kept. */
 const MOST_CHATS = 1000;
 const FULL =
   "⚠️ The disk of this gateway is full, so I cannot answer right now. Your message is not lost: I answer it as soon as there is space again.";
@@ -23,8 +23,8 @@ export interface DiskNoticePorts {
 }
 
 /**
- * Informs senders that their messages wait while the disk is full. The notice goes directly to the platform, because the
- * outbox needs the same disk.
+ * Informs senders that their messages wait while the disk is full. The notice goes directly to the platform, because
+ * the outbox needs the same disk.
  */
 export class DiskNotices {
   readonly #ports: DiskNoticePorts;
@@ -34,12 +34,15 @@ export class DiskNotices {
     this.#ports = ports;
   }
 
-  /** Whether messages wait for the disk at all. */
+  /** State of the disk: whether messages wait for it at all. */
   get disk(): DiskState {
     return this.#ports.disk;
   }
 
-  /** Messages that the journal could not store. They are not admitted yet, so only direct chats get a notice. */
+  /**
+   * Informs the senders of messages that the journal could not store. These are not admitted yet, so only direct chats
+   * get a notice. Never rejects.
+   */
   async refused(messages: readonly InboundMessage[], error: unknown): Promise<void> {
     await this.#tell(
       messages.filter(({ from }) => from.chat.kind === "direct"),
@@ -47,7 +50,7 @@ export class DiskNotices {
     );
   }
 
-  /** Admitted messages whose turn waits. Never rejects. */
+  /** Informs the chats of admitted messages whose turn waits. Never rejects. */
   waiting(messages: readonly InboundMessage[], error: unknown): Promise<void> {
     return this.#tell(messages, error);
   }
@@ -60,7 +63,7 @@ export class DiskNotices {
     await Promise.all(messages.map(({ from }) => this.#tellChat(from, text)));
   }
 
-  /** Each chat at most once in ten minutes. A chat whose notice fails still gets its answer later. */
+  /** Informs a chat at most once in ten minutes. A chat whose notice fails still gets its answer later. */
   async #tellChat(to: Peer, text: string): Promise<void> {
     const name = `${to.channel}\n${to.account}\n${to.chat.id}\n${to.thread ?? ""}`;
     const now = this.#ports.clock.now();

@@ -3,17 +3,22 @@ import type { Clock } from "../../../types/clock.ts";
 import type { OpenClawError } from "../../../types/errors.ts";
 import type { Log } from "../../../types/log.ts";
 
-/** Milliseconds without a failed write before the disk counts as writable again: a waiting turn tries every two seconds. */
+/**
+ * Milliseconds without a failed write before the disk counts as writable again: a waiting turn tries every two seconds.
+ */
 const QUIET_MS = 5000;
 
 export interface DiskStatePorts {
-  /** Why the state directory cannot be written now. Never rejects. */
+  /**
+   * Tests the state directory with a write. Resolves with the reason why it cannot be written now, else undefined.
+   * Never rejects.
+   */
   probe(): Promise<OpenClawError | undefined>;
   readonly log: Pick<Log, "info" | "error">;
   readonly clock: Pick<Clock, "now">;
 }
 
-/** Whether messages wait for the disk. Writes that fail begin it; a probe that succeeds after a quiet moment ends it. */
+/** State of the disk. Messages wait for the disk from a failed write until a probe succeeds after a quiet moment. */
 export class DiskState {
   readonly #ports: DiskStatePorts;
   #refusal: { readonly error: OpenClawError; readonly at: number } | undefined;
@@ -22,7 +27,7 @@ export class DiskState {
     this.#ports = ports;
   }
 
-  /** A write failed. Errors that do not concern the disk change nothing. */
+  /** Notes a failed write. Errors that do not concern the disk change nothing. */
   refused(error: unknown): void {
     if (!isDiskError(error)) return;
     if (!this.#refusal) this.#ports.log.error("the disk takes no writes", { error });

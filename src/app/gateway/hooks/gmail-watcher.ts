@@ -12,26 +12,29 @@ import { shorten } from "../../../utils/text/shorten.ts";
 interface WatcherPorts {
   readonly clock: Clock;
   readonly log: Log;
-  /** By the present config; a text is why nothing is watched, although it should be. */
+  /**
+   * The plan by the current config; undefined when no mail is to be watched. A text is the reason why mail that should
+   * be watched cannot be.
+   */
   plan(): GmailPlan | string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Aborted when the gateway stops. */
   readonly signal: AbortSignal;
 }
 
-/** Milliseconds for registering the watch, and for Tailscale. */
+/** Most milliseconds for registering the watch, and for Tailscale. */
 const ONCE_MS = 120_000;
-/** A watcher that ran for so long has not failed at its start. */
+/** Milliseconds after which a watcher has not failed at its start. */
 const STEADY_MS = 60_000;
 const RESTART = { firstMs: 5000, longestMs: 300_000 };
-/** From a signal to the next one, which cannot be ignored. */
+/** Milliseconds from a signal to the next one, which cannot be ignored. */
 const GRACE_MS = 3000;
-/** Of what a program wrote last. */
+/** Most characters of a program's last output. */
 const MOST_CHARS = 2000;
 
 const IN_USE = /address already in use/i;
 
-/** What `gog` and Tailscale need of an environment, and no key of the gateway. */
+/** Variables of the environment that `gog` and Tailscale need; no key of the gateway. */
 const KEPT =
   /^(?:PATH|HOME|USER|LOGNAME|LANG|LC_.*|TZ|TMPDIR|TEMP|TMP|USERPROFILE|APPDATA|LOCALAPPDATA|SYSTEMROOT|XDG_.*|DBUS_.*|GOG_.*|GOOGLE_.*|SSL_CERT_(?:FILE|DIR)|(?:https?|no|all)_proxy)$/i;
 
@@ -47,7 +50,7 @@ export class GmailWatcher {
     this.#env = Object.fromEntries(Object.entries(ports.env).filter(([name]) => KEPT.test(name)));
   }
 
-  /** Does what the present config says. Returns at once. */
+  /** Starts, replaces or ends the watcher by the current config. Returns at once. */
   follow(): void {
     const { plan, log, signal } = this.#ports;
     const next = plan();
@@ -76,7 +79,7 @@ export class GmailWatcher {
     }
   }
 
-  /** A failure is logged: an earlier registration may still hold. */
+  /** Runs a program once. A failure is logged: an earlier registration may still hold. */
   async #once(what: string, argv: readonly string[], signal: AbortSignal): Promise<void> {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(ONCE_MS)]);
     const end = await this.#run(argv, limited);
@@ -97,7 +100,7 @@ export class GmailWatcher {
       const waitMs = backoff(failures, RESTART);
       const again = `in ${Math.round(waitMs / 1000)} s`;
       if (IN_USE.test(end.output)) {
-        // The watcher that a killed gateway left may hold it, and ends by itself at some time.
+        // The watcher that a killed gateway left may hold the port; that watcher ends by itself at some time.
         const fix = "End the other watcher, or set hooks.gmail.serve.port to another port.";
         log.error("mail is not watched: the watcher's port is taken", { output: end.output, fix, again });
       } else log.warn("mail watcher ended", { ...end, again });
@@ -105,7 +108,7 @@ export class GmailWatcher {
     }
   }
 
-  /** Runs a program to its end, or until the signal. `why`: how it failed. Never rejects. */
+  /** Runs a program to its end, or until the signal aborts. `why` is the reason of a failure. Never rejects. */
   async #run(
     [program = "", ...args]: readonly string[],
     signal: AbortSignal,

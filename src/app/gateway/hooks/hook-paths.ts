@@ -12,14 +12,14 @@ import {
   UNKNOWN,
 } from "./hook-requests.ts";
 
-/** Wrong tokens of one sender, after which it is locked out. */
+/** Wrong tokens of one sender after which the sender is locked out. */
 const GUESSES = { maxAttempts: 20, windowMs: 60_000, lockoutMs: 60_000 };
 const READ_MS = 30_000;
-/** Requests that are in work at once; each has its body in memory. */
+/** Most requests that are in work at once; each has its body in memory. */
 const MOST_AT_ONCE = 64;
 const BEGINS = new AbortController().signal;
 
-/** Answers the requests of other programs below `hooks.path`. What a channel answers itself stays with that channel. */
+/** Answers the requests of other programs below `hooks.path`. Requests to a channel's own path go to `others`. */
 export class HookPaths implements WebhookPaths {
   readonly #ports: HookRequestPorts;
   readonly #others: WebhookPaths;
@@ -71,12 +71,14 @@ export class HookPaths implements WebhookPaths {
     return this.#open >= MOST_AT_ONCE ? fail(503, "too many requests at once", { "retry-after": "5" }) : undefined;
   }
 
-  /** Nobody without the token keeps a place for the time that a slow body takes. */
+  /**
+   * The refusal before the body is read: nobody without the token keeps a place for the time that a slow body takes.
+   */
   #refusedUnread(asked: Asked, sender: string): Sent | undefined {
     return mayBeAllowed(asked, this.#ports.config()) ? undefined : this.#refused(sender);
   }
 
-  /** A locked sender is not told whether its token is right. */
+  /** The answer to a wrong token. A locked sender does not learn whether its token is right. */
   #refused(sender: string): Sent {
     const lockedMs = this.#guesses.lockedFor(sender);
     if (lockedMs > 0)

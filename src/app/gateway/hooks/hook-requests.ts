@@ -27,7 +27,7 @@ export interface HookRequestPorts {
   readonly desk: HookDesk;
   readonly clock: Clock;
   readonly log: Log;
-  /** Of the present config. */
+  /** The section `hooks` of the current config. */
   config(): HooksConfig;
   /** Whether there is an agent with this id. */
   hasAgent(id: string): boolean;
@@ -36,9 +36,12 @@ export interface HookRequestPorts {
 
 /** A request below the path of hooks. */
 export interface HookRequest extends WebhookRequest {
-  /** What follows the path of hooks: `wake`, `agent`, or the name of a mapping. */
+  /** The part after the path of hooks: `wake`, `agent`, or the name of a mapping. */
   readonly name: string;
-  /** The sender showed too many wrong tokens, and maybe others with it: only a token or a signature that nobody can guess counts. */
+  /**
+   * True when the sender, an address that others may share, showed too many wrong tokens: only a token or a signature
+   * that nobody can guess counts.
+   */
   readonly isLocked: boolean;
 }
 
@@ -49,7 +52,7 @@ export const UNKNOWN: HookAnswer = {
   body: { ok: false, error: "the token of hooks is needed as a bearer" },
 };
 
-/** Answers a request whose body was read. Everything that it begins is durable when it is acknowledged. */
+/** Answers a request whose body was read. Everything that the request begins is durable when it is acknowledged. */
 export async function answerHook(request: HookRequest, ports: HookRequestPorts): Promise<HookAnswer> {
   const config = ports.config();
   const payload = readJson(request.body);
@@ -68,7 +71,7 @@ export async function answerHook(request: HookRequest, ports: HookRequestPorts):
 
 const isOwn = (name: string): boolean => name === "wake" || name === "agent";
 
-/** Whether the body of a request is worth reading: it has the token, or a mapping may find its signature in order. */
+/** Whether the body of a request is worth reading: the request has the token, or a mapping may accept its signature. */
 export function mayBeAllowed(
   request: Pick<HookRequest, "headers" | "name" | "isLocked">,
   { token, mappings }: HooksConfig,
@@ -80,7 +83,7 @@ export function mayBeAllowed(
   return isSignable || hasToken(request, token);
 }
 
-/** By the token, or by the signature of a mapping that has one. */
+/** Whether a request is allowed: by the token, or by the signature of a mapping that has one. */
 function isAllowed(
   request: HookRequest,
   mapping: HookMapping | undefined,
@@ -105,18 +108,21 @@ function readJson(body: Uint8Array): Readonly<Record<string, unknown>> | undefin
     const value: unknown = JSON.parse(Buffer.from(body).toString("utf8"));
     return isFields(value) ? value : undefined;
   } catch {
-    // The answer says that it is no JSON.
+    // The answer says that the body is no JSON.
     return undefined;
   }
 }
 
-/** Written for a model, with its levels indented, a deep body would be many times as long as it came. */
+/**
+ * Whether a body has too many levels. Written for a model, with its levels indented, such a body would be many times as
+ * long as it came.
+ */
 function isTooDeep(value: unknown, left = MOST_DEPTH): boolean {
   if (typeof value !== "object" || value === null) return false;
   return left === 0 || Object.values(value).some((one) => isTooDeep(one, left - 1));
 }
 
-/** Headers with the id of a delivery: what senders that sign call an idempotency key. */
+/** Headers with the id of a delivery, which senders that sign use as an idempotency key. */
 const DELIVERY_HEADERS = [
   "x-github-delivery",
   "x-gitea-delivery",
@@ -137,7 +143,7 @@ function keyOf(
   return typeof key === "string" && key !== "" ? `${name}\n${key}` : undefined;
 }
 
-/** Stripe's events have their id in the body. */
+/** The id of a signed delivery. Stripe's events have their id in the body. */
 function deliveryOf(headers: HookRequest["headers"], payload: Readonly<Record<string, unknown>>, signature: string) {
   if (signature.toLowerCase() === "stripe-signature") return payload["id"];
   const name = DELIVERY_HEADERS.find((header) => headers[header] !== undefined);
@@ -171,7 +177,7 @@ async function agent(payload: unknown, key: string | undefined, ports: HookReque
   return { status: 200, body: { ok: true, runId: run.runId, completion } };
 }
 
-/** What only the config may say, said by a request. */
+/** The refusal of a session key or an agent that a request may not choose; undefined when it may. */
 function whyRefused({ agentId, sessionKey }: HookAct, { config, hasAgent }: HookRequestPorts): HookRefusal | undefined {
   const { allowRequestSessionKey } = config();
   if (sessionKey !== undefined && !allowRequestSessionKey)
@@ -240,7 +246,7 @@ interface TransformPlace {
   dir(): string;
 }
 
-/** What became of a request. `skipped`: the transform wants nothing to be done. */
+/** Result of a transform. `skipped`: the transform wants nothing to be done. */
 type Transformed =
   | { readonly kind: "changed"; readonly fields: Readonly<Record<string, unknown>> }
   | { readonly kind: "skipped" }
@@ -274,7 +280,10 @@ async function transformed(
 
 type Run = (request: object) => unknown;
 
-/** A changed file is loaded anew. */
+/**
+ * The function of a transform; a changed file is loaded anew. Rejects for a module outside of `dir`, and for one
+ * without such a function.
+ */
 async function load(module: string, named: string | undefined, dir: string): Promise<Run> {
   const file = await realOf(resolve(dir, module));
   if (!isInside(file, await realOf(dir))) throw new Error(`${module} lies outside of ${dir}`);

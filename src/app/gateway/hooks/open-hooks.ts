@@ -13,7 +13,7 @@ import { HookPaths } from "./hook-paths.ts";
 
 type DeskParts = Pick<Parts, "live" | "core" | "channels" | "stopping">;
 
-/** Begins the turns that nobody in a chat has asked for. */
+/** Opens the desk that begins turns which nobody in a chat has asked for. */
 export function hookDesk({ live, core, channels, stopping }: DeskParts, config: () => HooksConfig): HookDesk {
   const places: PlaceParts = { live, channels, sessions: core.sessions };
   return new HookDesk({
@@ -38,7 +38,10 @@ export function openHooks(parts: DeskParts & Pick<Parts, "log">, others: Webhook
   return new HookPaths({ desk, clock, log, config, hasAgent, transforms: { clock, dir } }, others);
 }
 
-/** Where the turn of a request takes place and reports. A text is why it cannot. */
+/**
+ * The conversation in which the turn of a request runs and the chat to which it reports; a text is the reason why it
+ * cannot.
+ */
 function placeOfHook(act: HookAct, session: string | undefined, parts: PlaceParts): HookPlace | string {
   const { id: defaultAgent } = parts.live.defaultAgent;
   const agent = agentId(act.agentId ?? defaultAgent);
@@ -58,7 +61,7 @@ function placeOfHook(act: HookAct, session: string | undefined, parts: PlacePart
   return { sessionKey: key, ...(found && { to: found.to }) };
 }
 
-/** A key without an agent is one of the agent that the request is for. */
+/** The session key of a text. A text without an agent is a key of the agent that the request is for. */
 function keyIn(text: string, agent: AgentId, defaultAgent: AgentId): SessionKey {
   const key = text.startsWith("agent:") ? text : buildKey({ kind: "other", agentId: agent, text }, defaultAgent);
   return resolveAlias(key, defaultAgent);
@@ -72,7 +75,10 @@ function placeOfWake(agent: AgentId, sessionKey: SessionKey | undefined, parts: 
     : { sessionKey: mainKey(agent, parts.live.defaultAgent.id) };
 }
 
-/** Why a conversation that a request or a template names may not have the turn: its key chooses the agent, too. */
+/**
+ * The reason why a conversation that a request or a template names may not have the turn; undefined when it may. The
+ * conversation's key chooses the agent, too.
+ */
 function whyNotIn(
   key: SessionKey,
   { agentId: wanted }: HookAct,

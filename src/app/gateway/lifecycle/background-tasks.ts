@@ -13,7 +13,10 @@ import { gmailPlan } from "../../../automation/hooks/gmail-plan.ts";
 import { GmailWatcher } from "../hooks/gmail-watcher.ts";
 import { cleanUp } from "./cleanup.ts";
 
-/** What the gateway does besides messages, until the signal. `port`: of its server. */
+/**
+ * Starts the gateway's work besides messages, which goes on until the signal aborts. `port` is that of the gateway's
+ * server.
+ */
 export function startBackgroundTasks(parts: Parts, signal: AbortSignal, port: number): void {
   background("disk watch", watchDisk(parts, signal), parts.log);
   background("readiness", reportReadiness(parts, signal), parts.log);
@@ -43,10 +46,10 @@ async function warmUp(parts: Parts): Promise<void> {
   setEngineFlags();
 }
 
-/** Who is waiting for these is asked or told in the chat. */
+/** Causes of calls for which a person waits; that person is asked or informed in the chat. */
 const ATTENDED: ReadonlySet<string> = new Set(["message", "api", "probe"]);
 
-/** Tells an owner, once for each limit and its time, that work which nobody waits for was skipped. */
+/** Informs an owner, once for each limit and its time, that work which nobody waits for was skipped. */
 async function tellRefusals(parts: Parts, signal: AbortSignal): Promise<void> {
   for await (const refused of parts.core.models.budgets.refusals.watch(signal)) {
     parts.log.warn("a budget did not allow a model call", factsOf(refused));
@@ -71,7 +74,7 @@ async function tell(refused: RefusedCall, { live, core, channels, log }: Parts):
   const { call, text } = refused;
   const agent = call.agentId ?? live.defaultAgent.id;
   const places = { live, channels, sessions: core.sessions };
-  // Not in the conversation itself: others may read there what is spent.
+  // The notice does not go into the conversation itself, where others may read the spending.
   const { found, problem } = lastChat(agent, undefined, places);
   if (!found) return log.warn("no chat to tell that a budget is used up", { why: problem });
   const markdown =
@@ -85,16 +88,16 @@ async function tell(refused: RefusedCall, { live, core, channels, log }: Parts):
   });
 }
 
-/** The same as long as the same limit is meant. */
+/** The reply key of a notice: the same as long as the same limit is meant. */
 function keyOf({ cap: { key, place }, because, call }: RefusedCall): string {
   const of = place ? [place.scope, place.name, place.since ?? "", place.until ?? ""] : [call.model.id];
   return ["budget", key, because, ...of].join(":");
 }
 
 const LOOK_EVERY_MS = 2000;
-/** Bytes; below it the operator is warned. */
+/** Free bytes below which the operator is warned. */
 const LOW = 200 * 1024 * 1024;
-/** Bytes; below it each check tries a write, even if no write has failed yet. */
+/** Free bytes below which each check tries a write, even if no write has failed yet. */
 const NEXT_TO_NOTHING = 1024 * 1024;
 
 /** Reports a low or full disk, and its recovery: in the log, and in `channels.disk` for status and readiness. */
@@ -124,7 +127,7 @@ async function freeBytes(dir: string): Promise<number | undefined> {
   }
 }
 
-/** The field's variable that keeps the gateway from watching mail. */
+/** OpenClaw's variable that keeps the gateway from watching mail. */
 const SKIP = "OPENCLAW_SKIP_GMAIL_WATCHER";
 
 /** Watches the mail account of `hooks.gmail`, as the config says at any time, until the gateway stops. */
@@ -138,10 +141,10 @@ async function watchMail({ live, core, log, channels, events, stopping: signal }
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** The first cleanup waits until the start is over. */
+/** Milliseconds until the first cleanup, which waits until the start is over. */
 const FIRST_MS = 60_000;
 
-/** Removes once a day what its retention time has passed. */
+/** Removes data whose retention time has passed, once a day. */
 async function keepUp(parts: Pick<Parts, "live" | "core" | "log">, signal: AbortSignal): Promise<void> {
   for (let ms = FIRST_MS; !signal.aborted; ms = DAY_MS) {
     await wait(ms, signal);
@@ -150,17 +153,18 @@ async function keepUp(parts: Pick<Parts, "live" | "core" | "log">, signal: Abort
 }
 
 /**
- * Flags of V8 for a gateway that has started. At the start of the process they would cost more than they save; `bin/openclaw.mjs` says
- * why, and docs/performance.md what each of them is worth.
+ * Flags of V8 for a gateway that has started. At the start of the process they would cost more than they save;
+ * `bin/openclaw.mjs` says why, and docs/performance.md what each of them is worth.
  */
 const FLAGS: readonly string[] = [
-  // From now on V8 translates a function into machine code when it is called first, not after some hundred calls: what runs now is
-  // called for each message.
+  // From now on V8 translates a function into machine code when it is called first, not after some hundred calls: what
+  // runs now is called for each message.
   "--always-sparkplug",
   "--heap-growing-percent=50",
-  // How often V8 collects all garbage when it becomes idle. The second time finds nothing.
+  // The number of times that V8 collects all garbage when it becomes idle. The second time finds nothing.
   "--memory-reducer-gc-count=1",
-  // Frees the memory of a compilation when it is done. Otherwise it waits for a thread that is free: under load that is 10 to 90 MiB.
+  // Frees the memory of a compilation when it is done. Otherwise it waits for a thread that is free: under load that is
+  // 10 to 90 MiB.
   "--no-maglev-destroy-on-background",
 ];
 
@@ -170,7 +174,7 @@ function setEngineFlags(): void {
   for (const flag of FLAGS) if (!given.has(nameOf(flag))) setFlagsFromString(flag);
 }
 
-/** `--no-some-flag` and `--some_flag=1` are about the same flag. */
+/** The name of a flag: `--no-some-flag` and `--some_flag=1` are about the same one. */
 const nameOf = (flag: string): string =>
   flag
     .replaceAll("_", "-")

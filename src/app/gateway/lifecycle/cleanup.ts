@@ -6,7 +6,10 @@ import type { Parts } from "../parts/parts.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** One cleanup by `retention`. A file that cannot be removed is reported and tried again the next day. Transcripts are never touched. */
+/**
+ * Runs one cleanup by `retention`. A file that cannot be removed is reported and tried again the next day. Transcripts
+ * are never touched.
+ */
 export async function cleanUp({ live, core, log }: Pick<Parts, "live" | "core" | "log">): Promise<void> {
   const { rowsDays, strangersDays, dedupeDays, journalMaxMb, ...files } = live.config.retention;
   const attempt = (what: string, work: () => Promise<number>) =>
@@ -36,7 +39,10 @@ interface KeptFile {
   readonly at: number;
 }
 
-/** Removes files that are too old, then the oldest until the rest fits the size. A file younger than a day may be in use and stays. */
+/**
+ * Removes files that are too old, then the oldest until the rest fits the size. A file younger than a day may be in use
+ * and stays.
+ */
 async function removeFiles(dir: string, names: RegExp, keep: { days: number; maxMb: number }): Promise<number> {
   const files = (await filesIn(dir, names)).toSorted((a, b) => b.at - a.at);
   const now = Date.now();
@@ -52,7 +58,9 @@ async function removeFiles(dir: string, names: RegExp, keep: { days: number; max
   return removed;
 }
 
-/** The files of a folder with these names. A missing folder has none, and a file that is removed meanwhile is left out. */
+/**
+ * The files of a folder with these names. A missing folder has none, and a file that is removed meanwhile is left out.
+ */
 async function filesIn(dir: string, names: RegExp): Promise<readonly KeptFile[]> {
   const entries = (await unlessMissing(readdir(dir, { withFileTypes: true }))) ?? [];
   const paths = entries.filter((entry) => entry.isFile() && names.test(entry.name)).map(({ name }) => join(dir, name));

@@ -8,7 +8,10 @@ const SEND_GRACE_MS = 5000;
 const ACK_GRACE_MS = 2000;
 const CLOSE_MS = 1000;
 
-/** `server` is unset when the start failed before it listened. Runs every step, also after a failed one, so that the journal is always written. */
+/**
+ * Closes the parts of a gateway in order. Every step runs, also after a failed one, so that the journal is always
+ * written. `server` is unset when the start failed before the server listened. Never rejects.
+ */
 export async function closeGateway(
   { parts, server, stop }: { parts: Parts; server: Server | undefined; stop: AbortController },
   graceMs: number,
@@ -39,9 +42,9 @@ export async function closeGateway(
   }
 }
 
-/** The field's limit for all of these hooks together, in milliseconds. */
+/** OpenClaw's limit for all of these hooks together, in milliseconds. */
 const DRAIN_MS = 2000;
-/** Conversations that are reported at most, the newest ones. */
+/** Most conversations that are reported, the newest ones. */
 const MOST = 1000;
 
 /** Calls `session_end` with the reason `shutdown` for the conversations that were used since the start. */

@@ -6,7 +6,7 @@ import { shorten } from "../../../utils/text/shorten.ts";
 /** Milliseconds after an uncaught exception until the process ends, even if the shutdown has not finished. */
 const LONGEST_SHUTDOWN_MS = 30_000;
 
-/** Of what is no error. */
+/** Most characters of a thrown value that is no error. */
 const MOST_CHARS = 1000;
 
 interface Crash {
@@ -15,28 +15,28 @@ interface Crash {
   readonly plugin?: string;
 }
 
-/** What is known of plugins' errors. Its functions never throw; see `StrayErrors`. */
+/** The plugins that errors are from. No function throws; see `StrayErrors`. */
 interface PluginErrors {
   ownerOf(error: unknown): string | undefined;
-  /** Logs a rejected promise that is a plugin's; false when it is none. */
+  /** Logs a rejected promise of a plugin; false when the promise is no plugin's. */
   takeRejection(error: unknown): boolean;
-  /** The process ends because of this plugin. */
+  /** Notes that the process ends because of this plugin. */
   noteCrash(plugin: string, error: unknown): void;
 }
 
 export interface ProcessGuard {
   /** Resolves with the first uncaught exception: the process is to shut down in order. */
   readonly crashed: Promise<Crash>;
-  /** From now on, errors of plugins are told apart. */
+  /** Names the plugins of errors from now on. */
   followPlugins(errors: PluginErrors): void;
   release(): void;
 }
 
 /**
- * Handles errors that nothing else has caught, and names the plugin that each is from. A rejected promise concerns one piece of
- * work: it is logged, and everything else continues. An uncaught exception may have left anything unfinished: it is logged, and
- * the gateway shuts down, so that a service manager restarts it. A second one, or a shutdown that hangs, ends the process at
- * once with exit code 1. A plugin that ends the process itself is named too.
+ * Handles errors that nothing else has caught, and names the plugin that each is from. A rejected promise concerns one
+ * piece of work: it is logged, and everything else continues. An uncaught exception may have left anything unfinished:
+ * it is logged, and the gateway shuts down, so that a service manager restarts it. A second one, or a shutdown that
+ * hangs, ends the process at once with exit code 1. A plugin that ends the process itself is named too.
  */
 export function guardProcess(log: OpenLog): ProcessGuard {
   const crashed = Promise.withResolvers<Crash>();
@@ -59,14 +59,14 @@ export function guardProcess(log: OpenLog): ProcessGuard {
     if (crash.plugin !== undefined) plugins?.noteCrash(crash.plugin, error);
     crashed.resolve(crash);
   };
-  // Who calls `process.exit` is in the stack of this listener.
+  // The stack of this listener contains the caller of `process.exit`.
   const onExit = (code: number): void => {
     if (isCrashed) return;
     const { error, plugin } = crashOf(new Error(`process.exit(${code}) was called`), plugins);
     if (plugin === undefined) return;
     log.error("a plugin ended the gateway", { plugin, error });
     log.flush();
-    // A service manager starts only what failed.
+    // A service manager starts a process again only when it failed.
     if (code === 0) process.exitCode = 1;
     plugins?.noteCrash(plugin, error);
   };
@@ -86,7 +86,10 @@ export function guardProcess(log: OpenLog): ProcessGuard {
   };
 }
 
-/** Anything may be thrown, also what throws when it is read. Errors that can be read stay as they are. */
+/**
+ * The thrown value as an error that can be read. Anything may be thrown, also a value that throws when it is read.
+ * Errors that can be read stay as they are.
+ */
 function readable(thrown: unknown): Error {
   try {
     if (thrown instanceof Error && [thrown.message, thrown.stack].every((text) => typeof text === "string"))
@@ -95,7 +98,7 @@ function readable(thrown: unknown): Error {
     // Described below.
   }
   const error = new Error(shorten(inspect(thrown, { customInspect: false, depth: 2 }), MOST_CHARS));
-  // Where this function was called from says nothing.
+  // The place from which this function was called says nothing about the error.
   error.stack = `${error.name}: ${error.message}`;
   return error;
 }

@@ -9,8 +9,8 @@ import type { Parts } from "../parts/parts.ts";
 import { channelsThatDiffer } from "../../config/keys/narrowing.ts";
 
 /**
- * Applies changes of the config file as they come. An invalid file changes nothing and is reported until it is corrected.
- * Resolves when the signal has aborted and no change is being applied any more.
+ * Applies changes of the config file as they come. An invalid file changes nothing and is reported until it is
+ * corrected. Resolves when the signal has aborted and no change is being applied any more.
  */
 export async function followConfig(
   parts: Parts,
@@ -44,7 +44,7 @@ async function applyAndTell(parts: Parts, event: ConfigEvent): Promise<void> {
   parts.events.publish({ event: "config.changed", payload, scope: "operator.read" });
 }
 
-/** A key waits for the restart until it has again the value of the start. */
+/** Applies one event. A key waits for the restart until it has again the value of the start. */
 async function apply(parts: Parts, event: ConfigEvent): Promise<void> {
   const { live, log } = parts;
   const { mode } = live.started.gateway.reload;
@@ -72,7 +72,10 @@ async function apply(parts: Parts, event: ConfigEvent): Promise<void> {
   if (channels.length > 0) await parts.channels.restart(channels);
 }
 
-/** Makes the first files of workspaces that are new; the others were made at the start. An agent whose files cannot be made still answers. */
+/**
+ * Makes the first files of workspaces that are new; the others were made at the start. An agent whose files cannot be
+ * made still answers.
+ */
 async function seedNew(agents: Parts["live"]["agents"], known: ReadonlySet<string>, log: Parts["log"]): Promise<void> {
   for (const { id, workspace, prompt } of agents) {
     if (prompt.skipBootstrap || known.has(workspace)) continue;
@@ -81,8 +84,8 @@ async function seedNew(agents: Parts["live"]["agents"], known: ReadonlySet<strin
 }
 
 /**
- * Puts `next` into force with the plugins that it names; without it, loads and unloads plugins as the current config says. Gives the
- * ids of the channels that came, went or were replaced.
+ * Puts `next` into force with the plugins that it names; without `next`, loads and unloads plugins as the current
+ * config says. Resolves with the ids of the channels that were added, removed or replaced.
  */
 export async function followPlugins(
   { live, plugins }: Pick<Parts, "live" | "plugins">,
@@ -99,7 +102,7 @@ function differing(before: readonly ChannelContribution[], after: readonly Chann
   return changed.map(({ id }) => id);
 }
 
-/** A level from the command line stays until the file changes its own. */
+/** Sets the levels of the file once one of them has changed; until then a level from the command line stays. */
 function applyLevels({ live, log }: Parts, changed: readonly string[]): void {
   if (!changed.some((key) => /^logging\.(l|consoleL)evel$/.test(key))) return;
   const { level, consoleLevel } = live.config.logging;

@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { readStateLock } from "../../../store/lock/lock.ts";
 
-/** A little more than the daemon's own grace. */
+/** Milliseconds to wait for the daemon's end: a little more than the daemon's own grace. */
 const PATIENCE_MS = 35_000;
 const LOOK_EVERY_MS = 50;
 
 /**
- * Ends the daemon that holds this state directory, and never another process: the lock's start time is compared. Gives
- * its pid, undefined when none ran. A daemon that does not end in time is killed: its messages are safe in the journal.
+ * Ends the daemon that holds this state directory, and never another process: the start time in the lock is compared.
+ * Resolves with the daemon's pid, undefined when none ran. A daemon that does not end in time is killed: its messages
+ * are safe in the journal.
  */
 export async function stopDaemon(stateDir: string): Promise<number | undefined> {
   const lock = await readStateLock(stateDir);

@@ -15,7 +15,7 @@ import type { Core } from "../../compose/core.ts";
 import type { Live } from "../../live.ts";
 import { mentionPatternsFor } from "../../compose/routing/mentions.ts";
 
-/** A week: the default time for which the journal keeps messages that were not allowed. */
+/** Milliseconds of a week: the default time for which the journal keeps messages that were not allowed. */
 const KEEP_MS = 7 * 24 * 60 * 60_000;
 
 /** Decides who is allowed by the current config, and keeps the group history. */
@@ -92,7 +92,7 @@ export class Admission {
   }
 }
 
-/** Of the group's session. A value of another program that means nothing here is left out. */
+/** The activation of the group's session. A value of another program that means nothing here counts as unset. */
 function activationOf(
   message: InboundMessage,
   { storage: { sessions }, settings }: Core["ports"],

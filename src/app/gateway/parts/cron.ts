@@ -5,9 +5,9 @@ import type { LoopDesk } from "../../../types/cron/loops.ts";
 /** The scheduled jobs of a running gateway. */
 export interface OpenCron {
   readonly desk: CronDesk;
-  /** What agents do with them. */
+  /** Acts of agents on the jobs. */
   readonly acts: CronActs;
-  /** Those that people have repeated in a chat. */
+  /** The repeated tasks of conversations. */
   readonly loops: LoopDesk;
   /** Begins the jobs that are due. */
   start(): void;

@@ -4,8 +4,8 @@ import { unlessMissing } from "../../../utils/missing.ts";
 import type { Live } from "../../live.ts";
 
 /**
- * Why channels must stay off: another program used this state directory before, and trying this gateway out must not take
- * over a running bot. Undefined once adopted, or when the directory is ours.
+ * The reason why channels must stay off: another program used this state directory before, and a trial of this gateway
+ * must not take over a running bot. Undefined once adopted, or when the directory is ours.
  */
 export async function isForeign(live: Pick<Live, "config" | "loaded" | "paths">): Promise<string | undefined> {
   const { config, loaded, paths } = live;
@@ -16,7 +16,7 @@ export async function isForeign(live: Pick<Live, "config" | "loaded" | "paths">)
   return "another program keeps this state directory; run `openclaw onboard --adopt` to take over its channels";
 }
 
-/** This gateway has an agent's own keys there, and nothing else. */
+/** Whether another program keeps agents in the folder. This gateway has an agent's own keys there, and nothing else. */
 async function hasForeignAgents(dir: string): Promise<boolean> {
   for (const agent of (await unlessMissing(readdir(dir))) ?? []) {
     const parts = await readdir(join(dir, agent)).catch(() => ["no folder"]);

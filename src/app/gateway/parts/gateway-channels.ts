@@ -35,7 +35,7 @@ export class GatewayChannels {
   #channels: Channels | undefined;
   #core: Core | undefined;
   #clients: WebClientPort | undefined;
-  /** Why channels are off although the config enables them. */
+  /** The reason why channels are off although the config enables them. */
   #heldReason: string | undefined;
   isUp = false;
 
@@ -51,7 +51,7 @@ export class GatewayChannels {
     this.webhooks = new Webhooks(systemClock, log);
   }
 
-  /** Whether incoming messages can be stored. */
+  /** State of the disk: whether incoming messages can be stored. */
   get disk(): DiskState {
     return this.#notices.disk;
   }
@@ -78,7 +78,10 @@ export class GatewayChannels {
     };
   }
 
-  /** True also while an account restarts. Only an account that is off or waits for a person gets no link on its own. */
+  /**
+   * Whether a chat's account has a link or gets one; true also while the account restarts. Only an account that is off
+   * or waits for a person gets no link on its own.
+   */
   #willConnect({ channel, account }: Peer): boolean {
     return this.status().some(
       (row) => row.channel === channel && row.accountId === account && row.enabled && row.lifecycle !== "dead",
@@ -91,7 +94,7 @@ export class GatewayChannels {
     return limits && lowerLimits(limits, accountOf(this.#live.config, to));
   }
 
-  /** Like `surroundings().links.limits`. */
+  /** The limits of a chat, as `surroundings().links.limits` gives them. */
   limits(to: Peer): ChannelLimits | undefined {
     return this.#limitsOf(to);
   }
@@ -145,7 +148,7 @@ export class GatewayChannels {
     this.#opened.resolve();
   }
 
-  /** The links stay open for replies that are being sent. */
+  /** Refuses new messages of platforms. The links stay open for replies that are being sent. */
   async stopReceiving(): Promise<void> {
     this.#refusing = true;
   }
@@ -155,13 +158,19 @@ export class GatewayChannels {
 
   #isClosing = false;
 
-  /** No run is left when this is called: what an adapter hands over as it closes is stored and answered after the next boot. */
+  /**
+   * Closes the connections. Called when no run is left: messages that an adapter hands over as it closes are stored and
+   * answered after the next boot.
+   */
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#channels?.close();
   }
 
-  /** Rejects during a stop, so that the platform keeps the messages. Those of clients are kept here and answered after the next boot. */
+  /**
+   * Takes messages of adapters. Rejects during a stop, so that the platform keeps them; messages of clients are kept
+   * here and answered after the next boot.
+   */
   async #receive(core: Core, messages: readonly InboundMessage[]): Promise<void> {
     if (this.#isClosing) return core.dispatch.keep(messages);
     await this.#opened.promise;
@@ -193,12 +202,15 @@ export class GatewayChannels {
     return reason === undefined ? {} : { stopped: { reason: `The account is ${reason}`, fix: STOP_FIX } };
   }
 
-  /** Undefined while the account is not connected. */
+  /** The link of an account; undefined while the account is not connected. */
   linkOf(channel: ChannelId, account: AccountId): ChannelLink | undefined {
     return this.#channels?.link(channel, account);
   }
 
-  /** Closes one account's connection. The returned function opens it again with the settings of that time, unless it is off by then. */
+  /**
+   * Closes one account's connection. The returned function opens it again with the settings of that time, unless the
+   * account is off by then.
+   */
   async pause({ adapter, account }: ConfiguredAccount): Promise<() => Promise<void>> {
     await this.#channels?.remove(adapter.id, account);
     return async () => {
@@ -238,12 +250,12 @@ export class GatewayChannels {
     return [...channelMetrics(this.status()), ...this.webhooks.metrics()];
   }
 
-  /** Why channels are off although the config enables them. */
+  /** The reason why channels are off although the config enables them; undefined when they are not. */
   get held(): string | undefined {
     return this.#heldReason;
   }
 
-  /** For the lines that the gateway prints at its start. */
+  /** The channels in one line, for the output of the gateway's start. */
   text(): string {
     if (this.#heldReason !== undefined) return `off: ${this.#heldReason}`;
     const rows = this.#configured();
@@ -256,7 +268,10 @@ export class GatewayChannels {
     );
   }
 
-  /** Why all channels are off, and accounts that need a person: dead, or without a connection for minutes. */
+  /**
+   * Problems for the operator: the reason why all channels are off, or the accounts that need a person, dead or without
+   * a connection for minutes.
+   */
   problems(): readonly string[] {
     if (this.#heldReason !== undefined) return [`All channels are off: ${this.#heldReason}`];
     const now = systemClock.now();
@@ -273,7 +288,7 @@ export class GatewayChannels {
   }
 }
 
-/** A broken connection normally recovers within seconds. */
+/** Milliseconds without a connection that count as a problem: a broken connection normally recovers within seconds. */
 const LONG_OFF_MS = 3 * 60_000;
 
 /** The web chat is always on, whatever the config says. */

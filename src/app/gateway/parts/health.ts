@@ -12,7 +12,10 @@ import { engineSettings } from "../../../history/engines/settings.ts";
 
 type Readiness = ReturnType<Reports["ready"]>;
 
-/** Whether messages are taken, and what waits for a person. A disk that takes no writes lets no message in. */
+/**
+ * Readiness: whether messages are taken, and the problems that wait for a person. A disk that takes no writes lets no
+ * message in.
+ */
 export const readyOf = ({ live, channels, core }: Pick<Parts, "live" | "channels" | "core">): Readiness => ({
   ok: channels.isUp && channels.disk.takesWrites,
   problems: [
@@ -26,7 +29,7 @@ export const readyOf = ({ live, channels, core }: Pick<Parts, "live" | "channels
   ],
 });
 
-/** The file with the rules of commands when it cannot be read: every command is asked about then. */
+/** The problem of the file with the rules of commands when it cannot be read: every command is asked about then. */
 function brokenApprovals({ stateDir }: { readonly stateDir: string }): readonly string[] {
   const { broken } = new ExecApprovalsFile(join(stateDir, EXEC_APPROVALS_FILE)).policy(DEFAULT_AGENT);
   return broken === undefined ? [] : [broken];
@@ -57,7 +60,7 @@ const pluginHealth = ({ plugins: { plugins } }: Parts) => ({
   ),
 });
 
-/** 0 for an agent without heartbeats. */
+/** Seconds between two heartbeats; 0 for an agent without heartbeats. */
 const heartbeatSeconds = ({ heartbeat }: AgentSettings): number => (heartbeat?.everyMs ?? 0) / 1000;
 
 const LOOK_EVERY_MS = 2000;

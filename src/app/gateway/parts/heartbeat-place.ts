@@ -20,7 +20,7 @@ export interface PlaceParts {
   readonly sessions: Pick<Sessions, "newest" | "peek">;
 }
 
-/** The chat for the report, if there is one, and why it is not the configured one. */
+/** The chat for the report, if there is one, and the reason why it is not the configured one. */
 interface Chat {
   readonly found?: FoundChat;
   readonly problem?: string;
@@ -30,7 +30,7 @@ export interface FoundChat {
   readonly key: SessionKey;
 }
 
-/** Where an agent's heartbeat delivers, and in which conversation it runs. */
+/** The chat to which an agent's heartbeat delivers, and the conversation in which it runs. */
 export function placeOfBeat(
   { id }: AgentSettings,
   settings: HeartbeatSettings,
@@ -73,7 +73,7 @@ function chatFor(agent: AgentId, settings: HeartbeatSettings, parts: PlaceParts)
     : lastChat(agent, channel, parts);
 }
 
-/** The chat of a channel that somebody has named. The only channel when it is not named. */
+/** The chat that somebody has named, with its channel; the channel may be left out when there is only one. */
 export function namedChat(
   named: { channel: string | undefined; to: string; accountId: string | undefined; threadId?: string | undefined },
   parts: PlaceParts,
@@ -87,7 +87,7 @@ export function namedChat(
   }
 }
 
-/** The session that a message from there would belong to. */
+/** The session of a message from the chat. */
 function keyOf(to: Peer, { live, sessions }: PlaceParts): SessionKey {
   const said = { id: "", eventKey: "", text: "", media: [], mentionsBot: true, receivedAt: 0 };
   const key = createRules(live)().keyFor({ ...said, from: to, sender: { id: to.chat.id } });
@@ -116,8 +116,8 @@ const usedAt = (chat: UsedChat): number => chat.usedAt ?? 0;
 const SEVERAL = "several people write: name yours in commands.ownerAllowFrom";
 
 /**
- * The newest chat of an owner; without owners, the only chat, because its person is the only candidate. Reads no rows but those
- * that name an owner, and without owners no third one.
+ * The newest chat of an owner; without owners, the only chat, because its person is the only candidate. Reads only rows
+ * that name an owner, and without owners at most two.
  */
 function directChat(
   agent: AgentId,
@@ -140,7 +140,10 @@ function directChat(
   return only ? { found: only } : { problem: "nobody has written there yet" };
 }
 
-/** The operator's own conversation, which is there also before anybody wrote; another agent's only after that. */
+/**
+ * The agent's conversation on the page. The default agent's is the operator's own, which exists before anybody wrote;
+ * another agent's exists only after that.
+ */
 function webChat(agent: AgentId, { live, sessions }: PlaceParts): UsedChat | undefined {
   const defaultAgent = live.defaultAgent.id;
   const key = mainKey(agent, defaultAgent);
@@ -158,7 +161,10 @@ function namesOfOwners({ commands, session }: Config): readonly string[] {
   return [...ids, ...links.filter(([, linked]) => linked.some((id) => ids.has(id))).map(([name]) => name)];
 }
 
-/** By who wrote last there; in rows of older versions by the session's key, else by the chat's id, which often is the sender's. */
+/**
+ * Whether an owner wrote last in the chat; in rows of older versions by the session's key, else by the chat's id, which
+ * often is the sender's.
+ */
 function isOwners({ key, entry }: SessionRow, { channel, chat }: Peer, { commands, session }: Config): boolean {
   const owners = new Set(commands.ownerAllowFrom.map(String));
   const parsed = parseKey(key);

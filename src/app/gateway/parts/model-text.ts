@@ -7,7 +7,7 @@ export async function defaultModel({ live, core }: Pick<Parts, "live" | "core">)
   return live.defaultAgent.model.primary ?? core.models.of(live.defaultAgent.id).choose();
 }
 
-/** Its name, and what is missing when it cannot be used. */
+/** The name of the default model, with the reason when it cannot be used. */
 export async function describeModel(parts: Pick<Parts, "live" | "core">): Promise<string> {
   const ref = await defaultModel(parts);
   const found = await parts.core.models.of(parts.live.defaultAgent.id).find(ref);

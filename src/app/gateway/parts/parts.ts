@@ -21,21 +21,21 @@ export interface StartOptions {
   readonly token?: string;
   /** Called when clients can connect, before the gateway does anything else. */
   readonly listening?: (port: number) => Promise<void>;
-  /** Called before the code of any plugin runs, with what is known of errors that nobody catches. */
+  /** Called before the code of any plugin runs, with the record of plugins' errors that nobody catches. */
   readonly followingErrors?: (errors: StrayErrors) => void;
 }
 
 /** The plugins and the hooks of the running gateway. `follow` and `close` are for both. */
 interface GatewayPlugins extends OpenPlugins {
   readonly hooks: OpenHookFolders;
-  /** Tells hooks that the gateway has started. Returns at once. */
+  /** Calls the hooks for the gateway's start. Returns at once. */
   started(): void;
 }
 
 /** Work that nobody waits for. */
 interface DetachedWork {
   readonly cron: OpenCron;
-  /** All of it. */
+  /** All tasks. */
   readonly tasks: TaskDesk;
 }
 
@@ -52,6 +52,6 @@ export interface Parts extends DetachedWork {
   readonly startedAt: number;
   /** Aborted when the gateway stops. */
   readonly stopping: AbortSignal;
-  /** Of a new conversation; unknown until the SDK is loaded, which waits for the server. */
+  /** The model of a new conversation; unknown until the SDK is loaded, which waits for the server. */
   readonly model: { info?: ModelInfo };
 }

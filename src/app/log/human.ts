@@ -5,7 +5,10 @@ type Verb = "debug" | "info" | "warn" | "error";
 
 const LOOK = { debug: "gray", info: "green", warn: "yellow", error: "red" } as const;
 
-/** `14:03:22 info  delivered channel=telegram run=…`; colours only where they are wanted. */
+/**
+ * A line for people, such as `14:03:22 info  delivered channel=telegram run=…`. Colours only where standard output
+ * takes them.
+ */
 export function humanLine(verb: Verb, message: string, fields: Readonly<Record<string, unknown>>): string {
   const time = new Date().toTimeString().slice(0, 8);
   const { error, ...rest } = fields;
@@ -20,7 +23,10 @@ export function humanLine(verb: Verb, message: string, fields: Readonly<Record<s
 const paint = (look: "gray" | "green" | "yellow" | "red", text: string): string =>
   text === "" ? "" : styleText(look, text, { stream: process.stdout });
 
-/** Text from strangers must neither begin a line nor control the terminal. */
+/**
+ * The text in one line, with control characters escaped: text from strangers must neither begin a line nor control the
+ * terminal.
+ */
 const oneLine = (text: string): string =>
   text.replaceAll(
     /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu,

@@ -1,10 +1,10 @@
 import { closeSync, fstatSync, fsyncSync, write, writeSync } from "node:fs";
 
-/** Bytes that may wait for a slow or full disk. More is dropped. */
+/** Most bytes that may wait for a slow or full disk. More is dropped. */
 const MOST_WAITING = 16_777_216;
-/** After a failed write. */
+/** Milliseconds until a failed write is tried again. */
 const RETRY_MS = 1000;
-/** How long `flush` waits for the current write. */
+/** Most milliseconds for which `flush` waits for the current write. */
 const FLUSH_MS = 1000;
 
 /** The line that replaces dropped lines. */
@@ -13,13 +13,13 @@ export const droppedNote = (lines: number): string =>
 
 /**
  * Writes lines to an open file, in order and in the background, so that a slow disk does not block the gateway. Pending
- * lines are written when the process exits. A failed write is retried; it never throws.
+ * lines are written when the process exits. A failed write is retried; no method throws.
  */
 export class LineFile {
   readonly #fd: number;
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
-  /** Of the current write. */
+  /** Bytes of the current write. */
   #underway: Buffer | undefined;
   #size: number;
   #dropped = 0;
@@ -115,7 +115,7 @@ export class LineFile {
     this.#waitingBytes += bytes.length;
   }
 
-  /** Resolves when no write is pending. */
+  /** Once no write is pending, the process's exit needs no flush, and a file that is to end is closed. */
   #rest(): void {
     if (this.#underway || this.#waiting.length > 0) return;
     process.off("exit", this.#onExit);

@@ -14,7 +14,10 @@ export type Level = "silent" | "fatal" | "error" | "warn" | "info" | "debug" | "
 export interface LogOptions {
   /** Folder of the daily files; none for commands that only print. */
   readonly dir?: string | undefined;
-  /** Bytes of a day's file; 256 MiB when unset. A full file becomes the day's `.1` file and replaces the previous one. */
+  /**
+   * Most bytes of a day's file; 256 MiB when unset. A full file becomes the day's `.1` file and replaces the previous
+   * one.
+   */
   readonly maxDayBytes?: number;
   /** One file instead of a daily one. */
   readonly file?: string | undefined;
@@ -26,10 +29,10 @@ export interface LogOptions {
 }
 
 export interface OpenLog extends Log {
-  /** The current file. */
+  /** Path of the current file; undefined when there is none. */
   file(): string | undefined;
   setLevels(levels: { level: Level; consoleLevel: Level }): void;
-  /** Writes what is buffered. */
+  /** Writes buffered lines to the disk at once. */
   flush(): void;
 }
 
@@ -47,9 +50,12 @@ const RANK: Readonly<Record<Level, number>> = {
 };
 
 const MAX_DAY_BYTES = 268_435_456;
-/** Milliseconds after which lines are made and written, those of this time together: the work that they are about has the processor first. */
+/**
+ * Milliseconds after which the lines of that time are made and written together: the work that they report has the
+ * processor first.
+ */
 const SHARED_MS = 20;
-/** Lines that are made at once, whatever the time. */
+/** Number of waiting lines at which they are made at once, whatever the time. */
 const MOST_UNMADE = 256;
 
 /** A line that is not made yet. */
@@ -69,7 +75,10 @@ function dailyName(now: Date): string {
   return `openclaw-${day}.log`;
 }
 
-/** Writes JSON lines to a daily file, and lines for people to a terminal (JSON if it is none). Every secret of this process becomes `[secret]`. */
+/**
+ * Writes JSON lines to a daily file, and to the console lines for people at a terminal, else JSON lines. Every secret
+ * of this process becomes `[secret]`.
+ */
 export const openLog = (options: LogOptions): OpenLog => new LogWith(new Root(options), {});
 
 /** A log whose lines all have some fields. */
@@ -118,18 +127,18 @@ class LogWith implements OpenLog {
 class Root {
   #options: LogOptions;
   #path: string | undefined;
-  /** Of the current file. */
+  /** Bytes of the current file. */
   #bytes = 0;
   #file: Lines | undefined;
   #lines: LineFile | undefined;
   #console: Lines | undefined;
   #dailyPath: string | undefined;
-  /** When the name of the daily file changes, epoch milliseconds. */
+  /** Epoch milliseconds at which the name of the daily file changes. */
   #nextDay = 0;
   #unmade: UnmadeLine[] = [];
   #timer: NodeJS.Timeout | undefined;
   #watchesExit = false;
-  /** Where the line that is being made goes, and when it was logged. */
+  /** Destinations of the line that is being made, and the time when it was logged. */
   #to: readonly Lines[] = [];
   #at = 0;
   readonly #pino = pino(
@@ -166,7 +175,7 @@ class Root {
 
   #makeSoon(line: UnmadeLine): void {
     this.#unmade.push(line);
-    // What went wrong is written at once: the process may be killed next.
+    // Warnings and errors are written at once: the process may be killed next.
     if (RANK[line.verb] >= RANK.warn || this.#unmade.length >= MOST_UNMADE) return this.#make();
     this.#timer ??= setTimeout(() => this.#make(), SHARED_MS).unref();
     if (this.#watchesExit) return;
@@ -198,7 +207,7 @@ class Root {
     const { level, consoleLevel } = this.#options;
     const file = rank >= RANK[level] ? this.#today(at) : undefined;
     const stdout = rank >= RANK[consoleLevel] && this.#asJson ? this.#stdout() : undefined;
-    // The line is made once for both.
+    // One line is made for both destinations.
     this.#to = [file, stdout].filter((lines) => lines !== undefined);
     this.#at = at;
     if (this.#to.length > 0) this.#pino[verb](redactedFields(shown(fields), redact), redacted(message, redact));
@@ -213,7 +222,10 @@ class Root {
     return this.#console;
   }
 
-  /** Only daily files are rotated: the operator rotates a file that the operator chose. */
+  /**
+   * Whether the current file is to be rotated. Only daily files are: the operator rotates a file that the operator
+   * chose.
+   */
   #isFull(): boolean {
     const { file, maxDayBytes = MAX_DAY_BYTES } = this.#options;
     return file === undefined && this.#bytes >= maxDayBytes;
@@ -244,7 +256,10 @@ class Root {
     return this.#file;
   }
 
-  /** Undefined while the disk is full: that must not end the gateway, and the terminal still gets the line. */
+  /**
+   * Opens a file; undefined while the disk is full. That must not end the gateway, and the terminal still gets the
+   * line.
+   */
   #open(path: string): Lines | undefined {
     this.#lines = openLines(path);
     const lines = this.#lines;
@@ -278,7 +293,7 @@ function putAside(path: string): boolean {
   }
 }
 
-/** 0 when there is no readable file. */
+/** Bytes of a file; 0 when there is none. */
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 const SHAPE = {
@@ -293,7 +308,7 @@ const redactedFields = (fields: Fields, patterns: readonly RegExp[]): Fields =>
     ? fields
     : Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, redactedValue(value, patterns)]));
 
-/** Errors as their message, code and stack; everything else as it is. */
+/** The fields with an error as its message, and its code and fix or its stack; everything else as it is. */
 function shown(fields: Fields): Fields {
   if (!("error" in fields)) return fields;
   const { error } = fields;
@@ -302,12 +317,12 @@ function shown(fields: Fields): Fields {
   return { ...fields, error: error.message, ...code };
 }
 
-/** Bytes that may wait for the reader of standard output. More is dropped; the log file has it. */
+/** Most bytes that may wait for the reader of standard output. More is dropped; the log file has it. */
 const MOST_WAITING = 1_048_576;
 
 interface Lines {
   write(line: string): void;
-  /** Writes what is buffered, where something is. */
+  /** Writes buffered lines, where lines are buffered. */
   flush?(): void;
 }
 

@@ -12,7 +12,7 @@ export function redactPattern(source: string): RegExp {
 export const redacted = (text: string, patterns: readonly RegExp[]): string =>
   patterns.reduce((left, pattern) => left.replace(pattern, MASK), text);
 
-/** The same for every text in a JSON value. */
+/** A JSON value with `[secret]` in place of all that a pattern matches in its texts. */
 export function redactedValue(value: unknown, patterns: readonly RegExp[]): unknown {
   if (typeof value === "string") return redacted(value, patterns);
   if (typeof value !== "object" || value === null) return value;

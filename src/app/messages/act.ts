@@ -30,8 +30,8 @@ const BEGUN: Readonly<Record<Begun, string>> = {
 };
 
 /**
- * Runs a message that has no outcome, or one that was not answered with what was part of its turn. Throws NOT_FOUND, and
- * USAGE for one that was answered or is run again already.
+ * Runs a message that has no outcome, or again a message that was not answered, with the messages that were part of its
+ * turn. Throws NOT_FOUND, and USAGE for a message that was answered or is run again already.
  */
 export async function retryInbox({ journal, gateway }: Desk, id: number): Promise<Done> {
   const row = await inboxRow(journal.messages, id);
@@ -107,7 +107,7 @@ function endedAlready(id: number, outcome: Outcome | undefined): OpenClawError {
   });
 }
 
-/** The rows of its answer, unless it also answers other messages that are still open. */
+/** The unsent rows of a message's answer; none when the answer is also for other messages that are still open. */
 async function unsentOf({ id, runId }: InboxRow, { inbox, outbox }: Desk["journal"]): Promise<readonly OutboxRow[]> {
   const turn = runId === undefined ? [] : await inbox.ofRun(runId);
   if (turn.some((other) => other.id !== id && !other.outcome)) return [];

@@ -1,14 +1,14 @@
 import type { MessageSource } from "../../store/journal/read-only.ts";
 import type { InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
 
-/** All that the journal knows of one message. */
+/** The journal's facts about one message. */
 export interface Facts {
   readonly row: InboxRow;
-  /** How often the platform offered it. */
+  /** Times that the platform offered the message. */
   readonly seen: number;
   readonly lastSeenAt?: number;
   readonly run?: RunRecord;
-  /** The other messages of its turn. */
+  /** The other messages of the message's turn. */
   readonly others: readonly InboxRow[];
   readonly replies: readonly OutboxRow[];
   /** Rows of the message's later runs that an operator requested. */

@@ -15,9 +15,9 @@ export interface Found {
 }
 
 /**
- * The messages that an id identifies: `#12` a row of the inbox; else a platform's id of a message or of a reply to one, a row, or
- * the id of a run or its beginning. One message may be several rows of a chat (written, edited). Throws NOT_FOUND, and USAGE
- * when it may mean messages of different chats.
+ * The messages that an id identifies: `#12` a row of the inbox; else a platform's id of a message or of a reply to one,
+ * a row, or the id of a run or its beginning. One message may be several rows of a chat (written, edited). Throws
+ * NOT_FOUND, and USAGE when it may mean messages of different chats.
  */
 export async function findMessages(journal: MessageSource, id: string, channel?: string): Promise<Found> {
   const row = /^#(\d{1,15})$/.exec(id)?.[1];
@@ -41,7 +41,10 @@ async function askedFor({ messages }: MessageSource, replies: readonly OutboxRow
   return new Map(rows.flatMap((row) => (row ? [[row.id, row] as const] : [])));
 }
 
-/** The inbound messages that a platform's id names, or that a reply with this id answers, latest first: of whatever chat. */
+/**
+ * The inbound messages that a platform's id names, or that a reply with this id answers, latest first: of whatever
+ * chat.
+ */
 export async function messagesNamed(journal: MessageSource, id: string): Promise<readonly InboxRow[]> {
   const asked = await askedFor(journal, await journal.messages.outboxOfMessage(id));
   const rows = [...asked.values(), ...(await journal.messages.inboxOfMessage(id))].toSorted((a, b) => b.id - a.id);
@@ -57,7 +60,7 @@ async function candidates({ messages, inbox, runs }: MessageSource, id: string):
   return rows.filter((row) => row !== undefined);
 }
 
-/** A message that an operator ran again is shown with its first run. */
+/** The rows without copies: a message that an operator ran again is shown with its first run. */
 function withoutCopies(rows: readonly InboxRow[]): readonly InboxRow[] {
   const ids = new Set(rows.map((row) => row.id));
   return rows.filter((row) => row.againOf === undefined || !ids.has(row.againOf));

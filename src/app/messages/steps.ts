@@ -13,7 +13,7 @@ import { kindNameOf } from "../../types/run/turn-kind.ts";
 import { describeOutcome } from "./act.ts";
 import type { Facts } from "./facts.ts";
 
-/** One thing that happened to a message. Without a time, it happened during the step before it. */
+/** One step in the history of a message. A step without a time happened during the step before it. */
 export interface Step {
   readonly at?: number;
   readonly step:
@@ -31,7 +31,7 @@ export interface Step {
   readonly text: string;
 }
 
-/** What happened to a message, in chronological order. */
+/** The steps of a message, in chronological order. */
 export function stepsOf(facts: Facts): readonly Step[] {
   const steps = [
     received(facts.row),
@@ -48,7 +48,7 @@ export function stepsOf(facts: Facts): readonly Step[] {
   return inOrder(steps);
 }
 
-/** What happened to a chunk that answers no message, or one that is no longer kept. */
+/** The steps of a chunk that answers no message, or a message that is no longer kept. */
 export function stepsOfSent(row: OutboxRow): readonly Step[] {
   const { to, inboxId, createdAt } = row;
   const cause =
@@ -162,7 +162,7 @@ function brokenStarts(row: InboxRow): readonly Step[] {
   const { attempts, starts = [] } = row;
   const broken = attempts - 1;
   if (broken < 1) return [];
-  // Rows of older versions know only how many there were.
+  // Rows of older versions have only the number of starts.
   if (starts.length < attempts)
     return [{ step: "run", text: `started ${times(broken)}; the gateway's process ended before the turn did` }];
   return starts.slice(0, broken).map((at, index) => ({

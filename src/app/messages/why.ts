@@ -5,7 +5,7 @@ import { findMessages } from "./find.ts";
 import { stepsOfSent, stepsOf, type Step } from "./steps.ts";
 import { cameIn, wentOut } from "./view.ts";
 
-/** What happened to the messages that an id identifies, step by step. Throws as `findMessages` does. */
+/** The steps of the messages that an id identifies. Throws as `findMessages` does. */
 export async function why(journal: MessageSource, asked: { id: string; channel?: string | undefined }) {
   const { rows, sent } = await findMessages(journal, asked.id, asked.channel);
   const stories: (ReturnType<typeof storyOf> | ReturnType<typeof sentView>)[] = sent.map(sentView);
@@ -13,7 +13,7 @@ export async function why(journal: MessageSource, asked: { id: string; channel?:
   return { stories };
 }
 
-/** A message, then what happened each time it was run again. */
+/** The story of a message, then one for each time that it was run again. */
 async function withCopies(journal: MessageSource, row: InboxRow): Promise<ReturnType<typeof storyOf>[]> {
   const facts = await factsOf(journal, row);
   const copies = await Promise.all(facts.again.map((copy) => withCopies(journal, copy)));

@@ -8,7 +8,7 @@ import type { Peer } from "../../types/chat/message.ts";
 import type { Core } from "../compose/core.ts";
 import { runPorts } from "./event-ports.ts";
 
-/** What the gateway lends to the channels of plugins. */
+/** Ports of the gateway for the channels of plugins. */
 export const channelPorts = (core: Pick<Core, "dispatch" | "media" | "ports">): PluginChannelPorts => ({
   ...runPorts(core),
   saveMedia: (bytes, facts) => core.media.put(bytes, facts),
@@ -17,7 +17,7 @@ export const channelPorts = (core: Pick<Core, "dispatch" | "media" | "ports">): 
   failedSend,
 });
 
-/** Those of a process without a gateway. */
+/** Ports for channels in a process without a gateway. */
 export const noChannelPorts: PluginChannelPorts = {
   saveMedia: () => Promise.reject(needsGateway()),
   routeOf() {
@@ -31,7 +31,7 @@ export const noChannelPorts: PluginChannelPorts = {
 
 const needsGateway = (): Error => new Error("only the running gateway can do this");
 
-/** By the rules for messages, of which a route needs only the chat and its sender. */
+/** The route of a chat by the rules for messages, which need only the chat and its sender of a message. */
 function routeOf(rules: DispatchSettings, from: Peer): PluginRoute {
   const { id } = from.chat;
   const message = { id, eventKey: id, from, sender: { id }, text: "", media: [], mentionsBot: true, receivedAt: 0 };
@@ -40,7 +40,10 @@ function routeOf(rules: DispatchSettings, from: Peer): PluginRoute {
   return { agentId, sessionKey, mainSessionKey: buildKey({ kind: "main", agentId }, rules.defaultAgent) };
 }
 
-/** A channel commands its own chats only. */
+/**
+ * The session and chat of a command that a channel gives; undefined for a chat of another channel: a channel commands
+ * its own chats only.
+ */
 function commandTarget(
   channel: string,
   text: string,

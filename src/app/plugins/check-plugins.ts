@@ -16,11 +16,11 @@ import { own } from "../../utils/own.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import type { FoundPlugins } from "./found.ts";
 
-/** What is wrong with one plugin. `fail`: the config wants it, and it cannot run. */
+/** A problem of one plugin. `fail`: the config wants the plugin, and it cannot run. */
 export interface PluginProblem {
   readonly severity: "fail" | "warn";
   readonly id: string;
-  /** A sentence. */
+  /** The problem as a sentence. */
   readonly message: string;
   readonly fix: string;
 }
@@ -56,7 +56,7 @@ function brokenOnes({ broken }: FoundPlugins, { config }: Setting): readonly Plu
 function missingOnes(found: FoundPlugins, { config }: Setting): readonly PluginProblem[] {
   const known = new Set([...found.plugins.map(({ manifest }) => manifest.id), ...found.broken.map(({ id }) => id)]);
   const records = Object.entries(found.records).filter(([id]) => !known.has(id));
-  // Whether what a slot names is there shows only when the plugins are loaded: an engine may have any id.
+  // Names in slots are not checked: only loaded plugins show whether they exist, since an engine may have any id.
   const named = Object.keys(config.entries).filter(
     (id) => own(config.entries, id)?.enabled === true && !BUILT_IN.has(id) && !known.has(id) && !own(found.records, id),
   );
@@ -98,7 +98,10 @@ function crashingOnes({ plugins, crashes, leftOut }: FoundPlugins): readonly Plu
   });
 }
 
-/** Ids that need no plugin here: the built-in engine, a slot without a plugin, what comes with the gateway, and providers of `web_search`. */
+/**
+ * Ids that need no plugin here: the built-in engine, a slot without a plugin, the bundled extensions, and providers of
+ * `web_search`.
+ */
 const BUILT_IN = new Set(["legacy", "none", ...BUNDLED_IDS, ...PROVIDERS.map(({ plugin }) => plugin)]);
 
 const isWanted = ({ entries, slots }: PluginsConfig, id: string): boolean =>
@@ -125,7 +128,7 @@ async function checkPlugin(
   return [...refused, ...dependencyProblems(plugin, found), ...(await recordProblems(plugin, found, setting))];
 }
 
-/** Dependencies that Node would not find. Built code often contains them, so this may do no harm. */
+/** Dependencies that Node would not find. Built code often contains them, so their absence may do no harm. */
 function dependencyProblems(
   { manifest: { id }, package: own_, root }: FoundPlugin,
   { records }: FoundPlugins,
@@ -143,13 +146,13 @@ function dependencyProblems(
   ];
 }
 
-/** An archive that npm has not filled is installed again with npm. */
+/** The fix for missing dependencies. An archive that npm has not filled is installed again with npm. */
 const fixFor = (record: InstallRecord | undefined): string =>
   record?.source === "archive" && record.spec !== undefined
     ? `openclaw plugins install npm-pack:${record.spec.replace(/^npm-pack:/, "")} --force`
     : "run `npm install --omit=dev` in its source and install it again, or install it from npm.";
 
-/** True when a folder of the package is in reach, whatever it exports. */
+/** Whether Node finds a folder of the package, whatever the package exports. */
 const isResolvable = (from: NodeJS.Require, name: string): boolean =>
   (from.resolve.paths(name) ?? []).some((folder) => existsSync(join(folder, name, "package.json")));
 

@@ -28,7 +28,7 @@ export const followingPorts = (
   },
 });
 
-/** The runs of one message. */
+/** Ports for the runs of one message. */
 export const runPorts = ({ dispatch, ports }: Pick<Core, "dispatch" | "ports">): PluginRunPorts => ({
   runsOf: (message, signal) => runsOf({ ...message, signal }, dispatch, ports),
   stopMessage: (key) => stopMessage(key, dispatch, ports),

@@ -12,29 +12,34 @@ import { enginesIn } from "../compose/engines.ts";
 import { sceneOf, type Live } from "../live.ts";
 import { modelsOf } from "./models-of.ts";
 
-/** Something that the config names, and that a plugin should contribute and does not, or not so that it works. */
+/** A part that the config names, and that a plugin should contribute and does not, or not so that it works. */
 export interface Fault {
   readonly kind: "engine" | "memory" | "channel" | "provider" | "tool";
-  /** As the config names it. */
+  /** Name of the part in the config. */
   readonly name: string;
-  /** The plugin that should have it, as far as one is known. */
+  /** The plugin that should have the part, as far as one is known. */
   readonly plugin?: string | undefined;
-  /** A sentence, the same that a run says. */
+  /** The fault as a sentence, the same as in a run. */
   readonly message: string;
   readonly fix: string;
 }
 
-/** Slots without a plugin. */
+/** Values of the memory's slot that need no plugin. */
 const NO_PLUGIN = new Set(["memory-core", "none"]);
 
-/** Looks at everything that the config names of plugins, in a process that has loaded them. The selected engine is opened as a run does. */
+/**
+ * Finds the faults of all parts that the config names, in a process that has loaded the plugins. The selected engine is
+ * opened as by a run.
+ */
 export async function faultsOf(live: Live): Promise<readonly Fault[]> {
   const { id } = engineSettings(live.config.plugins);
   const ofEngine = id === LEGACY ? undefined : await engineFault(live, id);
   return [...(ofEngine ? [ofEngine] : []), ...memoryFaults(live), ...partFaults(live)];
 }
 
-/** Opens an engine as a run would. What keeps it from being used; undefined when nothing does. */
+/**
+ * Opens an engine as a run would. Resolves with the fault that keeps the engine from use; undefined when there is none.
+ */
 export async function engineFault(live: Live, id: string): Promise<Fault | undefined> {
   const { timeouts } = engineSettings(live.config.plugins);
   const { workspace } = live.defaultAgent;
@@ -45,7 +50,7 @@ export async function engineFault(live: Live, id: string): Promise<Fault | undef
     await bounded(() => engine.dispose?.(), { clock: systemClock, ms: timeouts.dispose });
     return undefined;
   } catch (error) {
-    // Whatever it is, a run would meet it too.
+    // A run would meet the same error, whatever it is.
     const known = error instanceof OpenClawError ? error : undefined;
     const message = known?.message ?? `The context engine "${id}" cannot be used: ${String(error)}.`;
     const fix = known?.fix ?? "Mend or update its plugin.";
@@ -76,7 +81,9 @@ function memoryFaults(live: Live): readonly Fault[] {
   return fault(`its plugin ${NO_MEMORY}`, `Mend or update it, or ${back}.`, id);
 }
 
-/** Channels, providers of models and tools that the config uses, and that the manifest of an enabled plugin promises. */
+/**
+ * Channels, providers of models and tools that the config uses, and that the manifest of an enabled plugin promises.
+ */
 function partFaults(live: Live): readonly Fault[] {
   const { config, contributions } = live;
   const used = usedIn(live);

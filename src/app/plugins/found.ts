@@ -8,14 +8,14 @@ import type { StatePaths } from "../config/paths.ts";
 import type { Env } from "../config/secrets.ts";
 import { discoverIn, loadPathsIn, recordsIn } from "./places.ts";
 
-/** All plugins of a state directory, and what is known of how they came there. */
+/** All plugins of a state directory, with the records of their installation. */
 export interface FoundPlugins extends Discovered {
   readonly records: InstallRecords;
   /** `plugins.load.paths`, absolute, in the order of the config. */
   readonly loadPaths: readonly string[];
-  /** Plugins whose code would stop the gateway, by id: it does not run them. */
+  /** Plugins whose code would stop the gateway, by id: the gateway does not run them. */
   readonly leftOut: ReadonlyMap<string, LeftOut>;
-  /** How plugins have ended the gateway in the last 24 hours, the oldest first. */
+  /** Ends of the gateway by plugins in the last 24 hours, the oldest first. */
   readonly crashes: readonly Crash[];
 }
 
@@ -33,7 +33,7 @@ export async function findPlugins(paths: StatePaths, env: Env): Promise<FoundPlu
   };
 }
 
-/** The config as it is written. One that cannot be read names no plugins here; whoever loads it reports the problem. */
+/** The config as it is written; empty when it cannot be read: the caller that loads the config reports the problem. */
 async function rawConfig({ configPath }: StatePaths): Promise<unknown> {
   try {
     const text = (await readConfigText(configPath)) ?? "";

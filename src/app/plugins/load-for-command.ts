@@ -10,7 +10,7 @@ import { commandPorts } from "./ports.ts";
 import { sdkUrls } from "./sdk-urls.ts";
 import { tryPlugins } from "./trial-program.ts";
 
-/** Plugins look here for the folder of their stores. */
+/** Variable by which plugins find the folder of their stores. */
 const STATE_DIR = "OPENCLAW_STATE_DIR";
 
 /** Plugins in the process of a command. */

@@ -10,7 +10,7 @@ import { contributedSchemas } from "../contributions/extensions.ts";
 import { packageRoot } from "../package-root.ts";
 import { discoverIn } from "./places.ts";
 
-/** How a process reads its config: with the schemas of what is loaded, and the plugins that can be found. */
+/** Options with which a process reads its config: the schemas of loaded contributors, and the search for plugins. */
 export async function loadOptionsFor(
   contributions: Contributions,
   paths: StatePaths,
@@ -25,7 +25,10 @@ export async function loadOptionsFor(
   };
 }
 
-/** Settles interrupted installations of plugins. Never rejects: returns a sentence for each repair, or why there was none. */
+/**
+ * Settles interrupted installations of plugins. Never rejects: resolves with a sentence for each repair, or with the
+ * reason why there was none.
+ */
 export async function repairPlugins(paths: StatePaths, env: Env = process.env): Promise<readonly string[]> {
   try {
     return await repairUnlessBusy(pluginStore(paths, packageRoot, env));

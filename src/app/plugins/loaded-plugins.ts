@@ -12,16 +12,19 @@ interface Surroundings {
   readonly paths: StatePaths;
   readonly home: string;
   readonly loaded: LoadedConfig;
-  /** What extensions add; plugins that this process loads add to it. */
+  /** Contributions of extensions; plugins that this process loads add to them. */
   readonly contributions: Contributions;
-  /** The plugins of the running gateway; undefined when none runs. */
+  /** The question for the running gateway's plugins. */
   readonly ask: AskPlugins;
 }
 
 /** Asks the running gateway for its plugins; undefined when none runs. */
 export type AskPlugins = () => Promise<Omit<PluginView, "isGateway"> | undefined>;
 
-/** The plugins that the config turns on: as the running gateway has them, else loaded into this process when first asked for. */
+/**
+ * The plugins that the config turns on: as the running gateway has them, else loaded into this process when first asked
+ * for.
+ */
 export class LoadedPlugins {
   readonly live: Live;
   readonly #ask: Surroundings["ask"];
@@ -52,7 +55,7 @@ export class LoadedPlugins {
     return this.live.contributions.modelProviders;
   }
 
-  /** The providers of web searches that plugins bring; undefined when only the running gateway knows. */
+  /** The providers of web searches that plugins bring; undefined when only the running gateway knows them. */
   async webSearches(): Promise<readonly WebSearchContribution[] | undefined> {
     // A gateway that cannot be asked is reported by the check of the plugins.
     const isElsewhere = await this.view().then(

@@ -1,7 +1,7 @@
 import type { Fault } from "./faults.ts";
 import type { PluginProblem } from "./check-plugins.ts";
 
-/** What a loaded plugin asked for and did not get; see `PluginRecord`. */
+/** Parts that a loaded plugin asked for and did not get; see `PluginRecord`. */
 interface UnmetParts {
   readonly missing?: readonly string[] | undefined;
   readonly notServed?: readonly string[] | undefined;
@@ -10,7 +10,7 @@ interface UnmetParts {
   readonly refusedHooks?: readonly string[] | undefined;
 }
 
-/** What is known of a plugin that a process loaded or could not load. */
+/** Facts about a plugin that a process loaded or could not load. */
 export interface LoadedPlugin extends UnmetParts {
   readonly id: string;
   readonly state: string;
@@ -27,21 +27,21 @@ export interface LoadedPlugin extends UnmetParts {
 
 export interface PluginView {
   readonly records: readonly LoadedPlugin[];
-  /** What the config names of plugins and does not work. */
+  /** Parts of plugins that the config names and that do not work. */
   readonly faults: readonly Fault[];
   /** Whether a gateway runs and has answered; else this process has loaded the plugins, as the gateway would. */
   readonly isGateway: boolean;
 }
 
 /**
- * Problems that only the plugin's code shows: it cannot be loaded, what the config names of it does not work, its calls fail, or it
- * asks for what this gateway does not have.
+ * Problems that only a plugin's code shows: the plugin cannot be loaded, a part that the config names does not work,
+ * calls fail, or the plugin asks for parts that this gateway does not have.
  */
 export function loadedProblems({ records, faults }: Pick<PluginView, "records" | "faults">): readonly PluginProblem[] {
   const notLoaded = new Set(records.flatMap(({ id, state }) => (state === "failed" ? [id] : [])));
   return [
     ...records.flatMap((record) => [...failed(record), ...failing(record), ...unmet(record)]),
-    // Of a plugin that is not loaded nothing works.
+    // Nothing of a plugin that is not loaded works, so its faults say no more.
     ...faults.filter(({ plugin }) => plugin === undefined || !notLoaded.has(plugin)).map(problemOf),
   ];
 }

@@ -2,7 +2,7 @@ import { measure } from "../../history/measure-image.ts";
 import type { PluginEventPorts, PluginMediaPorts } from "../../plugins/ports.ts";
 import type { MediaStore } from "../../types/journal.ts";
 
-/** What plugins may ask of the gateway about files. */
+/** Ports for plugins' questions about files. */
 export const mediaPorts = (media: Pick<MediaStore, "typeOf">): PluginMediaPorts => ({
   typeOf: (bytes, facts) => media.typeOf(bytes, facts),
   sizeOf(bytes) {
@@ -11,7 +11,7 @@ export const mediaPorts = (media: Pick<MediaStore, "typeOf">): PluginMediaPorts 
   },
 });
 
-/** A process without a gateway has no events. */
+/** Ports for events in a process without a gateway, which has no events. */
 export const noEventPorts: PluginEventPorts = {
   followRuns: () => undefined,
   followTranscripts: () => undefined,

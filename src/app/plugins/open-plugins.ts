@@ -25,16 +25,20 @@ interface Surroundings {
 export interface OpenPlugins {
   readonly plugins: Plugins;
   /**
-   * Loads what `next` says, else the current config, and unloads the rest. `next` is in force from when all that it names is there, in
-   * one step. Rejects, and keeps the current config, when a contributor does not accept `next`.
+   * Loads the plugins of `next`, else of the current config, and unloads the rest. `next` comes into force in one step,
+   * once everything that it names is there. Rejects, and keeps the current config, when a contributor does not accept
+   * `next`.
    */
   follow(next?: LoadedConfig): Promise<void>;
-  /** Ends the services; what was registered stays, since runs may still be ending. */
+  /** Ends the services of plugins; their registrations stay, since runs may still be ending. */
   stopping(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Loads the plugins that the config turns on, after a trial where their code is new. The caller holds the lock. Never rejects: a plugin that fails is reported and left out. */
+/**
+ * Loads the plugins that the config turns on, after a trial where their code is new. The caller holds the lock. Never
+ * rejects: a plugin that fails is reported and left out.
+ */
 export async function openPlugins({ live, following, ...lent }: Surroundings): Promise<OpenPlugins> {
   const guard = new TrialGuard({
     stateDir: live.paths.stateDir,

@@ -23,11 +23,14 @@ export const discoverIn =
       engines: await triedEngines(paths),
     });
 
-/** `plugins.load.paths` of a config as absolute paths; relative ones begin at its file. */
+/** `plugins.load.paths` of a config as absolute paths; relative ones begin at the folder of the config file. */
 export const loadPathsIn = (input: unknown, { configPath }: StatePaths, env: Env): readonly string[] =>
   textsAt(input, ["plugins", "load", "paths"]).map((path) => resolve(dirname(configPath), expandHome(path, env)));
 
-/** How plugins were installed, also by older versions, which wrote it into the config. Throws `PLUGIN_INVALID`. */
+/**
+ * The install records of plugins, also those of older versions, which wrote them into the config. Throws
+ * `PLUGIN_INVALID`.
+ */
 export async function recordsIn(input: unknown, paths: StatePaths): Promise<InstallRecords> {
   return { ...parseRecords(valueAt(input, ["plugins", "installs"])), ...(await readRecords(recordsFile(paths))) };
 }

@@ -6,22 +6,28 @@ import type { LoadedConfig } from "../config/load.ts";
 
 type Environment = Record<string, string | undefined>;
 
-/** Variables that change what this process or a program that it starts loads, or which gateway a command means. */
+/**
+ * Names of variables that change the code that this process or a program that it starts loads, or the gateway that a
+ * command means.
+ */
 const RESERVED = /^(?:NODE_|LD_|DYLD_|OPENCLAW_(?:GATEWAY_|STATE_DIR$|CONFIG_PATH$|HOME$|SHUTDOWN_))/i;
 
-/** Whose variables are set, by the config key that has them. */
+/** A plugin or hook whose variables are set, with the config key that has them. */
 interface Borrower {
   readonly id: string;
   readonly key: string;
   readonly env: Readonly<Record<string, Secret>>;
 }
 
-/** Variables of the config in this process's environment, where other code reads them. Those that are set already stay. */
+/**
+ * Variables of the config in this process's environment, where other code reads them. Variables that are set already
+ * stay.
+ */
 export class LentVariables {
   readonly #env: Environment;
   readonly #log: Log;
   readonly #what: "plugin" | "hook";
-  /** Those that are set here, each with whom it is for. */
+  /** Variables that are set here, each with the id of its plugin or hook. */
   readonly #set = new Map<string, { readonly id: string; readonly value: string }>();
   readonly #told = new Set<string>();
 
@@ -31,14 +37,14 @@ export class LentVariables {
     this.#env = env;
   }
 
-  /** Sets the variables of these, and removes all others that were set here. */
+  /** Sets the variables of the borrowers, and removes all others that were set here. */
   lend(borrowers: readonly Borrower[]): void {
     this.close();
     for (const { id, key, env } of borrowers)
       for (const [name, value] of Object.entries(env)) this.#add(id, `${key}.${name}`, { name, value: value.reveal() });
   }
 
-  /** Removes all that were set. One that somebody has changed since stays. */
+  /** Removes all variables that were set here. A variable that somebody has changed since stays. */
   close(): void {
     for (const [name, { value }] of this.#set) if (this.#env[name] === value) delete this.#env[name];
     this.#set.clear();
@@ -66,7 +72,10 @@ export class LentVariables {
   }
 }
 
-/** `plugins.entries.<id>.env` in this process's environment, where plugins read them. Variables that are set already stay. */
+/**
+ * `plugins.entries.<id>.env` in this process's environment, where plugins read them. Variables that are set already
+ * stay.
+ */
 export class PluginVariables {
   readonly #lent: LentVariables;
 
@@ -74,20 +83,23 @@ export class PluginVariables {
     this.#lent = new LentVariables("plugin", log, env);
   }
 
-  /** Sets the variables of the plugins that the config turns on, and of those that only `before` does; removes all others. */
+  /**
+   * Sets the variables of the plugins that the config turns on, and of those that only `before` does; removes all
+   * others.
+   */
   follow(now: Turning, before: Turning = now): void {
     const on = borrowersIn(now);
     const ids = new Set(on.map(({ id }) => id));
     this.#lent.lend([...on, ...borrowersIn(before).filter(({ id }) => !ids.has(id))]);
   }
 
-  /** Removes all that were set. One that somebody has changed since stays. */
+  /** Removes all variables that were set here. A variable that somebody has changed since stays. */
   close(): void {
     this.#lent.close();
   }
 }
 
-/** What says which plugins are on. */
+/** The parts of a loaded config that decide which plugins are on. */
 type Turning = Pick<LoadedConfig, "plugins" | "config">;
 
 const borrowersIn = ({ plugins, config }: Turning): readonly Borrower[] =>

@@ -28,7 +28,7 @@ import { isMissing } from "../../utils/missing.ts";
 /** Milliseconds of silence after which a model call of a plugin has stalled. */
 const IDLE_MS = 120_000;
 
-/** What plugins use of the core. */
+/** The parts of the core that plugins use. */
 export type PluginCore = Pick<Core, "models" | "journal" | "media" | "ports" | "dispatch" | "sessions">;
 
 interface Lent {
@@ -38,7 +38,7 @@ interface Lent {
   requestHeartbeat(reason: string): void;
 }
 
-/** What the gateway lends to its plugins. */
+/** Ports of the gateway for its plugins. */
 export function pluginPorts({ live, core, log, requestHeartbeat }: Lent): PluginPorts {
   const costs = new AuxiliaryUsage(core.ports);
   return {
@@ -59,7 +59,7 @@ export function pluginPorts({ live, core, log, requestHeartbeat }: Lent): Plugin
   };
 }
 
-/** What a command of the command line lends to the plugin that it belongs to: nothing that needs the running gateway. */
+/** Ports of a command of the command line for the plugin that it belongs to: nothing that needs the running gateway. */
 export function commandPorts(live: Live, log: Log): PluginPorts {
   const needsGateway = async (): Promise<never> => {
     throw new Error("only the running gateway can do this");
@@ -117,8 +117,8 @@ function agentFor(live: Live, wanted: string | undefined): AgentSettings {
 }
 
 /**
- * Conversations as files. With a running gateway the rows are its own, so that a plugin that changes them and writes the file
- * does not write old ones; in a command they are those of the file.
+ * Conversations as files. With a running gateway the rows are the gateway's own, so that a plugin that changes them and
+ * writes the file does not write old ones; in a command the rows are those of the file.
  */
 function sessionFiles({ paths: { sessionsDir } }: Live, sessions?: Pick<Sessions, "list" | "withId">): PluginSessions {
   const storePath = join(sessionsDir, "sessions.json");
@@ -136,7 +136,7 @@ function sessionFiles({ paths: { sessionsDir } }: Live, sessions?: Pick<Sessions
   };
 }
 
-/** Plugins open a row's file by its path. */
+/** The rows with whole paths to their files, by which plugins open them. */
 const withPaths = (members: Fields, dir: string): Fields =>
   Object.fromEntries(
     Object.entries(members).map(([key, member]) => {
@@ -145,7 +145,7 @@ const withPaths = (members: Fields, dir: string): Fields =>
     }),
   );
 
-/** What the file has besides rows is kept: it may be another program's. */
+/** The gateway's rows in place of the file's. Other members of the file are kept: they may be another program's. */
 function current(file: Fields, rows: readonly SessionRow[]): Fields {
   const others = Object.entries(file).filter(([, member]) => readRow(member) === undefined);
   return Object.fromEntries([
@@ -154,7 +154,7 @@ function current(file: Fields, rows: readonly SessionRow[]): Fields {
   ]);
 }
 
-/** Empty when there is no file yet. Throws when it is not JSON. */
+/** The members of the file; empty when there is no file yet. Throws when the file is not JSON. */
 function readStore(path: string): Fields {
   try {
     const rows: unknown = JSON.parse(readFileSync(path, "utf8"));

@@ -5,7 +5,9 @@ import { background } from "../../utils/background.ts";
 import type { Core } from "../compose/core.ts";
 import type { Live } from "../live.ts";
 
-/** Says in a conversation what a hook wants to be said: in its chat, or in the transcript of one without a chat. */
+/**
+ * Writes a hook's text into a conversation: into the conversation's chat, or into its transcript when it has no chat.
+ */
 export const sayByHook =
   (live: Live, { dispatch, sessions, ports }: Pick<Core, "dispatch" | "sessions" | "ports">): PluginEventPorts["say"] =>
   (owner, { sessionKey, text, event }) => {
@@ -13,7 +15,7 @@ export const sayByHook =
     const key = resolveAlias(sessionKey, live.defaultAgent.id);
     const to = chatOf(key, sessions.peek(key), live.defaultAgent.id);
     if (!to) return notes.line(key, text);
-    // Once for each event, also when a turn is run again after a crash.
+    // The notice is sent once for each event, also when a turn is run again after a crash.
     const notice = { key: `hook:${owner}:${event}`, text, because: "hook" as const };
     background("a message of a hook", notices.send(to, notice), ports.log);
   };

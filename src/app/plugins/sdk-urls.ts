@@ -5,7 +5,7 @@ import { packageRoot } from "../package-root.ts";
 import { own } from "../../utils/own.ts";
 import type { SdkUrls } from "../../plugins/load/sdk-resolution.ts";
 
-/** Modules of the field whose exports another module has too. */
+/** Modules of OpenClaw's plugin SDK whose exports another module has too. */
 const PART_OF: Readonly<Record<string, string>> = {
   "channel-actions": "core",
   "channel-core": "core",

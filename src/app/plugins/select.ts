@@ -16,13 +16,15 @@ import type { Live } from "../live.ts";
 import { engineFault } from "./faults.ts";
 import { judgePlugins, type Verdict } from "./trial-program.ts";
 
-/** What a slot can name of a plugin, or why nothing. */
+/** The id of a plugin that a slot can name, or the reason why there is none. */
 export type Selectable =
   | { readonly id: string }
   /** `why`: a sentence without its full stop. */
   | { readonly why: string; readonly fix: string };
 
-/** What a plugin that was tried can be in a slot: `wanted`, or the id of its engine that fits best. */
+/**
+ * The id by which a slot can name a plugin that was tried: `wanted`, or the id of the plugin's engine that fits best.
+ */
 export function selectable(
   slot: Slot,
   { plugin, engines, isMemory, problem, unusable }: Verdict,
@@ -41,7 +43,7 @@ export function selectable(
   return { why: fault?.why.replace(/\.$/, "") ?? "its engine cannot be used", fix: fault?.fix ?? usual };
 }
 
-/** What a slot can name without a plugin. */
+/** Ids that a slot can name without a plugin. */
 const BUILT_IN: Readonly<Record<Slot, readonly string[]>> = {
   contextEngine: [LEGACY],
   memory: ["memory-core", "none"],
@@ -56,8 +58,9 @@ interface Wanted {
 }
 
 /**
- * Makes sure that a slot can name this id before the config says so: the plugins that may have it are tried. Throws `ENGINE_MISSING`
- * and `ENGINE_UNUSABLE` for the engine, `PLUGIN_INVALID` for the memory, and `NOT_FOUND` for a memory that there is not.
+ * Checks that a slot can name this id, before the config does: the plugins that may have the id are tried. Throws
+ * `ENGINE_MISSING` and `ENGINE_UNUSABLE` for the engine, `PLUGIN_INVALID` for the memory, and `NOT_FOUND` for a memory
+ * that does not exist.
  */
 export async function requireSelectable(live: Live, slot: Slot, { id, turnedOn = () => false }: Wanted): Promise<void> {
   if (BUILT_IN[slot].includes(id)) return;
@@ -88,7 +91,10 @@ interface Reason {
   readonly fix: string;
 }
 
-/** Why none of the plugins that may have it can be in the slot, as far as one is known to have it; undefined when one can. */
+/**
+ * The reasons why none of the plugins that may have the id can be in the slot, as far as a plugin is known to have it;
+ * undefined when one can.
+ */
 async function reasonsAgainst(
   live: Live,
   slot: Slot,
@@ -97,7 +103,7 @@ async function reasonsAgainst(
   const reasons: Reason[] = [];
   for (const plugin of candidatesIn(live, slot, id)) {
     const { id: owner } = plugin.manifest;
-    // What is wrong with its code is said first: to enable it would not help.
+    // A problem of the plugin's code is named first: to enable the plugin would not help.
     const found = keptOff(live, plugin) ?? selectable(slot, await verdictOn(plugin, live), id);
     const isOn = own(live.config.plugins.entries, owner)?.enabled !== false || turnedOn(plugin);
     if (!("why" in found) && isOn) return undefined;
@@ -107,7 +113,7 @@ async function reasonsAgainst(
   return reasons;
 }
 
-/** What edits of the config have the slots name. */
+/** The ids that edits of the config make the slots name. */
 export function slotsIn(edits: readonly ConfigEdit[]): readonly (readonly [Slot, string])[] {
   return SLOT_NAMES.flatMap((slot) => {
     const path = ["plugins", "slots", slot];
@@ -119,7 +125,10 @@ export function slotsIn(edits: readonly ConfigEdit[]): readonly (readonly [Slot,
   });
 }
 
-/** Makes sure that edits of the running gateway's config do not have a slot name what cannot be in it. Throws as `requireSelectable`. */
+/**
+ * Checks that edits of the running gateway's config make no slot name an id that cannot be in it. Throws as
+ * `requireSelectable` does.
+ */
 export async function requireSlots(live: Live, edits: readonly ConfigEdit[]): Promise<void> {
   const turnedOn = ({ manifest: { id } }: FoundPlugin) =>
     edits.some(({ path, value }) => path.join(".") === `plugins.entries.${id}.enabled` && value === true);
@@ -127,11 +136,14 @@ export async function requireSlots(live: Live, edits: readonly ConfigEdit[]): Pr
     if (live.config.plugins.slots[slot] !== id) await requireSelectable(live, slot, { id, turnedOn });
 }
 
-/** Whether a plugin is known to have it, or would be taken to. */
+/** Whether a plugin is known to have the id, or would be taken to have it. */
 const isNamed = ({ manifest, engines }: FoundPlugin, slot: Slot, id: string): boolean =>
   manifest.id === id || (slot === "contextEngine" && engines.includes(id));
 
-/** Those that may have it. An engine can have any id, so that plugins of its kind whose code was never tried are asked too. */
+/**
+ * The plugins that may have the id. An engine can have any id, so plugins of its kind whose code was never tried count
+ * too.
+ */
 function candidatesIn(live: Live, slot: Slot, id: string): readonly FoundPlugin[] {
   const { plugins } = live.loaded.plugins;
   const named = plugins.filter((plugin) => isNamed(plugin, slot, id));
@@ -139,7 +151,7 @@ function candidatesIn(live: Live, slot: Slot, id: string): readonly FoundPlugin[
   return plugins.filter(({ manifest, engines }) => manifest.kinds.includes("context-engine") && engines.length === 0);
 }
 
-/** Why no plugin, or not this one, may run. */
+/** The reason why no plugin, or not this one, may run; undefined when it may. */
 function keptOff(
   { config: { plugins } }: Live,
   { manifest: { id } }: FoundPlugin,
@@ -150,13 +162,16 @@ function keptOff(
 
 const enabling = (id: string): string => `Run: openclaw plugins enable ${id}`;
 
-/** Tries a plugin. `isDraft`: in a place where it will not stay. */
+/** Tries a plugin. `isDraft`: the plugin is in a place where it will not stay. */
 export async function verdictOn(plugin: FoundPlugin, live: Live, isDraft = false): Promise<Verdict> {
   const [verdict] = await judgePlugins([plugin], live, !isDraft);
   return verdict ?? { plugin, engines: [], isMemory: false, unusable: [], problem: { why: "it could not be tried" } };
 }
 
-/** What the slots of a plugin's kinds are to name once it is enabled, or why it cannot be in one of them. Tries the plugin. */
+/**
+ * The ids that the slots of a plugin's kinds are to name once the plugin is enabled, or the reason why it cannot be in
+ * one of them. Tries the plugin.
+ */
 export async function slotValuesOf(
   plugin: FoundPlugin,
   live: Live,

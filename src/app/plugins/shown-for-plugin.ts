@@ -4,7 +4,10 @@ import { revealSecrets } from "../../utils/secrets/reveal.ts";
 import { shownConfig } from "../config/shown.ts";
 import type { Config } from "../config/schema/schema.ts";
 
-/** The config as one plugin sees it: its own settings and those of its channels and providers with their secrets, all others masked. */
+/**
+ * The config as one plugin sees it: its own settings and those of its channels and providers with their secrets, all
+ * others masked.
+ */
 export function shownForPlugin(config: Config, { id, channels, providers }: Owner): unknown {
   const shown = shownConfig(config);
   if (!isFields(shown)) return shown;
@@ -27,7 +30,7 @@ export function shownForPlugin(config: Config, { id, channels, providers }: Owne
   };
 }
 
-/** Whose secrets a plugin sees. */
+/** The plugin, with the channels and providers whose secrets it sees. */
 type Owner = Pick<PluginManifest, "id" | "channels" | "providers">;
 
 function fieldsIn(fields: Fields, key: string): Fields {

@@ -44,7 +44,7 @@ function requireModel(
 ): void {
   const { agents, agentOf, defaultAgent } = ports.settings();
   const agent = agents.get(agentOf(canonicalKey(sessionKey(text), defaultAgent)));
-  // Without an agent, the request is refused for that.
+  // A request without an agent is refused for that reason.
   if (model === undefined || !agent) return;
   allowedModels(modelsOf(agent), { plugin, what: "subagent", grant, model });
   if (mayUse(agent, readModelRef(model))) return;
@@ -55,7 +55,7 @@ function requireModel(
 
 const needsGateway = (): Promise<never> => Promise.reject(new Error("only the running gateway can start a subagent"));
 
-/** Those of a process without a gateway. */
+/** Ports for subagents in a process without a gateway. */
 export const noSubagentPorts: PluginSubagentPorts = {
   run: needsGateway,
   waitFor: needsGateway,

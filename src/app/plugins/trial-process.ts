@@ -19,14 +19,18 @@ import { openMediaStore } from "../../store/media.ts";
 import { sdkUrls } from "./sdk-urls.ts";
 import type { TrialJob } from "./trial-program.ts";
 
-// The process in which plugins are tried: it loads each as the gateway would, only to look at it, and says how far it came.
-// Whether a plugin and its engines can be used is looked at only where a command asks for it: the gateway finds that out itself.
+// The process in which plugins are tried: it loads each plugin as the gateway would, only for the trial, and reports
+// how far the plugin came. Whether a plugin and its engines can be used is tested only where a command asks for it: the
+// gateway finds that out itself.
 
-/** A plugin whose code awaits something does not keep the process busy: the gateway need not know more. */
+/**
+ * Most milliseconds for which a plugin whose code awaits something is waited for: such code does not keep the process
+ * busy, and the gateway need not know more.
+ */
 const WAITING_MS = 2000;
-/** How often a process that waits for a plugin says so. */
+/** Milliseconds between two signs of a process that waits for a plugin. */
 const SIGN_MS = 1000;
-/** Milliseconds after the registration, in which timers that it has set go off. */
+/** Milliseconds after the registration, in which timers that the registration set go off. */
 const AFTER_MS = 20;
 
 const nothing = () => undefined;
@@ -74,13 +78,13 @@ const enginesOf = (contributions: Contributions, id: string): string[] => [
   ...(contributions.namesOf(id)["engines"] ?? []),
 ];
 
-/** The names that extensions have are taken. */
+/** Contributions of the extensions, so that their names are taken. */
 async function withExtensions(): Promise<Contributions> {
   const { bundledContributions } = await import("../contributions/extensions.ts");
   return bundledContributions();
 }
 
-/** Says again and again that the process waits: one that is kept busy says nothing. */
+/** Reports again and again that the process waits: a process that is kept busy reports nothing. */
 async function saying<T>(id: string, work: Promise<T>): Promise<T> {
   const timer = setInterval(() => void tell({ kind: "waiting", id }).catch(nothing), SIGN_MS);
   try {
@@ -130,13 +134,15 @@ const problemOf = (error: unknown): { why: string; fix: string } =>
     ? { why: error.message, fix: error.fix }
     : { why: `The engine failed: ${errorText(error)}.`, fix: "Mend or update its plugin." };
 
-/** Resolves when it is sent: the code that runs next may never let go. */
+/**
+ * Sends a message to the gateway. Resolves when it is sent: the code that runs next may keep the process busy for ever.
+ */
 const tell = (message: TrialMessage): Promise<void> =>
   new Promise((resolve, reject) => {
     process.send?.(message, undefined, {}, (error) => (error ? reject(error) : resolve()));
   });
 
-/** What only the running gateway can do is refused. */
+/** Ports for plugins that are tried. Calls that need the running gateway are refused. */
 function portsOf({ stateDir, workspace, config, shown }: TrialJob): PluginPorts {
   const needsGateway = (): Promise<never> => Promise.reject(new Error("only the running gateway can do this"));
   return {

@@ -12,7 +12,7 @@ import { packageRoot } from "../package-root.ts";
 import { PluginVariables } from "./plugin-variables.ts";
 import { settingsFor, shownForPlugin } from "./shown-for-plugin.ts";
 
-/** What the process that tries plugins gets. Its secrets are those that the plugins get anyway. */
+/** Input of the process that tries plugins. Its secrets are those that the plugins get anyway. */
 export interface TrialJob {
   readonly plugins: readonly FoundPlugin[];
   readonly config: PluginsConfig;
@@ -20,7 +20,7 @@ export interface TrialJob {
   readonly shown: Readonly<Record<string, unknown>>;
   readonly stateDir: string;
   readonly workspace: string;
-  /** Milliseconds to open an engine. Unset: it is not looked at whether plugins and their engines can be used. */
+  /** Milliseconds to open an engine. When unset, plugins and their engines are not tested for use. */
   readonly engineMs?: number;
   /** Milliseconds after which the process ends itself. */
   readonly lifeMs: number;
@@ -41,8 +41,8 @@ const LOADING_MS = 45_000;
 const LIMITS = { startMs: 30_000, pluginMs: 10_000 };
 
 /**
- * The same as if each of them were enabled and selected, to find out whether it can be loaded and its engines can be used. What is
- * found out of its code is remembered, unless it is tried in a place where it will not stay.
+ * Tries plugins as if each were enabled and selected, to find out whether it can be loaded and its engines can be used.
+ * The results about a plugin's code are remembered, unless the plugin is tried in a place where it will not stay.
  */
 export async function judgePlugins(
   plugins: readonly FoundPlugin[],
@@ -55,7 +55,7 @@ export async function judgePlugins(
   const results = new Map<string, TrialResult>();
   for (const plugin of plugins) {
     const asked = programOf(live, selecting(plugin, config), engineMs);
-    // Each alone: there is one memory, and a plugin may have several engines that hang.
+    // Each plugin is tried alone: there is one memory, and a plugin may have several engines that hang.
     const waitingMs = LOADING_MS + engineMs * MOST_ENGINES;
     for (const [id, result] of await runTrials([triedAs(plugin)], asked, { ...LIMITS, waitingMs }))
       results.set(id, result);
@@ -72,18 +72,18 @@ export async function judgePlugins(
   return tried.map(({ plugin, result }) => verdictOf(plugin, result));
 }
 
-/** Engines of one plugin that are waited for. */
+/** Most engines of one plugin that are waited for. */
 const MOST_ENGINES = 3;
 
-/** What is known of a plugin that was tried. */
+/** Results of the trial of a plugin. */
 export interface Verdict {
   readonly plugin: FoundPlugin;
   readonly engines: readonly string[];
-  /** Whether it registered anything of a memory. */
+  /** Whether the plugin registered anything of a memory. */
   readonly isMemory: boolean;
-  /** Why it cannot be loaded, as half a sentence. */
+  /** The reason why the plugin cannot be loaded, as half a sentence. */
   readonly problem?: { readonly why: string; readonly fix?: string | undefined };
-  /** Engines that it registers and that cannot be used; `why` is a sentence. */
+  /** Engines that the plugin registers and that cannot be used; `why` is a sentence. */
   readonly unusable: readonly { readonly id: string; readonly why: string; readonly fix: string }[];
 }
 
@@ -97,7 +97,7 @@ function verdictOf(plugin: FoundPlugin, result: TrialResult): Verdict {
   return { plugin, engines: [], isMemory: false, unusable: [], problem: { why, fix } };
 }
 
-/** The config in which the plugin is on, whatever else is. */
+/** The config with the plugin enabled and selected, whatever else is on. */
 function selecting({ manifest: { id } }: FoundPlugin, config: PluginsConfig): PluginsConfig {
   const entry = own(config.entries, id) ?? pluginsConfig.parse({ entries: { [id]: {} } }).entries[id];
   const entries = { ...config.entries, ...(entry && { [id]: { ...entry, enabled: true } }) };
@@ -115,7 +115,7 @@ const programOf = (live: Live, config: PluginsConfig, engineMs?: number): TrialP
   },
 });
 
-/** With the variables of the plugins that this process does not have yet. */
+/** This process's environment, with the variables of the plugins that it does not have yet. */
 function environmentOf({ paths, coming }: Live, plugins: PluginsConfig): Readonly<Record<string, string | undefined>> {
   const env = { ...process.env, OPENCLAW_STATE_DIR: paths.stateDir };
   const log = openLog({ level: "silent", consoleLevel: "silent", consoleStyle: "json" });
@@ -141,7 +141,7 @@ function jobOf(plugins: readonly FoundPlugin[], live: Live, settings: PluginsCon
   };
 }
 
-/** Of the bundle, or of the sources where those run. */
+/** The command that starts the process of trials: of the bundle, or of the sources where those run. */
 function commandLine(): readonly [string, ...string[]] {
   const dist = join(packageRoot, "dist");
   if (fileURLToPath(import.meta.url).startsWith(dist)) return [process.execPath, join(dist, "plugin-trial.js")];

@@ -19,7 +19,7 @@ interface Surroundings {
   readonly env: Env;
 }
 
-/** Where hooks are found, and what decides which of them are called. */
+/** The places of hook folders, and the facts that decide which hooks are called. */
 export function hookScene({ config, paths, agents, plugins, env }: Surroundings): HookScene {
   const { internal } = config.hooks;
   const fromConfig = (path: string) => resolve(dirname(paths.configPath), expandHome(path, env));

@@ -19,10 +19,10 @@ import { isFields } from "../../../utils/fields.ts";
 import type { Config } from "../../config/schema/schema.ts";
 import { shownConfig } from "../../config/shown.ts";
 
-/** The hooks of a gateway that are folders. */
+/** The hook folders of a gateway. */
 export interface OpenHookFolders {
   readonly folders: HookFolders;
-  /** Looks at the folders again, and does what the current config says. Never rejects. */
+  /** Reads the folders again, and loads and unloads hooks by the current config. Never rejects. */
   follow(): Promise<void>;
   close(): void;
 }
@@ -33,7 +33,7 @@ interface Surroundings {
   readonly log: Log;
 }
 
-/** No hook is called before `follow`. */
+/** Opens the hook folders. No hook is called before `follow`. */
 export function openHookFolders({ live, core, log }: Surroundings): OpenHookFolders {
   const variables = new LentVariables("hook", log);
   const entryOf = (key: string) => own(live.config.hooks.internal.entries, key);

@@ -1,20 +1,23 @@
 import type { RunRecord } from "../../types/journal.ts";
 
-/** Number of runs that are examined. */
+/** Number of latest runs that are examined. */
 export const LOOKED_AT = 20;
 
-/** The latest run failed; so did the `runs` before it and it. */
+/** Failures of the latest run and of those before it: `runs` in a row. */
 export interface Failing {
   readonly runs: number;
   /** The kind of the latest failure, in words. */
   readonly kind: string;
 }
 
-/** Model calls that are no runs have such ids or kinds. */
+/** Whether a record is that of a run: model calls that are no runs have certain ids, or the failure of a compaction. */
 const isRun = ({ runId, result }: RunRecord): boolean =>
   !/^(?:plugin|compact)-|-(?:engine|compact)$/.test(runId) && result !== "failed:compaction_failure";
 
-/** The failures since the last run that did not fail; undefined when the latest one did not. `records`: the latest first. Pure. */
+/**
+ * The failures since the last run that did not fail; undefined when the latest run did not. `records` has the latest
+ * first. Pure.
+ */
 export function failingNow(records: readonly RunRecord[]): Failing | undefined {
   const runs = records.filter(isRun);
   const end = runs.findIndex(({ result }) => !result.startsWith(FAILED));

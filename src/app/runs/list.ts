@@ -3,18 +3,20 @@ import { OpenClawError } from "../../types/errors.ts";
 import { promptOf, type RunPlace } from "./prompt.ts";
 import type { RunSource } from "../../store/journal/read-only.ts";
 
-/** The latest runs first, without what their models saw. */
+/** Runs, the latest first, without the prompts that their models saw. */
 export async function listRuns({ journal }: RunPlace, limit: number, filter: RunFilter) {
   const runs = await journal.runs.recent(limit, filter);
   return { runs: runs.map(({ receipt: { prompt: _seen, ...receipt }, ...run }) => ({ ...run, receipt })) };
 }
 
-/** All that is known of one run. Throws NOT_FOUND, and USAGE when its id is incomplete and several fit. */
+/** A run with its messages and replies. Throws NOT_FOUND, and USAGE when the id is incomplete and fits several runs. */
 export async function showRun({ journal }: RunPlace, id: string) {
   return runWithMessages(journal, await findRun(journal, id));
 }
 
-/** What its model saw. Throws as `showRun`, and NOT_FOUND when the run kept no record of that. */
+/**
+ * The prompt that a run's model saw. Throws as `showRun` does, and NOT_FOUND when the run kept no record of its prompt.
+ */
 export async function showPrompt(place: RunPlace, id: string) {
   const { runId, ...run } = await findRun(place.journal, id);
   const prompt = await promptOf(place, { runId, ...run });
@@ -25,7 +27,7 @@ export async function showPrompt(place: RunPlace, id: string) {
   });
 }
 
-/** How many runs the error names when a prefix fits several. */
+/** Most runs that the error names when a prefix fits several. */
 const MOST_NAMED = 5;
 
 /** The run with this id, or the only one whose id begins so. Throws NOT_FOUND, and USAGE when several do. */

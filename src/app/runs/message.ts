@@ -92,8 +92,8 @@ const kept = z.object({ lists: z.array(z.string()) });
 const keys = z.array(z.string());
 
 /**
- * Messages that a context engine made, as `keepMessages` of the harness keeps them, or as one JSON, which older versions
- * wrote. Undefined when a part of them no longer exists.
+ * Messages that a context engine made, as `keepMessages` of the harness keeps them, or as one JSON, which older
+ * versions wrote. Undefined when a part of them no longer exists.
  */
 export async function engineMessages(
   text: string,

@@ -12,33 +12,36 @@ import type { TranscriptEntry } from "../../types/session.ts";
 import type { PruneRules } from "../../types/settings.ts";
 import { engineMessages, showMessage, type PromptMessage } from "./message.ts";
 
-/** Where runs and the conversations that they were part of are kept. */
+/** The stores of runs and of the conversations that they were part of. */
 export interface RunPlace {
   readonly journal: RunSource;
   readonly sessionsDir: string;
   /** The transcript that a key has now; undefined when it has none. */
   currentFile(key: SessionKey): Promise<string | undefined>;
-  /** How the agent of a key prunes tool results. */
+  /** Rules by which the agent of a key prunes tool results; undefined when it prunes none. */
   pruningOf(key: SessionKey): PruneRules | undefined;
 }
 
-/** What a model saw: of the last attempt of a run, as it began. */
+/** The prompt that a model saw: that of the last attempt of a run, as it began. */
 export interface ShownPrompt {
   readonly system: readonly (PromptPart & { readonly text?: string })[];
   readonly messages: readonly PromptMessage[];
   readonly tools: readonly string[];
-  /** Estimated, of all tools with their descriptions and schemas. */
+  /** Estimated tokens of all tools with their descriptions and schemas. */
   readonly toolTokens?: number;
   readonly bodyParts: readonly PromptPart[];
   /** Files that turns name. The model saw those that could be read; the transcript does not contain them. */
   readonly imageFiles: readonly string[];
   /** Whether the messages are those that were sent. */
   readonly faithful: boolean;
-  /** Why they are not, or why that is unknown. */
+  /** The reason why the messages are not those that were sent, or why that is unknown. */
   readonly why?: string;
 }
 
-/** Undefined when the run kept no record of its prompt. Throws when the journal or a transcript cannot be read. */
+/**
+ * The prompt of a run; undefined when the run kept no record of it. Rejects when the journal or a transcript cannot be
+ * read.
+ */
 export async function promptOf(place: RunPlace, run: RunRecord): Promise<ShownPrompt | undefined> {
   const record = run.receipt.prompt;
   if (!record) return undefined;
@@ -86,7 +89,10 @@ async function fromEngine({ journal }: RunPlace, key: string): Promise<readonly 
   return text === undefined ? undefined : engineMessages(text, (one) => journal.texts.get(one));
 }
 
-/** If the turn has images, the files in the gateway's note are already part of it. */
+/**
+ * Image files that the turns of people name. If a turn has images, the files in the gateway's note are already part of
+ * it.
+ */
 function filesIn(messages: readonly PromptMessage[]): readonly string[] {
   const found = messages
     .filter(({ role }) => role === "user")

@@ -2,7 +2,7 @@ import { dayAt } from "../../providers/budget/days.ts";
 import { added, sumOf, tokensIn } from "../../providers/budget/sum.ts";
 import type { SpendLedger, SpendLine, SpendScope, SpendSum } from "../../types/spend/ledger.ts";
 
-/** What a report has one row for. */
+/** Groups for each of which a report can have one row. */
 export const USAGE_GROUPS = ["day", "agent", "session", "job", "model", "sender"] as const;
 export type UsageGroup = (typeof USAGE_GROUPS)[number];
 
@@ -15,7 +15,7 @@ const SCOPES: Readonly<Record<UsageGroup, SpendScope>> = {
   sender: "sender",
 };
 
-/** Figures of calls as clients of the field know them. Costs are US dollars. */
+/** Figures of calls as OpenClaw's clients know them. Costs are US dollars. */
 export interface UsageFigures {
   readonly calls: number;
   readonly input: number;
@@ -41,10 +41,10 @@ export interface UsageDays {
 
 export interface UsageReport extends UsageDays {
   readonly by: UsageGroup;
-  /** By day the oldest first, else the dearest. */
+  /** The rows: by day the oldest first, else the dearest. */
   readonly rows: readonly UsageRow[];
   readonly totals: UsageFigures;
-  /** What calls that have not ended hold at most. */
+  /** The holds of calls that have not ended. */
   readonly held: { readonly calls: number; readonly tokens: number; readonly usd: number };
 }
 
@@ -54,11 +54,11 @@ type Source = Pick<SpendLedger, "lines" | "held">;
 export const ONE_AGENT_BY_DAY = "the usage of one agent is known by day only";
 
 interface UsageAsk extends UsageDays {
-  /** Only this agent's; by day. */
+  /** Only the usage of this agent; by day. */
   readonly agentId?: string | undefined;
 }
 
-/** What was used in some days. */
+/** The usage of models in some days. */
 export async function usageReport(
   ledger: Source,
   by: UsageGroup,

@@ -12,16 +12,16 @@ import type { AgentId, SessionKey } from "../../types/ids.ts";
 import type { Receipt } from "../../types/run/run.ts";
 import { defined } from "../../utils/defined.ts";
 
-/** Characters of a prompt and of a result. */
+/** Most characters of a prompt and of a result. */
 const MOST_TEXT = 8000;
-/** Entries of a transcript in which the last answer is looked for. */
+/** Latest entries of a transcript in which the last answer is looked for. */
 const MOST_ENTRIES = 20;
 
 interface Place {
   readonly journal: { readonly tasks: TaskLook };
   readonly names: TaskNames;
   readonly sessions: Pick<TranscriptReading, "history">;
-  /** Ends a row of the inbox and its run; false when it had its outcome. */
+  /** Ends a row of the inbox and its run; false when the row had its outcome. */
   end(row: InboxRow): Promise<boolean>;
   processes(): readonly BackgroundProcess[];
 }
@@ -31,7 +31,7 @@ export function openTasks(place: Place): TaskDesk {
   const { journal, names, processes } = place;
   return {
     async list(filter) {
-      // They are only in memory and few, so the first page has all of them.
+      // Commands are only in memory and few, so the first page has all of them.
       const running = filter.cursor === undefined ? processes().map(execTask).filter(isWanted(filter)) : [];
       const rows = await journal.tasks.rows(filter);
       const last = rows.at(-1);
@@ -99,7 +99,7 @@ async function cancel(id: string, place: Place): ReturnType<TaskDesk["cancel"]> 
 
 const OVER = "it has ended already";
 
-/** Undefined when it is ended; else why not. */
+/** Ends a task of the inbox. Undefined when the task is ended; else the reason why not. */
 const endRow = async ({ row }: TaskRow, { end }: Place): Promise<string | undefined> =>
   row.outcome !== undefined || !(await end(row)) ? OVER : undefined;
 
@@ -109,16 +109,16 @@ async function endProcess(one: BackgroundProcess): Promise<string | undefined> {
   return undefined;
 }
 
-/** What the names of tasks are looked up in. */
+/** The facts by which tasks get their names. */
 interface TaskNames {
   readonly defaultAgent: AgentId;
   entryOf(key: SessionKey): Readonly<SessionEntry> | undefined;
 }
 
-/** Tasks of the inbox are named by their row. */
+/** The id of a task of the inbox, by its row. */
 const taskIdOf = (row: number): string => `task-${row}`;
 
-/** The row that a task is named by; undefined for other names. */
+/** The row in a task's id; undefined for other ids. */
 function rowOf(id: string): number | undefined {
   const digits = /^(?:task-|#)?(\d{1,15})$/.exec(id)?.[1];
   return digits === undefined ? undefined : Number(digits);

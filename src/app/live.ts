@@ -9,7 +9,7 @@ import type { Config } from "./config/schema/schema.ts";
 import { bundledContributions } from "./contributions/extensions.ts";
 import { resolveAgents } from "./config/settings.ts";
 
-/** Where it shows why something of a plugin is not there. */
+/** The facts by which the reason is found why something of a plugin is not there. */
 export const sceneOf = ({ loaded, contributions }: Pick<Live, "loaded" | "contributions">): Scene => ({
   found: loaded.plugins,
   config: loaded.config.plugins,
@@ -19,7 +19,7 @@ export const sceneOf = ({ loaded, contributions }: Pick<Live, "loaded" | "contri
 /** The current config, with what is derived from it once per change. A run keeps the settings that it began with. */
 export class Live {
   readonly paths: StatePaths;
-  /** What extensions and plugins add. */
+  /** Contributions of extensions and plugins. */
   readonly contributions: Contributions;
   readonly #home: string;
   /** The config of the start, which alone counts for keys that are read once (`atStart`). */
@@ -29,9 +29,9 @@ export class Live {
   #agents: readonly AgentSettings[];
   /** Problems of the file while the current config stays in use, and keys that need a restart. */
   problems: readonly { readonly message: string; readonly fix: string }[] = [];
-  /** Of the gateway's models, once they are open. */
+  /** The meter of the gateway's models, once they are open; before that nothing is metered. */
   meter: ModelMeter = UNMETERED;
-  /** Of the meter as it is then. */
+  /** Reserves a call with the meter as it is at the time of the call. */
   readonly reserve: ModelMeter["reserve"] = (call) => this.meter.reserve(call);
 
   constructor(paths: StatePaths, home: string, loaded: LoadedConfig, contributions = bundledContributions()) {
@@ -69,8 +69,9 @@ export class Live {
   }
 
   /**
-   * Checks the next config, for which plugins can then be loaded. Throws, and keeps the current one, when a contributor does not accept
-   * its part. `take` puts it into force in one step; `end` has to be called in any case.
+   * Checks the next config, for which plugins can then be loaded. Throws, and keeps the current config, when a
+   * contributor does not accept its part. `take` puts the next config into force in one step; `end` has to be called in
+   * any case.
    */
   prepare(loaded: LoadedConfig): { take(): void; end(): void } {
     const apply = this.#prepare(loaded);
@@ -84,7 +85,7 @@ export class Live {
     return { take, end: () => void (this.#coming = undefined) };
   }
 
-  /** The same in one step, where nothing has to be loaded for it. */
+  /** Puts a config into force in one step, where nothing has to be loaded for it. Throws as `prepare` does. */
   replace(loaded: LoadedConfig): void {
     const { take, end } = this.prepare(loaded);
     take();
@@ -102,6 +103,6 @@ export class Live {
   }
 }
 
-/** Whether answers in a chat name the notes that they rest on: unless the config says so, not in groups. */
+/** Whether answers in a chat name the notes that they use: unless the config says so, not in groups. */
 export const citationsIn = ({ memory: { citations } }: Pick<Config, "memory">, chat: Peer | undefined) =>
   citations === "auto" && chat?.chat.kind === "group" ? "off" : citations;

@@ -37,7 +37,7 @@ export interface Outgoing {
   readonly message?: string | undefined;
   /** Web addresses, or files of the workspace. */
   readonly media: readonly string[];
-  /** Absolute; the default agent's unless given. */
+  /** Absolute path of the workspace; the default agent's when unset. */
   readonly workspace?: string | undefined;
   /** The only hosts that web addresses may name, with their subdomains; any when unset. */
   readonly hosts?: readonly string[] | undefined;

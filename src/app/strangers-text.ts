@@ -1,12 +1,12 @@
 /** The number of people who wrote to an agent and are not allowed. */
 export interface Strangers {
-  /** Those who have a pairing code. */
+  /** People who have a pairing code. */
   readonly waiting: number;
-  /** Those of the last day who have none: three others were waiting at their account. */
+  /** People of the last day who have no code: three others were waiting at their account. */
   readonly turnedAway: number;
 }
 
-/** The same as a text, with the command that shows them; undefined when there is nobody. */
+/** The numbers as a text, with the command that shows the people; undefined when there is nobody. */
 export function strangersText({ waiting, turnedAway }: Strangers): string | undefined {
   const words = [
     waiting === 0 ? [] : `${people(waiting)} ${waiting === 1 ? "waits" : "wait"} to be let in`,

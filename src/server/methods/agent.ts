@@ -9,7 +9,7 @@ import type { ServerPorts } from "../options.ts";
 import { deadline, findRun, readOutcome, type RunOutcome } from "../events/runs.ts";
 import { checkCommand } from "../transport/scopes.ts";
 import { attachmentsSchema, storeAttachments } from "./attachments.ts";
-import { optional } from "./optional.ts";
+import { defined } from "../../utils/defined.ts";
 import { sessionForTurn } from "./turn-session.ts";
 
 const DEFAULT_WAIT_MS = 30_000;
@@ -72,7 +72,7 @@ async function start(params: AgentParams, ports: Ports) {
     text: params.message,
     media,
     idempotencyKey: params.idempotencyKey ?? randomUUID(),
-    ...optional({ thinking, model, timeoutMs, deliver }),
+    ...defined({ thinking, model, timeoutMs, deliver }),
   });
   return { runId: sent.runId, status: "accepted", acceptedAt: ports.clock.now(), sessionKey };
 }

@@ -7,7 +7,7 @@ import { THINK_LEVELS } from "../../types/run/model.ts";
 import type { ServerPorts } from "../options.ts";
 import { checkCommand } from "../transport/scopes.ts";
 import { attachmentsSchema, storeAttachments } from "./attachments.ts";
-import { optional } from "./optional.ts";
+import { defined } from "../../utils/defined.ts";
 import { sessionForTurn } from "./turn-session.ts";
 
 const sessionKey = z.string().min(1).max(512);
@@ -65,7 +65,7 @@ async function send(params: z.infer<typeof sendParams>, ports: Ports) {
     text: params.message,
     media,
     idempotencyKey: params.idempotencyKey,
-    ...optional({ thinking, model, timeoutMs, deliver }),
+    ...defined({ thinking, model, timeoutMs, deliver }),
   });
   if (sent.status !== "duplicate") return { runId: sent.runId, status: "started" };
   const isRunning = ports.chat.active(key).some((facts) => facts.runId === sent.runId);

@@ -6,7 +6,7 @@ import type { SessionEntry, TranscriptEntry } from "../../types/session.ts";
 import type { ServerPorts } from "../options.ts";
 import { joinAnswers } from "../../sessions/shown/joined-answers.ts";
 import { noticeIn, type Notice, fileLine, type NoticeFile } from "../../sessions/shown/notice.ts";
-import { optional } from "./optional.ts";
+import { defined } from "../../utils/defined.ts";
 import { shownText } from "../../sessions/shown/shown-text.ts";
 import { mediaId } from "../../types/ids.ts";
 import type { MediaStore } from "../../types/journal.ts";
@@ -55,7 +55,7 @@ async function readHistory(params: z.infer<typeof historyParams>, ports: History
     hasMore: isCut,
     ...(isCut ? {} : { totalMessages: messages.length }),
     sessionInfo: sessionInfo(key, entry),
-    ...optional({ thinkingLevel: entry.thinkingLevel, verboseLevel: entry.verboseLevel }),
+    ...defined({ thinkingLevel: entry.thinkingLevel, verboseLevel: entry.verboseLevel }),
   };
 }
 
@@ -66,7 +66,7 @@ function sessionInfo(key: string, entry: Readonly<SessionEntry>) {
     key,
     sessionId,
     updatedAt,
-    ...optional({ label, thinkingLevel, totalTokens, contextTokens, modelProvider, model }),
+    ...defined({ label, thinkingLevel, totalTokens, contextTokens, modelProvider, model }),
   };
 }
 
@@ -96,7 +96,7 @@ function showEntries(
       // Only the end of the file may have been read, so the time serves as the number.
       seq = Math.max(seq + 1, Date.parse(entry.timestamp) || 0);
       const id = index === 0 ? entry.id : `${entry.id}:${index}`;
-      return { ...clip(message, maxChars), __openclaw: { id, seq, ...optional({ runId, sender }) } };
+      return { ...clip(message, maxChars), __openclaw: { id, seq, ...defined({ runId, sender }) } };
     }),
   );
 }

@@ -69,20 +69,6 @@ export function wordOr<T extends string>(row: Row, column: string, words: readon
   return textOr(row, column) === undefined ? undefined : word(row, column, words);
 }
 
-type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
-
-/** The facts that have a value. */
-export function given<T extends object>(facts: T): Given<T> {
-  const entries = Object.entries(facts).filter(([, value]) => value !== undefined);
-  const there: unknown = Object.fromEntries(entries);
-  if (!isGiven<T>(there)) throw new Error("facts are no object");
-  return there;
-}
-
-function isGiven<T>(value: unknown): value is Given<T> {
-  return typeof value === "object";
-}
-
 function isOurs<T>(value: unknown): value is T {
   return value !== undefined;
 }

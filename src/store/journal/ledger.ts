@@ -1,9 +1,10 @@
 import type { Clock } from "../../types/clock.ts";
+import { defined } from "../../utils/defined.ts";
 import { runId, sessionKey } from "../../types/ids.ts";
 import type { ApprovalRules, KeyValue, ReceivedFiles, RunFilter, RunLedger, RunRecord } from "../../types/journal.ts";
 import type { Receipt } from "../../types/run/run.ts";
 import { maskedJson } from "../../utils/secrets/mask-strings.ts";
-import { agentIn, agentTerm, count, given, json, text, textOr } from "../database/columns.ts";
+import { agentIn, agentTerm, count, json, text, textOr } from "../database/columns.ts";
 import type { Commits } from "../database/commits.ts";
 import { pluginTotals, runTotals } from "./run-totals.ts";
 import type { Params, Row, Statements } from "../database/sqlite.ts";
@@ -63,7 +64,7 @@ export function createApprovals(commits: Commits): ApprovalRules {
     allowance: (agent, command) =>
       commits.read((sql) => {
         const row = sql.one("SELECT given_by FROM allowed WHERE agent = ? AND command = ?", agent, command);
-        return row && given({ givenBy: textOr(row, "given_by") });
+        return row && defined({ givenBy: textOr(row, "given_by") });
       }),
   };
 }

@@ -1,11 +1,12 @@
 import type { Clock } from "../../types/clock.ts";
+import { defined } from "../../utils/defined.ts";
 import { accountId, channelId, runId, sessionKey } from "../../types/ids.ts";
 import type { OutboxChange, OutboxJournal, OutboxRow, PlannedReply, PlannedRow } from "../../types/journal.ts";
 import type { Peer } from "../../types/chat/message.ts";
 import type { OutboundPart, ReplyButton } from "../../types/chat/reply.ts";
 import { Secret } from "../../types/secret.ts";
 import { isFields } from "../../utils/fields.ts";
-import { anyJson, count, countOr, given, text, textOr, word, wordOr } from "../database/columns.ts";
+import { anyJson, count, countOr, text, textOr, word, wordOr } from "../database/columns.ts";
 import { readPeer } from "./read-message.ts";
 import type { Commits } from "../database/commits.ts";
 import { sendKeyOf } from "./send-key.ts";
@@ -243,7 +244,7 @@ export function toOutboxRow(row: Row): OutboxRow {
     createdAt: count(row, "created_at"),
     ...(key === undefined ? {} : { sessionKey: sessionKey(key) }),
     ...(run === undefined ? {} : { runId: runId(run) }),
-    ...given({
+    ...defined({
       inboxId: countOr(row, "inbox_id"),
       replyTo: textOr(row, "reply_to"),
       answers: textOr(row, "answers"),

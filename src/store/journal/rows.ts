@@ -1,9 +1,10 @@
+import { defined } from "../../utils/defined.ts";
 import { runId, sessionKey } from "../../types/ids.ts";
 import type { AcceptedRow, InboxRow, Outcome } from "../../types/journal.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import { isFields } from "../../utils/fields.ts";
 import { maskedJson } from "../../utils/secrets/mask-strings.ts";
-import { agentIn, anyJson, count, countOr, given, textOr, word, wordOr } from "../database/columns.ts";
+import { agentIn, anyJson, count, countOr, textOr, word, wordOr } from "../database/columns.ts";
 import { UNREADABLE } from "../database/counts.ts";
 import { readMessage } from "./read-message.ts";
 import type { Row, Statements } from "../database/sqlite.ts";
@@ -97,7 +98,7 @@ export function toInboxRow(row: Row): InboxRow {
     ...(run === undefined ? {} : { runId: runId(run) }),
     ...(outcome === undefined ? {} : { outcome }),
     ...(starts === undefined ? {} : { starts }),
-    ...given({
+    ...defined({
       turnId: textOr(row, "turn_id"),
       acceptedAt: countOr(row, "accepted_at"),
       claimedAt: countOr(row, "claimed_at"),

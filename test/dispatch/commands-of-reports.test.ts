@@ -137,7 +137,7 @@ it("/export sends the whole conversation as Markdown, as JSON, or as its transcr
     ],
   });
   const path = boot.sessions.fileOf(boot.keyOf("1")) ?? "";
-  await appendFile(path, '{"type":"mess');
+  await appendFile(path, '{"type":"mess\n{"type":"custom","customType":"note"}\n{"type":"mess');
   // It has thoughts and results of tools, which the chat does not show.
   await boot.ask("/export jsonl");
   expect(told()).toBe("Only an owner may export the transcript as it is kept.");
@@ -147,6 +147,8 @@ it("/export sends the whole conversation as Markdown, as JSON, or as its transcr
     .split("\n")
     .map((line): unknown => JSON.parse(line));
   expect(lines[0]).toMatchObject({ type: "session" });
+  expect(lines.at(-1)).toMatchObject({ customType: "note" });
+  expect(fixture.platform.texts.at(-2)).toMatch(/ Lines that cannot be read are left out: 1\.$/);
   expect(JSON.stringify(lines)).toContain("answer 2 has [secret]");
   await boot.ask("/export xml");
   expect(told()).toBe("Use one of: md, json, jsonl.");

@@ -22,17 +22,25 @@ export interface ExportFormat {
    */
   readonly forOwners?: true;
   /** The whole file, with secrets masked. */
-  bytesOf(source: Source): Promise<Uint8Array>;
+  bytesOf(source: Source): Promise<Exported>;
 }
 
+interface Exported {
+  readonly bytes: Uint8Array;
+  /** Number of lines that cannot be read and are left out, without a torn last one. */
+  readonly leftOut: number;
+}
+
+const whole = (text: string): Exported => ({ bytes: Buffer.from(text), leftOut: 0 });
+
 const FORMAT_TABLE: Readonly<Record<string, ExportFormat>> = {
-  md: { ending: "md", mime: "text/markdown", bytesOf: async (source) => Buffer.from(await markdownOf(source)) },
-  json: { ending: "json", mime: "application/json", bytesOf: async (source) => Buffer.from(await jsonOf(source)) },
+  md: { ending: "md", mime: "text/markdown", bytesOf: async (source) => whole(await markdownOf(source)) },
+  json: { ending: "json", mime: "application/json", bytesOf: async (source) => whole(await jsonOf(source)) },
   jsonl: {
     ending: "jsonl",
     mime: "application/jsonl",
     forOwners: true,
-    bytesOf: async ({ path }) => Buffer.from(await linesOf(path)),
+    bytesOf: ({ path }) => linesOf(path),
   },
 };
 
@@ -76,13 +84,17 @@ async function jsonOf(source: Source): Promise<string> {
 }
 
 /** The lines of the transcript, with secrets masked. A torn last line is left out. */
-async function linesOf(path: string): Promise<string> {
+async function linesOf(path: string): Promise<Exported> {
   const lines: string[] = [];
+  let leftOut = 0;
+  let isLastTorn = false;
   for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })) {
     const masked = maskedLine(line);
-    if (masked !== undefined) lines.push(`${masked}\n`);
+    isLastTorn = masked === undefined;
+    if (masked === undefined) leftOut += 1;
+    else lines.push(`${masked}\n`);
   }
-  return lines.join("");
+  return { bytes: Buffer.from(lines.join("")), leftOut: isLastTorn ? leftOut - 1 : leftOut };
 }
 
 /**

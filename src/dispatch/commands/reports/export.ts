@@ -27,14 +27,15 @@ async function exportAs(format: ExportFormat, context: CommandContext): Promise<
   const most = mostFileBytes(context);
   if (most === 0) return { text: `This chat takes no files. ${byCommand(context)}` };
   if (size > MOST_BYTES) return { text: tooLarge(size, MOST_BYTES, context) };
-  const bytes = await format.bytesOf({ path, key, ports });
+  const { bytes, leftOut } = await format.bytesOf({ path, key, ports });
   if (bytes.length > most) return { text: tooLarge(bytes.length, most, context) };
   const name = fileName(context, format);
   const file = await storeFile(bytes, { name, mime: format.mime }, context);
   const where = isForClient(message)
     ? ` It is on the gateway's machine: ${codeSpan(ports.storage.media.path(file.source.id))}`
     : "";
-  return { text: `The conversation ${titleOf(context)}, with ${sizeText(bytes.length)}.${where}`, file };
+  const without = leftOut === 0 ? "" : ` Lines that cannot be read are left out: ${leftOut}.`;
+  return { text: `The conversation ${titleOf(context)}, with ${sizeText(bytes.length)}.${without}${where}`, file };
 }
 
 const tooLarge = (size: number, most: number, context: CommandContext): string =>

@@ -14,7 +14,7 @@ export async function budget(context: CommandContext): Promise<CommandAnswer> {
     runs: { budgets },
   } = context.ports;
   const origin = originIn(context);
-  const [word = "", ...words] = context.args.trim().split(/\s+/);
+  const [word = "", ...words] = context.args.trim().toLowerCase().split(/\s+/);
   if (word === "" || word === "status") return { text: await statesText(budgets, origin) };
   const wanted = word === "raise" ? wantedIn(words) : undefined;
   if (!wanted) return { text: `I do not understand that. ${HOW}` };

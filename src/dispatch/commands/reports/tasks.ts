@@ -63,7 +63,9 @@ async function storyText(desk: TaskDesk, { id }: TaskSummary): Promise<string> {
     lineOf(task),
     ...(task.error === undefined ? [] : [`Error: ${plainMarkdown(task.error)}`]),
     ...(task.terminalSummary === undefined ? [] : [plainMarkdown(task.terminalSummary)]),
-    ...(task.toolUseCount === undefined ? [] : [`Tools: ${task.toolUseCount} calls, ${task.lastToolName} last`]),
+    ...(task.toolUseCount === undefined
+      ? []
+      : [`Tools: ${task.toolUseCount} calls${task.lastToolName === undefined ? "" : `, ${task.lastToolName} last`}`]),
     ...(task.result === undefined ? [] : ["", task.result]),
   ];
   return parts.join("\n");

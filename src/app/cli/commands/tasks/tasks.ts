@@ -75,7 +75,8 @@ export async function tasksShow(io: Io, id: string, { json }: Json): Promise<num
 
 function storyText(io: Io, task: TaskStory): string {
   const at = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms).toLocaleString("sv-SE"));
-  const tools = task.toolUseCount === undefined ? undefined : `${task.toolUseCount} calls, ${task.lastToolName} last`;
+  const last = task.lastToolName === undefined ? "" : `, ${task.lastToolName} last`;
+  const tools = task.toolUseCount === undefined ? undefined : `${task.toolUseCount} calls${last}`;
   const head = pairs(io, [
     ["Task", task.id],
     ["Kind", task.kind],

@@ -100,7 +100,7 @@ describe("the state lock", () => {
 
 describe("the start of a process", () => {
   it("is not made up for one that ends while it is looked for", async () => {
-    for (let turn = 0; turn < 10; turn += 1) {
+    for (let turn = 0; turn < 4; turn += 1) {
       const child = spawn("true");
       await once(child, "spawn");
       const pid = child.pid ?? 0;

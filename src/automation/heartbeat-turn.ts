@@ -5,8 +5,8 @@ import type { InboundMessage } from "../types/chat/message.ts";
 import type { Session, SessionEntry } from "../types/session.ts";
 import type { AnswerFilter, EndedTurnRef, TurnEndPorts, TurnKind, TurnRef } from "../types/run/turn-kind.ts";
 
-/** Milliseconds within which the same text is no news. */
-const SAME_NEWS_MS = 24 * 60 * 60 * 1000;
+/** Milliseconds in which the text of the last heartbeat is not sent again. */
+const SAME_TEXT_MS = 24 * 60 * 60 * 1000;
 
 /**
  * The turn of a heartbeat: nobody wrote, the gateway started the turn. It counts as set up by an owner, who edits the
@@ -50,10 +50,10 @@ function filterFor(
 ): AnswerFilter | undefined {
   const heartbeat = options?.heartbeat;
   if (heartbeat === undefined) return undefined;
-  const isNews = lastHeartbeatSentAt !== undefined && now - lastHeartbeatSentAt < SAME_NEWS_MS;
+  const wasSentToday = lastHeartbeatSentAt !== undefined && now - lastHeartbeatSentAt < SAME_TEXT_MS;
   return (text) => {
     const { text: rest, silent } = stripHeartbeatToken(text, heartbeat.ackMaxChars);
-    return silent || (isNews && rest === lastHeartbeatText) ? "" : rest;
+    return silent || (wasSentToday && rest === lastHeartbeatText) ? "" : rest;
   };
 }
 

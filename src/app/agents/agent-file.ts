@@ -1,5 +1,6 @@
 import { OpenClawError } from "../../types/errors.ts";
 import { DEFAULT_AGENT } from "../../types/ids.ts";
+import { listedAgents, type ListedAgent } from "../config/keys/agent-key.ts";
 import { writeConfigValues } from "../config/edit/write.ts";
 import { hashOf, readConfigText, type LoadOptions } from "../config/load.ts";
 import { parseConfigText } from "../config/parse.ts";
@@ -14,11 +15,6 @@ export interface Edit {
 /** Keys below an agent's entry, such as `identity.emoji`; an undefined value removes the key. */
 export type AgentKeys = readonly (readonly [key: string, value: unknown])[];
 
-interface Listed {
-  readonly id: string;
-  readonly path: KeyPath;
-}
-
 const LIST: KeyPath = ["agents", "list"];
 const ENTRIES: KeyPath = ["agents", "entries"];
 
@@ -31,17 +27,6 @@ export async function readFileToEdit({ path }: LoadOptions): Promise<{ file: unk
   return { file: text.trim() === "" ? {} : parseConfigText(text, path), hash: hashOf(text) };
 }
 
-/** The agents that the file lists in either form, each with its place. */
-function listedIn(file: unknown): readonly Listed[] {
-  const list = valueAt(file, LIST);
-  const rows = (Array.isArray(list) ? list : []).flatMap((entry: unknown, at) => {
-    const id = valueAt(entry, ["id"]);
-    return typeof id === "string" ? [{ id, path: [...LIST, at] }] : [];
-  });
-  const entries = valueAt(file, ENTRIES);
-  return [...rows, ...Object.keys(isRecord(entries) ? entries : {}).map((id) => ({ id, path: [...ENTRIES, id] }))];
-}
-
 /**
  * The edit that adds an agent in the form that the file has: to `agents.entries`, else to `agents.list` after `before`
  * other rows.
@@ -52,15 +37,15 @@ function newAgent(file: unknown, id: string, entry: Readonly<Record<string, unkn
 }
 
 /** Id of the agent that exists while the file lists none. */
-function unlistedIn(file: unknown): string {
+function unlistedAgents(file: unknown): string {
   const named = valueAt(file, ["agents", "defaults", "agentId"]);
   return typeof named === "string" && named !== "" ? named : DEFAULT_AGENT;
 }
 
 /** Ids of the agents; while the file lists none, the id of the agent that exists then. */
 export function agentsIn(file: unknown): readonly string[] {
-  const listed = listedIn(file);
-  return listed.length === 0 ? [unlistedIn(file)] : listed.map(({ id }) => id);
+  const listed = listedAgents(file);
+  return listed.length === 0 ? [unlistedAgents(file)] : listed.map(({ id }) => id);
 }
 
 /**
@@ -75,9 +60,9 @@ export async function addAgent(
   alsoChange: (file: unknown) => readonly Edit[] = () => [],
 ): Promise<void> {
   const { file, hash } = await readFileToEdit(load);
-  const listed = listedIn(file);
+  const listed = listedAgents(file);
   if (agentsIn(file).some((name) => isSame(name, id))) throw taken(id);
-  const before = listed.length === 0 ? [newAgent(file, unlistedIn(file), { default: true }, 0)] : [];
+  const before = listed.length === 0 ? [newAgent(file, unlistedAgents(file), { default: true }, 0)] : [];
   const made = newAgent(file, id, entry, listed.length + before.length);
   await writeConfigValues(load, [...before, made, ...alsoChange(file)], hash);
 }
@@ -88,9 +73,9 @@ export async function addAgent(
  */
 export async function changeAgent(load: LoadOptions, id: string, keys: AgentKeys): Promise<void> {
   const { file, hash } = await readFileToEdit(load);
-  const listed = listedIn(file);
+  const listed = listedAgents(file);
   const found = listed.find((one) => one.id === id);
-  const isUnlisted = listed.length === 0 && unlistedIn(file) === id;
+  const isUnlisted = listed.length === 0 && unlistedAgents(file) === id;
   if (!found && !isUnlisted) throw unknownAgent(id);
   const made = newAgent(file, id, { default: true }, 0);
   const path = found?.path ?? made.path;
@@ -107,9 +92,9 @@ export async function changeAgent(load: LoadOptions, id: string, keys: AgentKeys
  */
 export async function removeAgent(load: LoadOptions, id: string): Promise<number> {
   const { file, hash } = await readFileToEdit(load);
-  const listed = listedIn(file);
+  const listed = listedAgents(file);
   const found = listed.find((one) => one.id === id);
-  if (!found && !(listed.length === 0 && unlistedIn(file) === id)) throw unknownAgent(id);
+  if (!found && !(listed.length === 0 && unlistedAgents(file) === id)) throw unknownAgent(id);
   if (!found || id === DEFAULT_AGENT || isDefault(file, listed, found)) throw neverRemoved(id);
   const bindings = bindingsIn(file).flatMap(({ agentId }, at) => (agentId === id ? [at] : []));
   await writeConfigValues(
@@ -124,7 +109,7 @@ export async function removeAgent(load: LoadOptions, id: string): Promise<number
   return bindings.length;
 }
 
-function isDefault(file: unknown, listed: readonly Listed[], one: Listed): boolean {
+function isDefault(file: unknown, listed: readonly ListedAgent[], one: ListedAgent): boolean {
   const marked = listed.find(({ path }) => valueAt(file, [...path, "default"]) === true);
   const named = listed.find(({ id }) => id === valueAt(file, ["agents", "defaults", "agentId"]));
   return (marked ?? named ?? listed[0]) === one;
@@ -140,7 +125,7 @@ function withoutName(file: unknown, id: string): readonly Edit[] {
     ["tools", "agentToAgent", "allow"],
     ["hooks", "allowedAgentIds"],
     ...chatsIn(file).map((chat) => ["broadcast", chat]),
-    ...listedIn(file).map(({ path }) => [...path, "subagents", "allowAgents"]),
+    ...listedAgents(file).map(({ path }) => [...path, "subagents", "allowAgents"]),
   ];
   return places.flatMap((path) => {
     const names = valueAt(file, path);

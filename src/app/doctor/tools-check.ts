@@ -2,6 +2,7 @@ import { isToolAllowed } from "../../tools/policy/decide.ts";
 import { BUILT_IN } from "../../tools/policy/lint.ts";
 import { stagesFor } from "../../tools/policy/stages.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
+import { DEFAULT_AGENT } from "../../types/ids.ts";
 import type { PolicyStage } from "../../types/tool-policy.ts";
 import type { Config } from "../config/schema/schema.ts";
 import { toolPolicyOf } from "../config/tool-policy.ts";
@@ -12,7 +13,10 @@ export function toolsCheck(config: Config): Check {
     id: "app.tools",
     title: "Tools",
     run: async () => {
-      const agents = config.agents.list.length === 0 ? [{ id: "main" }] : config.agents.list;
+      const agents =
+        config.agents.list.length === 0
+          ? [{ id: config.agents.defaults.agentId ?? DEFAULT_AGENT }]
+          : config.agents.list;
       const found = agents.flatMap((agent) => withoutTools(agent, config));
       return found.length > 0 ? found : [{ status: "ok", message: "Every agent has tools." }];
     },

@@ -4,9 +4,9 @@ import { parseRecords, readRecords } from "../../plugins/install/records.ts";
 import { triedEngines } from "../../plugins/trial/trials.ts";
 import { recordsFile } from "../../plugins/install/store.ts";
 import type { InstallRecords } from "../../types/plugin/install-record.ts";
-import { isFields } from "../../utils/fields.ts";
 import { BUNDLED_IDS } from "../contributions/extensions.ts";
 import type { StatePaths } from "../config/paths.ts";
+import { listedAgents } from "../config/keys/agent-key.ts";
 import { valueAt } from "../config/schema/problem.ts";
 import { expandHome, type Env } from "../config/secrets.ts";
 
@@ -36,10 +36,7 @@ export async function recordsIn(input: unknown, paths: StatePaths): Promise<Inst
 }
 
 function workspacesIn(input: unknown, paths: StatePaths, env: Env): readonly string[] {
-  const agents = valueAt(input, ["agents", "list"]);
-  const listed = Array.isArray(agents)
-    ? agents.flatMap((agent: unknown) => (isFields(agent) ? [agent["workspace"]] : []))
-    : [];
+  const listed = listedAgents(input).map(({ entry }) => valueAt(entry, ["workspace"]));
   const named = [valueAt(input, ["agents", "defaults", "workspace"]), ...listed].filter(
     (path): path is string => typeof path === "string" && path !== "",
   );

@@ -167,11 +167,8 @@ function alertText({ id, name }: CronJob, run: CronRun, state: CronState): strin
   const failures = state.consecutiveErrors ?? 0;
   const what = run.status === "skipped" ? "was skipped" : failedText(failures);
   const why = (run.error ?? run.summary ?? "").slice(0, MOST_ERROR_CHARS);
-  const off = state.autoDisabled ? " It is switched off now." : "";
-  return `⚠️ The scheduled task "${name}" ${what}: ${why}\n\n${off}See \`openclaw cron runs --id ${id}\`.`.replace(
-    "\n\n It",
-    "\n\nIt",
-  );
+  const off = state.autoDisabled ? "It is switched off now. " : "";
+  return `⚠️ The scheduled task "${name}" ${what}: ${why}\n\n${off}See \`openclaw cron runs --id ${id}\`.`;
 }
 
 const failedText = (failures: number): string => (failures > 1 ? `failed ${failures} times in a row` : "failed");

@@ -69,6 +69,7 @@ export class DrawJobs {
     const stop = new AbortController();
     const abort = (): void => stop.abort(signal.reason);
     signal.addEventListener("abort", abort, { once: true });
+    if (signal.aborted) abort();
     const running = { stop, result: work(stop.signal) };
     this.#running.add(running);
     const isDone = await within(running.result, WAIT_MS, this.#ports.clock).finally(() => {

@@ -1,4 +1,4 @@
-import { relative } from "node:path";
+import { basename, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { FileBackend } from "../../types/run/backend.ts";
 import { FetchRefused, type Resolve } from "../../utils/net/safe-fetch.ts";
@@ -80,7 +80,7 @@ function pathOf(ref: string, { mediaDir }: SourcePorts): string {
 
 async function fromFile(path: string, { files, workspace, maxBytes }: SourcePlace): Promise<Source> {
   const located = await files.locate(path, workspace, "read");
-  const name = located.split("/").at(-1) ?? path;
+  const name = basename(located);
   const bytes = await withFile({ path, workspace }, files, async (file) => {
     const { size } = await file.stat();
     if (size > maxBytes) throw tooLarge(name, maxBytes);

@@ -273,6 +273,13 @@ describe("list and inspect", () => {
     expect((await plugins("list", "--verbose")).out).toContain(`path: ${source}`);
   });
 
+  test("show the plugins in the workspaces of all agents, in either form of the list", async () => {
+    writeConfig(`{ agents: { list: [{ id: "one", workspace: "w1" }], entries: { two: { workspace: "w2" } } } }`);
+    makePlugin(join(state, "w1/.openclaw/extensions/first"), { id: "first" });
+    makePlugin(join(state, "w2/.openclaw/extensions/second"), { id: "second" });
+    expect((await plugins("list")).out).toMatch(/^first .*workspace[^]*^second .*workspace/m);
+  });
+
   test("inspect shows manifest, record and what the config grants", async () => {
     await plugins("install", source, "--yes");
     await run(["config", "set", "plugins.entries.toy.hooks.allowConversationAccess", "true"], env);

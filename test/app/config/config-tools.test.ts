@@ -63,6 +63,13 @@ it("names keys of senders that match nobody, or somebody whom another key names"
   );
 });
 
+it("names the agent without tools as the config does, also when none is listed", async () => {
+  const config = configSchema.parse({ tools: { allow: ["nothing"] }, agents: { defaults: { agentId: "ada" } } });
+  expect(await toolsCheck(config).run(AbortSignal.timeout(10_000))).toMatchObject([
+    { status: "warn", message: expect.stringContaining('The agent "ada" has none') },
+  ]);
+});
+
 it.each([{ profile: "minimal" }, { allow: ["web_fetch"] }])(
   "an agent with tools like %j has some, as the doctor sees it",
   async (tools) => {

@@ -171,7 +171,8 @@ describe("a job that repeats", () => {
     });
     expect(world.alerts[0]?.text).toContain('"report" failed 2 times in a row: billing: no credit');
     expect(world.alerts[0]?.to).toMatchObject({ channel: "telegram", to: "1001" });
-    expect(world.alerts.at(-1)?.text).toContain("switched off now");
+    expect(world.alerts[0]?.text).toMatch(/no credit\n\nSee `openclaw cron runs --id/);
+    expect(world.alerts.at(-1)?.text).toMatch(/no credit\n\nIt is switched off now\. See `openclaw cron runs --id/);
   });
 
   it("waits longer after each failure, and its skipped slots say why", async () => {

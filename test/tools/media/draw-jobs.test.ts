@@ -4,6 +4,7 @@ import { drawnText } from "../../../src/tools/media/image-generate.ts";
 import { type ManualClock, manualClock } from "../../kit/clock.ts";
 import { type MediaKit, openMediaKit } from "./media-kit.ts";
 import { PATIENCE } from "../../kit/until.ts";
+import { agentId, runId, sessionKey } from "../../../src/types/ids.ts";
 
 const LONG_MS = 40_000;
 
@@ -86,6 +87,17 @@ it("ends with its run as long as the call waits, and with the gateway afterwards
   expect(signals[1]?.aborted).toBe(true);
   expect(ended).toEqual([]);
   expect((await call({ prompt: "another" })).said).toContain("the gateway stops");
+});
+
+it("ends at once for a run that was stopped before", async () => {
+  const stopped = AbortSignal.abort();
+  const of = {
+    name: "a cat",
+    starter: { agentId: agentId("main"), sessionKey: sessionKey("s1"), hasOwnerRights: true, isSubagent: false },
+    runId: runId("r1"),
+  };
+  const work = vi.fn((signal: AbortSignal) => Promise.reject(new Error(signal.aborted ? "stopped" : "drawn")));
+  await expect(jobs.run(of, work, stopped)).rejects.toThrow("stopped");
 });
 
 it("draws eight at a time in the background at most", async () => {

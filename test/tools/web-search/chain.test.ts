@@ -173,6 +173,14 @@ describe("a provider that failed", () => {
   });
 });
 
+it("the only provider that named no time is asked each time", async () => {
+  internet.json(BRAVE, {}, 429);
+  const { call } = searchWith({ env: KEYS, internet, settings: { provider: "brave" } });
+  await call({ query: "x" });
+  internet.json(BRAVE, brave("B"));
+  expect((await call({ query: "x" })).told).toMatchObject({ provider: "brave" });
+});
+
 describe("answers", () => {
   it("are kept for a while, by everything that was asked for", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });

@@ -1,5 +1,6 @@
 import { accountInputs } from "../../../channels/config.ts";
 import { own } from "../../../utils/own.ts";
+import { listedAgents } from "./agent-key.ts";
 import { NARROWING_KEYS, type NarrowingKey } from "./narrowing-keys.ts";
 import { isRecord, showPath, valueAt, type KeyPath, type RawNote } from "../schema/problem.ts";
 
@@ -61,20 +62,10 @@ function stopsAt(input: unknown, path: KeyPath, { says }: NarrowingKey): readonl
  */
 function agentsUnder(input: unknown, path: KeyPath): readonly Stops[] {
   const below = path[0] === "agents" ? path.slice(2) : path;
-  const agents = listedIn(input);
+  const agents = listedAgents(input);
   if (agents.length === 0) return [{ kind: "agents" }];
   const without = agents.filter(({ entry }) => valueAt(entry, below) === undefined);
   return without.map(({ id }) => ({ kind: "agents", agent: id }));
-}
-
-/** The agents of `agents.list` and of `agents.entries`. */
-function listedIn(input: unknown): readonly { readonly id: string; readonly entry: unknown }[] {
-  const [list, entries] = [valueAt(input, ["agents", "list"]), valueAt(input, ["agents", "entries"])];
-  const named = isRecord(entries) ? Object.entries(entries) : [];
-  return [
-    ...(Array.isArray(list) ? list : []).map((entry: unknown) => ({ id: String(valueAt(entry, ["id"])), entry })),
-    ...named.map(([id, entry]) => ({ id, entry })),
-  ];
 }
 
 /** The stops as notes for the log, `status` and `doctor`, one for each key. */

@@ -30,7 +30,13 @@ export function namesOfProgram(word: string): readonly string[] {
   return [whole, name, mainName, ...(/^r[a-z]/.test(mainName) ? [mainName.slice(1)] : [])];
 }
 
-const words = (...lines: readonly string[]): ReadonlySet<string> => new Set(lines.join(" ").split(" "));
+/** A table of program names. Throws for an empty name, which a blank too many makes, and for one that is there twice. */
+function words(...lines: readonly string[]): ReadonlySet<string> {
+  const all = lines.join(" ").split(" ");
+  const table = new Set(all);
+  if (table.has("") || table.size < all.length) throw new Error(`a blank too many, or a name twice: ${lines[0]}`);
+  return table;
+}
 
 /** Programs that run code from their arguments or their input. */
 const INTERPRETERS = words(
@@ -71,7 +77,7 @@ const WRAPPERS = words(
   "envdir runsv s6-setuidgid dbus-run-session dbus-launch xvfb-run xauth faketime strace ltrace perf valgrind gdbserver rr",
   "torsocks torify tsocks proxychains hyperfine entr watchexec run-parts chronic ifne pee mispipe vipe dotenv foreman",
   "honcho nix-shell nix guix distrobox toolbox apptainer singularity qemu ip openvt setlock catatonit tini dumb-init",
-  "gosu su-exec login agetty getty tcpserver socat ncat nc netcat expect unbuffer dtach abduco tmux screen",
+  "gosu su-exec login agetty getty tcpserver socat ncat nc netcat expect dtach abduco tmux screen",
 );
 
 /** Programs that start others because of an option, of a file that they read, or of a command typed in them. */
@@ -81,7 +87,7 @@ const STARTERS = words(
   "man info lynx links w3m elinks mail mailx mutt neomutt sendmail zgrep zless zmore bzless xzless journalctl",
   "loginctl busctl dbus-send gdbus open xdg-open start nmap tcpdump tshark wireshark openssl gpg gpg2 convert magick mogrify identify",
   "ffmpeg sox mpv vlc mplayer pandoc sphinx-build hugo jekyll mkdocs xsltproc xmllint aws gcloud az vault op heroku mount umount",
-  "losetup service init telinit ldd ldconfig logrotate slsh top htop iftop whiptail zenity xterm rxvt gnome-terminal konsole ",
+  "losetup service init telinit ldd ldconfig logrotate slsh top htop iftop whiptail zenity xterm rxvt gnome-terminal konsole",
   "psftp plink mc ranger nnn vifm lf espeak cupsfilter lp lpr rundll32 regsvr32 mshta wmic certutil",
   "msgexec msgfilter msginit gapplication gio opt lli llc llvm nm ranlib objcopy strip javac javadoc jar jarsigner javap jdb jcmd jlink",
   "jmod jpackage jconsole jdeps jfr jhsdb jimage jinfo jmap jps jstack jstat keytool rmiregistry serialver systemd dbus hostnamectl",

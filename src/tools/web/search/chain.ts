@@ -37,8 +37,8 @@ interface Chain {
 
 /**
  * Asks the candidates in their order until one finds something. A candidate that failed a short while ago is passed
- * over. A single candidate is asked all the same, unless it had too many requests. Rejects only with the signal's
- * reason.
+ * over. A single candidate is asked all the same, unless it has named a time that is not over. Rejects only with the
+ * signal's reason.
  */
 export async function searchWith(
   candidates: readonly Candidate[],

@@ -28,8 +28,8 @@ export class Cooldowns {
   }
 
   /**
-   * Milliseconds until the provider is asked again; 0 when it can be asked. `isTold`: the provider has had too many
-   * requests, and may have named the time itself.
+   * Milliseconds until the provider is asked again; 0 when it can be asked. `isTold`: the provider has named the time
+   * itself.
    */
   of(id: string): { readonly ms: number; readonly isTold: boolean } {
     const known = this.#all.get(id);
@@ -39,7 +39,7 @@ export class Cooldowns {
   failed(id: string, { because, retryAfterMs }: Pick<SearchFailure, "because" | "retryAfterMs">): void {
     const failures = (this.#all.get(id)?.failures ?? 0) + 1;
     const ms = retryAfterMs ?? Math.min(MOST_MS, FIRST_MS[because] * 2 ** (failures - 1));
-    this.#all.set(id, { until: this.#now() + ms, failures, isTold: because === "rate" });
+    this.#all.set(id, { until: this.#now() + ms, failures, isTold: retryAfterMs !== undefined });
   }
 
   answered(id: string): void {

@@ -96,7 +96,10 @@ describe.skipIf(whyNoBwrap !== undefined)(
       world.telegram.say(run(`cat plan.md memory/*; ${show}; git --git-dir=.git log; echo looked`), BOB);
       const looked = await world.told(/told: .*looked/s, 2002);
       expect(looked.text).toContain("an ordinary plan");
-      world.telegram.say(run("read go; cat MEMORY.md memory/* plan.md; echo waited", { background: true }), BOB);
+      world.telegram.say(
+        run(`read go; all=$(cat MEMORY.md memory/* plan.md); echo "$all waited"`, { background: true }),
+        BOB,
+      );
       const { text } = await world.told(/told: .*Still running in the background/s, 2002);
       const sessionId = /session (\S+),/.exec(text)?.[1];
       world.telegram.say(calls("write", { path: "MEMORY.md", content: "a new SECRET" }));
@@ -104,7 +107,7 @@ describe.skipIf(whyNoBwrap !== undefined)(
       expect(readFileSync(join(workspace, "MEMORY.md"), "utf8")).toBe("a new SECRET");
       world.telegram.say(calls("process", { action: "write", sessionId, data: "go\n" }), BOB);
       await vi.waitUntil(() => world.telegram.shown(2002).length > 2, PATIENCE);
-      world.telegram.say(calls("process", { action: "poll", sessionId, timeout: 20 }), BOB);
+      world.telegram.say(calls("process", { action: "poll", sessionId, timeout: 30_000 }), BOB);
       const waited = await world.told(/told: .*waited/s, 2002);
       expect(waited.text).toContain("an ordinary plan");
       world.telegram.say(calls("read", { path: "memory/2026-05-05.md" }));

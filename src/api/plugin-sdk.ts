@@ -83,7 +83,19 @@ export type {
   MemoryContribution,
   ModelProviderContribution,
 } from "../types/contribution.ts";
-export type { Backends, ExecBackend, FileBackend } from "../types/run/backend.ts";
+export type { Backends, CommandEnd, ExecBackend, FileBackend, Launch, PreparedLaunch } from "../types/run/backend.ts";
+export type {
+  ContainedCommand,
+  EngineFacts,
+  EnginePlace,
+  EngineSettings,
+  EngineTrial,
+  Mount,
+  SandboxEngine,
+  SandboxEngineContribution,
+  Unusable,
+  View,
+} from "../types/sandbox-engine.ts";
 export type { Tool, ToolContext, ToolContribution, ToolResult, ToolScene } from "../types/run/tool.ts";
 export { buildMemorySystemPromptAddition, delegateCompactionToRuntime } from "./core.ts";
 export { definePluginEntry, emptyPluginConfigSchema } from "./plugin-entry.ts";
@@ -108,6 +120,8 @@ export { wait } from "../utils/pause.ts";
 export { processStart } from "../store/lock/process-start.ts";
 export { readOwnNote } from "../channels/own-notes.ts";
 export { openingMentionEnd } from "../utils/text/opening-mention.ts";
+export { isInside } from "../utils/real-path.ts";
+export { unlessMissing } from "../utils/missing.ts";
 export { background } from "../utils/background.ts";
 export { BoundedMap } from "../utils/bounded-map.ts";
 export { JobThread, programUrl } from "../utils/thread/job-thread.ts";

@@ -19,6 +19,7 @@ import { isHookName, type HookName } from "../types/hook/hook-table.ts";
 import type { HookHandler } from "../types/hook/hooks.ts";
 import type { ToolContribution } from "../types/run/tool.ts";
 import type { TurnKind } from "../types/run/turn-kind.ts";
+import type { SandboxEngineContribution } from "../types/sandbox-engine.ts";
 import type { WebSearchContribution } from "../types/plugin/web-search.ts";
 import { own } from "../utils/own.ts";
 import { HookTable, type AddedHook } from "./hook-table.ts";
@@ -61,6 +62,7 @@ export class Contributions {
     memorySupplements: new NamedValues<MemoryContribution>("memory supplement", this.#precedence),
     providers: new NamedValues<ModelProviderContribution>("model provider", this.#precedence),
     webSearches: new NamedValues<WebSearchContribution>("provider of web searches", this.#precedence),
+    sandboxEngines: new NamedValues<SandboxEngineContribution>("engine of the sandbox", this.#precedence),
     skills: new NamedValues<string>("skill folder", this.#precedence),
   };
   readonly #hooks = new HookTable();
@@ -199,6 +201,7 @@ export class Contributions {
       addMemory: (memory) => changed(() => this.#addMemory(owner, memory)),
       addModelProvider: (provider) => changed(() => t.providers.add(owner, provider.id, provider)),
       addWebSearch: (provider) => changed(() => t.webSearches.add(owner, provider.id, provider)),
+      addSandboxEngine: (engine) => changed(() => t.sandboxEngines.add(owner, engine.backend, engine)),
     };
   }
 
@@ -340,6 +343,10 @@ export class Contributions {
 
   get webSearches(): readonly WebSearchContribution[] {
     return this.#tables.webSearches.list;
+  }
+
+  get sandboxEngines(): readonly SandboxEngineContribution[] {
+    return this.#tables.sandboxEngines.list;
   }
 }
 

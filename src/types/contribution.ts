@@ -13,6 +13,7 @@ import type { HookName } from "./hook/hook-table.ts";
 import type { HookEvent } from "./hook/events.ts";
 import type { HookContext, HookOptions } from "./hook/hooks.ts";
 import type { ToolContribution } from "./run/tool.ts";
+import type { SandboxEngineContribution } from "./sandbox-engine.ts";
 import type { WebSearchContribution } from "./plugin/web-search.ts";
 import type { TurnKind } from "./run/turn-kind.ts";
 
@@ -29,12 +30,14 @@ export interface Contributor {
   register(registry: ContributionRegistry): void;
 }
 
-/** Services outside that can be added: the rules of `ContributionRegistry` hold. */
+/** Services and programs outside that can be added: the rules of `ContributionRegistry` hold. */
 interface ServiceRegistry {
   /** A provider of models, as `models.providers.<id>` describes one. The config has priority over it. */
   addModelProvider(provider: ModelProviderContribution): void;
   /** A provider of `web_search`. It never takes the place of one of the gateway with the same id. */
   addWebSearch(provider: WebSearchContribution): void;
+  /** A program that runs sandboxed commands in containers, where `agents.defaults.sandbox.backend` names it. */
+  addSandboxEngine(engine: SandboxEngineContribution): void;
 }
 
 /**

@@ -24,7 +24,13 @@ export interface SandboxSettings {
 }
 
 /** The program that makes the sandbox. */
-export type SandboxBackend = "bwrap" | "docker" | "podman" | "sandbox-exec";
+export type SandboxBackend = "bwrap" | ContainerBackend | "sandbox-exec";
+
+/** Programs that run each command in a container. Extensions add their code. */
+export type ContainerBackend = "docker" | "podman";
+
+export const isContainer = (backend: SandboxBackend): backend is ContainerBackend =>
+  backend === "docker" || backend === "podman";
 
 /** Settings of `bwrap`. */
 export interface BwrapSettings {

@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { resolvePaths, makeStateDirs, type StatePaths } from "../../src/app/config/paths.ts";
 import { configSchema } from "../../src/app/config/schema/schema.ts";
+import { bundledContributions } from "../../src/app/contributions/extensions.ts";
 import { appChecks } from "../../src/app/doctor/app-checks.ts";
 import { nodeCheck } from "../../src/app/doctor/machine-checks.ts";
 import { applyRepairs } from "../../src/app/doctor/repair.ts";
@@ -25,7 +26,12 @@ afterEach(() => rmSync(home, { recursive: true, force: true }));
 const check = (id: string, run: Check["run"]): Check => ({ id, title: id, run });
 const examine = (input: unknown = {}) =>
   runChecks(
-    appChecks({ paths, load: { path: paths.configPath, env: { HOME: home } }, config: configSchema.parse(input) }),
+    appChecks({
+      paths,
+      load: { path: paths.configPath, env: { HOME: home } },
+      config: configSchema.parse(input),
+      contributions: bundledContributions(),
+    }),
   );
 const found = (reports: readonly CheckReport[], id: string): readonly CheckResult[] =>
   reports.find((report) => report.id === `app.${id}`)?.results ?? [];

@@ -70,7 +70,7 @@ export async function openPlace(agent: Partial<AgentSettings> = {}, env?: NodeJS
   const exec = { security: "allowlist", ask: "on-miss", timeoutMs: 20_000, safeBins: [], pathPrepend: [] } as const;
   const tools = { global: { key: "tools" }, workspaceOnly: true };
   fixture.rules = { agent: { workspace, exec, tools, messageTool: live.defaultAgent.messageTool!, ...agent } };
-  const machine = new SandboxMachine({ env: env ?? {}, dir: paths.stateSub });
+  const machine = new SandboxMachine({ env: env ?? {}, dir: paths.stateSub, contributions: live.contributions });
   if (agent.sandbox && env) await machine.probe(agent.sandbox);
   const processes = env && new Processes({ clock: systemClock, exited: () => undefined });
   fixture.allTools = ({ journal, ...parts }) => {

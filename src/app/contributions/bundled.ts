@@ -1,4 +1,5 @@
 // Made by scripts/docs/generate.ts from the folders of extensions/.
+import { contributor as containerSandbox } from "../../../extensions/container-sandbox/plugin.ts";
 import { contributor as contextWindow } from "../../../extensions/context-window/plugin.ts";
 import { contributor as discord } from "../../../extensions/discord/plugin.ts";
 import { contributor as llmTask } from "../../../extensions/llm-task/plugin.ts";
@@ -11,6 +12,7 @@ import type { Contributor } from "../../types/contribution.ts";
 
 /** The extensions that come with the gateway. */
 export const BUNDLED: readonly Contributor[] = [
+  containerSandbox,
   contextWindow,
   discord,
   llmTask,

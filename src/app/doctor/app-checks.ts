@@ -1,5 +1,6 @@
 import { checks as cronChecks } from "../../automation/cron/checks.ts";
 import { checks as webhookChecks } from "../../automation/hooks/checks.ts";
+import type { Contributions } from "../../plugins/contributions.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import type { LoadOptions } from "../config/load.ts";
 import { journalPath, type StatePaths } from "../config/paths.ts";
@@ -24,8 +25,9 @@ export function appChecks(options: {
   paths: StatePaths;
   load: LoadOptions;
   config?: Config | undefined;
+  contributions: Contributions;
 }): readonly Check[] {
-  const { paths, load, config } = options;
+  const { paths, load, config, contributions } = options;
   const always = [
     nodeCheck(),
     stateDirCheck(paths, load.env),
@@ -39,7 +41,7 @@ export function appChecks(options: {
   const isRouted = config.bindings.length > 0 || Object.values(config.broadcast).some(Array.isArray);
   const bound = isRouted ? [bindingsCheck(config)] : [];
   const own = [portCheck, tokenCheck, hooksCheck].map((check) => check(config, paths));
-  const ofAgents = agentChecks({ config, paths, env: load.env });
+  const ofAgents = agentChecks({ config, paths, env: load.env, contributions });
   const jobs = cronChecks({ stateDir: paths.stateDir, journal: journalPath(paths), config: config.cron });
   const mail = webhookChecks({ config: config.hooks, env: load.env });
   const people = [policyCheck, ownerCheck, approvalsCheck, mentionsCheck, toolsCheck].map((check) => check(config));

@@ -44,7 +44,7 @@ export async function collectChecks({ contributions, env, ask }: Scene): Promise
   const home = env["HOME"] ?? homedir();
   const plugins = loaded && new LoadedPlugins({ paths, home, loaded, contributions, ask });
   const checks = [
-    ...appChecks({ paths, load, config }),
+    ...appChecks({ paths, load, config, contributions }),
     ...(loaded ? [foreignCheck({ config: loaded.config, loaded, paths })] : []),
     ...storeChecks({ stateDir: paths.stateDir, journal: journalPath(paths), sessions: paths.sessionsDir }),
     runsCheck(journalPath(paths)),

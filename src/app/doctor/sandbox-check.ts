@@ -1,5 +1,6 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
+import type { Contributions } from "../../plugins/contributions.ts";
 import { mcpCheck } from "../../mcp/checks.ts";
 import { SandboxMachine } from "../../tools/sandbox/machine.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
@@ -22,6 +23,7 @@ interface Place {
   readonly config: Config;
   readonly paths: StatePaths;
   readonly env: NodeJS.ProcessEnv;
+  readonly contributions: Contributions;
 }
 
 /** The checks of the agents' surroundings on this machine: their prompt, sandbox, workspace and notes. */
@@ -40,18 +42,18 @@ async function workedIn(paths: StatePaths): Promise<ReadonlySet<AgentId>> {
   return new Set([...rows.keys()].map((key) => agentOf(key)));
 }
 
-const agentsOf = ({ config, paths, env }: Place) =>
+const agentsOf = ({ config, paths, env }: Omit<Place, "contributions">) =>
   resolveAgents(config, { home: env["HOME"] ?? homedir(), stateDir: paths.stateDir });
 
 /** Whether the sandboxes that the config names work on this machine, by starting a program in each. */
-function sandboxCheck({ config, paths, env }: Place): Check {
+function sandboxCheck({ config, paths, env, contributions }: Place): Check {
   return {
     id: "app.sandbox",
     title: "Sandbox",
     timeoutMs: 12_000,
     run: async () => {
       const agents = agentsOf({ config, paths, env });
-      const machine = new SandboxMachine({ env, dir: paths.stateSub });
+      const machine = new SandboxMachine({ env, dir: paths.stateSub, contributions });
       await probeSandboxes(agents, machine);
       const found = unsandboxed(agents, machine).map(tellOf);
       if (found.length > 0) return found;

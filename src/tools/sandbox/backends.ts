@@ -1,9 +1,9 @@
 import { stat } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
 import type { Backends, CommandEnd, ExecBackend, FileBackend, RunningCommand } from "../../types/run/backend.ts";
+import { isContainer } from "../../types/sandbox.ts";
 import { hostBackends, hostExec, hostFiles, type HostOptions } from "../host/host.ts";
 import { memoryDirs } from "./bwrap.ts";
-import { isContainer } from "./container-launch.ts";
 import { folderOf, openFolder } from "./folders.ts";
 import {
   commandAccess,

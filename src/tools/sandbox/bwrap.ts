@@ -1,7 +1,7 @@
 import type { Launch } from "../../types/run/backend.ts";
 import type { BwrapSettings } from "../../types/sandbox.ts";
 import { limited } from "./limits.ts";
-import type { Mount, View } from "./view.ts";
+import type { Mount, View } from "../../types/sandbox-engine.ts";
 
 /** Facts about `bwrap` and the machine, found at the start. */
 export interface BwrapFacts {

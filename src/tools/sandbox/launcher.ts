@@ -2,12 +2,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, basename, isAbsolute, normalize } from "node:path";
 import type { Launch, Launcher, PreparedLaunch } from "../../types/run/backend.ts";
-import type { SandboxSettings } from "../../types/sandbox.ts";
+import { isContainer, type SandboxSettings } from "../../types/sandbox.ts";
+import type { EngineFacts, View } from "../../types/sandbox-engine.ts";
 import { outputFolder, outputRoot } from "../host/output-folders.ts";
 import type { GuestRules } from "../host/access.ts";
-import { bwrapLaunch } from "./bwrap.ts";
-import { isFailed, processesOf } from "./containers.ts";
-import { containerLaunch, isContainer, sharesNetwork, type EngineFacts } from "./container-launch.ts";
+import { bwrapLaunch, withoutGateway } from "./bwrap.ts";
 import { folderOf, openFolder, type SandboxOwner } from "./folders.ts";
 import type { Facts, Probe, SandboxMachine } from "./machine.ts";
 import type { Warn } from "./watch.ts";
@@ -15,7 +14,7 @@ import { seatbeltLaunch } from "./seatbelt.ts";
 import { background } from "../../utils/background.ts";
 import { isInside, realOf } from "../../utils/real-path.ts";
 import type { GuestCopy } from "./guest-copy.ts";
-import { viewOf, type View } from "./view.ts";
+import { viewOf } from "./view.ts";
 import type { OpenView } from "./open-views.ts";
 
 /** The sandbox of one run. */
@@ -85,9 +84,6 @@ async function inside({ launch, view, place }: Starting, facts: Facts): Promise<
   switch (facts.backend) {
     case "bwrap":
       return bwrapLaunch(launch, view, facts, place.settings.bwrap);
-    case "docker":
-    case "podman":
-      return inContainer({ launch, view, place }, facts);
     case "sandbox-exec": {
       const own = await mkdtemp(join(await realOf(tmpdir()), "openclaw-"));
       return {
@@ -98,21 +94,18 @@ async function inside({ launch, view, place }: Starting, facts: Facts): Promise<
         },
       };
     }
+    default:
+      return inContainer({ launch, view, place }, facts);
   }
 }
 
-function inContainer({ launch, view, place }: Starting, facts: EngineFacts): PreparedLaunch {
+/** Rejects when the engine of the trial is gone. */
+async function inContainer({ launch, view, place }: Starting, facts: EngineFacts): Promise<PreparedLaunch> {
   const { settings, machine, owner, warn = () => {} } = place;
-  const labels = { "openclaw.sandbox": "1", "openclaw.agent": owner.agentId, "openclaw.session": owner.sessionKey };
-  const container = machine.containers.take(settings.docker, labels);
-  return {
-    ...containerLaunch(launch, view, { ...container, facts, settings }),
-    processes: processesOf(container, facts),
-    async ended(end) {
-      if (isFailed(end)) machine.doubt(settings);
-      return machine.containers.giveBack(container, { facts, end, warn }, settings.docker);
-    },
-  };
+  const engine = await machine.engine(facts.backend);
+  if (!engine) throw new Error(`The command was not run: no extension runs ${facts.backend}.`);
+  const command = { ...launch, env: withoutGateway(launch.env) };
+  return engine.prepare({ launch: command, view, settings, owner, warn, doubt: () => machine.doubt(settings) }, facts);
 }
 
 async function lookUp(place: SandboxPlace): Promise<OpenView & Pick<GuestCopy, "note">> {
@@ -187,6 +180,10 @@ async function checkSettings(
   if (sharesNetwork(docker.network))
     throw new Error(`The sandbox cannot have the network "${docker.network}": it reaches services of the machine.`);
 }
+
+/** Whether a network is not the container's own, or leads to the machine's. */
+const sharesNetwork = (network: string): boolean =>
+  network === "host" || /^(?:container|ns|pasta):|allow_host_loopback/.test(network);
 
 /** The directories that the settings let containers write. Pure. */
 export const writableBinds = ({ binds }: Pick<SandboxSettings["docker"], "binds">): readonly string[] =>

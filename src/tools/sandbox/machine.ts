@@ -2,16 +2,15 @@ import { createHash, randomUUID } from "node:crypto";
 import { mkdir, mkdtemp, readlink, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { SandboxBackend, SandboxSettings } from "../../types/sandbox.ts";
+import { isContainer, type ContainerBackend, type SandboxBackend, type SandboxSettings } from "../../types/sandbox.ts";
+import type { EngineFacts, SandboxEngine, SandboxEngineContribution, Unusable } from "../../types/sandbox-engine.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { bwrapLaunch, type BwrapFacts } from "./bwrap.ts";
-import { Containers } from "./containers.ts";
-import { tryEngine } from "./container-engine.ts";
-import { isContainer, type EngineFacts } from "./container-launch.ts";
 import { GuestCopies } from "./guest-copy.ts";
 import { OpenViews } from "./open-views.ts";
-import { findProgram, runBriefly, whyBwrapFails, type Unusable } from "./probe.ts";
+import { findProgram, runBriefly, whyBwrapFails } from "./probe.ts";
 import { SANDBOX_EXEC, seatbeltLaunch } from "./seatbelt.ts";
+import { treeOf } from "./totals/process-tree.ts";
 import { seccompFilter, CLONE_NEWUSER, DATAGRAM, EAFNOSUPPORT, ENOSYS, EPERM, FAMILIES, REFUSED } from "./seccomp.ts";
 
 /** Result of a backend's trial on this machine: the facts for its use, or else a remedy for the operator. */
@@ -27,6 +26,8 @@ interface Place {
   /** A directory of the gateway; the filter of system calls is written to it. */
   readonly dir: string;
   readonly platform?: NodeJS.Platform;
+  /** Where the engines of containers are. A backend that is missing there does not work. */
+  readonly contributions: { readonly sandboxEngines: readonly SandboxEngineContribution[] };
 }
 
 /** The backend that a setting selects on a platform; undefined where there is no sandbox. */
@@ -38,6 +39,8 @@ function backendFor(
   const own: Partial<Record<NodeJS.Platform, SandboxBackend>> = { linux: "bwrap", darwin: "sandbox-exec" };
   return own[platform];
 }
+
+const OTHER_BACKEND = "Set agents.defaults.sandbox.backend to auto, or agents.defaults.sandbox.mode to off.";
 
 const NO_BACKEND: Unusable = {
   ok: false,
@@ -67,15 +70,14 @@ export class SandboxMachine {
   readonly #place: Place;
   readonly #trials = new Map<string, Tried>();
   readonly #known = new Map<string, Probe>();
+  readonly #engines = new Map<ContainerBackend, Promise<SandboxEngine>>();
   /** Views of the commands that run here. */
   readonly views = new OpenViews();
-  readonly containers: Containers;
   /** Copies of workspaces for guests. */
   readonly copies: GuestCopies;
 
   constructor(place: Place) {
     this.#place = place;
-    this.containers = new Containers(place);
     this.copies = new GuestCopies(join(place.dir, "guest-copies"));
   }
 
@@ -102,7 +104,21 @@ export class SandboxMachine {
   /** Removes containers that an earlier process of this gateway left. Resolves with their names. Never rejects. */
   async removeLeft(wanted: Wanted): Promise<readonly string[]> {
     const probe = this.known(wanted);
-    return probe?.ok === true && "profile" in probe.facts ? this.containers.removeLeft(probe.facts) : [];
+    if (probe?.ok !== true || !("profile" in probe.facts)) return [];
+    const engine = await this.engine(probe.facts.backend);
+    return engine ? engine.removeLeft(probe.facts) : [];
+  }
+
+  /** Undefined when no extension has added it. Rejects when its code cannot be loaded. */
+  async engine(backend: ContainerBackend): Promise<SandboxEngine | undefined> {
+    const { contributions, env, dir } = this.#place;
+    const added = contributions.sandboxEngines.find((one) => one.backend === backend);
+    if (!added) return undefined;
+    const opened = this.#engines.get(backend);
+    if (opened) return opened;
+    const engine = added.open({ env, dir, findProgram: (name) => findProgram(name, env), runBriefly, treeOf });
+    this.#engines.set(backend, engine);
+    return engine;
   }
 
   /** Forgets a backend's result, so that the next command tries the backend anew. */
@@ -124,9 +140,10 @@ export class SandboxMachine {
   async #try(backend: SandboxBackend, settings: Wanted): Promise<Probe> {
     if (backend === "bwrap") return this.#tryBwrap();
     if (backend === "sandbox-exec") return this.#trySeatbelt();
-    const { env, dir } = this.#place;
-    const profile = await keepFile(dir, "json", Buffer.from(seccompProfile()));
-    return tryEngine({ backend, settings, env, dir, profile });
+    const engine = await this.engine(backend);
+    if (!engine) return { ok: false, why: `no extension runs ${backend}`, fix: OTHER_BACKEND };
+    const profile = await keepFile(this.#place.dir, "json", Buffer.from(seccompProfile()));
+    return engine.try({ settings, profile });
   }
 
   async #tryBwrap(): Promise<Probe> {

@@ -1,5 +1,6 @@
 import { isInside } from "../../utils/real-path.ts";
-import type { IsSteady, View } from "./view.ts";
+import type { View } from "../../types/sandbox-engine.ts";
+import type { IsSteady } from "./view.ts";
 
 /** The view of a command that is about to start. */
 export interface OpenView {

@@ -2,16 +2,8 @@ import { spawn } from "node:child_process";
 import { access, constants, readFile, stat } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";
 import type { Launch } from "../../types/run/backend.ts";
+import type { Unusable } from "../../types/sandbox-engine.ts";
 import { errorText } from "../../utils/text/error-text.ts";
-
-/** Reason why a backend does not work here, with the remedy. */
-export interface Unusable {
-  readonly ok: false;
-  /** End of the sentence "The sandbox does not work on this machine:". */
-  readonly why: string;
-  /** Remedy for the operator, in one sentence. */
-  readonly fix: string;
-}
 
 /** The absolute path of a program on `PATH`; undefined when there is none. */
 export async function findProgram(

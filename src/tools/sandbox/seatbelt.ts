@@ -4,7 +4,7 @@ import type { BwrapSettings } from "../../types/sandbox.ts";
 import { isInside } from "../../utils/real-path.ts";
 import { withoutGateway } from "./bwrap.ts";
 import { limited } from "./limits.ts";
-import type { Mount, View } from "./view.ts";
+import type { Mount, View } from "../../types/sandbox-engine.ts";
 
 /** The program of macOS that starts another one under a profile. */
 export const SANDBOX_EXEC = "/usr/bin/sandbox-exec";

@@ -1,29 +1,12 @@
 import type { Stats } from "node:fs";
 import { lstat, mkdir, readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import type { Mount, View } from "../../types/sandbox-engine.ts";
 import { errorCode, unlessMissing } from "../../utils/missing.ts";
 import { readRegular } from "../../utils/read-regular.ts";
 import { isInside, realOf } from "../../utils/real-path.ts";
 import { GUARDED } from "../host/guarded.ts";
 import type { GuestCopy } from "./guest-copy.ts";
-
-/** A path of the machine in a sandbox. */
-export interface Mount {
-  /** Absolute path without symbolic links. */
-  readonly path: string;
-  /** Path of the shown content; the same path when unset. */
-  readonly from?: string;
-  /** `empty` and `blank` hide a directory or a file; `frame` hides a directory except for mounts inside. */
-  readonly as: "ro" | "rw" | "empty" | "blank" | "frame";
-}
-
-/** Files of the machine for a sandboxed command, besides the system's own. */
-export interface View {
-  /** Each directory comes before its content. */
-  readonly mounts: readonly Mount[];
-  /** Paths in the settings that are links, with their targets. */
-  readonly links: readonly { readonly at: string; readonly to: string }[];
-}
 
 /** Whether no running command can replace a path. */
 export type IsSteady = (path: string) => boolean;

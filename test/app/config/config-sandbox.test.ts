@@ -120,7 +120,7 @@ describe("what of a turn is in the sandbox", () => {
     const agent = await firstAgent(config);
     const host = { settings: agent, rights: "owner", deniedPaths: [] } as const;
     const who: Acting = { principal: OPERATOR, sessionKey: GROUP, ...acting };
-    const machine = new SandboxMachine({ env: {}, dir: "/nonexistent" });
+    const machine = new SandboxMachine({ env: {}, dir: "/nonexistent", contributions: { sandboxEngines: [] } });
     return backendsOf(agent, who, { host, machine, warn: () => {} });
   };
 

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { bundledContributions } from "../../../src/app/contributions/extensions.ts";
 import type { GuestRules } from "../../../src/tools/host/access.ts";
 import { sandboxBackends } from "../../../src/tools/sandbox/backends.ts";
 import { SandboxMachine } from "../../../src/tools/sandbox/machine.ts";
@@ -30,6 +31,8 @@ export interface Ground {
   close(): void;
 }
 
+type SandboxMachinePlace = ConstructorParameters<typeof SandboxMachine>[0];
+
 interface RunOptions {
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
@@ -37,7 +40,11 @@ interface RunOptions {
 
 export const SECRET = "secret-of-the-machine";
 
-export function openGround(env: NodeJS.ProcessEnv = bwrap.env, base: SandboxConfig = {}): Ground {
+export function openGround(
+  env: NodeJS.ProcessEnv = bwrap.env,
+  base: SandboxConfig = {},
+  contributions: SandboxMachinePlace["contributions"] = bundledContributions(),
+): Ground {
   const home = realpathSync(mkdtempSync(join(tmpdir(), "sandbox-home-")));
   const state = join(home, ".openclaw");
   const workspace = join(state, "workspace");
@@ -50,7 +57,7 @@ export function openGround(env: NodeJS.ProcessEnv = bwrap.env, base: SandboxConf
     "outside/note.txt",
   ])
     writeFileSync(join(home, file), SECRET);
-  const machine = new SandboxMachine({ env, dir: join(state, "state") });
+  const machine = new SandboxMachine({ env, dir: join(state, "state"), contributions });
   const hidden = ["openclaw.json", "credentials", "state"].map((name) => join(state, name));
   const ground: Ground = {
     home,

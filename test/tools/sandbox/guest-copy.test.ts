@@ -248,7 +248,11 @@ describe.skipIf(whyNoBwrap !== undefined)(
       rmSync(join(ground.workspace, "plan.md"));
       await run("true");
       expect(trees().map((tree) => existsSync(join(tree, "plan.md")))).toEqual([false]);
-      await new SandboxMachine({ env: {}, dir: join(ground.state, "state") }).copies.clear();
+      await new SandboxMachine({
+        env: {},
+        dir: join(ground.state, "state"),
+        contributions: { sandboxEngines: [] },
+      }).copies.clear();
       expect(existsSync(copies)).toBe(false);
     });
   },

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { bundledContributions } from "../../../src/app/contributions/extensions.ts";
 import type { SandboxConfig } from "../../../src/tools/sandbox/config.ts";
 import { SandboxMachine } from "../../../src/tools/sandbox/machine.ts";
 import { sandboxSettings } from "../../../src/tools/sandbox/settings.ts";
@@ -25,7 +26,7 @@ export async function whyNot(env: NodeJS.ProcessEnv, config: SandboxConfig): Pro
   const dir = mkdtempSync(join(tmpdir(), "sandbox-probe-"));
   try {
     const settings = sandboxSettings(config, {}, { home: dir, stateDir: dir });
-    const probe = await new SandboxMachine({ env, dir }).probe(settings);
+    const probe = await new SandboxMachine({ env, dir, contributions: bundledContributions() }).probe(settings);
     return probe.ok ? undefined : probe.why;
   } finally {
     rmSync(dir, { recursive: true, force: true });

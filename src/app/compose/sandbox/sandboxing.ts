@@ -6,7 +6,6 @@ import { pruneFolders } from "../../../tools/sandbox/folders.ts";
 import { workspaceInside } from "../../../tools/sandbox/launcher.ts";
 import { SandboxMachine } from "../../../tools/sandbox/machine.ts";
 import type { Warn } from "../../../tools/sandbox/watch.ts";
-import type { Unusable } from "../../../tools/sandbox/probe.ts";
 import { isMainKey, parseKey } from "../../../sessions/keys.ts";
 import type { SessionKey } from "../../../types/ids.ts";
 import type { Backends } from "../../../types/run/backend.ts";
@@ -15,6 +14,7 @@ import type { SandboxNote, ToolScene, ToolSet } from "../../../types/run/tool.ts
 import type { Clock } from "../../../types/clock.ts";
 import type { Log } from "../../../types/log.ts";
 import type { SandboxSettings } from "../../../types/sandbox.ts";
+import type { Unusable } from "../../../types/sandbox-engine.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import { background } from "../../../utils/background.ts";
 import { loadOnce } from "../../../utils/share-calls.ts";
@@ -171,9 +171,10 @@ export interface OpenSandboxes {
   begin(): void;
 }
 
-export function openSandboxes({ agents, paths }: Pick<Live, "agents" | "paths">, ports: StartPorts): OpenSandboxes {
+export function openSandboxes(live: SandboxedLive, ports: StartPorts): OpenSandboxes {
+  const { agents, paths, contributions } = live;
   const { clock, log } = ports;
-  const machine = new SandboxMachine({ env: process.env, dir: paths.stateSub });
+  const machine = new SandboxMachine({ env: process.env, dir: paths.stateSub, contributions });
   const tried = loadOnce(() => {
     const all = probeSandboxes(agents, machine);
     background("removal of copies of workspaces", machine.copies.clear());
@@ -185,6 +186,8 @@ export function openSandboxes({ agents, paths }: Pick<Live, "agents" | "paths">,
   });
   return { machine, tried, begin: () => background("trial of the sandboxes", tried()) };
 }
+
+type SandboxedLive = Pick<Live, "agents" | "paths" | "contributions">;
 
 interface StartPorts {
   readonly clock: Clock;

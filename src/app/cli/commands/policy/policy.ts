@@ -18,7 +18,7 @@ export type PolicyFlags = PolicyAsk & { readonly json?: boolean };
 export async function policyExplain(io: Io, tool: string | undefined, flags: PolicyFlags): Promise<number> {
   const { load, paths } = await loadOptions(io);
   const live = new Live(paths, io.env["HOME"] ?? homedir(), await loadConfig(load), io.contributions);
-  const machine = new SandboxMachine({ env: io.env, dir: paths.stateSub });
+  const machine = new SandboxMachine({ env: io.env, dir: paths.stateSub, contributions: io.contributions });
   const explanation = await explainPolicy(live, machine, { ...flags, tool });
   if (flags.json === true) {
     const { of, verdicts } = explanation;

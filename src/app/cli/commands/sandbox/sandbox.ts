@@ -1,12 +1,11 @@
 import { homedir } from "node:os";
 import { OPERATOR_KEY } from "../../../../sessions/keys.ts";
 import { folderOf, listFolders, removeFolder, type SandboxFolder } from "../../../../tools/sandbox/folders.ts";
-import { isContainer } from "../../../../tools/sandbox/container-launch.ts";
 import { SandboxMachine, type Probe } from "../../../../tools/sandbox/machine.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { sessionKey } from "../../../../types/ids.ts";
 import { OPERATOR, type Principal } from "../../../../types/run/principal.ts";
-import type { SandboxSettings } from "../../../../types/sandbox.ts";
+import { isContainer, type SandboxSettings } from "../../../../types/sandbox.ts";
 import type { AgentSettings } from "../../../../types/settings.ts";
 import { confinedIn, type Confined } from "../../../compose/sandbox/sandboxing.ts";
 import { resolveAgents } from "../../../config/settings.ts";
@@ -29,7 +28,7 @@ export async function sandboxExplain(io: Io, { agent: id, session, json }: Expla
   const state = await requireState(io);
   const { sandbox, ...agent } = agentOf(agentsOf(state), id);
   if (!sandbox) throw new Error(`the agent ${agent.id} has no settings of a sandbox`);
-  const machine = new SandboxMachine({ env: io.env, dir: state.paths.stateSub });
+  const machine = new SandboxMachine({ env: io.env, dir: state.paths.stateSub, contributions: io.contributions });
   const probe = await machine.probe(sandbox);
   const key = sessionKey(session ?? OPERATOR_KEY);
   const confined = (principal: Principal) => confinedIn({ ...agent, sandbox }, { principal, sessionKey: key }, machine);

@@ -1,20 +1,13 @@
 import { createHash, randomUUID } from "node:crypto";
 import { readlink } from "node:fs/promises";
-import type { CommandEnd } from "../../types/run/backend.ts";
-import type { ContainerSettings } from "../../types/sandbox.ts";
-import { runBriefly } from "./probe.ts";
-import type { Warn } from "./watch.ts";
-import { treeOf } from "./totals/process-tree.ts";
-import type { ContainerPlace, EngineFacts } from "./container-launch.ts";
+import type { CommandEnd, ContainedCommand, EngineFacts, EnginePlace, EngineSettings } from "openclaw/plugin-sdk";
+import type { ContainerPlace } from "./launch.ts";
 
 /** The label of all containers of one gateway. */
 const GATEWAY = "openclaw.gateway";
 
-interface Gateway {
-  /** Directory of the gateway. */
-  readonly dir: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-}
+type ContainerSettings = EngineSettings["docker"];
+type Gateway = Pick<EnginePlace, "dir" | "env">;
 
 const ownerOf = (dir: string): string => createHash("sha256").update(dir).digest("hex").slice(0, 16);
 
@@ -50,10 +43,10 @@ const MOST_LISTED = 100_000;
 
 /** The containers for the commands of one gateway. */
 export class Containers {
-  readonly #gateway: Gateway;
+  readonly #gateway: EnginePlace;
   readonly #running = new Set<string>();
 
-  constructor(gateway: Gateway) {
+  constructor(gateway: EnginePlace) {
     this.#gateway = gateway;
   }
 
@@ -70,10 +63,10 @@ export class Containers {
    */
   async giveBack(
     container: ContainerPlace,
-    { facts, end, warn }: { readonly facts: EngineFacts; readonly end: CommandEnd | undefined; readonly warn: Warn },
+    { facts, end, warn }: Ending,
     { memory }: ContainerSettings,
   ): Promise<string | undefined> {
-    const why = end === undefined || isRemoved(end) ? undefined : await remove(facts, container);
+    const why = end === undefined || isRemoved(end) ? undefined : await this.#remove(facts, container);
     this.#running.delete(container.name);
     if (why !== undefined) warn("a container could not be removed", { container: container.name, why });
     if (isFailed(end)) return `${facts.backend} may have failed to start it: its exit code is ${FAILED}.`;
@@ -93,13 +86,48 @@ export class Containers {
     const env = engineEnv(this.#gateway.env);
     const filter = ["--filter", `label=${GATEWAY}=${ownerOf(dir)}`, "--format", "{{.Names}}"];
     const list = { argv: [program, "ps", "--all", ...filter], cwd: "/", env } as const;
-    const { code, text } = await runBriefly(list, MOST_LISTED);
+    const { code, text } = await this.#gateway.runBriefly(list, MOST_LISTED);
     // The engine's trial reports an engine that does not answer.
     if (code !== 0) return [];
     const left = text.split("\n").filter((name) => name !== "" && !this.#running.has(name));
-    for (const name of left) await remove({ program }, { name, env });
+    for (const name of left) await this.#remove({ program }, { name, env });
     return left;
   }
+
+  /**
+   * Returns a function that finds the processes of a container on this machine; none when its engine runs elsewhere, or
+   * the container has ended.
+   */
+  processesOf(container: Named, facts: Pick<EngineFacts, "program">): () => Promise<readonly number[]> {
+    let first: number | undefined;
+    return async () => {
+      first ??= await this.#firstProcessOf(container, facts);
+      return first === undefined ? [] : this.#gateway.treeOf(first, MOST_PROCESSES);
+    };
+  }
+
+  async #firstProcessOf({ name, env }: Named, { program }: Pick<EngineFacts, "program">): Promise<number | undefined> {
+    const ask = { argv: [program, "inspect", "--format", "{{.State.Pid}}", name], cwd: "/", env } as const;
+    const pid = Number((await this.#gateway.runBriefly(ask)).text);
+    if (!Number.isSafeInteger(pid) || pid <= 1) return undefined;
+    // A process of this machine whose number is that of a process elsewhere is not in a namespace of its own.
+    const [inside, own] = await Promise.all([namespaceOf(pid), namespaceOf("self")]);
+    return inside === undefined || inside === own ? undefined : pid;
+  }
+
+  /** Resolves with why a container may still be there, and with undefined when it is gone. */
+  async #remove({ program }: Pick<EngineFacts, "program">, { name, env }: Named): Promise<string | undefined> {
+    const { code, text } = await this.#gateway.runBriefly({ argv: [program, "rm", "--force", name], cwd: "/", env });
+    if (code === 0 || /no such container/i.test(text)) return undefined;
+    return text === "" ? "it does not answer" : (text.split("\n").at(-1) ?? text);
+  }
+}
+
+/** How the command of a container ended; `end` is undefined when it could not be started. */
+interface Ending {
+  readonly facts: EngineFacts;
+  readonly end: CommandEnd | undefined;
+  readonly warn: ContainedCommand["warn"];
 }
 
 /** Whether the engine could not start a command, or the command itself ended with the same exit code. */
@@ -112,34 +140,6 @@ type Named = Pick<ContainerPlace, "name" | "env">;
 
 const MOST_PROCESSES = 4096;
 
-/**
- * Returns a function that finds the processes of a container on this machine; none when its engine runs elsewhere, or
- * the container has ended.
- */
-export function processesOf(container: Named, facts: Pick<EngineFacts, "program">): () => Promise<readonly number[]> {
-  let first: number | undefined;
-  return async () => {
-    first ??= await firstProcessOf(container, facts);
-    return first === undefined ? [] : treeOf(first, MOST_PROCESSES);
-  };
-}
-
-async function firstProcessOf({ name, env }: Named, { program }: Pick<EngineFacts, "program">) {
-  const ask = { argv: [program, "inspect", "--format", "{{.State.Pid}}", name], cwd: "/", env } as const;
-  const pid = Number((await runBriefly(ask)).text);
-  if (!Number.isSafeInteger(pid) || pid <= 1) return undefined;
-  // A process of this machine whose number is that of a process elsewhere is not in a namespace of its own.
-  const [inside, own] = await Promise.all([namespaceOf(pid), namespaceOf("self")]);
-  return inside === undefined || inside === own ? undefined : pid;
-}
-
 const namespaceOf = (pid: number | "self"): Promise<string | undefined> =>
   // The process has ended meanwhile, or belongs to another user.
   readlink(`/proc/${pid}/ns/pid`).catch(() => undefined);
-
-/** Removes a container. Resolves with the reason why it may still exist, or with undefined when it is gone. */
-async function remove({ program }: Pick<EngineFacts, "program">, { name, env }: Named): Promise<string | undefined> {
-  const { code, text } = await runBriefly({ argv: [program, "rm", "--force", name], cwd: "/", env });
-  if (code === 0 || /no such container/i.test(text)) return undefined;
-  return text === "" ? "it does not answer" : (text.split("\n").at(-1) ?? text);
-}

@@ -3,13 +3,14 @@ import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { bundledContributions } from "../../../src/app/contributions/extensions.ts";
 import { SandboxMachine } from "../../../src/tools/sandbox/machine.ts";
 import { sandboxSettings } from "../../../src/tools/sandbox/settings.ts";
 import type { CommandLine } from "../../../src/types/run/backend.ts";
-import { until } from "../../kit/until.ts";
-import { ENGINES, useBackend } from "./engines.ts";
-import { fakeProgram } from "./fake-program.ts";
-import { openGround, SECRET, type Ground } from "./fixture.ts";
+import { until } from "../../../test/kit/until.ts";
+import { ENGINES, useBackend } from "../../../test/tools/sandbox/engines.ts";
+import { fakeProgram } from "../../../test/tools/sandbox/fake-program.ts";
+import { openGround, SECRET, type Ground } from "../../../test/tools/sandbox/fixture.ts";
 
 const NEVER_ENDS = "trap '' TERM INT HUP; touch ready; sleep 60; touch late";
 
@@ -88,7 +89,7 @@ describe.for(ENGINES)("a container of %s", (name) => {
   it("is removed by the next gateway when this one was killed, and by no other", async () => {
     const settings = sandboxSettings(own(), {}, { home: ground.home, stateDir: ground.state });
     const next = async (dir: string) => {
-      const machine = new SandboxMachine({ env: backend().env, dir });
+      const machine = new SandboxMachine({ env: backend().env, dir, contributions: bundledContributions() });
       await machine.probe(settings);
       return machine.removeLeft(settings);
     };

@@ -1,31 +1,60 @@
 import { mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { join } from "node:path";
-import type { SandboxSettings } from "../../types/sandbox.ts";
-import { unlessMissing } from "../../utils/missing.ts";
-import { findProgram, runBriefly, type Unusable } from "./probe.ts";
-import { newContainer } from "./containers.ts";
-import { containerLaunch, type EngineFacts } from "./container-launch.ts";
+import { unlessMissing } from "openclaw/plugin-sdk";
+import type {
+  ContainedCommand,
+  EngineFacts,
+  EnginePlace,
+  EngineTrial,
+  PreparedLaunch,
+  SandboxEngine,
+  Unusable,
+} from "openclaw/plugin-sdk";
+import { Containers, isFailed, newContainer } from "./containers.ts";
+import { containerLaunch } from "./launch.ts";
 
-type Environment = Readonly<Record<string, string | undefined>>;
+/** Docker or podman, as one gateway uses it. */
+export function openEngine(backend: EngineFacts["backend"], place: EnginePlace): SandboxEngine {
+  const containers = new Containers(place);
+  return {
+    try: (wanted) => tryEngine({ ...wanted, backend, place }),
+    prepare: (command, facts) => prepared(command, { facts, containers }),
+    removeLeft: (facts) => containers.removeLeft(facts),
+  };
+}
 
-export interface Trial {
+interface Running {
+  readonly facts: EngineFacts;
+  readonly containers: Containers;
+}
+
+function prepared(command: ContainedCommand, { facts, containers }: Running): PreparedLaunch {
+  const { launch, view, settings, owner, warn, doubt } = command;
+  const labels = { "openclaw.sandbox": "1", "openclaw.agent": owner.agentId, "openclaw.session": owner.sessionKey };
+  const container = containers.take(settings.docker, labels);
+  return {
+    ...containerLaunch(launch, view, { ...container, facts, settings }),
+    processes: containers.processesOf(container, facts),
+    async ended(end) {
+      if (isFailed(end)) doubt();
+      return containers.giveBack(container, { facts, end, warn }, settings.docker);
+    },
+  };
+}
+
+interface Trial extends EngineTrial {
   readonly backend: EngineFacts["backend"];
-  readonly settings: Pick<SandboxSettings, "docker" | "bwrap">;
-  readonly env: Environment;
-  /** A directory of the gateway. */
-  readonly dir: string;
-  /** File with the filter of system calls. */
-  readonly profile: string;
+  readonly place: EnginePlace;
 }
 
 /**
  * Tries an engine: starts a container in the way of a command, in which a program makes a file that must belong to the
  * gateway's user.
  */
-export async function tryEngine(trial: Trial): Promise<{ readonly ok: true; readonly facts: EngineFacts } | Unusable> {
-  const { backend, settings, env, profile } = trial;
-  const program = await findProgram(backend, env);
+async function tryEngine(trial: Trial): ReturnType<SandboxEngine["try"]> {
+  const { backend, settings, place, profile } = trial;
+  const program = await place.findProgram(backend);
   if (program === undefined)
     return {
       ok: false,
@@ -75,7 +104,7 @@ const TRIAL = "sandbox-trial-";
 /** Milliseconds after which the directory of a trial is no longer in use. */
 const TRIAL_MS = 60_000;
 
-async function makeFile(facts: EngineFacts, { settings, env, dir }: Trial) {
+async function makeFile(facts: EngineFacts, { settings, place: { dir, env, runBriefly } }: Trial) {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   await removeOldTrials(dir);
   const place = await mkdtemp(join(dir, TRIAL));

@@ -1,31 +1,6 @@
 import { join, relative } from "node:path";
-import type { Launch } from "../../types/run/backend.ts";
-import type { SandboxBackend, SandboxSettings } from "../../types/sandbox.ts";
-import { withoutGateway } from "./bwrap.ts";
-import type { View, Mount } from "./view.ts";
-import { isInside } from "../../utils/real-path.ts";
-
-export const isContainer = (backend: SandboxBackend): backend is EngineFacts["backend"] =>
-  backend === "docker" || backend === "podman";
-
-/** Whether a network is not the container's own, or leads to the machine's. */
-export const sharesNetwork = (network: string): boolean =>
-  network === "host" || /^(?:container|ns|pasta):|allow_host_loopback/.test(network);
-
-/** Facts about an engine, found by its trial. */
-export interface EngineFacts {
-  readonly backend: Engine;
-  /** Absolute path of the client. */
-  readonly program: string;
-  /** User in the container when the settings name none, so that the gateway owns the files: `uid:gid`. */
-  readonly user: string;
-  /** True for podman without root, which gives its user another number inside unless an option keeps it. */
-  readonly keepsId: boolean;
-  /** True when the engine holds a container to its limits: an engine without root cannot everywhere. */
-  readonly holdsLimits: boolean;
-  /** File with the filter of system calls. */
-  readonly profile: string;
-}
+import { isInside } from "openclaw/plugin-sdk";
+import type { EngineFacts, EngineSettings, Launch, Mount, View } from "openclaw/plugin-sdk";
 
 /** Facts about one container. */
 export interface ContainerPlace {
@@ -39,8 +14,6 @@ export interface ContainerPlace {
   readonly detachKeys: string;
 }
 
-type Settings = Pick<SandboxSettings, "docker" | "bwrap">;
-
 /** Shell text that becomes the engine's client. Only this shell can find out whether the command has a terminal. */
 const CLIENT = 'if [ -t 0 ]; then t=true; else t=false; fi; exec "$0" run --interactive --tty="$t" "$@"';
 
@@ -51,7 +24,7 @@ const CLIENT = 'if [ -t 0 ]; then t=true; else t=false; fi; exec "$0" run --inte
 export function containerLaunch(
   launch: Launch,
   view: View,
-  { facts, settings, ...place }: ContainerPlace & { readonly facts: EngineFacts; readonly settings: Settings },
+  { facts, settings, ...place }: ContainerPlace & { readonly facts: EngineFacts; readonly settings: EngineSettings },
 ): Launch {
   const variables = variablesOf({ ...environment(launch), ...settings.docker.env });
   return {
@@ -105,7 +78,10 @@ const aboutContainer = ({ name, labels, detachKeys }: ContainerPlace): readonly 
   ...Object.entries(labels).flatMap(([key, value]) => ["--label", `${key}=${value}`]),
 ];
 
-const isolation = ({ backend, user, keepsId, ...facts }: EngineFacts, { docker }: Settings): readonly string[] => [
+const isolation = (
+  { backend, user, keepsId, ...facts }: EngineFacts,
+  { docker }: EngineSettings,
+): readonly string[] => [
   "--network",
   docker.network,
   "--hostname",
@@ -125,7 +101,7 @@ const isolation = ({ backend, user, keepsId, ...facts }: EngineFacts, { docker }
   ...(facts.holdsLimits ? engineLimits(docker) : []),
 ];
 
-const engineLimits = ({ pidsLimit, memory, cpus }: Settings["docker"]): readonly string[] => [
+const engineLimits = ({ pidsLimit, memory, cpus }: EngineSettings["docker"]): readonly string[] => [
   "--pids-limit",
   String(pidsLimit),
   "--memory",
@@ -137,7 +113,7 @@ const homeOf = ({ env }: Launch): string => env["HOME"] ?? "/root";
 
 /** Variables of a command in a container. `PATH` is left out: the image sets the places of its programs. */
 function environment(launch: Launch): Readonly<Record<string, string>> {
-  const env = Object.entries(withoutGateway(launch.env)).filter(([name]) => name !== "PATH");
+  const env = Object.entries(launch.env).filter(([name]) => name !== "PATH");
   return { ...Object.fromEntries(env), HOME: homeOf(launch), TMPDIR: "/tmp" };
 }
 
@@ -162,7 +138,7 @@ function variablesOf(env: Readonly<Record<string, string>>) {
 }
 
 /** Limits that the shell in the container sets. Processes and memory are limited by the engine, or by the gateway. */
-const limits = ({ bwrap: { cpuSeconds, fileSizeMb } }: Settings): string =>
+const limits = ({ bwrap: { cpuSeconds, fileSizeMb } }: EngineSettings): string =>
   `{ ulimit -c 0; ulimit -t ${cpuSeconds}; ulimit -f ${fileSizeMb * 2048}; } 2>/dev/null`;
 
 /** The argument of a mount. The engine reads its parts as one line of comma-separated values. */
@@ -171,7 +147,7 @@ const mount = (...parts: readonly string[]): readonly string[] => [
   parts.map((part) => (/[",\r\n]/.test(part) ? `"${part.replaceAll('"', '""')}"` : part)).join(","),
 ];
 
-type Engine = "docker" | "podman";
+type Engine = EngineFacts["backend"];
 
 /**
  * Option of a directory in memory. Without it podman would copy the content below such a directory into it, so that

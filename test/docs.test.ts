@@ -65,7 +65,7 @@ describe("links and names", () => {
     ...files.map(shortName).filter((name) => name.startsWith("docs/")),
   ])("%s names only files that are there", (name) => {
     const paths = [
-      ...read(name).matchAll(/`((?:src|extensions|test|scripts|bin|bench|docs|runtime|skills)\/[\w./-]*)`/g),
+      ...read(name).matchAll(/`((?:src|extensions|testing|test|scripts|bin|bench|docs|runtime|skills)\/[\w./-]*)`/g),
     ];
     expect(paths.map((match) => match[1] ?? "").filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
@@ -113,7 +113,7 @@ describe("links and names", () => {
   });
 
   test("error texts and comments name only pages that exist", () => {
-    const code = ["src", "extensions", "scripts", "bin"].flatMap((dir) =>
+    const code = ["src", "extensions", "testing", "scripts", "bin"].flatMap((dir) =>
       readdirSync(join(root, dir), { recursive: true, encoding: "utf8" })
         .filter((name) => /\.(?:ts|tsx|mjs)$/.test(name))
         .map((name) => join(dir, name)),

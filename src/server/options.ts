@@ -4,9 +4,10 @@ import type { ChatPort } from "../types/chat/chat.ts";
 import type { ToolCallOutcome, ToolCallRequest } from "../types/chat/tool-call.ts";
 import type { Clock } from "../types/clock.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
-import type { MediaStore, Paired, PairingDesk } from "../types/journal.ts";
+import type { MediaStore, Notified, Paired, PairingDesk } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { GatewayEvent, Method } from "../types/method.ts";
+import type { GatewayHealth, GatewayStatus } from "../types/reports.ts";
 import type { ModelInfo } from "../types/run/model.ts";
 import type { Secret } from "../types/secret.ts";
 import type { SessionEntry, SessionPatch, Sessions } from "../types/session.ts";
@@ -30,9 +31,6 @@ export interface LogTailRequest {
   readonly limit?: number | undefined;
   readonly maxBytes?: number | undefined;
 }
-
-/** `queued`: the message is sent once the account is connected. */
-export type Notified = { readonly state: "sent" | "queued" } | { readonly state: "failed"; readonly reason: string };
 
 /** A setting of a session, as `sessions.describe` shows it. */
 export interface SettingInForce {
@@ -64,9 +62,9 @@ export interface Catalog {
 /** Reports of the gateway about itself. */
 export interface Reports {
   /** Additions to the server's own facts in `status`, such as config problems, the model and the channels. */
-  status(): Promise<Record<string, unknown>> | Record<string, unknown>;
+  status(): Promise<GatewayStatus> | GatewayStatus;
   /** Additions to the server's own facts in `health`, such as channels, plugins and the heartbeat. */
-  health(): Promise<Record<string, unknown>> | Record<string, unknown>;
+  health(): Promise<Partial<GatewayHealth>> | Partial<GatewayHealth>;
   ready(): { readonly ok: boolean; readonly problems: readonly string[] };
   /** Additions to `hello-ok.snapshot`; only keys of the protocol's snapshot. */
   snapshot(): Record<string, unknown>;

@@ -55,16 +55,28 @@ export class MethodError extends Error {
   }
 }
 
-/** Named keys of a shape, read-only at every depth. An interface fits a `z.looseObject` only without its index signature. */
-export type Answer<T> = T extends readonly (infer Item)[]
-  ? readonly Answer<Item>[]
-  : T extends object
-    ? { readonly [Key in keyof T as string extends Key ? never : Key]: Answer<T[Key]> }
-    : T;
+/**
+ * Keys of a shape, read-only at every depth. An interface fits a `z.looseObject` only without its index signature, which
+ * has the values `unknown`; a `z.record` of texts keeps its own.
+ */
+export type Answer<T> = T extends string
+  ? T
+  : T extends readonly (infer Item)[]
+    ? readonly Answer<Item>[]
+    : T extends object
+      ? {
+          readonly [Key in keyof T as string extends Key ? (unknown extends T[Key] ? never : Key) : Key]: Answer<
+            T[Key]
+          >;
+        }
+      : T;
 
-/** A method whose `run` gets parsed parameters, and answers in the shape of `result` where the method states one. */
+/**
+ * A method whose `run` gets parsed parameters, and answers in the shape of `result` where the method states one; it may leave
+ * out what has a default there.
+ */
 type MethodOf<Params, Result> = Omit<Method<Params>, "result" | "run"> & {
-  readonly result?: z.ZodType<Result>;
+  readonly result?: z.ZodType<unknown, Result>;
   run(params: Params, caller: Caller): Promise<Answer<Result>>;
 };
 

@@ -3,7 +3,7 @@ import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { openToolCalls } from "../../dispatch/clients/tool-calls.ts";
 import type { GatewayConfig } from "../../server/config.ts";
-import type { AccessOptions, ServerOptions, ServerPorts, Catalog, Notified } from "../../server/options.ts";
+import type { AccessOptions, ServerOptions, ServerPorts, Catalog } from "../../server/options.ts";
 import { resolveAlias } from "../../sessions/keys.ts";
 import type { ChatPort } from "../../types/chat/chat.ts";
 import { systemClock } from "../../types/clock.ts";
@@ -16,7 +16,7 @@ import type { Parts, StartOptions } from "./parts/parts.ts";
 import { reportsOf } from "./reports.ts";
 import { rightsOf } from "./methods/session-rights.ts";
 import { settingsInForce } from "./session-settings.ts";
-import type { Paired } from "../../types/journal.ts";
+import type { Notified, Paired } from "../../types/journal.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { blocksOf, deliverAndWait, peerOf } from "../outgoing.ts";
 

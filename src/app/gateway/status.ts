@@ -7,7 +7,7 @@ import type { PluginRecord } from "../../plugins/host/record.ts";
 import type { PluginCost } from "../../plugins/api/watch.ts";
 
 /** The facts of `status` in addition to the server's own. */
-export async function statusOf(parts: Parts): Promise<Record<string, unknown>> {
+export async function statusOf(parts: Parts) {
   const { live, core, channels } = parts;
   const ref = await defaultModel(parts);
   const found = await core.models.of(live.defaultAgent.id).find(ref);
@@ -53,10 +53,7 @@ export async function statusOf(parts: Parts): Promise<Record<string, unknown>> {
  * The number of loaded plugins, and the problems of plugins that are left out, end or block the gateway, or hold its
  * memory.
  */
-const pluginStatus = (
-  records: readonly PluginRecord[],
-  crashes: readonly Crash[],
-): { loaded: number; problems: readonly string[] } => ({
+const pluginStatus = (records: readonly PluginRecord[], crashes: readonly Crash[]) => ({
   loaded: records.filter(({ state }) => state === "loaded").length,
   problems: records.flatMap((record) => problemsOf(record, crashText(record.id, crashes))),
 });

@@ -3,7 +3,7 @@ import type { GatewayEvent } from "../../types/method.ts";
 import type { Approval, ApprovalDecision } from "../../types/run/tool.ts";
 
 /** A command that waits for approval, in the protocol's format. */
-export function showApproval(approval: Approval): Record<string, unknown> {
+export function showApproval(approval: Approval) {
   const { id, command, cwd, reason, agentId, sessionKey, runId, principal, chat, files, variables, askedBy } = approval;
   return {
     id,

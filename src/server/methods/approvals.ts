@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { endText, type QuestionEnd } from "../../types/chat/question-end.ts";
+import { endText, shownApproval, type QuestionEnd } from "../../types/chat/question-end.ts";
+import { pairingAnswers } from "../../types/journal.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { showApproval } from "../events/approval-events.ts";
 import type { Approval } from "../../types/run/tool.ts";
@@ -28,6 +29,7 @@ function questionMethods(
       name: `${kind}.approval.list`,
       scope: "operator.approvals",
       params: z.looseObject({}),
+      result: z.array(shownApproval),
       run: async () => list().map(showApproval),
     }),
     defineMethod({
@@ -73,6 +75,7 @@ function pairingMethods({ pairing }: Pick<ServerPorts, "pairing">, hub: Hub): re
       name: "pairing.list",
       scope: "operator.pairing",
       params: z.looseObject({ channel: z.string().min(1).optional() }),
+      result: pairingAnswers.list,
       run: async ({ channel }) => {
         const isWanted = (row: { readonly channel: string }) => channel === undefined || row.channel === channel;
         const [requests, turnedAway] = await Promise.all([pairing.list(), pairing.turnedAway()]);
@@ -83,6 +86,7 @@ function pairingMethods({ pairing }: Pick<ServerPorts, "pairing">, hub: Hub): re
       name: "pairing.approve",
       scope: "operator.pairing",
       params: approveParams,
+      result: pairingAnswers.approve,
       run: async (params) => approve(params, pairing, hub),
     }),
   ];

@@ -1,6 +1,7 @@
 import { performance } from "node:perf_hooks";
 import { z } from "zod";
-import { defineMethod, type Method } from "../../types/method.ts";
+import { type Answer, defineMethod, type Method } from "../../types/method.ts";
+import { healthAnswer, modelsAnswer, statusAnswer } from "../../types/reports.ts";
 import type { Catalog, ServerPorts } from "../options.ts";
 import type { MethodParts } from "./parts.ts";
 
@@ -10,10 +11,10 @@ const RECENT = 10;
 /** Methods that report the gateway's state, models, clients and log. */
 export function statusMethods(ports: ServerPorts, parts: MethodParts): readonly Method[] {
   return [
-    readMethod("health", () => health(ports, parts)),
-    readMethod("status", () => status(ports, parts)),
-    readMethod("models.list", async () => ({ models: (await ports.catalog.models()).map(showModel) })),
-    readMethod("system-presence", async () => parts.presence.list()),
+    readMethod("health", healthAnswer, () => health(ports, parts)),
+    readMethod("status", statusAnswer, () => status(ports, parts)),
+    readMethod("models.list", modelsAnswer, async () => ({ models: (await ports.catalog.models()).map(showModel) })),
+    readMethod("system-presence", z.array(z.looseObject({ ts: z.number() })), async () => parts.presence.list()),
     defineMethod({
       name: "logs.tail",
       scope: "operator.read",
@@ -27,8 +28,8 @@ export function statusMethods(ports: ServerPorts, parts: MethodParts): readonly 
   ];
 }
 
-function readMethod(name: string, run: () => Promise<unknown>): Method {
-  return defineMethod({ name, scope: "operator.read", params: anything, run });
+function readMethod<T>(name: string, result: z.ZodType<unknown, T>, run: () => Promise<Answer<T>>): Method {
+  return defineMethod({ name, scope: "operator.read", params: anything, result, run });
 }
 
 function showModel(model: Awaited<ReturnType<Catalog["models"]>>[number]) {
@@ -36,7 +37,7 @@ function showModel(model: Awaited<ReturnType<Catalog["models"]>>[number]) {
   return { id, name, provider, contextWindow, reasoning, available, input };
 }
 
-async function health(ports: ServerPorts, { eventLoop, sessionsFile }: MethodParts): Promise<Record<string, unknown>> {
+async function health(ports: ServerPorts, { eventLoop, sessionsFile }: MethodParts) {
   const startedAt = performance.now();
   const { catalog, reports } = ports;
   const ts = ports.clock.now();
@@ -62,7 +63,7 @@ function recentSessions(sessions: ServerPorts["sessions"], now: number) {
   return { count: sessions.count, recent };
 }
 
-async function status(ports: ServerPorts, parts: MethodParts): Promise<Record<string, unknown>> {
+async function status(ports: ServerPorts, parts: MethodParts) {
   const { clock, chat, reports } = ports;
   const ts = clock.now();
   return {

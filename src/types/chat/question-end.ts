@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { ApprovalQuestion, PersonsAnswer } from "../run/tool.ts";
 
 /** The answers that a question offers. */
@@ -8,6 +9,18 @@ export const answersTo = ({
   ...(allowing ?? ["allow-once", ...(allowance === undefined ? [] : (["allow-always"] as const))]),
   "deny",
 ];
+
+/** A question that waits for a person, as `*.approval.list` and the event have it. */
+export const shownApproval = z.looseObject({
+  id: z.string(),
+  request: z.looseObject({
+    command: z.string(),
+    runId: z.string(),
+    files: z.array(z.looseObject({ path: z.string() })).default([]),
+    variables: z.array(z.string()).default([]),
+    allowedDecisions: z.array(z.string()).default(["allow-once", "allow-always", "deny"]),
+  }),
+});
 
 /** How a question to a person can end. `restart`: the gateway ended before anybody answered, which denied it. */
 export const QUESTION_ENDS = ["allow-once", "allow-always", "deny", "timeout", "abort", "restart"] as const;

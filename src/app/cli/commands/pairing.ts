@@ -1,5 +1,7 @@
-import { z } from "zod";
+import type { z } from "zod";
 import { OpenClawError } from "../../../types/errors.ts";
+import { pairingAnswers } from "../../../types/journal.ts";
+import type { Answer } from "../../../types/method.ts";
 import { exists } from "../../../utils/exists.ts";
 import { journalPath } from "../../config/paths.ts";
 import { hasGateway } from "../address.ts";
@@ -10,33 +12,8 @@ import { readState, type State } from "../state.ts";
 import { showDuration, table } from "../table.ts";
 import { withJournal } from "../with-journal.ts";
 
-const requestShape = z.looseObject({
-  channel: z.string(),
-  account: z.string(),
-  senderId: z.string(),
-  name: z.string().optional(),
-  code: z.string(),
-  createdAt: z.number(),
-  expiresAt: z.number(),
-});
-const turnedAwayShape = z.looseObject({
-  channel: z.string(),
-  account: z.string(),
-  senderId: z.string(),
-  name: z.string().optional(),
-  lastAt: z.number(),
-});
-const listShape = z.looseObject({
-  requests: z.array(requestShape),
-  turnedAway: z.array(turnedAwayShape).default([]),
-});
-type Strangers = z.infer<typeof listShape>;
-
-const approvedShape = z.looseObject({
-  request: requestShape.partial({ code: true, createdAt: true, expiresAt: true }),
-  notified: z.looseObject({ state: z.enum(["sent", "queued", "failed"]), reason: z.string().optional() }).optional(),
-});
-type Approved = z.infer<typeof approvedShape>;
+type Strangers = Answer<z.output<typeof pairingAnswers.list>>;
+type Approved = Answer<z.output<typeof pairingAnswers.approve>>;
 
 /** Lists the strangers who wait for pairing. */
 export async function pairingList(io: Io, channel: string | undefined, flags: { json?: boolean }): Promise<number> {
@@ -129,24 +106,23 @@ function notifiedText(notified: Approved["notified"]): string {
 }
 
 async function readStrangers(io: Io, state: State): Promise<Strangers> {
-  if (hasGateway(io, state)) return callOnce(io, state, { method: "pairing.list", shape: listShape });
+  if (hasGateway(io, state)) return callOnce(io, state, { method: "pairing.list", shape: pairingAnswers.list });
   const path = journalPath(state.paths);
   if (!(await exists(path))) return { requests: [], turnedAway: [] };
   return withJournal(path, async ({ pairing: desk }) => {
     const [requests, turnedAway] = await Promise.all([desk.list(), desk.turnedAway()]);
-    return { requests: requests.map((row) => ({ ...row })), turnedAway: turnedAway.map((row) => ({ ...row })) };
+    return { requests, turnedAway };
   });
 }
 
-async function approveByGateway(
+function approveByGateway(
   io: Io,
   state: State,
   { asked, flags }: { asked: Asked; flags: ApproveFlags },
 ): Promise<Approved> {
   const { account: accountId, notify } = flags;
   const params = { ...asked, ...(accountId !== undefined && { accountId }), ...(notify === true && { notify }) };
-  const { request, notified } = await callOnce(io, state, { method: "pairing.approve", params, shape: approvedShape });
-  return { request, ...(notified && { notified }) };
+  return callOnce(io, state, { method: "pairing.approve", params, shape: pairingAnswers.approve });
 }
 
 async function approveInJournal(state: State, { channel, code }: Asked, { account }: ApproveFlags): Promise<Approved> {
@@ -154,7 +130,7 @@ async function approveInJournal(state: State, { channel, code }: Asked, { accoun
   const request = (await exists(path))
     ? await withJournal(path, ({ pairing }) => pairing.approve(channel, code, account))
     : undefined;
-  if (request) return { request: { ...request } };
+  if (request) return { request };
   throw new OpenClawError("NOT_FOUND", {
     message: `Nobody waits on ${channel} with the code or id ${code}, or the id waits at several accounts.`,
     fix: "See who waits: openclaw pairing list. A code is good for one hour; --account names one of several accounts.",

@@ -1,5 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import { z } from "zod";
+import { shownApproval } from "../../../types/chat/question-end.ts";
+import type { PersonsAnswer } from "../../../types/run/tool.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
 import { canAsk } from "../ask.ts";
 import type { GatewayClient } from "../client.ts";
@@ -7,16 +9,6 @@ import type { Io } from "../io.ts";
 import { cleanText } from "../terminal-text.ts";
 import type { Printer } from "./printer.ts";
 
-const requestShape = z.looseObject({
-  id: z.string(),
-  request: z.looseObject({
-    command: z.string(),
-    runId: z.string(),
-    files: z.array(z.looseObject({ path: z.string() })).prefault([]),
-    variables: z.array(z.string()).prefault([]),
-    allowedDecisions: z.array(z.string()).prefault(["allow-once", "allow-always", "deny"]),
-  }),
-});
 const endShape = z.looseObject({ id: z.string() });
 
 /** Asks the person at the terminal the approvals of one run. */
@@ -34,7 +26,7 @@ export class Permissions {
 
   /** `payload` of `exec.approval.requested`; those of other runs are ignored. */
   asked(payload: unknown, runId: string): void {
-    const approval = requestShape.safeParse(payload).data;
+    const approval = shownApproval.safeParse(payload).data;
     if (approval?.request.runId !== runId) return;
     const { id, request } = approval;
     const command = cleanText(request.command);
@@ -93,7 +85,7 @@ export interface AskedCommand {
 export async function askAtTerminal(
   { command, paths, variables, answers }: AskedCommand,
   signal: AbortSignal,
-): Promise<Decision> {
+): Promise<PersonsAnswer> {
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
   prompt.on("SIGINT", () => process.emit("SIGINT"));
   try {
@@ -110,9 +102,7 @@ export async function askAtTerminal(
   }
 }
 
-type Decision = "allow-once" | "allow-always" | "deny";
-
-function decisionOf(text: string): Decision {
+function decisionOf(text: string): PersonsAnswer {
   const word = text.trim().toLowerCase();
   if (word === "o" || word === "once" || word === "y" || word === "yes") return "allow-once";
   return word === "a" || word === "always" ? "allow-always" : "deny";

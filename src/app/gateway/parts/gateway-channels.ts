@@ -233,7 +233,7 @@ export class GatewayChannels {
     return this.#channels?.status() ?? [];
   }
 
-  health(): Record<string, unknown> {
+  health() {
     const rows = this.status();
     const byChannel = Map.groupBy(rows, (row) => row.channel);
     return {

@@ -46,7 +46,7 @@ const withoutSandbox = (agents: readonly AgentSettings[], { sandboxes }: Parts["
   );
 
 /** The facts of `health` in addition to the server's own. */
-export const healthOf = async (parts: Parts): Promise<Record<string, unknown>> => ({
+export const healthOf = async (parts: Parts) => ({
   ...parts.channels.health(),
   heartbeatSeconds: heartbeatSeconds(parts.live.defaultAgent),
   contextEngine: await engineHealth(parts),
@@ -82,7 +82,7 @@ export async function reportReadiness(
 }
 
 /** The selected engine, and whether the latest runs skipped it. Rejects when the journal cannot be read. */
-async function engineHealth({ live, core }: Parts): Promise<object> {
+async function engineHealth({ live, core }: Parts) {
   const { id } = engineSettings(live.config.plugins);
   const trouble = skippedRuns(id, await core.journal.runs.recent(LATEST_RUNS));
   return { id, ...(trouble && { passedBy: trouble }) };

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { GatewayStatus } from "../../../../types/reports.ts";
 import { modelName } from "../../../../types/run/model.ts";
 import { hasGateway } from "../../address.ts";
 import { withGateway } from "../../call-gateway.ts";
@@ -8,7 +9,7 @@ import { readState, type State } from "../../state.ts";
 import { failingText } from "../../../runs/failing.ts";
 import { cleanText } from "../../terminal-text.ts";
 import { pairs, showDuration, table } from "../../table.ts";
-import { gatewayJson, readGatewayState, type GatewayState, type GatewayStatus } from "./gateway-state.ts";
+import { gatewayJson, readGatewayState, type GatewayState } from "./gateway-state.ts";
 import { channelRows, channelsShape } from "../channels/channels.ts";
 import { sessionRows, sessionsShape } from "../sessions/session-rows.ts";
 

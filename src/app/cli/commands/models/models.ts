@@ -1,4 +1,6 @@
-import { z } from "zod";
+import type { z } from "zod";
+import type { Answer } from "../../../../types/method.ts";
+import { modelsAnswer } from "../../../../types/reports.ts";
 import type { ModelInfo } from "../../../../types/run/model.ts";
 import { modelName } from "../../../../types/run/model.ts";
 import { hasGateway } from "../../address.ts";
@@ -9,16 +11,7 @@ import { readState, type State } from "../../state.ts";
 import { table } from "../../table.ts";
 import { own } from "../../../../utils/own.ts";
 
-const modelShape = z.looseObject({
-  id: z.string(),
-  provider: z.string(),
-  name: z.string(),
-  contextWindow: z.number(),
-  reasoning: z.boolean(),
-  available: z.boolean().optional(),
-});
-const modelsShape = z.looseObject({ models: z.array(modelShape) });
-type Model = z.infer<typeof modelShape>;
+type Model = Answer<z.output<typeof modelsAnswer>>["models"][number];
 
 export interface ListFlags {
   readonly json?: boolean;
@@ -69,12 +62,11 @@ async function localTest(state: State): Promise<(model: Pick<ModelInfo, "provide
 }
 
 async function askGateway(io: Io, state: State): Promise<readonly Model[]> {
-  return (await callOnce(io, state, { method: "models.list", shape: modelsShape })).models;
+  return (await callOnce(io, state, { method: "models.list", shape: modelsAnswer })).models;
 }
 
 async function look(io: Io, all: boolean): Promise<readonly Model[]> {
   const { openModelState } = await import("./models-state.ts");
   const { models } = await openModelState(io);
-  const found = await withProgress(io, "Looking for models", models.list(all ? "all" : "usable"));
-  return found.map((model) => ({ ...model }));
+  return withProgress(io, "Looking for models", models.list(all ? "all" : "usable"));
 }

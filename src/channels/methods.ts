@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { defineMethod } from "../types/method.ts";
-import type { Method } from "../types/method.ts";
+import { type Answer, defineMethod, type Method } from "../types/method.ts";
 import type { ChannelStatus } from "./channels.ts";
 
 /** The protocol methods of this module. `defaultOf` names the account of a channel that sends when none is given. */
@@ -13,6 +12,7 @@ export function methods(
       name: "channels.status",
       scope: "operator.read",
       params: z.looseObject({ channel: z.string().optional() }),
+      result: channelsAnswer,
       run: async ({ channel }) =>
         channelsStatus(
           status().filter((row) => channel === undefined || row.channel === channel),
@@ -22,29 +22,31 @@ export function methods(
   ];
 }
 
-export interface ChannelsStatus {
-  readonly ts: number;
-  readonly channelOrder: readonly string[];
-  readonly channelLabels: Readonly<Record<string, string>>;
-  readonly channels: Readonly<Record<string, ChannelSummary>>;
-  readonly channelAccounts: Readonly<Record<string, readonly Omit<ChannelStatus, "channel" | "label">[]>>;
-  readonly channelDefaultAccountId: Readonly<Record<string, string>>;
-}
+/** An account, as clients see it. Times are epoch milliseconds; null means never. */
+const account = z.looseObject({
+  accountId: z.string(),
+  enabled: z.boolean().optional(),
+  running: z.boolean().optional(),
+  connected: z.boolean().optional(),
+  lifecycle: z.string().optional(),
+  retryAt: z.number().nullish(),
+  silentMs: z.number().nullish(),
+  lastInboundAt: z.number().nullish(),
+  activity: z.string().optional(),
+  lastError: z.string().nullish(),
+  fix: z.string().nullish(),
+  notices: z.array(z.looseObject({ problem: z.string(), fix: z.string() })).optional(),
+  unasked: z.looseObject({ from: z.number(), until: z.number() }).optional(),
+});
+export type ShownAccount = Answer<z.output<typeof account>>;
 
-/** A channel as a whole: a flag is true when it is true for any account. */
-export interface ChannelSummary {
-  readonly configured: boolean;
-  readonly running: boolean;
-  readonly connected: boolean;
-  readonly lastError: string | null;
-  /** The step that a person can take about `lastError`. */
-  readonly fix: string | null;
-}
+/** The answer of `channels.status`. */
+export const channelsAnswer = z.looseObject({
+  channelOrder: z.array(z.string()).optional(),
+  channelAccounts: z.record(z.string(), z.array(account)).optional(),
+});
 
-function channelsStatus(
-  rows: readonly ChannelStatus[],
-  defaultOf: ((channel: string) => string) | undefined,
-): ChannelsStatus {
+function channelsStatus(rows: readonly ChannelStatus[], defaultOf: ((channel: string) => string) | undefined) {
   const byChannel = [...Map.groupBy(rows, (row) => row.channel)];
   const each = <T>(value: (rows: readonly ChannelStatus[], channel: string) => T): Record<string, T> =>
     Object.fromEntries(byChannel.map(([channel, own]) => [channel, value(own, channel)]));
@@ -58,7 +60,8 @@ function channelsStatus(
   };
 }
 
-function summary(rows: readonly ChannelStatus[]): ChannelSummary {
+/** A channel as a whole: a flag is true when it is true for any account. */
+function summary(rows: readonly ChannelStatus[]) {
   const failed = rows.find((row) => row.lastError !== null);
   return {
     configured: rows.some((row) => row.configured),

@@ -1,30 +1,39 @@
+import { z } from "zod";
 import { capabilitiesIn } from "../../channels/connection/link.ts";
 import type { ChannelAdapter, ChannelLink } from "../../types/chat/channel.ts";
+import type { Answer } from "../../types/method.ts";
 import { channelId, type AccountId, type ChannelId } from "../../types/ids.ts";
 import { accountsIn, type Configured } from "./channel-accounts.ts";
 
-/**
- * Capabilities of an account's channel. Only a connected account has `methods`: the capabilities of its link, and
- * `buttons` where some of the account's chats have them.
- */
-export interface Capabilities {
-  readonly channel: string;
-  readonly label: string;
-  /** Unset for a channel that the config does not name. */
-  readonly accountId?: string;
-  readonly limits: Pick<ChannelAdapter["limits"], "text" | "format" | "media" | "lines"> & {
-    /** UTF-16 units of a text below a file. */
-    readonly caption?: number;
-    /** Files of one message. */
-    readonly album?: number;
-  };
-  /** Messages can come without a sound. */
-  readonly silent: boolean;
-  readonly login: boolean;
-  readonly logout: boolean;
-  readonly probe: boolean;
-  readonly methods?: readonly string[];
-}
+/** The answer of `channels.capabilities`. */
+export const capabilitiesAnswer = z.looseObject({
+  channels: z.array(
+    z.looseObject({
+      channel: z.string(),
+      label: z.string(),
+      /** Unset for a channel that the config does not name. */
+      accountId: z.string().optional(),
+      limits: z.looseObject({
+        text: z.number(),
+        format: z.string(),
+        media: z.number(),
+        /** UTF-16 units of a text below a file. */
+        caption: z.number().optional(),
+        /** Files of one message. */
+        album: z.number().optional(),
+      }),
+      /** Messages can come without a sound. */
+      silent: z.boolean(),
+      login: z.boolean(),
+      logout: z.boolean(),
+      probe: z.boolean(),
+      /** Capabilities of a connected account's link, and `buttons` where some of its chats have them. */
+      methods: z.array(z.string()).optional(),
+    }),
+  ),
+});
+/** Capabilities of an account's channel. */
+export type Capabilities = Answer<z.output<typeof capabilitiesAnswer>>["channels"][number];
 
 type LinkOf = (channel: ChannelId, account: AccountId) => ChannelLink | undefined;
 

@@ -1,15 +1,15 @@
 import { z } from "zod";
-import { checkAccount } from "../../../channels/checks.ts";
+import { checkAccount, probeAnswer } from "../../../channels/checks.ts";
 import type { ConfiguredAccount } from "../../../channels/ports.ts";
 import { systemClock } from "../../../types/clock.ts";
 import type { LoginStep } from "../../../types/chat/channel.ts";
 import { defineMethod, type Method } from "../../../types/method.ts";
 import { accountFolder } from "../../accounts/accounts.ts";
 import { libraryStore, libraryUrl } from "../../compose/libraries.ts";
-import { capabilitiesOf } from "../../accounts/channel-capabilities.ts";
+import { capabilitiesAnswer, capabilitiesOf } from "../../accounts/channel-capabilities.ts";
 import { accountsIn, findAccount } from "../../accounts/channel-accounts.ts";
 import { channelEditMethods } from "./channel-edit-methods.ts";
-import { Logins, type LoginView } from "./logins.ts";
+import { loginAnswers, Logins, type LoginView } from "./logins.ts";
 import type { Parts } from "../parts/parts.ts";
 
 const name = z.string().min(1);
@@ -26,6 +26,7 @@ export function channelMethods(parts: Parts): readonly Method[] {
       name: "channels.capabilities",
       scope: "operator.read",
       params: z.looseObject({ channel: name.optional() }),
+      result: capabilitiesAnswer,
       run: async ({ channel }) => ({
         channels: await capabilitiesOf(parts.live, channel, (of, account) => parts.channels.linkOf(of, account)),
       }),
@@ -37,12 +38,14 @@ export function channelMethods(parts: Parts): readonly Method[] {
         channel: name.optional(),
         timeoutMs: z.int().min(1).max(60_000).default(PROBE_MS),
       }),
+      result: probeAnswer,
       run: async ({ channel, timeoutMs }) => ({ accounts: await probe(parts, channel, timeoutMs) }),
     }),
     defineMethod({
       name: "channels.logout",
       scope: "operator.admin",
       params: oneAccount,
+      result: loginAnswers.logout,
       run: async ({ channel, accountId }) => logout(parts, await accountOf(parts, channel, accountId)),
     }),
     ...channelEditMethods(parts),
@@ -70,6 +73,7 @@ function loginMethods(parts: Parts): readonly Method[] {
           .regex(/^\+\d{6,15}$/, "a phone number as +49301234567")
           .optional(),
       }),
+      result: loginAnswers.view,
       run: async ({ channel, accountId, phone }) =>
         drawn(logins.start(await accountOf(parts, channel, accountId), phone)),
     }),
@@ -80,6 +84,7 @@ function loginMethods(parts: Parts): readonly Method[] {
         next: z.int().min(0).default(0),
         timeoutMs: z.int().min(0).max(WAIT_MS).default(WAIT_MS),
       }),
+      result: loginAnswers.view,
       run: async ({ loginId, next, timeoutMs }) => drawn(await logins.wait(loginId, next, timeoutMs)),
     }),
     defineMethod({
@@ -100,7 +105,6 @@ const accountOf = (parts: Parts, channel: string, account: string | undefined): 
 const folderOf = ({ live }: Parts, { adapter, account }: ConfiguredAccount): Promise<string> =>
   accountFolder(live.paths.credentials, adapter.id, account);
 
-/** Clients need no encoder of their own: a QR code comes with its cells. */
 const drawn = async (view: LoginView) => ({ ...view, steps: await Promise.all(view.steps.map(withRows)) });
 
 async function withRows(step: LoginStep) {

@@ -1,8 +1,9 @@
 import type { z } from "zod";
+import { channelsAnswer, type ShownAccount } from "../../../../channels/methods.ts";
 import type { Check, CheckResult } from "../../../../types/check.ts";
 import { hasGateway } from "../../address.ts";
 import { callOnce } from "../../call-gateway.ts";
-import { channelsShape, unaskedText } from "./channels.ts";
+import { unaskedText } from "./channels.ts";
 import type { Io } from "../../io.ts";
 import { readState } from "../../state.ts";
 import { showDuration } from "../../table.ts";
@@ -15,16 +16,15 @@ export function accountCheck(io: Io): Check {
     async run() {
       const state = await readState(io);
       if (!hasGateway(io, state)) return [{ status: "skip", message: "No gateway runs." }];
-      const call = { method: "channels.status", shape: channelsShape };
+      const call = { method: "channels.status", shape: channelsAnswer };
       return judge(await callOnce(io, state, call, { isQuiet: true }));
     },
   };
 }
 
-type ChannelsStatus = z.output<typeof channelsShape>;
-type Account = NonNullable<ChannelsStatus["channelAccounts"]>[string][number] & { readonly name: string };
+type Account = ShownAccount & { readonly name: string };
 
-function judge({ channelAccounts = {} }: ChannelsStatus): CheckResult[] {
+function judge({ channelAccounts = {} }: z.output<typeof channelsAnswer>): CheckResult[] {
   const accounts = Object.entries(channelAccounts)
     .flatMap(([channel, list]) => list.map((one) => ({ ...one, name: `${channel}/${one.accountId}` })))
     .filter((one) => one.enabled !== false);

@@ -6,6 +6,7 @@ import { qrRows } from "../../../../utils/text/qr.ts";
 import { accountFolder } from "../../../accounts/accounts.ts";
 import { libraryStore, libraryUrl } from "../../../compose/libraries.ts";
 import { findAccount } from "../../../accounts/channel-accounts.ts";
+import { type LoggedOut, loginAnswers, type LoginView } from "../../../gateway/methods/logins.ts";
 import { findPlugins } from "../../../plugins/found.ts";
 import { hasGateway } from "../../address.ts";
 import { callOnce, withGateway } from "../../call-gateway.ts";
@@ -20,24 +21,6 @@ export interface LoginFlags {
   readonly account?: string;
   readonly phone?: string;
 }
-
-const step = z.discriminatedUnion("kind", [
-  z.looseObject({ kind: z.literal("qr"), text: z.string(), rows: z.array(z.string()).optional() }),
-  z.looseObject({ kind: z.literal("code"), code: z.string() }),
-  z.looseObject({ kind: z.literal("text"), text: z.string() }),
-]);
-
-const view = z.looseObject({
-  loginId: z.string(),
-  state: z.enum(["waiting", "linked", "failed"]),
-  steps: z.array(step),
-  next: z.number(),
-  self: z.looseObject({ id: z.string(), name: z.string() }).optional(),
-  error: z.string().optional(),
-  fix: z.string().optional(),
-  code: z.string().optional(),
-});
-type View = z.output<typeof view>;
 
 /** The exit code of shells after SIGINT: 128 and the signal's number. */
 const INTERRUPTED = 130;
@@ -66,21 +49,21 @@ export async function channelsLogin(io: Io, flags: LoginFlags): Promise<number> 
 async function loginThere(io: Io, client: GatewayClient, flags: LoginFlags, signal: AbortSignal): Promise<string> {
   const { channel, account: accountId, phone } = flags;
   const asked = { channel, ...(accountId !== undefined && { accountId }), ...(phone !== undefined && { phone }) };
-  let now: View = await client.call("channels.login.start", asked, view);
+  let now: LoginView = await client.call("channels.login.start", asked, loginAnswers.view);
   const { loginId } = now;
   // The person has ended the command: it ends whether or not the gateway answers.
   const cancel = () => void client.call("channels.login.cancel", { loginId }, z.unknown()).catch(() => undefined);
   signal.addEventListener("abort", cancel, { once: true });
   for (const one of now.steps) showStep(io, one);
   while (now.state === "waiting") {
-    now = await client.call("channels.login.wait", { loginId, next: now.next }, view);
+    now = await client.call("channels.login.wait", { loginId, next: now.next }, loginAnswers.view);
     for (const one of now.steps) showStep(io, one);
   }
   if (now.state === "linked") return now.self?.name ?? channel;
   throw notLinked(now);
 }
 
-function notLinked({ error: message = "It was not linked.", code = "", fix }: View): OpenClawError {
+function notLinked({ error: message = "It was not linked.", code = "", fix }: LoginView): OpenClawError {
   const known = isErrorCode(code) ? code : "CHANNEL_AUTH";
   return new OpenClawError(known, { message, fix: fix ?? "The log has more: openclaw logs" });
 }
@@ -142,20 +125,11 @@ const deskOf = (
   },
 });
 
-function showStep(io: Io, one: z.output<typeof step>): void {
+function showStep(io: Io, one: LoginView["steps"][number]): void {
   if (one.kind === "text") io.err(`${cleanText(one.text)}\n`);
   else if (one.kind === "code") io.out(`Type this code into the app: ${cleanText(one.code)}\n`);
   else io.out(`${showQr(io, one.rows ?? qrRows(one.text))}Scan it with the app (linked devices).\n`);
 }
-
-const cleared = z.looseObject({
-  channel: z.string(),
-  accountId: z.string(),
-  cleared: z.boolean(),
-  holder: z.string().optional(),
-  fix: z.string().optional(),
-});
-type Cleared = z.output<typeof cleared>;
 
 /** Forgets a linked account: by the running gateway, else in this process. Exit code 1 if another program holds the link. */
 export async function channelsLogout(io: Io, flags: LoginFlags & { readonly json?: boolean }): Promise<number> {
@@ -166,7 +140,7 @@ export async function channelsLogout(io: Io, flags: LoginFlags & { readonly json
   return done.holder === undefined ? 0 : 1;
 }
 
-function printCleared(io: Io, done: Cleared): void {
+function printCleared(io: Io, done: LoggedOut): void {
   const who = `${done.channel} (${done.accountId})`;
   if (done.cleared) io.out(`Forgot ${who}.\n`);
   else if (done.holder === undefined) io.out(`${who} is not linked: it has only its settings.\n`);
@@ -175,10 +149,10 @@ function printCleared(io: Io, done: Cleared): void {
 
 function logoutThere(io: Io, state: State, { channel, account: accountId }: LoginFlags) {
   const params = { channel, ...(accountId !== undefined && { accountId }) };
-  return callOnce(io, state, { method: "channels.logout", params, shape: cleared });
+  return callOnce(io, state, { method: "channels.logout", params, shape: loginAnswers.logout });
 }
 
-async function logoutHere(io: Io, flags: LoginFlags): Promise<Cleared> {
+async function logoutHere(io: Io, flags: LoginFlags): Promise<LoggedOut> {
   const state = await requireState(io);
   const { adapter, account, config } = await findAccount(state, flags.channel, flags.account);
   const signal = new AbortController().signal;

@@ -1,5 +1,4 @@
-import { z } from "zod";
-import { capabilitiesOf, type Capabilities } from "../../../accounts/channel-capabilities.ts";
+import { capabilitiesAnswer, capabilitiesOf, type Capabilities } from "../../../accounts/channel-capabilities.ts";
 import { hasGateway } from "../../address.ts";
 import { callOnce } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
@@ -8,35 +7,13 @@ import { table } from "../../table.ts";
 import { channelsTried } from "./channels.ts";
 import { messageSend, type SendFlags } from "../message/message.ts";
 
-const shape = z.looseObject({
-  channels: z.array(
-    z.looseObject({
-      channel: z.string(),
-      label: z.string(),
-      accountId: z.string().optional(),
-      limits: z.looseObject({
-        text: z.number(),
-        format: z.string(),
-        media: z.number(),
-        caption: z.number().optional(),
-        album: z.number().optional(),
-      }),
-      silent: z.boolean(),
-      login: z.boolean(),
-      logout: z.boolean(),
-      probe: z.boolean(),
-      methods: z.array(z.string()).optional(),
-    }),
-  ),
-});
-
 /** Shows the capabilities of each account's channel. Only a running gateway knows those of its connection. */
 export async function channelsCapabilities(io: Io, flags: { json?: boolean; channel?: string }): Promise<number> {
   const state = await readState(io);
   const { channel } = flags;
   const params = channel === undefined ? {} : { channel };
   const { channels } = hasGateway(io, state)
-    ? await callOnce(io, state, { method: "channels.capabilities", params, shape })
+    ? await callOnce(io, state, { method: "channels.capabilities", params, shape: capabilitiesAnswer })
     : { channels: await capabilitiesOf(state, channel, () => undefined) };
   if (flags.json === true) writeJson(io, { channels });
   else io.out(table(io, COLUMNS, channels.map(rowOf)));
@@ -45,19 +22,7 @@ export async function channelsCapabilities(io: Io, flags: { json?: boolean; chan
 
 const COLUMNS = ["CHANNEL", "ACCOUNT", "FORMAT", "TEXT", "FILE", "CAPTION", "ALBUM", "SILENT", "LOGIN", "CAN"];
 
-type Row = Pick<Capabilities, "channel" | "silent" | "login"> & {
-  readonly accountId?: string | undefined;
-  readonly limits: {
-    readonly text: number;
-    readonly format: string;
-    readonly media: number;
-    readonly caption?: number | undefined;
-    readonly album?: number | undefined;
-  };
-  readonly methods?: readonly string[] | undefined;
-};
-
-const rowOf = ({ channel, accountId, limits, silent, login, methods }: Row): readonly string[] => [
+const rowOf = ({ channel, accountId, limits, silent, login, methods }: Capabilities): readonly string[] => [
   channel,
   accountId ?? "(not set up)",
   limits.format,

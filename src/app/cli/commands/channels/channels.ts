@@ -1,45 +1,15 @@
-import { z } from "zod";
+import type { z } from "zod";
+import { probeAnswer } from "../../../../channels/checks.ts";
 import { channelAccounts } from "../../../../channels/config.ts";
 import { problemText } from "../../../../channels/connection/problem-text.ts";
+import { channelsAnswer, type ShownAccount } from "../../../../channels/methods.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { callOnce } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { readState, requireState, type State } from "../../state.ts";
 import { showDuration, table } from "../../table.ts";
 
-const account = z.looseObject({
-  accountId: z.string(),
-  enabled: z.boolean().optional(),
-  running: z.boolean().optional(),
-  connected: z.boolean().optional(),
-  lifecycle: z.string().optional(),
-  retryAt: z.number().nullish(),
-  silentMs: z.number().nullish(),
-  lastInboundAt: z.number().nullish(),
-  activity: z.string().optional(),
-  lastError: z.string().nullish(),
-  fix: z.string().nullish(),
-  notices: z.array(z.looseObject({ problem: z.string(), fix: z.string() })).optional(),
-  unasked: z.looseObject({ from: z.number(), until: z.number() }).optional(),
-});
-
-export const channelsShape = z.looseObject({
-  channelOrder: z.array(z.string()).optional(),
-  channelAccounts: z.record(z.string(), z.array(account)).optional(),
-});
-
-const probeShape = z.looseObject({
-  accounts: z.array(
-    z.looseObject({
-      channel: z.string(),
-      accountId: z.string(),
-      status: z.string(),
-      message: z.string(),
-      fix: z.string().optional(),
-    }),
-  ),
-});
-type Probed = z.output<typeof probeShape>["accounts"];
+type Probed = z.output<typeof probeAnswer>["accounts"];
 
 export interface StatusFlags {
   readonly json?: boolean;
@@ -56,7 +26,7 @@ export async function channelsStatus(io: Io, flags: StatusFlags): Promise<number
   const state = await readState(io);
   const { channel, timeout: timeoutMs } = flags;
   const params = channel === undefined ? {} : { channel };
-  const call = { method: "channels.status", params, shape: channelsShape };
+  const call = { method: "channels.status", params, shape: channelsAnswer };
   const status = await callOnce(io, state, call, { timeoutMs });
   if (channel !== undefined && !status.channelAccounts?.[channel]?.length) throw notOn({ channel });
   const probed = flags.probe === true ? await probe(io, state, flags) : undefined;
@@ -69,7 +39,7 @@ const PROBE_MS = 10_000;
 
 async function probe(io: Io, state: State, { channel, timeout = PROBE_MS }: StatusFlags): Promise<Probed> {
   const params = { timeoutMs: Math.min(timeout, 60_000), ...(channel !== undefined && { channel }) };
-  const call = { method: "channels.probe", params, shape: probeShape };
+  const call = { method: "channels.probe", params, shape: probeAnswer };
   return (await callOnce(io, state, call, { timeoutMs: timeout + 5000 })).accounts;
 }
 
@@ -89,7 +59,7 @@ export async function channelsTried(
   const state = await readState(io);
   const { channel, account: only } = flags;
   const params = channel === undefined ? {} : { channel };
-  const status = await callOnce(io, state, { method: "channels.status", params, shape: channelsShape });
+  const status = await callOnce(io, state, { method: "channels.status", params, shape: channelsAnswer });
   const accounts = status.channelAccounts ?? {};
   const probed = await probe(io, state, flags);
   const rows = probed.flatMap((answer) => {
@@ -122,7 +92,7 @@ const triedRow = (one: Probed[number] & { readonly state: string }): readonly st
   one.fix ?? "",
 ];
 
-export function channelRows(io: Io, status: z.infer<typeof channelsShape>): string {
+export function channelRows(io: Io, status: z.infer<typeof channelsAnswer>): string {
   const rows = Object.entries(status.channelAccounts ?? {}).flatMap(([channel, accounts]) =>
     accounts.map((one) => [
       channel,
@@ -138,17 +108,17 @@ export function channelRows(io: Io, status: z.infer<typeof channelsShape>): stri
 }
 
 /** Problems of an account that still works, each with its fix. */
-const noticesOf = ({ notices = [] }: z.infer<typeof account>): readonly string[] =>
+const noticesOf = ({ notices = [] }: ShownAccount): readonly string[] =>
   notices.map(({ problem, fix }) => `${problem}. ${fix}`);
 
 /** Undefined when the platform was asked for all messages of the latest outage. */
-export function unaskedText({ unasked }: z.infer<typeof account>): string | undefined {
+export function unaskedText({ unasked }: ShownAccount): string | undefined {
   if (!unasked) return undefined;
   const [from, until] = [unasked.from, unasked.until].map((at) => new Date(at).toISOString().slice(0, 16));
   return `not asked for what came from ${from} to ${until} UTC`;
 }
 
-function describe(one: z.infer<typeof account>): string {
+function describe(one: ShownAccount): string {
   if (one.enabled === false) return "off";
   if (one.retryAt != null) return `${one.lifecycle ?? "trouble"}, again in ${showDuration(one.retryAt - Date.now())}`;
   if (one.activity !== undefined) return one.activity;
@@ -157,7 +127,7 @@ function describe(one: z.infer<typeof account>): string {
   return one.running === true ? "connecting" : "stopped";
 }
 
-const lastHeard = ({ lastInboundAt }: z.infer<typeof account>): string =>
+const lastHeard = ({ lastInboundAt }: ShownAccount): string =>
   lastInboundAt == null ? "" : `${showDuration(Date.now() - lastInboundAt)} ago`;
 
 const ago = (ms: number | null | undefined): string => (ms == null ? "" : `${showDuration(ms)} ago`);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { channelsAnswer } from "../../../../channels/methods.ts";
 import type { GatewayStatus } from "../../../../types/reports.ts";
 import { modelName } from "../../../../types/run/model.ts";
 import { hasGateway } from "../../address.ts";
@@ -10,7 +11,7 @@ import { failingText } from "../../../runs/failing.ts";
 import { cleanText } from "../../terminal-text.ts";
 import { pairs, showDuration, table } from "../../table.ts";
 import { gatewayJson, readGatewayState, type GatewayState } from "./gateway-state.ts";
-import { channelRows, channelsShape } from "../channels/channels.ts";
+import { channelRows } from "../channels/channels.ts";
 import { sessionRows, sessionsShape } from "../sessions/session-rows.ts";
 
 export interface StatusFlags {
@@ -42,7 +43,7 @@ export async function status(io: Io, flags: StatusFlags): Promise<number> {
 const codeOf = ({ pid, status: told }: GatewayState): number => (told === undefined && pid !== undefined ? 1 : 0);
 
 interface More {
-  readonly channels?: z.infer<typeof channelsShape>;
+  readonly channels?: z.infer<typeof channelsAnswer>;
   readonly sessions?: z.infer<typeof sessionsShape>;
   readonly usage?: LimitsShown;
 }
@@ -51,7 +52,7 @@ function askMore(io: Io, state: State, { all, deep, usage }: StatusFlags): Promi
   const wantsChannels = all === true || deep === true;
   if (!wantsChannels && usage !== true) return Promise.resolve({});
   return withGateway(io, state, async (client) => ({
-    ...(wantsChannels && { channels: await client.call("channels.status", {}, channelsShape) }),
+    ...(wantsChannels && { channels: await client.call("channels.status", {}, channelsAnswer) }),
     ...(all === true && { sessions: await client.call("sessions.list", { limit: 20 }, sessionsShape) }),
     ...(usage === true && { usage: await client.call("usage.status", {}, limitsShape) }),
   }));

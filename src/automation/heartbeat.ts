@@ -1,6 +1,8 @@
+import { z } from "zod";
 import { DEFAULT_ACCOUNT, type AgentId, type SessionKey } from "../types/ids.ts";
 import type { Clock } from "../types/clock.ts";
 import type { Inbox, InboxRow } from "../types/journal.ts";
+import type { Answer } from "../types/method.ts";
 import type { Log } from "../types/log.ts";
 import type { InboundMessage, Peer } from "../types/chat/message.ts";
 import type { AgentSettings, HeartbeatSettings } from "../types/settings.ts";
@@ -38,20 +40,30 @@ export interface HeartbeatPorts {
   receive(messages: readonly InboundMessage[]): Promise<void>;
 }
 
-/** The latest heartbeat of an agent. */
-export interface BeatReport {
-  readonly agentId: AgentId;
-  /** Epoch milliseconds. */
-  readonly at: number;
-  readonly cause: BeatCause;
+/** The latest heartbeat of an agent. Times are epoch milliseconds. */
+const beat = z.looseObject({
+  agentId: z.string(),
+  at: z.number(),
+  cause: z.string(),
+  everyMs: z.number(),
+  /** The next slot; unset while heartbeats are switched off. */
+  nextAt: z.number().optional(),
   /** Reason why the heartbeat was skipped. */
-  readonly skipped?: string;
-  /** The heartbeat's row in the inbox, if it was not skipped. */
+  skipped: z.string().optional(),
+  problem: z.string().optional(),
+  /** The heartbeat's row in the inbox, if it was not skipped, with its state and its outcome. */
+  inbox: z.number().optional(),
+  state: z.string().optional(),
+  outcome: z.looseObject({ kind: z.string(), why: z.string().optional() }).optional(),
+});
+export type BeatLine = Answer<z.output<typeof beat>>;
+
+/** The answer of `last-heartbeat`, `set-heartbeats` and of a `wake` that starts a heartbeat. */
+export const heartbeatsAnswer = z.looseObject({ enabled: z.boolean(), agents: z.array(beat) });
+
+/** The same with the whole row. */
+export interface BeatReport extends Omit<BeatLine, "inbox" | "state" | "outcome"> {
   readonly row?: InboxRow;
-  /** Epoch milliseconds of the next slot; unset while heartbeats are switched off. */
-  readonly nextAt?: number;
-  readonly everyMs: number;
-  readonly problem?: string;
 }
 
 interface Beat {

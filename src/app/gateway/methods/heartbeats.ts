@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { z } from "zod";
 import { readChecklist } from "../../../automation/checklist.ts";
-import { Heartbeats, type BeatReport } from "../../../automation/heartbeat.ts";
+import { Heartbeats, heartbeatsAnswer, type BeatReport } from "../../../automation/heartbeat.ts";
 import { agentOf, resolveAlias } from "../../../sessions/keys.ts";
 import { CHECKLIST } from "../../../prompt/bootstrap.ts";
 import { agentId } from "../../../types/ids.ts";
@@ -49,12 +49,14 @@ export function heartbeatMethods({ heartbeats, live, core }: Parts): readonly Me
       name: "last-heartbeat",
       scope: "operator.read",
       params: z.looseObject({}),
+      result: heartbeatsAnswer,
       run: async () => heartbeatsOf(heartbeats.isOn, await heartbeats.reports()),
     }),
     defineMethod({
       name: "set-heartbeats",
       scope: "operator.admin",
       params: z.looseObject({ enabled: z.boolean() }),
+      result: heartbeatsAnswer,
       run: async ({ enabled }) => {
         heartbeats.isOn = enabled;
         return heartbeatsOf(heartbeats.isOn, await heartbeats.reports());
@@ -69,6 +71,7 @@ export function heartbeatMethods({ heartbeats, live, core }: Parts): readonly Me
         agentId: z.string().min(1).optional(),
         sessionKey: z.string().min(1).max(500).optional(),
       }),
+      result: z.union([heartbeatsAnswer, z.looseObject({ ok: z.boolean() })]),
       run: async ({ text = "", mode, agentId: named, sessionKey }) => {
         if (sessionKey !== undefined && text === "") throw refused("give the text for the conversation");
         if (sessionKey !== undefined && named !== undefined && agentIn(sessionKey) !== idOf(named))

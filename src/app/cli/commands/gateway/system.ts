@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { heartbeatsAnswer, type BeatLine } from "../../../../automation/heartbeat.ts";
 import { callOnce } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { readState } from "../../state.ts";
@@ -9,38 +10,22 @@ interface Json {
   readonly json?: boolean;
 }
 
-const agentShape = z.looseObject({
-  agentId: z.string(),
-  at: z.number(),
-  cause: z.string(),
-  everyMs: z.number(),
-  nextAt: z.number().optional(),
-  skipped: z.string().optional(),
-  problem: z.string().optional(),
-  inbox: z.number().optional(),
-  state: z.string().optional(),
-  outcome: z.looseObject({ kind: z.string(), why: z.string().optional() }).optional(),
-});
-const heartbeatsShape = z.looseObject({ enabled: z.boolean(), agents: z.array(agentShape) });
-type Heartbeats = z.output<typeof heartbeatsShape>;
-type AgentLine = z.output<typeof agentShape>;
-
 /** Shows the time and the outcome of each agent's last heartbeat. Throws GATEWAY_UNREACHABLE. */
 export async function heartbeatLast(io: Io, flags: Json): Promise<number> {
-  const answer = await callOnce(io, await readState(io), { method: "last-heartbeat", shape: heartbeatsShape });
+  const answer = await callOnce(io, await readState(io), { method: "last-heartbeat", shape: heartbeatsAnswer });
   return show(io, answer, flags);
 }
 
 /** Switches heartbeats on or off until the next start of the gateway. `agents.defaults.heartbeat.every: "0m"` switches them off permanently. */
 export async function heartbeatSwitch(io: Io, enabled: boolean, flags: Json): Promise<number> {
-  const call = { method: "set-heartbeats", params: { enabled }, shape: heartbeatsShape };
+  const call = { method: "set-heartbeats", params: { enabled }, shape: heartbeatsAnswer };
   return show(io, await callOnce(io, await readState(io), call), flags);
 }
 
 /** Starts an agent's heartbeat now. */
 export async function heartbeatNow(io: Io, flags: Json & { agent?: string }): Promise<number> {
   const params = flags.agent === undefined ? {} : { agentId: flags.agent };
-  return show(io, await callOnce(io, await readState(io), { method: "wake", params, shape: heartbeatsShape }), flags);
+  return show(io, await callOnce(io, await readState(io), { method: "wake", params, shape: heartbeatsAnswer }), flags);
 }
 
 export interface EventFlags extends Json {
@@ -61,14 +46,14 @@ export async function systemEvent(io: Io, { text, mode, agent, json }: EventFlag
   return 0;
 }
 
-function show(io: Io, answer: Heartbeats, { json }: Json): number {
+function show(io: Io, answer: z.output<typeof heartbeatsAnswer>, { json }: Json): number {
   if (json === true) writeJson(io, answer);
   else if (answer.agents.length === 0) io.out("No agent has a heartbeat: agents.defaults.heartbeat.every is 0m.\n");
   else io.out(table(io, ["AGENT", "EVERY", "NEXT", "LAST", "WHAT CAME OF IT"], answer.agents.map(cells)));
   return 0;
 }
 
-function cells(line: AgentLine): readonly string[] {
+function cells(line: BeatLine): readonly string[] {
   const hasBeen = line.skipped !== undefined || line.inbox !== undefined;
   return [
     line.agentId,
@@ -88,7 +73,7 @@ const ENDS: Readonly<Record<string, string>> = {
   replied: "it had something to say",
 };
 
-function resultOf({ skipped, outcome, inbox }: AgentLine): string {
+function resultOf({ skipped, outcome, inbox }: BeatLine): string {
   if (skipped !== undefined) return `skipped: ${skipped}`;
   if (!outcome) return `at work: openclaw inbox show ${inbox}`;
   const end = ENDS[outcome.kind] ?? outcome.kind;

@@ -1,6 +1,5 @@
-import { z } from "zod";
 import { defined } from "../../utils/defined.ts";
-import type { PluginView } from "../plugins/loaded-problems.ts";
+import { pluginAnswers, type PluginView } from "../plugins/loaded-problems.ts";
 import { hasGateway, isElsewhere } from "./address.ts";
 import { callOnce, withGateway } from "./call-gateway.ts";
 import type { GatewayClient } from "./client.ts";
@@ -9,58 +8,12 @@ import { readState, type State } from "./state.ts";
 import { isFollowed } from "./until-followed.ts";
 import { cleanText } from "./terminal-text.ts";
 
-const names = z.array(z.string()).optional();
-
-const block = z.looseObject({ what: z.string(), ms: z.number(), at: z.number().optional() });
-
-const plugin = z.looseObject({
-  id: z.string(),
-  state: z.string(),
-  root: z.string().optional(),
-  why: z.string().optional(),
-  fix: z.string().optional(),
-  version: z.string().optional(),
-  added: z.record(z.string(), z.array(z.string())).optional(),
-  loadMs: z.number().optional(),
-  codeSince: z.number().optional(),
-  missing: names,
-  notServed: names,
-  neverCalled: names,
-  refusedParts: names,
-  refusedHooks: names,
-  cost: z
-    .looseObject({
-      calls: z.number(),
-      busyMs: z.number(),
-      blocked: z.number(),
-      heapMb: z.number().optional(),
-      failed: z.number(),
-      longest: block.optional(),
-      latest: block.optional(),
-      lastError: z.string().optional(),
-    })
-    .optional(),
-});
-
-const fault = z.looseObject({
-  kind: z.enum(["engine", "memory", "channel", "provider", "tool"]),
-  name: z.string(),
-  plugin: z.string().optional(),
-  message: z.string(),
-  fix: z.string(),
-});
-
-/** The answer of `plugins.list`. A gateway of an older version checks nothing. */
-export const pluginsShape = z.looseObject({ plugins: z.array(plugin), faults: z.array(fault).default([]) });
-
-const retried = z.looseObject({ plugin });
-
 /** Has the running gateway load a plugin that it has not loaded, and gives a sentence about what came of it. Throws as `askPlugins`. */
 export async function loadNow(io: Io, state: State, pluginId: string): Promise<string> {
   const { plugin: found } = await callOnce(io, state, {
     method: "plugins.retry",
     params: { pluginId },
-    shape: retried,
+    shape: pluginAnswers.retry,
   });
   if (found.state === "loaded") return `The running gateway has loaded ${pluginId}.`;
   const { why = "it does not say why", fix = "" } = found;
@@ -75,7 +28,7 @@ export async function askPlugins(io: Io): Promise<Omit<PluginView, "isGateway"> 
   const state = await readState(io);
   if (!hasGateway(io, state)) return undefined;
   const ms = ANSWER_MS + state.config.plugins.contextEngineTimeoutSeconds.bootstrap * 1000;
-  const ask = (client: GatewayClient) => client.call("plugins.list", { check: true }, pluginsShape, ms);
+  const ask = (client: GatewayClient) => client.call("plugins.list", { check: true }, pluginAnswers.list, ms);
   const { plugins: records, faults } = await withGateway(io, state, ask, { isQuiet: true });
   return { records, faults };
 }

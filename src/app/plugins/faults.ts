@@ -10,19 +10,8 @@ import { own } from "../../utils/own.ts";
 import { shownConfig } from "../config/shown.ts";
 import { enginesIn } from "../compose/engines.ts";
 import { sceneOf, type Live } from "../live.ts";
+import type { Fault } from "./loaded-problems.ts";
 import { modelsOf } from "./models-of.ts";
-
-/** A part that the config names, and that a plugin should contribute and does not, or not so that it works. */
-export interface Fault {
-  readonly kind: "engine" | "memory" | "channel" | "provider" | "tool";
-  /** Name of the part in the config. */
-  readonly name: string;
-  /** The plugin that should have the part, as far as one is known. */
-  readonly plugin?: string | undefined;
-  /** The fault as a sentence, the same as in a run. */
-  readonly message: string;
-  readonly fix: string;
-}
 
 /** Values of the memory's slot that need no plugin. */
 const NO_PLUGIN = new Set(["memory-core", "none"]);

@@ -1,29 +1,60 @@
-import type { Fault } from "./faults.ts";
+import { z } from "zod";
+import type { Answer } from "../../types/method.ts";
 import type { PluginProblem } from "./check-plugins.ts";
 
-/** Parts that a loaded plugin asked for and did not get; see `PluginRecord`. */
-interface UnmetParts {
-  readonly missing?: readonly string[] | undefined;
-  readonly notServed?: readonly string[] | undefined;
-  readonly neverCalled?: readonly string[] | undefined;
-  readonly refusedParts?: readonly string[] | undefined;
-  readonly refusedHooks?: readonly string[] | undefined;
-}
+const names = z.array(z.string()).optional();
+const block = z.looseObject({ what: z.string(), ms: z.number(), at: z.number().optional() });
 
-/** Facts about a plugin that a process loaded or could not load. */
-export interface LoadedPlugin extends UnmetParts {
-  readonly id: string;
-  readonly state: string;
-  readonly root?: string | undefined;
-  readonly version?: string | undefined;
-  readonly why?: string | undefined;
-  readonly fix?: string | undefined;
-  readonly codeSince?: number | undefined;
-  readonly added?: Readonly<Record<string, readonly string[]>> | undefined;
-  readonly cost?:
-    | { readonly calls: number; readonly failed: number; readonly lastError?: string | undefined }
-    | undefined;
-}
+/** Facts about a plugin that a process loaded or could not load; see `PluginRecord`. */
+const plugin = z.looseObject({
+  id: z.string(),
+  state: z.string(),
+  root: z.string().optional(),
+  why: z.string().optional(),
+  fix: z.string().optional(),
+  version: z.string().optional(),
+  added: z.record(z.string(), z.array(z.string())).optional(),
+  loadMs: z.number().optional(),
+  codeSince: z.number().optional(),
+  missing: names,
+  notServed: names,
+  neverCalled: names,
+  refusedParts: names,
+  refusedHooks: names,
+  cost: z
+    .looseObject({
+      calls: z.number(),
+      busyMs: z.number(),
+      blocked: z.number(),
+      heapMb: z.number().optional(),
+      failed: z.number(),
+      longest: block.optional(),
+      latest: block.optional(),
+      lastError: z.string().optional(),
+    })
+    .optional(),
+});
+export type LoadedPlugin = Answer<z.output<typeof plugin>>;
+
+/** A part that the config names, and that a plugin should contribute and does not, or not so that it works. */
+const fault = z.looseObject({
+  kind: z.enum(["engine", "memory", "channel", "provider", "tool"]),
+  /** Name of the part in the config. */
+  name: z.string(),
+  /** The plugin that should have the part, as far as one is known. */
+  plugin: z.string().optional(),
+  /** The fault as a sentence, the same as in a run. */
+  message: z.string(),
+  fix: z.string(),
+});
+export type Fault = Answer<z.output<typeof fault>>;
+
+/** The answers of `plugins.*`. A gateway of an older version checks nothing. */
+export const pluginAnswers = {
+  list: z.looseObject({ plugins: z.array(plugin), faults: z.array(fault).default([]) }),
+  retry: z.looseObject({ plugin }),
+  judgeInstall: z.looseObject({ blocked: z.string().optional() }),
+};
 
 export interface PluginView {
   readonly records: readonly LoadedPlugin[];

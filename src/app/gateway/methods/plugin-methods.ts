@@ -4,6 +4,7 @@ import type { HookRunner } from "../../../types/hook/hooks.ts";
 import { isFields } from "../../../utils/fields.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { faultsOf } from "../../plugins/faults.ts";
+import { pluginAnswers } from "../../plugins/loaded-problems.ts";
 import { followPlugins } from "../lifecycle/reload.ts";
 import type { Parts } from "../parts/parts.ts";
 
@@ -62,6 +63,7 @@ export function pluginMethods(parts: Parts): readonly Method[] {
       name: "plugins.list",
       scope: "operator.read",
       params: z.looseObject({ check: z.boolean().optional() }),
+      result: pluginAnswers.list,
       // The check opens the selected engine, as each run does.
       run: async ({ check }) => ({
         plugins: plugins.records,
@@ -72,6 +74,7 @@ export function pluginMethods(parts: Parts): readonly Method[] {
       name: "plugins.judgeInstall",
       scope: "operator.admin",
       params: installation,
+      result: pluginAnswers.judgeInstall,
       run: async (event) => {
         const blocked = await whyNotInstall(event, parts.core.ports.runs.hooks);
         return blocked === undefined ? {} : { blocked };
@@ -81,6 +84,7 @@ export function pluginMethods(parts: Parts): readonly Method[] {
       name: "plugins.retry",
       scope: "operator.admin",
       params: z.looseObject({ pluginId: name }),
+      result: pluginAnswers.retry,
       run: async ({ pluginId }) => {
         const replaced = await followPlugins(parts);
         if (replaced.length > 0) await parts.channels.restart(replaced);

@@ -1,16 +1,14 @@
-import { z } from "zod";
 import type { PluginFacts } from "../../../../plugins/install/facts.ts";
 import type { InstallRecord } from "../../../../types/plugin/install-record.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { defined } from "../../../../utils/defined.ts";
+import { pluginAnswers } from "../../../plugins/loaded-problems.ts";
 import { callOnce } from "../../call-gateway.ts";
 import type { Io } from "../../io.ts";
 import type { PluginState } from "./plugin-state.ts";
 
 /** What the hook calls the sources of install records. */
 const KINDS: Readonly<Record<string, string>> = { npm: "plugin-npm", git: "plugin-git", archive: "plugin-archive" };
-
-const verdict = z.object({ blocked: z.string().optional() });
 
 /** What is to be installed: a plugin, or a pack of hooks. */
 interface Installation {
@@ -46,7 +44,11 @@ export async function requireAllowed(
       ...defined({ packageName: plugin.package.name, version: facts.version }),
     },
   };
-  const { blocked } = await callOnce(io, state, { method: "plugins.judgeInstall", params, shape: verdict });
+  const { blocked } = await callOnce(io, state, {
+    method: "plugins.judgeInstall",
+    params,
+    shape: pluginAnswers.judgeInstall,
+  });
   if (blocked === undefined) return;
   throw new OpenClawError("PLUGIN_BLOCKED", {
     message: `A plugin of the running gateway does not allow it: ${blocked}.`,

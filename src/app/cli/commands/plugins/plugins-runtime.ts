@@ -1,12 +1,9 @@
-import type { z } from "zod";
 import { OpenClawError } from "../../../../types/errors.ts";
-import { pluginsShape } from "../../ask-plugins.ts";
+import { pluginAnswers, type LoadedPlugin } from "../../../plugins/loaded-problems.ts";
 import { callOnce } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { requireState } from "../../state.ts";
 import { pairs } from "../../table.ts";
-
-type Record = z.infer<typeof pluginsShape>["plugins"][number];
 
 /** Shows a plugin as the running gateway has it. Throws `GATEWAY_UNREACHABLE`, and `NOT_FOUND` for a plugin that it does not know. */
 export async function pluginsRuntime(
@@ -14,7 +11,7 @@ export async function pluginsRuntime(
   id: string | undefined,
   flags: { readonly json?: boolean },
 ): Promise<number> {
-  const { plugins } = await callOnce(io, await requireState(io), { method: "plugins.list", shape: pluginsShape });
+  const { plugins } = await callOnce(io, await requireState(io), { method: "plugins.list", shape: pluginAnswers.list });
   const chosen = id === undefined ? plugins : plugins.filter((plugin) => plugin.id === id);
   if (id !== undefined && chosen.length === 0)
     throw new OpenClawError("NOT_FOUND", {
@@ -26,7 +23,15 @@ export async function pluginsRuntime(
   return 0;
 }
 
-function rowsOf({ id, state, why, version, added = {}, cost, ...plugin }: Record): [string, string | undefined][] {
+function rowsOf({
+  id,
+  state,
+  why,
+  version,
+  added = {},
+  cost,
+  ...plugin
+}: LoadedPlugin): [string, string | undefined][] {
   const listed = (list: readonly string[] | undefined) => list?.join(", ");
   return [
     ["id", id],

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { z } from "zod";
 import { errorText } from "../../utils/text/error-text.ts";
 import { hashOf, readConfigText } from "../config/load.ts";
+import { configAnswer } from "../config/shown.ts";
 import { isElsewhere } from "./address.ts";
 import { withGateway } from "./call-gateway.ts";
 import type { Io } from "./io.ts";
@@ -12,8 +12,6 @@ const PATIENCE_MS = 5000;
 /** The same where the file says that a change waits for the next start. A gateway that was started with another mode follows all the same. */
 const SHORT_PATIENCE_MS = 500;
 const LOOK_EVERY_MS = 50;
-
-const running = z.looseObject({ hash: z.string() });
 
 /**
  * Waits until the running gateway of this state directory works with the config file as it is now, so that the next message is answered
@@ -48,7 +46,7 @@ const isFollowedBy = (io: Io, state: State, until: number): Promise<boolean> =>
     state,
     async (client) => {
       for (;;) {
-        const { hash } = await client.call("config.get", {}, running);
+        const { hash } = await client.call("config.get", {}, configAnswer);
         if (hash === hashOf((await readConfigText(state.load.path)) ?? "")) return true;
         if (Date.now() > until) return false;
         await wait(LOOK_EVERY_MS);

@@ -1,8 +1,12 @@
+import { z } from "zod";
 import { MASK, Secret } from "../../types/secret.ts";
 import { isRecord, type KeyPath } from "./schema/problem.ts";
 import { isSecretLike } from "../../utils/secrets/secret-name.ts";
 import { namesSecret, replaceSecrets } from "../../utils/secrets/secret-text.ts";
 import { isPluginPlace, isSecretPlace } from "./secrets.ts";
+
+/** The answer of `config.get`. `hash`: of the file's text. */
+export const configAnswer = z.looseObject({ hash: z.string() });
 
 /**
  * A value of the config as clients and terminals may see it: no secret by its type, by the name of its key (also where

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { buildKey } from "../../sessions/keys.ts";
+import { agentAnswers } from "../../types/chat/chat.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import { agentId, runId } from "../../types/ids.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
@@ -41,6 +42,7 @@ export function agentMethods(ports: Ports): readonly Method[] {
       name: "agent",
       scope: "operator.write",
       params: agentParams,
+      result: agentAnswers.start,
       idempotencyKey: "idempotencyKey",
       run: (params, caller) => {
         checkCommand(params.message, caller.scopes);
@@ -51,6 +53,7 @@ export function agentMethods(ports: Ports): readonly Method[] {
       name: "agent.wait",
       scope: "operator.write",
       params: z.looseObject({ runId: z.string().min(1), timeoutMs: z.int().min(0).optional() }),
+      result: agentAnswers.wait,
       run: (params) => wait(params, ports),
     }),
   ];

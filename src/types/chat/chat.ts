@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { RunEvent, RunStream } from "../run/events.ts";
 import type { AgentId, RunId, SessionKey } from "../ids.ts";
 import type { MediaItem } from "./message.ts";
@@ -20,6 +21,12 @@ export interface ChatRequest {
   /** The answer also goes to the chat that the session belongs to. */
   readonly deliver?: boolean;
 }
+
+/** The answers of `agent` and `agent.wait`. */
+export const agentAnswers = {
+  start: z.looseObject({ runId: z.string(), sessionKey: z.string().optional() }),
+  wait: z.looseObject({ status: z.string(), text: z.string().optional(), error: z.string().optional() }),
+};
 
 /** A request that brings its own history and is not kept in a transcript (OpenAI-compatible endpoints). */
 export interface OneShotRequest {

@@ -7,7 +7,7 @@ import { KeyedQueue } from "../../../utils/keyed-queue.ts";
 import { wait } from "../../../utils/pause.ts";
 import { addAgent, changeAgent, removeAgent, type AgentKeys } from "../../agents/agent-file.ts";
 import { agentIdFrom, workspaceFor, writtenPath } from "../../agents/agent-id.ts";
-import { trashAgent } from "../../agents/trash.ts";
+import { agentDeleted, trashAgent } from "../../agents/trash.ts";
 import { hashOf, readConfigText, type LoadOptions } from "../../config/load.ts";
 import { loadOptionsFor } from "../../plugins/load-options.ts";
 import type { Parts } from "../parts/parts.ts";
@@ -92,6 +92,7 @@ const deleteMethod = ({ live, log, cron }: AgentParts, edit: Editor): Method =>
     name: "agents.delete",
     scope: "operator.admin",
     params: z.looseObject({ agentId: text, deleteFiles: z.boolean().default(true) }),
+    result: agentDeleted,
     run: async ({ agentId, deleteFiles }) => {
       const agent = knownAgent(live, agentId);
       const removedBindings = await edit((load) => removeAgent(load, agentId));

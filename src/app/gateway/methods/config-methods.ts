@@ -3,7 +3,7 @@ import { defineMethod, MethodError, type Method } from "../../../types/method.ts
 import { OpenClawError, withFix } from "../../../types/errors.ts";
 import { patchLeaves } from "../../config/edit/patch.ts";
 import { isRecord } from "../../config/schema/problem.ts";
-import { shownConfig } from "../../config/shown.ts";
+import { configAnswer, shownConfig } from "../../config/shown.ts";
 import { writeConfigValues } from "../../config/edit/write.ts";
 import { requireSlots } from "../../plugins/select.ts";
 import { loadOptionsFor } from "../../plugins/load-options.ts";
@@ -16,6 +16,7 @@ export function configMethods(parts: Parts): readonly Method[] {
       name: "config.get",
       scope: "operator.read",
       params: z.looseObject({}),
+      result: configAnswer,
       run: async () => configOf(parts),
     }),
     defineMethod({

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { text as readAll } from "node:stream/consumers";
 import { z } from "zod";
+import { agentAnswers } from "../../../../types/chat/chat.ts";
 import { answersTo } from "../../../../types/chat/question-end.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { THINK_LEVELS, type ThinkLevel } from "../../../../types/run/model.ts";
@@ -109,13 +110,6 @@ const GRACE_MS = 30_000;
 const AFTER_MS = 2000;
 const INTERRUPTED = 130;
 
-const started = z.looseObject({ runId: z.string(), sessionKey: z.string().optional() });
-const outcome = z.looseObject({
-  status: z.string(),
-  text: z.string().optional(),
-  error: z.string().optional(),
-});
-
 /** Sends the message through the running gateway. Throws GATEWAY_UNREACHABLE and the operator's errors for the gateway's errors. */
 async function askGateway(io: Io, message: string, flags: AgentFlags, printer: Printer): Promise<AgentAnswer> {
   const state = await readState(io);
@@ -141,11 +135,11 @@ async function ask(io: Io, client: GatewayClient, question: Question): Promise<A
   const runId = randomUUID();
   const permissions = new Permissions(io, client, printer);
   const watch = watchRun(client.events(), new RunView(runId, { printer, permissions, showsTools: wantsTools(flags) }));
-  const sent = await client.call("agent", paramsOf(question, runId), started);
+  const sent = await client.call("agent", paramsOf(question, runId), agentAnswers.start);
   const forget = stopOnInterrupt(io, client, sent);
   const timeoutMs = runTime(flags, state) + APPROVAL_MS + GRACE_MS;
   const ended = await client
-    .call("agent.wait", { runId: sent.runId, timeoutMs }, outcome, timeoutMs + GRACE_MS)
+    .call("agent.wait", { runId: sent.runId, timeoutMs }, agentAnswers.wait, timeoutMs + GRACE_MS)
     .finally(forget);
   const seen = await Promise.race([watch, after(AFTER_MS)]);
   const error =
@@ -179,7 +173,11 @@ const after = (ms: number): Promise<undefined> =>
   });
 
 /** Ctrl-C ends the run too, not only the command. The returned function removes the signal handler. */
-function stopOnInterrupt(io: Io, client: GatewayClient, { runId, sessionKey }: z.infer<typeof started>): () => void {
+function stopOnInterrupt(
+  io: Io,
+  client: GatewayClient,
+  { runId, sessionKey }: z.infer<typeof agentAnswers.start>,
+): () => void {
   const stop = () => {
     // Waits a limited time: a gateway that does not answer must not block the terminal.
     const stopped = client

@@ -4,7 +4,7 @@ import type { AgentSettings } from "../../../../types/settings.ts";
 import { isFields } from "../../../../utils/fields.ts";
 import { exists } from "../../../../utils/exists.ts";
 import { removeAgent } from "../../../agents/agent-file.ts";
-import { trashAgent, type Trashed } from "../../../agents/trash.ts";
+import { agentDeleted, type AgentDeleted, trashAgent, type Trashed } from "../../../agents/trash.ts";
 import { journalPath } from "../../../config/paths.ts";
 import { canAsk, confirmed } from "../../ask.ts";
 import { callOnce } from "../../call-gateway.ts";
@@ -23,12 +23,7 @@ export interface DeleteFlags extends Json {
 }
 
 const listed = z.looseObject({ total: z.number() });
-const deleted = z.looseObject({
-  removedBindings: z.number(),
-  removed: z.array(z.looseObject({ path: z.string(), method: z.string() })).default([]),
-  failed: z.array(z.looseObject({ path: z.string(), reason: z.string() })).default([]),
-});
-interface Deleted extends z.output<typeof deleted> {
+interface Deleted extends AgentDeleted {
   readonly removedJobs: number;
 }
 
@@ -67,7 +62,7 @@ async function remove(
     const jobs = { agentId: id, enabled: "all", limit: 1 };
     const { total } = await callOnce(io, state, { method: "cron.list", params: jobs, shape: listed });
     const params = { agentId: id, deleteFiles: !isKept };
-    const done = await callOnce(io, state, { method: "agents.delete", params, shape: deleted });
+    const done = await callOnce(io, state, { method: "agents.delete", params, shape: agentDeleted });
     return { ...done, removedJobs: total };
   }
   const removedBindings = await removeAgent(state.load, id);

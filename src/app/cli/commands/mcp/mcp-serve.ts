@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
+import { agentAnswers } from "../../../../types/chat/chat.ts";
 import { errorText } from "../../../../utils/text/error-text.ts";
 import { packageVersion } from "../../../package-root.ts";
 import type { GatewayFlags } from "../../address.ts";
@@ -28,8 +29,6 @@ const offer = <Input>(
 ): Offered => ({ name, description, input, run: (given, client) => run(input.parse(given), client) });
 
 const historyShape = z.looseObject({ messages: z.array(messageShape) });
-const started = z.looseObject({ runId: z.string(), sessionKey: z.string().optional() });
-const ended = z.looseObject({ status: z.string(), text: z.string().optional(), error: z.string().optional() });
 const GRACE_MS = 10_000;
 
 const TOOLS: readonly Offered[] = [
@@ -72,12 +71,12 @@ const TOOLS: readonly Offered[] = [
     }),
     async ({ timeoutSeconds, ...params }, client) => {
       const timeoutMs = timeoutSeconds * 1000;
-      const sent = await client.call("agent", { ...params, idempotencyKey: randomUUID() }, started);
+      const sent = await client.call("agent", { ...params, idempotencyKey: randomUUID() }, agentAnswers.start);
       const { runId, sessionKey } = sent;
       const { status, text, error } = await client.call(
         "agent.wait",
         { runId, timeoutMs },
-        ended,
+        agentAnswers.wait,
         timeoutMs + GRACE_MS,
       );
       return { runId, sessionKey, status, text, error };

@@ -1,6 +1,7 @@
 import type { InboxRow } from "../../types/journal.ts";
 import type { Receipt } from "../../types/run/run.ts";
-import { TASK_STATUSES, type TaskFilter, type TaskStatus } from "../../types/subagent/task.ts";
+import { TASK_STATUSES, type TaskStatus } from "../../types/subagent/task-status.ts";
+import type { TaskFilter } from "../../types/subagent/task.ts";
 import { agentTerm, jsonOr, textOr, word } from "../database/columns.ts";
 import type { Commits } from "../database/commits.ts";
 import { toInboxRow } from "./rows.ts";

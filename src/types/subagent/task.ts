@@ -1,9 +1,7 @@
 import { z } from "zod";
 import type { Answer } from "../method.ts";
 import type { AgentFilter } from "../run/agent-filter.ts";
-
-export const TASK_STATUSES = ["queued", "running", "completed", "failed", "cancelled", "timed_out"] as const;
-export type TaskStatus = (typeof TASK_STATUSES)[number];
+import { TASK_STATUSES, type TaskStatus } from "./task-status.ts";
 
 /**
  * Work that no message of a person waits for: a run of a job, a subagent, a webhook's run, a background command. In the

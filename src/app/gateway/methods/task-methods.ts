@@ -2,7 +2,8 @@ import { z } from "zod";
 import { resolveAlias } from "../../../sessions/keys.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { ofAgent } from "../../../types/run/agent-filter.ts";
-import { TASK_STATUSES, taskAnswers } from "../../../types/subagent/task.ts";
+import { TASK_STATUSES } from "../../../types/subagent/task-status.ts";
+import { taskAnswers } from "../../../types/subagent/task.ts";
 import type { Parts } from "../parts/parts.ts";
 
 const status = z.enum(TASK_STATUSES);

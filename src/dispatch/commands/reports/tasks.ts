@@ -1,4 +1,5 @@
-import type { TaskDesk, TaskStatus, TaskSummary } from "../../../types/subagent/task.ts";
+import type { TaskDesk, TaskSummary } from "../../../types/subagent/task.ts";
+import type { TaskStatus } from "../../../types/subagent/task-status.ts";
 import { codeSpan } from "../../../utils/text/code-span.ts";
 import { plainMarkdown } from "../../../utils/text/plain-markdown.ts";
 import type { CommandAnswer, CommandContext } from "../kit/command.ts";

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import type { z } from "zod";
-import { taskAnswers, type TaskDesk, type TaskStatus, type TaskStory } from "../../../../types/subagent/task.ts";
+import { taskAnswers, type TaskDesk, type TaskStory } from "../../../../types/subagent/task.ts";
+import type { TaskStatus } from "../../../../types/subagent/task-status.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { defined } from "../../../../utils/defined.ts";
 import { writeJson, type Io } from "../../io.ts";

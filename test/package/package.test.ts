@@ -112,6 +112,17 @@ describe("what the package says of the software in it", () => {
   });
 });
 
+test("a clone denies each install script, so that npm asks about none", async () => {
+  const { packages } = lockShape.parse(JSON.parse(await read("package-lock.json")));
+  const scripted = Object.keys(packages).filter((place) => packages[place]?.hasInstallScript);
+  const names = new Set(
+    scripted.map((place) => place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length)),
+  );
+  expect(JSON.parse(await read("package.json")).allowScripts).toEqual(
+    Object.fromEntries([...names].map((name) => [name, false])),
+  );
+});
+
 describe("what users install", () => {
   test("is locked with its hashes, has nothing for development, and runs no install script", async () => {
     const { shrinkwrapOf } = await script("shrinkwrap.mjs");

@@ -1,18 +1,18 @@
 import { z } from "zod";
-import type { CronJob, CronOwner, CronWish } from "../../types/cron/job.ts";
-import type { CronRun, CronRunFilter } from "../../types/cron/run.ts";
+import type { CronAnswers, CronJobView, CronRunView } from "../../types/cron/answers.ts";
+import type { CronJob, CronWish } from "../../types/cron/job.ts";
+import { type CronRun, type CronRunFilter, cronRun } from "../../types/cron/run.ts";
 import { type Fields, isFields } from "../../utils/fields.ts";
-import { CRON, type CronPlace } from "./cron-message.ts";
+import { CRON } from "./cron-message.ts";
 import type { CronEntry, CronJobs } from "./jobs.ts";
 import { type CronListQuery, isWanted, sorted } from "./list.ts";
 import type { CronPorts } from "./ports.ts";
 import { inWordsOfToday } from "./reading/old-words.ts";
 import { type BadJob, patched, readJob } from "./read-job.ts";
 import type { CronScheduler, NotRun } from "./scheduler.ts";
-import { type CronJobView, jobView, revisionOf, runView } from "./views.ts";
+import { jobView, revisionOf, runView } from "./views.ts";
 import { runIdOf } from "../../dispatch/turn-facts.ts";
-import { DEFAULT_ACCOUNT, runId, sessionKey } from "../../types/ids.ts";
-import { defined } from "../../utils/defined.ts";
+import { DEFAULT_ACCOUNT } from "../../types/ids.ts";
 
 /**
  * Reason why a job was not added, changed or run. `missing`: there is no such job. `conflict`: the job was changed
@@ -27,7 +27,7 @@ export interface CronMaker {
   readonly isAgent?: true;
   /** Fields for a job that does not set them itself. */
   readonly defaults?: Fields;
-  readonly owner?: CronOwner;
+  readonly owner?: NonNullable<CronWish["owner"]>;
 }
 
 /** Conditions of a change of a job. */
@@ -66,7 +66,7 @@ export class CronDesk {
     this.#ports = ports;
   }
 
-  status(): { enabled: boolean; jobs: number; running: number; nextWakeAtMs?: number } {
+  status(): CronAnswers["status"] {
     let next = Number.POSITIVE_INFINITY;
     for (const entry of this.#jobs.all()) next = Math.min(next, entry.runsAtMs ?? next);
     return {
@@ -90,7 +90,7 @@ export class CronDesk {
   }
 
   /** The next times of a job, an estimate of its cost in a month, and the place of its reports. */
-  async preview(id: string): Promise<CronPreview | undefined> {
+  async preview(id: string): Promise<CronAnswers["preview"] | undefined> {
     const entry = this.#jobs.find(id);
     if (!entry) return undefined;
     const { job, times } = entry;
@@ -191,7 +191,7 @@ export class CronDesk {
     return isTaken ? { ok: true, nextCheckInMs: ms, pacing } : "No run of this job is active.";
   }
 
-  async runs(filter: CronRunFilter): Promise<{ entries: readonly ReturnType<typeof runView>[]; total: number }> {
+  async runs(filter: CronRunFilter): Promise<{ entries: readonly CronRunView[]; total: number }> {
     const { runs, total } = await this.#ports.journal.cron.runs(filter);
     return { entries: runs.map((run) => runView(run)), total };
   }
@@ -233,15 +233,6 @@ export interface CronAdded {
   readonly updated?: boolean;
 }
 
-export interface CronPreview {
-  readonly nextRunsAtMs: readonly number[];
-  /** Slots of the next 30 days. */
-  readonly runsPerMonth: number;
-  /** Mean of the job's latest runs, or of other jobs' when the job has none. */
-  readonly costPerRunUsd?: number;
-  readonly place: CronPlace;
-}
-
 /** Keeps the times of a job that is declared again at each start, unless the declaration sets an anchor. */
 function withAnchor(wish: CronWish, { schedule: old }: CronJob, given: unknown): CronWish {
   const { schedule } = wish;
@@ -266,55 +257,33 @@ function monthly({ job, times }: CronEntry, now: number): number {
 }
 
 const MOST_CHARS = 2000;
-const time = z.int().min(0);
+const cut = z
+  .string()
+  .transform((text) => text.slice(0, MOST_CHARS))
+  .optional();
+const { runAtMs, deliveryStatus, ...known } = cronRun.omit({
+  errorReason: true,
+  deliveryError: true,
+  deliverySuppressionReason: true,
+  webhookStatus: true,
+  slotAtMs: true,
+  usage: true,
+  costUsd: true,
+}).shape;
 
-const shape = z.lazy(() =>
-  z.looseObject({
-    ts: time,
-    jobId: z.string().min(1).max(200),
-    jobName: z.string().optional(),
-    action: z.literal("finished"),
-    status: z.enum(["ok", "error", "skipped"]),
-    completionStatus: z.enum(["succeeded", "failed", "unknown"]).optional(),
-    error: z.string().optional(),
-    summary: z.string().optional(),
-    delivered: z.boolean().optional(),
-    deliveryStatus: z.enum(["delivered", "not-delivered", "unknown", "not-requested"]).optional(),
-    runId: z.string().optional(),
-    sessionId: z.string().optional(),
-    sessionKey: z.string().optional(),
-    runAtMs: time.optional(),
-    durationMs: time.optional(),
-    model: z.string().optional(),
-    provider: z.string().optional(),
-  }),
-);
+/** A record of another gateway, one line of its `runs/<jobId>.jsonl`. */
+const givenRun = z.object({
+  ...known,
+  error: cut,
+  summary: cut,
+  runAtMs: runAtMs.optional(),
+  deliveryStatus: deliveryStatus.optional(),
+});
 
-/** A record of another gateway, one line of its `runs/<jobId>.jsonl`; undefined when the line is no record. */
+/** The record of a line; undefined when the line is no record. */
 function readRun(given: unknown): CronRun | undefined {
-  const { data } = shape.safeParse(given);
+  const { data } = givenRun.safeParse(given);
   if (!data) return undefined;
-  const { ts, jobId, action, status, delivered, runAtMs = data.ts } = data;
-  return {
-    ts,
-    jobId,
-    action,
-    status,
-    runAtMs,
-    slotAtMs: runAtMs,
-    deliveryStatus: data.deliveryStatus ?? (delivered === true ? "delivered" : "unknown"),
-    ...defined({
-      delivered,
-      jobName: data.jobName,
-      completionStatus: data.completionStatus,
-      error: data.error?.slice(0, MOST_CHARS),
-      summary: data.summary?.slice(0, MOST_CHARS),
-      durationMs: data.durationMs,
-      sessionId: data.sessionId,
-      model: data.model,
-      provider: data.provider,
-      runId: data.runId === undefined ? undefined : runId(data.runId),
-      sessionKey: data.sessionKey === undefined ? undefined : sessionKey(data.sessionKey),
-    }),
-  };
+  const { runAtMs: at = data.ts, delivered, deliveryStatus: status = delivered ? "delivered" : "unknown" } = data;
+  return { ...data, runAtMs: at, slotAtMs: at, deliveryStatus: status };
 }

@@ -1,4 +1,4 @@
-import type { CronJob, Missed } from "../../types/cron/job.ts";
+import type { CronJob } from "../../types/cron/job.ts";
 import type { CronState } from "../../types/cron/run.ts";
 import type { SlotTimes } from "./reading/times.ts";
 
@@ -110,7 +110,7 @@ function defaultMissed(
   { schedule }: Planned,
   latest: number,
   { times, skipsMissed }: Pick<Considered, "times" | "skipsMissed">,
-): Missed {
+): NonNullable<CronJob["missed"]> {
   if (schedule.kind === "at") return "once";
   if (skipsMissed) return "skip";
   const next = times.next(latest);

@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
-import type { CronJob, CronWish } from "../../types/cron/job.ts";
-import type { CronState } from "../../types/cron/run.ts";
+import type { z } from "zod";
+import { type CronJob, cronJob, type CronWish, problemIn } from "../../types/cron/job.ts";
+import { type CronState, cronState } from "../../types/cron/run.ts";
 import type { CronTable, StoredCron, StoredRow } from "../../types/cron/table.ts";
 import type { Clock } from "../../types/clock.ts";
-import { type Fields, isFields, isSameData } from "../../utils/fields.ts";
+import { isSameData } from "../../utils/fields.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
 import { slotTimes, type SlotTimes } from "./reading/times.ts";
@@ -154,12 +155,13 @@ export class CronJobs {
 }
 
 /**
- * A job of the journal, or the reason why it cannot be run. The shape of the row is checked, because one odd row must
- * not keep the other jobs from running.
+ * A job of the journal as it was stored, or the reason why it cannot be run. The shape of the row is checked, because
+ * one odd row must not keep the other jobs from running.
  */
 export function readStored({ id, job, state }: StoredRow): StoredCron | { readonly why: string } {
-  if (!isJob(job) || job.id !== id) return { why: "its id, name, sessionTarget, schedule or payload is missing" };
-  if (!isState(state)) return { why: "its state has another shape" };
+  if (!isJob(job)) return { why: problemOf(cronJob, job) };
+  if (job.id !== id) return { why: `its id is that of another job, ${job.id}` };
+  if (!isState(state)) return { why: `its state has another shape: ${problemOf(cronState, state)}` };
   try {
     nextTimes({ job, state }, slotTimes(job.schedule, id));
     return { job, state };
@@ -168,22 +170,13 @@ export function readStored({ id, job, state }: StoredRow): StoredCron | { readon
   }
 }
 
-function isJob(value: unknown): value is CronJob {
-  if (!isFields(value)) return false;
-  const { id, name, sessionTarget, enabled, schedule, payload } = value;
-  const hasTexts = [id, name, sessionTarget].every((one) => typeof one === "string");
-  return hasTexts && typeof enabled === "boolean" && isFields(schedule) && isFields(payload) && isPayload(payload);
+const isJob = (value: unknown): value is CronJob => cronJob.safeParse(value).success;
+const isState = (value: unknown): value is CronState => cronState.safeParse(value).success;
+
+function problemOf(shape: z.ZodType, value: unknown): string {
+  const { error } = shape.safeParse(value);
+  return error ? problemIn(error) : "";
 }
-
-const isState = (value: unknown): value is CronState =>
-  isFields(value) &&
-  typeof value["cursorMs"] === "number" &&
-  (value["underway"] === undefined || isFields(value["underway"]));
-
-const isPayload = ({ kind, message, text, argv }: Fields): boolean =>
-  (kind === "agentTurn" && typeof message === "string") ||
-  (kind === "systemEvent" && typeof text === "string") ||
-  (kind === "command" && Array.isArray(argv));
 
 /**
  * The next times of a job. Slots that pass while the job rests after failures count for `nextMs`, so that they are

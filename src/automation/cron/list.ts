@@ -1,20 +1,24 @@
+import { z } from "zod";
+import type { Answer } from "../../types/method.ts";
 import type { AgentFilter } from "../../types/run/agent-filter.ts";
 import { shellText } from "./command/command-call.ts";
 import type { CronEntry } from "./jobs.ts";
 
 /** Filter, order and page of a list of jobs, in the protocol's terms. */
-export interface CronListQuery extends AgentFilter {
-  readonly includeDisabled?: boolean | undefined;
-  readonly enabled?: "all" | "enabled" | "disabled" | undefined;
-  readonly query?: string | undefined;
-  readonly scheduleKind?: string | undefined;
-  readonly lastRunStatus?: string | undefined;
-  readonly trigger?: "all" | "conditional" | "unconditional" | undefined;
-  readonly sortBy?: "nextRunAtMs" | "updatedAtMs" | "name" | undefined;
-  readonly sortDir?: "asc" | "desc" | undefined;
-  readonly limit?: number | undefined;
-  readonly offset?: number | undefined;
-}
+export const listParams = z.looseObject({
+  limit: z.int().min(1).max(200).default(50),
+  offset: z.int().min(0).default(0),
+  includeDisabled: z.boolean().optional(),
+  enabled: z.enum(["all", "enabled", "disabled"]).optional(),
+  query: z.string().max(500).optional(),
+  scheduleKind: z.string().optional(),
+  lastRunStatus: z.string().optional(),
+  trigger: z.enum(["all", "conditional", "unconditional"]).optional(),
+  agentId: z.string().min(1).max(200).optional(),
+  sortBy: z.enum(["nextRunAtMs", "updatedAtMs", "name"]).optional(),
+  sortDir: z.enum(["asc", "desc"]).optional(),
+});
+export type CronListQuery = Partial<Answer<z.output<typeof listParams>>> & AgentFilter;
 
 type Wanted = (entry: Pick<CronEntry, "job" | "state">, query: CronListQuery) => boolean;
 

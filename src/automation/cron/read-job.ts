@@ -1,11 +1,8 @@
 import { z } from "zod";
-import type { CronWish } from "../../types/cron/job.ts";
-import { sessionKey } from "../../types/ids.ts";
-import { readDuration } from "../../utils/time/duration.ts";
-import { isFields } from "../../utils/fields.ts";
+import { type CronWish, cronWish, problemIn } from "../../types/cron/job.ts";
+import { type Fields, isFields } from "../../utils/fields.ts";
 import { whatOf } from "./list.ts";
 import { inWordsOfToday } from "./reading/old-words.ts";
-import { payloadShape, word } from "./reading/payload-shape.ts";
 import { scheduleShape, withTimes } from "./reading/schedule-shape.ts";
 
 /** Values that a job is read with. */
@@ -17,87 +14,20 @@ export interface ReadingPorts {
   readonly webhook?: string | undefined;
 }
 
-const DAY_SECONDS = 86_400;
-const threadId = z.union([z.string().min(1), z.number().int()]).transform(String);
-
-const destination = z.strictObject({
-  mode: z.enum(["announce", "webhook"]).optional(),
-  channel: word.optional(),
-  to: word.optional(),
-  accountId: word.optional(),
-});
-
-const delivery = z.lazy(() =>
-  z
-    .strictObject({
-      mode: z.enum(["none", "announce", "webhook"]).default("announce"),
-      channel: word.optional(),
-      to: word.optional(),
-      accountId: word.optional(),
-      threadId: threadId.optional(),
-      bestEffort: z.boolean().optional(),
-      failureDestination: destination.optional(),
-      completionDestination: z
-        .strictObject({ mode: z.literal("webhook"), to: z.url({ protocol: /^https?$/ }) })
-        .optional(),
-    })
-    .refine(({ mode, to }) => mode !== "webhook" || (to !== undefined && /^https?:\/\//.test(to)), {
-      path: ["to"],
-      message: "a webhook needs the address to call, as https://…",
-    }),
-);
-
-const alert = destination.extend({
-  after: z.int().min(1).max(100).optional(),
-  cooldownMs: z.int().min(0).optional(),
-  includeSkipped: z.boolean().optional(),
-});
-
-const span = z.string().refine((text) => (readDuration(text) ?? 0) > 0, "write it as 15m or 4h");
-
-const pacing = z.lazy(() =>
-  z
-    .strictObject({ min: span.optional(), max: span.optional() })
-    .refine(({ min, max }) => min !== undefined || max !== undefined, "give min, max or both")
-    .refine(
-      ({ min, max }) => min === undefined || max === undefined || (readDuration(min) ?? 0) <= (readDuration(max) ?? 0),
-      "min is longer than max",
-    ),
-);
-
 const TARGET = /^(?:main|isolated|session:\P{Cc}{1,300})$/u;
 
-const wishShape = z.lazy(() =>
-  z.object({
-    name: z.string().trim().min(1).max(200).optional(),
-    displayName: z.string().max(200).optional(),
-    description: z.string().max(2000).optional(),
-    enabled: z.boolean().default(true),
-    pacing: pacing.optional(),
-    deleteAfterRun: z.boolean().optional(),
-    missed: z.enum(["skip", "once", "all"]).optional(),
-    graceSeconds: z
-      .int()
-      .min(0)
-      .max(7 * DAY_SECONDS)
-      .optional(),
-    agentId: word.optional(),
-    sessionKey: word
-      .regex(/^\P{Cc}+$/u, "has control characters")
-      .transform(sessionKey)
-      .optional(),
-    sessionTarget: z.string().optional(),
-    wakeMode: z.enum(["now", "next-heartbeat"]).default("now"),
-    schedule: scheduleShape,
-    payload: payloadShape,
-    delivery: delivery.optional(),
-    failureAlert: z.union([z.literal(false), alert]).optional(),
-    declarationKey: word.max(200).optional(),
-    owner: z
-      .object({ agentId: z.string().optional(), sessionKey: z.string().optional(), accountId: z.string().optional() })
-      .optional(),
-  }),
-);
+/** A job in the present fields, before its defaults are set. */
+const givenJob = cronWish.extend({
+  name: cronWish.shape.name.optional(),
+  sessionTarget: z.string().optional(),
+  schedule: scheduleShape,
+});
+
+/**
+ * Fields that other gateways write. They mean nothing here: no text of strangers joins a job, and a list of tools is
+ * used as it is.
+ */
+const UNUSED = new Set(["allowUnsafeExternalContent", "toolsAllowIsDefault"]);
 
 /** The problem of a job that cannot be accepted; it begins with the path of the field. */
 export interface BadJob {
@@ -114,16 +44,16 @@ export function readJob(given: unknown, ports: ReadingPorts): CronWish | BadJob 
   const fields = inWordsOfToday(withoutBlanks(given, [null, ""]), ports.webhook);
   const unknown = notBuilt(fields);
   if (unknown !== undefined) return { problem: unknown };
-  const read = wishShape.safeParse({ ...fields, schedule: withTimes(fields["schedule"], ports) });
-  if (!read.success) {
-    const [issue] = read.error.issues;
-    const place = issue?.path.join(".") ?? "";
-    return { problem: place === "" ? (issue?.message ?? "it cannot be read") : `${place}: ${issue?.message}` };
-  }
-  return complete(read.data);
+  const { payload, schedule } = fields;
+  const known = isFields(payload) ? withoutUnused(payload) : payload;
+  const read = givenJob.safeParse({ ...fields, payload: known, schedule: withTimes(schedule, ports) });
+  return read.success ? complete(read.data) : { problem: problemIn(read.error) };
 }
 
-function notBuilt(fields: Readonly<Record<string, unknown>>): string | undefined {
+const withoutUnused = (payload: Fields): Fields =>
+  Object.fromEntries(Object.entries(payload).filter(([name]) => !UNUSED.has(name)));
+
+function notBuilt(fields: Fields): string | undefined {
   const named = NOT_BUILT.find((name) => fields[name] !== undefined);
   if (named !== undefined) return `${named} is not supported: this gateway runs each slot of the schedule`;
   for (const part of ["schedule", "payload"]) {
@@ -135,7 +65,7 @@ function notBuilt(fields: Readonly<Record<string, unknown>>): string | undefined
   return undefined;
 }
 
-function complete(read: z.output<typeof wishShape>): CronWish | BadJob {
+function complete(read: z.output<typeof givenJob>): CronWish | BadJob {
   const {
     payload: what,
     sessionTarget = what.kind === "systemEvent" ? "main" : "isolated",
@@ -156,7 +86,7 @@ function complete(read: z.output<typeof wishShape>): CronWish | BadJob {
   return { ...announced, ...read, sessionTarget: target, name: name ?? nameOf(what) };
 }
 
-function unfitIn({ schedule, pacing: pace, payload }: z.output<typeof wishShape>): string | undefined {
+function unfitIn({ schedule, pacing: pace, payload }: z.output<typeof givenJob>): string | undefined {
   if (pace && schedule.kind !== "every" && schedule.kind !== "cron")
     return `pacing: a job of the kind ${schedule.kind} has no next time`;
   return schedule.kind === "stream" && payload.kind === "command"
@@ -179,7 +109,7 @@ function nameOf(what: CronWish["payload"]): string {
 }
 
 /** A job with some of its fields changed; null removes one. */
-export function patched(job: Readonly<Record<string, unknown>>, patch: Readonly<Record<string, unknown>>): unknown {
+export function patched(job: Fields, patch: Fields): unknown {
   const today = inWordsOfToday(withoutBlanks(patch, [""]));
   const merged = Object.entries(today).map(([key, value]) => [key, mergedField(key, job[key], value)]);
   return { ...job, ...Object.fromEntries(merged) };
@@ -194,10 +124,7 @@ function mergedField(key: string, old: unknown, value: unknown): unknown {
 }
 
 /** Fields without blank ones. Models that fill every field write blanks for values that they do not mean to set. */
-function withoutBlanks(
-  fields: Readonly<Record<string, unknown>>,
-  blanks: readonly unknown[],
-): Readonly<Record<string, unknown>> {
+function withoutBlanks(fields: Fields, blanks: readonly unknown[]): Fields {
   return Object.fromEntries(
     Object.entries(fields)
       .filter(([, value]) => !blanks.includes(value))

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { CronJobView, CronRunView } from "../../types/cron/answers.ts";
 import type { CronJob } from "../../types/cron/job.ts";
 import type { CronRun, CronState } from "../../types/cron/run.ts";
 import { once } from "../../utils/share-calls.ts";
@@ -24,7 +25,7 @@ export const revisionOf = once(({ updatedAtMs: _updated, createdAtMs: _created, 
 );
 
 /** A job for clients, in the protocol's terms. */
-export function jobView(job: CronJob, state: CronState, nextRunAtMs: number | undefined) {
+export function jobView(job: CronJob, state: CronState, nextRunAtMs: number | undefined): CronJobView {
   const { scheduleRevision: _revision, setUpBy: _setUpBy, ...wish } = job;
   return {
     ...wish,
@@ -33,8 +34,6 @@ export function jobView(job: CronJob, state: CronState, nextRunAtMs: number | un
     ...summaryOf(state, nextRunAtMs),
   };
 }
-
-export type CronJobView = ReturnType<typeof jobView>;
 
 function stateView(state: CronState, nextRunAtMs: number | undefined) {
   const { cursorMs: _cursor, retry: _retry, underway, backoffUntilMs: _backoff, pacedAtMs: _paced, ...rest } = state;
@@ -57,6 +56,6 @@ const summaryOf = (
 export function runView(
   { slotAtMs: _slot, costUsd: _cost, webhookStatus: _webhook, errorReason, ...run }: CronRun,
   nextRunAtMs?: number,
-) {
+): CronRunView {
   return { ...run, ...defined({ errorReason: errorReason && (REASONS[errorReason] ?? "unclassified"), nextRunAtMs }) };
 }

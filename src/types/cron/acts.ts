@@ -1,3 +1,4 @@
+import type { Fields } from "../../utils/fields.ts";
 import type { AgentId, SessionKey } from "../ids.ts";
 import type { Principal } from "../run/principal.ts";
 
@@ -7,8 +8,6 @@ export interface CronAsker {
   readonly sessionKey: SessionKey;
   readonly agentId: AgentId;
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** Operations of agents on scheduled jobs. A text as result is the reason why the operation was not done. */
 export interface CronActs {

@@ -1,107 +1,107 @@
-import type { RunId, SessionKey } from "../ids.ts";
+import { z } from "zod";
+import { runId, sessionKey } from "../ids.ts";
+import type { Answer } from "../method.ts";
 import type { AgentFilter } from "../run/agent-filter.ts";
 
-export type CronStatus = "ok" | "error" | "skipped";
+/** Epoch milliseconds. */
+const time = z.int().min(0);
+const count = z.number().optional();
+const text = z.string().optional();
+
+export const CRON_STATUSES = ["ok", "error", "skipped"] as const;
+export type CronStatus = (typeof CRON_STATUSES)[number];
 /** `unknown`: the message may have arrived. */
-export type CronDeliveryStatus = "delivered" | "not-delivered" | "unknown" | "not-requested";
+export const CRON_DELIVERIES = ["delivered", "not-delivered", "unknown", "not-requested"] as const;
+export type CronDeliveryStatus = (typeof CRON_DELIVERIES)[number];
+const status = z.enum(CRON_STATUSES);
+const deliveryStatus = z.enum(CRON_DELIVERIES);
 
 /** A slot that has begun and whose record is not written yet. */
-export interface CronUnderway {
+const underway = z.looseObject({
   /** The key of the run's message in the inbox. */
-  readonly eventKey: string;
-  readonly slotMs: number;
+  eventKey: z.string(),
+  slotMs: z.number(),
   /** Start of the run in epoch milliseconds. */
-  readonly startedAtMs: number;
+  startedAtMs: z.number(),
   /** Revision of the job's schedule when the run began. Unset in runs that an older version began. */
-  readonly scheduleRevision?: number;
+  scheduleRevision: count,
   /** Somebody asked for the run; it is no slot of the schedule. */
-  readonly isForced?: boolean;
+  isForced: z.boolean().optional(),
   /** How often the slot was tried before. */
-  readonly tries?: number;
+  tries: count,
   /** The run wants the next one so many milliseconds after its end. */
-  readonly nextCheckMs?: number;
-}
-
-interface CronDeliveries {
-  readonly lastDeliveryStatus?: CronDeliveryStatus;
-  readonly lastDeliveryError?: string;
-  readonly lastFailureAlertAtMs?: number;
-}
-
-interface CronPlans {
-  /** The next run, as the last one has chosen. Earlier slots of the schedule are left out. */
-  readonly pacedAtMs?: number;
-}
+  nextCheckMs: count,
+});
+export type CronUnderway = Answer<z.output<typeof underway>>;
 
 /** History of a job: its runs, deliveries and plans. Times are epoch milliseconds. */
-export interface CronState extends CronDeliveries, CronPlans {
+export const cronState = z.looseObject({
   /** Slots until then are dealt with. */
-  readonly cursorMs: number;
-  readonly underway?: CronUnderway;
+  cursorMs: z.number(),
+  underway: underway.optional(),
   /** Another try of a slot that failed. */
-  readonly retry?: { readonly slotMs: number; readonly atMs: number; readonly tries: number };
-  readonly lastRunAtMs?: number;
-  readonly lastRunStatus?: CronStatus;
-  readonly lastError?: string;
-  readonly lastDurationMs?: number;
-  readonly consecutiveErrors?: number;
-  readonly consecutiveSkipped?: number;
+  retry: z.looseObject({ slotMs: z.number(), atMs: z.number(), tries: z.number() }).optional(),
+  lastRunAtMs: count,
+  lastRunStatus: status.optional(),
+  lastError: text,
+  lastDurationMs: count,
+  lastDeliveryStatus: deliveryStatus.optional(),
+  lastDeliveryError: text,
+  lastFailureAlertAtMs: count,
+  consecutiveErrors: count,
+  consecutiveSkipped: count,
   /** No slot before then is run: earlier ones failed. */
-  readonly backoffUntilMs?: number;
-  readonly autoDisabled?: {
-    readonly reason: "consecutive-failures";
-    readonly atMs: number;
-    readonly consecutiveErrors: number;
-  };
-}
+  backoffUntilMs: count,
+  /** The next run, as the last one has chosen. Earlier slots of the schedule are left out. */
+  pacedAtMs: count,
+  autoDisabled: z
+    .looseObject({ reason: z.literal("consecutive-failures"), atMs: z.number(), consecutiveErrors: z.number() })
+    .optional(),
+});
+export type CronState = Answer<z.output<typeof cronState>>;
 
-interface CronRunFacts {
-  readonly runId?: RunId;
-  readonly sessionId?: string;
-  readonly sessionKey?: SessionKey;
-  readonly model?: string;
-  readonly provider?: string;
-  readonly usage?: CronUsage;
-  /** US dollars. */
-  readonly costUsd?: number;
-}
-
-export interface CronUsage {
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  readonly total_tokens: number;
-  readonly cache_read_tokens: number;
-  readonly cache_write_tokens: number;
-}
-
-interface CronRunDelivery {
-  readonly delivered?: boolean;
-  readonly deliveryStatus: CronDeliveryStatus;
-  readonly deliveryError?: string;
-  readonly deliverySuppressionReason?: "empty" | "silent" | "heartbeat";
-  /** State of the webhook's delivery. */
-  readonly webhookStatus?: CronDeliveryStatus;
-}
+const usage = z.looseObject({
+  input_tokens: z.number(),
+  output_tokens: z.number(),
+  total_tokens: z.number(),
+  cache_read_tokens: z.number(),
+  cache_write_tokens: z.number(),
+});
 
 /** The record of a slot that has ended. Execution, delivery and completion are three results. */
-export interface CronRun extends CronRunFacts, CronRunDelivery {
+export const cronRun = z.looseObject({
   /** End of the run in epoch milliseconds. */
-  readonly ts: number;
-  readonly jobId: string;
-  readonly jobName?: string;
-  readonly action: "finished";
-  readonly status: CronStatus;
-  readonly completionStatus?: "succeeded" | "failed" | "unknown";
-  readonly error?: string;
+  ts: time,
+  jobId: z.string().min(1).max(200),
+  jobName: text,
+  action: z.literal("finished"),
+  status,
+  completionStatus: z.enum(["succeeded", "failed", "unknown"]).optional(),
+  error: text,
   /** A kind of failure, such as `rate_limit`. */
-  readonly errorReason?: string;
+  errorReason: text,
   /** The beginning of the answer, or why it was skipped. */
-  readonly summary?: string;
+  summary: text,
+  delivered: z.boolean().optional(),
+  deliveryStatus,
+  deliveryError: text,
+  deliverySuppressionReason: z.enum(["empty", "silent", "heartbeat"]).optional(),
+  /** State of the webhook's delivery. */
+  webhookStatus: deliveryStatus.optional(),
+  runId: z.string().transform(runId).optional(),
+  sessionId: text,
+  sessionKey: z.string().transform(sessionKey).optional(),
   /** The slot. */
-  readonly slotAtMs: number;
-  readonly runAtMs: number;
-  readonly durationMs?: number;
-}
+  slotAtMs: z.number(),
+  runAtMs: time,
+  durationMs: count,
+  model: text,
+  provider: text,
+  usage: usage.optional(),
+  /** US dollars. */
+  costUsd: count,
+});
+export type CronRun = Answer<z.output<typeof cronRun>>;
 
 /** Selects records of runs, the newest first. */
 export interface CronRunFilter extends AgentFilter {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { readStored } from "../../../src/automation/cron/jobs.ts";
 import { patched, readJob } from "../../../src/automation/cron/read-job.ts";
 
 const ports = {
@@ -165,6 +166,7 @@ describe("a job that cannot be", () => {
     [{ schedule: { kind: "cron", expr: "0 9 * * *", tz: "Vienna" }, payload }, "schedule.tz"],
     [{ schedule: { kind: "at", at: "tomorrow" }, payload }, "schedule.at"],
     [{ schedule: { kind: "every", everyMs: 10 }, payload }, "a second"],
+    [{ schedule: { kind: "every", everyMs: "often" }, payload }, "schedule.everyMs: write it as 30m or 2h"],
     [{ schedule: { kind: "cron", expr: "0 0 30 2 *" }, payload }, "never occurs"],
     [{ schedule, payload, sessionTarget: "session:a\u0000b" }, "sessionTarget"],
     [{ schedule, payload, sessionKey: "a\u001bb" }, "control characters"],
@@ -219,5 +221,38 @@ describe("a change of a job", () => {
     expect(read(patched(job, { payload: { kind: "systemEvent", text: "tea" }, sessionTarget: "main" }))).toMatchObject({
       payload: { kind: "systemEvent", text: "tea" },
     });
+  });
+});
+
+describe("a stored job", () => {
+  const made = { id: "j", createdAtMs: 1, updatedAtMs: 1, scheduleRevision: 1, setUpBy: "owner" };
+  const wishes = [
+    { at: "5m", text: "tea" },
+    { every: "2h", message: "look", pacing: { min: "1h" }, delivery: { threadId: 5, failureDestination: { to: "1" } } },
+    { cron: "0 9 * * *", payload: { kind: "command", argv: ["make"], env: { CI: "1" } }, failureAlert: { after: 3 } },
+    { message: "look", schedule: { kind: "on-exit", command: "make" } },
+    { message: "look", schedule: { kind: "stream", command: ["tail"], match: "x", mode: "match" } },
+  ];
+
+  it.each(wishes)("is as it was written, with fields of other versions: %j", (wish) => {
+    const given = read(wish);
+    expect(given).not.toHaveProperty("problem");
+    const newer = { ...("payload" in given ? given.payload : {}), newer: 1 };
+    const job = JSON.parse(JSON.stringify({ newer: 1, ...given, payload: newer, ...made }));
+    const state = { cursorMs: 0, newer: 1 };
+    expect(readStored({ id: "j", job, state })).toEqual({ job, state });
+    expect(JSON.stringify(readStored({ id: "j", job, state }))).toBe(JSON.stringify({ job, state }));
+  });
+
+  const job = { ...read(wishes[1]), ...made };
+  it.each([
+    ["no job", { cursorMs: 0 }, "expected object"],
+    [{ ...job, id: "other" }, { cursorMs: 0 }, "id"],
+    [{ ...job, payload: { kind: "agentTurn" } }, { cursorMs: 0 }, "payload.message: "],
+    [{ ...job, schedule: { kind: "every", everyMs: {} } }, { cursorMs: 0 }, "schedule.everyMs: "],
+    [{ ...job, delivery: "chat" }, { cursorMs: 0 }, "delivery: "],
+    [job, { cursorMs: 0, underway: 5 }, "its state has another shape: underway: "],
+  ])("is set aside with the field of a wrong type: %j %j", (odd, state, words) => {
+    expect(readStored({ id: "j", job: odd, state })).toEqual({ why: expect.stringContaining(words) });
   });
 });

@@ -1,6 +1,6 @@
 import type { CronDesk, CronRefusal } from "../../../automation/cron/desk.ts";
 import { isFields } from "../../../utils/fields.ts";
-import type { CronJobView } from "../../../automation/cron/views.ts";
+import type { CronJobView } from "../../../types/cron/answers.ts";
 import type { Heartbeats } from "../../../automation/heartbeat.ts";
 import type { CronActs, CronAsker } from "../../../types/cron/acts.ts";
 import type { SessionKey } from "../../../types/ids.ts";

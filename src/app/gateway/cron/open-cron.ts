@@ -14,7 +14,7 @@ import { cronWatching } from "./watch.ts";
 import { pause } from "../../../utils/pause.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
 import { isCronKey, chatFor, placeOfJob } from "./place.ts";
-import type { CronJobView } from "../../../automation/cron/views.ts";
+import type { CronJobView } from "../../../types/cron/answers.ts";
 import type { Clock } from "../../../types/clock.ts";
 import type { Loop, LoopDesk } from "../../../types/cron/loops.ts";
 import type { CronConfig } from "../../../automation/cron/config.ts";

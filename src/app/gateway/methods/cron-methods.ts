@@ -1,5 +1,8 @@
 import { z } from "zod";
 import type { CronDesk, CronRefusal } from "../../../automation/cron/desk.ts";
+import { listParams } from "../../../automation/cron/list.ts";
+import { cronAnswers, cronDeclared } from "../../../types/cron/answers.ts";
+import { CRON_DELIVERIES, CRON_STATUSES } from "../../../types/cron/run.ts";
 import { ofAgent } from "../../../types/run/agent-filter.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { isFields } from "../../../utils/fields.ts";
@@ -8,9 +11,7 @@ import type { Parts } from "../parts/parts.ts";
 const id = z.string().min(1).max(200);
 const named = { id: id.optional(), jobId: id.optional() };
 const fields = z.record(z.string(), z.unknown());
-const page = { limit: z.int().min(1).max(200).default(50), offset: z.int().min(0).default(0) };
 const some = (words: readonly [string, ...string[]]) => z.union([z.enum(words), z.array(z.enum(words))]).optional();
-const sortDir = z.enum(["asc", "desc"]).optional();
 
 /** The protocol's methods for scheduled jobs. */
 export const cronMethods = ({ cron: { desk }, live }: Pick<Parts, "cron" | "live">): readonly Method[] => [
@@ -20,6 +21,7 @@ export const cronMethods = ({ cron: { desk }, live }: Pick<Parts, "cron" | "live
     name: "cron.add",
     scope: "operator.admin",
     params: fields,
+    result: z.union([cronAnswers.add, cronDeclared]),
     run: async (job) => {
       const added = done(await desk.add(job, { setUpBy: "owner" }));
       const { view, created, updated } = added;
@@ -32,6 +34,7 @@ export const cronMethods = ({ cron: { desk }, live }: Pick<Parts, "cron" | "live
     name: "cron.update",
     scope: "operator.admin",
     params: z.looseObject({ ...named, patch: fields, expectedConfigRevision: z.string().optional() }),
+    result: cronAnswers.update,
     run: async ({ patch, expectedConfigRevision, ...which }) =>
       done(await desk.update(idOf(which), patch, { expected: expectedConfigRevision })),
   }),
@@ -39,6 +42,7 @@ export const cronMethods = ({ cron: { desk }, live }: Pick<Parts, "cron" | "live
     name: "cron.remove",
     scope: "operator.admin",
     params: z.looseObject(named),
+    result: cronAnswers.remove,
     run: async (which) => {
       const removed = await desk.remove(idOf(which));
       if (!removed) throw notFound(idOf(which));
@@ -49,6 +53,7 @@ export const cronMethods = ({ cron: { desk }, live }: Pick<Parts, "cron" | "live
     name: "cron.run",
     scope: "operator.admin",
     params: z.looseObject({ ...named, mode: z.enum(["due", "force", "if-enabled"]).default("force") }),
+    result: cronAnswers.run,
     run: async ({ mode, ...which }) => {
       const begun = await desk.run(idOf(which), mode);
       if ("missing" in begun) throw notFound(begun.missing);
@@ -63,6 +68,7 @@ const importMethod = (desk: CronDesk): Method =>
     name: "cron.import",
     scope: "operator.admin",
     params: z.looseObject({ jobs: z.array(z.unknown()).max(5000), runs: z.array(z.unknown()).max(1000) }),
+    result: cronAnswers.import,
     run: async ({ jobs, runs }) => {
       const answer = { added: 0, known: 0, runs: 0, refused: [] as { name: string; problem: string }[] };
       // Side by side, so that they share the syncs of the journal.
@@ -90,6 +96,7 @@ const readMethods = (desk: CronDesk, live: Parts["live"]): readonly Method[] => 
     name: "cron.status",
     scope: "operator.read",
     params: z.looseObject({}),
+    result: cronAnswers.status,
     run: async () => desk.status(),
   }),
   listMethod(desk, live),
@@ -97,21 +104,15 @@ const readMethods = (desk: CronDesk, live: Parts["live"]): readonly Method[] => 
     name: "cron.get",
     scope: "operator.read",
     params: z.looseObject(named),
-    run: async (which) => {
-      const view = desk.get(idOf(which));
-      if (!view) throw notFound(idOf(which));
-      return view;
-    },
+    result: cronAnswers.get,
+    run: async (which) => found(which, desk.get(idOf(which))),
   }),
   defineMethod({
     name: "cron.preview",
     scope: "operator.read",
     params: z.looseObject(named),
-    run: async (which) => {
-      const preview = await desk.preview(idOf(which));
-      if (!preview) throw notFound(idOf(which));
-      return preview;
-    },
+    result: cronAnswers.preview,
+    run: async (which) => found(which, await desk.preview(idOf(which))),
   }),
   runsMethod(desk, live),
 ];
@@ -120,28 +121,20 @@ const listMethod = (desk: CronDesk, live: Parts["live"]): Method =>
   defineMethod({
     name: "cron.list",
     scope: "operator.read",
-    params: z.looseObject({
-      ...page,
-      includeDisabled: z.boolean().optional(),
-      enabled: z.enum(["all", "enabled", "disabled"]).optional(),
-      query: z.string().max(500).optional(),
-      scheduleKind: z.string().optional(),
-      lastRunStatus: z.string().optional(),
-      trigger: z.enum(["all", "conditional", "unconditional"]).optional(),
-      agentId: id.optional(),
-      sortBy: z.enum(["nextRunAtMs", "updatedAtMs", "name"]).optional(),
-      sortDir,
-    }),
+    params: listParams,
+    result: cronAnswers.list,
     run: async ({ agentId, ...query }) => {
       const { jobs, total } = desk.list({ ...query, ...ofAgent(agentId, live.defaultAgent.id) });
-      const { offset, limit } = query;
-      const next = offset + jobs.length;
-      return { jobs, total, offset, limit, hasMore: next < total, nextOffset: next < total ? next : null };
+      return { jobs, ...pageOf(query, jobs.length, total) };
     },
   });
 
-const STATUSES = ["ok", "error", "skipped"] as const;
-const DELIVERIES = ["delivered", "not-delivered", "unknown", "not-requested"] as const;
+function pageOf({ offset, limit }: { readonly offset: number; readonly limit: number }, count: number, total: number) {
+  const next = offset + count;
+  return { total, offset, limit, hasMore: next < total, nextOffset: next < total ? next : null };
+}
+
+const { limit: most, offset: from, query: words, sortDir } = listParams.shape;
 
 const runsMethod = (desk: CronDesk, live: Parts["live"]): Method =>
   defineMethod({
@@ -149,17 +142,19 @@ const runsMethod = (desk: CronDesk, live: Parts["live"]): Method =>
     scope: "operator.read",
     params: z.looseObject({
       ...named,
-      ...page,
+      limit: most,
+      offset: from,
       scope: z.enum(["job", "all"]).optional(),
       runId: id.optional(),
       agentId: id.optional(),
-      status: z.enum(["all", ...STATUSES]).optional(),
-      statuses: some(STATUSES),
-      deliveryStatus: z.enum(DELIVERIES).optional(),
-      deliveryStatuses: some(DELIVERIES),
-      query: z.string().max(500).optional(),
+      status: z.enum(["all", ...CRON_STATUSES]).optional(),
+      statuses: some(CRON_STATUSES),
+      deliveryStatus: z.enum(CRON_DELIVERIES).optional(),
+      deliveryStatuses: some(CRON_DELIVERIES),
+      query: words,
       sortDir,
     }),
+    result: cronAnswers.runs,
     run: async ({ limit, offset, scope, runId, agentId, query, ...rest }) => {
       const jobId = rest.id ?? rest.jobId;
       if (scope === "job" && jobId === undefined) throw new MethodError("INVALID_REQUEST", "name the job: id");
@@ -175,15 +170,24 @@ const runsMethod = (desk: CronDesk, live: Parts["live"]): Method =>
         deliveryStatuses: listOf(rest.deliveryStatuses ?? rest.deliveryStatus),
         isOldestFirst: rest.sortDir === "asc",
       });
-      const next = offset + entries.length;
-      return { entries, total, offset, limit, hasMore: next < total, nextOffset: next < total ? next : null };
+      return { entries, ...pageOf({ offset, limit }, entries.length, total) };
     },
   });
 
 const listOf = (one: string | readonly string[] | undefined): readonly string[] | undefined =>
   typeof one === "string" ? [one] : one;
 
-function idOf(which: { readonly id?: string | undefined; readonly jobId?: string | undefined }): string {
+interface Which {
+  readonly id?: string | undefined;
+  readonly jobId?: string | undefined;
+}
+
+function found<T>(which: Which, answer: T | undefined): T {
+  if (answer === undefined) throw notFound(idOf(which));
+  return answer;
+}
+
+function idOf(which: Which): string {
   const found = which.id ?? which.jobId;
   if (found === undefined) throw new MethodError("INVALID_REQUEST", "name the job: id");
   return found;

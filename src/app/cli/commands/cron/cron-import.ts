@@ -1,21 +1,15 @@
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { z } from "zod";
+import type { z } from "zod";
 import { readJobsFile } from "../../../../automation/cron/reading/jobs-file.ts";
+import { cronAnswers } from "../../../../types/cron/answers.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { unlessMissing } from "../../../../utils/missing.ts";
 import { withGateway } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { readState } from "../../state.ts";
 
-const answerShape = z.looseObject({
-  added: z.number(),
-  known: z.number(),
-  runs: z.number(),
-  refused: z.array(z.looseObject({ name: z.string(), problem: z.string() })),
-});
-
-type Answer = z.output<typeof answerShape>;
+type Imported = z.output<typeof cronAnswers.import>;
 
 /** Jobs or records that are taken over in one call. */
 const MOST_AT_ONCE = 200;
@@ -25,7 +19,7 @@ function parts(all: readonly unknown[]): readonly (readonly unknown[])[] {
   return Array.from({ length: count }, (_, at) => all.slice(at * MOST_AT_ONCE, (at + 1) * MOST_AT_ONCE));
 }
 
-function addTo(all: Answer, { added, known, runs, refused }: Answer): void {
+function addTo(all: Imported, { added, known, runs, refused }: Imported): void {
   all.added += added;
   all.known += known;
   all.runs += runs;
@@ -48,9 +42,9 @@ export async function cronImport(
     });
   const records = await readRecords(join(dirname(path), "runs"));
   const answer = await withGateway(io, state, async (client) => {
-    const all: Answer = { added: 0, known: 0, runs: 0, refused: [] };
+    const all: Imported = { added: 0, known: 0, runs: 0, refused: [] };
     for (const part of [...parts(jobs).map((some) => ({ jobs: some })), ...parts(records).map((runs) => ({ runs }))])
-      addTo(all, await client.call("cron.import", { jobs: [], runs: [], ...part }, answerShape));
+      addTo(all, await client.call("cron.import", { jobs: [], runs: [], ...part }, cronAnswers.import));
     return all;
   });
   if (json === true) writeJson(io, answer);

@@ -1,4 +1,6 @@
-import { z } from "zod";
+import type { z } from "zod";
+import { whatOf } from "../../../../automation/cron/list.ts";
+import { type CronAnswers, cronAnswers, type CronJobView, type CronRunView } from "../../../../types/cron/answers.ts";
 import { readDuration } from "../../../../utils/time/duration.ts";
 import { defined } from "../../../../utils/defined.ts";
 import { pause } from "../../../../utils/pause.ts";
@@ -6,7 +8,8 @@ import { systemClock } from "../../../../types/clock.ts";
 import { callOnce } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { readState } from "../../state.ts";
-import { type EditFlags, type JobFlags, jobOf, patchOf, wrongFlag } from "./job-flags.ts";
+import type { GivenFlags } from "../../cron-flags.ts";
+import { jobOf, patchOf, wrongFlag } from "./job-flags.ts";
 import { shellText } from "../../../../automation/cron/command/command-call.ts";
 import { pairs, table } from "../../table.ts";
 import { showMs, timeOf } from "../runs/run-figures.ts";
@@ -40,130 +43,76 @@ export interface RunFlags extends WaitFlags {
   readonly force?: boolean;
 }
 
-const scheduleShape = z.looseObject({
-  kind: z.string(),
-  at: z.string().optional(),
-  everyMs: z.number().optional(),
-  expr: z.string().optional(),
-  tz: z.string().optional(),
-  command: z.union([z.string(), z.array(z.string())]).optional(),
-});
-
-const stateShape = z.looseObject({
-  nextRunAtMs: z.number().optional(),
-  runningAtMs: z.number().optional(),
-  lastRunAtMs: z.number().optional(),
-  lastRunStatus: z.string().optional(),
-  lastError: z.string().optional(),
-  consecutiveErrors: z.number().optional(),
-  autoDisabled: z.looseObject({ reason: z.string() }).optional(),
-});
-
-/** A job as the gateway shows it. */
-const jobShape = z.looseObject({
-  id: z.string(),
-  name: z.string(),
-  enabled: z.boolean(),
-  agentId: z.string().optional(),
-  schedule: scheduleShape,
-  sessionTarget: z.string(),
-  payload: z.looseObject({
-    kind: z.string(),
-    text: z.string().optional(),
-    message: z.string().optional(),
-    argv: z.array(z.string()).optional(),
-    model: z.string().optional(),
-  }),
-  delivery: z.looseObject({ mode: z.string(), to: z.string().optional() }).optional(),
-  state: stateShape,
-});
-
-const previewShape = z.looseObject({
-  nextRunsAtMs: z.array(z.number()),
-  runsPerMonth: z.number(),
-  costPerRunUsd: z.number().optional(),
-  place: z.looseObject({
-    sessionKey: z.string(),
-    to: z.looseObject({ channel: z.string(), chat: z.looseObject({ id: z.string() }) }).optional(),
-    problem: z.string().optional(),
-  }),
-});
-
-const runShape = z.looseObject({
-  ts: z.number(),
-  jobId: z.string(),
-  jobName: z.string().optional(),
-  status: z.string(),
-  completionStatus: z.string().optional(),
-  deliveryStatus: z.string(),
-  deliveryError: z.string().optional(),
-  summary: z.string().optional(),
-  error: z.string().optional(),
-  runId: z.string().optional(),
-  durationMs: z.number().optional(),
-});
-
-type Job = z.output<typeof jobShape>;
-type Run = z.output<typeof runShape>;
-
-/** A table of jobs. */
-function showJobs(io: Io, jobs: readonly Job[]): void {
-  if (jobs.length === 0) io.out("No scheduled jobs. `openclaw cron add --help` shows how to add one.\n");
-  else io.out(table(io, ["ID", "NAME", "WHEN", "NEXT", "LAST"], jobs.map(cells)));
+/** Writes an answer, as JSON where it is wanted. */
+function tell(io: Io, { json }: Json, answer: unknown, text: () => string): number {
+  if (json === true) writeJson(io, answer);
+  else io.out(text());
+  return 0;
 }
 
-function cells({ id, name, enabled, schedule, state }: Job): readonly string[] {
+/** A table of jobs. */
+const jobsText = (io: Io, jobs: readonly CronJobView[]): string =>
+  jobs.length === 0
+    ? "No scheduled jobs. `openclaw cron add --help` shows how to add one.\n"
+    : table(io, ["ID", "NAME", "WHEN", "NEXT", "LAST"], jobs.map(cells));
+
+function cells({ id, name, enabled, schedule, state }: CronJobView): readonly string[] {
   const next = state.nextRunAtMs === undefined ? "-" : timeOf(state.nextRunAtMs);
   return [id, name, scheduleText(schedule), enabled ? next : offText(state), lastText(state)];
 }
 
-const offText = ({ autoDisabled, consecutiveErrors }: Job["state"]): string =>
+const offText = ({ autoDisabled, consecutiveErrors }: CronJobView["state"]): string =>
   autoDisabled ? `off: failed ${consecutiveErrors} times` : "off";
 
-function lastText({ runningAtMs, lastRunStatus, lastRunAtMs, lastError }: Job["state"]): string {
+function lastText({ runningAtMs, lastRunStatus, lastRunAtMs, lastError }: CronJobView["state"]): string {
   if (runningAtMs !== undefined) return `running since ${timeOf(runningAtMs)}`;
   if (lastRunStatus === undefined || lastRunAtMs === undefined) return "-";
   const why = lastRunStatus === "error" && lastError !== undefined ? `: ${lastError.slice(0, 80)}` : "";
   return `${lastRunStatus} ${timeOf(lastRunAtMs)}${why}`;
 }
 
-function scheduleText({ kind, at, everyMs, expr, tz, command }: Job["schedule"]): string {
-  if (typeof command === "string") return `when this ends: ${command}`;
-  if (command !== undefined) return `for lines of: ${shellText(command)}`;
-  if (kind === "at" && at !== undefined) return `once ${timeOf(Date.parse(at))}`;
-  if (kind === "every" && everyMs !== undefined) return `every ${showMs(everyMs)}`;
-  return `${expr ?? kind}${tz === undefined ? "" : ` (${tz})`}`;
+function scheduleText(schedule: CronJobView["schedule"]): string {
+  switch (schedule.kind) {
+    case "at":
+      return `once ${timeOf(Date.parse(schedule.at))}`;
+    case "every":
+      return `every ${showMs(schedule.everyMs)}`;
+    case "cron":
+      return `${schedule.expr} (${schedule.tz})`;
+    case "on-exit":
+      return `when this ends: ${schedule.command}`;
+    case "stream":
+      return `for lines of: ${shellText(schedule.command)}`;
+  }
 }
 
+/** True for a job that a command begins; it has no times. */
+const isWatched = ({ kind }: CronJobView["schedule"]): boolean => kind === "on-exit" || kind === "stream";
+
 /** One job with its next times, its costs and the place where it reports. */
-function showJob(
-  io: Io,
-  job: Job,
-  { nextRunsAtMs, runsPerMonth, costPerRunUsd, place }: z.output<typeof previewShape>,
-): void {
+function jobText(io: Io, job: CronJobView, preview: CronAnswers["preview"]): string {
+  const { nextRunsAtMs, runsPerMonth, costPerRunUsd, place } = preview;
   const { id, name, enabled, schedule, payload, sessionTarget, delivery, state } = job;
   const cost =
     costPerRunUsd === undefined
       ? "unknown before its first run"
       : `about $${(costPerRunUsd * runsPerMonth).toFixed(2)}`;
-  io.out(
-    pairs(io, [
-      ["id", id],
-      ["name", name],
-      ["when", scheduleText(schedule)],
-      ["next", enabled ? nextText(job, nextRunsAtMs) : offText(state)],
-      ["what", payload.argv ? `$ ${shellText(payload.argv)}` : (payload.message ?? payload.text)],
-      ["model", payload.model],
-      ["where", `${sessionTarget} (${place.sessionKey})`],
-      ["reports to", reportText(delivery, place)],
-      ["a month", schedule.command === undefined ? monthText(payload.kind, runsPerMonth, cost) : undefined],
-      ["last", lastText(state)],
-    ]),
-  );
+  return pairs(io, [
+    ["id", id],
+    ["name", name],
+    ["when", scheduleText(schedule)],
+    ["next", enabled ? nextText(job, nextRunsAtMs) : offText(state)],
+    ["what", `${payload.kind === "command" ? "$ " : ""}${whatOf(payload)}`],
+    ["model", payload.kind === "agentTurn" ? payload.model : undefined],
+    ["where", `${sessionTarget} (${place.sessionKey})`],
+    ["reports to", reportText(delivery, place)],
+    ["a month", isWatched(schedule) ? undefined : monthText(payload.kind, runsPerMonth, cost)],
+    ["last", lastText(state)],
+  ]);
 }
 
-function nextText({ schedule }: Job, nextRunsAtMs: readonly number[]): string {
-  if (schedule.command !== undefined) return "when it happens";
+function nextText({ schedule }: CronJobView, nextRunsAtMs: readonly number[]): string {
+  if (isWatched(schedule)) return "when it happens";
   return nextRunsAtMs.map(timeOf).join(", ") || "never";
 }
 
@@ -172,19 +121,19 @@ function monthText(kind: string, count: number, cost: string): string {
   return kind === "command" ? `${count} runs without a model` : `${count} reminders`;
 }
 
-function reportText(delivery: Job["delivery"], { to, problem }: z.output<typeof previewShape>["place"]): string {
+function reportText(delivery: CronJobView["delivery"], { to, problem }: CronAnswers["preview"]["place"]): string {
   if (problem !== undefined) return `nobody: ${problem}`;
   if (delivery?.mode === "webhook") return delivery.to ?? "a webhook";
   return to ? `${to.channel}:${to.chat.id}` : "nobody; the answer stays in the transcript";
 }
 
 /** A table of records. */
-function showRuns(io: Io, runs: readonly Run[]): void {
-  if (runs.length === 0) io.out("No job has run yet.\n");
-  else io.out(table(io, ["ENDED", "JOB", "STATUS", "DELIVERY", "TOOK", "RUN", "WHAT CAME OF IT"], runs.map(runCells)));
-}
+const runsText = (io: Io, runs: readonly CronRunView[]): string =>
+  runs.length === 0
+    ? "No job has run yet.\n"
+    : table(io, ["ENDED", "JOB", "STATUS", "DELIVERY", "TOOK", "RUN", "WHAT CAME OF IT"], runs.map(runCells));
 
-const runCells = (run: Run): readonly string[] => [
+const runCells = (run: CronRunView): readonly string[] => [
   timeOf(run.ts),
   run.jobName ?? run.jobId,
   run.status,
@@ -195,114 +144,90 @@ const runCells = (run: Run): readonly string[] => [
 ];
 
 /** A run that failed has no answer to deliver; that it failed may have been told all the same. */
-const deliveryText = ({ status, deliveryStatus, deliveryError }: Run): string =>
+const deliveryText = ({ status, deliveryStatus, deliveryError }: CronRunView): string =>
   status === "error" && deliveryStatus === "not-delivered" && deliveryError === undefined
     ? "no answer"
     : deliveryStatus;
 
-const page = z.looseObject({ jobs: z.array(jobShape), total: z.number(), nextOffset: z.number().nullable() });
-const runsPage = z.looseObject({ entries: z.array(runShape) });
 const PAGE = 200;
 /** Ctrl-C ends the command by itself. */
 const NEVER = new AbortController().signal;
 
-async function ask<T>(io: Io, method: string, params: object, shape: z.ZodType<T>): Promise<T> {
-  return callOnce(io, await readState(io), { method, params, shape });
+const SHAPES: { readonly [Name in keyof CronAnswers]: z.ZodType<CronAnswers[Name]> } = cronAnswers;
+
+/** Calls `cron.<name>`. */
+async function ask<Name extends keyof CronAnswers>(io: Io, name: Name, params: object): Promise<CronAnswers[Name]> {
+  return callOnce(io, await readState(io), { method: `cron.${name}`, params, shape: SHAPES[name] });
 }
 
 /** Lists the jobs. Throws GATEWAY_UNREACHABLE, as all of these do. */
-export async function cronList(io: Io, { all, query, agent, json }: ListFlags): Promise<number> {
-  const jobs: z.output<typeof jobShape>[] = [];
+export async function cronList(io: Io, { all, query, agent, ...flags }: ListFlags): Promise<number> {
+  const jobs: CronJobView[] = [];
   for (let offset: number | null = 0; offset !== null;) {
     const params = defined({ enabled: all === true ? "all" : "enabled", query, agentId: agent, limit: PAGE, offset });
-    const answer: z.output<typeof page> = await ask(io, "cron.list", params, page);
+    const answer: CronAnswers["list"] = await ask(io, "list", params);
     jobs.push(...answer.jobs);
     offset = answer.nextOffset;
   }
-  if (json === true) writeJson(io, { jobs });
-  else showJobs(io, jobs);
-  return 0;
+  return tell(io, flags, { jobs }, () => jobsText(io, jobs));
 }
 
-const statusShape = z.looseObject({
-  enabled: z.boolean(),
-  jobs: z.number(),
-  running: z.number(),
-  nextWakeAtMs: z.number().optional(),
-});
-
-export async function cronStatus(io: Io, { json }: Json): Promise<number> {
-  const status = await ask(io, "cron.status", {}, statusShape);
-  if (json === true) writeJson(io, status);
-  else {
-    const next = status.nextWakeAtMs === undefined ? "none" : new Date(status.nextWakeAtMs).toLocaleString("sv-SE");
-    const off = status.enabled ? "" : "Scheduled jobs are switched off: cron.enabled, or OPENCLAW_SKIP_CRON.\n";
-    io.out(`${off}${status.jobs} jobs, ${status.running} running. Next: ${next}.\n`);
-  }
-  return 0;
+export async function cronStatus(io: Io, flags: Json): Promise<number> {
+  const status = await ask(io, "status", {});
+  const { enabled, jobs, running, nextWakeAtMs } = status;
+  const off = enabled ? "" : "Scheduled jobs are switched off: cron.enabled, or OPENCLAW_SKIP_CRON.\n";
+  const next = nextWakeAtMs === undefined ? "none" : timeOf(nextWakeAtMs);
+  return tell(io, flags, status, () => `${off}${jobs} jobs, ${running} running. Next: ${next}.\n`);
 }
 
-export async function cronShow(io: Io, id: string, flags: Json): Promise<number> {
-  const job = await ask(io, "cron.get", { id }, jobShape);
-  return show(io, job, flags);
-}
+export const cronShow = async (io: Io, id: string, flags: Json): Promise<number> =>
+  show(io, await ask(io, "get", { id }), flags);
 
-async function show(io: Io, job: z.output<typeof jobShape>, { json }: Json): Promise<number> {
-  const preview = await ask(io, "cron.preview", { id: job.id }, previewShape);
-  if (json === true) writeJson(io, { ...job, preview });
-  else showJob(io, job, preview);
-  return 0;
+async function show(io: Io, job: CronJobView, flags: Json): Promise<number> {
+  const preview = await ask(io, "preview", { id: job.id });
+  return tell(io, flags, { ...job, preview }, () => jobText(io, job, preview));
 }
 
 export async function cronAdd(
   io: Io,
   { schedule, message }: { readonly schedule: string | undefined; readonly message: string | undefined },
-  flags: JobFlags,
+  flags: GivenFlags,
 ): Promise<number> {
   const now = Date.now();
   const all = { ...whenOf(schedule), ...defined({ message }), ...flags };
   const job = jobOf(all, now);
   if (job["schedule"] === undefined) throw wrongFlag("say when: --at, --every, --cron, --on-exit or --stream-command");
   if (job["payload"] === undefined) throw wrongFlag("say what: --message, --system-event or --command");
-  const added = await ask(io, "cron.add", { ...job, ...(flags.disabled === true && { enabled: false }) }, jobShape);
+  const added = await ask(io, "add", { ...job, ...(flags["disabled"] === true && { enabled: false }) });
   const code = await show(io, added, flags);
-  if (flags.json !== true && (added.payload.kind === "command" || added.schedule.command !== undefined))
-    io.err(rulesText(added));
+  if (flags.json !== true && (added.payload.kind === "command" || isWatched(added.schedule))) io.err(rulesText(added));
   return code;
 }
 
 /** What the command may do is decided when it runs, by what the operator's files say then. */
-const rulesText = ({ id, schedule }: z.output<typeof jobShape>): string =>
+const rulesText = ({ id, schedule }: CronJobView): string =>
   "The command has the rules of the agent's commands, and nobody is asked about it: openclaw approvals allowlist add <program> allows one. " +
-  `See whether it runs: ${schedule.command === undefined ? `openclaw cron run ${id} --wait` : `openclaw cron show ${id}`}\n`;
+  `See whether it runs: ${isWatched(schedule) ? `openclaw cron show ${id}` : `openclaw cron run ${id} --wait`}\n`;
 
 /** A schedule that is written without its flag. */
-function whenOf(schedule: string | undefined): JobFlags {
+function whenOf(schedule: string | undefined): GivenFlags {
   if (schedule === undefined) return {};
   if (/^@\w+$/.test(schedule) || /^\S+(\s+\S+){4,5}$/.test(schedule)) return { cron: schedule };
   return { at: schedule };
 }
 
-export async function cronEdit(io: Io, id: string, flags: EditFlags): Promise<number> {
+export async function cronEdit(io: Io, id: string, flags: GivenFlags): Promise<number> {
   const patch = patchOf(flags, Date.now());
-  return show(io, await ask(io, "cron.update", { id, patch }, jobShape), flags);
+  return show(io, await ask(io, "update", { id, patch }), flags);
 }
 
-export async function cronSwitch(io: Io, id: string, { enabled, json }: Json & { enabled: boolean }): Promise<number> {
-  const job = await ask(io, "cron.update", { id, patch: { enabled } }, jobShape);
-  if (json === true) writeJson(io, job);
-  else io.out(`"${job.name}" is switched ${enabled ? "on" : "off"}.\n`);
-  return 0;
+export async function cronSwitch(io: Io, id: string, flags: Json & { enabled: boolean }): Promise<number> {
+  const job = await ask(io, "update", { id, patch: { enabled: flags.enabled } });
+  return tell(io, flags, job, () => `"${job.name}" is switched ${flags.enabled ? "on" : "off"}.\n`);
 }
 
-export async function cronRemove(io: Io, id: string, { json }: Json): Promise<number> {
-  const answer = await ask(io, "cron.remove", { id }, z.looseObject({}));
-  if (json === true) writeJson(io, answer);
-  else io.out(`Removed ${id}.\n`);
-  return 0;
-}
-
-const begunShape = z.looseObject({ runId: z.string().optional(), reason: z.string().optional() });
+export const cronRemove = async (io: Io, id: string, flags: Json): Promise<number> =>
+  tell(io, flags, await ask(io, "remove", { id }), () => `Removed ${id}.\n`);
 
 const REASONS: Readonly<Record<string, string>> = {
   "not-due": "It is not due.",
@@ -312,16 +237,13 @@ const REASONS: Readonly<Record<string, string>> = {
 
 export async function cronRun(io: Io, id: string, flags: RunFlags): Promise<number> {
   const mode = flags.due === true ? "due" : "force";
-  const begun = await ask(io, "cron.run", { id, mode }, begunShape);
+  const begun = await ask(io, "run", { id, mode });
   if (begun.runId === undefined) {
-    if (flags.json === true) writeJson(io, begun);
-    else io.out(`${REASONS[begun.reason ?? ""] ?? begun.reason}\n`);
+    tell(io, flags, begun, () => `${REASONS[begun.reason ?? ""] ?? begun.reason}\n`);
     return 1;
   }
   if (flags.wait === true) return waitFor(io, { id, runId: begun.runId }, flags);
-  if (flags.json === true) writeJson(io, begun);
-  else io.out(`It runs now: openclaw cron runs --run-id ${begun.runId}\n`);
-  return 0;
+  return tell(io, flags, begun, () => `It runs now: openclaw cron runs --run-id ${begun.runId}\n`);
 }
 
 async function waitFor(
@@ -332,11 +254,10 @@ async function waitFor(
   const until = Date.now() + duration("--wait-timeout", flags.waitTimeout);
   const every = duration("--poll-interval", flags.pollInterval);
   for (;;) {
-    const { entries } = await ask(io, "cron.runs", { ...which, limit: 1 }, runsPage);
+    const { entries } = await ask(io, "runs", { ...which, limit: 1 });
     const [run] = entries;
     if (run) {
-      if (flags.json === true) writeJson(io, run);
-      else showRuns(io, [run]);
+      tell(io, flags, run, () => runsText(io, [run]));
       return run.status === "ok" && run.completionStatus !== "failed" ? 0 : 1;
     }
     if (Date.now() >= until) {
@@ -353,10 +274,8 @@ function duration(flag: string, text: string): number {
   return ms;
 }
 
-export async function cronRuns(io: Io, { id, runId, agent, status, limit, json }: RunsFlags): Promise<number> {
+export async function cronRuns(io: Io, { id, runId, agent, status, limit, ...flags }: RunsFlags): Promise<number> {
   const params = defined({ id, runId, agentId: agent, status, limit: Number(limit) });
-  const { entries } = await ask(io, "cron.runs", params, runsPage);
-  if (json === true) writeJson(io, { entries });
-  else showRuns(io, entries);
-  return 0;
+  const { entries } = await ask(io, "runs", params);
+  return tell(io, flags, { entries }, () => runsText(io, entries));
 }

@@ -1,0 +1,66 @@
+import { z } from "zod";
+import type { Answer } from "../method.ts";
+import { cronJob } from "./job.ts";
+import { cronRun, cronState } from "./run.ts";
+
+const time = z.number().optional();
+
+const state = cronState
+  .omit({ cursorMs: true, underway: true, retry: true, backoffUntilMs: true, pacedAtMs: true })
+  .extend({ nextRunAtMs: time, runningAtMs: time });
+
+/** A job as clients see it, in the protocol's words. */
+const job = cronJob.omit({ scheduleRevision: true, setUpBy: true }).extend({
+  /** Changes with whatever people say of the job. */
+  configRevision: z.string(),
+  state,
+  nextRunAtMs: time,
+  ...state.pick({ lastRunAtMs: true, lastRunStatus: true, lastDeliveryStatus: true }).shape,
+  lastRunError: state.shape.lastError,
+});
+export type CronJobView = Answer<z.output<typeof job>>;
+
+/** A record as clients see it. */
+const run = cronRun.omit({ slotAtMs: true, costUsd: true, webhookStatus: true }).extend({ nextRunAtMs: time });
+export type CronRunView = Answer<z.output<typeof run>>;
+
+const preview = z.looseObject({
+  nextRunsAtMs: z.array(z.number()),
+  /** Slots of the next 30 days. */
+  runsPerMonth: z.number(),
+  /** The mean of the job's latest runs, or of other jobs' when it has none. */
+  costPerRunUsd: z.number().optional(),
+  /** As `CronPlace`. */
+  place: z.looseObject({
+    sessionKey: z.string(),
+    to: z.looseObject({ channel: z.string(), chat: z.looseObject({ id: z.string() }) }).optional(),
+    problem: z.string().optional(),
+  }),
+});
+
+const page = { total: z.number(), offset: z.number(), limit: z.number(), hasMore: z.boolean() };
+const nextOffset = z.number().nullable();
+
+/** The answers of `cron.*`. */
+export const cronAnswers = {
+  add: job,
+  get: job,
+  update: job,
+  preview,
+  status: z.looseObject({ enabled: z.boolean(), jobs: z.number(), running: z.number(), nextWakeAtMs: time }),
+  list: z.looseObject({ jobs: z.array(job), ...page, nextOffset }),
+  runs: z.looseObject({ entries: z.array(run), ...page, nextOffset }),
+  remove: z.looseObject({ ok: z.boolean(), removed: z.boolean() }),
+  /** `reason`: why no run was begun. */
+  run: z.looseObject({ ok: z.boolean(), runId: z.string().optional(), reason: z.string().optional() }),
+  import: z.looseObject({
+    added: z.number(),
+    known: z.number(),
+    runs: z.number(),
+    refused: z.array(z.looseObject({ name: z.string(), problem: z.string() })),
+  }),
+};
+export type CronAnswers = { readonly [Name in keyof typeof cronAnswers]: Answer<z.output<(typeof cronAnswers)[Name]>> };
+
+/** The answer of `cron.add` to a job with a `declarationKey`. */
+export const cronDeclared = z.looseObject({ created: z.boolean(), updated: z.boolean().optional(), job });

@@ -52,6 +52,7 @@ async function withDeadline<T>(ask: () => Promise<T>, signal: AbortSignal): Prom
   const given = Promise.withResolvers<never>();
   const give = (): void => given.reject(new Error("Slack did not answer in time"));
   signal.addEventListener("abort", give, { once: true });
+  if (signal.aborted) give();
   try {
     return await Promise.race([ask(), given.promise]);
   } catch (error) {

@@ -80,7 +80,7 @@ interface Call {
   /** A stream when the call sends files. */
   readonly body: string | AsyncIterable<Uint8Array>;
   readonly agent: http.Agent;
-  readonly signal: Pick<AbortSignal, "addEventListener">;
+  readonly signal: Pick<AbortSignal, "addEventListener" | "aborted">;
 }
 
 /** The part of an HTTP answer that grammY reads. */
@@ -114,7 +114,9 @@ async function post(url: string, { method, headers, body, agent, signal }: Call)
       resolve({ json: async () => readAnswer(await text(answer)) });
     });
     outgoing.on("error", reject);
-    signal.addEventListener("abort", () => outgoing.destroy(new Error("aborted")), { once: true });
+    const abort = (): void => void outgoing.destroy(new Error("aborted"));
+    signal.addEventListener("abort", abort, { once: true });
+    if (signal.aborted) return abort();
     if (typeof body === "string") outgoing.end(body);
     else pipeline(body, outgoing).catch(reject);
   });
@@ -139,7 +141,9 @@ async function throughProxy(proxy: string): Promise<HttpClient> {
   return {
     async post(url, { headers, body, signal }) {
       const end = new AbortController();
-      signal.addEventListener("abort", () => end.abort(new Error("aborted")), { once: true });
+      const abort = (): void => end.abort(new Error("aborted"));
+      signal.addEventListener("abort", abort, { once: true });
+      if (signal.aborted) abort();
       const payload = typeof body === "string" ? body : Readable.from(body);
       const answer = await request(url, { ...noTimeouts, method: "POST", headers, body: payload, signal: end.signal });
       return { json: async () => readAnswer(await answer.body.text()) };

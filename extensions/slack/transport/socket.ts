@@ -75,6 +75,7 @@ export class Socket {
     this.#silenceTimer = setInterval(() => this.#checkSilence(), every);
     const abort = (): void => this.close();
     signal.addEventListener("abort", abort, { once: true });
+    if (signal.aborted) abort();
     this.#ws.on("close", (code) => {
       clearInterval(this.#silenceTimer);
       signal.removeEventListener("abort", abort);

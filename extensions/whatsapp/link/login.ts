@@ -120,6 +120,7 @@ async function connectOnce<T>(
   const socket = openSocket({ baileys, auth, config, events, opened: new BoundedMap(0), knownGroup: () => undefined });
   const abort = (): void => ended(undefined);
   host.signal.addEventListener("abort", abort, { once: true });
+  if (host.signal.aborted) abort();
   try {
     return await end.promise;
   } finally {

@@ -10,7 +10,7 @@ import type { WebMessage, WebNote, WebClientPort } from "../../types/chat/web-cl
 import { errorText } from "../../utils/text/error-text.ts";
 
 interface WebParts {
-  readonly sessions: Sessions;
+  readonly sessions: Pick<Sessions, "peek" | "acquire">;
   readonly defaultAgent: () => AgentId;
   readonly emit: (event: GatewayEvent) => void;
 }
@@ -38,8 +38,16 @@ export class WebClients implements WebClientPort {
   }
 
   listen(take: Take, signal: AbortSignal): void {
+    if (signal.aborted) return;
     this.#listener.resolve(take);
-    signal.addEventListener("abort", () => (this.#listener = Promise.withResolvers()), { once: true });
+    const own = Promise.withResolvers<Take>();
+    own.resolve(take);
+    this.#listener = own;
+    const leave = (): void => {
+      // A later listener may have taken the place.
+      if (this.#listener === own) this.#listener = Promise.withResolvers();
+    };
+    signal.addEventListener("abort", leave, { once: true });
   }
 
   /** Resolves when the message is durable. Throws `MethodError` when the channel does not start within ten seconds. */

@@ -1,11 +1,12 @@
 import { saidIn } from "../../dispatch/commands/reports/conversation.ts";
+import { turnIn } from "../../automation/talk/answers.ts";
 import type { TaskLook, TaskRow } from "../../store/journal/tasks.ts";
 import type { BackgroundProcess } from "../../tools/process/background-process.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import { Secret } from "../../types/secret.ts";
 import type { TranscriptReading, SessionEntry } from "../../types/session.ts";
 import type { TaskDesk, TaskFilter, TaskStory, TaskSummary } from "../../types/subagent/task.ts";
-import { runIdOf } from "../../dispatch/turn-facts.ts";
+import { runIdOf, turnIdOf } from "../../dispatch/turn-facts.ts";
 import { agentOf } from "../../sessions/keys.ts";
 import type { MessageOptions } from "../../types/chat/message.ts";
 import type { AgentId, SessionKey } from "../../types/ids.ts";
@@ -14,8 +15,8 @@ import { defined } from "../../utils/defined.ts";
 
 /** Most characters of a prompt and of a result. */
 const MOST_TEXT = 8000;
-/** Latest entries of a transcript in which the last answer is looked for. */
-const MOST_ENTRIES = 20;
+/** Latest entries of a transcript in which the answer of a task's turn is looked for. */
+const MOST_ENTRIES = 400;
 
 interface Place {
   readonly journal: { readonly tasks: TaskLook };
@@ -67,7 +68,7 @@ async function storyOf(task: TaskRow, { names, sessions }: Place): Promise<TaskS
   const key = task.row.sessionKey ?? task.row.message.options?.sessionKey;
   const isAnswered = summary.status === "completed" && key !== undefined;
   const entries = isAnswered ? (await sessions.history(key, MOST_ENTRIES)).entries : [];
-  const result = saidIn(entries, true).findLast(({ by }) => by === "agent")?.text;
+  const result = saidIn(turnIn(entries, turnIdOf(task.row)), true).findLast(({ by }) => by === "agent")?.text;
   return {
     ...summary,
     prompt: cut(task.row.message.text),

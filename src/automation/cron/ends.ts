@@ -1,6 +1,7 @@
 import type { CronJob, CronAlert, CronDestination } from "../../types/cron/job.ts";
 import type { CronRun, CronState, CronUnderway } from "../../types/cron/run.ts";
 import type { InboxRow, Inbox, RunLedger } from "../../types/journal.ts";
+import { turnIdOf } from "../../dispatch/turn-facts.ts";
 import { ended, sentFor } from "../follow.ts";
 import { afterRun, afterSkip, isOwnSlot } from "./after-run.ts";
 import { CRON } from "./cron-message.ts";
@@ -94,7 +95,7 @@ export class CronEnds {
       sent,
       record: row.runId === undefined ? undefined : await journal.runs.find(row.runId),
       sessionId: key && sessions.idOf(key),
-      answer: key === undefined || row.outcome?.kind === "failed" ? "" : await sessions.lastAnswer(key),
+      answer: key === undefined || row.outcome?.kind === "failed" ? "" : await sessions.answerOf(key, turnIdOf(row)),
       now: clock.now(),
     };
     const url = webhookOf(job);

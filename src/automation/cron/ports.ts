@@ -50,8 +50,8 @@ export interface CronReach {
 
 /** Operations of the scheduler on conversations. */
 export interface CronSessions {
-  /** The last text of the agent in a conversation; empty when there is none. */
-  lastAnswer(key: SessionKey): Promise<string>;
+  /** The last text of the agent in a turn of a conversation; empty when there is none. */
+  answerOf(key: SessionKey, turnId: string): Promise<string>;
   idOf(key: SessionKey): string | undefined;
   /** Adds a text to the next turn of a conversation. Resolves when it is durable. */
   tell(key: SessionKey, text: string): Promise<void>;

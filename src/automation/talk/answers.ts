@@ -24,8 +24,8 @@ export async function replyOf(
   return text === "" || isSkip(text) ? undefined : text;
 }
 
-/** The entries of a turn after its message. */
-function turnIn(entries: readonly TranscriptEntry[], turnId: string): readonly TranscriptEntry[] {
+/** The entries of a turn after its message; none when the message is not among the entries. */
+export function turnIn(entries: readonly TranscriptEntry[], turnId: string): readonly TranscriptEntry[] {
   const at = entries.findIndex(({ id }) => id === turnId);
   const after = at < 0 ? [] : entries.slice(at + 1);
   const end = after.findIndex(

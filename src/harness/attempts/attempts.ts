@@ -136,6 +136,7 @@ export class Attempts {
       // collector.
       const abort = (): void => current.abort();
       stop.signal.addEventListener("abort", abort, { once: true });
+      if (stop.isOn) abort();
       const outcome = await this.#attempt(number, chosen, setting, current.signal).finally(() => {
         this.#current = undefined;
         stop.signal.removeEventListener("abort", abort);

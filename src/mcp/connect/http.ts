@@ -153,6 +153,7 @@ async function connected(
   const timer = setTimeout(() => late.reject(new Error(`it did not answer within ${ms / 1000} s`)), ms);
   const stop = () => late.reject(new Error("the gateway ends"));
   request.signal?.addEventListener("abort", stop, { once: true });
+  if (request.signal?.aborted) stop();
   try {
     await Promise.race([client.connect(transport, request), late.promise]);
     return client;

@@ -68,6 +68,7 @@ async function codeFrom(
   const stopped = Promise.withResolvers<never>();
   const stop = (): void => stopped.reject(new Error("nobody came back from the browser in time"));
   signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
   const typed = pasted(over.signal).then((text) => {
     const address = URL.parse(text.trim());
     return (

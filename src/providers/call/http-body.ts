@@ -30,6 +30,7 @@ export class HttpBody implements BodySource {
     this.#stream = stream;
     const abort = (): void => void stream.destroy(asError(signal?.reason));
     signal?.addEventListener("abort", abort, { once: true });
+    if (signal?.aborted) abort();
     this.closed = new Promise((resolve) => {
       stream.once("close", () => {
         signal?.removeEventListener("abort", abort);

@@ -51,6 +51,8 @@ async function startInSession(
   const abort = () => background("abort after a client left", ports.chat.abort(sessionKey, id));
   signal.addEventListener("abort", abort, { once: true });
   const sent = await ports.chat.send({ sessionKey, text: textOf(content), media, idempotencyKey: id });
+  // The client may have left while its images were stored, before there was a run.
+  if (signal.aborted) abort();
   const stream = await findRun(ports.chat, sent.runId, signal);
   // Work after the answer, such as a compaction, continues when the client disconnects.
   if (stream) {

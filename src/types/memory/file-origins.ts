@@ -43,7 +43,10 @@ export interface FileOrigins {
    * Begins a command. Until it ends, each change where it can write has content that its conversation may have read.
    */
   began(command: CommandBegun): Promise<NotedCommand>;
-  /** Where such content of a file is from, for a run; undefined for none that is known. `path` has no links. */
+  /**
+   * Where such content of a file is from, for a run; undefined for none that is known. When the records cannot be read,
+   * a text that says so. `path` has no links.
+   */
   of(path: string, reader: Acting): Promise<string | undefined>;
   /** As `of`, for content that a command wrote, and no tool for files. */
   byCommand(path: string, reader: Acting): Promise<string | undefined>;

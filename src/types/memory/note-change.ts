@@ -30,6 +30,6 @@ export interface ShownNote {
 /** Keeps where the lines of notes come from. Neither method rejects: a note that was written stays written. */
 export interface NoteChanges {
   record(change: NoteChange): Promise<void>;
-  /** Whether a conversation that had read untrusted content wrote one of the lines. False when that cannot be found out. */
+  /** Whether a conversation that had read untrusted content wrote one of the lines. True when that cannot be found out. */
   isUntrusted(note: ShownNote): Promise<boolean>;
 }

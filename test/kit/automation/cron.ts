@@ -134,7 +134,7 @@ function portsOf(world: CronWorld, life: { isOver: boolean }): CronPorts {
       },
     },
     sessions: {
-      lastAnswer: async () => world.answer,
+      answerOf: async () => world.answer,
       idOf: () => undefined,
       tell: async (_key, text) => void world.told.push(text),
       remove: async () => undefined,

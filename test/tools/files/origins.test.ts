@@ -191,6 +191,24 @@ test("what is kept has paths and no content; a line that a kill cut off is left 
   expect(await run("a")("read", { path: "more.txt" })).toBeDefined();
 });
 
+test.each(["file-origins.jsonl", "command-spans.jsonl", "file-writes.jsonl"])(
+  "a file counts as untrusted content while %s cannot be read, and the tools work all the same",
+  async (name) => {
+    const { run, paths, workspace, log } = ground();
+    writeFileSync(join(workspace, "own.txt"), "mine\n");
+    const file = join(paths.stateSub, name);
+    mkdirSync(file, { recursive: true });
+    const unknown = from("own.txt (its origin cannot be read)");
+    expect(await run("a")("read", { path: "own.txt" })).toEqual(unknown);
+    expect(await run("g", GUEST)("read", { path: "own.txt" })).toEqual(unknown);
+    expect(JSON.stringify(log)).toContain("so it counts as untrusted");
+    await run("a")("write", { path: "more.txt", content: "x\n" });
+    expect(readFileSync(join(workspace, "more.txt"), "utf8")).toBe("x\n");
+    rmSync(file, { recursive: true });
+    expect(await run("a")("read", { path: "own.txt" })).toBeUndefined();
+  },
+);
+
 test("a file of many changes is written anew at the next start", async () => {
   const { marked, run, restart, paths } = ground();
   marked.add("b");

@@ -95,3 +95,24 @@ test("the file of changes has origins and no text, and a full disk does not stop
   if (change) await openNoteChanges(nowhere, { sessions, clock, log }).record(change);
   expect(JSON.stringify(log)).toContain("the origin of a note is not kept");
 });
+
+test("a note counts as untrusted while the file of changes cannot be read, or a change could not be recorded", async () => {
+  const { dir, changes, call } = workspace();
+  await call("write", { path: "MEMORY.md", content: "one line\n" });
+  const log = recordLog();
+  const paths = resolvePaths({ HOME: dir, OPENCLAW_STATE_DIR: join(dir, "state-dir") });
+  const mark = { sources: [{ tool: "web_fetch", source: "web_fetch" }], hasReadFiles: false };
+  const sessions = { peek: () => ({ sessionId: "x", updatedAt: 0, untrustedContent: mark }) };
+  const opened = openNoteChanges({ paths }, { sessions, clock: { now: () => 0 }, log });
+  const shown = { agentId: agentId("main"), path: "MEMORY.md", text: "one line" };
+  expect(await opened.isUntrusted(shown)).toBe(false);
+  const file = join(paths.stateSub, "memory", "main.changes.jsonl");
+  mkdirSync(file, { recursive: true });
+  expect(await opened.isUntrusted(shown)).toBe(true);
+  expect(JSON.stringify(log)).toContain("so it counts as untrusted");
+  const [change] = changes;
+  if (change) await opened.record(change);
+  rmSync(file, { recursive: true });
+  expect(await opened.isUntrusted(shown)).toBe(true);
+  expect(await opened.isUntrusted({ ...shown, path: "memory/a.md" })).toBe(false);
+});

@@ -57,8 +57,14 @@ export function openFileOrigins({ paths }: Pick<Live, "paths">, ports: Ports): F
     writes: new CommandSpans(join(paths.stateSub, "file-writes.jsonl"), lines),
   };
   const { known } = kept;
-  const reading = (file: string, work: () => Promise<string | undefined>) =>
-    unlessFailed(work, ports, "the origin of a file cannot be read", { file });
+  const reading = async (file: string, work: () => Promise<string | undefined>) => {
+    try {
+      return await work();
+    } catch (error) {
+      ports.log.error("the origin of a file cannot be read, so it counts as untrusted", { file, error });
+      return "its origin cannot be read";
+    }
+  };
   return {
     began: (command) => begun(command, kept, ports),
     async changed(change) {

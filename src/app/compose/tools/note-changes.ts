@@ -1,5 +1,11 @@
 import { join } from "node:path";
-import { appendChange, hasUntrusted, lineHashes, type Origin } from "../../../../extensions/memory-core/changes.ts";
+import {
+  appendChange,
+  hasUntrusted,
+  lineHashes,
+  type NoteRecord,
+  type Origin,
+} from "../../../../extensions/memory-core/changes.ts";
 import type { AgentId } from "../../../types/ids.ts";
 import type { Clock } from "../../../types/clock.ts";
 import type { Log } from "../../../types/log.ts";
@@ -21,12 +27,14 @@ interface Sources {
  */
 export function openNoteChanges({ paths }: Pick<Live, "paths">, { sessions, clock, log }: Sources): NoteChanges {
   const fileOf = (agent: AgentId) => join(paths.stateSub, "memory", `${encodeURIComponent(agent)}.changes.jsonl`);
-  const record = async (change: NoteChange): Promise<void> => {
-    const { path, tool, agentId, sessionKey: session, runId: run, callId: call, principal, lines } = change;
+  // Notes whose changes by such conversations could not be recorded. The next start forgets them.
+  const unrecorded = new Set<string>();
+  const recordOf = (change: NoteChange): NoteRecord => {
+    const { path, tool, sessionKey: session, runId: run, callId: call, principal, lines } = change;
     const mark = untrustedMarkOf(sessions.peek(session)?.untrustedContent);
     const sources = [...change.sources, ...(mark?.sources ?? [])];
     const distinct = [...new Map(sources.map((one) => [`${one.tool} ${one.source}`, one])).values()];
-    await appendChange(fileOf(agentId), {
+    return {
       at: new Date(clock.now()).toISOString(),
       path,
       tool,
@@ -37,26 +45,31 @@ export function openNoteChanges({ paths }: Pick<Live, "paths">, { sessions, cloc
       origin: distinct.length > 0 ? "untrusted" : originOf(principal),
       ...(distinct.length > 0 && { sources: sourcesText(distinct) }),
       ...(lines && { added: lineHashes(lines.added), removed: lineHashes(lines.removed) }),
-    });
+    };
   };
   return {
     async record(change) {
+      const record = recordOf(change);
       try {
-        await record(change);
+        await appendChange(fileOf(change.agentId), record);
       } catch (error) {
+        if (record.origin === "untrusted") unrecorded.add(nameOf(change));
         log.error("the origin of a note is not kept", { note: change.path, error });
       }
     },
     async isUntrusted({ agentId, path, text }) {
+      if (unrecorded.has(nameOf({ agentId, path }))) return true;
       try {
         return await hasUntrusted(fileOf(agentId), { path, text });
       } catch (error) {
-        log.error("the origin of a note cannot be read", { note: path, error });
-        return false;
+        log.error("the origin of a note cannot be read, so it counts as untrusted", { note: path, error });
+        return true;
       }
     },
   };
 }
+
+const nameOf = ({ agentId, path }: Pick<NoteChange, "agentId" | "path">): string => `${agentId} ${path}`;
 
 function originOf(principal: Principal): Origin {
   if (principal.kind === "automation" || principal.kind === "plugin") return principal.kind;

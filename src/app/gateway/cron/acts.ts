@@ -17,6 +17,8 @@ interface ActParts {
 const MOST_LINE_CHARS = 220;
 const MOST_CONTEXT_CHARS = 700;
 const MOST_LISTED = 200;
+/** Entries of a transcript from which on no more are read for these lines. */
+const MOST_SEARCHED = 1000;
 
 /** Acts of agents on scheduled jobs. A run of a job deals with its own job only. */
 export function cronActs({ desk, heartbeats, sessions }: ActParts): CronActs {
@@ -125,10 +127,18 @@ async function linesOf(
   { history }: Pick<Sessions, "history">,
 ): Promise<readonly string[]> {
   if (count === 0) return [];
-  const { entries } = await history(key, count * 3);
-  const lines = entries.flatMap(lineOf).slice(-count);
+  const lines = [...(await newestLines(key, count, history))];
   while (lines.join("\n").length > MOST_CONTEXT_CHARS) lines.shift();
   return lines;
+}
+
+/** The newest `count` lines. Results of tools are no lines, so that more entries are read until there are enough. */
+async function newestLines(key: SessionKey, count: number, history: Sessions["history"]): Promise<readonly string[]> {
+  for (let limit = count * 3; ; limit *= 4) {
+    const { entries, hasMore } = await history(key, limit);
+    const lines = entries.flatMap(lineOf);
+    if (lines.length >= count || !hasMore || limit >= MOST_SEARCHED) return lines.slice(-count);
+  }
 }
 
 function lineOf(entry: TranscriptEntry): readonly string[] {

@@ -1,4 +1,5 @@
 import { background } from "../../../utils/background.ts";
+import { turnIn } from "../../../automation/talk/answers.ts";
 import { CronDesk } from "../../../automation/cron/desk.ts";
 import { CronJobs } from "../../../automation/cron/jobs.ts";
 import type { CronPorts, CronRules, CronSessions, CronReach } from "../../../automation/cron/ports.ts";
@@ -75,19 +76,21 @@ function rulesOf({ config, defaultAgent }: Live, isHeld: boolean): CronRules {
 
 function cronSessions({ sessions, journal }: Pick<Core, "sessions" | "journal">): CronSessions {
   return {
-    lastAnswer: (key) => lastAnswer(sessions, key),
+    answerOf: (key, turnId) => answerOf(sessions, key, turnId),
     idOf: (key) => sessions.peek(key)?.sessionId,
     tell: (key, text) => journal.events.add(key, text),
     remove: async (key) => void (await sessions.remove(key)),
   };
 }
 
-/** Latest entries of a transcript in which the last answer is looked for. */
-const LOOKED_AT = 20;
+/** Latest entries of a transcript in which the answer of a turn is looked for. */
+const LOOKED_AT = 400;
 
-async function lastAnswer(sessions: Pick<Sessions, "history">, key: SessionKey): Promise<string> {
+async function answerOf(sessions: Pick<Sessions, "history">, key: SessionKey, turnId: string): Promise<string> {
   const { entries } = await sessions.history(key, LOOKED_AT);
-  const last = entries.findLast((entry) => entry.type === "message" && entry.message.role === "assistant");
+  const last = turnIn(entries, turnId).findLast(
+    (entry) => entry.type === "message" && entry.message.role === "assistant",
+  );
   if (last?.type !== "message" || last.message.role !== "assistant") return "";
   return last.message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");
 }

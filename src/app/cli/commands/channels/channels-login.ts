@@ -54,6 +54,7 @@ async function loginThere(io: Io, client: GatewayClient, flags: LoginFlags, sign
   // The person has ended the command: it ends whether or not the gateway answers.
   const cancel = () => void client.call("channels.login.cancel", { loginId }, z.unknown()).catch(() => undefined);
   signal.addEventListener("abort", cancel, { once: true });
+  if (signal.aborted) cancel();
   for (const one of now.steps) showStep(io, one);
   while (now.state === "waiting") {
     now = await client.call("channels.login.wait", { loginId, next: now.next }, loginAnswers.view);

@@ -1,15 +1,18 @@
+import { z } from "zod";
+import type { Answer } from "../types/method.ts";
 import { BoundedMap } from "../utils/bounded-map.ts";
 import { nowThere, untilMs } from "./waits.ts";
 
 /** A limit of a provider for some time, and its used part. */
-export interface UsageWindow {
+export const usageWindow = z.looseObject({
   /** As the provider names it: `requests`, `input tokens`, `5h`. */
-  readonly label: string;
+  label: z.string(),
   /** Used part, from 0 to 100. */
-  readonly usedPercent: number;
+  usedPercent: z.number(),
   /** Epoch milliseconds at which the limit is free again; unset when the provider does not say. */
-  readonly resetAt?: number;
-}
+  resetAt: z.number().optional(),
+});
+type UsageWindow = Answer<z.output<typeof usageWindow>>;
 
 type Headers = ReadonlyMap<string, string>;
 

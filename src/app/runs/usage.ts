@@ -1,3 +1,7 @@
+import { z } from "zod";
+import { usageWindow } from "../../providers/usage-windows.ts";
+import type { Answer } from "../../types/method.ts";
+import { budgetState } from "../../types/spend/budgets.ts";
 import { dayAt } from "../../providers/budget/days.ts";
 import { added, sumOf, tokensIn } from "../../providers/budget/sum.ts";
 import type { SpendLedger, SpendLine, SpendScope, SpendSum } from "../../types/spend/ledger.ts";
@@ -16,37 +20,83 @@ const SCOPES: Readonly<Record<UsageGroup, SpendScope>> = {
 };
 
 /** Figures of calls as OpenClaw's clients know them. Costs are US dollars. */
-export interface UsageFigures {
-  readonly calls: number;
-  readonly input: number;
-  readonly output: number;
-  readonly cacheRead: number;
-  readonly cacheWrite: number;
-  readonly totalTokens: number;
-  readonly totalCost: number;
+const figures = z.object({
+  calls: z.number(),
+  input: z.number(),
+  output: z.number(),
+  cacheRead: z.number(),
+  cacheWrite: z.number(),
+  totalTokens: z.number(),
+  totalCost: z.number(),
   /** The most that calls of a killed process may have taken; in no other figure. */
-  readonly unknownTokens: number;
-  readonly unknownCost: number;
-}
+  unknownTokens: z.number(),
+  unknownCost: z.number(),
+});
+export type UsageFigures = Answer<z.output<typeof figures>>;
 
-export interface UsageRow extends UsageFigures {
-  readonly name: string;
-}
+const row = figures.extend({ name: z.string() });
+export type UsageRow = Answer<z.output<typeof row>>;
 
-/** Days as `2026-11-27`, both included. */
-export interface UsageDays {
-  readonly since: string;
-  readonly until: string;
-}
-
-export interface UsageReport extends UsageDays {
-  readonly by: UsageGroup;
+export const usageShape = z.object({
+  by: z.enum(USAGE_GROUPS),
+  /** First and last day, as `2026-11-27`. */
+  since: z.string(),
+  until: z.string(),
   /** The rows: by day the oldest first, else the dearest. */
-  readonly rows: readonly UsageRow[];
-  readonly totals: UsageFigures;
+  rows: z.array(row),
+  totals: figures,
   /** The holds of calls that have not ended. */
-  readonly held: { readonly calls: number; readonly tokens: number; readonly usd: number };
-}
+  held: z.object({ calls: z.number(), tokens: z.number(), usd: z.number() }),
+});
+export type UsageReport = Answer<z.output<typeof usageShape>>;
+/** Both included. */
+export type UsageDays = Pick<UsageReport, "since" | "until">;
+
+const daily = z.array(figures.extend({ date: z.string() }));
+const updatedAt = z.number();
+
+/** The answers of `usage.*` and `sessions.usage`. */
+export const usageAnswers = {
+  status: z.looseObject({
+    updatedAt,
+    /** The limits of each provider's key, as its last answer told them. */
+    providers: z.array(
+      z.looseObject({
+        provider: z.string(),
+        displayName: z.string(),
+        profileId: z.string().optional(),
+        fetchedAt: z.number(),
+        windows: z.array(usageWindow),
+      }),
+    ),
+    budgets: z.array(budgetState),
+    today: figures,
+  }),
+  cost: usageShape.extend({ updatedAt, days: z.number(), daily }),
+  sessions: z.looseObject({
+    updatedAt,
+    startDate: z.string(),
+    endDate: z.string(),
+    sessions: z.array(
+      z.looseObject({
+        key: z.string(),
+        agentId: z.string(),
+        sessionId: z.string().optional(),
+        updatedAt: updatedAt.optional(),
+        usage: figures,
+      }),
+    ),
+    totals: figures,
+    aggregates: z.looseObject({
+      byModel: z.array(z.looseObject({ model: z.string(), totals: figures })),
+      byAgent: z.array(z.looseObject({ agentId: z.string(), totals: figures })),
+      daily,
+    }),
+  }),
+};
+type Answers = { readonly [Name in keyof typeof usageAnswers]: Answer<z.output<(typeof usageAnswers)[Name]>> };
+export type UsageStatus = Answers["status"];
+export type SessionsUsage = Answers["sessions"];
 
 type Source = Pick<SpendLedger, "lines" | "held">;
 

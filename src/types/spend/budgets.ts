@@ -1,19 +1,24 @@
+import { z } from "zod";
 import type { RunId, SessionKey } from "../ids.ts";
+import type { Answer } from "../method.ts";
 import type { CallOrigin } from "../run/model-meter.ts";
 import type { ModelRef } from "../run/model.ts";
 import type { SpendSum } from "./ledger.ts";
 
+const figure = z.looseObject({ taken: z.number(), limit: z.number() });
+
 /** A limit, and the amount that is taken of it. */
-export interface BudgetState {
+export const budgetState = z.looseObject({
   /** The config key, such as `budgets.day`. */
-  readonly key: string;
+  key: z.string(),
   /** Scope of the limit, such as "this conversation today". */
-  readonly what: string;
+  what: z.string(),
   /** US dollars; unset without a limit in money. Raises are included. */
-  readonly usd?: { readonly taken: number; readonly limit: number };
+  usd: figure.optional(),
   /** Unset without a limit in tokens. */
-  readonly tokens?: { readonly taken: number; readonly limit: number };
-}
+  tokens: figure.optional(),
+});
+export type BudgetState = Answer<z.output<typeof budgetState>>;
 
 /** A call that a limit did not allow. */
 export interface BudgetRefusal {

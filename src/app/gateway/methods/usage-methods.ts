@@ -10,9 +10,12 @@ import {
   lastDays,
   ONE_AGENT_BY_DAY,
   rowsOf,
+  type SessionsUsage,
   USAGE_GROUPS,
+  usageAnswers,
   type UsageDays,
   usageReport,
+  type UsageStatus,
 } from "../../runs/usage.ts";
 import type { Parts } from "../parts/parts.ts";
 
@@ -36,12 +39,14 @@ export const usageMethods = (parts: Parts): readonly Method[] => [
     name: "usage.status",
     scope: "operator.read",
     params: z.looseObject({ sessionKey: z.string().min(1).optional() }),
+    result: usageAnswers.status,
     run: ({ sessionKey: key }) => usageStatus(parts, key),
   }),
   defineMethod({
     name: "usage.cost",
     scope: "operator.read",
     params: period.extend({ by: z.enum(USAGE_GROUPS).optional(), agentId: z.string().min(1).optional() }),
+    result: usageAnswers.cost,
     run: async ({ by = "day", agentId, ...asked }) => {
       const days = daysOf(asked, parts);
       const { spend } = parts.core.journal;
@@ -70,11 +75,11 @@ export const usageMethods = (parts: Parts): readonly Method[] => [
       groupBy: z.enum(["instance", "family"]).optional(),
       limit: z.int().min(1).optional(),
     }),
+    result: usageAnswers.sessions,
     run: (asked) => sessionsUsage(parts, asked),
   }),
 ];
 
-/** The limits of a provider's key, as its last answer told them. */
 const shownUsage = ({ provider, profileId, at, windows }: SeenUsage) => ({
   provider,
   displayName: provider,
@@ -83,7 +88,7 @@ const shownUsage = ({ provider, profileId, at, windows }: SeenUsage) => ({
   fetchedAt: at,
 });
 
-async function usageStatus({ core, live }: Parts, asked: string | undefined): Promise<object> {
+async function usageStatus({ core, live }: Parts, asked: string | undefined): Promise<UsageStatus> {
   const key = asked === undefined ? undefined : resolveAlias(asked, live.defaultAgent.id);
   const agentId = key === undefined ? live.defaultAgent.id : agentOf(key, live.defaultAgent.id);
   const origin = { cause: "message", agentId, ...(key !== undefined && { sessionKey: key }) } as const;
@@ -114,7 +119,7 @@ interface SessionsAsk extends Period {
 }
 
 /** Conversations with what they took, the dearest first; with `family`, each with its subagents. */
-async function sessionsUsage(parts: Parts, asked: SessionsAsk): Promise<object> {
+async function sessionsUsage(parts: Parts, asked: SessionsAsk): Promise<SessionsUsage> {
   const { core, live } = parts;
   const defaultAgent = live.defaultAgent.id;
   const days = daysOf(asked, parts);
@@ -148,7 +153,7 @@ async function sessionsUsage(parts: Parts, asked: SessionsAsk): Promise<object> 
   };
 }
 
-async function aggregatesOf({ core }: Parts, days: UsageDays, lines: readonly SpendLine[]): Promise<object> {
+async function aggregatesOf({ core }: Parts, days: UsageDays, lines: readonly SpendLine[]) {
   const { spend } = core.journal;
   const [models, agents] = await Promise.all([usageReport(spend, "model", days), usageReport(spend, "agent", days)]);
   return {

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import type { z } from "zod";
 import { channelsAnswer } from "../../../../channels/methods.ts";
 import type { GatewayStatus } from "../../../../types/reports.ts";
 import { modelName } from "../../../../types/run/model.ts";
@@ -8,6 +8,7 @@ import { writeJson, type Io } from "../../io.ts";
 import { strangersText } from "../../../strangers-text.ts";
 import { readState, type State } from "../../state.ts";
 import { failingText } from "../../../runs/failing.ts";
+import { usageAnswers, type UsageStatus } from "../../../runs/usage.ts";
 import { cleanText } from "../../terminal-text.ts";
 import { pairs, showDuration, table } from "../../table.ts";
 import { gatewayJson, readGatewayState, type GatewayState } from "./gateway-state.ts";
@@ -45,7 +46,7 @@ const codeOf = ({ pid, status: told }: GatewayState): number => (told === undefi
 interface More {
   readonly channels?: z.infer<typeof channelsAnswer>;
   readonly sessions?: z.infer<typeof sessionsShape>;
-  readonly usage?: LimitsShown;
+  readonly usage?: UsageStatus;
 }
 
 function askMore(io: Io, state: State, { all, deep, usage }: StatusFlags): Promise<More> {
@@ -54,7 +55,7 @@ function askMore(io: Io, state: State, { all, deep, usage }: StatusFlags): Promi
   return withGateway(io, state, async (client) => ({
     ...(wantsChannels && { channels: await client.call("channels.status", {}, channelsAnswer) }),
     ...(all === true && { sessions: await client.call("sessions.list", { limit: 20 }, sessionsShape) }),
-    ...(usage === true && { usage: await client.call("usage.status", {}, limitsShape) }),
+    ...(usage === true && { usage: await client.call("usage.status", {}, usageAnswers.status) }),
   }));
 }
 
@@ -183,21 +184,8 @@ function configRows({ paths, problem, config }: State, { status: told }: Gateway
   ];
 }
 
-/** The part of the `usage.status` answer about providers. */
-const limitsShape = z.looseObject({
-  providers: z.array(
-    z.looseObject({
-      provider: z.string(),
-      profileId: z.string().optional(),
-      windows: z.array(z.looseObject({ label: z.string(), usedPercent: z.number(), resetAt: z.number().optional() })),
-    }),
-  ),
-});
-
-type LimitsShown = z.infer<typeof limitsShape>;
-
 /** A line for each limit of a key, with what is left of it. */
-function limitsText(io: Io, { providers }: LimitsShown): string {
+function limitsText(io: Io, { providers }: UsageStatus): string {
   const rows = providers.flatMap(({ provider, profileId, windows }) =>
     windows.map(({ label, usedPercent, resetAt }) => {
       const left = `${Math.round(100 - usedPercent)} % left`;

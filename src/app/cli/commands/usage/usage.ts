@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { z } from "zod";
 import { tokensText, usdText } from "../../../../providers/budget/texts.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { defined } from "../../../../utils/defined.ts";
@@ -8,11 +7,11 @@ import { journalPath } from "../../../config/paths.ts";
 import {
   lastDays,
   ONE_AGENT_BY_DAY,
-  USAGE_GROUPS,
   type UsageFigures,
   type UsageGroup,
   type UsageReport,
   usageReport,
+  usageShape,
 } from "../../../runs/usage.ts";
 import { hasGateway } from "../../address.ts";
 import { callOnce } from "../../call-gateway.ts";
@@ -26,27 +25,6 @@ export interface UsageFlags {
   readonly agent?: string;
   readonly json?: boolean;
 }
-
-const figures = {
-  calls: z.number(),
-  input: z.number(),
-  output: z.number(),
-  cacheRead: z.number(),
-  cacheWrite: z.number(),
-  totalTokens: z.number(),
-  totalCost: z.number(),
-  unknownTokens: z.number(),
-  unknownCost: z.number(),
-};
-
-const reportShape = z.object({
-  by: z.enum(USAGE_GROUPS),
-  since: z.string(),
-  until: z.string(),
-  rows: z.array(z.object({ name: z.string(), ...figures })),
-  totals: z.object(figures),
-  held: z.object({ calls: z.number(), tokens: z.number(), usd: z.number() }),
-});
 
 /** What the models took: the gateway's answer, or the journal's when none runs. */
 export async function usage(io: Io, flags: UsageFlags): Promise<number> {
@@ -64,7 +42,7 @@ async function readReport(io: Io, { by, days, agent: agentId }: UsageFlags): Pro
     return callOnce(io, state, {
       method: "usage.cost",
       params: { by, days, ...defined({ agentId }) },
-      shape: reportShape,
+      shape: usageShape,
     });
   const path = journalPath(state.paths);
   const asked = { ...lastDays(days, Date.now(), state.config.budgets.timezone), agentId };

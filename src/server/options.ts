@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { HttpRouteContribution } from "../types/contribution.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ChatPort } from "../types/chat/chat.ts";
@@ -6,25 +7,26 @@ import type { Clock } from "../types/clock.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { MediaStore, Notified, Paired, PairingDesk } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
-import type { GatewayEvent, Method } from "../types/method.ts";
+import type { Answer, GatewayEvent, Method } from "../types/method.ts";
 import type { GatewayHealth, GatewayStatus } from "../types/reports.ts";
 import type { ModelInfo } from "../types/run/model.ts";
 import type { Secret } from "../types/secret.ts";
-import type { SessionEntry, SessionPatch, Sessions } from "../types/session.ts";
+import type { SessionEntry, SessionPatch, Sessions, SettingInForce } from "../types/session.ts";
 
 import type { Peer } from "./peer.ts";
 
 /** A piece of the daily log file, starting at a byte position. */
-export interface LogTail {
-  readonly file: string;
+export const logTail = z.looseObject({
+  file: z.string(),
   /** Byte position from which to read next time. */
-  readonly cursor: number;
-  readonly size: number;
-  readonly lines: readonly string[];
-  readonly truncated?: boolean;
+  cursor: z.number(),
+  size: z.number(),
+  lines: z.array(z.string()),
+  truncated: z.boolean().optional(),
   /** The file was replaced since the given cursor. */
-  readonly reset?: boolean;
-}
+  reset: z.boolean().optional(),
+});
+export type LogTail = Answer<z.output<typeof logTail>>;
 
 export interface LogTailRequest {
   readonly cursor?: number | undefined;
@@ -32,19 +34,6 @@ export interface LogTailRequest {
   readonly maxBytes?: number | undefined;
 }
 
-/** A setting of a session, as `sessions.describe` shows it. */
-export interface SettingInForce {
-  /** Value that holds now; null when the config alone cannot decide it. */
-  readonly value: string | number | null;
-  /** Source of the value: the session's row, or the config. */
-  readonly source: "session" | "default";
-  /** Value that holds when the session's row sets nothing. */
-  readonly default: string | number | null;
-  /** The values that `sessions.patch` takes. */
-  readonly choices?: readonly string[];
-  /** The least and the greatest number that `sessions.patch` takes. */
-  readonly range?: readonly [least: number, most: number];
-}
 
 /** The agents and models that the config names, as they are now. */
 export interface Catalog {

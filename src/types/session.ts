@@ -1,4 +1,6 @@
+import { z } from "zod";
 import type { AgentId, SessionKey } from "./ids.ts";
+import type { Answer } from "./method.ts";
 import type { ChatMessage, InputProvenance, ThinkLevel } from "./run/model.ts";
 import type { Plan } from "./plan.ts";
 import type { UntrustedMark } from "./run/untrusted.ts";
@@ -373,3 +375,61 @@ export interface SessionWatcher {
   /** `resumedFrom`: id of the conversation that the new one replaces. */
   started(facts: ConversationFacts & { readonly resumedFrom?: string }): void;
 }
+
+const listedSession = z.looseObject({
+  key: z.string(),
+  agentId: z.string().optional(),
+  sessionId: z.string().optional(),
+  updatedAt: z.number(),
+  totalTokens: z.number().optional(),
+  model: z.string().nullish(),
+  displayName: z.string().optional(),
+  subject: z.string().optional(),
+  label: z.string().optional(),
+  hasActiveRun: z.boolean().optional(),
+});
+/** A session in a list, with the settings of its row and other facts that are not named here. */
+export type ListedSession = Answer<z.output<typeof listedSession>>;
+
+/** A setting of a session. */
+const settingInForce = z.looseObject({
+  /** Value that holds now; null when the config alone cannot decide it. */
+  value: z.union([z.string(), z.number()]).nullable(),
+  /** Source of the value: the session's row, or the config. */
+  source: z.enum(["session", "default"]),
+  /** Value that holds when the session's row sets nothing. */
+  default: z.union([z.string(), z.number()]).nullable(),
+  /** The values that `sessions.patch` takes. */
+  choices: z.array(z.string()).optional(),
+  /** The least and the greatest number that `sessions.patch` takes. */
+  range: z.array(z.number()).optional(),
+});
+export type SettingInForce = Answer<z.output<typeof settingInForce>>;
+
+const shownBlock = z.looseObject({
+  type: z.string(),
+  text: z.string().optional(),
+  name: z.string().optional(),
+  arguments: z.unknown().optional(),
+});
+export type ShownBlock = Answer<z.output<typeof shownBlock>>;
+
+/** A message of a transcript, as clients see it. */
+export const shownMessage = z.looseObject({
+  role: z.string(),
+  content: z.union([z.string(), z.array(shownBlock)]).default(""),
+  timestamp: z.number().optional(),
+  toolName: z.string().optional(),
+});
+export type ShownMessage = Answer<z.output<typeof shownMessage>>;
+
+/** The answers of `sessions.list`, `sessions.describe` and `chat.history`. */
+export const sessionAnswers = {
+  list: z.looseObject({ sessions: z.array(listedSession), nextOffset: z.int().nullish() }),
+  describe: z.looseObject({
+    key: z.string(),
+    session: listedSession.nullable(),
+    settings: z.record(z.string(), settingInForce),
+  }),
+  history: z.looseObject({ messages: z.array(shownMessage) }),
+};

@@ -3,7 +3,6 @@ import { policyOf } from "../../channels/access/policy.ts";
 import type { DispatchSettings } from "../../dispatch/settings.ts";
 import { queueSettings, queueWishOf } from "../../dispatch/queue/queue-settings.ts";
 import { mayUse } from "../../dispatch/candidates.ts";
-import type { SettingInForce } from "../../server/options.ts";
 import { chatOf } from "../../sessions/chat-of.ts";
 import { channelId, DEFAULT_ACCOUNT, type SessionKey } from "../../types/ids.ts";
 import type { Peer } from "../../types/chat/message.ts";
@@ -14,7 +13,7 @@ import { MOST_CAP, MOST_DEBOUNCE_MS, QUEUE_DROPS, QUEUE_MODES, type QueueSetting
 import { REASONING_LEVELS, reasoningLevelOf } from "../../types/run/reasoning-level.ts";
 import { USAGE_LEVELS, usageLevelOf } from "../../types/run/usage-level.ts";
 import { VERBOSE_LEVELS, verboseLevelOf } from "../../types/run/verbose.ts";
-import type { SessionEntry } from "../../types/session.ts";
+import type { SessionEntry, SettingInForce } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import { accountOf } from "../accounts/accounts.ts";
 import type { Config } from "../config/schema/schema.ts";

@@ -1,8 +1,14 @@
 import { z } from "zod";
 import type { ChatPort } from "../../types/chat/chat.ts";
 import { defineMethod, type Method } from "../../types/method.ts";
-import type { ChatMessage, TextContent } from "../../types/run/model.ts";
-import type { SessionEntry, TranscriptEntry } from "../../types/session.ts";
+import type { ChatMessage } from "../../types/run/model.ts";
+import {
+  sessionAnswers,
+  type SessionEntry,
+  type ShownBlock,
+  type ShownMessage,
+  type TranscriptEntry,
+} from "../../types/session.ts";
 import type { ServerPorts } from "../options.ts";
 import { joinAnswers } from "../../sessions/shown/joined-answers.ts";
 import { noticeIn, type Notice, fileLine, type NoticeFile } from "../../sessions/shown/notice.ts";
@@ -21,8 +27,6 @@ const historyParams = z.looseObject({
   maxChars: z.int().min(1).max(500_000).optional(),
 });
 
-type Shown = Readonly<Record<string, unknown>> & { readonly role: string };
-
 type HistoryPorts = Pick<ServerPorts, "chat" | "media" | "sessions" | "resolveSessionKey">;
 
 /** The method that reads a conversation. */
@@ -32,6 +36,7 @@ export function historyMethods(ports: HistoryPorts): readonly Method[] {
       name: "chat.history",
       scope: "operator.read",
       params: historyParams,
+      result: sessionAnswers.history,
       run: (params) => readHistory(params, ports),
     }),
   ];
@@ -72,7 +77,7 @@ function sessionInfo(key: string, entry: Readonly<SessionEntry>) {
 
 /** A message before it gets its number. `runId` is set when the transcript or the gateway's memory has it. */
 interface UnnumberedMessage {
-  readonly message: Shown;
+  readonly message: ShownMessage;
   readonly runId?: string | undefined;
   readonly sender?: string | undefined;
 }
@@ -89,7 +94,7 @@ function showEntries(
   entries: readonly TranscriptEntry[],
   maxChars: number | undefined,
   known: Known,
-): readonly Shown[] {
+): readonly ShownMessage[] {
   let seq = 0;
   return entries.flatMap((entry) =>
     showEntry(entry, known).map(({ message, runId, sender }, index) => {
@@ -149,7 +154,7 @@ function showNotice(
   return [{ message: { role: "user", content, timestamp: Date.parse(timestamp) || 0 }, runId }, answer];
 }
 
-function injected(content: readonly object[], timestamp: string): Shown {
+function injected(content: readonly ShownBlock[], timestamp: string) {
   return {
     role: "assistant",
     content,
@@ -161,23 +166,18 @@ function injected(content: readonly object[], timestamp: string): Shown {
   };
 }
 
-function clip(message: Shown, maxChars: number | undefined): Shown {
+function clip(message: ShownMessage, maxChars: number | undefined): ShownMessage {
   if (maxChars === undefined) return message;
   const { content } = message;
   if (typeof content === "string") return { ...message, content: cut(content, maxChars) };
-  if (!Array.isArray(content)) return message;
-  return {
-    ...message,
-    content: content.map((part: unknown) => (isText(part) ? { ...part, text: cut(part.text, maxChars) } : part)),
-  };
+  const parts = content.map((part) => (part.text === undefined ? part : { ...part, text: cut(part.text, maxChars) }));
+  return { ...message, content: parts };
 }
 
-const textPart = z.looseObject({ type: z.literal("text"), text: z.string() });
-const isText = (part: unknown): part is TextContent => textPart.safeParse(part).success;
 const cut = (text: string, max: number) => (text.length <= max ? text : `${text.slice(0, max)}…`);
 
 /** The newest messages that fit, at least one. */
-function newest(messages: readonly Shown[], maxBytes: number): readonly Shown[] {
+function newest(messages: readonly ShownMessage[], maxBytes: number): readonly ShownMessage[] {
   let left = maxBytes;
   let from = messages.length;
   for (const message of messages.toReversed()) {
@@ -214,12 +214,12 @@ async function dataOf(id: string, media: Pick<MediaStore, "read">): Promise<stri
 }
 
 /** The content of a notice in the format that chat clients draw. */
-function contentOf({ text, media = [] }: Notice, images: ReadonlyMap<string, string>): readonly object[] {
+function contentOf({ text, media = [] }: Notice, images: ReadonlyMap<string, string>): readonly ShownBlock[] {
   const parts = text === "" ? [] : [{ type: "text", text }];
   return [...parts, ...media.map((file) => partOf(file, images.get(file.source.id)))];
 }
 
-function partOf({ mime, name, source }: NoticeFile, data: string | undefined): object {
+function partOf({ mime, name, source }: NoticeFile, data: string | undefined): ShownBlock {
   if (data !== undefined) return { type: "image", mimeType: mime, data, ...(name !== undefined && { fileName: name }) };
   return { type: "text", text: fileLine(name, source.id) };
 }

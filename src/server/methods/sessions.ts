@@ -5,7 +5,7 @@ import type { SessionKey } from "../../types/ids.ts";
 import { defineMethod, type Method, MethodError } from "../../types/method.ts";
 import type { ModelInfo } from "../../types/run/model.ts";
 import type { RunFacts } from "../../types/run/run.ts";
-import { SESSION_SETTINGS, type SessionEntry, type SessionRow } from "../../types/session.ts";
+import { SESSION_SETTINGS, sessionAnswers, type SessionEntry, type SessionRow } from "../../types/session.ts";
 import { type Hub, MOST_FOLLOWED } from "../transport/hub.ts";
 import type { ServerPorts } from "../options.ts";
 import type { MethodParts } from "./parts.ts";
@@ -70,12 +70,14 @@ function readMethods(ports: Ports, sessionsFile: string): readonly Method[] {
       name: "sessions.list",
       scope: "operator.read",
       params: listParams,
+      result: sessionAnswers.list,
       run: async (params) => ({ path: sessionsFile, ...(await listSessions(params, ports)) }),
     }),
     defineMethod({
       name: "sessions.describe",
       scope: "operator.read",
       params: keyParams,
+      result: sessionAnswers.describe,
       run: async ({ key: text }) => {
         const key = ports.resolveSessionKey(text);
         const [settings, rights] = await Promise.all([ports.catalog.settingsOf(key), ports.catalog.rightsOf(key)]);

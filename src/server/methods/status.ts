@@ -2,7 +2,7 @@ import { performance } from "node:perf_hooks";
 import { z } from "zod";
 import { type Answer, defineMethod, type Method } from "../../types/method.ts";
 import { healthAnswer, modelsAnswer, statusAnswer } from "../../types/reports.ts";
-import type { Catalog, ServerPorts } from "../options.ts";
+import { type Catalog, logTail, type ServerPorts } from "../options.ts";
 import type { MethodParts } from "./parts.ts";
 
 const anything = z.looseObject({});
@@ -23,6 +23,7 @@ export function statusMethods(ports: ServerPorts, parts: MethodParts): readonly 
         limit: z.int().min(1).max(5000).optional(),
         maxBytes: z.int().min(1).max(1_000_000).optional(),
       }),
+      result: logTail,
       run: ({ cursor, limit, maxBytes }) => ports.reports.tailLogs({ cursor, limit, maxBytes }),
     }),
   ];

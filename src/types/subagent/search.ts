@@ -1,4 +1,5 @@
-import type { SessionKey } from "../ids.ts";
+import { z } from "zod";
+import type { Answer } from "../method.ts";
 
 export interface SessionSearch {
   /** Words in any order. */
@@ -8,20 +9,19 @@ export interface SessionSearch {
 }
 
 /** A message with words of a query, in the protocol's names. */
-export interface SessionHit {
-  readonly sessionKey: SessionKey;
-  readonly sessionId: string;
-  readonly messageId: string;
-  readonly role: "user" | "assistant";
+const hit = z.looseObject({
+  sessionKey: z.string(),
+  sessionId: z.string(),
+  messageId: z.string(),
+  role: z.enum(["user", "assistant"]),
   /** Epoch milliseconds. */
-  readonly timestamp: number;
-  readonly snippet: string;
+  timestamp: z.number(),
+  snippet: z.string(),
   /** More than 0; 1 for all words, 2 for the query as it was written. */
-  readonly score: number;
-}
+  score: z.number(),
+});
+export type SessionHit = Answer<z.output<typeof hit>>;
 
-export interface SessionHits {
-  readonly results: readonly SessionHit[];
-  /** There may be more. */
-  readonly truncated?: true;
-}
+/** The answer of `sessions.search`. `truncated`: there may be more. */
+export const sessionHits = z.looseObject({ results: z.array(hit), truncated: z.literal(true).optional() });
+export type SessionHits = Answer<z.output<typeof sessionHits>>;

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { searchSessions } from "../../../automation/talk/search.ts";
 import { agentOf, resolveAlias } from "../../../sessions/keys.ts";
 import { defineMethod, type Method } from "../../../types/method.ts";
+import { sessionHits } from "../../../types/subagent/search.ts";
 import type { Parts } from "../parts/parts.ts";
 
 /** Finds what was said in the conversations of this gateway. */
@@ -15,6 +16,7 @@ export const sessionSearchMethods = ({ live, core, stopping }: Parts): readonly 
       sessionKeys: z.array(z.string().min(1)).min(1).max(200).optional(),
       limit: z.int().min(1).max(25).default(10),
     }),
+    result: sessionHits,
     run: async ({ query, agentId, sessionKeys, limit }) => {
       const defaultAgent = live.defaultAgent.id;
       const wanted = sessionKeys && new Set<string>(sessionKeys.map((key) => resolveAlias(key, defaultAgent)));

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { channelsAnswer } from "../../../../channels/methods.ts";
 import type { GatewayStatus } from "../../../../types/reports.ts";
+import { sessionAnswers } from "../../../../types/session.ts";
 import { modelName } from "../../../../types/run/model.ts";
 import { hasGateway } from "../../address.ts";
 import { withGateway } from "../../call-gateway.ts";
@@ -13,7 +14,7 @@ import { cleanText } from "../../terminal-text.ts";
 import { pairs, showDuration, table } from "../../table.ts";
 import { gatewayJson, readGatewayState, type GatewayState } from "./gateway-state.ts";
 import { channelRows } from "../channels/channels.ts";
-import { sessionRows, sessionsShape } from "../sessions/session-rows.ts";
+import { sessionRows } from "../sessions/session-rows.ts";
 
 export interface StatusFlags {
   readonly json?: boolean;
@@ -45,7 +46,7 @@ const codeOf = ({ pid, status: told }: GatewayState): number => (told === undefi
 
 interface More {
   readonly channels?: z.infer<typeof channelsAnswer>;
-  readonly sessions?: z.infer<typeof sessionsShape>;
+  readonly sessions?: z.infer<typeof sessionAnswers.list>;
   readonly usage?: UsageStatus;
 }
 
@@ -54,7 +55,7 @@ function askMore(io: Io, state: State, { all, deep, usage }: StatusFlags): Promi
   if (!wantsChannels && usage !== true) return Promise.resolve({});
   return withGateway(io, state, async (client) => ({
     ...(wantsChannels && { channels: await client.call("channels.status", {}, channelsAnswer) }),
-    ...(all === true && { sessions: await client.call("sessions.list", { limit: 20 }, sessionsShape) }),
+    ...(all === true && { sessions: await client.call("sessions.list", { limit: 20 }, sessionAnswers.list) }),
     ...(usage === true && { usage: await client.call("usage.status", {}, usageAnswers.status) }),
   }));
 }

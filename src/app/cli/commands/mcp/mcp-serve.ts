@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { agentAnswers } from "../../../../types/chat/chat.ts";
+import { sessionAnswers } from "../../../../types/session.ts";
 import { errorText } from "../../../../utils/text/error-text.ts";
 import { packageVersion } from "../../../package-root.ts";
 import type { GatewayFlags } from "../../address.ts";
@@ -8,8 +9,7 @@ import { withGateway } from "../../call-gateway.ts";
 import type { GatewayClient } from "../../client.ts";
 import type { Io } from "../../io.ts";
 import { readState } from "../../state.ts";
-import { messageShape, messageText } from "../message/message-text.ts";
-import { sessionsShape } from "../sessions/session-rows.ts";
+import { messageText } from "../message/message-text.ts";
 
 export type ServeFlags = GatewayFlags;
 
@@ -28,7 +28,6 @@ const offer = <Input>(
   run: (input: Input, client: GatewayClient) => Promise<unknown>,
 ): Offered => ({ name, description, input, run: (given, client) => run(input.parse(given), client) });
 
-const historyShape = z.looseObject({ messages: z.array(messageShape) });
 const GRACE_MS = 10_000;
 
 const TOOLS: readonly Offered[] = [
@@ -37,7 +36,7 @@ const TOOLS: readonly Offered[] = [
     "Lists the conversations of the gateway, the latest first.",
     z.object({ limit: z.int().min(1).max(200).default(50), agentId: z.string().min(1).optional() }),
     async (params, client) => {
-      const { sessions } = await client.call("sessions.list", params, sessionsShape);
+      const { sessions } = await client.call("sessions.list", params, sessionAnswers.list);
       return sessions.map(({ key, agentId, label, displayName, updatedAt, hasActiveRun = false }) => ({
         key,
         agentId,
@@ -52,7 +51,7 @@ const TOOLS: readonly Offered[] = [
     "Reads the last messages of a conversation.",
     z.object({ sessionKey: z.string().min(1), limit: z.int().min(1).max(200).default(20) }),
     async (params, client) => {
-      const { messages } = await client.call("chat.history", { ...params, maxChars: 8000 }, historyShape);
+      const { messages } = await client.call("chat.history", { ...params, maxChars: 8000 }, sessionAnswers.history);
       return messages.map((message) => ({
         role: message.role,
         text: messageText(message),

@@ -4,10 +4,11 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 import { OpenClawError } from "../../../../types/errors.ts";
+import { shownMessage, type ShownMessage } from "../../../../types/session.ts";
 import type { Io } from "../../io.ts";
 import { cleanText } from "../../terminal-text.ts";
 import { readState } from "../../state.ts";
-import { messageShape, messageText, type ShownMessage } from "../message/message-text.ts";
+import { messageText } from "../message/message-text.ts";
 import { findStoredSession } from "./session-files.ts";
 
 export interface ExportFlags {
@@ -15,7 +16,7 @@ export interface ExportFlags {
   readonly output?: string;
 }
 
-const lineShape = z.looseObject({ type: z.literal("message"), message: messageShape });
+const lineShape = z.looseObject({ type: z.literal("message"), message: shownMessage });
 
 /**
  * The whole transcript. Read from its file even while a gateway runs: it is only ever appended to. Throws NOT_FOUND, and

@@ -1,15 +1,21 @@
-import { z } from "zod";
+import type { z } from "zod";
 import { readHistory } from "../../../../sessions/transcript/history.ts";
-import type { TranscriptEntry } from "../../../../types/session.ts";
+import {
+  type ListedSession,
+  sessionAnswers,
+  shownMessage,
+  type ShownMessage,
+  type TranscriptEntry,
+} from "../../../../types/session.ts";
 import { hasGateway, isElsewhere } from "../../address.ts";
 import { callOnce, withGateway } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { cleanText } from "../../terminal-text.ts";
 import { readState, type State } from "../../state.ts";
 import { dim } from "../../table.ts";
-import { messageShape, messageText, type ShownMessage } from "../message/message-text.ts";
+import { messageText } from "../message/message-text.ts";
 import { findStoredSession, readStoredSessions } from "./session-files.ts";
-import { sessionRows, sessionsShape, type SessionLine, type SessionPage } from "./session-rows.ts";
+import { sessionRows } from "./session-rows.ts";
 
 export interface ListFlags {
   readonly json?: boolean;
@@ -34,13 +40,17 @@ function askGateway(
   io: Io,
   state: State,
   { active, agent, limit = Infinity }: ListFlags,
-): Promise<readonly SessionLine[]> {
+): Promise<readonly ListedSession[]> {
   return withGateway(io, state, async (client) => {
     // A session that is used meanwhile moves to the first page, so another one may be on two pages.
-    const found = new Map<string, SessionLine>();
+    const found = new Map<string, ListedSession>();
     for (let offset: number | null = 0; offset !== null && found.size < limit;) {
       const params = { activeMinutes: active, agentId: agent, offset, limit: Math.min(PAGE, limit - found.size) };
-      const page: SessionPage = await client.call("sessions.list", params, sessionsShape);
+      const page: z.output<typeof sessionAnswers.list> = await client.call(
+        "sessions.list",
+        params,
+        sessionAnswers.list,
+      );
       for (const row of page.sessions) found.set(row.key, row);
       offset = page.nextOffset ?? null;
     }
@@ -48,7 +58,7 @@ function askGateway(
   });
 }
 
-async function readRows(state: State, { active, agent, limit }: ListFlags): Promise<readonly SessionLine[]> {
+async function readRows(state: State, { active, agent, limit }: ListFlags): Promise<readonly ListedSession[]> {
   const since = active === undefined ? 0 : Date.now() - active * 60_000;
   const stored = await readStoredSessions(state);
   return stored
@@ -62,8 +72,6 @@ export interface ShowFlags {
   readonly json?: boolean;
   readonly limit: number;
 }
-
-const historyShape = z.looseObject({ messages: z.array(messageShape) });
 
 /** The last messages of one conversation. Throws NOT_FOUND when there is no such one. */
 export async function sessionsShow(io: Io, key: string, flags: ShowFlags): Promise<number> {
@@ -80,12 +88,12 @@ export async function sessionsShow(io: Io, key: string, flags: ShowFlags): Promi
 }
 
 async function askMessages(io: Io, state: State, sessionKey: string, limit: number): Promise<readonly ShownMessage[]> {
-  const call = { method: "chat.history", params: { sessionKey, limit }, shape: historyShape };
+  const call = { method: "chat.history", params: { sessionKey, limit }, shape: sessionAnswers.history };
   return (await callOnce(io, state, call)).messages;
 }
 
 const toMessage = (entry: TranscriptEntry): ShownMessage[] =>
-  entry.type === "message" ? [messageShape.parse(entry.message)] : [];
+  entry.type === "message" ? [shownMessage.parse(entry.message)] : [];
 
 function showMessage(io: Io, message: ShownMessage): string {
   const time = message.timestamp === undefined ? "" : new Date(message.timestamp).toLocaleString("sv-SE");

@@ -1,3 +1,5 @@
+import { z } from "zod";
+import { type Answer, textOf } from "./method.ts";
 import type { RiskyUse } from "./run/untrusted.ts";
 import type { LoopSettings } from "./loops.ts";
 
@@ -144,16 +146,14 @@ export interface PolicySubject {
 }
 
 /** A tool that a model called although the policy had removed it from the run. */
-export interface RemovedTool {
-  readonly tool: string;
+export const removedTool = z.looseObject({
+  tool: z.string(),
   /** The first step of the policy that removed it. */
-  readonly stage: StageName;
+  stage: textOf<StageName>(),
   /** The key of the list, or the rule of the gateway in words. */
-  readonly key: string;
-}
+  key: z.string(),
+});
+export type RemovedTool = Answer<z.output<typeof removedTool>>;
 
-type RemovedText = Record<keyof RemovedTool, string>;
-
-/** `stage`: of another version too. */
-export const removedText = ({ tool, stage, key }: RemovedText): string =>
+export const removedText = ({ tool, stage, key }: RemovedTool): string =>
   `called ${tool}, which the policy removed at the step "${stage}": ${key}`;

@@ -1,7 +1,50 @@
+import { z } from "zod";
 import type { RunFilter, InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
 import { OpenClawError } from "../../types/errors.ts";
-import { promptOf, type RunPlace } from "./prompt.ts";
+import type { Answer } from "../../types/method.ts";
+import { receiptShape } from "../../types/run/run.ts";
+import { promptOf, type RunPlace, shownPrompt } from "./prompt.ts";
 import type { RunSource } from "../../store/journal/read-only.ts";
+
+const run = z.looseObject({
+  runId: z.string(),
+  sessionKey: z.string(),
+  at: z.number(),
+  result: z.string(),
+  receipt: receiptShape,
+});
+export type RunLine = Answer<z.output<typeof run>>;
+
+/** A message of a run, without its text. */
+const messageIn = z.looseObject({
+  id: z.number(),
+  channel: z.string(),
+  chat: z.string(),
+  messageId: z.string(),
+  sender: z.string(),
+  state: z.string(),
+  outcome: z.looseObject({ kind: z.string(), why: z.string().optional() }).optional(),
+});
+
+/** A chunk of the answer to a run, without its text. */
+const chunkOut = z.looseObject({
+  id: z.number(),
+  channel: z.string(),
+  chat: z.string(),
+  kind: z.string(),
+  state: z.string(),
+  attempts: z.number(),
+  messageId: z.string().optional(),
+  error: z.string().optional(),
+});
+
+/** The answers of `runs.*`. */
+export const runAnswers = {
+  list: z.looseObject({ runs: z.array(run) }),
+  get: z.looseObject({ run, inbox: z.array(messageIn), outbox: z.array(chunkOut) }),
+  prompt: shownPrompt,
+};
+export type WholeRun = Answer<z.output<typeof runAnswers.get>>;
 
 /** Runs, the latest first, without the prompts that their models saw. */
 export async function listRuns({ journal }: RunPlace, limit: number, filter: RunFilter) {

@@ -1,25 +1,33 @@
 import { z } from "zod";
 import { estimateTokens } from "../../sessions/transcript/tokens.ts";
+import { type Answer, textOf } from "../../types/method.ts";
 import type { ChatMessage } from "../../types/run/model.ts";
 import { emptyUsage } from "../../types/run/usage.ts";
 
 /** An image is described by its type and size. */
-export type PromptContent =
-  | { readonly type: "text"; readonly text: string }
-  | { readonly type: "thinking"; readonly thinking: string }
-  | { readonly type: "toolCall"; readonly id: string; readonly name: string; readonly arguments: unknown }
-  | { readonly type: "image"; readonly mimeType: string; readonly bytes: number };
+const promptContent = z.looseObject({
+  type: z.string(),
+  text: z.string().optional(),
+  thinking: z.string().optional(),
+  id: z.string().optional(),
+  name: z.string().optional(),
+  arguments: z.unknown().optional(),
+  mimeType: z.string().optional(),
+  bytes: z.number().optional(),
+});
+export type PromptContent = Answer<z.output<typeof promptContent>>;
 
 /** A message as a model saw it, with its estimated tokens. */
-export interface PromptMessage {
-  readonly role: ChatMessage["role"];
-  readonly entryId?: string;
-  readonly tokens: number;
-  readonly content: readonly PromptContent[];
-  readonly toolName?: string;
-  readonly toolCallId?: string;
-  readonly isError?: boolean;
-}
+export const promptMessage = z.looseObject({
+  role: textOf<ChatMessage["role"]>(),
+  entryId: z.string().optional(),
+  tokens: z.number(),
+  content: z.array(promptContent),
+  toolName: z.string().optional(),
+  toolCallId: z.string().optional(),
+  isError: z.boolean().optional(),
+});
+export type PromptMessage = Answer<z.output<typeof promptMessage>>;
 
 export function showMessage(message: ChatMessage, entryId?: string): PromptMessage {
   const { role, content } = message;

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { findImagePaths } from "../../history/images/paths.ts";
 import { replay, withCuts } from "../../history/replay.ts";
 import { textsOf } from "../../prompt/parts.ts";
@@ -6,11 +7,12 @@ import { estimateTextTokens } from "../../sessions/transcript/tokens.ts";
 import type { RunSource } from "../../store/journal/read-only.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { RunRecord } from "../../types/journal.ts";
+import type { Answer } from "../../types/method.ts";
 import type { ChatMessage } from "../../types/run/model.ts";
-import type { PromptPart, PromptRecord } from "../../types/run/run.ts";
+import { promptPart, type PromptRecord } from "../../types/run/run.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
 import type { PruneRules } from "../../types/settings.ts";
-import { engineMessages, showMessage, type PromptMessage } from "./message.ts";
+import { engineMessages, promptMessage, showMessage, type PromptMessage } from "./message.ts";
 
 /** The stores of runs and of the conversations that they were part of. */
 export interface RunPlace {
@@ -23,26 +25,28 @@ export interface RunPlace {
 }
 
 /** The prompt that a model saw: that of the last attempt of a run, as it began. */
-export interface ShownPrompt {
-  readonly system: readonly (PromptPart & { readonly text?: string })[];
-  readonly messages: readonly PromptMessage[];
-  readonly tools: readonly string[];
+export const shownPrompt = z.looseObject({
+  runId: z.string(),
+  system: z.array(promptPart.extend({ text: z.string().optional() })),
+  messages: z.array(promptMessage),
+  tools: z.array(z.string()),
   /** Estimated tokens of all tools with their descriptions and schemas. */
-  readonly toolTokens?: number;
-  readonly bodyParts: readonly PromptPart[];
+  toolTokens: z.number().optional(),
+  bodyParts: z.array(promptPart),
   /** Files that turns name. The model saw those that could be read; the transcript does not contain them. */
-  readonly imageFiles: readonly string[];
+  imageFiles: z.array(z.string()).default([]),
   /** Whether the messages are those that were sent. */
-  readonly faithful: boolean;
+  faithful: z.boolean(),
   /** The reason why the messages are not those that were sent, or why that is unknown. */
-  readonly why?: string;
-}
+  why: z.string().optional(),
+});
+export type ShownPrompt = Answer<z.output<typeof shownPrompt>>;
 
 /**
  * The prompt of a run; undefined when the run kept no record of it. Rejects when the journal or a transcript cannot be
  * read.
  */
-export async function promptOf(place: RunPlace, run: RunRecord): Promise<ShownPrompt | undefined> {
+export async function promptOf(place: RunPlace, run: RunRecord): Promise<Omit<ShownPrompt, "runId"> | undefined> {
   const record = run.receipt.prompt;
   if (!record) return undefined;
   const { tools, bodyParts, budget } = record;
@@ -98,7 +102,7 @@ function filesIn(messages: readonly PromptMessage[]): readonly string[] {
     .filter(({ role }) => role === "user")
     .flatMap(({ content }) => {
       const hasImages = content.some((part) => part.type === "image");
-      const named = content.flatMap((part) => (part.type === "text" ? findImagePaths(part.text) : []));
+      const named = content.flatMap((part) => (part.type === "text" ? findImagePaths(part.text ?? "") : []));
       return named.filter(({ noted }) => !(noted && hasImages)).map(({ path }) => path);
     });
   return [...new Set(found)];

@@ -1,4 +1,6 @@
+import { z } from "zod";
 import type { SessionKey } from "../ids.ts";
+import type { Answer } from "../method.ts";
 import type { ElevatedLevel, SessionExec } from "./exec-wish.ts";
 import type { ChatToolRules, SenderNames, ToolLists } from "../tool-policy.ts";
 
@@ -45,12 +47,13 @@ export const isOwnersAlone = (acting: Pick<Acting, "principal" | "sessionKey" | 
   hasOwnerRights(acting.principal) && !isWebhook(acting.principal) && !isOfGroup(acting);
 
 /** A principal as a receipt has it. */
-interface ShownPrincipal {
-  readonly kind: string;
-  readonly id: string;
-  readonly name?: string | undefined;
-  readonly setUpBy?: string | undefined;
-}
+export const shownPrincipal = z.looseObject({
+  kind: z.string(),
+  id: z.string(),
+  name: z.string().optional(),
+  setUpBy: z.string().optional(),
+});
+type ShownPrincipal = Answer<z.output<typeof shownPrincipal>>;
 
 /** For a person: `the owner Ada (telegram:1)`, `the automation cron, with a guest's rights`. */
 export function principalText({ kind, id, name, setUpBy }: ShownPrincipal): string {

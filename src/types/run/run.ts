@@ -1,10 +1,12 @@
+import { z } from "zod";
 import type { AgentId, RunId, SessionKey } from "../ids.ts";
 import type { MediaKind } from "../chat/message.ts";
-import type { ModelRef, ThinkLevel, Usage } from "./model.ts";
-import type { RemovedTool } from "../tool-policy.ts";
-import type { Principal } from "./principal.ts";
-import type { UnaskedCount } from "./unasked.ts";
-import type { UntrustedSource } from "./untrusted.ts";
+import { type Answer, textOf } from "../method.ts";
+import { modelRef, type ThinkLevel, usageShape } from "./model.ts";
+import { removedTool } from "../tool-policy.ts";
+import { type Principal, shownPrincipal } from "./principal.ts";
+import { unaskedCount } from "./unasked.ts";
+import { untrustedSource } from "./untrusted.ts";
 
 /** The closed list of what can go wrong in a run; each has a row in the harness's `POLICY`. */
 export const FAILURE_KINDS = [
@@ -102,70 +104,63 @@ export interface RunFacts {
 }
 
 /** A model call chain of a run: a candidate with a key, and how the chain ended. */
-export interface Try {
-  readonly model: ModelRef;
+const attempt = z.looseObject({
+  model: modelRef,
   /** Id of the key's `AuthProfile`. */
-  readonly profile?: string;
-  readonly thinking: ThinkLevel;
+  profile: z.string().optional(),
+  thinking: textOf<ThinkLevel>(),
   /** Size of the prompt: messages, and tokens by estimate. */
-  readonly messages: number;
-  readonly estimatedTokens: number;
-  readonly durationMs: number;
-  readonly outcome: "replied" | "aborted" | FailureKind;
+  messages: z.number(),
+  estimatedTokens: z.number(),
+  durationMs: z.number(),
+  outcome: textOf<"replied" | "aborted" | FailureKind>(),
   /** The provider's text, without secrets. */
-  readonly message?: string;
+  message: z.string().optional(),
   /** The remedy for the failure. */
-  readonly remedy?: string;
-}
+  remedy: z.string().optional(),
+});
 
 /** A candidate or key that was not asked, and why. */
-export interface Skipped {
-  readonly model: ModelRef;
-  readonly profile?: string;
-  readonly why: string;
-}
+const skipped = z.looseObject({ model: modelRef, profile: z.string().optional(), why: z.string() });
+export type Skipped = Answer<z.output<typeof skipped>>;
 
-export interface ToolCount {
-  readonly name: string;
-  readonly calls: number;
-  readonly failed: number;
-  readonly ms: number;
+const toolCount = z.looseObject({
+  name: z.string(),
+  calls: z.number(),
+  failed: z.number(),
+  ms: z.number(),
   /** Calls that ran outside the sandbox since somebody permitted that; none when unset. */
-  readonly elevated?: number;
-}
+  elevated: z.number().optional(),
+});
 
 /** The last call of a tool that failed in a run, whatever came after it. */
-export interface ToolError {
-  readonly toolName: string;
+const toolError = z.looseObject({
+  toolName: z.string(),
   /** The topic of the call. */
-  readonly meta?: string;
+  meta: z.string().optional(),
   /** The text of the result: one line, 400 UTF-16 units at most. */
-  readonly error?: string;
-}
-
-interface ToolErrorText {
-  readonly toolName: string;
-  readonly meta?: string | undefined;
-  readonly error?: string | undefined;
-}
+  error: z.string().optional(),
+});
+type ToolError = Answer<z.output<typeof toolError>>;
 
 /** A failed call in one line. */
-export const toolErrorText = ({ toolName, meta, error = "failed without a word" }: ToolErrorText): string =>
+export const toolErrorText = ({ toolName, meta, error = "failed without a word" }: ToolError): string =>
   `${toolName}${meta === undefined ? "" : ` (${meta})`}: ${error}`;
 
 /** A named piece of the user's turn or of the system prompt, with its size. */
-export interface PromptPart {
-  readonly name: string;
+export const promptPart = z.looseObject({
+  name: z.string(),
   /** Source of the part: a file, a config key, a module. */
-  readonly source: string;
-  readonly tokens: number;
+  source: z.string(),
+  tokens: z.number(),
   /**
    * UTF-16 length of the part's text, so that it can be found again in the whole; absent in records of older versions.
    */
-  readonly chars?: number;
+  chars: z.number().optional(),
   /** UTF-16 length of the file that the part shows a piece of; unset when it shows all. */
-  readonly wholeChars?: number;
-}
+  wholeChars: z.number().optional(),
+});
+export type PromptPart = Answer<z.output<typeof promptPart>>;
 
 /**
  * Cuts that make messages fit a window; only in the sent messages, never in the transcript. Counts from their
@@ -182,14 +177,42 @@ export interface Fit {
   readonly steps: number;
 }
 
+/** Use of a model's window in tokens; those of texts estimated. */
+const tokenBudget = z.looseObject({
+  contextWindow: z.number(),
+  /** Kept free for the answer. */
+  reserveResponse: z.number(),
+  /** Descriptions and schemas of the tools. */
+  reserveTools: z.number(),
+  /** The same for each tool, in their order; absent in records of older versions. */
+  eachTool: z.array(z.number()).optional(),
+  /** Tokens left for all that the model reads. */
+  available: z.number(),
+  systemPrompt: z.number(),
+  /** The present turn. */
+  event: z.number(),
+  /** Tokens left for the conversation before the present turn; never below 0. */
+  history: z.number(),
+});
+export type TokenBudget = Answer<z.output<typeof tokenBudget>>;
+
+/** The part of a prompt's record that people are shown. */
+const shownPromptRecord = z.looseObject({
+  /** Pieces of the system prompt, in order. */
+  systemParts: z.array(promptPart),
+  /** Pieces that the body stages added to the user's turn. */
+  bodyParts: z.array(promptPart),
+  tools: z.array(z.string()),
+  messages: z.number(),
+  estimatedTokens: z.number(),
+  /** Where the model's window went. */
+  budget: tokenBudget.optional(),
+});
+
 /** The record by which a prompt can be shown again: texts by their hash in the journal, the conversation by its entries. */
-export interface PromptRecord {
+export interface PromptRecord extends Answer<z.output<typeof shownPromptRecord>> {
   /** Key of the system prompt's text among the journal's texts. */
   readonly system: string;
-  /** Pieces of the system prompt, in order. */
-  readonly systemParts: readonly PromptPart[];
-  /** Pieces that the body stages added to the user's turn. */
-  readonly bodyParts: readonly PromptPart[];
   /** First and last transcript entry of the window; none of an empty one. */
   readonly firstEntryId?: string;
   readonly lastEntryId?: string;
@@ -209,111 +232,85 @@ export interface PromptRecord {
   readonly cuts: Readonly<Record<string, "trimmed" | "cleared">>;
   /** Set when an engine made the messages: key among the journal's texts, see `keepMessages`. */
   readonly engineMessages?: string;
-  readonly tools: readonly string[];
-  readonly messages: number;
-  readonly estimatedTokens: number;
-  /** Where the model's window went. */
-  readonly budget?: TokenBudget;
-}
-
-/** Use of a model's window in tokens; those of texts estimated. */
-export interface TokenBudget {
-  readonly contextWindow: number;
-  /** Kept free for the answer. */
-  readonly reserveResponse: number;
-  /** Descriptions and schemas of the tools. */
-  readonly reserveTools: number;
-  /** The same for each tool, in their order; absent in records of older versions. */
-  readonly eachTool?: readonly number[];
-  /** Tokens left for all that the model reads. */
-  readonly available: number;
-  readonly systemPrompt: number;
-  /** The present turn. */
-  readonly event: number;
-  /** Tokens left for the conversation before the present turn; never below 0. */
-  readonly history: number;
 }
 
 /** Model calls that are not part of the conversation: summaries, and calls of tools, a context engine or another part of a plugin. */
-export interface SideCost {
-  readonly what: "compaction" | "engine" | "plugin" | "tool";
+const sideCost = z.looseObject({
+  what: textOf<"compaction" | "engine" | "plugin" | "tool">(),
   /** The tool that made the calls. */
-  readonly tool?: string;
+  tool: z.string().optional(),
   /** The plugin that made the calls. */
-  readonly plugin?: string;
-  readonly model: ModelRef;
-  readonly calls: number;
-  readonly usage: Usage;
-}
+  plugin: z.string().optional(),
+  model: modelRef,
+  calls: z.number(),
+  usage: usageShape,
+});
+export type SideCost = Answer<z.output<typeof sideCost>>;
 
 /** Result of fetching a file that came with a message of a run. */
-export interface FileFate {
+const fileFate = z.looseObject({
   /** Row of the inbox. */
-  readonly inboxId: number;
-  readonly kind: MediaKind;
+  inboxId: z.number(),
+  kind: textOf<MediaKind>(),
   /** Name of the file, as its sender says. */
-  readonly name?: string;
+  name: z.string().optional(),
   /** How often the file was requested. */
-  readonly tries: number;
-  readonly durationMs: number;
+  tries: z.number(),
+  durationMs: z.number(),
   /** Size of the file that was fetched. */
-  readonly bytes?: number;
+  bytes: z.number().optional(),
   /** Why the file could not be fetched. */
-  readonly why?: string;
-}
+  why: z.string().optional(),
+});
+export type FileFate = Answer<z.output<typeof fileFate>>;
 
-/** A file that an answer names and that was not sent with it. */
-export interface RefusedAttachment {
-  /** As the answer names it. */
-  readonly file: string;
-  readonly why: string;
-}
+/** A file that an answer names and that was not sent with it. `file`: as the answer names it. */
+const refusedAttachment = z.looseObject({ file: z.string(), why: z.string() });
+export type RefusedAttachment = Answer<z.output<typeof refusedAttachment>>;
 
 export const refusedText = ({ file, why }: RefusedAttachment): string => `${file} was not attached: ${why}`;
 
-interface RunCause {
-  readonly trigger?: RunTrigger;
-  /** The principal of the turn. */
-  readonly principal?: Principal;
-  /** The plugin that asked for the run: the cost is the plugin's. */
-  readonly plugin?: string;
-}
-
-/** Facts about the caution that the calls of a run needed. */
-interface RunCaution {
-  /** Content of others that the conversation has read. */
-  readonly untrusted?: readonly UntrustedSource[];
-  /** Calls that needed an approval and that nobody could have been asked about. */
-  readonly unasked?: readonly UnaskedCount[];
-  /** Tools that the models called although the policy had removed them. */
-  readonly removed?: readonly RemovedTool[];
-  /** Files that were not sent with the answer. */
-  readonly notAttached?: readonly RefusedAttachment[];
-}
-
 /** Cost of a run, who answered and why. Fields beyond the first four are absent in records of older versions. */
-export interface Receipt extends RunCause, RunCaution {
-  readonly model: ModelRef;
-  readonly usage: Usage;
-  readonly calls: number;
-  readonly durationMs: number;
-  readonly profile?: string;
+export const receiptShape = z.looseObject({
+  model: modelRef,
+  usage: usageShape,
+  calls: z.number(),
+  durationMs: z.number(),
+  trigger: textOf<RunTrigger>().optional(),
+  /** The principal of the turn. */
+  principal: shownPrincipal.optional(),
+  /** The plugin that asked for the run: the cost is the plugin's. */
+  plugin: z.string().optional(),
+  /** Content of others that the conversation has read. */
+  untrusted: z.array(untrustedSource).optional(),
+  /** Calls that needed an approval and that nobody could have been asked about. */
+  unasked: z.array(unaskedCount).optional(),
+  /** Tools that the models called although the policy had removed them. */
+  removed: z.array(removedTool).optional(),
+  /** Files that were not sent with the answer. */
+  notAttached: z.array(refusedAttachment).optional(),
+  profile: z.string().optional(),
   /** Id of the context engine. */
-  readonly engine?: string;
+  engine: z.string().optional(),
   /** Why the context engine was not used. */
-  readonly engineDegraded?: string;
-  readonly candidates?: readonly ModelRef[];
-  readonly tries?: readonly Try[];
-  readonly skipped?: readonly Skipped[];
-  readonly tools?: readonly ToolCount[];
-  readonly lastToolError?: ToolError;
-  readonly compactions?: number;
+  engineDegraded: z.string().optional(),
+  candidates: z.array(modelRef).optional(),
+  tries: z.array(attempt).optional(),
+  skipped: z.array(skipped).optional(),
+  tools: z.array(toolCount).optional(),
+  lastToolError: toolError.optional(),
+  compactions: z.number().optional(),
   /** Files in the order of the messages that the run began with. */
-  readonly files?: readonly FileFate[];
+  files: z.array(fileFate).optional(),
   /** The part of `calls` and `usage` that was not the conversation's own. */
-  readonly beside?: readonly SideCost[];
+  beside: z.array(sideCost).optional(),
   /** Parts of each message that joined the run on its way. */
-  readonly steered?: readonly (readonly PromptPart[])[];
+  steered: z.array(z.array(promptPart)).optional(),
   /** Prompt of the last attempt. */
+  prompt: shownPromptRecord.optional(),
+});
+export type ShownReceipt = Answer<z.output<typeof receiptShape>>;
+
+export interface Receipt extends ShownReceipt {
   readonly prompt?: PromptRecord;
 }

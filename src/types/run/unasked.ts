@@ -1,3 +1,6 @@
+import { z } from "zod";
+import { type Answer, textOf } from "../method.ts";
+
 /** Why nobody can be asked about a call: sentences for the model, the log and people, with what would change it. */
 export const UNASKED_TEXTS = {
   unshown: "the question does not fit into one message of this chat",
@@ -19,11 +22,9 @@ export type Unasked = keyof typeof UNASKED_TEXTS;
 export const isUnasked = (answer: string): answer is Unasked => Object.hasOwn(UNASKED_TEXTS, answer);
 
 /** How many calls of a run were not asked about, for one reason. */
-export interface UnaskedCount {
-  readonly cause: Unasked;
-  readonly calls: number;
-}
+export const unaskedCount = z.looseObject({ cause: textOf<Unasked>(), calls: z.number() });
+type UnaskedCount = Answer<z.output<typeof unaskedCount>>;
 
 /** `cause`: of another version too. */
-export const unaskedText = ({ cause, calls }: { readonly cause: string; readonly calls: number }): string =>
+export const unaskedText = ({ cause, calls }: UnaskedCount): string =>
   `${calls} call${calls === 1 ? "" : "s"} not asked about: ${isUnasked(cause) ? UNASKED_TEXTS[cause] : cause}`;

@@ -1,4 +1,6 @@
+import { z } from "zod";
 import { isFields } from "../../utils/fields.ts";
+import type { Answer } from "../method.ts";
 
 /** Effects of a call that a text of somebody else could have asked for. */
 export const RISKY_USES = ["commands", "prompt-files", "messages", "network"] as const;
@@ -12,10 +14,8 @@ export interface Risk {
 }
 
 /** The tool that returned untrusted content, and the service that the content came from. */
-export interface UntrustedSource {
-  readonly tool: string;
-  readonly source: string;
-}
+export const untrustedSource = z.looseObject({ tool: z.string(), source: z.string() });
+export type UntrustedSource = Answer<z.output<typeof untrustedSource>>;
 
 /** Untrusted content that a conversation has read, as its row keeps it: it outlives a summary of the conversation. */
 export interface UntrustedMark {

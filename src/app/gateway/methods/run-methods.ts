@@ -4,7 +4,7 @@ import { fileOf } from "../../../sessions/rows/row.ts";
 import { ofAgent } from "../../../types/run/agent-filter.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
-import { listRuns, showPrompt, showRun } from "../../runs/list.ts";
+import { listRuns, runAnswers, showPrompt, showRun } from "../../runs/list.ts";
 import type { RunPlace } from "../../runs/prompt.ts";
 import type { Parts } from "../parts/parts.ts";
 
@@ -23,6 +23,7 @@ export function runMethods(parts: Parts): readonly Method[] {
         agentId: z.string().min(1).optional(),
         failed: z.boolean().optional(),
       }),
+      result: runAnswers.list,
       run: async ({ limit, sessionKey: text, agentId, failed: isFailed }) => {
         const { id } = parts.live.defaultAgent;
         const sessionKey = text === undefined ? undefined : resolveAlias(text, id);
@@ -33,12 +34,14 @@ export function runMethods(parts: Parts): readonly Method[] {
       name: "runs.get",
       scope: "operator.read",
       params: oneRun,
+      result: runAnswers.get,
       run: ({ runId }) => answered(showRun(place, runId)),
     }),
     defineMethod({
       name: "runs.prompt",
       scope: "operator.read",
       params: oneRun,
+      result: runAnswers.prompt,
       run: ({ runId }) => answered(showPrompt(place, runId)),
     }),
   ];

@@ -1,6 +1,6 @@
 import { modelName } from "../../../../types/run/model.ts";
+import type { ShownReceipt } from "../../../../types/run/run.ts";
 import { showDuration } from "../../table.ts";
-import type { ShownReceipt } from "./run-shapes.ts";
 
 /** `2026-11-21 05:26:58`, in local time. */
 export const timeOf = (at: number): string => new Date(at).toLocaleString("sv-SE");

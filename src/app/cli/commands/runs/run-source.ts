@@ -7,13 +7,12 @@ import { ofAgent } from "../../../../types/run/agent-filter.ts";
 import { defined } from "../../../../utils/defined.ts";
 import { journalPath } from "../../../config/paths.ts";
 import { resolveAgents } from "../../../config/settings.ts";
-import { listRuns, showPrompt, showRun } from "../../../runs/list.ts";
-import type { RunPlace } from "../../../runs/prompt.ts";
+import { listRuns, runAnswers, type RunLine, showPrompt, showRun, type WholeRun } from "../../../runs/list.ts";
+import type { RunPlace, ShownPrompt } from "../../../runs/prompt.ts";
 import { hasGateway } from "../../address.ts";
 import { callOnce } from "../../call-gateway.ts";
 import type { Io } from "../../io.ts";
 import { readState, type State } from "../../state.ts";
-import { promptShape, runsShape, wholeRunShape, type RunLine, type RunPrompt, type WholeRun } from "./run-shapes.ts";
 import { readStoredSessions } from "../sessions/session-files.ts";
 
 export interface RunsAsked {
@@ -28,7 +27,7 @@ export async function readRuns(io: Io, { session, agent, failed, limit }: RunsAs
   const found = await ask(io, {
     method: "runs.list",
     params: { limit, ...defined({ sessionKey: session, agentId: agent }), ...(failed === true && { failed }) },
-    shape: runsShape,
+    shape: runAnswers.list,
     here: (place, defaultAgent) =>
       listRuns(place, limit, {
         sessionKey: session === undefined ? undefined : resolveAlias(session, defaultAgent),
@@ -41,11 +40,16 @@ export async function readRuns(io: Io, { session, agent, failed, limit }: RunsAs
 
 /** One run. Throws NOT_FOUND, and USAGE when several ids begin with the given text. */
 export const readRun = (io: Io, id: string): Promise<WholeRun> =>
-  ask(io, { method: "runs.get", params: { runId: id }, shape: wholeRunShape, here: (place) => showRun(place, id) });
+  ask(io, { method: "runs.get", params: { runId: id }, shape: runAnswers.get, here: (place) => showRun(place, id) });
 
 /** What the model of a run saw. Throws as `readRun`, and NOT_FOUND when that was not kept. */
-export const readPrompt = (io: Io, id: string): Promise<RunPrompt> =>
-  ask(io, { method: "runs.prompt", params: { runId: id }, shape: promptShape, here: (place) => showPrompt(place, id) });
+export const readPrompt = (io: Io, id: string): Promise<ShownPrompt> =>
+  ask(io, {
+    method: "runs.prompt",
+    params: { runId: id },
+    shape: runAnswers.prompt,
+    here: (place) => showPrompt(place, id),
+  });
 
 interface Question<T> {
   readonly method: string;

@@ -1,12 +1,14 @@
+import type { RunLine, WholeRun } from "../../../runs/list.ts";
+import type { PromptContent, PromptMessage } from "../../../runs/message.ts";
+import type { ShownPrompt } from "../../../runs/prompt.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { table, dim, pairs } from "../../table.ts";
 import { figures, answeredBy, showMs, timeOf, count } from "./run-figures.ts";
-import type { RunLine, RunContent, RunMessage, RunPart, RunPrompt, ShownReceipt, WholeRun } from "./run-shapes.ts";
 import { readPrompt, readRun, readRuns, type RunsAsked } from "./run-source.ts";
 import { cleanText } from "../../terminal-text.ts";
 import { removedText } from "../../../../types/tool-policy.ts";
 import { principalText } from "../../../../types/run/principal.ts";
-import { refusedText, toolErrorText } from "../../../../types/run/run.ts";
+import { type PromptPart, refusedText, type ShownReceipt, toolErrorText } from "../../../../types/run/run.ts";
 import { unaskedText } from "../../../../types/run/unasked.ts";
 import { sourcesText } from "../../../../types/run/untrusted.ts";
 import { modelName } from "../../../../types/run/model.ts";
@@ -49,7 +51,7 @@ export async function runsShow(io: Io, id: string, flags: RunShowFlags): Promise
 }
 
 /** What a model saw, in its order: the pieces of the system prompt, the tools, the messages. */
-function promptText(io: Io, prompt: RunPrompt): string {
+function promptText(io: Io, prompt: ShownPrompt): string {
   const { system, tools, toolTokens, messages, bodyParts, imageFiles } = prompt;
   const toolFacts = [
     "tools",
@@ -74,12 +76,12 @@ const rule = (io: Io, facts: readonly (string | undefined)[]): string =>
 
 const tokensOf = ({ tokens }: { tokens: number }): string => `${count(tokens)} tokens`;
 
-function sectionText(io: Io, part: RunPart): string {
+function sectionText(io: Io, part: ShownPrompt["system"][number]): string {
   const text = part.text ?? "(its text is not kept any more)";
   return `${rule(io, ["system", part.name, part.source, tokensOf(part)])}${cleanText(text.replace(/^\n+/, "").trimEnd())}\n`;
 }
 
-function messageText(io: Io, message: RunMessage, place: string): string {
+function messageText(io: Io, message: PromptMessage, place: string): string {
   const { role, entryId, toolName, toolCallId, isError, content } = message;
   const result = toolName === undefined ? undefined : `${toolName} ${toolCallId ?? ""}`.trim();
   const failed = isError === true ? "failed" : undefined;
@@ -88,16 +90,16 @@ function messageText(io: Io, message: RunMessage, place: string): string {
   return `${rule(io, facts)}${content.map(contentText).join("\n")}\n`;
 }
 
-function contentText(part: RunContent): string {
+function contentText(part: PromptContent): string {
   if (part.type === "text") return cleanText(part.text ?? "");
   if (part.type === "thinking") return `[thinking] ${cleanText(part.thinking ?? "")}`;
   if (part.type === "image") return `[image ${part.mimeType ?? ""}, ${count(part.bytes ?? 0)} bytes]`;
   return cleanText(`[call ${part.name ?? ""} ${part.id ?? ""}] ${JSON.stringify(part.arguments ?? {})}`);
 }
 
-const partLine = (part: RunPart): string => `${part.name} (${part.source}): ${tokensOf(part)}\n`;
+const partLine = (part: PromptPart): string => `${part.name} (${part.source}): ${tokensOf(part)}\n`;
 
-const remark = ({ faithful, why }: RunPrompt): string =>
+const remark = ({ faithful, why }: ShownPrompt): string =>
   faithful ? "" : `This is not known to be what was sent: ${why ?? "the transcript was changed since."}\n`;
 
 /** A run as text for a person: its models, failures, usage, messages and replies. */
@@ -216,7 +218,7 @@ const skippedRows = ({ skipped = [] }: ShownReceipt): Rows => [
   ...skipped.map(({ model, profile = "", why }) => [modelName(model), profile, why]),
 ];
 
-const partRows = (parts: readonly RunPart[] = []): Rows => [
+const partRows = (parts: readonly PromptPart[] = []): Rows => [
   ["PART", "SOURCE", "TOKENS"],
   ...parts.map(({ name, source, tokens }) => [name, source, count(tokens)]),
 ];

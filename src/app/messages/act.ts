@@ -4,6 +4,7 @@ import type { MessageDesk } from "../../store/journal/messages.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import type { InboxRow, Journal, Outcome, OutboxRow } from "../../types/journal.ts";
 import { inboxRow, outboxRow } from "./list.ts";
+import type { Done } from "./view.ts";
 
 /** The journal, and the gateway that owns it; no gateway when none runs. */
 export interface Desk {
@@ -15,12 +16,6 @@ export interface Desk {
     send(row: OutboxRow): void;
     unsend(outboxId: number): Promise<void>;
   };
-}
-
-/** A description of the action, and the row that it changed. */
-export interface Done {
-  readonly id: number;
-  readonly did: string;
 }
 
 const BEGUN: Readonly<Record<Begun, string>> = {

@@ -11,25 +11,8 @@ import { sourcesText } from "../../types/run/untrusted.ts";
 import { type FileFate, type Receipt, toolErrorText } from "../../types/run/run.ts";
 import { kindNameOf } from "../../types/run/turn-kind.ts";
 import { describeOutcome } from "./act.ts";
+import type { Step } from "./view.ts";
 import type { Facts } from "./facts.ts";
-
-/** One step in the history of a message. A step without a time happened during the step before it. */
-export interface Step {
-  readonly at?: number;
-  readonly step:
-    | "received"
-    | "planned"
-    | "offered"
-    | "admission"
-    | "session"
-    | "queue"
-    | "file"
-    | "run"
-    | "reply"
-    | "end"
-    | "again";
-  readonly text: string;
-}
 
 /** The steps of a message, in chronological order. */
 export function stepsOf(facts: Facts): readonly Step[] {

@@ -2,7 +2,7 @@ import type { MessageSource } from "../../store/journal/read-only.ts";
 import type { InboxRow, OutboxRow } from "../../types/journal.ts";
 import { factsOf, type Facts } from "./facts.ts";
 import { findMessages } from "./find.ts";
-import { stepsOfSent, stepsOf, type Step } from "./steps.ts";
+import { stepsOfSent, stepsOf } from "./steps.ts";
 import { cameIn, wentOut } from "./view.ts";
 
 /** The steps of the messages that an id identifies. Throws as `findMessages` does. */
@@ -26,13 +26,12 @@ const sentView = (row: OutboxRow) => ({ replies: [wentOut(row)], steps: stepsOfS
 function storyOf(facts: Facts) {
   const { row, seen, run, replies, others } = facts;
   const { prompt: _seen, ...receipt } = run?.receipt ?? {};
-  const steps: readonly Step[] = stepsOf(facts);
   return {
     row: cameIn(row),
     seen,
     ...(run && { run: { ...run, receipt } }),
     turn: others.map((other) => other.id),
     replies: replies.map(wentOut),
-    steps,
+    steps: stepsOf(facts),
   };
 }

@@ -3,7 +3,7 @@ import { dropNow, runNow } from "../../../dispatch/clients/operator.ts";
 import { resolveAlias } from "../../../sessions/keys.ts";
 import { ofAgent } from "../../../types/run/agent-filter.ts";
 import { defineMethod, type Method } from "../../../types/method.ts";
-import { dropInbox, dropOutbox, retryInbox, retryOutbox, type Desk, type Done } from "../../messages/act.ts";
+import { dropInbox, dropOutbox, retryInbox, retryOutbox, type Desk } from "../../messages/act.ts";
 import { listInbox, listOutbox, showInbox, showOutbox } from "../../messages/list.ts";
 import { why } from "../../messages/why.ts";
 import type { Parts } from "../parts/parts.ts";
@@ -14,7 +14,7 @@ import type { MessageLook } from "../../../store/journal/messages.ts";
 import type { SessionKey } from "../../../types/ids.ts";
 import type { InboxRow } from "../../../types/journal.ts";
 import type { TurnKinds } from "../../../types/run/turn-kind.ts";
-import { cameIn } from "../../messages/view.ts";
+import { cameIn, type Done, messageAnswers } from "../../messages/view.ts";
 
 const oneRow = z.looseObject({ id: z.int().min(1) });
 const list = z.looseObject({
@@ -39,18 +39,21 @@ export function messageMethods(parts: Parts): readonly Method[] {
       name: "inbox.list",
       scope: "operator.read",
       params: list,
+      result: messageAnswers.inboxList,
       run: (asked) => listInbox(journal, asked.limit, filterOf(asked)),
     }),
     defineMethod({
       name: "outbox.list",
       scope: "operator.read",
       params: list,
+      result: messageAnswers.outboxList,
       run: (asked) => listOutbox(journal, asked.limit, filterOf(asked)),
     }),
     defineMethod({
       name: "sessions.queue",
       scope: "operator.read",
       params: z.looseObject({ key: z.string().min(1) }),
+      result: messageAnswers.queue,
       run: async ({ key: text }) => {
         const key = resolveAlias(text, parts.live.defaultAgent.id);
         const { dispatch, ports } = parts.core;
@@ -60,12 +63,25 @@ export function messageMethods(parts: Parts): readonly Method[] {
         };
       },
     }),
-    look("inbox.get", (id) => showInbox(journal, id)),
-    look("outbox.get", (id) => showOutbox(journal, id)),
+    defineMethod({
+      name: "inbox.get",
+      scope: "operator.read",
+      params: oneRow,
+      result: messageAnswers.inboxRow,
+      run: ({ id }) => answered(showInbox(journal, id)),
+    }),
+    defineMethod({
+      name: "outbox.get",
+      scope: "operator.read",
+      params: oneRow,
+      result: messageAnswers.outboxRow,
+      run: ({ id }) => answered(showOutbox(journal, id)),
+    }),
     defineMethod({
       name: "messages.why",
       scope: "operator.read",
       params: z.looseObject({ id: z.string().min(1), channel: z.string().min(1).optional() }),
+      result: messageAnswers.why,
       run: (asked) => answered(why(journal, asked)),
     }),
     ...acts(parts),
@@ -82,14 +98,12 @@ function acts(parts: Parts): readonly Method[] {
   ];
 }
 
-const look = (name: string, show: (id: number) => Promise<unknown>): Method =>
-  defineMethod({ name, scope: "operator.read", params: oneRow, run: ({ id }) => answered(show(id)) });
-
 function act({ log }: Parts, name: string, work: (id: number) => Promise<Done>): Method {
   return defineMethod({
     name,
     scope: "operator.write",
     params: oneRow,
+    result: messageAnswers.done,
     async run({ id }) {
       const done = await answered(work(id));
       log.info("operator acted", { method: name, row: id, did: done.did });

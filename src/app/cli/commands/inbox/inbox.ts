@@ -1,8 +1,8 @@
 import { dropInbox, retryInbox } from "../../../messages/act.ts";
 import { listInbox, showInbox } from "../../../messages/list.ts";
+import { type InboxLine, messageAnswers } from "../../../messages/view.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { pairs, showDuration, table } from "../../table.ts";
-import { inboxListShape, inboxRowShape, type InboxLine } from "../message/message-shapes.ts";
 import { actOnRow, askMessages, filtersOf, rowNumber, type ListAsked } from "../message/message-source.ts";
 import { outboxTable, tell } from "./outbox.ts";
 import { timeOf } from "../runs/run-figures.ts";
@@ -17,7 +17,7 @@ export async function inboxList(io: Io, flags: ListAsked & Json): Promise<number
   const { rows } = await askMessages(io, {
     method: "inbox.list",
     params,
-    shape: inboxListShape,
+    shape: messageAnswers.inboxList,
     here: (journal) => listInbox(journal, flags.limit, filter),
   });
   if (flags.json === true) writeJson(io, { count: rows.length, rows });
@@ -51,7 +51,7 @@ export async function inboxShow(io: Io, given: string, flags: Json): Promise<num
   const found = await askMessages(io, {
     method: "inbox.get",
     params: { id },
-    shape: inboxRowShape,
+    shape: messageAnswers.inboxRow,
     here: (journal) => showInbox(journal, id),
   });
   if (flags.json === true) {

@@ -1,8 +1,8 @@
 import { dropOutbox, retryOutbox } from "../../../messages/act.ts";
 import { listOutbox, showOutbox } from "../../../messages/list.ts";
+import { messageAnswers, type Done, type OutboxLine } from "../../../messages/view.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { pairs, table } from "../../table.ts";
-import { outboxListShape, outboxRowShape, type OutboxLine } from "../message/message-shapes.ts";
 import { actOnRow, askMessages, filtersOf, rowNumber, type ListAsked } from "../message/message-source.ts";
 import { timeOf } from "../runs/run-figures.ts";
 
@@ -16,7 +16,7 @@ export async function outboxList(io: Io, flags: ListAsked & Json): Promise<numbe
   const { rows } = await askMessages(io, {
     method: "outbox.list",
     params,
-    shape: outboxListShape,
+    shape: messageAnswers.outboxList,
     here: (journal) => listOutbox(journal, flags.limit, filter),
   });
   if (flags.json === true) writeJson(io, { count: rows.length, rows });
@@ -50,7 +50,7 @@ export async function outboxShow(io: Io, given: string, flags: Json): Promise<nu
   const found = await askMessages(io, {
     method: "outbox.get",
     params: { id },
-    shape: outboxRowShape,
+    shape: messageAnswers.outboxRow,
     here: (journal) => showOutbox(journal, id),
   });
   if (flags.json === true) {
@@ -89,7 +89,7 @@ export async function outboxDrop(io: Io, given: string, flags: Json): Promise<nu
   return tell(io, await actOnRow(io, "outbox.drop", given, dropOutbox), flags);
 }
 
-export function tell(io: Io, done: { id: number; did: string }, flags: Json): number {
+export function tell(io: Io, done: Done, flags: Json): number {
   if (flags.json === true) writeJson(io, done);
   else io.out(`${done.did}\n`);
   return 0;

@@ -1,8 +1,8 @@
+import { messageAnswers, type Step } from "../../../messages/view.ts";
 import { why } from "../../../messages/why.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { cleanText } from "../../terminal-text.ts";
 import { dim } from "../../table.ts";
-import { whyShape } from "../message/message-shapes.ts";
 import { askMessages } from "../message/message-source.ts";
 import { timeOf } from "../runs/run-figures.ts";
 
@@ -13,7 +13,7 @@ export async function whyMessage(io: Io, id: string, flags: { channel?: string; 
   const { stories } = await askMessages(io, {
     method: "messages.why",
     params,
-    shape: whyShape,
+    shape: messageAnswers.why,
     here: (journal) => why(journal, params),
   });
   if (flags.json === true) writeJson(io, { stories });
@@ -25,7 +25,7 @@ export async function whyMessage(io: Io, id: string, flags: { channel?: string; 
 const NAME_WIDTH = 9;
 const NO_TIME = " ".repeat(timeOf(0).length);
 
-function storyText(io: Io, steps: readonly { at?: number | undefined; step: string; text: string }[]): string {
+function storyText(io: Io, steps: readonly Step[]): string {
   const lines = steps.map(({ at, step, text }) => {
     const time = at === undefined ? NO_TIME : timeOf(at);
     return `${dim(io, `${time}  ${step.padEnd(NAME_WIDTH)}`)}  ${cleanText(text).replaceAll(/\s+/g, " ")}\n`;

@@ -10,13 +10,13 @@ import { DEFAULT_AGENT } from "../../../../types/ids.ts";
 import { defined } from "../../../../utils/defined.ts";
 import { journalPath } from "../../../config/paths.ts";
 import { resolveAgents } from "../../../config/settings.ts";
-import type { Desk, Done } from "../../../messages/act.ts";
+import type { Desk } from "../../../messages/act.ts";
+import { type Done, messageAnswers } from "../../../messages/view.ts";
 import { hasGateway } from "../../address.ts";
 import { callOnce } from "../../call-gateway.ts";
 import type { Io } from "../../io.ts";
 import { readState } from "../../state.ts";
 import { withJournal } from "../../with-journal.ts";
-import { doneShape } from "./message-shapes.ts";
 
 /** Queries about messages: to the gateway, or to the journal when none runs. */
 export interface Question<T> {
@@ -77,7 +77,7 @@ export async function actOnRow(
 ): Promise<Done> {
   const id = rowNumber(given);
   const state = await readState(io);
-  if (hasGateway(io, state)) return callOnce(io, state, { method, params: { id }, shape: doneShape });
+  if (hasGateway(io, state)) return callOnce(io, state, { method, params: { id }, shape: messageAnswers.done });
   const path = journalPath(state.paths);
   if (!existsSync(path)) return here({ journal: NOTHING }, id);
   return withJournal(path, (journal) => here({ journal }, id));

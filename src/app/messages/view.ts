@@ -4,7 +4,7 @@ import type { InboxRow, OutboxRow } from "../../types/journal.ts";
 import { type Answer, textOf } from "../../types/method.ts";
 
 /** A row of the inbox. Times are epoch milliseconds. */
-const inboxLine = z.looseObject({
+export const inboxLine = z.looseObject({
   id: z.number(),
   channel: z.string(),
   account: z.string(),
@@ -28,7 +28,7 @@ const inboxLine = z.looseObject({
 export type InboxLine = Answer<z.output<typeof inboxLine>>;
 
 /** A row of the outbox: one chunk of a reply. */
-const outboxLine = z.looseObject({
+export const outboxLine = z.looseObject({
   id: z.number(),
   inboxId: z.number().optional(),
   part: z.number(),

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { RunFilter, InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import type { Answer } from "../../types/method.ts";
+import { inboxLine, outboxLine } from "../messages/view.ts";
 import { receiptShape } from "../../types/run/run.ts";
 import { promptOf, type RunPlace, shownPrompt } from "./prompt.ts";
 import type { RunSource } from "../../store/journal/read-only.ts";
@@ -16,26 +17,20 @@ const run = z.looseObject({
 export type RunLine = Answer<z.output<typeof run>>;
 
 /** A message of a run, without its text. */
-const messageIn = z.looseObject({
-  id: z.number(),
-  channel: z.string(),
-  chat: z.string(),
-  messageId: z.string(),
-  sender: z.string(),
-  state: z.string(),
-  outcome: z.looseObject({ kind: z.string(), why: z.string().optional() }).optional(),
-});
+const messageIn = inboxLine
+  .pick({ id: true, channel: true, chat: true, messageId: true, state: true, outcome: true })
+  .extend({ sender: z.string() });
 
 /** A chunk of the answer to a run, without its text. */
-const chunkOut = z.looseObject({
-  id: z.number(),
-  channel: z.string(),
-  chat: z.string(),
-  kind: z.string(),
-  state: z.string(),
-  attempts: z.number(),
-  messageId: z.string().optional(),
-  error: z.string().optional(),
+const chunkOut = outboxLine.pick({
+  id: true,
+  channel: true,
+  chat: true,
+  kind: true,
+  state: true,
+  attempts: true,
+  messageId: true,
+  error: true,
 });
 
 /** The answers of `runs.*`. */

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { problemText } from "../../../channels/connection/problem-text.ts";
 import type { OutboxRow } from "../../../types/journal.ts";
 import type { Peer } from "../../../types/chat/message.ts";
+import { sendAnswer, type SendAnswer } from "../../../types/chat/send.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { blocksOf, deliverAndWait, peerOf, type Outgoing } from "../../outgoing.ts";
 import type { Parts } from "../parts/parts.ts";
@@ -44,6 +45,7 @@ export function sendMethods(parts: Parts): readonly Method[] {
       name: "send",
       scope: "operator.write",
       params: sendParams,
+      result: sendAnswer,
       idempotencyKey: "idempotencyKey",
       run: (params) => send(params, parts),
     }),
@@ -57,7 +59,7 @@ async function send(params: z.output<typeof sendParams>, parts: Parts) {
   const silent = params.silent === true ? { silent: parts.channels.limits(to)?.silent === true } : {};
   const about = { runId: idempotencyKey, ...describe(to), ...silent };
   const blocks = await blocksOf({ ...outgoing, guestOf: [] }, to, parts);
-  if (params.dryRun === true) return { ...about, state: "dry-run", blocks: blocks.length };
+  if (params.dryRun === true) return { ...about, state: "dry-run" as const, blocks: blocks.length };
   const replyKey = `send:${idempotencyKey}`;
   const replyTo = params.replyToId === undefined ? {} : { replyTo: params.replyToId };
   // A failed account needs a person; waiting does not help.
@@ -66,7 +68,7 @@ async function send(params: z.output<typeof sendParams>, parts: Parts) {
   const failed = rows.find((row) => row.state === "failed");
   if (!failed) return { ...about, ...outcomeOf(rows, obstacleOf(to, parts)) };
   const reason = failed.error ?? "unknown";
-  if (params.tellFailure === true) return { ...about, state: "failed", reason };
+  if (params.tellFailure === true) return { ...about, state: "failed" as const, reason };
   const details = { code: "SEND_FAILED", reason };
   throw new MethodError("UNAVAILABLE", `${to.channel} did not take the message: ${reason}`, { details });
 }
@@ -83,12 +85,7 @@ function outgoingOf(params: z.output<typeof sendParams>): Outgoing {
   };
 }
 
-interface Obstacle {
-  /** Why the account is not connected, and the fix. */
-  readonly problem?: string;
-  /** Whether the account remains disconnected until a person fixes it. */
-  readonly isDead?: true;
-}
+type Obstacle = Pick<SendAnswer, "problem" | "isDead">;
 
 function obstacleOf({ channel, account }: Peer, { channels }: Parts): Obstacle {
   const row = channels.status().find((one) => one.channel === channel && one.accountId === account);
@@ -112,7 +109,7 @@ function outcomeOf(rows: readonly OutboxRow[], obstacle: Obstacle) {
   const messageIds = rows.flatMap(({ messageId }) => messageId ?? []);
   const waiting = rows.find((row) => row.state !== "sent");
   return {
-    state: waiting ? "queued" : "sent",
+    state: waiting ? ("queued" as const) : ("sent" as const),
     ...(messageIds[0] !== undefined && { messageId: messageIds[0] }),
     messageIds,
     ...(waiting?.error !== undefined && { reason: waiting.error }),

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { basename } from "node:path";
-import { z } from "zod";
+import { sendAnswer, type SendAnswer } from "../../../../types/chat/send.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { errorText } from "../../../../utils/text/error-text.ts";
 import { callOnce } from "../../call-gateway.ts";
@@ -26,24 +26,6 @@ export interface SendFlags {
   readonly json?: boolean;
 }
 
-const sentShape = z.looseObject({
-  state: z.enum(["sent", "queued", "failed", "dry-run"]),
-  channel: z.string(),
-  accountId: z.string(),
-  chatId: z.string(),
-  chatKind: z.string(),
-  messageId: z.string().optional(),
-  reason: z.string().optional(),
-  /** Why the account is not connected, and the fix. */
-  problem: z.string().optional(),
-  /** The gateway does not try the account again until a person fixes it. */
-  isDead: z.boolean().optional(),
-  possibleRepeat: z.boolean().optional(),
-  /** Set when `--silent` was given; false when the channel has no silent messages. */
-  silent: z.boolean().optional(),
-});
-type Sent = z.output<typeof sentShape>;
-
 const WAIT_MS = 20_000;
 /** One frame of the protocol holds 25 MB, and base64 is a third longer. */
 const MOST_BYTES = 18 * 1_048_576;
@@ -57,7 +39,7 @@ export async function messageSend(io: Io, flags: SendFlags): Promise<number> {
   const { timeout = WAIT_MS } = flags;
   const params = { ...(await paramsOf(flags)), timeoutMs: timeout, tellFailure: true };
   const state = await readState(io);
-  const call = { method: "send", params, shape: sentShape };
+  const call = { method: "send", params, shape: sendAnswer };
   const sent = await callOnce(io, state, call, { timeoutMs: timeout + 30_000 });
   const isStuck = sent.state === "failed" || sent.isDead === true;
   if (flags.json === true) writeJson(io, sent);
@@ -66,7 +48,7 @@ export async function messageSend(io: Io, flags: SendFlags): Promise<number> {
   return isStuck ? 1 : 0;
 }
 
-function tell(sent: Sent): string {
+function tell(sent: SendAnswer): string {
   const where = `${sent.channel} ${sent.chatKind === "group" ? "group" : "chat"} ${sent.chatId} (${sent.accountId})`;
   const sound = sent.silent === false ? ` With a sound: ${sent.channel} has no silent messages.` : "";
   if (sent.state === "dry-run") return `Would be sent to ${where}.${sound}`;
@@ -76,7 +58,7 @@ function tell(sent: Sent): string {
   return `Sent to ${where} as ${sent.messageId ?? "a message without an id"}.${repeat}${sound}`;
 }
 
-function whyWaiting({ problem, isDead, reason }: Sent): string {
+function whyWaiting({ problem, isDead, reason }: SendAnswer): string {
   if (problem === undefined) return `${reason ?? "the platform has not answered yet"}.`;
   const until = isDead === true ? ", and stays so until that is mended" : "";
   return `the account is not connected${until}. ${problem}${/[.!?]$/.test(problem) ? "" : "."}`;

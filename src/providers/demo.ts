@@ -138,6 +138,6 @@ function end(stream: PiStream, message: AssistantMessage, reason: "stop" | "tool
 }
 
 function count(message: AssistantMessage, text: string) {
-  message.usage.output = Math.ceil(text.length / 4);
-  message.usage.totalTokens = message.usage.output;
+  const output = Math.ceil(text.length / 4);
+  message.usage = { ...message.usage, output, totalTokens: output };
 }

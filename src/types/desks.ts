@@ -1,6 +1,8 @@
+import { z } from "zod";
 import type { LoopDesk } from "./cron/loops.ts";
 import type { InboundMessage } from "./chat/message.ts";
 import type { SessionKey } from "./ids.ts";
+import { type Answer, textOf } from "./method.ts";
 import type { SubagentActs } from "./subagent/spawn.ts";
 import type { TaskDesk } from "./subagent/task.ts";
 
@@ -25,11 +27,14 @@ export interface StoryAsk {
 }
 
 /** One thing that happened to a message. Without a time, it happened during the step before it. */
-export interface StoryStep {
-  readonly at?: number;
-  readonly step: string;
-  readonly text: string;
-}
+export const storyStep = z.looseObject({
+  at: z.number().optional(),
+  step: textOf<
+    "received" | "planned" | "offered" | "admission" | "session" | "queue" | "file" | "run" | "reply" | "end" | "again"
+  >(),
+  text: z.string(),
+});
+export type StoryStep = Answer<z.output<typeof storyStep>>;
 
 /** The records of what happened to messages. */
 export interface StoryDesk {

@@ -411,6 +411,10 @@ const shownBlock = z.looseObject({
   text: z.string().optional(),
   name: z.string().optional(),
   arguments: z.unknown().optional(),
+  /** Of an image: its type, its bytes as base64, and its name. */
+  mimeType: z.string().optional(),
+  data: z.string().optional(),
+  fileName: z.string().optional(),
 });
 export type ShownBlock = Answer<z.output<typeof shownBlock>>;
 

@@ -10,12 +10,12 @@ import { unaskedText } from "../../types/run/unasked.ts";
 import { sourcesText } from "../../types/run/untrusted.ts";
 import { type FileFate, type Receipt, toolErrorText } from "../../types/run/run.ts";
 import { kindNameOf } from "../../types/run/turn-kind.ts";
+import type { StoryStep } from "../../types/desks.ts";
 import { describeOutcome } from "./act.ts";
-import type { Step } from "./view.ts";
 import type { Facts } from "./facts.ts";
 
 /** The steps of a message, in chronological order. */
-export function stepsOf(facts: Facts): readonly Step[] {
+export function stepsOf(facts: Facts): readonly StoryStep[] {
   const steps = [
     received(facts.row),
     ...admission(facts.row),
@@ -32,7 +32,7 @@ export function stepsOf(facts: Facts): readonly Step[] {
 }
 
 /** The steps of a chunk that answers no message, or a message that is no longer kept. */
-export function stepsOfSent(row: OutboxRow): readonly Step[] {
+export function stepsOfSent(row: OutboxRow): readonly StoryStep[] {
   const { to, inboxId, createdAt } = row;
   const cause =
     inboxId === undefined ? originOf(row) : `an answer to the message of row ${inboxId}, which is not kept any more`;
@@ -53,7 +53,7 @@ function placeOf({ channel, account, chat, thread }: Peer): string {
 }
 
 /** Sorts by time; a step without a time stays after the one before it. */
-function inOrder(steps: readonly Step[]): readonly Step[] {
+function inOrder(steps: readonly StoryStep[]): readonly StoryStep[] {
   let last = 0;
   const timed = steps.map((step) => {
     last = step.at ?? last;
@@ -64,7 +64,7 @@ function inOrder(steps: readonly Step[]): readonly Step[] {
 
 const timed = (at: number | undefined) => (at === undefined ? {} : { at });
 
-function received({ id, message, acceptedAt, againOf }: InboxRow): Step {
+function received({ id, message, acceptedAt, againOf }: InboxRow): StoryStep {
   const { from, sender } = message;
   const who = sender.name === undefined ? sender.id : `${sender.name} (${sender.id})`;
   const copy = againOf === undefined ? "" : `; run again for an operator, first as row ${againOf}`;
@@ -72,7 +72,7 @@ function received({ id, message, acceptedAt, againOf }: InboxRow): Step {
   return { step: "received", text, at: acceptedAt ?? message.receivedAt };
 }
 
-function offered({ seen, lastSeenAt }: Facts): readonly Step[] {
+function offered({ seen, lastSeenAt }: Facts): readonly StoryStep[] {
   if (seen < 2) return [];
   return [
     {
@@ -83,7 +83,7 @@ function offered({ seen, lastSeenAt }: Facts): readonly Step[] {
   ];
 }
 
-function admission({ message, refused, outcome, sessionKey, doneAt }: InboxRow): readonly Step[] {
+function admission({ message, refused, outcome, sessionKey, doneAt }: InboxRow): readonly StoryStep[] {
   const why = outcome && "why" in outcome ? outcome.why : "";
   const step = "admission" as const;
   if (refused === "history")
@@ -97,14 +97,14 @@ function admission({ message, refused, outcome, sessionKey, doneAt }: InboxRow):
 const ownWords = ({ options }: InboundMessage): string =>
   kindNameOf(options) !== "message" ? "the gateway itself woke the agent" : "an operator's own";
 
-function session({ sessionKey, runId, claimedAt, attempts, starts }: InboxRow): readonly Step[] {
+function session({ sessionKey, runId, claimedAt, attempts, starts }: InboxRow): readonly StoryStep[] {
   if (sessionKey === undefined) return [];
   const again = attempts > 1 ? `, taken up again by ${attempts - 1} later start${attempts > 2 ? "s" : ""}` : "";
   const run = runId === undefined ? "" : `, run ${runId}`;
   return [{ step: "session", text: `session ${sessionKey}${run}${again}`, ...timed(starts?.[0] ?? claimedAt) }];
 }
 
-function queue({ row, others }: Facts): readonly Step[] {
+function queue({ row, others }: Facts): readonly StoryStep[] {
   const { outcome } = row;
   if (outcome?.kind === "merged" || outcome?.kind === "steered")
     return [{ step: "queue", text: describeOutcome(outcome) }];
@@ -114,7 +114,7 @@ function queue({ row, others }: Facts): readonly Step[] {
 }
 
 /** The outcome of the message's own files, from the receipt of its run. */
-function files({ row, run }: Facts): readonly Step[] {
+function files({ row, run }: Facts): readonly StoryStep[] {
   const own = (run?.receipt.files ?? []).filter(({ inboxId }) => inboxId === row.id);
   return own.map((file) => ({ step: "file", text: fileStep(file) }));
 }
@@ -127,7 +127,7 @@ function fileStep({ kind, name, bytes, tries, durationMs, why }: FileFate): stri
     : `${what}: not available, ${effort}: ${why}`;
 }
 
-function runSteps({ row, run }: Facts): readonly Step[] {
+function runSteps({ row, run }: Facts): readonly StoryStep[] {
   const broken = brokenStarts(row);
   if (run) return [...broken, ...stepsOfRun(run)];
   if (row.runId === undefined || row.outcome?.kind === "dropped") return [];
@@ -141,7 +141,7 @@ function runSteps({ row, run }: Facts): readonly Step[] {
 const isGivenUp = ({ outcome }: InboxRow): boolean => outcome?.kind === "failed" && outcome.why === TOO_MANY_STARTS;
 
 /** Starts that ended with the gateway's process: all but the last, which answered the message or gave up. */
-function brokenStarts(row: InboxRow): readonly Step[] {
+function brokenStarts(row: InboxRow): readonly StoryStep[] {
   const { attempts, starts = [] } = row;
   const broken = attempts - 1;
   if (broken < 1) return [];
@@ -167,7 +167,7 @@ function informedOf({ row: { message }, replies }: Facts): string {
 
 const forWhom = ({ principal }: Receipt): string => (principal ? ` for ${principalText(principal)}` : "");
 
-function stepsOfRun({ at, receipt, result }: RunRecord): readonly Step[] {
+function stepsOfRun({ at, receipt, result }: RunRecord): readonly StoryStep[] {
   const { usage, calls, durationMs, model } = receipt;
   const tokens = `${usage.input + usage.cacheRead + usage.cacheWrite} tokens in, ${usage.output} out`;
   const cost = `$${usage.cost.total.toFixed(4)}`;
@@ -210,7 +210,8 @@ function duringRun({
   ];
 }
 
-const keyOf = ({ profile }: { profile?: string }): string => (profile === undefined ? "" : ` (key ${profile})`);
+const keyOf = ({ profile }: { profile?: string | undefined }): string =>
+  profile === undefined ? "" : ` (key ${profile})`;
 
 const STATES: Readonly<Record<OutboxRow["state"], string>> = {
   planned: "waits to be sent",
@@ -220,7 +221,7 @@ const STATES: Readonly<Record<OutboxRow["state"], string>> = {
   failed: "was given up",
 };
 
-function reply(row: OutboxRow): Step {
+function reply(row: OutboxRow): StoryStep {
   const { id, part, state, messageId, error, isRepeat, attempts, editOf, sentAt, createdAt, inboxId = 0 } = row;
   const more = [
     row.replyKey.startsWith(toolKeyPrefix(inboxId)) ? "by the message tool" : [],
@@ -238,7 +239,7 @@ function reply(row: OutboxRow): Step {
   };
 }
 
-function end(facts: Facts): Step {
+function end(facts: Facts): StoryStep {
   const { row, replies } = facts;
   const { outcome, doneAt, state } = row;
   if (isGivenUp(row)) {
@@ -256,7 +257,7 @@ function end(facts: Facts): Step {
   return { step: "end", text: `no outcome yet: ${where}` };
 }
 
-const runAgain = ({ id, acceptedAt }: InboxRow): Step => ({
+const runAgain = ({ id, acceptedAt }: InboxRow): StoryStep => ({
   step: "again",
   text: `an operator had it run again, as row ${id}`,
   ...timed(acceptedAt),

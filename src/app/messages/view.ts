@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { partText } from "../../outbox/render.ts";
 import type { InboxRow, OutboxRow } from "../../types/journal.ts";
-import { type Answer, textOf } from "../../types/method.ts";
+import { storyStep } from "../../types/desks.ts";
+import type { Answer } from "../../types/method.ts";
 
 /** A row of the inbox. Times are epoch milliseconds. */
 export const inboxLine = z.looseObject({
@@ -50,17 +51,7 @@ export const outboxLine = z.looseObject({
 });
 export type OutboxLine = Answer<z.output<typeof outboxLine>>;
 
-/** One thing that happened to a message. Without a time, it happened during the step before it. */
-const step = z.looseObject({
-  at: z.number().optional(),
-  step: textOf<
-    "received" | "planned" | "offered" | "admission" | "session" | "queue" | "file" | "run" | "reply" | "end" | "again"
-  >(),
-  text: z.string(),
-});
-export type Step = Answer<z.output<typeof step>>;
-
-const story = z.looseObject({ row: inboxLine.optional(), seen: z.number().optional(), steps: z.array(step) });
+const story = z.looseObject({ row: inboxLine.optional(), seen: z.number().optional(), steps: z.array(storyStep) });
 
 /** A description of the action, and the row that it changed. */
 const done = z.looseObject({ id: z.number(), did: z.string() });

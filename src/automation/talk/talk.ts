@@ -10,6 +10,7 @@ import {
   DEFAULT_ACCOUNT,
   runId,
   type RunId,
+  sessionKey as asSessionKey,
 } from "../../types/ids.ts";
 import type { Inbox, OutboxJournal } from "../../types/journal.ts";
 import type { InboundMessage, Peer, RelayTurn } from "../../types/chat/message.ts";
@@ -100,7 +101,7 @@ export class Talk implements SessionTalk {
         whyHidden(key, asker, { sessions, rules }) === undefined,
     );
     const hits = await searchSessions(ask, rows, sessions);
-    for (const key of new Set(hits.results.map(({ sessionKey }) => sessionKey)))
+    for (const key of new Set(hits.results.map((hit) => asSessionKey(hit.sessionKey))))
       if (key !== asker.sessionKey) await passMark(key, asker.sessionKey, sessions);
     return hits;
   }

@@ -83,7 +83,7 @@ export const sendAnswer = z.looseObject({
   /** Set when the message was to be silent; false when the channel has no silent messages. */
   silent: z.boolean().optional(),
 });
-export type SendAnswer = Answer<z.output<typeof sendAnswer>>;
+export type SendReport = Answer<z.output<typeof sendAnswer>>;
 
 export type ChatAct = "send" | "react" | "edit" | "delete";
 

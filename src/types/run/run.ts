@@ -119,6 +119,7 @@ const attempt = z.looseObject({
   /** The remedy for the failure. */
   remedy: z.string().optional(),
 });
+export type Try = Answer<z.output<typeof attempt>>;
 
 /** A candidate or key that was not asked, and why. */
 const skipped = z.looseObject({ model: modelRef, profile: z.string().optional(), why: z.string() });
@@ -132,6 +133,7 @@ const toolCount = z.looseObject({
   /** Calls that ran outside the sandbox since somebody permitted that; none when unset. */
   elevated: z.number().optional(),
 });
+export type ToolCount = Answer<z.output<typeof toolCount>>;
 
 /** The last call of a tool that failed in a run, whatever came after it. */
 const toolError = z.looseObject({
@@ -141,7 +143,7 @@ const toolError = z.looseObject({
   /** The text of the result: one line, 400 UTF-16 units at most. */
   error: z.string().optional(),
 });
-type ToolError = Answer<z.output<typeof toolError>>;
+export type ToolError = Answer<z.output<typeof toolError>>;
 
 /** A failed call in one line. */
 export const toolErrorText = ({ toolName, meta, error = "failed without a word" }: ToolError): string =>

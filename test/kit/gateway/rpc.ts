@@ -1,12 +1,35 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
+import { messageAnswers } from "../../../src/app/messages/view.ts";
+import { usageAnswers } from "../../../src/app/runs/usage.ts";
 import { connectGateway, type GatewayClient } from "../../../src/app/cli/client.ts";
+import { logTail } from "../../../src/server/options.ts";
 import { Secret } from "../../../src/types/secret.ts";
+import { sessionAnswers } from "../../../src/types/session.ts";
+import { sessionHits } from "../../../src/types/subagent/search.ts";
 import { PATIENCE_MS, type GatewayUnderTest, type Home } from "./process.ts";
+
+/** Shapes that methods state for their answers; the command line checks the answers of the methods that it calls. */
+const RESULTS: Readonly<Record<string, z.ZodType>> = {
+  "chat.history": sessionAnswers.history,
+  "logs.tail": logTail,
+  "sessions.describe": sessionAnswers.describe,
+  "sessions.list": sessionAnswers.list,
+  "sessions.queue": messageAnswers.queue,
+  "sessions.search": sessionHits,
+  "sessions.usage": usageAnswers.sessions,
+};
+
+/** Throws when the answer of a method does not have the shape that the method states. */
+export const checkAnswer = (method: string, answer: unknown): unknown => RESULTS[method]?.parse(answer);
 
 /** Calls a method of a running gateway once, as the operator. Rejects with the gateway's error. */
 export const call = (gateway: GatewayUnderTest, method: string, params: object = {}): Promise<unknown> =>
-  connected(gateway, (client) => client.call(method, params, z.unknown()));
+  connected(gateway, async (client) => {
+    const answer = await client.call(method, params, z.unknown());
+    checkAnswer(method, answer);
+    return answer;
+  });
 
 async function connected<T>({ port, token }: GatewayUnderTest, use: (client: GatewayClient) => Promise<T>): Promise<T> {
   const url = `ws://127.0.0.1:${port}`;

@@ -15,6 +15,7 @@ import type { GatewayEvent } from "../../../src/types/method.ts";
 import type { ModelInfo } from "../../../src/types/run/model.ts";
 import { Secret } from "../../../src/types/secret.ts";
 import { Feed } from "../../../src/utils/feed.ts";
+import { checkAnswer } from "../gateway/rpc.ts";
 import { MemorySessions } from "./memory-sessions.ts";
 import { ends, says, ScriptedChat } from "./scripted-chat.ts";
 
@@ -172,7 +173,9 @@ export class RawClient {
   async request(method: string, params: unknown = {}): Promise<Frame> {
     const id = String(this.#next++);
     this.send({ type: "req", id, method, params });
-    return this.until((frame) => frame["type"] === "res" && frame["id"] === id);
+    const answer = await this.until((frame) => frame["type"] === "res" && frame["id"] === id);
+    if (answer["ok"] === true) checkAnswer(method, answer["payload"]);
+    return answer;
   }
 
   async connect(more: Record<string, unknown> = {}): Promise<Frame> {

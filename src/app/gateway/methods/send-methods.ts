@@ -2,7 +2,7 @@ import { z } from "zod";
 import { problemText } from "../../../channels/connection/problem-text.ts";
 import type { OutboxRow } from "../../../types/journal.ts";
 import type { Peer } from "../../../types/chat/message.ts";
-import { sendAnswer, type SendAnswer } from "../../../types/chat/send.ts";
+import { sendAnswer, type SendReport } from "../../../types/chat/send.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { blocksOf, deliverAndWait, peerOf, type Outgoing } from "../../outgoing.ts";
 import type { Parts } from "../parts/parts.ts";
@@ -85,7 +85,7 @@ function outgoingOf(params: z.output<typeof sendParams>): Outgoing {
   };
 }
 
-type Obstacle = Pick<SendAnswer, "problem" | "isDead">;
+type Obstacle = Pick<SendReport, "problem" | "isDead">;
 
 function obstacleOf({ channel, account }: Peer, { channels }: Parts): Obstacle {
   const row = channels.status().find((one) => one.channel === channel && one.accountId === account);

@@ -131,7 +131,7 @@ function stopOf(value: unknown, content: readonly AnswerPart[]): AssistantMessag
 }
 
 function usageOf(value: unknown): Usage {
-  const usage = emptyUsage();
+  const usage = { ...emptyUsage() };
   if (!isFields(value)) return usage;
   for (const name of ["input", "output", "cacheRead", "cacheWrite", "totalTokens"] as const) {
     const given = value[name];

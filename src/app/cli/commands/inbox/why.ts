@@ -1,4 +1,5 @@
-import { messageAnswers, type Step } from "../../../messages/view.ts";
+import type { StoryStep } from "../../../../types/desks.ts";
+import { messageAnswers } from "../../../messages/view.ts";
 import { why } from "../../../messages/why.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { cleanText } from "../../terminal-text.ts";
@@ -25,7 +26,7 @@ export async function whyMessage(io: Io, id: string, flags: { channel?: string; 
 const NAME_WIDTH = 9;
 const NO_TIME = " ".repeat(timeOf(0).length);
 
-function storyText(io: Io, steps: readonly Step[]): string {
+function storyText(io: Io, steps: readonly StoryStep[]): string {
   const lines = steps.map(({ at, step, text }) => {
     const time = at === undefined ? NO_TIME : timeOf(at);
     return `${dim(io, `${time}  ${step.padEnd(NAME_WIDTH)}`)}  ${cleanText(text).replaceAll(/\s+/g, " ")}\n`;

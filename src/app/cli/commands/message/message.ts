@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { basename } from "node:path";
-import { sendAnswer, type SendAnswer } from "../../../../types/chat/send.ts";
+import { sendAnswer, type SendReport } from "../../../../types/chat/send.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { errorText } from "../../../../utils/text/error-text.ts";
 import { callOnce } from "../../call-gateway.ts";
@@ -48,7 +48,7 @@ export async function messageSend(io: Io, flags: SendFlags): Promise<number> {
   return isStuck ? 1 : 0;
 }
 
-function tell(sent: SendAnswer): string {
+function tell(sent: SendReport): string {
   const where = `${sent.channel} ${sent.chatKind === "group" ? "group" : "chat"} ${sent.chatId} (${sent.accountId})`;
   const sound = sent.silent === false ? ` With a sound: ${sent.channel} has no silent messages.` : "";
   if (sent.state === "dry-run") return `Would be sent to ${where}.${sound}`;
@@ -58,7 +58,7 @@ function tell(sent: SendAnswer): string {
   return `Sent to ${where} as ${sent.messageId ?? "a message without an id"}.${repeat}${sound}`;
 }
 
-function whyWaiting({ problem, isDead, reason }: SendAnswer): string {
+function whyWaiting({ problem, isDead, reason }: SendReport): string {
   if (problem === undefined) return `${reason ?? "the platform has not answered yet"}.`;
   const until = isDead === true ? ", and stays so until that is mended" : "";
   return `the account is not connected${until}. ${problem}${/[.!?]$/.test(problem) ? "" : "."}`;

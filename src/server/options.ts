@@ -34,7 +34,6 @@ export interface LogTailRequest {
   readonly maxBytes?: number | undefined;
 }
 
-
 /** The agents and models that the config names, as they are now. */
 export interface Catalog {
   agents(): readonly { readonly id: AgentId; readonly name?: string }[];

@@ -4,11 +4,14 @@ import type { Answer } from "../../types/method.ts";
 import { budgetState } from "../../types/spend/budgets.ts";
 import { dayAt } from "../../providers/budget/days.ts";
 import { added, sumOf, tokensIn } from "../../providers/budget/sum.ts";
-import type { SpendLedger, SpendLine, SpendScope, SpendSum } from "../../types/spend/ledger.ts";
-
-/** Groups for each of which a report can have one row. */
-export const USAGE_GROUPS = ["day", "agent", "session", "job", "model", "sender"] as const;
-export type UsageGroup = (typeof USAGE_GROUPS)[number];
+import {
+  type SpendLedger,
+  type SpendLine,
+  type SpendScope,
+  type SpendSum,
+  USAGE_GROUPS,
+  type UsageGroup,
+} from "../../types/spend/ledger.ts";
 
 const SCOPES: Readonly<Record<UsageGroup, SpendScope>> = {
   day: "all",

@@ -1,12 +1,15 @@
-import { z } from "zod";
 import type { AgentInternalEvent } from "../engine/internal-event.ts";
-import type { Answer } from "../method.ts";
+import type { Usage } from "./usage.ts";
+
+export type { Usage };
 
 export const THINK_LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh"] as const;
 export type ThinkLevel = (typeof THINK_LEVELS)[number];
 
-export const modelRef = z.looseObject({ provider: z.string(), id: z.string() });
-export type ModelRef = Answer<z.output<typeof modelRef>>;
+export interface ModelRef {
+  readonly provider: string;
+  readonly id: string;
+}
 
 /** `anthropic/claude-sonnet-4-5`: how people write it. */
 export const modelName = ({ provider, id }: ModelRef): string => `${provider}/${id}`;
@@ -54,15 +57,6 @@ export interface ToolCallContent {
   name: string;
   arguments: Record<string, unknown>;
 }
-
-const figures = { input: z.number(), output: z.number(), cacheRead: z.number(), cacheWrite: z.number() };
-/** Tokens; `cost` in US dollars. */
-export const usageShape = z.looseObject({
-  ...figures,
-  totalTokens: z.number(),
-  cost: z.looseObject({ ...figures, total: z.number() }),
-});
-export type Usage = Answer<z.output<typeof usageShape>>;
 
 /** Where a user message came from, in the field's terms. `external_user` of older transcripts means `third-party_user`. */
 export interface InputProvenance {

@@ -2,11 +2,12 @@ import { z } from "zod";
 import type { AgentId, RunId, SessionKey } from "../ids.ts";
 import type { MediaKind } from "../chat/message.ts";
 import { type Answer, textOf } from "../method.ts";
-import { modelRef, type ThinkLevel, usageShape } from "./model.ts";
+import type { ThinkLevel } from "./model.ts";
 import { removedTool } from "../tool-policy.ts";
 import { type Principal, shownPrincipal } from "./principal.ts";
 import { unaskedCount } from "./unasked.ts";
 import { untrustedSource } from "./untrusted.ts";
+import { usageShape } from "./usage.ts";
 
 /** The closed list of what can go wrong in a run; each has a row in the harness's `POLICY`. */
 export const FAILURE_KINDS = [
@@ -102,6 +103,8 @@ export interface RunFacts {
   /** The principal of the run; unset where no turn began it. */
   readonly principal?: Principal;
 }
+
+const modelRef = z.looseObject({ provider: z.string(), id: z.string() });
 
 /** A model call chain of a run: a candidate with a key, and how the chain ended. */
 const attempt = z.looseObject({

@@ -1,4 +1,14 @@
-import type { Usage } from "./model.ts";
+import { z } from "zod";
+import type { Answer } from "../method.ts";
+
+const figures = { input: z.number(), output: z.number(), cacheRead: z.number(), cacheWrite: z.number() };
+/** Tokens; `cost` in US dollars. */
+export const usageShape = z.looseObject({
+  ...figures,
+  totalTokens: z.number(),
+  cost: z.looseObject({ ...figures, total: z.number() }),
+});
+export type Usage = Answer<z.output<typeof usageShape>>;
 
 export function emptyUsage(): Usage {
   return {

@@ -9,6 +9,10 @@ import type { CallCause } from "../run/model-meter.ts";
  */
 export type SpendScope = "all" | "agent" | "session" | "family" | "job" | "sender" | "model" | "run";
 
+/** Groups for each of which a report can have one row. */
+export const USAGE_GROUPS = ["day", "agent", "session", "job", "model", "sender"] as const;
+export type UsageGroup = (typeof USAGE_GROUPS)[number];
+
 /** Tokens, and US dollars. */
 export interface Amount {
   readonly tokens: number;

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import type { RunListFlags, RunShowFlags } from "../commands/runs/runs.ts";
 import { TASK_STATUSES } from "../../../types/subagent/task-status.ts";
 import type { AuditFlags, ListFlags } from "../commands/tasks/tasks.ts";
-import { USAGE_GROUPS } from "../../runs/usage.ts";
+import { USAGE_GROUPS } from "../../../types/spend/ledger.ts";
 import type { UsageFlags } from "../commands/usage/usage.ts";
 import { wholeNumber, type Act } from "./act.ts";
 

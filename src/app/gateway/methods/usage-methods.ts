@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { agentOf, resolveAlias } from "../../../sessions/keys.ts";
 import { sessionKey } from "../../../types/ids.ts";
-import type { SpendLine } from "../../../types/spend/ledger.ts";
+import { type SpendLine, USAGE_GROUPS } from "../../../types/spend/ledger.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { sumOf } from "../../../providers/budget/sum.ts";
 import type { SeenUsage } from "../../../providers/usage-windows.ts";
@@ -11,7 +11,6 @@ import {
   ONE_AGENT_BY_DAY,
   rowsOf,
   type SessionsUsage,
-  USAGE_GROUPS,
   usageAnswers,
   type UsageDays,
   usageReport,

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { tokensText, usdText } from "../../../../providers/budget/texts.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
+import type { UsageGroup } from "../../../../types/spend/ledger.ts";
 import { defined } from "../../../../utils/defined.ts";
 import { openJournalToRead } from "../../../../store/journal/read-only.ts";
 import { journalPath } from "../../../config/paths.ts";
@@ -8,7 +9,6 @@ import {
   lastDays,
   ONE_AGENT_BY_DAY,
   type UsageFigures,
-  type UsageGroup,
   type UsageReport,
   usageReport,
   usageShape,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { dropNow, runNow } from "../../../dispatch/clients/operator.ts";
 import { resolveAlias } from "../../../sessions/keys.ts";
 import { ofAgent } from "../../../types/run/agent-filter.ts";
-import { defineMethod, type Method } from "../../../types/method.ts";
+import { type Answer, defineMethod, type Method } from "../../../types/method.ts";
 import { dropInbox, dropOutbox, retryInbox, retryOutbox, type Desk } from "../../messages/act.ts";
 import { listInbox, listOutbox, showInbox, showOutbox } from "../../messages/list.ts";
 import { why } from "../../messages/why.ts";
@@ -63,20 +63,8 @@ export function messageMethods(parts: Parts): readonly Method[] {
         };
       },
     }),
-    defineMethod({
-      name: "inbox.get",
-      scope: "operator.read",
-      params: oneRow,
-      result: messageAnswers.inboxRow,
-      run: ({ id }) => answered(showInbox(journal, id)),
-    }),
-    defineMethod({
-      name: "outbox.get",
-      scope: "operator.read",
-      params: oneRow,
-      result: messageAnswers.outboxRow,
-      run: ({ id }) => answered(showOutbox(journal, id)),
-    }),
+    look("inbox.get", messageAnswers.inboxRow, (id) => showInbox(journal, id)),
+    look("outbox.get", messageAnswers.outboxRow, (id) => showOutbox(journal, id)),
     defineMethod({
       name: "messages.why",
       scope: "operator.read",
@@ -97,6 +85,9 @@ function acts(parts: Parts): readonly Method[] {
     act(parts, "outbox.drop", (id) => dropOutbox(desk, id)),
   ];
 }
+
+const look = <Row>(name: string, result: z.ZodType<unknown, Row>, show: (id: number) => Promise<Answer<Row>>): Method =>
+  defineMethod({ name, scope: "operator.read", params: oneRow, result, run: ({ id }) => answered(show(id)) });
 
 function act({ log }: Parts, name: string, work: (id: number) => Promise<Done>): Method {
   return defineMethod({

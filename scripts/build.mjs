@@ -13,6 +13,7 @@ import { closureOf, partOf, readLock } from "./lock.mjs";
 import { joinParts, partsOf, readParts } from "./join-chunks.mjs";
 import { readBuiltins } from "./own-builtins.mjs";
 import { catalogueFiles, packageEdits } from "./package-edits.mjs";
+import { pageFolder, pageOptions } from "./page-options.mjs";
 
 const root = path.dirname(import.meta.dirname);
 const dist = path.join(root, "dist");
@@ -208,36 +209,13 @@ function inLatin1(text) {
 }
 
 async function bundlePage(esbuild) {
-  const page = "extensions/webchat/page";
-  const entry = ["main.tsx", "main.ts"].map((name) => `${page}/${name}`).find(exists);
-  if (!entry) return { files: [], metafile: { outputs: {} } };
-  const result = await esbuild.build({
-    absWorkingDir: root,
-    entryPoints: { page: entry },
-    outdir: path.join(dist, "page"),
-    bundle: true,
-    format: "esm",
-    platform: "browser",
-    target: ["es2022", "chrome111", "firefox114", "safari16.4"],
-    jsx: "automatic",
-    jsxImportSource: "preact",
-    minify: true,
-    legalComments: "none",
-    loader: { ".svg": "dataurl", ".woff2": "dataurl" },
-    define: { "process.env.NODE_ENV": '"production"' },
-    logLevel: "warning",
-    write: false,
-    metafile: true,
-  });
-  const html = `${page}/index.html`;
-  const files = [...result.outputFiles];
-  for (const name of [html, ...["favicon.svg", "manifest.webmanifest"].map((file) => `${page}/${file}`)]) {
-    if (exists(name)) {
-      const contents = fs.readFileSync(path.join(root, name));
-      files.push({ path: path.join(dist, "page", path.basename(name)), contents });
-    }
-  }
-  return { files, metafile: result.metafile };
+  if (!exists(`${pageFolder}/main.tsx`)) return { files: [], metafile: { outputs: {} } };
+  const result = await esbuild.build(pageOptions);
+  const html = {
+    path: path.join(dist, "page", "index.html"),
+    contents: fs.readFileSync(path.join(root, pageFolder, "index.html")),
+  };
+  return { files: [...result.outputFiles, html], metafile: result.metafile };
 }
 
 /** The notices and the SBOM of the package, and the locks of libraries that channels fetch. Throws for a license that is not allowed. */

@@ -17,14 +17,6 @@ const ALLOWED = new Set([
   "Unlicense",
 ]);
 
-/** Licenses that are allowed for one package each, with the reason. MPL-2.0 requires that its files remain available. */
-const EXCEPTIONS = {
-  dompurify: {
-    license: "(MPL-2.0 OR Apache-2.0)",
-    reason: "taken under Apache-2.0, the other of the two that it offers",
-  },
-};
-
 /** Packages that contain code of another package which no lock lists: `name` to that code. */
 const EMBEDDED = {
   "@vladfrangu/async_event_emitter": "node-inspect-extracted (MIT), which is code of Node.js (MIT)",
@@ -67,7 +59,6 @@ export function packageAt(place, root) {
 
 function checkLicense(name, version, license) {
   if (ALLOWED.has(license)) return;
-  if (Object.hasOwn(EXCEPTIONS, name) && EXCEPTIONS[name].license === license) return;
   const what = typeof license === "string" && license !== "" ? `the license ${license}` : "no license";
   throw new Error(`${name}@${version} has ${what} and would be part of the bundle: see scripts/licenses.mjs`);
 }

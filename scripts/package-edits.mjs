@@ -33,6 +33,8 @@ const unused = [
   { from: /[\\/]fastify[\\/]lib[\\/]/, name: /^node:http(?:s|2)$/, contents: "module.exports = {};" },
   // src/mcp gives the MCP SDK a validator.
   { from: /modelcontextprotocol/, name: /ajv-provider\.js$/, contents: "export class AjvJsonSchemaValidator {}" },
+  // src/reply/markdown finds addresses itself.
+  { from: /[\\/]markdown-it[\\/]/, name: /^linkify-it$/, contents: "export class LinkifyIt {}" },
   // Only English messages are ever shown.
   { from: /[\\/]zod[\\/]/, name: /^\.\.\/locales\/index\.js$/, contents: 'export { default as en } from "./en.js";' },
 ];

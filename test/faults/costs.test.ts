@@ -26,6 +26,7 @@ const WORK: Readonly<Record<string, (text: string) => unknown>> = {
     renderChunks(text, "whatsapp", { limit: 4096 }),
     toPlain(parseMarkdown(text)),
   ],
+  "the parser on the chat page": (text) => parseMarkdown(text, { linksAddresses: true }),
   "the filters of an answer": (text) => {
     const tags = createTagStripper();
     const directives = createDirectiveFilter();

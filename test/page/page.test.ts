@@ -77,7 +77,7 @@ describe.skipIf(!hasChromium)("the page", () => {
   // Gzipped, with everything that the first view needs.
   test("weighs little", () => {
     const bytes = [...files.values()].reduce((sum, file) => sum + gzipSync(file.body).length, 0);
-    expect(bytes).toBeLessThan(71_500);
+    expect(bytes).toBeLessThan(68_000);
   });
 
   test("takes the token from the address, and asks for one where it is missing or wrong", async () => {

@@ -18,13 +18,20 @@ readHtmlMarks(parser);
 // An address that is shown is one that can be copied: its escapes stay.
 parser.normalizeLinkText = (address) => address;
 
+export interface MarkdownOptions {
+  /** Bare web addresses are links. Without it they are text, which most chat services make a link of. */
+  readonly linksAddresses?: boolean;
+}
+
 /**
  * Parses CommonMark with tables, strikethrough and `||spoilers||`. Formulas, bare web addresses and raw HTML but for `<br>`, `<u>` and
- * comments are text. Never throws. This file loads the
+ * comments are text. Takes linear time, also for hostile text. Never throws. This file loads the
  * parser (about 10 ms), so import it, or what renders, only when there is something to render.
  */
-export function parseMarkdown(text: string): MarkdownDoc {
-  return { blocks: toBlocks(nest(parser.parse(text.toWellFormed(), {}))) };
+export function parseMarkdown(text: string, { linksAddresses = false }: MarkdownOptions = {}): MarkdownDoc {
+  // Not `toWellFormed`, which the oldest browsers of the chat page lack.
+  const whole = text.replace(/\p{Surrogate}/gu, "\ufffd");
+  return { blocks: toBlocks(nest(parser.parse(whole, linksAddresses ? { linksAddresses } : {}))) };
 }
 
 const MARKS: Partial<Record<string, Mark>> = { em_open: "italic", strong_open: "bold", s_open: "strike" };
@@ -114,7 +121,7 @@ function toTable(node: Node): Table {
   };
 }
 
-function inlinesOf(node: Node): Inline[] {
+function inlinesOf(node: Node): readonly Inline[] {
   const tokens = node.children.flatMap((child) => child.token.children ?? []);
   return markSpoilers(toInlines(nest(tokens)));
 }
@@ -157,7 +164,8 @@ function altText(image: Token): string {
 }
 
 /** Turns `||…||` among siblings into spoilers; bars with blanks inside or words outside (`a||b`) stay text. */
-function markSpoilers(inlines: readonly Inline[]): Inline[] {
+function markSpoilers(inlines: readonly Inline[]): readonly Inline[] {
+  if (!inlines.some((inline) => inline.type === "text" && inline.text.includes("||"))) return inlines;
   const parts = inlines.flatMap(splitBars);
   const out: Inline[] = [];
   let open = -1;

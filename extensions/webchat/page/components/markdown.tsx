@@ -1,7 +1,7 @@
 import type { Block, Inline, List, Table } from "openclaw/plugin-sdk/markdown";
 import { h } from "preact";
 import type { ComponentChildren, VNode } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { piecesOf } from "../markdown/markdown.ts";
 import type { Piece } from "../markdown/markdown.ts";
 
@@ -11,22 +11,31 @@ const MAX_DEPTH = 24;
 const SCHEMES = /^(?:https?:|mailto:|tel:|#)/i;
 
 /** A Markdown text, which may still grow: only the piece that changed is drawn again. */
-export function Markdown(props: { text: string; growing: boolean }): VNode {
-  const pieces = useMemo(() => piecesOf(props.text, props.growing), [props.text, props.growing]);
-  return (
-    <div class="markdown">
-      {pieces.map((piece, index) => (
-        <PieceView key={index} piece={piece} />
-      ))}
-    </div>
+export function Markdown({ text, growing }: { text: string; growing: boolean }): VNode {
+  const drawn = useRef<readonly Drawn[]>([]);
+  drawn.current = useMemo(
+    () => piecesOf(text, growing).map((piece, index) => draw(piece, index, drawn.current[index])),
+    [text, growing],
   );
+  return <div class="markdown">{drawn.current.map(({ view }) => view)}</div>;
 }
 
-function PieceView({ piece }: { piece: Piece }): VNode {
-  return useMemo(
-    () => <div class="piece">{piece.type === "plain" ? <p class="plain">{piece.text}</p> : blocks([piece])}</div>,
-    [JSON.stringify(piece)],
+interface Drawn {
+  readonly source: string;
+  readonly view: VNode;
+}
+
+/** Preact compares nothing within a view that it has shown before. */
+function draw(piece: Piece, index: number, before: Drawn | undefined): Drawn {
+  const source = JSON.stringify(piece);
+  if (before?.source === source) return before;
+  const shown = piece.type === "plain" ? <p class="plain">{piece.text}</p> : blocks([piece]);
+  const view = (
+    <div key={index} class="piece">
+      {shown}
+    </div>
   );
+  return { source, view };
 }
 
 const blocks = (all: readonly Block[], depth = 0): VNode[] => all.flatMap((block) => blockView(block, depth));

@@ -117,7 +117,7 @@ export default defineConfig({
     // One more than the processors of a small machine: tests wait for programs, for the disk and for time.
     maxWorkers: 3,
     // They end a test that hangs, and must not end one on a machine that has other work to do.
-    testTimeout: 90_000,
+    testTimeout: 180_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 20_000 } },
     // Tests of the sandbox say so themselves: what others test must not depend on what is installed.

@@ -1,4 +1,4 @@
-import { progressOf } from "../harness/run/resume.ts";
+import { progressOf } from "../harness/run/progress.ts";
 import { CHECKLIST } from "../prompt/bootstrap.ts";
 import { stripHeartbeatToken } from "../reply/heartbeat-token.ts";
 import type { InboundMessage } from "../types/chat/message.ts";

@@ -13,7 +13,7 @@ import { isReceivedWatched, noteEvent, notifyReceived, unknownKind, verdictOn } 
 import { Approvals } from "./approvals/approvals.ts";
 import { COMMAND_IN_EDIT } from "./notices/chat-texts.ts";
 import { RunRegistry } from "./run-registry.ts";
-import { type AskedCommand, isStopWord } from "./commands/asked.ts";
+import { type AskedCommand, isStopWord } from "./commands/parse-command.ts";
 import { mayHoldCommands } from "./directives/access.ts";
 import type { Commands } from "./commands/kit/command.ts";
 import { commandOf, commandWork } from "./commands/run-command.ts";

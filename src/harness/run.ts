@@ -22,7 +22,7 @@ import {
   notifyEnd,
   whyBlocked,
 } from "./context/hooks.ts";
-import { openTurn, type Progress, progressOf, repeat, repeatPart, userMessage } from "./run/resume.ts";
+import { openTurn, type Progress, progressOf, repeat, repeatPart, userMessage } from "./run/progress.ts";
 import { Steering } from "./run/steering.ts";
 import { type AbortCause, StopSwitch } from "./run/stop-switch.ts";
 import { resultOfThrown, stoppable, Stopped } from "./run/until-stopped.ts";

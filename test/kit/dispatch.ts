@@ -18,7 +18,7 @@ import { Hooks } from "../../src/plugins/hooks.ts";
 import type { CommandContribution, ContributionRegistry } from "../../src/types/contribution.ts";
 import { TURN_KINDS, turnKinds } from "../../src/dispatch/turn-kinds.ts";
 import { endOldQuestions } from "../../src/dispatch/resume/old-questions.ts";
-import { tellRestarted } from "../../src/dispatch/resume/restarted.ts";
+import { tellRestarted } from "../../src/dispatch/resume/restart-notice.ts";
 import { recover } from "../../src/dispatch/recover.ts";
 import { Outbox } from "../../src/outbox/deliver.ts";
 import { agentOf, keyForPeer } from "../../src/sessions/keys.ts";

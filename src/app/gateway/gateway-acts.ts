@@ -1,6 +1,6 @@
 import JSON5 from "json5";
 import type { DispatchPorts } from "../../dispatch/ports.ts";
-import { isRestartOf, noteRestart } from "../../dispatch/resume/restarted.ts";
+import { isRestartOf, noteRestart } from "../../dispatch/resume/restart-notice.ts";
 import { OpenClawError, withFix } from "../../types/errors.ts";
 import type { ConfigEdit, GatewayActs } from "../../types/gateway-acts.ts";
 import { patchLeaves, wholeLeaves } from "../config/edit/patch.ts";

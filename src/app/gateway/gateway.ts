@@ -22,7 +22,7 @@ import { systemClock } from "../../types/clock.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { endOldQuestions } from "../../dispatch/resume/old-questions.ts";
 import { recover } from "../../dispatch/recover.ts";
-import { tellRestarted } from "../../dispatch/resume/restarted.ts";
+import { tellRestarted } from "../../dispatch/resume/restart-notice.ts";
 
 /** A running gateway. */
 export interface Gateway {

@@ -1,5 +1,5 @@
 import { isForClient } from "../chats.ts";
-import { isRestartOf, noteRestart } from "../resume/restarted.ts";
+import { isRestartOf, noteRestart } from "../resume/restart-notice.ts";
 import type { CommandAnswer, CommandContext } from "./kit/command.ts";
 
 /**

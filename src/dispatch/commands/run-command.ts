@@ -16,7 +16,7 @@ import { isDiskError } from "../../store/disk.ts";
 import { mayEndAll, mayHoldCommands, refusalOf } from "../directives/access.ts";
 import { directivesOf } from "../directives/said.ts";
 import { withoutDirectives, type FoundDirective } from "../directives/parse.ts";
-import { commandIn, type AskedCommand } from "./asked.ts";
+import { commandIn, type AskedCommand } from "./parse-command.ts";
 import { inSession } from "../../sessions/in-session.ts";
 import type { CommandAnswer, CommandContext, CommandPorts, Commands } from "./kit/command.ts";
 import type { StoredFile } from "../notices/replies.ts";

@@ -1,5 +1,5 @@
 import { endsAnswered, orphanPlan, trailingUserTurns, type EndedHow } from "../../history/orphans.ts";
-import { progressOf } from "../../harness/run/resume.ts";
+import { progressOf } from "../../harness/run/progress.ts";
 import type { Log } from "../../types/log.ts";
 import type { Journal } from "../../types/journal.ts";
 import type { Session } from "../../types/session.ts";

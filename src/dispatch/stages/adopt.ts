@@ -3,7 +3,7 @@ import type { InboxRow, Outcome } from "../../types/journal.ts";
 import { leaveUnanswered } from "../notices/acks.ts";
 import { TOO_MANY_STARTS, tooManyStarts } from "../notices/chat-texts.ts";
 import { abandonTurn } from "../notices/unanswered-turns.ts";
-import { foundOf, type Found } from "../resume/found.ts";
+import { foundOf, type Found } from "../resume/left-turn.ts";
 import { turnIdOf } from "../turn-facts.ts";
 import type { TurnPorts } from "../turn/ports.ts";
 import type { StageEnd, Turn } from "../turn/turn.ts";

@@ -9,7 +9,7 @@ import type { SessionWindow } from "../../types/session.ts";
 import { splitBudget, windowOf } from "./budget.ts";
 import { keepMessages } from "./keep-messages.ts";
 import type { RunRequest, SystemPrompt } from "../request.ts";
-import { userMessage } from "../run/resume.ts";
+import { userMessage } from "../run/progress.ts";
 
 /** The parts of a prompt. */
 export interface Made {

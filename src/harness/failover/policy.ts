@@ -161,8 +161,8 @@ export function progressed(state: PolicyState): PolicyState {
 
 const BACKOFF_MS = 1000;
 /**
- * The longest wait in milliseconds. A provider that asks for a longer pause is not waited for: the run ends, and the
- * user is informed.
+ * The longest wait in milliseconds. A provider that asks for a longer pause is not waited for: the next model is asked,
+ * and without one the run ends and the user is informed.
  */
 const LONGEST_WAIT_MS = 60_000;
 /**

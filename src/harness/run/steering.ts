@@ -1,7 +1,7 @@
 import type { AgentMessage } from "@mariozechner/pi-agent-core";
 import type { UserMessage } from "../../types/run/model.ts";
 import type { UserTurn } from "../request.ts";
-import { userMessage } from "./resume.ts";
+import { userMessage } from "./progress.ts";
 
 interface Waiting {
   readonly turn: UserTurn;

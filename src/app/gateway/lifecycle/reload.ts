@@ -63,7 +63,7 @@ async function apply(parts: Parts, event: ConfigEvent): Promise<void> {
   if (mode === "restart") return;
   const stopped = channelsThatDiffer(event.loaded.config.channels, live.loaded.stops, event.loaded.stops);
   const known = new Set(live.agents.map(({ workspace }) => workspace));
-  const replaced = await followPlugins(parts, event.loaded);
+  const replaced = await putIntoForce(parts, event.loaded);
   await seedNew(live.agents, known, log);
   applyLevels(parts, event.changed);
   for (const warning of event.loaded.warnings) log.warn(warning.text);
@@ -87,7 +87,7 @@ async function seedNew(agents: Parts["live"]["agents"], known: ReadonlySet<strin
  * Puts `next` into force with the plugins that it names; without `next`, loads and unloads plugins as the current
  * config says. Resolves with the ids of the channels that were added, removed or replaced.
  */
-export async function followPlugins(
+export async function putIntoForce(
   { live, plugins }: Pick<Parts, "live" | "plugins">,
   next?: LoadedConfig,
 ): Promise<readonly string[]> {

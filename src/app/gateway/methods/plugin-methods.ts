@@ -5,7 +5,7 @@ import { isFields } from "../../../utils/fields.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { faultsOf } from "../../plugins/faults.ts";
 import { pluginAnswers } from "../../plugins/loaded-problems.ts";
-import { followPlugins } from "../lifecycle/reload.ts";
+import { putIntoForce } from "../lifecycle/reload.ts";
 import type { Parts } from "../parts/parts.ts";
 
 const name = z.string().min(1);
@@ -86,7 +86,7 @@ export function pluginMethods(parts: Parts): readonly Method[] {
       params: z.looseObject({ pluginId: name }),
       result: pluginAnswers.retry,
       run: async ({ pluginId }) => {
-        const replaced = await followPlugins(parts);
+        const replaced = await putIntoForce(parts);
         if (replaced.length > 0) await parts.channels.restart(replaced);
         const plugin = plugins.records.find(({ id }) => id === pluginId);
         if (plugin) return { plugin };

@@ -3,7 +3,7 @@ import { gate } from "../../../channels/access/gating.ts";
 import { PendingHistory } from "../../../channels/pending-history.ts";
 import { type MentionPattern, mentionPatterns } from "../../../channels/access/mention-pattern.ts";
 import { policyOf, type ChannelPolicy } from "../../../channels/access/policy.ts";
-import { parseCommand } from "../../../dispatch/commands/asked.ts";
+import { parseCommand } from "../../../dispatch/commands/parse-command.ts";
 import type { GroupHistoryBuffer, Verdict } from "../../../dispatch/ports.ts";
 import type { OpenJournal } from "../../../store/journal/journal.ts";
 import { systemClock } from "../../../types/clock.ts";

@@ -1,4 +1,4 @@
-import { progressOf } from "../../harness/run/resume.ts";
+import { progressOf } from "../../harness/run/progress.ts";
 import type { InboxRow, Journal, Outcome } from "../../types/journal.ts";
 import type { RunResult } from "../../types/run/run.ts";
 import type { Session } from "../../types/session.ts";

@@ -88,7 +88,9 @@ const LOOKED_AT = 400;
 
 async function answerOf(sessions: Pick<Sessions, "history">, key: SessionKey, turnId: string): Promise<string> {
   const { entries } = await sessions.history(key, LOOKED_AT);
-  const last = turnIn(entries, turnId).findLast(
+  // The message of an announcement is no entry of this list.
+  const own = turnIn(entries, turnId);
+  const last = (own.length > 0 ? own : entries).findLast(
     (entry) => entry.type === "message" && entry.message.role === "assistant",
   );
   if (last?.type !== "message" || last.message.role !== "assistant") return "";

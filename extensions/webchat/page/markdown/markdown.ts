@@ -11,7 +11,7 @@ const PLAIN_PIECE = 50_000;
 
 /**
  * The blocks of a Markdown text. While the text grows, an unfinished fence or span at its end is completed. Markdown that shows
- * nothing, such as a lone link definition, is shown as its source. Never throws.
+ * no text, such as a lone link definition or line, is shown as its source. Never throws.
  */
 export function piecesOf(text: string, growing: boolean): readonly Piece[] {
   if (text.length > LIMITS.text) return plainPiecesOf(text);
@@ -19,11 +19,11 @@ export function piecesOf(text: string, growing: boolean): readonly Piece[] {
   return blocks.length > LIMITS.blocks || !blocks.some(showsText) ? plainPiecesOf(text) : blocks;
 }
 
+/** Whether there is text in a block. A line alone is no answer that a person can read. */
 function showsText(block: Block): boolean {
   if (block.type === "quote") return block.children.some(showsText);
-  return block.type === "list"
-    ? block.items.flat().some(showsText)
-    : block.type !== "paragraph" || block.children.length > 0;
+  if (block.type === "list") return block.items.flat().some(showsText);
+  return block.type === "paragraph" ? block.children.length > 0 : block.type !== "rule";
 }
 
 /** The text in pieces, cut after line ends where possible. */

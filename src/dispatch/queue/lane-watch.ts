@@ -21,7 +21,7 @@ export interface LaneWatchPorts<R extends LaneRun> {
   limits(): StuckLimits;
   /** The tasks of all lanes. */
   tasks(): Iterable<readonly [SessionKey, ActiveTask<R>]>;
-  /** Called when a task has not ended in time after it was aborted: the lane goes on without the task. */
+  /** Called when a task was aborted and has not ended in time. The lane then starts its next task. */
   release(key: SessionKey, task: ActiveTask<R>): void;
 }
 

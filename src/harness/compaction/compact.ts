@@ -84,7 +84,10 @@ const SUMMARY_ROOM = 1 / 4;
 const MOST_SUMMARY_TOKENS = 8000;
 /** Tokens that are read back towards the last compaction: all of them, within the memory of the machine. */
 const READ_TOKENS = 4_000_000;
-/** The first steps of a turn are summarised too, when the turn takes more of the window, or of the room, by itself. */
+/**
+ * The largest part of the window, or of the tokens that the conversation may use, for one turn. The first steps of a
+ * larger turn are summarised, too.
+ */
 const MOST_TURN = 0.5;
 /**
  * Small windows keep at most this part of themselves, and this part of the conversation's room, so that several turns

@@ -1,7 +1,7 @@
 /**
- * Numbers of a processor for the filter of system calls. The filter is a program for the kernel (classic BPF) with the
- * calls that a sandboxed program may not make: each has a part of the kernel behind it that commands do not need, or
- * reaches around a namespace.
+ * Numbers of a processor for the filter of system calls. The filter is a program for the kernel (classic BPF). It
+ * refuses the calls that a sandboxed program may not make: a refused call uses a part of the kernel that commands do not
+ * need, or acts outside the program's namespaces.
  */
 
 interface Machine {

@@ -135,7 +135,7 @@ export const NARROWING_KEYS: readonly NarrowingKey[] = [
 
 /** Keys that look like restrictions, and the reason why they stop nothing. */
 export interface HarmlessKeys {
-  /** The keys; each stands for all keys below it as well. */
+  /** The paths of the keys. A path also covers all keys below it. */
   readonly keys: readonly string[];
   /** The reason why nothing has to stop for the keys. */
   readonly why: string;

@@ -14,8 +14,8 @@ import { GmailWatcher } from "../hooks/gmail-watcher.ts";
 import { cleanUp } from "./cleanup.ts";
 
 /**
- * Starts the gateway's work besides messages, which goes on until the signal aborts. `port` is that of the gateway's
- * server.
+ * Starts the tasks that no message causes, such as the watch of the disk. They run until the signal aborts. `port`: the
+ * port of the gateway's server.
  */
 export function startBackgroundTasks(parts: Parts, signal: AbortSignal, port: number): void {
   background("disk watch", watchDisk(parts, signal), parts.log);

@@ -13,7 +13,7 @@ export interface CompiledRow {
   readonly name?: string;
   /** Pattern of the arguments; undefined when any arguments match. */
   readonly args?: RegExp;
-  /** True when a wildcard in the pattern stands for programs that the pattern does not name. */
+  /** True when a wildcard in the pattern matches programs that the pattern does not name. */
   readonly isWild: boolean;
   /** True when zero bytes instead of spaces join the arguments. */
   readonly isExact: boolean;
@@ -60,9 +60,9 @@ interface MatchedCommand {
 }
 
 /**
- * The row that lets a command run, if any. No row does for a program that the agent can write, for a program whose
- * arguments are another command, and for an interpreter behind a pipe or with code on its command line. A row of a path
- * alone allows neither an interpreter nor an option that starts another program: it would allow all code. A row with a
+ * The row that lets a command run, if any. No row allows a program that the agent can write, a program whose arguments
+ * are another command, or an interpreter that reads its code from a pipe or from its command line. A row with only a path
+ * allows neither an interpreter nor an option that starts another program: it would allow all code. A row with a
  * wildcard covers no program that may start another one in any way. Pure.
  */
 export function rowFor(

@@ -74,7 +74,7 @@ class SheetReader {
   }
 }
 
-/** The selectors of a rule inside of another one; `&` stands for the elements of the other. */
+/** The selectors of a nested rule, with `&` replaced by the selectors of the rule that contains it. */
 function within(parent: string, selectors: string): string {
   const around = `:is(${parent})`;
   const each = selectors.match(/(?:[^,()]|\((?:[^()]|\([^()]*\))*\))+/g) ?? [];

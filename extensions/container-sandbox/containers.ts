@@ -140,6 +140,15 @@ type Named = Pick<ContainerPlace, "name" | "env">;
 
 const MOST_PROCESSES = 4096;
 
-const namespaceOf = (pid: number | "self"): Promise<string | undefined> =>
-  // The process has ended meanwhile, or belongs to another user.
-  readlink(`/proc/${pid}/ns/pid`).catch(() => undefined);
+/** Codes of a process that has ended, or that belongs to another user. */
+const NOT_SEEN: readonly unknown[] = ["ENOENT", "ESRCH", "EACCES", "EPERM"];
+
+/** The namespace of a process; undefined when the process has ended or belongs to another user. */
+async function namespaceOf(pid: number | "self"): Promise<string | undefined> {
+  try {
+    return await readlink(`/proc/${pid}/ns/pid`);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && NOT_SEEN.includes(error.code)) return undefined;
+    throw error;
+  }
+}

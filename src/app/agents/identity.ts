@@ -33,10 +33,10 @@ export function parseIdentity(text: string): Identity {
   return found;
 }
 
-/** The identity in `IDENTITY.md` of a workspace; an empty one when the file cannot be read. Never rejects. */
+/** The identity in `IDENTITY.md` of a workspace; an empty one without the file. Throws as `readContextFile` does. */
 export async function workspaceIdentity(workspace: string): Promise<Identity> {
-  const file = await readContextFile(workspace, "IDENTITY.md").catch(() => undefined);
-  return parseIdentity(file?.content ?? "");
+  const { content = "" } = await readContextFile(workspace, "IDENTITY.md");
+  return parseIdentity(content);
 }
 
 /** Most bytes of a picture. */

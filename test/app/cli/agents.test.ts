@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openJournal } from "../../../src/store/journal/journal.ts";
@@ -183,6 +183,12 @@ test("an identity is set from flags or a file, and removed by an empty text", as
   expect(await json("set-identity", "--name", "Ada")).toMatchObject({ agentId: "main" });
   expect(await cli("set-identity", "--agent", "owl")).toMatchObject({ code: 2 });
   expect(await cli("set-identity", "--identity-file", join(dir, "none.md"))).toMatchObject({ code: 1 });
+  rmSync(join(dir, "workspace-owl", "IDENTITY.md"));
+  mkdirSync(join(dir, "workspace-owl", "IDENTITY.md"));
+  expect(await cli("set-identity", "--agent", "owl", "--from-identity")).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("IDENTITY.md cannot be read"),
+  });
 });
 
 test("an agent is removed with its bindings, and its workspace can be taken back", async () => {

@@ -11,7 +11,7 @@ import type { Parts } from "../parts/parts.ts";
 type Live = Parts["live"];
 
 /** The methods that show agents. */
-export const agentReadMethods = ({ live }: Pick<Parts, "live">): readonly Method[] => [
+export const agentReadMethods = ({ live, log }: Pick<Parts, "live" | "log">): readonly Method[] => [
   defineMethod({
     name: "agents.list",
     scope: "operator.read",
@@ -27,7 +27,7 @@ export const agentReadMethods = ({ live }: Pick<Parts, "live">): readonly Method
     name: "agent.identity.get",
     scope: "operator.read",
     params: z.looseObject({ agentId: z.string().min(1).max(200).optional(), sessionKey: z.string().optional() }),
-    run: async ({ agentId, sessionKey }) => identityIn(live, agentFor(live, { agentId, sessionKey })),
+    run: async ({ agentId, sessionKey }) => identityIn({ live, log }, agentFor(live, { agentId, sessionKey })),
   }),
 ];
 
@@ -73,9 +73,12 @@ const written = (identity: { readonly [Key in keyof Identity]?: string | undefin
   Object.fromEntries(Object.entries(identity).filter(([, value]) => value !== undefined && value !== ""));
 
 /** The identity of an agent. The config counts before `IDENTITY.md` of the workspace, key by key. */
-async function identityIn({ config }: Live, { id, name, workspace }: AgentSettings) {
-  const said = written(entryOf(id, config)?.identity);
-  const found = await workspaceIdentity(workspace);
+async function identityIn({ live, log }: Pick<Parts, "live" | "log">, { id, name, workspace }: AgentSettings) {
+  const said = written(entryOf(id, live.config)?.identity);
+  const found = await workspaceIdentity(workspace).catch((error: unknown): Identity => {
+    log.warn("the identity of the workspace is not shown", { agent: id, error });
+    return {};
+  });
   const named = [
     { name: said.name, nameSource: "config" },
     { name: name || undefined, nameSource: "agent" },

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -237,6 +237,14 @@ describe("the identity of an agent", () => {
       avatarStatus: "none",
       avatarReason: "it is no file of the workspace",
     });
+  });
+
+  test("is shown without an IDENTITY.md that cannot be read", async () => {
+    const file = join(fixture.dir, "workspace", "IDENTITY.md");
+    rmSync(file, { force: true });
+    mkdirSync(file);
+    expect(await call("agent.identity.get", {}, "AgentIdentityResult")).toMatchObject({ nameSource: "default" });
+    rmSync(file, { recursive: true });
   });
 
   test("of the config counts with theme, emoji and picture", async () => {

@@ -49,13 +49,14 @@ function chosen(io: Io, state: State, { agent, workspace }: IdentityFlags) {
 }
 
 async function identityFrom({ identityFile, fromIdentity }: IdentityFlags, workspace: string): Promise<Identity> {
-  if (identityFile === undefined) return fromIdentity === true ? workspaceIdentity(workspace) : {};
+  if (identityFile === undefined && fromIdentity !== true) return {};
   try {
+    if (identityFile === undefined) return await workspaceIdentity(workspace);
     return parseIdentity(await readFile(identityFile, "utf8"));
   } catch (error) {
     throw new OpenClawError("NOT_FOUND", {
-      message: `${identityFile} cannot be read: ${errorText(error)}`,
-      fix: "Name a file such as IDENTITY.md.",
+      message: `${identityFile ?? `The identity of ${workspace}`} cannot be read: ${errorText(error)}`,
+      fix: "Make the file readable, or name another one with --identity-file.",
       cause: error,
     });
   }

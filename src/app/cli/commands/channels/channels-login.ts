@@ -12,6 +12,7 @@ import { hasGateway } from "../../address.ts";
 import { callOnce, withGateway } from "../../call-gateway.ts";
 import { isErrorCode } from "../../client-errors.ts";
 import type { GatewayClient } from "../../client.ts";
+import { errorText } from "../../../../utils/text/error-text.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { cleanText } from "../../terminal-text.ts";
 import { readState, requireState, type State } from "../../state.ts";
@@ -52,7 +53,10 @@ async function loginThere(io: Io, client: GatewayClient, flags: LoginFlags, sign
   let now: LoginView = await client.call("channels.login.start", asked, loginAnswers.view);
   const { loginId } = now;
   // The person has ended the command: it ends whether or not the gateway answers.
-  const cancel = () => void client.call("channels.login.cancel", { loginId }, z.unknown()).catch(() => undefined);
+  const cancel = () =>
+    void client.call("channels.login.cancel", { loginId }, z.unknown()).catch((error: unknown) => {
+      io.err(`The gateway did not confirm that the login is cancelled: ${errorText(error)}\n`);
+    });
   signal.addEventListener("abort", cancel, { once: true });
   if (signal.aborted) cancel();
   for (const one of now.steps) showStep(io, one);

@@ -8,7 +8,7 @@ import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { MediaStore, Notified, Paired, PairingDesk } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { Answer, GatewayEvent, Method } from "../types/method.ts";
-import type { GatewayHealth, GatewayStatus } from "../types/reports.ts";
+import type { GatewayHealth, GatewayStatus } from "../types/gateway-status.ts";
 import type { ModelInfo } from "../types/run/model.ts";
 import type { Secret } from "../types/secret.ts";
 import type { SessionEntry, SessionPatch, Sessions, SettingInForce } from "../types/session.ts";

@@ -21,7 +21,8 @@ import type { OutgoingParts } from "../outgoing.ts";
 import type { Live } from "../live.ts";
 import { type LiveModels, openLiveModels } from "./live-models.ts";
 import { openOutbox } from "./open-outbox.ts";
-import { openSettings } from "./program-ports.ts";
+import { createRules } from "./rules.ts";
+import { storyDesk } from "./stories.ts";
 import { diskTakesWrites } from "../../store/disk.ts";
 import { deniedPaths } from "./tools/file-places.ts";
 import { openPrompting } from "./prompting.ts";
@@ -119,7 +120,8 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   const own = gatewayTools(chats, () => ports, around, { ...others, speaker: runs.prompts.speaker });
   const { allowances, mcp, browsers } = runs;
   const desks = new OpenDesks();
-  if (around.restart) desks.open({ restart: around.restart });
+  const settings = createRules(live);
+  desks.open({ stories: storyDesk(journal, settings), ...(around.restart && { restart: around.restart }) });
   const prompting = await openPrompting(live, { log, clock, hooks });
   const receive = (messages: readonly InboundMessage[]) => dispatch.receive(messages);
   const commands = openCommands(live, { clock, log, journal, sessions, receive, isDaemon: !!around.restart });
@@ -127,7 +129,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     clock,
     log,
     kinds: runs.kinds,
-    settings: openSettings(live, journal, desks),
+    settings,
     storage: { journal, sessions, media, allowances: runs.allowances, closedPaths: deniedPaths(live) },
     chats: { ...chatPorts(around), outbox, onPairing: (request) => onPairing(request, hooks, around) },
     runs: {

@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import { z } from "zod";
 import { type Answer, defineMethod, type Method } from "../../types/method.ts";
-import { healthAnswer, modelsAnswer, statusAnswer } from "../../types/reports.ts";
+import { healthAnswer, modelsAnswer, statusAnswer } from "../../types/gateway-status.ts";
 import { type Catalog, logTail, type ServerPorts } from "../options.ts";
 import type { MethodParts } from "./parts.ts";
 

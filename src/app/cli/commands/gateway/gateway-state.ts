@@ -1,5 +1,5 @@
 import { OpenClawError } from "../../../../types/errors.ts";
-import { type GatewayStatus, statusAnswer } from "../../../../types/reports.ts";
+import { type GatewayStatus, statusAnswer } from "../../../../types/gateway-status.ts";
 import { findGateway } from "../../address.ts";
 import { withGateway } from "../../call-gateway.ts";
 import type { Io } from "../../io.ts";

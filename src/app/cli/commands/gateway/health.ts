@@ -1,4 +1,4 @@
-import { type GatewayHealth, healthAnswer } from "../../../../types/reports.ts";
+import { type GatewayHealth, healthAnswer } from "../../../../types/gateway-status.ts";
 import { callOnce } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { readState } from "../../state.ts";

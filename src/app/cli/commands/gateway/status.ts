@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { channelsAnswer } from "../../../../channels/methods.ts";
-import type { GatewayStatus } from "../../../../types/reports.ts";
+import type { GatewayStatus } from "../../../../types/gateway-status.ts";
 import { sessionAnswers } from "../../../../types/session.ts";
 import { modelName } from "../../../../types/run/model.ts";
 import { hasGateway } from "../../address.ts";

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { Answer } from "../../../../types/method.ts";
-import { modelsAnswer } from "../../../../types/reports.ts";
+import { modelsAnswer } from "../../../../types/gateway-status.ts";
 import type { ModelInfo } from "../../../../types/run/model.ts";
 import { modelName } from "../../../../types/run/model.ts";
 import { hasGateway } from "../../address.ts";

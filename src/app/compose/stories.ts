@@ -1,8 +1,5 @@
 import type { DispatchPorts } from "../../dispatch/ports.ts";
-import type { OpenDesks, StoryAsk, StoryStep } from "../../types/desks.ts";
-import type { OpenJournal } from "../../store/journal/journal.ts";
-import type { Live } from "../live.ts";
-import { createRules } from "./rules.ts";
+import type { StoryAsk, StoryDesk, StoryStep } from "../../types/desks.ts";
 import type { MessageSource } from "../../store/journal/read-only.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { SessionKey } from "../../types/ids.ts";
@@ -11,14 +8,10 @@ import { factsOf, type Facts } from "../messages/facts.ts";
 import { messagesNamed } from "../messages/find.ts";
 import { stepsOf } from "../messages/steps.ts";
 
-/** The rules of the config. Opens the desk of stories, which needs them. */
-export function openSettings(live: Live, journal: OpenJournal, desks: OpenDesks): DispatchPorts["settings"] {
-  const settings = createRules(live);
-  desks.open({
-    stories: { of: (asked) => storiesFor(journal, asked, (message) => settings().keyFor(message)) },
-  });
-  return settings;
-}
+/** The desk for the steps of messages. `settings`: the rules by which a message belongs to a conversation. */
+export const storyDesk = (journal: MessageSource, settings: DispatchPorts["settings"]): StoryDesk => ({
+  of: (asked) => storiesFor(journal, asked, (message) => settings().keyFor(message)),
+});
 
 /** Most messages of the channel that are looked through for messages of one conversation. */
 const MOST_LOOKED = 1000;

@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 import type { Reports } from "../../server/options.ts";
-import { tailLogs } from "../log/line-file.ts";
+import { tailLogs } from "../log/tail-logs.ts";
 import { healthOf, readyOf } from "./parts/health.ts";
 import type { Parts } from "./parts/parts.ts";
 import { statusOf } from "./status.ts";

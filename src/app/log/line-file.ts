@@ -1,5 +1,3 @@
-import { open, stat } from "node:fs/promises";
-import type { LogTail, LogTailRequest } from "../../server/options.ts";
 import { closeSync, fstatSync, fsyncSync, write, writeSync } from "node:fs";
 
 /** Most bytes that may wait for a slow or full disk. More is dropped. */
@@ -134,40 +132,5 @@ export class LineFile {
     const goal = this.#size + this.#underway.length;
     const until = Date.now() + FLUSH_MS;
     while (fstatSync(this.#fd).size < goal && Date.now() < until) Atomics.wait(cell, 0, 0, 1);
-  }
-}
-
-/** Most bytes and lines of a part, unless the request names others. */
-const MOST_TAIL_BYTES = 250_000;
-const MOST_TAIL_LINES = 500;
-
-/** The last lines of the log file, or the lines after a cursor; complete lines only. */
-export async function tailLogs(path: string | undefined, request: LogTailRequest): Promise<LogTail> {
-  if (path === undefined) return { file: "", cursor: 0, size: 0, lines: [] };
-  const { size } = await stat(path);
-  const reset = request.cursor !== undefined && request.cursor > size;
-  const from = reset ? 0 : (request.cursor ?? 0);
-  const start = Math.max(from, size - (request.maxBytes ?? MOST_TAIL_BYTES));
-  const bytes = await readFrom(path, start, size - start);
-  // A cut is in the middle of a line, and may be in the middle of a character.
-  const isCut = start > from;
-  const [begin, end] = [isCut ? bytes.indexOf("\n") + 1 : 0, bytes.lastIndexOf("\n") + 1];
-  const whole = bytes
-    .toString("utf8", begin, end)
-    .split("\n")
-    .filter((line) => line !== "");
-  const lines = whole.slice(-(request.limit ?? MOST_TAIL_LINES));
-  const truncated = lines.length < whole.length || isCut;
-  const cursor = isCut && end === 0 ? from : start + end;
-  return { file: path, cursor, size, lines, ...(truncated && { truncated }), ...(reset && { reset }) };
-}
-
-async function readFrom(path: string, start: number, length: number): Promise<Buffer> {
-  const file = await open(path, "r");
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, start);
-    return buffer.subarray(0, bytesRead);
-  } finally {
-    await file.close();
   }
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { tailLogs } from "../../../src/app/log/line-file.ts";
+import { tailLogs } from "../../../src/app/log/tail-logs.ts";
 
 test("the end of a log has complete lines only, and its cursor is a place in bytes, wherever the cut is", async () => {
   const dir = mkdtempSync(join(tmpdir(), "log-tail-"));

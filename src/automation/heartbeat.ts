@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { DEFAULT_ACCOUNT, type AgentId, type SessionKey } from "../types/ids.ts";
+import { keyField } from "../types/key-field.ts";
 import type { Clock } from "../types/clock.ts";
 import type { Inbox, InboxRow } from "../types/journal.ts";
 import type { Answer } from "../types/method.ts";
@@ -53,6 +54,7 @@ const beat = z.looseObject({
   problem: z.string().optional(),
   /** The heartbeat's row in the inbox, if it was not skipped, with its state and its outcome. */
   inbox: z.number().optional(),
+  sessionKey: keyField().optional(),
   state: z.string().optional(),
   outcome: z.looseObject({ kind: z.string(), why: z.string().optional() }).optional(),
 });

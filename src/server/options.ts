@@ -1,3 +1,4 @@
+import type { KeyNames } from "../sessions/shown/wire-keys.ts";
 import { z } from "zod";
 import type { HttpRouteContribution } from "../types/contribution.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -76,8 +77,7 @@ export interface ServerPorts extends SessionPorts {
     /** Informs a stranger that an owner let them in, and returns the result. Never rejects. */
     notify(paired: Paired): Promise<Notified>;
   };
-  /** Turns a client's name of a session into its key. Throws `MethodError` when the name cannot be one. */
-  resolveSessionKey(text: string): SessionKey;
+  readonly keys: KeyNames;
   /** Calls one tool for a client with the token. Rejects when the gateway itself fails. */
   callTool(request: ToolCallRequest): Promise<ToolCallOutcome>;
   readonly catalog: Catalog;

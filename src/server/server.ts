@@ -33,7 +33,7 @@ export async function startServer(options: ServerOptions, ports: ServerPorts): P
   });
   const { clock, log } = ports;
   const gate = new Gate(options.access, clock);
-  const hub = new Hub();
+  const hub = new Hub(ports.keys);
   const presence = new Presence(options.version, clock.now());
   const stopping = new AbortController();
   const eventLoop = watchEventLoop(stopping.signal);
@@ -69,7 +69,7 @@ async function openCalls(
 ): Promise<Calls> {
   const { version, sessionsFile } = options;
   const [{ serverMethods }, others] = await Promise.all([import("./methods/table.ts"), options.methods()]);
-  return new Calls([...serverMethods(ports, { version, sessionsFile, ...state }), ...others], options.added, ports.log);
+  return new Calls([...serverMethods(ports, { version, sessionsFile, ...state }), ...others], options.added, ports);
 }
 
 /** The compilers of schemas take 2 MB of memory, and no route has a schema: zod checks requests. */

@@ -20,7 +20,7 @@ const RETRY_AFTER = { busy: 1, looping: 60 } as const;
 
 const PATH = "/tools/invoke";
 
-type Ports = Pick<ServerPorts, "callTool" | "resolveSessionKey" | "catalog" | "clock" | "log">;
+type Ports = Pick<ServerPorts, "callTool" | "keys" | "catalog" | "clock" | "log">;
 
 // A program of the field may send further fields. `idempotencyKey` is refused: a client that sends it relies on it.
 const invocation = z.lazy(() =>
@@ -153,14 +153,14 @@ type Place = Pick<ToolCallRequest, "agentId" | "sessionKey">;
 /** The session, and the agent that answers there. Throws `MethodError` for a name that cannot be a session's. */
 function placeOf(
   asked: Pick<z.output<typeof invocation>, "sessionKey" | "agentId">,
-  { catalog, resolveSessionKey }: Ports,
+  { catalog, keys }: Ports,
 ): Place | ApiError {
   const named = typeof asked.agentId === "string" ? agentId(asked.agentId) : undefined;
   if (typeof asked.sessionKey !== "string") {
     const agent = named ?? catalog.defaultAgent;
     return knownAgent(agent, catalog) ?? { agentId: agent, sessionKey: mainKey(agent, catalog) };
   }
-  const sessionKey = resolveSessionKey(asked.sessionKey);
+  const sessionKey = keys.inner(asked.sessionKey);
   // The tools of a subagent depend on the run that asked for it, which no row keeps.
   if (isSubagentKey(sessionKey)) return invalid("sessionKey: tools cannot be called in a subagent's session");
   const { agentId: agent } = parseKey(sessionKey, catalog.defaultAgent);

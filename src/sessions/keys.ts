@@ -100,8 +100,21 @@ export function canonicalKey(key: SessionKey, defaultAgent: AgentId = DEFAULT_AG
 /** A key as a web, RPC or command-line client writes it: `main` is the operator's own chat. */
 export function resolveAlias(text: string, defaultAgent: AgentId = DEFAULT_AGENT): SessionKey {
   const key = canonicalKey(sessionKey(text.trim()), defaultAgent);
+  if (key === OTHER_MAIN) return sessionKey("main");
   return key === "main" ? OPERATOR_KEY : key;
 }
+
+/**
+ * A key as clients and plugins get it: with the id of its agent, and the operator's own chat as that agent's `main`. A key
+ * in this form is returned unchanged.
+ */
+export function wireKey(key: string, defaultAgent: AgentId = DEFAULT_AGENT): string {
+  if (key.startsWith("agent:")) return key;
+  return `agent:${encode(defaultAgent)}:${key === OPERATOR_KEY ? "main" : key === "main" ? OTHER_MAIN : key}`;
+}
+
+/** The name outside of a session with the key `main` beside the operator's chat, which has that name already. */
+const OTHER_MAIN = "%6Dain";
 
 function placeOf(peer: Peer): Place {
   const { channel, account, thread } = peer;

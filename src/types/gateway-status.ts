@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { keyField } from "./key-field.ts";
 import type { Answer } from "./method.ts";
 
 const count = z.number().optional();
@@ -17,6 +18,7 @@ const journal = z.looseObject({
   staleLastDay: count,
   failedOutboxLastDay: count,
 });
+const recent = z.array(z.looseObject({ key: keyField() })).optional();
 const spent = { input: z.number(), output: z.number(), costUsd: z.number() };
 const plugin = z.looseObject({ plugin: z.string(), calls: z.number(), ...spent });
 
@@ -26,7 +28,7 @@ export const statusAnswer = z.looseObject({
   uptimeMs: count,
   activeRuns: count,
   connections: count,
-  sessions: z.looseObject({ count }).optional(),
+  sessions: z.looseObject({ count, recent }).optional(),
   ready: z.looseObject({ ok: z.boolean(), problems: texts }).optional(),
   model: model.optional(),
   channels: z.array(z.looseObject({ channel: z.string(), accountId: z.string(), lifecycle: z.string() })).optional(),
@@ -35,7 +37,7 @@ export const statusAnswer = z.looseObject({
     .looseObject({ problems: z.array(z.looseObject({ message: z.string(), fix: z.string() })).optional() })
     .optional(),
   journal: journal.optional(),
-  stuck: z.array(z.looseObject({ session: z.string(), doing: z.string(), forMs: z.number() })).optional(),
+  stuck: z.array(z.looseObject({ session: keyField(), doing: z.string(), forMs: z.number() })).optional(),
   sandboxes: z.array(z.looseObject({ agent: z.string(), mode: z.string(), works: z.boolean().optional() })).optional(),
   failing: z.looseObject({ runs: z.number(), kind: z.string() }).optional(),
   strangers: z.looseObject({ waiting: z.number(), turnedAway: z.number() }).optional(),
@@ -51,7 +53,7 @@ export const healthAnswer = z.looseObject({
   problems: texts,
   durationMs: count,
   channelOrder: texts,
-  sessions: z.looseObject({ count: z.number() }).optional(),
+  sessions: z.looseObject({ count: z.number(), recent }).optional(),
   contextEngine: z
     .looseObject({
       id: z.string(),

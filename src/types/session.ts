@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { keyField } from "./key-field.ts";
 import type { AgentId, SessionKey } from "./ids.ts";
 import type { Answer } from "./method.ts";
 import type { ChatMessage, InputProvenance, ThinkLevel } from "./run/model.ts";
@@ -377,7 +378,8 @@ export interface SessionWatcher {
 }
 
 const listedSession = z.looseObject({
-  key: z.string(),
+  key: keyField(),
+  spawnedBy: keyField().optional(),
   agentId: z.string().optional(),
   sessionId: z.string().optional(),
   updatedAt: z.number(),
@@ -431,9 +433,13 @@ export type ShownMessage = Answer<z.output<typeof shownMessage>>;
 export const sessionAnswers = {
   list: z.looseObject({ sessions: z.array(listedSession), nextOffset: z.int().nullish() }),
   describe: z.looseObject({
-    key: z.string(),
+    key: keyField(),
     session: listedSession.nullable(),
     settings: z.record(z.string(), settingInForce),
   }),
-  history: z.looseObject({ messages: z.array(shownMessage) }),
+  history: z.looseObject({
+    sessionKey: keyField(),
+    sessionInfo: z.looseObject({ key: keyField() }).optional(),
+    messages: z.array(shownMessage),
+  }),
 };

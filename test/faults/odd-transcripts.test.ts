@@ -9,7 +9,6 @@ import { historyMethods } from "../../src/server/methods/history.ts";
 import { readHistory } from "../../src/sessions/transcript/history.ts";
 import { readBackTo } from "../../src/sessions/transcript/read-back.ts";
 import { systemClock } from "../../src/types/clock.ts";
-import { sessionKey } from "../../src/types/ids.ts";
 import { recordLog } from "../kit/log.ts";
 import { eventsOf, openRunFixture, userTurn, type RunFixture } from "../kit/run.ts";
 import { oddTranscripts } from "../kit/store/odd-transcript.ts";
@@ -94,6 +93,6 @@ async function pageOf(path: string): Promise<void> {
   sessions.add("odd", (await readHistory(path, 1000)).entries);
   const media = { read: () => Promise.reject(new Error("no such file")), put: () => Promise.reject(new Error("no")) };
   const chat = new ScriptedChat(() => undefined);
-  for (const method of historyMethods({ chat, sessions, media, resolveSessionKey: sessionKey }))
+  for (const method of historyMethods({ chat, sessions, media }))
     JSON.stringify(await method.run({ sessionKey: "odd" }, { connId: "1", scopes: new Set<string>(), client }));
 }

@@ -116,11 +116,11 @@ test("every client sees every run, whoever began it, and presence as it changes"
   for (const client of [one, two]) {
     const final = await client.until((frame) => JSON.stringify(frame).includes('"state":"final"'));
     expect(await client.event("sessions.changed")).toMatchObject({
-      payload: { sessionKey: "telegram:default:7", reason: "run" },
+      payload: { sessionKey: "agent:main:telegram:default:7", reason: "run" },
     });
     expect(final).toMatchObject({
       event: "chat",
-      payload: { runId: "from-telegram", sessionKey: "telegram:default:7" },
+      payload: { runId: "from-telegram", sessionKey: "agent:main:telegram:default:7" },
     });
   }
   const seqs = one.frames.flatMap((frame) => (typeof frame["seq"] === "number" ? [frame["seq"]] : []));
@@ -143,10 +143,10 @@ test("a compaction outside a run is reported like one inside it, and the session
     event: { type: "compaction", phase: "end", ok: true, ...sizes, seq: 2, ts: 20 },
   });
   expect(await client.event("sessions.changed")).toMatchObject({
-    payload: { sessionKey: "telegram:default:7", reason: "compact" },
+    payload: { sessionKey: "agent:main:telegram:default:7", reason: "compact" },
   });
   const told = client.frames.filter((frame) => frame["event"] === "agent").map((frame) => frame["payload"]);
-  const session = { stream: "compaction", sessionKey: "telegram:default:7", runId: "compaction-1" };
+  const session = { stream: "compaction", sessionKey: "agent:main:telegram:default:7", runId: "compaction-1" };
   expect(told).toMatchObject([
     { ...session, data: { phase: "start" } },
     { ...session, data: { phase: "end", willRetry: false } },

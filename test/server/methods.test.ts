@@ -200,7 +200,7 @@ test("chat.history shows messages and notices with stable ids and increasing num
   const answer = await client.request("chat.history", { sessionKey: "h1" });
   expect(answer).toMatchObject({
     payload: {
-      sessionKey: "h1",
+      sessionKey: "agent:main:h1",
       hasMore: false,
       totalMessages: 3,
       messages: [
@@ -387,7 +387,7 @@ test("sessions.list shows rows with what a list needs", async () => {
       defaults: { modelProvider: "demo", model: "echo-agent", contextTokens: 32_000 },
       sessions: [
         {
-          key: "telegram:default:group:-5",
+          key: "agent:main:telegram:default:group:-5",
           kind: "group",
           agentId: "main",
           chatType: "group",
@@ -411,7 +411,9 @@ test("sessions.list gives pages of a hundred, the newest first, with or without 
   }
   const { payload } = await client.request("sessions.list", { label: "Many" });
   expect(payload).toMatchObject({ count: 100, totalCount: 250, hasMore: true, nextOffset: 100 });
-  expect(payload).toMatchObject({ sessions: expect.arrayContaining([expect.objectContaining({ key: "many-99" })]) });
+  expect(payload).toMatchObject({
+    sessions: expect.arrayContaining([expect.objectContaining({ key: "agent:main:many-99" })]),
+  });
   const all = await client.request("sessions.list", { offset: 100 });
   expect(all).toMatchObject({ payload: { count: 100, hasMore: true, nextOffset: 200 } });
 });
@@ -445,7 +447,7 @@ test("sessions.describe shows the row of a session, or none, and its settings", 
   gateway.sessions.add("described", [], { label: "Mine" });
   const settings = { verboseLevel: { value: "on", source: "session", default: "off" } };
   expect(await client.request("sessions.describe", { key: "described" })).toMatchObject({
-    payload: { key: "described", session: { key: "described", label: "Mine" }, settings },
+    payload: { key: "agent:main:described", session: { key: "agent:main:described", label: "Mine" }, settings },
   });
   expect(await client.request("sessions.describe", { key: "none" })).toMatchObject({
     payload: { session: null, settings },
@@ -460,7 +462,7 @@ test("sessions.reset ends runs and begins a new transcript; delete removes the r
   expect(gateway.chat.aborted.at(-1)).toEqual(["r1", undefined]);
   const isTold = (frame: Record<string, unknown>) => JSON.stringify(frame["payload"]).includes('"reason":"reset"');
   expect(await client.until((frame) => frame["event"] === "sessions.changed" && isTold(frame))).toMatchObject({
-    payload: { sessionKey: "r1" },
+    payload: { sessionKey: "agent:main:r1" },
   });
   expect(await client.request("sessions.compact", { key: "r1" })).toMatchObject({
     payload: { compacted: false, reason: expect.any(String) },
@@ -590,8 +592,8 @@ test("a connection gets session.message for the sessions that it follows, up to 
   const isMessage = (frame: Record<string, unknown>) => frame["event"] === "session.message";
   await own.until((frame) => isMessage(frame) && !JSON.stringify(frame).includes("messageId"));
   expect(own.frames.filter(isMessage).map(({ payload }) => payload)).toEqual([
-    { sessionKey: "followed", sessionFile: "/s/followed.jsonl", messageId: "e2", ts: expect.any(Number) },
-    { sessionKey: "followed", sessionFile: "/s/followed.jsonl", ts: expect.any(Number) },
+    { sessionKey: "agent:main:followed", sessionFile: "/s/followed.jsonl", messageId: "e2", ts: expect.any(Number) },
+    { sessionKey: "agent:main:followed", sessionFile: "/s/followed.jsonl", ts: expect.any(Number) },
   ]);
   expect(await own.request("sessions.messages.unsubscribe", { key: "followed" })).toMatchObject({
     payload: { subscribed: false },
@@ -675,7 +677,7 @@ test.each(["   ", "a\nb", "k".repeat(600), "agent:nobody:k", "k-parent::main"])(
     expect(await client.request("sessions.patch", { key, label: "x" })).toMatchObject({
       error: {
         code: "INVALID_REQUEST",
-        details: { code: expect.stringMatching(/^(?:SESSION_KEY|SUBAGENT_NOT_STARTED)$/) },
+        message: expect.stringMatching(/the key of the session|params: key|no agent has started it/),
       },
     });
     expect(gateway.sessions.peek(sessionKey(key.trim()))).toBeUndefined();

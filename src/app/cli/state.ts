@@ -1,9 +1,14 @@
+import { homedir } from "node:os";
+import type { z } from "zod";
+import { keyNames, keysOutward } from "../../sessions/shown/wire-keys.ts";
 import { readStateLock } from "../../store/lock/lock.ts";
 import type { Contributions } from "../../plugins/contributions.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { loadConfig, type LoadOptions } from "../config/load.ts";
 import { resolvePaths, type StatePaths } from "../config/paths.ts";
 import { configSchema, type Config } from "../config/schema/schema.ts";
+import { DEFAULT_AGENT } from "../../types/ids.ts";
+import { resolveAgents } from "../config/settings.ts";
 import { loadOptionsFor } from "../plugins/load-options.ts";
 import type { Io } from "./io.ts";
 
@@ -32,6 +37,14 @@ export async function readState(io: Io): Promise<State> {
   const lock = await readStateLock(paths.stateDir);
   const found = await readConfig(load);
   return { paths, load, contributions: io.contributions, ...found, owner: lock?.alive === true ? lock : undefined };
+}
+
+/** An answer as a gateway would give it, for a command that read the state itself. */
+export function answerHere<T>(shape: z.ZodType<T>, answer: unknown, { config, paths }: State): T {
+  const names = keyNames(
+    () => resolveAgents(config, { home: homedir(), stateDir: paths.stateDir })[0]?.id ?? DEFAULT_AGENT,
+  );
+  return shape.parse(keysOutward(shape, answer, names));
 }
 
 /** The same for commands that need a valid config; throws its problem. */

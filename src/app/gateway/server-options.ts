@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { openToolCalls } from "../../dispatch/clients/tool-calls.ts";
 import type { GatewayConfig } from "../../server/config.ts";
 import type { AccessOptions, ServerOptions, ServerPorts, Catalog } from "../../server/options.ts";
-import { resolveAlias } from "../../sessions/keys.ts";
+import { keyNames } from "../../sessions/shown/wire-keys.ts";
 import type { ChatPort } from "../../types/chat/chat.ts";
 import { systemClock } from "../../types/clock.ts";
 import { OpenClawError } from "../../types/errors.ts";
@@ -68,7 +68,7 @@ export function serverPorts(parts: Parts, chat: ChatPort): ServerPorts {
       core.ports.runs.hooks?.notify("session:patch", { sessionKey, patch, sessionEntry: { ...entry } }, { sessionKey }),
     media: core.media,
     pairing: { ...core.journal.pairing, notify: (paired) => notifyPaired(paired, parts) },
-    resolveSessionKey: (text) => resolveAlias(text, live.defaultAgent.id),
+    keys: keyNames(() => live.defaultAgent.id),
     callTool: openToolCalls(core.dispatch, core.ports, () => live.config.gateway.tools),
     catalog: catalogOf(parts),
     reports: reportsOf(parts),

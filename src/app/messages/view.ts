@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { keyField } from "../../types/key-field.ts";
 import { partText } from "../../outbox/render.ts";
 import type { InboxRow, OutboxRow } from "../../types/journal.ts";
 import { storyStep } from "../../types/desks.ts";
@@ -18,7 +19,7 @@ export const inboxLine = z.looseObject({
   receivedAt: z.number(),
   acceptedAt: z.number().optional(),
   doneAt: z.number().optional(),
-  sessionKey: z.string().optional(),
+  sessionKey: keyField().optional(),
   runId: z.string().optional(),
   refused: z.string().optional(),
   againOf: z.number().optional(),
@@ -47,7 +48,7 @@ export const outboxLine = z.looseObject({
   error: z.string().optional(),
   isRepeat: z.boolean().optional(),
   runId: z.string().optional(),
-  sessionKey: z.string().optional(),
+  sessionKey: keyField().optional(),
 });
 export type OutboxLine = Answer<z.output<typeof outboxLine>>;
 
@@ -74,7 +75,7 @@ export const messageAnswers = {
   outboxRow: z.looseObject({ row: outboxLine }),
   why: z.looseObject({ stories: z.array(story) }),
   done,
-  queue: z.looseObject({ key: z.string(), messages: z.array(waiting) }),
+  queue: z.looseObject({ key: keyField(), messages: z.array(waiting) }),
 };
 
 /** A message for display: its origin, its text, its outcome. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { keyField } from "../../types/key-field.ts";
 import type { RunFilter, InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import type { Answer } from "../../types/method.ts";
@@ -9,7 +10,7 @@ import type { RunSource } from "../../store/journal/read-only.ts";
 
 const run = z.looseObject({
   runId: z.string(),
-  sessionKey: z.string(),
+  sessionKey: keyField(),
   at: z.number(),
   result: z.string(),
   receipt: receiptShape,

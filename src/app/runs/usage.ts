@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { keyField } from "../../types/key-field.ts";
 import { usageWindow } from "../../providers/usage-windows.ts";
 import type { Answer } from "../../types/method.ts";
 import { budgetState } from "../../types/spend/budgets.ts";
@@ -82,7 +83,7 @@ export const usageAnswers = {
     endDate: z.string(),
     sessions: z.array(
       z.looseObject({
-        key: z.string(),
+        key: keyField(),
         agentId: z.string(),
         sessionId: z.string().optional(),
         updatedAt: updatedAt.optional(),

@@ -4,6 +4,7 @@ import { buildKey } from "../../sessions/keys.ts";
 import { agentAnswers } from "../../types/chat/chat.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import { agentId, runId } from "../../types/ids.ts";
+import { keyParam } from "../../types/key-field.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { THINK_LEVELS } from "../../types/run/model.ts";
 import type { ServerPorts } from "../options.ts";
@@ -19,7 +20,7 @@ const agentParams = z.looseObject({
   message: z.string().min(1),
   idempotencyKey: z.string().min(1).max(256).optional(),
   agentId: z.string().min(1).optional(),
-  sessionKey: z.string().min(1).max(512).optional(),
+  sessionKey: keyParam().optional(),
   sessionId: z.string().min(1).optional(),
   to: z.string().min(1).optional(),
   channel: z.string().min(1).optional(),
@@ -33,7 +34,7 @@ const agentParams = z.looseObject({
 });
 type AgentParams = z.infer<typeof agentParams>;
 
-type Ports = Pick<ServerPorts, "chat" | "media" | "sessions" | "resolveSessionKey" | "catalog" | "clock">;
+type Ports = Pick<ServerPorts, "chat" | "media" | "sessions" | "keys" | "catalog" | "clock">;
 
 /** Methods that run an agent without an open chat, and wait for the run. */
 export function agentMethods(ports: Ports): readonly Method[] {
@@ -89,7 +90,7 @@ function nameSession(params: AgentParams, ports: Ports): SessionKey {
   if (sender !== undefined) {
     return buildKey({ kind: "direct", agentId: agent, channel, account, sender }, defaultAgent);
   }
-  return ports.resolveSessionKey(buildKey({ kind: "main", agentId: agent }, defaultAgent));
+  return ports.keys.inner(buildKey({ kind: "main", agentId: agent }, defaultAgent));
 }
 
 function findSession(sessionId: string, { sessions }: Ports): SessionKey {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { NOTICE_TYPE } from "../../sessions/transcript/history.ts";
 import { runId } from "../../types/ids.ts";
+import { keyParam } from "../../types/key-field.ts";
 import type { RunStream } from "../../types/run/events.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { THINK_LEVELS } from "../../types/run/model.ts";
@@ -10,7 +11,7 @@ import { attachmentsSchema, storeAttachments } from "./attachments.ts";
 import { defined } from "../../utils/defined.ts";
 import { sessionForTurn } from "./turn-session.ts";
 
-const sessionKey = z.string().min(1).max(512);
+const sessionKey = keyParam();
 
 const sendParams = z.looseObject({
   sessionKey,
@@ -23,7 +24,7 @@ const sendParams = z.looseObject({
   timeoutMs: z.int().min(0).optional(),
 });
 
-type Ports = Pick<ServerPorts, "chat" | "media" | "sessions" | "resolveSessionKey">;
+type Ports = Pick<ServerPorts, "chat" | "media" | "sessions">;
 
 /** Methods that send to, abort and add to a conversation. */
 export function chatMethods(ports: Ports): readonly Method[] {
@@ -43,7 +44,7 @@ export function chatMethods(ports: Ports): readonly Method[] {
       params: z.looseObject({ sessionKey, runId: z.string().min(1).optional() }),
       run: async (params) => {
         const only = params.runId === undefined ? undefined : runId(params.runId);
-        const runIds = await ports.chat.abort(ports.resolveSessionKey(params.sessionKey), only);
+        const runIds = await ports.chat.abort(params.sessionKey, only);
         return { ok: true, aborted: runIds.length > 0, runIds };
       },
     }),
@@ -90,8 +91,8 @@ function injectMethod(ports: Ports): Method {
     name: "chat.inject",
     scope: "operator.admin",
     params: injectParams,
-    run: async ({ sessionKey: text, message, label }) => {
-      const session = await ports.sessions.acquire(ports.resolveSessionKey(text));
+    run: async ({ sessionKey: key, message, label }) => {
+      const session = await ports.sessions.acquire(key);
       try {
         const data = { text: label === undefined ? message : `[${label}]\n\n${message}` };
         const messageId = await session.append({ type: "custom", customType: NOTICE_TYPE, data }, { durable: true });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { ChatPort } from "../../types/chat/chat.ts";
+import { keyParam } from "../../types/key-field.ts";
 import { defineMethod, type Method } from "../../types/method.ts";
 import type { ChatMessage } from "../../types/run/model.ts";
 import {
@@ -22,12 +23,12 @@ const DEFAULT_LIMIT = 200;
 const MAX_BYTES = 8 * 1024 * 1024;
 
 const historyParams = z.looseObject({
-  sessionKey: z.string().min(1),
+  sessionKey: keyParam(),
   limit: z.int().min(1).max(1000).optional(),
   maxChars: z.int().min(1).max(500_000).optional(),
 });
 
-type HistoryPorts = Pick<ServerPorts, "chat" | "media" | "sessions" | "resolveSessionKey">;
+type HistoryPorts = Pick<ServerPorts, "chat" | "media" | "sessions">;
 
 /** The method that reads a conversation. */
 export function historyMethods(ports: HistoryPorts): readonly Method[] {
@@ -43,8 +44,8 @@ export function historyMethods(ports: HistoryPorts): readonly Method[] {
 }
 
 async function readHistory(params: z.infer<typeof historyParams>, ports: HistoryPorts) {
-  const { chat, sessions, resolveSessionKey } = ports;
-  const key = resolveSessionKey(params.sessionKey);
+  const { chat, sessions } = ports;
+  const { sessionKey: key } = params;
   const entry = sessions.peek(key);
   if (entry === undefined) return { sessionKey: key, messages: [], hasMore: false, totalMessages: 0 };
   const { entries, hasMore } = await sessions.history(key, params.limit ?? DEFAULT_LIMIT);

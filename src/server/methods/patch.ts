@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { SessionKey } from "../../types/ids.ts";
+import { keyParam } from "../../types/key-field.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { modelName, THINK_LEVELS } from "../../types/run/model.ts";
 import { MOST_CAP, MOST_DEBOUNCE_MS, QUEUE_DROPS, QUEUE_MODES } from "../../types/queue.ts";
@@ -15,7 +16,7 @@ import { chatOf } from "../../sessions/chat-of.ts";
 import { agentOf } from "../../sessions/keys.ts";
 import { sessionForTurn } from "./turn-session.ts";
 
-type Ports = Pick<ServerPorts, "sessions" | "resolveSessionKey" | "catalog" | "onPatched">;
+type Ports = Pick<ServerPorts, "sessions" | "catalog" | "onPatched">;
 type Parts = Pick<MethodParts, "sessionsFile">;
 
 function numberWithin(least: number, most: number) {
@@ -25,7 +26,7 @@ function numberWithin(least: number, most: number) {
 
 // Null removes a setting.
 const patchParams = z.looseObject({
-  key: z.string().min(1),
+  key: keyParam(),
   label: z.string().min(1).max(512).nullish(),
   model: z.string().min(1).nullish(),
   thinkingLevel: z.enum(THINK_LEVELS).nullish(),
@@ -123,25 +124,21 @@ async function store(key: SessionKey, patch: SessionPatch, { sessions }: Ports):
   }
 }
 
-type KeyPorts = Pick<ServerPorts, "sessions" | "resolveSessionKey" | "catalog">;
-
-const LONGEST = 512;
+type KeyPorts = Pick<ServerPorts, "sessions" | "catalog">;
 
 /**
  * The session whose settings a client changes. Throws `MethodError` for a key without a row that no message could ever have:
  * the change would leave a row that nothing uses.
  */
-function sessionForPatch(text: string, ports: KeyPorts): SessionKey {
-  const key = ports.resolveSessionKey(text);
+function sessionForPatch(key: SessionKey, ports: KeyPorts): SessionKey {
   if (ports.sessions.peek(key) !== undefined) return key;
   const { catalog } = ports;
   if (key.trim() === "") throw refused("SESSION_KEY", "the key of the session is blank");
-  if (key.length > LONGEST) throw refused("SESSION_KEY", `a key of a session has at most ${LONGEST} characters`);
   if (/\p{Cc}/u.test(key)) throw refused("SESSION_KEY", "the key of the session contains control characters");
   const agent = agentOf(key, catalog.defaultAgent);
   if (!catalog.agents().some(({ id }) => id === agent))
     throw refused("SESSION_KEY", `the key of the session names an agent that does not exist: ${agent}`);
-  return sessionForTurn(text, ports);
+  return sessionForTurn(key, ports);
 }
 
 /** Only groups have an activation: elsewhere every message is for the agent, and the setting would have no effect. */

@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import { agentOf } from "../../sessions/keys.ts";
 import type { SessionKey } from "../../types/ids.ts";
+import { keyParam } from "../../types/key-field.ts";
 import { defineMethod, type Method, MethodError } from "../../types/method.ts";
 import type { ModelInfo } from "../../types/run/model.ts";
 import type { RunFacts } from "../../types/run/run.ts";
@@ -10,7 +11,7 @@ import { type Hub, MOST_FOLLOWED } from "../transport/hub.ts";
 import type { ServerPorts } from "../options.ts";
 import type { MethodParts } from "./parts.ts";
 
-type Ports = Pick<ServerPorts, "sessions" | "chat" | "resolveSessionKey" | "catalog" | "clock">;
+type Ports = Pick<ServerPorts, "sessions" | "chat" | "catalog" | "clock">;
 type Parts = Pick<MethodParts, "hub" | "sessionsFile">;
 
 const listParams = z.looseObject({
@@ -23,7 +24,7 @@ const listParams = z.looseObject({
 });
 type ListParams = z.infer<typeof listParams>;
 
-const keyParams = z.looseObject({ key: z.string().min(1) });
+const keyParams = z.looseObject({ key: keyParam() });
 
 /** Methods that list, reset, delete, compact and follow sessions. */
 export function sessionMethods(ports: Ports, { hub, sessionsFile }: Parts): readonly Method[] {
@@ -33,14 +34,13 @@ export function sessionMethods(ports: Ports, { hub, sessionsFile }: Parts): read
       name: "sessions.reset",
       scope: "operator.admin",
       params: keyParams.extend({ reason: z.enum(["new", "reset"]).default("reset") }),
-      run: async ({ key, reason }) => resetSession(ports.resolveSessionKey(key), reason, ports, hub),
+      run: async ({ key, reason }) => resetSession(key, reason, ports, hub),
     }),
     defineMethod({
       name: "sessions.delete",
       scope: "operator.admin",
       params: keyParams,
-      run: async ({ key: text }) => {
-        const key = ports.resolveSessionKey(text);
+      run: async ({ key }) => {
         await ports.chat.abort(key);
         const deleted = await ports.sessions.remove(key);
         if (deleted) hub.announceSession(key, "delete", ports.clock.now());
@@ -51,8 +51,7 @@ export function sessionMethods(ports: Ports, { hub, sessionsFile }: Parts): read
       name: "sessions.compact",
       scope: "operator.admin",
       params: keyParams,
-      run: async ({ key: text }) => {
-        const key = ports.resolveSessionKey(text);
+      run: async ({ key }) => {
         if (!ports.sessions.peek(key)) return { ok: true, key, compacted: false, reason: "There is no such session." };
         const done = await ports.chat.compact(key);
         if (done.compacted) hub.announceSession(key, "compact", ports.clock.now());
@@ -60,7 +59,7 @@ export function sessionMethods(ports: Ports, { hub, sessionsFile }: Parts): read
       },
     }),
     ...followMethods(hub),
-    ...followMessages(ports, hub),
+    ...followMessages(hub),
   ];
 }
 
@@ -78,8 +77,7 @@ function readMethods(ports: Ports, sessionsFile: string): readonly Method[] {
       scope: "operator.read",
       params: keyParams,
       result: sessionAnswers.describe,
-      run: async ({ key: text }) => {
-        const key = ports.resolveSessionKey(text);
+      run: async ({ key }) => {
         const [settings, rights] = await Promise.all([ports.catalog.settingsOf(key), ports.catalog.rightsOf(key)]);
         const entry = ports.sessions.peek(key);
         const session = entry ? showSession({ key, entry }, ports.chat.active(key), ports) : null;
@@ -103,14 +101,13 @@ function followMethods(hub: Hub): readonly Method[] {
   return [follow("sessions.subscribe", true), follow("sessions.unsubscribe", false)];
 }
 
-function followMessages({ resolveSessionKey }: Ports, hub: Hub): readonly Method[] {
+function followMessages(hub: Hub): readonly Method[] {
   const follow = (name: string, follows: boolean) =>
     defineMethod({
       name,
       scope: "operator.read",
       params: keyParams,
-      run: async ({ key: text }, caller) => {
-        const key = resolveSessionKey(text);
+      run: async ({ key }, caller) => {
         if (hub.followMessages(caller.connId, key, follows)) return { subscribed: follows, key };
         throw new MethodError("INVALID_REQUEST", `one connection may follow ${MOST_FOLLOWED} sessions at most`);
       },

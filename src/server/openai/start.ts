@@ -11,7 +11,7 @@ import type { CompletionRequest, ApiMessage, Content, ToolCall } from "./request
 import type { AssistantMessage, ChatMessage, ImageContent, TextContent } from "../../types/run/model.ts";
 import { emptyUsage } from "../../types/run/usage.ts";
 
-export type StartPorts = Pick<ServerPorts, "chat" | "media" | "resolveSessionKey" | "catalog" | "clock">;
+export type StartPorts = Pick<ServerPorts, "chat" | "media" | "keys" | "catalog" | "clock">;
 
 /**
  * Begins the run that answers a request: a stateless one, or a turn of the session that `user` names. The run is aborted
@@ -35,9 +35,7 @@ async function startInSession(
   signal: AbortSignal,
 ): Promise<RunStream | undefined> {
   const text = `openai:${request.user.replaceAll("%", "%25").replaceAll(":", "%3A")}`;
-  const sessionKey = ports.resolveSessionKey(
-    buildKey({ kind: "other", agentId: agent, text }, ports.catalog.defaultAgent),
-  );
+  const sessionKey = ports.keys.inner(buildKey({ kind: "other", agentId: agent, text }, ports.catalog.defaultAgent));
   const content = request.messages.at(-1)?.content ?? "";
   const images = Array.isArray(content)
     ? content.flatMap((part) => (part.type === "image_url" ? [part.image_url.url] : []))

@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import { MethodError, type Caller, type Method } from "../../types/method.ts";
 import { OpenClawError, withFix } from "../../types/errors.ts";
 import type { Log } from "../../types/log.ts";
+import { keysInward, keysOutward } from "../../sessions/shown/wire-keys.ts";
 import { forgetOldest } from "../../utils/forget-oldest.ts";
-import type { AddedMethods } from "../options.ts";
+import type { AddedMethods, ServerPorts } from "../options.ts";
 import { errorShape, problemsOf, type Answer, type RequestFrame } from "./frames.ts";
 import { hasScope, missingScope } from "./scopes.ts";
 
@@ -20,13 +21,15 @@ export class Calls {
   readonly #methods: ReadonlyMap<string, Method>;
   readonly #added: AddedMethods;
   readonly #remembered = new Map<string, Remembered>();
+  readonly #keys: ServerPorts["keys"];
   readonly #log: Log;
 
-  constructor(methods: readonly Method[], added: AddedMethods, log: Log) {
+  constructor(methods: readonly Method[], added: AddedMethods, { keys, log }: Pick<ServerPorts, "keys" | "log">) {
     this.#methods = new Map(methods.map((method) => [method.name, method]));
     const repeated = methods.find((method) => this.#methods.get(method.name) !== method);
     if (repeated) throw new Error(`two methods have the name "${repeated.name}"`);
     this.#added = added;
+    this.#keys = keys;
     this.#log = log;
   }
 
@@ -53,14 +56,15 @@ export class Calls {
     const method = this.#find(frame.method);
     if (method === undefined) throw new MethodError("INVALID_REQUEST", `unknown method: ${frame.method}`);
     if (!hasScope(caller.scopes, method.scope)) throw missingScope(method.scope);
-    const params = frame.params ?? {};
+    const params = keysInward(method.params, frame.params ?? {}, this.#keys);
     const checked = method.params.safeParse(params);
     if (!checked.success) {
       throw new MethodError("INVALID_REQUEST", `invalid ${method.name} params: ${problemsOf(checked.error)}`);
     }
     const key = keyOf(method, params);
     const run = () => method.run(params, caller);
-    return key === undefined ? run() : this.#once(key, JSON.stringify(params), run);
+    const answer = await (key === undefined ? run() : this.#once(key, JSON.stringify(params), run));
+    return method.result === undefined ? answer : keysOutward(method.result, answer, this.#keys);
   }
 
   // A failed call changed nothing, so its key may be used again.

@@ -21,7 +21,7 @@ const OWN_EVENTS = [
   "session.message",
 ];
 
-type Ports = Pick<ServerPorts, "catalog" | "reports" | "resolveSessionKey" | "clock" | "log">;
+type Ports = Pick<ServerPorts, "catalog" | "reports" | "keys" | "clock" | "log">;
 
 interface Parts {
   readonly calls: Calls;
@@ -75,7 +75,7 @@ function hello(options: ServerOptions, { calls }: Parts, caller: Caller): Record
   };
 }
 
-function snapshot({ catalog, reports, resolveSessionKey }: Ports, presence: Presence): Record<string, unknown> {
+function snapshot({ catalog, reports, keys }: Ports, presence: Presence): Record<string, unknown> {
   return {
     presence: presence.list(),
     health: {},
@@ -85,7 +85,7 @@ function snapshot({ catalog, reports, resolveSessionKey }: Ports, presence: Pres
     sessionDefaults: {
       defaultAgentId: catalog.defaultAgent,
       mainKey: "main",
-      mainSessionKey: resolveSessionKey("main"),
+      mainSessionKey: keys.wire(keys.inner("main")),
     },
     ...reports.snapshot(),
   };

@@ -3,17 +3,24 @@ import type { GatewayEvent, Scope } from "../../types/method.ts";
 import type { TranscriptUpdate } from "../../types/session.ts";
 import type { Connection } from "./connection.ts";
 import { encodeEvent } from "../deltas.ts";
+import type { ServerPorts } from "../options.ts";
 import { hasScope } from "./scopes.ts";
+import { eventOutward } from "./event-keys.ts";
 
 /** Most sessions whose messages one connection may follow. */
 export const MOST_FOLLOWED = 200;
 
 /** All connections that finished the handshake; publishes events to them. */
 export class Hub {
+  readonly #keys: ServerPorts["keys"];
   readonly #connections = new Map<string, Connection>();
   readonly #muted = new Set<string>();
   /** Sessions whose messages a connection follows. */
   readonly #followed = new Map<string, Set<SessionKey>>();
+
+  constructor(keys: ServerPorts["keys"]) {
+    this.#keys = keys;
+  }
 
   get size(): number {
     return this.#connections.size;
@@ -60,10 +67,8 @@ export class Hub {
     const followers = this.list().filter(({ id }) => this.#followed.get(id)?.has(key) === true);
     if (followers.length === 0) return;
     const message = entryId === undefined ? {} : { messageId: entryId };
-    const encoded = encodeEvent({
-      event: "session.message",
-      payload: { sessionKey: key, sessionFile: file, ...message, ts },
-    });
+    const payload = { sessionKey: this.#keys.wire(key), sessionFile: file, ...message, ts };
+    const encoded = encodeEvent({ event: "session.message", payload });
     for (const connection of followers) connection.publish(encoded);
   }
 
@@ -74,7 +79,7 @@ export class Hub {
 
   publish(event: GatewayEvent): void {
     if (this.#connections.size === 0) return;
-    const encoded = encodeEvent(event);
+    const encoded = encodeEvent(eventOutward(event, this.#keys));
     for (const connection of this.#connections.values()) {
       if (this.#wants(connection, event)) connection.publish(encoded);
     }

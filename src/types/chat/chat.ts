@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { keyField } from "../key-field.ts";
 import type { RunEvent, RunStream } from "../run/events.ts";
 import type { AgentId, RunId, SessionKey } from "../ids.ts";
 import type { MediaItem } from "./message.ts";
@@ -24,7 +25,7 @@ export interface ChatRequest {
 
 /** The answers of `agent` and `agent.wait`. */
 export const agentAnswers = {
-  start: z.looseObject({ runId: z.string(), sessionKey: z.string().optional() }),
+  start: z.looseObject({ runId: z.string(), sessionKey: keyField().optional() }),
   wait: z.looseObject({ status: z.string(), text: z.string().optional(), error: z.string().optional() }),
 };
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { keyField } from "../key-field.ts";
 import type { ApprovalQuestion, PersonsAnswer } from "../run/tool.ts";
 
 /** The answers that a question offers. */
@@ -16,6 +17,7 @@ export const shownApproval = z.looseObject({
   request: z.looseObject({
     command: z.string(),
     runId: z.string(),
+    sessionKey: keyField().optional(),
     files: z.array(z.looseObject({ path: z.string() })).default([]),
     variables: z.array(z.string()).default([]),
     allowedDecisions: z.array(z.string()).default(["allow-once", "allow-always", "deny"]),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { keyField, namedKeyField } from "../key-field.ts";
 import type { Answer } from "../method.ts";
 import { cronJob } from "./job.ts";
 import { cronRun, cronState } from "./run.ts";
@@ -13,6 +14,8 @@ const state = cronState
 const job = cronJob.omit({ scheduleRevision: true, setUpBy: true }).extend({
   /** Changes with whatever people say of the job. */
   configRevision: z.string(),
+  sessionKey: namedKeyField("alias").optional(),
+  sessionTarget: namedKeyField("place"),
   state,
   nextRunAtMs: time,
   ...state.pick({ lastRunAtMs: true, lastRunStatus: true, lastDeliveryStatus: true }).shape,
@@ -21,7 +24,9 @@ const job = cronJob.omit({ scheduleRevision: true, setUpBy: true }).extend({
 export type CronJobView = Answer<z.output<typeof job>>;
 
 /** A record as clients see it. */
-const run = cronRun.omit({ slotAtMs: true, costUsd: true, webhookStatus: true }).extend({ nextRunAtMs: time });
+const run = cronRun
+  .omit({ slotAtMs: true, costUsd: true, webhookStatus: true })
+  .extend({ sessionKey: keyField().optional(), nextRunAtMs: time });
 export type CronRunView = Answer<z.output<typeof run>>;
 
 const preview = z.looseObject({
@@ -32,7 +37,7 @@ const preview = z.looseObject({
   costPerRunUsd: z.number().optional(),
   /** As `CronPlace`. */
   place: z.looseObject({
-    sessionKey: z.string(),
+    sessionKey: keyField(),
     to: z.looseObject({ channel: z.string(), chat: z.looseObject({ id: z.string() }) }).optional(),
     problem: z.string().optional(),
   }),

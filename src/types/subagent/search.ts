@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { keyField } from "../key-field.ts";
 import type { Answer } from "../method.ts";
 
 export interface SessionSearch {
@@ -10,7 +11,7 @@ export interface SessionSearch {
 
 /** A message with words of a query, in the protocol's names. */
 const hit = z.looseObject({
-  sessionKey: z.string(),
+  sessionKey: keyField(),
   sessionId: z.string(),
   messageId: z.string(),
   role: z.enum(["user", "assistant"]),

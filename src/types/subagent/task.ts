@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { keyField } from "../key-field.ts";
 import type { Answer } from "../method.ts";
 import type { AgentFilter } from "../run/agent-filter.ts";
 import { TASK_STATUSES, type TaskStatus } from "./task-status.ts";
@@ -16,10 +17,10 @@ const summary = z.looseObject({
   title: z.string(),
   agentId: z.string().optional(),
   /** The conversation that asked for the task. */
-  sessionKey: z.string().optional(),
+  sessionKey: keyField().optional(),
   /** The conversation of a subagent. */
-  childSessionKey: z.string().optional(),
-  ownerKey: z.string().optional(),
+  childSessionKey: keyField().optional(),
+  ownerKey: keyField().optional(),
   runId: z.string().optional(),
   /** The scheduled job. */
   sourceId: z.string().optional(),

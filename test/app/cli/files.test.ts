@@ -121,9 +121,9 @@ function withSession(): { dir: string; env: { OPENCLAW_STATE_DIR: string } } {
 test("sessions are read from the files when no gateway runs", async () => {
   const { dir, env } = withSession();
   const list = await run(["sessions"], env);
-  expect(list.out).toMatch(/^KEY .*\nwebchat:default:operator +\d+ s ago +42\ntelegram:default:77 +3 h ago\n$/);
+  expect(list.out).toMatch(/^KEY .*\nagent:main:main +\d+ s ago +42\nagent:main:telegram:default:77 +3 h ago\n$/);
   const json = JSON.parse((await run(["sessions", "list", "--active", "60", "--json"], env)).out);
-  expect(json).toMatchObject({ count: 1, sessions: [{ key: "webchat:default:operator", sessionId: "abc" }] });
+  expect(json).toMatchObject({ count: 1, sessions: [{ key: "agent:main:main", sessionId: "abc" }] });
   const show = await run(["sessions", "show", "main"], env);
   expect(show.out).toMatch(/^user 2026-03-01 .*\nhello\n\nassistant .*\ngood \[31mday\n$/);
   const unknown = await run(["sessions", "show", "nobody"], env);

@@ -8,8 +8,9 @@ import type {
   ServerOptions,
   ServerPorts,
 } from "../../../src/server/options.ts";
+import { keyNames } from "../../../src/sessions/shown/wire-keys.ts";
 import { systemClock } from "../../../src/types/clock.ts";
-import { DEFAULT_AGENT, agentId, mediaId, sessionKey } from "../../../src/types/ids.ts";
+import { DEFAULT_AGENT, agentId, mediaId } from "../../../src/types/ids.ts";
 import type { Log } from "../../../src/types/log.ts";
 import type { GatewayEvent } from "../../../src/types/method.ts";
 import type { ModelInfo } from "../../../src/types/run/model.ts";
@@ -119,7 +120,7 @@ export async function startTestServer(overrides: Overrides = {}): Promise<TestSe
       approve: async () => undefined,
       notify: async () => ({ state: "sent" }),
     },
-    resolveSessionKey: (text) => sessionKey(text === "main" ? "webchat:default:operator" : text),
+    keys: keyNames(() => DEFAULT_AGENT),
     callTool: async () => ({ kind: "missing" }),
     catalog: CATALOG,
     reports: { ...REPORTS, ...overrides.reports },

@@ -1,5 +1,7 @@
 import { z } from "zod";
-import { agentOf, resolveAlias } from "../../../sessions/keys.ts";
+import { agentOf } from "../../../sessions/keys.ts";
+import type { SessionKey } from "../../../types/ids.ts";
+import { keyParam } from "../../../types/key-field.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import type { ModelRef } from "../../../types/run/model.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
@@ -26,7 +28,7 @@ export const agentReadMethods = ({ live, log }: Pick<Parts, "live" | "log">): re
   defineMethod({
     name: "agent.identity.get",
     scope: "operator.read",
-    params: z.looseObject({ agentId: z.string().min(1).max(200).optional(), sessionKey: z.string().optional() }),
+    params: z.looseObject({ agentId: z.string().min(1).max(200).optional(), sessionKey: keyParam().optional() }),
     run: async ({ agentId, sessionKey }) => identityIn({ live, log }, agentFor(live, { agentId, sessionKey })),
   }),
 ];
@@ -42,11 +44,11 @@ export function knownAgent({ agents }: Pick<Live, "agents">, id: string): AgentS
 
 function agentFor(
   live: Live,
-  { agentId, sessionKey }: { readonly agentId: string | undefined; readonly sessionKey: string | undefined },
+  { agentId, sessionKey }: { readonly agentId: string | undefined; readonly sessionKey: SessionKey | undefined },
 ): AgentSettings {
   if (agentId !== undefined || sessionKey === undefined) return knownAgent(live, agentId ?? live.defaultAgent.id);
   const { id } = live.defaultAgent;
-  return knownAgent(live, agentOf(resolveAlias(sessionKey, id), id));
+  return knownAgent(live, agentOf(sessionKey, id));
 }
 
 const entryOf = (id: string, { agents }: Config) => agents.list.find((entry) => entry.id === id);

@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { z } from "zod";
 import { readChecklist } from "../../../automation/checklist.ts";
 import { Heartbeats, heartbeatsAnswer, type BeatReport } from "../../../automation/heartbeat.ts";
-import { agentOf, resolveAlias } from "../../../sessions/keys.ts";
+import { agentOf } from "../../../sessions/keys.ts";
 import { CHECKLIST } from "../../../prompt/bootstrap.ts";
-import { agentId } from "../../../types/ids.ts";
+import { agentId, type SessionKey } from "../../../types/ids.ts";
+import { keyParam } from "../../../types/key-field.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { lastChat, mainKey, placeOfBeat } from "../parts/heartbeat-place.ts";
 import type { Parts } from "../parts/parts.ts";
@@ -43,7 +44,7 @@ const MOST_EVENT_CHARS = 4000;
 /** The protocol's methods for heartbeats and system events, with OpenClaw's names. */
 export function heartbeatMethods({ heartbeats, live, core }: Parts): readonly Method[] {
   const idOf = (text: string | undefined) => (text === undefined ? live.defaultAgent.id : agentId(text));
-  const agentIn = (key: string) => agentOf(resolveAlias(key, live.defaultAgent.id), live.defaultAgent.id);
+  const agentIn = (key: SessionKey) => agentOf(key, live.defaultAgent.id);
   return [
     defineMethod({
       name: "last-heartbeat",
@@ -69,7 +70,7 @@ export function heartbeatMethods({ heartbeats, live, core }: Parts): readonly Me
         text: z.string().trim().max(MOST_EVENT_CHARS).optional(),
         mode: z.enum(["now", "next-heartbeat"]).default("now"),
         agentId: z.string().min(1).optional(),
-        sessionKey: z.string().min(1).max(500).optional(),
+        sessionKey: keyParam().optional(),
       }),
       result: z.union([heartbeatsAnswer, z.looseObject({ ok: z.boolean() })]),
       run: async ({ text = "", mode, agentId: named, sessionKey }) => {
@@ -115,12 +116,11 @@ function heartbeatsOf(enabled: boolean, reports: readonly BeatReport[]) {
 /** Gives a conversation a text: at once, as a turn whose answer its chat gets, or with its next turn. Throws when there is none. */
 async function wakeSession(
   { live, core }: Pick<Parts, "live" | "core">,
-  { sessionKey, ...wish }: Pick<WakeAct, "text" | "mode"> & { readonly sessionKey: string },
+  { sessionKey: key, ...wish }: Pick<WakeAct, "text" | "mode"> & { readonly sessionKey: SessionKey },
 ): Promise<{ readonly ok: true }> {
   const defaultAgent = live.defaultAgent.id;
-  const key = resolveAlias(sessionKey, defaultAgent);
   const entry = core.sessions.peek(key);
-  if (!entry) throw new MethodError("NOT_FOUND", `there is no conversation ${sessionKey}`);
+  if (!entry) throw new MethodError("NOT_FOUND", `there is no conversation ${key}`);
   const act: WakeAct = { kind: "wake", name: "wake", isTrusted: true, ...wish };
   const place = { sessionKey: key, to: chatOf(key, entry, defaultAgent) };
   await core.dispatch.receive([hookMessage(act, `wake:${randomUUID()}`, place, core.ports.clock.now())]);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { dropNow, runNow } from "../../../dispatch/clients/operator.ts";
-import { resolveAlias } from "../../../sessions/keys.ts";
 import { ofAgent } from "../../../types/run/agent-filter.ts";
+import { keyParam } from "../../../types/key-field.ts";
 import { type Answer, defineMethod, type Method } from "../../../types/method.ts";
 import { dropInbox, dropOutbox, retryInbox, retryOutbox, type Desk } from "../../messages/act.ts";
 import { listInbox, listOutbox, showInbox, showOutbox } from "../../messages/list.ts";
@@ -20,7 +20,7 @@ const oneRow = z.looseObject({ id: z.int().min(1) });
 const list = z.looseObject({
   limit: z.int().min(1).max(1000).default(50),
   channel: z.string().min(1).optional(),
-  sessionKey: z.string().min(1).optional(),
+  sessionKey: keyParam().optional(),
   agentId: z.string().min(1).optional(),
   open: z.boolean().optional(),
 });
@@ -31,7 +31,7 @@ export function messageMethods(parts: Parts): readonly Method[] {
   const filterOf = ({ channel, sessionKey, agentId, open }: z.output<typeof list>) => ({
     channel,
     ...ofAgent(agentId, parts.live.defaultAgent.id),
-    sessionKey: sessionKey === undefined ? undefined : resolveAlias(sessionKey, parts.live.defaultAgent.id),
+    sessionKey,
     isOpen: open,
   });
   return [
@@ -52,10 +52,9 @@ export function messageMethods(parts: Parts): readonly Method[] {
     defineMethod({
       name: "sessions.queue",
       scope: "operator.read",
-      params: z.looseObject({ key: z.string().min(1) }),
+      params: z.looseObject({ key: keyParam() }),
       result: messageAnswers.queue,
-      run: async ({ key: text }) => {
-        const key = resolveAlias(text, parts.live.defaultAgent.id);
+      run: async ({ key }) => {
         const { dispatch, ports } = parts.core;
         return {
           key,

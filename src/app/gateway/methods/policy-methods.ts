@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { keyParam } from "../../../types/key-field.ts";
 import { defineMethod, type Method } from "../../../types/method.ts";
 import { explainPolicy } from "../../compose/policy/explain.ts";
 import type { Parts } from "../parts/parts.ts";
@@ -13,7 +14,7 @@ export const policyMethods = ({ core, live }: Parts): readonly Method[] => [
     scope: "operator.read",
     params: z.looseObject({
       agentId: text,
-      sessionKey: text,
+      sessionKey: keyParam().optional(),
       sender: text,
       channel: text,
       username: text,

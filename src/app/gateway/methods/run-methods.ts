@@ -1,8 +1,9 @@
 import { z } from "zod";
-import { agentOf, resolveAlias } from "../../../sessions/keys.ts";
+import { agentOf } from "../../../sessions/keys.ts";
 import { fileOf } from "../../../sessions/rows/row.ts";
 import { ofAgent } from "../../../types/run/agent-filter.ts";
 import { OpenClawError } from "../../../types/errors.ts";
+import { keyParam } from "../../../types/key-field.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { listRuns, runAnswers, showPrompt, showRun } from "../../runs/list.ts";
 import type { RunPlace } from "../../runs/prompt.ts";
@@ -19,16 +20,13 @@ export function runMethods(parts: Parts): readonly Method[] {
       scope: "operator.read",
       params: z.looseObject({
         limit: z.int().min(1).max(1000).default(20),
-        sessionKey: z.string().min(1).optional(),
+        sessionKey: keyParam().optional(),
         agentId: z.string().min(1).optional(),
         failed: z.boolean().optional(),
       }),
       result: runAnswers.list,
-      run: async ({ limit, sessionKey: text, agentId, failed: isFailed }) => {
-        const { id } = parts.live.defaultAgent;
-        const sessionKey = text === undefined ? undefined : resolveAlias(text, id);
-        return listRuns(place, limit, { sessionKey, isFailed, ...ofAgent(agentId, id) });
-      },
+      run: ({ limit, sessionKey, agentId, failed: isFailed }) =>
+        listRuns(place, limit, { sessionKey, isFailed, ...ofAgent(agentId, parts.live.defaultAgent.id) }),
     }),
     defineMethod({
       name: "runs.get",

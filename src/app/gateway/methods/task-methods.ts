@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { resolveAlias } from "../../../sessions/keys.ts";
+import { keyParam } from "../../../types/key-field.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { ofAgent } from "../../../types/run/agent-filter.ts";
 import { TASK_STATUSES } from "../../../types/subagent/task-status.ts";
@@ -17,7 +17,7 @@ export const taskMethods = ({ live, tasks }: Pick<Parts, "live" | "tasks">): rea
     params: z.looseObject({
       status: z.union([status, z.array(status)]).optional(),
       agentId: z.string().min(1).optional(),
-      sessionKey: z.string().min(1).optional(),
+      sessionKey: keyParam().optional(),
       limit: z.int().min(1).max(500).default(100),
       cursor: z
         .string()
@@ -26,13 +26,12 @@ export const taskMethods = ({ live, tasks }: Pick<Parts, "live" | "tasks">): rea
     }),
     result: taskAnswers.list,
     run: async ({ status: wanted, agentId, sessionKey, limit, cursor }) => {
-      const { id } = live.defaultAgent;
       return tasks.list({
         limit,
         cursor,
         statuses: typeof wanted === "string" ? [wanted] : wanted,
-        sessionKey: sessionKey === undefined ? undefined : resolveAlias(sessionKey, id),
-        ...ofAgent(agentId, id),
+        sessionKey,
+        ...ofAgent(agentId, live.defaultAgent.id),
       });
     },
   }),

@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { agentOf, resolveAlias } from "../../../sessions/keys.ts";
-import { sessionKey } from "../../../types/ids.ts";
+import { agentOf } from "../../../sessions/keys.ts";
+import { sessionKey, type SessionKey } from "../../../types/ids.ts";
+import { keyParam } from "../../../types/key-field.ts";
 import { type SpendLine, USAGE_GROUPS } from "../../../types/spend/ledger.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { sumOf } from "../../../providers/budget/sum.ts";
@@ -37,7 +38,7 @@ export const usageMethods = (parts: Parts): readonly Method[] => [
   defineMethod({
     name: "usage.status",
     scope: "operator.read",
-    params: z.looseObject({ sessionKey: z.string().min(1).optional() }),
+    params: z.looseObject({ sessionKey: keyParam().optional() }),
     result: usageAnswers.status,
     run: ({ sessionKey: key }) => usageStatus(parts, key),
   }),
@@ -68,7 +69,7 @@ export const usageMethods = (parts: Parts): readonly Method[] => [
     name: "sessions.usage",
     scope: "operator.read",
     params: period.extend({
-      key: z.string().min(1).optional(),
+      key: keyParam().optional(),
       agentId: z.string().min(1).optional(),
       agentScope: z.literal("all").optional(),
       groupBy: z.enum(["instance", "family"]).optional(),
@@ -87,8 +88,7 @@ const shownUsage = ({ provider, profileId, at, windows }: SeenUsage) => ({
   fetchedAt: at,
 });
 
-async function usageStatus({ core, live }: Parts, asked: string | undefined): Promise<UsageStatus> {
-  const key = asked === undefined ? undefined : resolveAlias(asked, live.defaultAgent.id);
+async function usageStatus({ core, live }: Parts, key: SessionKey | undefined): Promise<UsageStatus> {
   const agentId = key === undefined ? live.defaultAgent.id : agentOf(key, live.defaultAgent.id);
   const origin = { cause: "message", agentId, ...(key !== undefined && { sessionKey: key }) } as const;
   const { budgets, windows } = core.models;
@@ -111,7 +111,7 @@ function daysOf({ startDate, endDate, days, range = "30d" }: Period, { live }: P
 }
 
 interface SessionsAsk extends Period {
-  readonly key?: string | undefined;
+  readonly key?: SessionKey | undefined;
   readonly agentId?: string | undefined;
   readonly groupBy?: "instance" | "family" | undefined;
   readonly limit?: number | undefined;
@@ -122,7 +122,7 @@ async function sessionsUsage(parts: Parts, asked: SessionsAsk): Promise<Sessions
   const { core, live } = parts;
   const defaultAgent = live.defaultAgent.id;
   const days = daysOf(asked, parts);
-  const name = asked.key === undefined ? undefined : resolveAlias(asked.key, defaultAgent);
+  const name = asked.key;
   const { spend } = core.journal;
   const own = await spend.lines({ scope: "session", name, ...days });
   const family = asked.groupBy === "family" ? await spend.lines({ scope: "family", name, ...days }) : [];
@@ -131,7 +131,7 @@ async function sessionsUsage(parts: Parts, asked: SessionsAsk): Promise<Sessions
   const lines = [...own, ...family].filter(isWanted);
   const rows = rowsOf(lines, (line) => line.name).toSorted((a, b) => b.totalTokens - a.totalTokens);
   const sessions = rows.slice(0, asked.limit ?? MOST_SESSIONS).map(({ name: key, ...usage }) => {
-    const entry = core.sessions.peek(resolveAlias(key, defaultAgent));
+    const entry = core.sessions.peek(sessionKey(key));
     const { sessionId, updatedAt } = entry ?? {};
     const agentId = agentOf(sessionKey(key), defaultAgent);
     return {

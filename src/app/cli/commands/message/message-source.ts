@@ -15,7 +15,7 @@ import { type Done, messageAnswers } from "../../../messages/view.ts";
 import { hasGateway } from "../../address.ts";
 import { callOnce } from "../../call-gateway.ts";
 import type { Io } from "../../io.ts";
-import { readState } from "../../state.ts";
+import { answerHere, readState } from "../../state.ts";
 import { withJournal } from "../../with-journal.ts";
 
 /** Queries about messages: to the gateway, or to the journal when none runs. */
@@ -31,10 +31,10 @@ export async function askMessages<T>(io: Io, question: Question<T>): Promise<T> 
   const state = await readState(io);
   if (hasGateway(io, state)) return callOnce(io, state, question);
   const path = journalPath(state.paths);
-  if (!existsSync(path)) return question.shape.parse(await question.here(EMPTY));
+  if (!existsSync(path)) return answerHere(question.shape, await question.here(EMPTY), state);
   const journal = await openJournalToRead(path);
   try {
-    return question.shape.parse(await question.here(journal));
+    return answerHere(question.shape, await question.here(journal), state);
   } finally {
     await journal.close();
   }

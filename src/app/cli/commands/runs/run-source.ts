@@ -12,7 +12,7 @@ import type { RunPlace, ShownPrompt } from "../../../runs/prompt.ts";
 import { hasGateway } from "../../address.ts";
 import { callOnce } from "../../call-gateway.ts";
 import type { Io } from "../../io.ts";
-import { readState, type State } from "../../state.ts";
+import { answerHere, readState, type State } from "../../state.ts";
 import { readStoredSessions } from "../sessions/session-files.ts";
 
 export interface RunsAsked {
@@ -66,7 +66,7 @@ async function ask<T>(io: Io, question: Question<T>): Promise<T> {
   const [first] = agentsOf(state);
   if (!first) throw new Error("there is always an agent");
   try {
-    return question.shape.parse(await question.here(placeOf(journal, state), first.id));
+    return answerHere(question.shape, await question.here(placeOf(journal, state), first.id), state);
   } finally {
     await journal.close();
   }

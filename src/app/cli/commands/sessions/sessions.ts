@@ -11,7 +11,7 @@ import { hasGateway, isElsewhere } from "../../address.ts";
 import { callOnce, withGateway } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { cleanText } from "../../terminal-text.ts";
-import { readState, type State } from "../../state.ts";
+import { answerHere, readState, type State } from "../../state.ts";
 import { dim } from "../../table.ts";
 import { messageText } from "../message/message-text.ts";
 import { findStoredSession, readStoredSessions } from "./session-files.ts";
@@ -61,11 +61,12 @@ function askGateway(
 async function readRows(state: State, { active, agent, limit }: ListFlags): Promise<readonly ListedSession[]> {
   const since = active === undefined ? 0 : Date.now() - active * 60_000;
   const stored = await readStoredSessions(state);
-  return stored
+  const rows = stored
     .map(({ key, agentId, entry }) => ({ ...entry, key, agentId, model: entry.modelOverride }))
     .filter((row) => row.updatedAt >= since && (agent === undefined || row.agentId === agent))
     .toSorted((a, b) => b.updatedAt - a.updatedAt)
     .slice(0, limit);
+  return answerHere(sessionAnswers.list, { sessions: rows }, state).sessions;
 }
 
 export interface ShowFlags {
@@ -82,7 +83,8 @@ export async function sessionsShow(io: Io, key: string, flags: ShowFlags): Promi
     hasGateway(io, state) || !("file" in session)
       ? await askMessages(io, state, session.key, flags.limit)
       : (await readHistory(session.file, flags.limit)).entries.flatMap(toMessage);
-  if (flags.json === true) writeJson(io, { sessionKey: session.key, messages });
+  if (flags.json === true)
+    writeJson(io, answerHere(sessionAnswers.history, { sessionKey: session.key, messages }, state));
   else io.out(messages.map((message) => showMessage(io, message)).join("\n"));
   return 0;
 }

@@ -17,7 +17,7 @@ import { journalPath } from "../../../config/paths.ts";
 import { openTasks } from "../../../tasks/desk.ts";
 import { hasGateway } from "../../address.ts";
 import { callOnce } from "../../call-gateway.ts";
-import { readState } from "../../state.ts";
+import { answerHere, readState } from "../../state.ts";
 import { withJournal } from "../../with-journal.ts";
 
 interface Json {
@@ -192,7 +192,7 @@ async function askTasks<T>(io: Io, question: Question<T>): Promise<T> {
   const state = await readState(io);
   if (hasGateway(io, state)) return callOnce(io, state, question);
   const path = journalPath(state.paths);
-  const answer = async (desk: TaskDesk) => question.shape.parse(await question.here(desk));
+  const answer = async (desk: TaskDesk) => answerHere(question.shape, await question.here(desk), state);
   if (!existsSync(path)) return answer(EMPTY);
   if (question.changes === true)
     return withJournal(path, (journal) => answer(deskOver(journal, (row) => endIn(journal, row))));

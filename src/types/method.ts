@@ -23,9 +23,23 @@ export interface Method<Params = unknown, Result = unknown> {
    * `run` returns: an answer may have more keys.
    */
   readonly result?: z.ZodType;
+  /** The answer waits for a run, a platform or a person: the client gets events meanwhile. Otherwise the answer comes first. */
+  readonly mayWait?: true;
   /** Name of the parameter whose value makes a repeated call return the first one's answer. */
   readonly idempotencyKey?: string;
-  run(params: Params, caller: Caller): Promise<Result>;
+  run(params: Params, caller: Caller): Promise<Result | InStages<Result>>;
+}
+
+/** An answer in two stages, both under the id of the request: the work has begun, and how it ended. */
+export class InStages<First = unknown> {
+  readonly first: First;
+  /** Undefined when it did not end here. Throws as a method does. The signal aborts when the client leaves. */
+  readonly outcome: (signal: AbortSignal) => Promise<unknown>;
+
+  constructor(first: First, outcome: (signal: AbortSignal) => Promise<unknown>) {
+    this.first = first;
+    this.outcome = outcome;
+  }
 }
 
 export type MethodErrorCode =
@@ -80,7 +94,7 @@ export const textOf = <T extends string>() => z.custom<T>((value) => typeof valu
  */
 type MethodOf<Params, Result> = Omit<Method<Params>, "result" | "run"> & {
   readonly result?: z.ZodType<unknown, Result>;
-  run(params: Params, caller: Caller): Promise<Answer<Result>>;
+  run(params: Params, caller: Caller): Promise<Answer<Result> | InStages<Answer<Result>>>;
 };
 
 /** Binds parameter and result types so that a table of methods of many types can be built. */

@@ -3,9 +3,9 @@ import { z } from "zod";
 import { buildKey } from "../../sessions/keys.ts";
 import { agentAnswers } from "../../types/chat/chat.ts";
 import type { SessionKey } from "../../types/ids.ts";
-import { agentId, runId } from "../../types/ids.ts";
+import { agentId, runId, type RunId } from "../../types/ids.ts";
 import { keyParam } from "../../types/key-field.ts";
-import { defineMethod, MethodError, type Method } from "../../types/method.ts";
+import { defineMethod, InStages, MethodError, type Method } from "../../types/method.ts";
 import { THINK_LEVELS } from "../../types/run/model.ts";
 import type { ServerPorts } from "../options.ts";
 import { deadline, findRun, readOutcome, type RunOutcome } from "../events/runs.ts";
@@ -53,6 +53,7 @@ export function agentMethods(ports: Ports): readonly Method[] {
     defineMethod({
       name: "agent.wait",
       scope: "operator.write",
+      mayWait: true,
       params: z.looseObject({ runId: z.string().min(1), timeoutMs: z.int().min(0).optional() }),
       result: agentAnswers.wait,
       run: (params) => wait(params, ports),
@@ -78,7 +79,29 @@ async function start(params: AgentParams, ports: Ports) {
     idempotencyKey: params.idempotencyKey ?? randomUUID(),
     ...defined({ thinking, model, timeoutMs, deliver }),
   });
-  return { runId: sent.runId, status: "accepted", acceptedAt: ports.clock.now(), sessionKey };
+  const first = { runId: sent.runId, status: "accepted", acceptedAt: ports.clock.now(), sessionKey };
+  return new InStages(first, (signal) => outcomeOf(sent.runId, ports.chat, signal));
+}
+
+/** The second answer, as OpenClaw's clients read it. Undefined when no run began, or the run broke off. */
+async function outcomeOf(id: RunId, chat: ServerPorts["chat"], signal: AbortSignal) {
+  const stream = await findRun(chat, id, signal);
+  const outcome = stream && (await readOutcome(stream));
+  if (outcome === undefined) return undefined;
+  const { text, receipt, startedAt, endedAt, result } = outcome;
+  if (result.kind === "failed")
+    throw new MethodError("UNAVAILABLE", result.failure.message, { details: { code: result.failure.kind, runId: id } });
+  const { model, usage } = receipt;
+  const agentMeta = { sessionId: stream?.facts.sessionId, provider: model.provider, model: model.id, usage };
+  return {
+    runId: id,
+    status: "ok",
+    summary: result.kind === "replied" ? "completed" : "aborted",
+    result: {
+      payloads: text === "" ? [] : [{ text, mediaUrl: null }],
+      meta: { durationMs: endedAt - startedAt, aborted: result.kind === "aborted", agentMeta },
+    },
+  };
 }
 
 function nameSession(params: AgentParams, ports: Ports): SessionKey {

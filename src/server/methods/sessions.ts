@@ -49,6 +49,7 @@ export function sessionMethods(ports: Ports, { hub, sessionsFile }: Parts): read
     }),
     defineMethod({
       name: "sessions.compact",
+      mayWait: true,
       scope: "operator.admin",
       params: keyParams,
       run: async ({ key }) => {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { MethodError, type Caller, type Method } from "../../types/method.ts";
+import { InStages, MethodError, type Caller, type Method } from "../../types/method.ts";
 import { OpenClawError, withFix } from "../../types/errors.ts";
 import type { Log } from "../../types/log.ts";
 import { keysInward, keysOutward } from "../../sessions/shown/wire-keys.ts";
@@ -37,18 +37,27 @@ export class Calls {
     return [...this.#methods.keys(), ...this.#added.methods.map(({ name }) => name)].toSorted();
   }
 
+  /** Whether the answer waits for something else than the gateway's own work. A contributor's method may always. */
+  mayWait(name: string): boolean {
+    const own = this.#methods.get(name);
+    return own === undefined || own.mayWait === true;
+  }
+
   /** A contributor cannot replace a method of the gateway. */
   #find(name: string): Method | undefined {
     return this.#methods.get(name) ?? this.#added.methods.find((method) => method.name === name);
   }
 
-  /** Answers a request. Never rejects. */
-  async answer(frame: RequestFrame, caller: Caller): Promise<Answer> {
+  /** Answers a request, once or in two stages. Never throws. */
+  async *answers(frame: RequestFrame, caller: Caller, gone: AbortSignal): AsyncGenerator<Answer> {
     try {
-      const payload = await this.#run(frame, caller);
-      return { ok: true, payload: payload ?? {} };
+      const answer = await this.#run(frame, caller);
+      if (!(answer instanceof InStages)) return yield done(answer);
+      yield done(answer.first);
+      const outcome = await answer.outcome(gone);
+      if (outcome !== undefined) yield done(outcome);
     } catch (error) {
-      return { ok: false, error: errorShape(this.#translate(error, frame)) };
+      yield { ok: false, error: errorShape(this.#translate(error, frame)) };
     }
   }
 
@@ -64,7 +73,9 @@ export class Calls {
     const key = keyOf(method, params);
     const run = () => method.run(params, caller);
     const answer = await (key === undefined ? run() : this.#once(key, JSON.stringify(params), run));
-    return method.result === undefined ? answer : keysOutward(method.result, answer, this.#keys);
+    const outward = (value: unknown) =>
+      method.result === undefined ? value : keysOutward(method.result, value, this.#keys);
+    return answer instanceof InStages ? new InStages(outward(answer.first), answer.outcome) : outward(answer);
   }
 
   // A failed call changed nothing, so its key may be used again.
@@ -90,6 +101,8 @@ export class Calls {
     return new MethodError("UNAVAILABLE", `${frame.method} failed inside the gateway; its log has the cause`);
   }
 }
+
+const done = (payload: unknown): Answer => ({ ok: true, payload: payload ?? {} });
 
 const keyTaken = () =>
   new MethodError("INVALID_REQUEST", "this idempotency key was used for another request", {

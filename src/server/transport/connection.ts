@@ -30,7 +30,10 @@ export class Connection {
   #waiting: EncodedEvent[] = [];
   #waitingBytes = 0;
   #seq = 0;
+  /** Requests whose answers go before the events. */
+  #answering = 0;
   #isClosed = false;
+  readonly #gone = new AbortController();
 
   constructor(id: string, socket: FrameSocket, since: number, limits: BufferLimits = LIMITS) {
     this.id = id;
@@ -39,8 +42,32 @@ export class Connection {
     this.#limits = limits;
   }
 
+  /** Aborts when the client has left. */
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  leave(): void {
+    this.#gone.abort();
+  }
+
   answer(id: string, answer: Answer): void {
     this.#send(encodeAnswer(id, answer));
+  }
+
+  /**
+   * Keeps events back until the returned function is called: a client knows the events of its request by the answer, so the
+   * answer comes first. Further calls of the function do nothing.
+   */
+  answerFirst(): () => void {
+    this.#answering += 1;
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      this.#answering -= 1;
+      this.#drain();
+    };
   }
 
   /** Sends the challenge, which has no `seq`, like every event before the handshake. */
@@ -50,8 +77,7 @@ export class Connection {
 
   publish(encoded: EncodedEvent): void {
     if (this.#isClosed) return;
-    const isFree = this.#waiting.length === 0 && this.#socket.bufferedAmount <= this.#limits.mergeAbove;
-    if (isFree) this.#sendNumbered(encoded);
+    if (this.#waiting.length === 0 && this.#isFree()) this.#sendNumbered(encoded);
     else this.#wait(encoded);
   }
 
@@ -76,8 +102,12 @@ export class Connection {
     this.#guard();
   }
 
+  #isFree(): boolean {
+    return this.#answering === 0 && this.#socket.bufferedAmount <= this.#limits.mergeAbove;
+  }
+
   #drain(): void {
-    while (this.#socket.bufferedAmount <= this.#limits.mergeAbove) {
+    while (this.#isFree()) {
       const next = this.#waiting.shift();
       if (next === undefined) return;
       this.#waitingBytes -= next.head.length;

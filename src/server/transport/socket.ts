@@ -13,6 +13,8 @@ import type { Peer } from "../peer.ts";
 import { background } from "../../utils/background.ts";
 
 const HANDSHAKE_MS = 10_000;
+/** Milliseconds for which events wait for the answer to a request: one that takes longer waits for somebody else. */
+const MOST_HELD_MS = 2000;
 /** The first frame and the upgrade headers, which come over the same connection. */
 const MAX_FIRST_BYTES = MAX_FIRST_FRAME + 16_384;
 
@@ -61,6 +63,7 @@ export function serveSocket(socket: WebSocket, wire: Wire, services: SocketServi
   );
   socket.on("close", () => {
     settle();
+    connection.leave();
     if (connection.caller !== undefined) services.left(connection);
   });
   connection.challenge(randomUUID(), services.clock.now());
@@ -128,6 +131,14 @@ function serveFrame(text: string, connection: Connection, services: SocketServic
 }
 
 async function answerRequest(frame: RequestFrame, connection: Connection, services: SocketServices): Promise<void> {
-  if (connection.caller === undefined) return;
-  connection.answer(frame.id, await services.calls.answer(frame, connection.caller));
+  const { caller } = connection;
+  if (caller === undefined) return;
+  const { calls, clock } = services;
+  const letGo = calls.mayWait(frame.method) ? () => undefined : connection.answerFirst();
+  const cancel = clock.after(MOST_HELD_MS, letGo);
+  for await (const answer of calls.answers(frame, caller, connection.gone)) {
+    connection.answer(frame.id, answer);
+    cancel();
+    letGo();
+  }
 }

@@ -33,6 +33,7 @@ export function channelMethods(parts: Parts): readonly Method[] {
     }),
     defineMethod({
       name: "channels.probe",
+      mayWait: true,
       scope: "operator.read",
       params: z.looseObject({
         channel: name.optional(),
@@ -66,6 +67,7 @@ function loginMethods(parts: Parts): readonly Method[] {
   return [
     defineMethod({
       name: "channels.login.start",
+      mayWait: true,
       scope: "operator.admin",
       params: oneAccount.extend({
         phone: z
@@ -79,6 +81,7 @@ function loginMethods(parts: Parts): readonly Method[] {
     }),
     defineMethod({
       name: "channels.login.wait",
+      mayWait: true,
       scope: "operator.admin",
       params: oneLogin.extend({
         next: z.int().min(0).default(0),

@@ -95,6 +95,7 @@ export function pluginMethods(parts: Parts): readonly Method[] {
     }),
     defineMethod({
       name: "plugins.sessionAction",
+      mayWait: true,
       scope: "operator.write",
       params: z.looseObject({ pluginId: name, actionId: name }),
       run: async ({ pluginId, actionId, ...request }) => {

@@ -43,6 +43,7 @@ export function sendMethods(parts: Parts): readonly Method[] {
   return [
     defineMethod({
       name: "send",
+      mayWait: true,
       scope: "operator.write",
       params: sendParams,
       result: sendAnswer,

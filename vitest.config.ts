@@ -77,7 +77,7 @@ const rounds = [
   "test/providers/call/complete.test.ts",
   "test/providers/mistral.test.ts",
   "test/providers/refusals/own-process.test.ts",
-  "test/reply/chunker.test.ts",
+  "test/reply/block-chunker.test.ts",
   "test/reply/cost.test.ts",
   "test/security/approvals-binding.test.ts",
   "test/security/canaries.test.ts",

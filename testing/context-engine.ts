@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { withTurn } from "../src/history/engines/turn/coverage.ts";
 import { readAnswer } from "../src/history/engines/turn/read-answer.ts";
-import { readMessage } from "../src/history/engines/turn/read-message.ts";
+import { readEngineMessage } from "../src/history/engines/turn/read-engine-message.ts";
 import { estimateTokens } from "../src/sessions/transcript/tokens.ts";
 import type {
   AgentMessage,
@@ -68,7 +68,7 @@ export function contextEngineContract(
       const history = [...turns(3), user("look"), answer("looking", "c1"), result("c1", "found"), answer("there")];
       await report(session, history);
       const shown = await assemble(session, history, user("and now?"));
-      expect(shown.messages.every((message) => readMessage(message) !== undefined)).toBe(true);
+      expect(shown.messages.every((message) => readEngineMessage(message) !== undefined)).toBe(true);
       expect(shown.messages.length).toBeGreaterThan(0);
       expect(shown.estimatedTokens).toBeGreaterThan(0);
       expect(Number.isFinite(shown.estimatedTokens)).toBe(true);

@@ -9,7 +9,7 @@ import type { FoundPlugin } from "../src/types/plugin/manifest.ts";
 import type { ChannelAdapter } from "../src/types/chat/channel.ts";
 import { agentId, runId, sessionKey } from "../src/types/ids.ts";
 import type { HookContext } from "../src/types/hook/hooks.ts";
-import { factsOf, isHookName, type HookName } from "../src/types/hook/hook-table.ts";
+import { hookFacts, isHookName, type HookName } from "../src/types/hook/hook-table.ts";
 import type { Tool, ToolContext, ToolResult, ToolScene } from "../src/types/run/tool.ts";
 import { testPorts } from "./plugin-ports.ts";
 
@@ -82,7 +82,7 @@ async function found(root: string): Promise<FoundPlugin> {
 }
 
 function hookNamed(name: string): HookName {
-  if (!isHookName(name) || factsOf(name).isNeverCalled === true)
+  if (!isHookName(name) || hookFacts(name).isNeverCalled === true)
     throw new Error(`this gateway calls no hook "${name}"`);
   return name;
 }

@@ -1,4 +1,4 @@
-import { aliasesOf, groupsOf } from "../../src/tools/policy/names.ts";
+import { toolAliases, groupsOf } from "../../src/tools/policy/names.ts";
 import { isOwnerOnly, profilesWith } from "../../src/tools/policy/stages.ts";
 import { isFields } from "../../src/utils/fields.ts";
 import type { BuiltInTool } from "./built-in-tools.ts";
@@ -27,7 +27,7 @@ function rowOf(tool: BuiltInTool): string {
   const { name } = tool;
   const cells = [
     code(name),
-    aliasesOf(name).map(code).join(", "),
+    toolAliases(name).map(code).join(", "),
     groupsOf(name).map(code).join(", "),
     profilesWith(name).join(", "),
     isOwnerOnly(name) ? "owners" : "all",

@@ -10,7 +10,7 @@ import { bundledContributions } from "./contributions/extensions.ts";
 import { resolveAgents } from "./config/settings.ts";
 
 /** The facts by which the reason is found why something of a plugin is not there. */
-export const sceneOf = ({ loaded, contributions }: Pick<Live, "loaded" | "contributions">): Scene => ({
+export const pluginScene = ({ loaded, contributions }: Pick<Live, "loaded" | "contributions">): Scene => ({
   found: loaded.plugins,
   config: loaded.config.plugins,
   contributions,

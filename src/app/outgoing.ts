@@ -47,7 +47,7 @@ export interface Outgoing {
 }
 
 /** The chat that a target identifies. Throws `MethodError` when it is ambiguous or unknown. */
-export function peerOf(
+export function targetPeer(
   { to, channel: named, accountId: account, threadId }: Pick<Outgoing, "to" | "channel" | "accountId" | "threadId">,
   parts: Pick<OutgoingParts, "live" | "channels">,
 ): Peer {

@@ -19,7 +19,7 @@ interface OwnMessage {
 }
 
 /** The row of a message once it has its outcome; undefined when the journal has no row, or the gateway stops before. */
-export async function ended(
+export async function endedRow(
   { channel, eventKey }: OwnMessage,
   { journal, signal }: FollowPorts,
 ): Promise<InboxRow | undefined> {
@@ -40,7 +40,10 @@ export async function ended(
 /**
  * The outbox rows of a message, when the platform has answered about all of them; else the rows after half a minute.
  */
-export async function sentFor(inboxId: number, { clock, journal, signal }: FollowPorts): Promise<readonly OutboxRow[]> {
+export async function sentRows(
+  inboxId: number,
+  { clock, journal, signal }: FollowPorts,
+): Promise<readonly OutboxRow[]> {
   const until = clock.now() + MOST_SEND_MS;
   for (;;) {
     const rows = await journal.outbox.of(inboxId);

@@ -1,17 +1,17 @@
 import type { Resolve } from "../utils/net/safe-fetch.ts";
-import { HostRules } from "./guard/host-rules.ts";
+import { BrowserHostRules } from "./guard/host-rules.ts";
 import { ProfileSession, type BrowserPorts } from "./profile-session.ts";
 
 /** The browsers of the gateway, one for each profile. None is started before a call needs it. */
 export class Browsers {
-  readonly rules: HostRules;
+  readonly rules: BrowserHostRules;
   readonly ports: BrowserPorts;
   readonly #sessions = new Map<string, ProfileSession>();
 
   /** `resolve`: the system's resolver unless given. */
   constructor(ports: BrowserPorts, resolve?: Resolve) {
     this.ports = ports;
-    this.rules = new HostRules(() => ports.config().ssrfPolicy, resolve);
+    this.rules = new BrowserHostRules(() => ports.config().ssrfPolicy, resolve);
   }
 
   get profiles(): readonly string[] {

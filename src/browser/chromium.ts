@@ -40,7 +40,7 @@ const isProgram = (file: string): Promise<boolean> =>
   );
 
 /** Arguments of the browser, besides Playwright's own. */
-export const ARGUMENTS: readonly string[] = [
+export const BROWSER_ARGUMENTS: readonly string[] = [
   // The proxy gets addresses of this machine too, and refuses these.
   "--proxy-bypass-list=<-loopback>",
   "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",

@@ -6,10 +6,10 @@ import type { BrowserContext } from "playwright-core";
 import type { Clock } from "../types/clock.ts";
 import type { Log } from "../types/log.ts";
 import { background } from "../utils/background.ts";
-import { ARGUMENTS, findBrowser, openProfile } from "./chromium.ts";
+import { BROWSER_ARGUMENTS, findBrowser, openProfile } from "./chromium.ts";
 import type { BrowserConfig } from "./config.ts";
 import { GuardProxy } from "./guard/guard-proxy.ts";
-import type { HostRules } from "./guard/host-rules.ts";
+import type { BrowserHostRules } from "./guard/host-rules.ts";
 import { Downloads } from "./downloads.ts";
 import { forgetStored, storedIn } from "./stored.ts";
 import { Tabs } from "./tabs.ts";
@@ -73,7 +73,7 @@ const VARIABLES = [
 export class ProfileSession {
   readonly #name: string;
   readonly #ports: BrowserPorts;
-  readonly #rules: HostRules;
+  readonly #rules: BrowserHostRules;
   #opening: Promise<OpenBrowser> | undefined;
   #open: OpenBrowser | undefined;
   /** Ends the browsers that were open: none starts meanwhile, since a profile has one at a time. */
@@ -84,7 +84,7 @@ export class ProfileSession {
   /** Removes what pages have stored: no browser starts meanwhile. */
   #removing: Promise<void> | undefined;
 
-  constructor(name: string, ports: BrowserPorts, rules: HostRules) {
+  constructor(name: string, ports: BrowserPorts, rules: BrowserHostRules) {
     this.#name = name;
     this.#ports = ports;
     this.#rules = rules;
@@ -136,7 +136,7 @@ export class ProfileSession {
         executablePath: program,
         headless: config.headless,
         chromiumSandbox: !config.noSandbox,
-        args: [...ARGUMENTS, ...config.extraArgs],
+        args: [...BROWSER_ARGUMENTS, ...config.extraArgs],
         proxy: { server: await proxy.open() },
         acceptDownloads: true,
         downloadsPath: this.#partial,

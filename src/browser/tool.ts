@@ -5,13 +5,13 @@ import { sameInEachRun } from "../tools/lazy-tool.ts";
 import { toolSchema } from "../tools/schema.ts";
 import { once } from "../utils/share-calls.ts";
 import type { Browsers } from "./browsers.ts";
-import { type Actions, type Call, limited, opened, tabOf } from "./tool/call.ts";
-import { type Action, browserInput, type BrowserInput, flattened, shownInput } from "./tool/input.ts";
+import { type Actions, type BrowserCall, limitedTab, opened, tabOf } from "./tool/call.ts";
+import { type BrowserAction, browserInput, type BrowserInput, flattened, shownInput } from "./tool/input.ts";
 import { LOOKING } from "./tool/look/looking.ts";
 import { OPERATING } from "./tool/operate/operating.ts";
 import { wrapUntrusted } from "../utils/text/untrusted.ts";
 import { firstLine, NO_BROWSER, type OpenBrowser, type ProfileSession } from "./profile-session.ts";
-import { EXTERNAL, addressOf, pageResult, titleOf, wrapped } from "./tool/page-result.ts";
+import { EXTERNAL, pageAddress, pageResult, titleOfPage, wrapped } from "./tool/page-result.ts";
 import { findBrowser } from "./chromium.ts";
 import { MOST_TABS, type Tabs } from "./tabs.ts";
 import { navigate, whyNotOpened } from "./tool/navigate.ts";
@@ -98,7 +98,7 @@ const LIFE: Actions<Name> = {
     const [first, second] = tabs.all;
     const isEmpty = first?.page.url() === "about:blank" && second === undefined;
     if (tabs.isFull) return errorResult(tooManyText(tabs));
-    const tab = limited(call, isEmpty ? first : tabs.of(await context.newPage()));
+    const tab = limitedTab(call, isEmpty ? first : tabs.of(await context.newPage()));
     tabs.focus(tab);
     return navigate(call, tab, open);
   },
@@ -143,16 +143,16 @@ const tooManyText = (tabs: Tabs): string =>
 async function tabsResult(open: OpenBrowser | undefined): Promise<ToolResult> {
   if (!open) return textResult("The browser is not running; open starts it.");
   const rows = await Promise.all(
-    open.tabs.all.map(async ({ id, page }) => `${id} ${addressOf(page)} ${await titleOf(page)}`),
+    open.tabs.all.map(async ({ id, page }) => `${id} ${pageAddress(page)} ${await titleOfPage(page)}`),
   );
   const closed = open.tabs.closedForNumber;
   const note = closed > 0 ? [`${closed} tabs that pages opened were closed: there are at most ${MOST_TABS}`] : [];
   return textResult(wrapped([...rows, ...note].join("\n"), "about:tabs"), EXTERNAL);
 }
 
-const RUNS: Actions<Action> = { ...LIFE, ...LOOKING, ...OPERATING };
+const RUNS: Actions<BrowserAction> = { ...LIFE, ...LOOKING, ...OPERATING };
 
-const run = (call: Call): Promise<ToolResult> => RUNS[call.input.action](call);
+const run = (call: BrowserCall): Promise<ToolResult> => RUNS[call.input.action](call);
 
 /** Rejects as soon as the signal aborts; the work ends by its own time limit. */
 async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -94,4 +94,5 @@ export function setupErrorIn(
 /** `${NAME}`, which the config resolves. */
 const isReference = (value: string): boolean => value.startsWith("${");
 
-export const usageError = ({ message, fix }: SetupError): OpenClawError => new OpenClawError("USAGE", { message, fix });
+export const setupUsageError = ({ message, fix }: SetupError): OpenClawError =>
+  new OpenClawError("USAGE", { message, fix });

@@ -2,7 +2,7 @@ import type { Peer } from "../types/chat/message.ts";
 import { own } from "../utils/own.ts";
 
 /** A chat that a person named. */
-export interface Target {
+export interface ChatTarget {
   readonly chat: Pick<Peer["chat"], "kind" | "id">;
   readonly thread?: string;
 }
@@ -30,7 +30,7 @@ const GROUP_IDS: Readonly<Record<string, RegExp>> = {
  * The chat that a text such as `+4930…`, `-1001…`, `user:U1`, `channel:C1`, `telegram:42` or `-1001…:topic:5` means. Undefined when
  * it contains no id.
  */
-export function parseTarget(text: string, channel: string): Target | undefined {
+export function parseTarget(text: string, channel: string): ChatTarget | undefined {
   const own = text.trim();
   const prefix = own.toLowerCase().startsWith(`${channel}:`) ? channel.length + 1 : 0;
   const [whole = "", thread = ""] = own.slice(prefix).split(/:(?:topic|thread):/);

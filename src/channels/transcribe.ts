@@ -1,22 +1,12 @@
 import { z } from "zod";
 import { askWithin, type ServiceCall } from "../providers/budget/service-call.ts";
 import { isLoopbackName } from "../server/transport/origin.ts";
-import { UNMETERED, type CallOrigin, type ModelMeter } from "../types/run/model-meter.ts";
+import { UNMETERED, type ModelMeter } from "../types/run/model-meter.ts";
 import type { Log } from "../types/log.ts";
-import type { MediaKind } from "../types/chat/message.ts";
 import { errorText } from "../utils/text/error-text.ts";
 import type { Transcription } from "./audio-config.ts";
 import { readJsonBytes } from "../utils/net/json-body.ts";
-
-/** A recording in the media store. */
-export interface Recording {
-  readonly kind: MediaKind;
-  readonly path: string;
-  readonly bytes: Uint8Array;
-  readonly mime: string;
-  /** Origin of the call, which pays for the transcription. */
-  readonly origin?: CallOrigin;
-}
+import type { Recording } from "../types/media/speech.ts";
 
 /** Transcribes a recording. Undefined when there is no speech or transcription fails: the recording stays a file. Never rejects. */
 export type Transcribe = (recording: Recording, signal?: AbortSignal) => Promise<{ readonly text: string } | undefined>;

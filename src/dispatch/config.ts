@@ -184,7 +184,7 @@ export const diagnosticsConfig = z.strictObject({
 
 export type MessagesConfig = z.output<typeof messagesConfig>;
 export type CommandsConfig = z.output<typeof commandsConfig>;
-export type QueueConfig = MessagesConfig["queue"];
+export type QueueSlice = MessagesConfig["queue"];
 
 const id = z.union([z.string().min(1), z.number()]).transform(String);
 

@@ -7,13 +7,13 @@ import type { InboxRow } from "../types/journal.ts";
 import { KeyedQueue } from "../utils/keyed-queue.ts";
 import { within } from "../utils/within.ts";
 import { forSeveral } from "./admission/broadcast.ts";
-import { type Claim, claimOf, mayBeClaimed } from "./admission/claims.ts";
+import { type PluginClaim, claimOf, mayBeClaimed } from "./admission/claims.ts";
 import { LateMessages } from "./admission/late.ts";
 import { isReceivedWatched, noteEvent, notifyReceived, unknownKind, verdictOn } from "./admission/verdicts.ts";
 import { Approvals } from "./approvals/approvals.ts";
 import { COMMAND_IN_EDIT } from "./notices/chat-texts.ts";
 import { RunRegistry } from "./run-registry.ts";
-import { type AskedCommand, isStopWord } from "./commands/parse-command.ts";
+import { type TypedCommand, isStopWord } from "./commands/parse-command.ts";
 import { mayHoldCommands } from "./directives/access.ts";
 import type { Commands } from "./commands/kit/command.ts";
 import { commandOf, commandWork } from "./commands/run-command.ts";
@@ -143,7 +143,7 @@ export class Dispatch {
   }
 
   /** The command `/stop`, where the agent works and a person says to stop in a word; else undefined. */
-  #plainStop(message: InboundMessage, key: SessionKey): AskedCommand | undefined {
+  #plainStop(message: InboundMessage, key: SessionKey): TypedCommand | undefined {
     const { textCommands } = this.#ports.settings();
     if (!textCommands || !isStopWord(message.text) || !mayHoldCommands(message, this.#ports)) return undefined;
     const isWorking = this.lanes.isBusy(key) || this.#subagentsOf(key).length > 0;
@@ -184,7 +184,7 @@ export class Dispatch {
     const enter = () => this.enter(key, { rows: [row], pending: this.#historyBefore(row) });
     const claims = claimsOf(message);
     if (!mayBeClaimed(message, this.#ports) && !this.#chats.isBusy(claims)) return enter();
-    let claim: Claim | undefined;
+    let claim: PluginClaim | undefined;
     const work = async () => {
       claim ??= await claimOf(message, key, this.#ports);
       if (!claim) return enter();

@@ -10,10 +10,9 @@ import type { ChannelId, SessionKey } from "../types/ids.ts";
 import type { InboxRow, Journal, MediaStore, PairingRequest } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { DailyNote } from "../prompt/startup-notes.ts";
-import type { HistoryLine, InboundMessage, MediaKind, Peer } from "../types/chat/message.ts";
-import type { Speaker, SpeechLevel } from "../types/media/speech.ts";
+import type { HistoryLine, InboundMessage, Peer } from "../types/chat/message.ts";
+import type { Speaker, SpeechLevel, Recording } from "../types/media/speech.ts";
 import type { ModelInfo, ModelRef } from "../types/run/model.ts";
-import type { CallOrigin } from "../types/run/model-meter.ts";
 import type { Acting } from "../types/run/principal.ts";
 import type { ChatScene } from "../types/chat/send.ts";
 import type { Session, Sessions } from "../types/session.ts";
@@ -161,16 +160,6 @@ export interface DispatchPorts {
   readonly prompts: PromptPorts;
   readonly disk: DiskPorts;
   readonly program: ProgramPorts;
-}
-
-/** A recording in the media store. */
-export interface Recording {
-  readonly kind: MediaKind;
-  readonly path: string;
-  readonly bytes: Uint8Array;
-  readonly mime: string;
-  /** The origin of the call that transcribes the recording. */
-  readonly origin?: CallOrigin;
 }
 
 export interface EngineFor {

@@ -13,7 +13,7 @@ interface RunLimits {
 }
 
 /** The settings of the config for queues. */
-export interface QueueConfig {
+export interface QueueRules {
   readonly queue: Omit<QueueSettings, "mode"> & {
     readonly debounceMsByChannel?: Readonly<Record<string, number>>;
   };
@@ -49,7 +49,7 @@ interface BroadcastRules {
 }
 
 /** The settings of the config for the handling of messages. Read again for each message. */
-export interface DispatchSettings extends RunLimits, QueueConfig, OwnerRules, ApproverRules, BroadcastRules {
+export interface DispatchSettings extends RunLimits, QueueRules, OwnerRules, ApproverRules, BroadcastRules {
   /** The times without progress after which a turn is reported, and after which it is ended. */
   readonly stuck: StuckLimits;
   readonly agents: ReadonlyMap<AgentId, AgentSettings>;
@@ -103,7 +103,7 @@ interface ChatPrompt {
 }
 
 /** An agent with the skills that are offered in the chat of a message; `placed` is undefined where there is no chat. */
-export function agentIn(
+export function agentInChat(
   agent: AgentSettings,
   placed: InboundMessage | undefined,
   settings: DispatchSettings,

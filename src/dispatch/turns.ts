@@ -2,7 +2,7 @@ import type { Run } from "../harness/run.ts";
 import type { SessionKey } from "../types/ids.ts";
 import type { InboxRow } from "../types/journal.ts";
 import type { LaneTask, QueuedTurn, TurnSlot } from "./queue/lane-task.ts";
-import type { RefusalCause, TurnHandler, Waiting } from "./queue/task-runner.ts";
+import type { TaskRefusalCause, TurnHandler, Waiting } from "./queue/task-runner.ts";
 import { BROKEN, QUEUE_FULL } from "./notices/chat-texts.ts";
 import { liveLines } from "./turn/live-state.ts";
 import type { TurnPorts } from "./turn/ports.ts";
@@ -100,7 +100,7 @@ export class Turns implements TurnHandler<Run> {
     return this.#ports.replies.diskFull(rows, { error, isAdmitted: true });
   }
 
-  async refuse(task: LaneTask, why: RefusalCause): Promise<void> {
+  async refuse(task: LaneTask, why: TaskRefusalCause): Promise<void> {
     const { rows, log } = task.kind === "turn" ? task.queued : task;
     if (why === "stopped") await this.#ports.replies.drop(rows, log);
     else await this.#ports.replies.refuse(rows, log, why === "full" ? QUEUE_FULL : BROKEN);

@@ -1,4 +1,4 @@
-import { textOf } from "../history/parts.ts";
+import { textOfAnswer } from "../history/parts.ts";
 import { callModel } from "../providers/call.ts";
 import type { ModelHandle, Models } from "../providers/catalog.ts";
 import type { LlmCompletion, LlmCompletionRequest } from "../types/engine/context-engine.ts";
@@ -65,7 +65,7 @@ async function ask(
     return message.errorMessage ?? message.stopReason;
   const { input, output, cacheRead, cacheWrite, totalTokens: total } = usage;
   return {
-    text: textOf(message),
+    text: textOfAnswer(message),
     provider: info.provider,
     model: info.id,
     ...(request.agentId !== undefined && { agentId: request.agentId }),

@@ -5,7 +5,7 @@ import { asksForRest, beginsTurn } from "../types/run/turns.ts";
 import { shorten } from "../utils/text/shorten.ts";
 import { isSummaryTurn } from "./assemble.ts";
 import { once } from "../utils/share-calls.ts";
-import { callsOf, mapSame, partsOf, textOf } from "./parts.ts";
+import { callsOf, mapSame, partsOf, textOfAnswer } from "./parts.ts";
 import { isImageTurn } from "./passes/images.ts";
 import { PRUNE_DEFAULTS } from "./prune.ts";
 import { RESULT_SHARE, truncateResults } from "./truncate-results.ts";
@@ -189,7 +189,7 @@ function withNote(turn: ChatMessage, gone: readonly (readonly ChatMessage[])[]):
 
 function linesOf(message: ChatMessage): readonly string[] {
   if (message.role !== "assistant") return [];
-  const said = textOf(message).replace(/\s+/g, " ").trim();
+  const said = textOfAnswer(message).replace(/\s+/g, " ").trim();
   const calls = callsOf(message).map((call) => `- ${call.name} ${shorten(JSON.stringify(call.arguments), LINE_CHARS)}`);
   return [...(said === "" ? [] : [`- said: ${shorten(said, LINE_CHARS)}`]), ...calls];
 }

@@ -22,7 +22,7 @@ export const isWhole = ({ stopReason }: AssistantMessage): boolean =>
   stopReason !== "error" && stopReason !== "aborted";
 
 /** The text of an answer, without thinking and calls. */
-export function textOf(message: AssistantMessage): string {
+export function textOfAnswer(message: AssistantMessage): string {
   return message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
 }
 

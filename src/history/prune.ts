@@ -14,14 +14,14 @@ export const PRUNE_DEFAULTS: PruneRules = {
   tools: { allow: [], deny: ["memory_*"] },
 };
 
-export type Cut = "trimmed" | "cleared";
+export type PruneMode = "trimmed" | "cleared";
 
 /** The results that were pruned so far, which stay pruned. Plain data. */
 export interface Pruned {
   /** Epoch milliseconds of the last request. */
   readonly touchedAt: number;
   /** Cuts by the id of the tool result. */
-  readonly cuts: Readonly<Record<string, Cut>>;
+  readonly cuts: Readonly<Record<string, PruneMode>>;
 }
 
 export interface PruneInput {
@@ -108,7 +108,7 @@ export function applyCuts(
   );
 }
 
-function cutOne(message: ToolResultMessage, cut: Cut | undefined, rules: PruneRules): ToolResultMessage {
+function cutOne(message: ToolResultMessage, cut: PruneMode | undefined, rules: PruneRules): ToolResultMessage {
   if (cut === undefined) return message;
   const text = cut === "cleared" ? rules.hardClear.placeholder : trimmed(textIn(message), rules.softTrim);
   return { ...message, content: [{ type: "text", text }] };

@@ -5,8 +5,7 @@ import { delimiter, isAbsolute, join } from "node:path";
 import type { Check, CheckResult } from "../types/check.ts";
 import { isPublicAddress } from "../utils/net/addresses.ts";
 import type { McpConfig, McpServerConfig } from "./config.ts";
-
-type Env = Readonly<Record<string, string | undefined>>;
+import type { Env } from "../utils/env.ts";
 
 /** Whether the servers of the config could be started. Starts none: `openclaw mcp probe` does. */
 export const mcpCheck = ({ servers }: McpConfig, env: Env): Check => ({

@@ -3,7 +3,7 @@ import { backoff } from "../utils/backoff.ts";
 import { background } from "../utils/background.ts";
 import { errorText } from "../utils/text/error-text.ts";
 import type { McpServerConfig } from "./config.ts";
-import { connect, type ConnectPorts, type Link } from "./connect/connect.ts";
+import { connectServer, type ConnectPorts, type ServerLink } from "./connect/connect.ts";
 import { type Listing, listTools } from "./listing.ts";
 
 /** Milliseconds before a server that failed is started again: 1 s at first, doubled with each failure. */
@@ -12,7 +12,7 @@ const RESTART = { firstMs: 1000, longestMs: 300_000 };
 const RELIST_MS = 1000;
 const PING_MS = 5000;
 
-export interface ServerPorts extends ConnectPorts {
+export interface McpServerPorts extends ConnectPorts {
   readonly clock: Clock;
   /** Milliseconds without a call after which the server is stopped; 0 for never. */
   idleMs(): number;
@@ -32,13 +32,13 @@ export class McpFailure extends Error {
 }
 
 interface Open {
-  readonly link: Link;
+  readonly link: ServerLink;
   /** Ends the requests that wait for an answer. */
   waiting: AbortController;
 }
 
 /** A request to a server. */
-export interface Request {
+export interface McpRequest {
   readonly method: "tools/call" | "resources/list" | "resources/read";
   readonly params: Readonly<Record<string, unknown>>;
 }
@@ -47,7 +47,7 @@ export interface Request {
 export class McpServer {
   readonly name: string;
   readonly config: McpServerConfig;
-  readonly #ports: ServerPorts;
+  readonly #ports: McpServerPorts;
   #open: Open | undefined;
   #opening: Promise<Open> | undefined;
   #failures = 0;
@@ -60,7 +60,7 @@ export class McpServer {
   #relisting = false;
   #isStale = false;
 
-  constructor(name: string, config: McpServerConfig, ports: ServerPorts) {
+  constructor(name: string, config: McpServerConfig, ports: McpServerPorts) {
     this.name = name;
     this.config = config;
     this.#ports = ports;
@@ -90,7 +90,7 @@ export class McpServer {
    * Sends a request, for which the server is started if it does not run. Never sent twice: a call may have effects. Rejects with
    * `McpFailure`, also when the server answers with an error.
    */
-  async request(request: Request, signal: AbortSignal): Promise<unknown> {
+  async request(request: McpRequest, signal: AbortSignal): Promise<unknown> {
     const open = await this.#opened();
     const { waiting } = open;
     this.#calls += 1;
@@ -119,7 +119,7 @@ export class McpServer {
     await this.#drop(open);
   }
 
-  async #ask({ link }: Open, { method, params }: Request, signal: AbortSignal): Promise<unknown> {
+  async #ask({ link }: Open, { method, params }: McpRequest, signal: AbortSignal): Promise<unknown> {
     const { ResultSchema } = await import("@modelcontextprotocol/sdk/types.js");
     const options = { timeout: this.config.requestTimeoutMs, signal };
     return link.client.request({ method, params }, ResultSchema, options);
@@ -146,7 +146,7 @@ export class McpServer {
     let open: Open | undefined;
     let lost: string | undefined;
     try {
-      const link = await connect(
+      const link = await connectServer(
         this.name,
         this.config,
         { ...this.#ports, signal: this.#closing.signal },
@@ -180,12 +180,12 @@ export class McpServer {
     );
   }
 
-  async #list({ client }: Link): Promise<void> {
+  async #list({ client }: ServerLink): Promise<void> {
     this.#ports.listed(await listTools(client, this.config.connectionTimeoutMs));
   }
 
   /** The list of a changed server is for the next turn: a turn keeps the tools that it began with. */
-  async #heedChanges(link: Link): Promise<void> {
+  async #heedChanges(link: ServerLink): Promise<void> {
     const { ToolListChangedNotificationSchema } = await import("@modelcontextprotocol/sdk/types.js");
     link.client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
       if (this.#relisting) {
@@ -197,7 +197,7 @@ export class McpServer {
     });
   }
 
-  async #relist(link: Link): Promise<void> {
+  async #relist(link: ServerLink): Promise<void> {
     this.#isStale = false;
     try {
       if (this.#open?.link === link) await this.#list(link);

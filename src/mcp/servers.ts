@@ -6,7 +6,7 @@ import { once } from "../utils/share-calls.ts";
 import type { McpConfig, McpServerConfig } from "./config.ts";
 import type { ConnectPorts } from "./connect/connect.ts";
 import { ListFile, type Known } from "./list-file.ts";
-import { McpServer, type ServerPorts } from "./server.ts";
+import { McpServer, type McpServerPorts } from "./server.ts";
 import { contributionsOf } from "./tools/contribute.ts";
 import type { Listing } from "./listing.ts";
 
@@ -15,7 +15,7 @@ const TURN_WAITS_MS = 10_000;
 /** A list that is older is made anew, while turns use it. */
 const FRESH_MS = 24 * 3_600_000;
 
-export interface McpPorts extends ConnectPorts, Pick<ServerPorts, "clock"> {
+export interface McpPorts extends ConnectPorts, Pick<McpServerPorts, "clock"> {
   /** The config as it is now. */
   config(): McpConfig;
   /** The file that keeps the lists of tools. */

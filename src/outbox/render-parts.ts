@@ -1,4 +1,4 @@
-import { createBlockChunker } from "../reply/chunker.ts";
+import { createBlockChunker } from "../reply/block-chunker.ts";
 import { renderChunks } from "../reply/format/chunks.ts";
 import { renderTelegramChunks } from "../reply/markdown/telegram.ts";
 import type { ChannelLimits } from "../types/chat/channel.ts";

@@ -1,4 +1,4 @@
-import { factsOf, type HookName } from "../types/hook/hook-table.ts";
+import { hookFacts, type HookName } from "../types/hook/hook-table.ts";
 import type { CalledHook, HookEvents } from "../types/hook/events.ts";
 import type { HookCall, HookContext, HookRunner, LateCalls, NextEvent, ReadAnswer } from "../types/hook/hooks.ts";
 import type { Clock } from "../types/clock.ts";
@@ -171,7 +171,7 @@ export class Hooks implements HookRunner {
 }
 
 function timeoutOf(name: HookName): number {
-  const { kind, timeoutMs } = factsOf(name);
+  const { kind, timeoutMs } = hookFacts(name);
   return timeoutMs ?? (kind === "observe" ? UNWAITED_MS : WAITED_MS);
 }
 

@@ -6,14 +6,14 @@ import type { z } from "zod";
 import type { PluginDefinition } from "./load/definition.ts";
 import { defined } from "../utils/defined.ts";
 import { functionOf, objectOf, textsIn, methodIn, nameIn, textIn, optionalMethodIn } from "./api/foreign.ts";
-import { neverAsked, refused } from "./api/refused.ts";
+import { neverAsked, refusedMembers } from "./api/refused.ts";
 import { registerSessionAction } from "./api/registrations/session-actions.ts";
 import { pluginLogger } from "./api/logging.ts";
 import { runtimeOf } from "./api/runtime/runtime.ts";
 import type { PluginScope } from "./api/scope.ts";
 import { registerCommand } from "./api/registrations/commands.ts";
 import { registerContextEngine } from "./api/registrations/engines.ts";
-import { on, registerTrustedToolPolicy, listen } from "./api/registrations/hooks.ts";
+import { on, registerTrustedToolPolicy, addListener } from "./api/registrations/hooks.ts";
 import { noMemory, registerMemoryCapability, registerMemorySupplement } from "./api/registrations/memory.ts";
 import { registerGatewayMethod } from "./api/registrations/methods.ts";
 import { registerTool, type NamelessFactories } from "./api/registrations/tools.ts";
@@ -49,7 +49,7 @@ export function createPluginApi(
   };
   const registerRuntimeLifecycle = () => undefined;
   return {
-    ...refused(scope, "api"),
+    ...refusedMembers(scope, "api"),
     ...neverAsked(scope),
     ...identityOf(scope, definition),
     source: join(root, entry),
@@ -65,8 +65,8 @@ export function createPluginApi(
     ...registrationsOf(scope),
     session: {
       controls,
-      state: refused(scope, "api.session.state"),
-      workflow: refused(scope, "api.session.workflow"),
+      state: refusedMembers(scope, "api.session.state"),
+      workflow: refusedMembers(scope, "api.session.workflow"),
     },
     lifecycle: {
       signal: scope.signal,
@@ -79,8 +79,8 @@ export function createPluginApi(
     // The older names.
     ...controls,
     registerRuntimeLifecycle,
-    agent: { events: refused(scope, "api.agent.events") },
-    runContext: refused(scope, "api.runContext"),
+    agent: { events: refusedMembers(scope, "api.agent.events") },
+    runContext: refusedMembers(scope, "api.runContext"),
   };
 }
 
@@ -250,7 +250,7 @@ function registerInternal(scope: PluginScope, names: readonly string[], handler:
   };
   const hooks = new Set(names.flatMap(hooksTelling));
   for (const hook of hooks)
-    listen(scope, { hook, call: handlerFor(hook, names, call, ports), shownAs: eventNameIn(hook) }, options);
+    addListener(scope, { hook, call: handlerFor(hook, names, call, ports), shownAs: eventNameIn(hook) }, options);
 }
 
 /**

@@ -11,7 +11,7 @@ import {
   threadLines,
   turnMessages,
 } from "./draft.ts";
-import { BUILT_IN, type TextPart } from "./parts.ts";
+import { BUILT_IN_ORIGIN, type TextPart } from "./parts.ts";
 import { BARE_RESET, bareReset } from "./stages/bare-reset.ts";
 import { untrustedMetadata } from "./stages/untrusted-metadata.ts";
 import { contextLine, neutralise, oneLine } from "./untrusted.ts";
@@ -230,7 +230,7 @@ function note(blocks: Blocks, stage: BodyStage, { from, to }: { from: BodyDraft;
 }
 
 function partsOf(blocks: Blocks, { user }: BodyDraft, { message }: BodyContext): readonly TextPart[] {
-  const source = user === BARE_RESET ? BUILT_IN : `${message.from.channel} message ${message.id}`;
+  const source = user === BARE_RESET ? BUILT_IN_ORIGIN : `${message.from.channel} message ${message.id}`;
   const all = [...blocks.before, { name: "message", source, text: user }, ...blocks.after];
   const shown = all.filter((part) => part.text.trim() !== "");
   const parts: TextPart[] = [];

@@ -9,7 +9,7 @@ import type { ContextFile } from "./system-context.ts";
 import { truncateMiddle } from "./truncate-middle.ts";
 
 /** The files of one prompt. */
-export interface PromptFiles {
+export interface HookedFiles {
   readonly files: readonly ContextFile[];
   readonly workspace: string;
   readonly agentId: AgentId;
@@ -25,7 +25,7 @@ const MOST_FILES = 60;
  * result.
  */
 export async function hookedFiles(
-  { files, workspace, agentId, sessionKey, limits }: PromptFiles,
+  { files, workspace, agentId, sessionKey, limits }: HookedFiles,
   hooks: HookRunner | undefined,
 ): Promise<readonly ContextFile[]> {
   if (hooks?.has("agent:bootstrap") !== true) return files;
@@ -64,7 +64,7 @@ function readFiles(given: unknown, workspace: string): readonly BootstrapFile[] 
 
 function withinLimits(
   read: readonly BootstrapFile[],
-  { files, workspace, limits }: Pick<PromptFiles, "files" | "workspace" | "limits">,
+  { files, workspace, limits }: Pick<HookedFiles, "files" | "workspace" | "limits">,
 ): readonly ContextFile[] {
   const { maxChars = TEXT_LIMITS.maxChars, totalMaxChars = TEXT_LIMITS.totalMaxChars } = limits;
   const known = new Map(files.map((file) => [file.path, file]));

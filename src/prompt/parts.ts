@@ -14,10 +14,10 @@ export interface TextPart {
 export const joinParts = (parts: readonly TextPart[]): string => parts.map((part) => part.text).join("");
 
 /** The origin of a text that nobody configured. */
-export const BUILT_IN = "built in";
+export const BUILT_IN_ORIGIN = "built in";
 
 /** The pieces as a receipt keeps them: sizes without texts. */
-export function sizesOf(parts: readonly TextPart[]): readonly PromptPart[] {
+export function partSizes(parts: readonly TextPart[]): readonly PromptPart[] {
   return parts.map(({ name, source, text, wholeChars }) => ({
     name,
     source,

@@ -1,4 +1,4 @@
-import { BUILT_IN, type TextPart } from "./parts.ts";
+import { BUILT_IN_ORIGIN, type TextPart } from "./parts.ts";
 import { cliReference, safety, selfUpdate, toolCallStyle, tooling } from "./sections/conduct.ts";
 import { extra, inbound, projectContext, reasoningFormat } from "./sections/ending.ts";
 import { memory, modelAliases, skills, timeHint } from "./sections/knowledge.ts";
@@ -21,7 +21,7 @@ const workspace: SystemSection = {
 
 const documentation: SystemSection = {
   name: "documentation",
-  source: ({ docsPath }) => docsPath ?? BUILT_IN,
+  source: ({ docsPath }) => docsPath ?? BUILT_IN_ORIGIN,
   render: (context) =>
     context.docsPath === undefined
       ? undefined
@@ -92,7 +92,7 @@ export const SYSTEM_SECTIONS: readonly SystemSection[] = [
 
 /** The pieces of the system prompt in order. Pure: the same context makes the same pieces. */
 export function systemPromptParts(context: SystemContext): readonly TextPart[] {
-  const identity = { name: "identity", source: BUILT_IN, text: IDENTITY };
+  const identity = { name: "identity", source: BUILT_IN_ORIGIN, text: IDENTITY };
   if (context.mode === "none") return [identity];
   const sections = SYSTEM_SECTIONS.filter((entry) => context.mode === "full" || entry.minimal === true);
   return [identity, ...sections.flatMap((entry) => partsOf(entry, context))];
@@ -108,6 +108,6 @@ function partsOf(entry: SystemSection, context: SystemContext): readonly TextPar
     return rendered.map((part, index) => ({ ...part, text: `${index === 0 ? "\n\n" : "\n"}${part.text}` }));
   }
   const text = rendered?.trim() ?? "";
-  const source = entry.source?.(context) ?? BUILT_IN;
+  const source = entry.source?.(context) ?? BUILT_IN_ORIGIN;
   return text === "" ? [] : [{ name: entry.name, source, text: `\n\n${text}` }];
 }

@@ -1,4 +1,4 @@
-import { foldLooks, type Folded } from "../utils/text/invisible.ts";
+import { foldLooks, type FoldedLooks } from "../utils/text/invisible.ts";
 
 /** A change of the original: the text from `from` to `to` becomes `text`. */
 interface Edit {
@@ -90,7 +90,7 @@ export function neutralise(text: string): string {
 const TAILS: Readonly<Record<string, RegExp>> = { "[": /\]+$/, "(": /\)+$/, "<": />+$/ };
 
 interface Texts {
-  readonly folded: Folded;
+  readonly folded: FoldedLooks;
   readonly text: string;
 }
 

@@ -5,8 +5,8 @@ import type { CallCost, CallOrigin } from "../types/run/model-meter.ts";
 import { Secret } from "../types/secret.ts";
 import { errorText } from "../utils/text/error-text.ts";
 import { AFTER_FINISH_MS } from "./call/answer-end.ts";
-import { endingOf, isWindowFull, reasonIn, watchBedrock } from "./call/ending.ts";
-import { factsOf, type CallFacts } from "./call/facts.ts";
+import { streamEndingOf, isWindowFull, reasonIn, watchBedrock } from "./call/ending.ts";
+import { callFactsOf, type CallFacts } from "./call/facts.ts";
 import {
   emptyMessage,
   Growth,
@@ -17,14 +17,14 @@ import {
   withToolNames,
   withTornMarked,
 } from "./message.ts";
-import { addedByThinking, outputFor, tokensOf } from "./call/output.ts";
+import { addedByThinking, outputFor, estimatedTokens } from "./call/output.ts";
 import { withPayload } from "./call/payload.ts";
 import { Size } from "./call/size.ts";
 import { CallSpending } from "./call/spending.ts";
 import { Wire } from "./call/wire.ts";
 import type { ModelHandle } from "./models.ts";
 import { classifyFailure } from "./failure.ts";
-import { type Refusal, pageTitle, readRefusal, readStreamRefusal } from "./failure/body.ts";
+import { type RefusalBody, pageTitle, readRefusal, readStreamRefusal } from "./failure/body.ts";
 import { emptyStream, type PiContext, type PiStream, type PiStreamOptions, type PiModel } from "./pi.ts";
 import { background } from "../utils/background.ts";
 
@@ -85,7 +85,7 @@ class Call {
   /** The names of the tools that the model was offered. */
   #tools: readonly string[] = [];
   #partial: AssistantMessage | undefined;
-  #refusal: Refusal | undefined;
+  #refusal: RefusalBody | undefined;
   #maxOutput: number | undefined;
   #isEnded = false;
   #held: TextDelta | undefined;
@@ -131,7 +131,7 @@ class Call {
 
   async #reserve(context: PiContext): Promise<boolean> {
     const { pi } = this.#handle;
-    const input = tokensOf(context);
+    const input = estimatedTokens(context);
     const maxOutput = outputFor(pi, input, this.#options.maxTokens);
     const added = addedByThinking(pi, this.#options.reasoning);
     this.#failIf(await this.#spending.reserve({ input, maxOutput, added }));
@@ -221,7 +221,7 @@ class Call {
 
   #judge(given: AssistantMessage): void {
     const message = this.#typed(given);
-    const ending = endingOf(message, { tail: this.#wire.tail(), isOpen: this.#growth.isOpen });
+    const ending = streamEndingOf(message, { tail: this.#wire.tail(), isOpen: this.#growth.isOpen });
     this.#partial = message;
     const isHalf = ending === "whole" && message.stopReason === "stop" && !this.#growth.areWhole(message);
     if (ending === "cut" || isHalf) return this.#fail(this.#explain(CUT));
@@ -325,7 +325,7 @@ class Call {
     this.#options.signal?.removeEventListener("abort", this.#abort);
     const failure = event.type === "error" ? event.error.errorMessage : undefined;
     const known = failure === undefined ? {} : this.#knownOf(failure);
-    this.#options.onFacts?.({ ...factsOf(this.#wire, failure, this.#clock.now(), known.refusal), ...known });
+    this.#options.onFacts?.({ ...callFactsOf(this.#wire, failure, this.#clock.now(), known.refusal), ...known });
     this.out.push(event);
     this.out.end();
     if (!this.#wire.isComplete) this.#request.abort(ENDED);
@@ -342,7 +342,7 @@ function stopOf({ stopReason, content }: AssistantMessage): "stop" | "length" | 
 }
 
 /** The provider's error, from a refused answer or from the last event of one that began well. */
-function refusalOn(wire: Wire): Refusal | undefined {
+function refusalOn(wire: Wire): RefusalBody | undefined {
   const { status = 0 } = wire;
   const tail = Buffer.from(wire.tail() ?? "", "latin1").toString("utf8");
   return status >= 400 ? readRefusal(tail) : readStreamRefusal(tail);
@@ -373,14 +373,14 @@ const NO_BODY = /^(\d{3}) status code \(no body\)/;
  * The failure in the provider's own words, with the status before it and the error's name after it, or else the SDK's text.
  * Each SDK can read one shape of body. It quotes others as JSON, or says that there was no body.
  */
-function reportedText(text: string, refusal: Refusal | undefined, { provider, baseUrl }: PiModel): string {
+function reportedText(text: string, refusal: RefusalBody | undefined, { provider, baseUrl }: PiModel): string {
   if (refusal !== undefined && refusal.message !== "") return inOwnWords(text, refusal);
   // Cerebras sends an empty body when a request is too long. An empty body of another provider means nothing.
   const isCerebras = `${provider} ${baseUrl}`.includes("cerebras");
   return isCerebras ? text : text.replace(NO_BODY, "$1 without a reason");
 }
 
-function inOwnWords(text: string, { message, names, status: inBody }: Refusal): string {
+function inOwnWords(text: string, { message, names, status: inBody }: RefusalBody): string {
   // Google's SDK quotes the body, which contains the status.
   const status = /^(?:\w+ API error \()?([45]\d\d)\b/i.exec(text)?.[1] ?? (/^\s*[[{]/.test(text) ? inBody : undefined);
   const missing = names.filter((name) => name !== "error" && !message.includes(name));

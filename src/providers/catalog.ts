@@ -4,7 +4,7 @@ import type { ModelInfo, ModelRef } from "../types/run/model.ts";
 import { modelName } from "../types/run/model.ts";
 import { Secret } from "../types/secret.ts";
 import { createKeyring, pairOf } from "./auth/keyring.ts";
-import { keyless, Profiles, type Found, type OwnKeys } from "./auth/profiles.ts";
+import { keyless, Profiles, type FoundProfile, type OwnKeys } from "./auth/profiles.ts";
 import { Cooldowns } from "./auth/cooldowns.ts";
 import {
   buildPiModel,
@@ -162,15 +162,15 @@ class Catalogue {
   }
 
   /** The profiles that may be asked now, then the profiles that are cooling down, by the end of their cooldown. */
-  #willing(ref: ModelRef, found: readonly Found[]): readonly Found[] {
-    const until = ({ coolsAs }: Found) => {
+  #willing(ref: ModelRef, found: readonly FoundProfile[]): readonly FoundProfile[] {
+    const until = ({ coolsAs }: FoundProfile) => {
       const state = this.#cooldowns.peek(pairOf(ref, coolsAs));
       return state.kind === "cooling" ? state.until : 0;
     };
     return found.toSorted((a, b) => until(a) - until(b));
   }
 
-  async profilesFor(given: ModelRef): Promise<readonly Found[]> {
+  async profilesFor(given: ModelRef): Promise<readonly FoundProfile[]> {
     const ref = this.#providers.named(given);
     if (ref.provider === DEMO_MODEL.provider) return [keyless(DEMO_MODEL.provider, "demo")];
     const pi = await this.#build(ref);
@@ -276,7 +276,7 @@ const revealed = (key: ProviderSettings["apiKey"]): string | undefined => (key i
 
 const hasId =
   (id: string) =>
-  ({ profile }: Found): boolean =>
+  ({ profile }: FoundProfile): boolean =>
     profile.id === id;
 
 function firstConfigured(providers: ModelOptions["providers"]): ModelRef | undefined {

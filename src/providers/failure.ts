@@ -2,7 +2,7 @@ import type { Failure, FailureKind } from "../types/run/run.ts";
 import { Secret } from "../types/secret.ts";
 import { defined } from "../utils/defined.ts";
 import { durationMs } from "./waits.ts";
-import type { Refusal } from "./failure/body.ts";
+import type { RefusalBody } from "./failure/body.ts";
 import { FAILURE_WORDS, OF_THE_REQUEST } from "./failure/words.ts";
 
 /** The kind for a status without a text. A text that says more takes precedence. */
@@ -37,7 +37,7 @@ export interface FailureFacts {
   readonly status?: number;
   readonly retryAfterMs?: number;
   /** The provider's own error. */
-  readonly refusal?: Refusal;
+  readonly refusal?: RefusalBody;
   /** Tokens that were requested for the answer. */
   readonly maxOutput?: number;
   /** Bytes of the request. */
@@ -64,7 +64,7 @@ function statusOf(text: string, { status, refusal }: FailureFacts): number | und
   return isFine(status) ? (refusal?.status ?? statusIn(text) ?? status) : status;
 }
 
-function wordsIn(text: string, refusal: Refusal | undefined): string {
+function wordsIn(text: string, refusal: RefusalBody | undefined): string {
   const parts = refusal === undefined ? [text] : [...refusal.names, refusal.message, text];
   const said = parts.filter((part) => part !== "").join("\n");
   return said.replace(ADDRESS, " ").slice(0, READ);
@@ -249,7 +249,7 @@ const LEAST_ANSWER = 512;
  */
 function tokenFailure(
   words: string,
-  refusal: Refusal | undefined,
+  refusal: RefusalBody | undefined,
   asked: number | undefined,
 ): TokenFailure | undefined {
   const figures = figuresOf(words, refusal);
@@ -280,7 +280,7 @@ function answerLimit(input: number | undefined, limit: number, { output = 0 }: F
   return left >= Math.max(LEAST_ANSWER, limit / 16) ? left : undefined;
 }
 
-function figuresOf(words: string, refusal: Refusal | undefined): Figures | undefined {
+function figuresOf(words: string, refusal: RefusalBody | undefined): Figures | undefined {
   // llama.cpp: https://github.com/ggml-org/llama.cpp/pull/15780
   const { n_ctx: limit, n_prompt_tokens: requested } = refusal?.figures ?? {};
   if (limit !== undefined) return { limit, ...(requested !== undefined && { input: requested }) };

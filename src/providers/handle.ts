@@ -4,7 +4,7 @@ import type { ModelInfo, ModelRef } from "../types/run/model.ts";
 import { type ModelMeter, UNMETERED } from "../types/run/model-meter.ts";
 import type { ModelProviderMethods, ProviderSettings } from "../types/run/model-provider.ts";
 import { Secret } from "../types/secret.ts";
-import type { Found, KeyedModel } from "./auth/profiles.ts";
+import type { FoundProfile, KeyedModel } from "./auth/profiles.ts";
 import type { Missing, ModelHandle } from "./models.ts";
 import { adjustedModel, buildPiModel, DEMO_PI_MODEL, infoOf } from "./build.ts";
 import { withDocuments } from "./call/documents.ts";
@@ -36,7 +36,7 @@ interface HandleParts {
 
 /** The model with the key of a profile. Never rejects. */
 export async function handleOf(
-  { profile, open }: Found,
+  { profile, open }: FoundProfile,
   built: PiModel,
   { meter = UNMETERED, brought, habits, windows, limits }: HandleParts,
 ): Promise<ModelHandle | Missing> {

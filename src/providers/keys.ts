@@ -1,4 +1,5 @@
 import type { ModelRef } from "../types/run/model.ts";
+import type { Env } from "../utils/env.ts";
 
 /**
  * Providers whose key is found by its environment variable, in their order of preference, with the model that is then chosen.
@@ -55,10 +56,8 @@ const AWS_SIGNS = [
 ];
 export const AWS_PROVIDER = "amazon-bedrock";
 
-export type Env = Readonly<Record<string, string | undefined>>;
-
 /** The environment variables that may hold a provider's key. */
-export const variablesOf = (provider: string): readonly string[] =>
+export const keyVariables = (provider: string): readonly string[] =>
   KEYED_PROVIDERS.find((row) => row.provider === provider)?.variables ?? otherVariables(provider);
 
 const otherVariables = (provider: string): readonly string[] =>
@@ -68,7 +67,7 @@ const otherVariables = (provider: string): readonly string[] =>
 export function envKey(
   provider: string,
   env: Env,
-  variables = variablesOf(provider),
+  variables = keyVariables(provider),
 ): { readonly key: string; readonly variable: string } | undefined {
   for (const variable of variables) {
     const key = env[variable];

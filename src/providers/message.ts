@@ -1,7 +1,7 @@
 import type { AssistantMessageEvent } from "@mariozechner/pi-ai";
 import { z } from "zod";
 import { randomUUID } from "node:crypto";
-import { readArguments, readMessage } from "../types/run/read-message.ts";
+import { readArguments, readChatMessage } from "../types/run/read-chat-message.ts";
 import type { AssistantMessage, ToolCallContent } from "../types/run/model.ts";
 import { emptyUsage, isPossible } from "../types/run/usage.ts";
 import { normalName } from "../tools/policy/names.ts";
@@ -50,7 +50,7 @@ function saidIn(given: unknown): string {
 export function typedMessage(message: AssistantMessage, growth: Growth): AssistantMessage {
   dropImpossibleUsage(message);
   const content = message.content.map((block, at) => typedBlock(block, at, growth));
-  const read = readMessage(
+  const read = readChatMessage(
     content.every((block, at) => block === message.content[at]) ? message : { ...message, content },
   );
   return read?.message.role === "assistant" ? read.message : { ...message, content: [] };

@@ -7,7 +7,7 @@ import type { ModelMeter } from "../types/run/model-meter.ts";
 import type { ProviderSettings } from "../types/run/model-provider.ts";
 import type { Cooldowns } from "./auth/cooldowns.ts";
 import type { Credentials } from "./auth/credentials.ts";
-import type { Found } from "./auth/profiles.ts";
+import type { FoundProfile } from "./auth/profiles.ts";
 import type { SeenWindows } from "./usage-windows.ts";
 import type { AuthConfig } from "./config.ts";
 import type { AuthProfile } from "../types/auth.ts";
@@ -58,7 +58,7 @@ export interface Models {
   /** The models that can be used; with `all` the whole catalogue. */
   list(which?: "usable" | "all"): Promise<readonly (ModelInfo & { available: boolean })[]>;
   /** The profiles of a model's provider. Claims no probe. */
-  profiles(ref: ModelRef): Promise<readonly Pick<Found, "profile" | "expires" | "coolsAs">[]>;
+  profiles(ref: ModelRef): Promise<readonly Pick<FoundProfile, "profile" | "expires" | "coolsAs">[]>;
   readonly keys: Keyring;
   /** The models of one agent: its own keys come before the keys of all agents. */
   of(agent: string): Models;

@@ -4,7 +4,7 @@ import type { ModelRef } from "../types/run/model.ts";
 import type { ModelSettings, ProviderAccess, ProviderSettings } from "../types/run/model-provider.ts";
 import { defined } from "../utils/defined.ts";
 import { own } from "../utils/own.ts";
-import { variablesOf } from "./keys.ts";
+import { keyVariables } from "./keys.ts";
 
 type Settings = Readonly<Record<string, ProviderSettings>>;
 
@@ -65,7 +65,7 @@ export class ProviderTable {
   }
 
   variablesOf(provider: string): readonly string[] {
-    return [...new Set([...(this.contribution(provider)?.keyVariables ?? []), ...variablesOf(provider)])];
+    return [...new Set([...(this.contribution(provider)?.keyVariables ?? []), ...keyVariables(provider)])];
   }
 
   async settingsOf(provider: string): Promise<ProviderSettings | undefined> {

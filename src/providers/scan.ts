@@ -50,7 +50,7 @@ export const LISTING: ReadonlySet<string> = new Set([
 ]);
 
 /** Problems of servers that say nothing. */
-export const LATE = "no answer in time";
+export const NO_ANSWER_IN_TIME = "no answer in time";
 export const UNREACHED = "not reached";
 
 /** Asks a server for its models. Never rejects; `problem` says what failed. */
@@ -78,7 +78,7 @@ function headersFor({ api, apiKey }: ScanTarget): Record<string, string> {
 function problemOf(error: unknown): string {
   if (error instanceof z.ZodError || error instanceof SyntaxError) return "its answer is no list of models";
   if (error instanceof RangeError) return "its answer is too long";
-  if (error instanceof Error && error.name === "TimeoutError") return LATE;
+  if (error instanceof Error && error.name === "TimeoutError") return NO_ANSWER_IN_TIME;
   return UNREACHED;
 }
 

@@ -1,5 +1,5 @@
 import { SILENT_TOKEN, type ReplyTarget } from "../types/chat/reply.ts";
-import { createScanner, type Match, type MatchPlace, type Piece } from "./scan.ts";
+import { createScanner, type Match, type MatchPlace, type ScannedPiece } from "./scan.ts";
 import { type TidyText, createTidyText } from "./tidy.ts";
 import { BoundedMap } from "../utils/bounded-map.ts";
 
@@ -80,7 +80,7 @@ class MessageFilter implements DirectiveFilter {
     return { ...asked, media: [...media], audioAsVoice, silent: this.#tidy.silent() };
   }
 
-  #take(pieces: readonly Piece<Directive>[]): string {
+  #take(pieces: readonly ScannedPiece<Directive>[]): string {
     let out = "";
     for (const piece of pieces)
       out += piece.kind === "text" ? this.#tidy.text(piece.text) : note(this.#found, this.#tidy, piece.value);

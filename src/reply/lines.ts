@@ -1,7 +1,7 @@
 import { spanTest, type FenceSpan } from "./fences.ts";
 
 /** A line outside of code fences. */
-export interface Line {
+export interface TextLine {
   readonly start: number;
   /** End without the line break. */
   readonly end: number;
@@ -16,8 +16,8 @@ const BLOCK_START = /^[ \t]*(?:[-+*][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|>)/;
 export const isBlockStart = (line: string): boolean => BLOCK_START.test(line);
 
 /** The lines of a text without the lines of its fences; the last line has no line break, and may be empty. */
-export function linesOf(text: string, fences: readonly FenceSpan[]): Line[] {
-  const lines: Line[] = [];
+export function linesOutsideFences(text: string, fences: readonly FenceSpan[]): TextLine[] {
+  const lines: TextLine[] = [];
   const inFence = spanTest(fences.map((fence) => ({ ...fence, start: fence.start - 1 })));
   for (let start = 0; start <= text.length;) {
     const newline = text.indexOf("\n", start);

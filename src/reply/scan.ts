@@ -24,12 +24,14 @@ export interface Match<T> {
 export type Matcher<T> = (text: string, place: MatchPlace) => Match<T> | "more" | undefined;
 
 /** A stretch of plain text or a marker. */
-export type Piece<T> = { readonly kind: "text"; readonly text: string } | { readonly kind: "match"; readonly value: T };
+export type ScannedPiece<T> =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "match"; readonly value: T };
 
 /** A stateful scan of a text that arrives in parts. The pieces do not depend on where the parts were cut. */
 export interface Scanner<T> {
-  push(delta: string): Piece<T>[];
-  end(): Piece<T>[];
+  push(delta: string): ScannedPiece<T>[];
+  end(): ScannedPiece<T>[];
 }
 
 /**
@@ -49,16 +51,16 @@ class TextScanner<T> implements Scanner<T> {
     this.#match = match;
   }
 
-  push(delta: string): Piece<T>[] {
+  push(delta: string): ScannedPiece<T>[] {
     this.#scan.text += delta;
     return this.#drain(false);
   }
 
-  end(): Piece<T>[] {
+  end(): ScannedPiece<T>[] {
     return this.#drain(true);
   }
 
-  #drain(last: boolean): Piece<T>[] {
+  #drain(last: boolean): ScannedPiece<T>[] {
     return drain(this.#scan, { beginnings: this.#beginnings, match: this.#match, last });
   }
 }
@@ -77,8 +79,8 @@ interface Rules<T> {
   readonly last: boolean;
 }
 
-function drain<T>(scan: Scan, rules: Rules<T>): Piece<T>[] {
-  const pieces: Piece<T>[] = [];
+function drain<T>(scan: Scan, rules: Rules<T>): ScannedPiece<T>[] {
+  const pieces: ScannedPiece<T>[] = [];
   const { text } = scan;
   let from = 0;
   let stepped = 0;

@@ -1,5 +1,5 @@
 import type { FenceSpan } from "./fences.ts";
-import { isBlockStart, linesOf, type Line } from "./lines.ts";
+import { isBlockStart, linesOutsideFences, type TextLine } from "./lines.ts";
 
 /** A table, or what may still become one. */
 export interface TableSpan {
@@ -21,7 +21,7 @@ const TORN_RULE = /^[ \t|:-]*$/;
 /** Finds the tables of a text, which may end in the middle of a line; nothing follows the `last` text. */
 export function scanTables(text: string, fences: readonly FenceSpan[], last: boolean): TableSpan[] {
   const tables: TableSpan[] = [];
-  const lines = linesOf(text, fences);
+  const lines = linesOutsideFences(text, fences);
   for (let at = 0; at < lines.length; at += 1) {
     const table = tableAt(lines, at, last);
     if (table === undefined) continue;
@@ -31,7 +31,7 @@ export function scanTables(text: string, fences: readonly FenceSpan[], last: boo
   return tables;
 }
 
-function tableAt(lines: readonly Line[], at: number, last: boolean): TableSpan | undefined {
+function tableAt(lines: readonly TextLine[], at: number, last: boolean): TableSpan | undefined {
   const [head, rule] = lines.slice(at, at + 2);
   if (!head || !HEAD.test(head.text)) return undefined;
   const torn = last ? undefined : tornAt(head, rule);
@@ -44,20 +44,20 @@ function tableAt(lines: readonly Line[], at: number, last: boolean): TableSpan |
 }
 
 /** The end of a text whose last lines may still begin a table. */
-function tornAt(head: Line, rule: Line | undefined): number | undefined {
+function tornAt(head: TextLine, rule: TextLine | undefined): number | undefined {
   if (!head.isWhole) return head.end;
   return rule?.start === head.end + 1 && !rule.isWhole && TORN_RULE.test(rule.text) ? rule.end : undefined;
 }
 
 const tornUntil = (end: number, start: number): TableSpan => ({ start, body: end, end, closed: false, isTorn: true });
 
-function afterRows(lines: readonly Line[], from: number): number {
+function afterRows(lines: readonly TextLine[], from: number): number {
   let at = from;
   while (isRowOf(lines[at], lines[at - 1])) at += 1;
   return at;
 }
 
-const isRowOf = (row: Line | undefined, before: Line | undefined): boolean =>
+const isRowOf = (row: TextLine | undefined, before: TextLine | undefined): boolean =>
   row?.start === (before?.end ?? NaN) + 1 && !isBlockStart(row.text) && !(row.isWhole && row.text.trim() === "");
 
 const cellsIn = (row: string): number =>

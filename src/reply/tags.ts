@@ -1,6 +1,6 @@
 import { withoutControls } from "../utils/text/controls.ts";
 import { type EventLine, INTERNAL_TRIGGERS, matchInternal } from "./internal-marks.ts";
-import { createScanner, type Match, type MatchPlace, type Piece } from "./scan.ts";
+import { createScanner, type Match, type MatchPlace, type ScannedPiece } from "./scan.ts";
 
 /**
  * Removes think and final tags, tool calls written as text, the gateway's notes to the model, and signs that change how other text is shown
@@ -85,7 +85,7 @@ class Stripper implements TagStripper {
   }
 
   /** `calls` is set at the end of the message. */
-  #take(pieces: readonly Piece<Found>[], calls?: boolean): string {
+  #take(pieces: readonly ScannedPiece<Found>[], calls?: boolean): string {
     const [state, enforceFinal] = [this.#state, this.#enforceFinal];
     let out = "";
     for (const piece of pieces) {

@@ -1,5 +1,5 @@
 import { spanTest, type FenceSpan } from "./fences.ts";
-import { isBlockStart, linesOf, type Line } from "./lines.ts";
+import { isBlockStart, linesOutsideFences, type TextLine } from "./lines.ts";
 import type { TableSpan } from "./tables.ts";
 
 /** A stretch within a paragraph that should stay in one piece. */
@@ -18,7 +18,7 @@ export function scanWhole(
   blocks: { fences: readonly FenceSpan[]; tables: readonly TableSpan[] },
   last: boolean,
 ): WholeSpan[] {
-  return paragraphsOf(linesOf(text, blocks.fences), blocks.tables).flatMap(({ start, end }) =>
+  return paragraphsOf(linesOutsideFences(text, blocks.fences), blocks.tables).flatMap(({ start, end }) =>
     scanParagraph(text, { start, end, isOpen: end === text.length && !last }),
   );
 }
@@ -29,7 +29,7 @@ interface Stretch {
 }
 
 /** Lines that belong together. Each line of a table is its own paragraph. */
-function paragraphsOf(lines: readonly Line[], tables: readonly TableSpan[]): Stretch[] {
+function paragraphsOf(lines: readonly TextLine[], tables: readonly TableSpan[]): Stretch[] {
   const paragraphs: { start: number; end: number }[] = [];
   const inTable = tableTest(tables);
   for (const [at, line] of lines.entries()) {
@@ -40,7 +40,7 @@ function paragraphsOf(lines: readonly Line[], tables: readonly TableSpan[]): Str
   return paragraphs;
 }
 
-function continues(line: Line, before: Line | undefined): boolean {
+function continues(line: TextLine, before: TextLine | undefined): boolean {
   if (before?.end !== line.start - 1 || before.text.trim() === "" || isBlockStart(line.text)) return false;
   return !line.isWhole || line.text.trim() !== "";
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { about, atStart, milliseconds, secretField } from "../utils/config.ts";
-import { isNetwork } from "./peer.ts";
+import { isNetwork } from "./remote-peer.ts";
 
 const rateLimit = z.strictObject({
   maxAttempts: z

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ServerOptions, ServerPorts, WebhookPaths, AddedRoutes } from "./options.ts";
 import { servePage } from "./page.ts";
 import { background } from "../utils/background.ts";
-import type { Gate } from "./transport/auth.ts";
+import type { AuthGate } from "./transport/auth.ts";
 import { isTrusted, refuseAddress, refuseText, type Reach, judgeRequest } from "./transport/judge.ts";
 import type { HttpRouteContribution } from "../types/contribution.ts";
 import type { Log } from "../types/log.ts";
@@ -39,7 +39,7 @@ export function serveBasics(
   app: FastifyInstance,
   options: Reach & Pick<ServerOptions, "pageDir" | "added">,
   { reports, webhooks, log }: Pick<ServerPorts, "reports" | "webhooks" | "log">,
-  gate: Gate,
+  gate: AuthGate,
 ): void {
   if (webhooks) serveWebhooks(app, webhooks, gate);
   serveAddedRoutes(app, options, gate, log);
@@ -60,7 +60,7 @@ export function serveBasics(
 }
 
 /** Runs before all other checks: platforms use any host name and their own query parameters. */
-function serveWebhooks(app: FastifyInstance, webhooks: WebhookPaths, { peers }: Gate): void {
+function serveWebhooks(app: FastifyInstance, webhooks: WebhookPaths, { peers }: AuthGate): void {
   app.addHook("onRequest", (request, reply, next) => {
     const [path = "/"] = request.url.split("?");
     if (!webhooks.has(path)) return next();
@@ -88,7 +88,7 @@ const sendNotFound = (reply: FastifyReply): FastifyReply =>
  * Serves the paths that contributors add, where the server has none of its own. The routes are registered before the
  * other checks: a route that checks its callers itself is meant for platforms, which use any host name.
  */
-function serveAddedRoutes(app: FastifyInstance, options: Reach & WithRoutes, gate: Gate, log: Log): void {
+function serveAddedRoutes(app: FastifyInstance, options: Reach & WithRoutes, gate: AuthGate, log: Log): void {
   app.addHook("onRequest", (request, reply, next) => {
     const route = routeFor(request.url, options.added);
     if (!route) return next();
@@ -103,7 +103,7 @@ interface WithRoutes {
 }
 
 /** Whether the caller has the gateway's token. Answers the request where not. */
-function mayCall(request: FastifyRequest, reply: FastifyReply, options: Reach, gate: Gate): boolean {
+function mayCall(request: FastifyRequest, reply: FastifyReply, options: Reach, gate: AuthGate): boolean {
   const refusal = refuseAddress({ url: request.url, host: request.headers.host }, options);
   const verdict = refusal ? undefined : judgeRequest(request, gate);
   if (verdict?.kind === "ok") return true;

@@ -14,7 +14,7 @@ import type { ModelInfo } from "../types/run/model.ts";
 import type { Secret } from "../types/secret.ts";
 import type { SessionEntry, SessionPatch, Sessions, SettingInForce } from "../types/session.ts";
 
-import type { Peer } from "./peer.ts";
+import type { RemotePeer } from "./remote-peer.ts";
 
 /** A piece of the daily log file, starting at a byte position. */
 export const logTail = z.looseObject({
@@ -113,7 +113,7 @@ export interface AccessOptions {
 export interface WebhookPaths {
   has(path: string): boolean;
   /** Answers one request to a path for which `has` is true. Never rejects. */
-  take(path: string, request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<void>;
+  take(path: string, request: IncomingMessage, response: ServerResponse, peer: RemotePeer): Promise<void>;
 }
 
 /** The present methods of contributors. */

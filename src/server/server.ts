@@ -1,8 +1,8 @@
 import fastify, { type FastifyInstance } from "fastify";
 import { OpenClawError } from "../types/errors.ts";
-import { Gate } from "./transport/auth.ts";
+import { AuthGate } from "./transport/auth.ts";
 import { Calls } from "./transport/calls.ts";
-import { POLICY } from "./transport/frames.ts";
+import { CONNECTION_POLICY } from "./transport/frames.ts";
 import { watchEventLoop } from "./event-loop.ts";
 import { socketServices } from "./transport/hello.ts";
 import { Hub } from "./transport/hub.ts";
@@ -26,13 +26,13 @@ const REQUEST_MS = 300_000;
 export async function startServer(options: ServerOptions, ports: ServerPorts): Promise<Server> {
   const app = fastify({
     logger: false,
-    bodyLimit: POLICY.maxPayload,
+    bodyLimit: CONNECTION_POLICY.maxPayload,
     requestTimeout: REQUEST_MS,
     forceCloseConnections: false,
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
   });
   const { clock, log } = ports;
-  const gate = new Gate(options.access, clock);
+  const gate = new AuthGate(options.access, clock);
   const hub = new Hub(ports.keys);
   const presence = new Presence(options.version, clock.now());
   const stopping = new AbortController();
@@ -120,7 +120,7 @@ async function closeAll(app: FastifyInstance, sockets: Sockets, graceMs: number)
 }
 
 /** Everything that the server answers over HTTP. */
-function serveRoutes(app: FastifyInstance, options: ServerOptions, ports: ServerPorts, gate: Gate): void {
+function serveRoutes(app: FastifyInstance, options: ServerOptions, ports: ServerPorts, gate: AuthGate): void {
   serveBasics(app, options, ports, gate);
   if (options.chatCompletions !== false) serveOpenAi(app, ports, gate);
   serveToolCalls(app, ports, gate);

@@ -5,7 +5,7 @@ import type { ToolCallOutcome, ToolCallRequest } from "../types/chat/tool-call.t
 import { agentId, type AgentId } from "../types/ids.ts";
 import { MethodError } from "../types/method.ts";
 import type { ServerPorts } from "./options.ts";
-import type { Gate } from "./transport/auth.ts";
+import type { AuthGate } from "./transport/auth.ts";
 import { disconnectSignal } from "./transport/disconnect.ts";
 import { problemsOf } from "./transport/frames.ts";
 import { judgeRequest } from "./transport/judge.ts";
@@ -49,7 +49,7 @@ const send = (reply: FastifyReply, error: ApiError): FastifyReply => reply.code(
 const invalid = (message: string): ApiError => ({ status: 400, type: "invalid_request", message });
 
 /** `POST /tools/invoke`: calls one tool without a model. The gateway's token is needed. */
-export function serveToolCalls(app: FastifyInstance, ports: Ports, gate: Gate): void {
+export function serveToolCalls(app: FastifyInstance, ports: Ports, gate: AuthGate): void {
   let running = 0;
   void app.register(async (api) => {
     api.addHook("onRequest", async (request, reply) => judge(request, reply, gate, ports));
@@ -80,7 +80,7 @@ function parseJson(body: unknown, done: (error: Error | null, value?: unknown) =
 async function judge(
   request: FastifyRequest,
   reply: FastifyReply,
-  gate: Gate,
+  gate: AuthGate,
   { clock }: Ports,
 ): Promise<FastifyReply | undefined> {
   const refused = request.method === "POST" ? refusalOf(request, reply, gate) : NO_POST;
@@ -91,7 +91,7 @@ async function judge(
   return reply;
 }
 
-function refusalOf(request: FastifyRequest, reply: FastifyReply, gate: Gate): ApiError | undefined {
+function refusalOf(request: FastifyRequest, reply: FastifyReply, gate: AuthGate): ApiError | undefined {
   const verdict = judgeRequest(request, gate);
   if (verdict.kind === "ok") return undefined;
   if (verdict.kind !== "locked") {

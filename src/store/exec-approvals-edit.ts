@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import { OpenClawError } from "../types/errors.ts";
 import { isFields, type Fields } from "../utils/fields.ts";
 import { makePrivateDir, removeUnfinished, writeAtomic } from "./disk.ts";
-import { parseApprovals, readApprovals, type ReadApprovals } from "./exec-approvals-read.ts";
+import { parseApprovals, readApprovalsFile, type ReadApprovals } from "./exec-approvals-read.ts";
 import { lockFile } from "./lock/lock-file.ts";
 
 /** The document as it is in the file, with everything in it that this gateway does not know. */
@@ -16,7 +16,7 @@ const MOST_TRIES = 5;
 
 /** The document in the file, and an empty one while there is no file. Throws `OpenClawError` APPROVALS_UNUSABLE. */
 export function approvalsNow(path: string): RawApprovals {
-  const found = readApprovals(path);
+  const found = readApprovalsFile(path);
   if (found.kind === "broken") throw unusable(path, found);
   return found.kind === "missing" ? EMPTY : rawOf(found.text);
 }
@@ -48,7 +48,7 @@ export async function editApprovals(
 
 /** False when another program wrote the file in between. */
 async function editOnce(path: string, edit: (document: RawApprovals) => RawApprovals): Promise<boolean> {
-  const found = readApprovals(path);
+  const found = readApprovalsFile(path);
   if (found.kind === "broken") throw unusable(path, found);
   const before = found.kind === "missing" ? EMPTY : rawOf(found.text);
   const after = edit(before);
@@ -57,7 +57,7 @@ async function editOnce(path: string, edit: (document: RawApprovals) => RawAppro
   const made = parseApprovals(text);
   if (made.kind === "broken") throw unusable("The new document", made);
   const isSame = async () => {
-    const now = readApprovals(path);
+    const now = readApprovalsFile(path);
     return now.kind === found.kind && (now.kind !== "read" || found.kind !== "read" || now.text === found.text);
   };
   return writeAtomic(path, text, isSame);

@@ -16,7 +16,7 @@ const TOO_LARGE = `it is larger than ${MOST_BYTES / 1_048_576} MB`;
 const WRITABLE_BY_OTHERS = 0o022;
 
 /** Reads the file. Follows no link, since the file decides what runs. Never throws. */
-export function readApprovals(path: string): ReadApprovals {
+export function readApprovalsFile(path: string): ReadApprovals {
   try {
     return parseApprovals(textOf(path));
   } catch (error) {

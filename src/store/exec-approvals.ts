@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
-import { brokenPolicy, NO_POLICY, policyOf, type ExecPolicy } from "../tools/exec/rules/policy.ts";
+import { brokenPolicy, NO_POLICY, execPolicyOf, type ExecPolicy } from "../tools/exec/rules/policy.ts";
 import { errorText } from "../utils/text/error-text.ts";
-import { readApprovals, type ReadApprovals } from "./exec-approvals-read.ts";
+import { readApprovalsFile, type ReadApprovals } from "./exec-approvals-read.ts";
 
 /** `exec-approvals.json`, which is read again after a change. A file that cannot be used makes every command ask. */
 export class ExecApprovalsFile {
@@ -29,7 +29,7 @@ export class ExecApprovalsFile {
     if (stamp === this.#stamp) return;
     this.#stamp = stamp;
     this.#policies.clear();
-    this.#found = stamp === "" ? undefined : readApprovals(this.path);
+    this.#found = stamp === "" ? undefined : readApprovalsFile(this.path);
   }
 
   #stampNow(): string {
@@ -44,7 +44,7 @@ export class ExecApprovalsFile {
   #policyFor(agent: string): ExecPolicy {
     const found = this.#found;
     if (found === undefined || found.kind === "missing") return NO_POLICY;
-    if (found.kind === "read") return policyOf(found.document, agent);
+    if (found.kind === "read") return execPolicyOf(found.document, agent);
     return brokenPolicy(
       `${this.path} cannot be used, so every command is asked about; mend or remove it: ${found.why}`,
     );

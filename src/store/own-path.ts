@@ -39,7 +39,7 @@ export const stateDirOf = (journal: string): string | undefined =>
   basename(dirname(journal)) === "state" ? dirname(dirname(journal)) : undefined;
 
 /** The path of a directory without symbolic links, where it is another one. */
-export function aliasesOf(dir: string): readonly string[] {
+export function realPathsOf(dir: string): readonly string[] {
   try {
     const real = realpathSync(dir);
     return real === dir ? [] : [real];

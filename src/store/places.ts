@@ -4,7 +4,7 @@ import { isFields } from "../utils/fields.ts";
 import { unlessMissing } from "../utils/missing.ts";
 import { makePrivateDir, writeAtomic } from "./disk.ts";
 import { readSessionTable } from "./journal/session-table.ts";
-import { aliasesOf, OwnPath, pathPattern, placesOfFiles } from "./own-path.ts";
+import { realPathsOf, OwnPath, pathPattern, placesOfFiles } from "./own-path.ts";
 
 /** A path under which a state directory was opened. */
 interface Place {
@@ -58,7 +58,7 @@ export class PathLines {
   readonly #own: OwnPath;
 
   constructor(stateDir: string) {
-    const [real = stateDir] = aliasesOf(stateDir);
+    const [real = stateDir] = realPathsOf(stateDir);
     this.#stateDir = stateDir;
     this.#own = new OwnPath(real, [stateDir]);
   }
@@ -104,7 +104,7 @@ const earlierIn = (places: readonly Place[], stateDir: string): EarlierPlaces =>
 /** All places, the present one last. One by which the directory can still be reached, such as a symbolic link, is not left. */
 async function placesOf(stateDir: string, now: number): Promise<readonly Place[]> {
   const known = (await noted(stateDir)) ?? (await placesInRows(stateDir));
-  const present = [...aliasesOf(stateDir), stateDir];
+  const present = [...realPathsOf(stateDir), stateDir];
   const others = known.filter(({ path }) => !present.includes(path)).slice(-MOST);
   const left = others.map(async (place) =>
     place.until !== undefined || (await isSame(place.path, stateDir)) ? place : { ...place, until: now },

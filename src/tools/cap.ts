@@ -1,7 +1,7 @@
 /** Most bytes of text in a tool's result. */
-export const MAX_BYTES = 50 * 1024;
+export const MAX_RESULT_BYTES = 50 * 1024;
 /** Most bytes of the content itself; the rest is for notes about it. */
-export const CONTENT_BYTES = MAX_BYTES - 1024;
+export const CONTENT_BYTES = MAX_RESULT_BYTES - 1024;
 /** Most lines of text in a tool's result. */
 export const MAX_LINES = 2000;
 

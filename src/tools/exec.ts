@@ -9,7 +9,7 @@ import { EXEC_ASK, EXEC_SECURITY } from "../types/run/exec-wish.ts";
 import type { Tool, ToolContext, ToolResult } from "../types/run/tool.ts";
 import { CALL_HOSTS, wayOf, type CommandWay, type OtherPlaces } from "./exec/elevation.ts";
 import type { Variables } from "./exec/binding.ts";
-import { permit, refusalText, type ExecOptions } from "./exec/permission.ts";
+import { permit, execRefusalText, type ExecOptions } from "./exec/permission.ts";
 import { narrowed } from "./exec/rules/policy.ts";
 import type { BackgroundSettings } from "../types/settings.ts";
 import type { BackgroundProcess } from "./process/background-process.ts";
@@ -150,7 +150,7 @@ export function execTool(options: ExecToolOptions): Tool {
       const permitted = await permit({ command: shownCommand(wanted), cwd }, own, context);
       if (permitted.kind === "refused") return errorResult(permitted.text, { refused: true });
       // The run may have been stopped after a person allowed the command.
-      if (context.signal.aborted) return errorResult(refusalText("abort"), { refused: true });
+      if (context.signal.aborted) return errorResult(execRefusalText("abort"), { refused: true });
       const { argv, variables } = permitted;
       return markElevated(way, await runAllowed({ ...wanted, cwd, argv, variables }, own, context));
     },

@@ -1,11 +1,11 @@
 import type { ImageContent, TextContent } from "../types/run/model.ts";
 import type { ToolContext, ToolResult } from "../types/run/tool.ts";
-import { Mending, readSeenPart } from "../types/run/read-message.ts";
+import { Mending, readSeenPart } from "../types/run/read-chat-message.ts";
 import type { FileBackend } from "../types/run/backend.ts";
 import { isFields } from "../utils/fields.ts";
 import { errorText } from "../utils/text/error-text.ts";
 import { shorten } from "../utils/text/shorten.ts";
-import { headBytes, MAX_BYTES } from "./cap.ts";
+import { headBytes, MAX_RESULT_BYTES } from "./cap.ts";
 
 type Content = TextContent | ImageContent;
 
@@ -49,7 +49,7 @@ const endsInError = (text: string): boolean =>
 
 /** The parts within the bytes that any result may have. */
 export function capped(content: readonly Content[], most: number | undefined): Content[] {
-  const limit = Math.max(MAX_BYTES, most ?? 0);
+  const limit = Math.max(MAX_RESULT_BYTES, most ?? 0);
   let left = limit;
   return content.map((part) => {
     if (part.type === "image") return part;

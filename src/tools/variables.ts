@@ -25,12 +25,14 @@ export const NEVER = namesLike(`${LOADERS} NODE_CHANNEL_.* PATH`);
 export const NO_OVERRIDE = namesLike(OPERATORS);
 
 /** Most bytes of one variable; a program's setting is shorter. */
-export const MAX_BYTES = 32_768;
+export const MAX_VARIABLE_BYTES = 32_768;
 
 /** Names of a call's variables that a command must not get, sorted. */
 export const refusedNames = (env: Readonly<Record<string, string>>): readonly string[] =>
   Object.entries(env)
-    .filter(([name, value]) => !isSettable(name) || value.includes("\0") || Buffer.byteLength(value) > MAX_BYTES)
+    .filter(
+      ([name, value]) => !isSettable(name) || value.includes("\0") || Buffer.byteLength(value) > MAX_VARIABLE_BYTES,
+    )
     .map(([name]) => name)
     .toSorted();
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { LoopDesk } from "./cron/loops.ts";
 import type { InboundMessage } from "./chat/message.ts";
 import type { SessionKey } from "./ids.ts";
-import { type Answer, textOf } from "./method.ts";
+import { type Answer, openText } from "./method.ts";
 import type { SubagentActs } from "./subagent/spawn.ts";
 import type { TaskDesk } from "./subagent/task.ts";
 
@@ -29,7 +29,7 @@ export interface StoryAsk {
 /** One thing that happened to a message. Without a time, it happened during the step before it. */
 export const storyStep = z.looseObject({
   at: z.number().optional(),
-  step: textOf<
+  step: openText<
     "received" | "planned" | "offered" | "admission" | "session" | "queue" | "file" | "run" | "reply" | "end" | "again"
   >(),
   text: z.string(),

@@ -86,7 +86,7 @@ export type Answer<T> = T extends string
       : T;
 
 /** A text of the list `T`, which another version may have made longer: readers take any text. */
-export const textOf = <T extends string>() => z.custom<T>((value) => typeof value === "string");
+export const openText = <T extends string>() => z.custom<T>((value) => typeof value === "string");
 
 /**
  * A method whose `run` gets parsed parameters, and answers in the shape of `result` where the method states one; it may leave

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Answer, textOf } from "./method.ts";
+import { type Answer, openText } from "./method.ts";
 import type { RiskyUse } from "./run/untrusted.ts";
 import type { LoopSettings } from "./loops.ts";
 
@@ -149,7 +149,7 @@ export interface PolicySubject {
 export const removedTool = z.looseObject({
   tool: z.string(),
   /** The first step of the policy that removed it. */
-  stage: textOf<StageName>(),
+  stage: openText<StageName>(),
   /** The key of the list, or the rule of the gateway in words. */
   key: z.string(),
 });

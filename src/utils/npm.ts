@@ -1,11 +1,10 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { errorText } from "./text/error-text.ts";
+import type { Env } from "./env.ts";
 
 /** A program with the arguments that come before the caller's own. */
 export type Program = readonly [string, ...string[]];
-
-type Env = Readonly<Record<string, string | undefined>>;
 
 /** The npm that came with this Node, else the npm of `PATH`. */
 export function findNpm(): Program {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { BUILT_IN } from "../../src/tools/policy/lint.ts";
+import { BUILT_IN_TOOLS } from "../../src/tools/policy/lint.ts";
 import { configSchema } from "../../src/app/config/schema/schema.ts";
 import { builtInTools } from "../../scripts/docs/built-in-tools.ts";
 import { toolTable } from "../../scripts/docs/tool-table.ts";
@@ -10,7 +10,7 @@ const table = toolTable(builtInTools(configSchema.parse({}).browser));
 
 it("has the tools that lists of the config are compared with", () => {
   const names = builtInTools(configSchema.parse({}).browser).map(({ name }) => name);
-  expect(BUILT_IN.toSorted()).toEqual(names.toSorted());
+  expect(BUILT_IN_TOOLS.toSorted()).toEqual(names.toSorted());
 });
 
 it("is the page of the documentation", () => {

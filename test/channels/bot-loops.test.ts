@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { BotLoops } from "../../src/channels/access/bot-loops.ts";
 import { accountConfig } from "../../src/channels/config.ts";
-import { policyOf } from "../../src/channels/access/policy.ts";
+import { channelPolicyOf } from "../../src/channels/access/policy.ts";
 import { message } from "../kit/inbound.ts";
 
 const RULES = { maxMessages: 3, windowMs: 1000, cooldownMs: 5000 };
@@ -25,7 +25,7 @@ test("slow bots, other bots and other chats are not affected", () => {
 
 test("the rules come from the account, and can be disabled", () => {
   const rules = (config: object) =>
-    policyOf(accountConfig.parse(config), { mentionPatterns: [], historyLimit: 0 }).botLoops;
+    channelPolicyOf(accountConfig.parse(config), { mentionPatterns: [], historyLimit: 0 }).botLoops;
   expect(rules({})).toEqual({ maxMessages: 20, windowMs: 60_000, cooldownMs: 60_000 });
   expect(rules({ botLoopProtection: { maxEventsPerWindow: 2, windowSeconds: 1, cooldownSeconds: 3 } })).toEqual({
     maxMessages: 2,

@@ -5,14 +5,14 @@ import { gate } from "../../src/channels/access/gating.ts";
 import type { SenderFacts } from "../../src/channels/access/gating.ts";
 import { isListed } from "../../src/channels/access/listed.ts";
 import { mentionPatterns } from "../../src/channels/access/mention-pattern.ts";
-import { policyOf } from "../../src/channels/access/policy.ts";
+import { channelPolicyOf } from "../../src/channels/access/policy.ts";
 import { channelId } from "../../src/types/ids.ts";
 import type { InboundMessage } from "../../src/types/chat/message.ts";
 import { message } from "../kit/inbound.ts";
 
 const STRANGER: SenderFacts = { paired: false, isOwner: false };
 const policy = (config: Record<string, unknown>, patterns: string[] = []) =>
-  policyOf(accountConfig.parse(config), { mentionPatterns: mentionPatterns(patterns), historyLimit: 50 });
+  channelPolicyOf(accountConfig.parse(config), { mentionPatterns: mentionPatterns(patterns), historyLimit: 50 });
 const direct = message({ sender: { id: "7", username: "Ada", e164: "+4930123" } });
 const group = message({
   chat: { kind: "group", id: "-100" },

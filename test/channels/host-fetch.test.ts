@@ -1,6 +1,6 @@
 import { createServer, type RequestListener } from "node:http";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { fetchFile } from "../../src/channels/connection/fetch-file.ts";
+import { fetchForChannel } from "../../src/channels/connection/fetch-file.ts";
 import { NotNow } from "../../src/types/not-now.ts";
 
 let answer: RequestListener;
@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => close());
 
-const get = () => fetchFile(`${origin}/a`, { maxBytes: 10, trusted: [origin] }, new AbortController().signal);
+const get = () => fetchForChannel(`${origin}/a`, { maxBytes: 10, trusted: [origin] }, new AbortController().signal);
 const failed = () => get().catch((error: unknown) => error);
 
 test.each([

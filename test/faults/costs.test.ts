@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createBlockChunker } from "../../src/reply/chunker.ts";
+import { createBlockChunker } from "../../src/reply/block-chunker.ts";
 import { createDirectiveFilter, parseDirectives } from "../../src/reply/directives.ts";
 import { renderChunks } from "../../src/reply/format/chunks.ts";
 import { createHeartbeatFilter, stripHeartbeatToken } from "../../src/reply/heartbeat-token.ts";

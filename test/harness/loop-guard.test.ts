@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LoopGuard, type SeenCall } from "../../src/harness/tools/loops/guard.ts";
-import { callKey, outcomeOf } from "../../src/harness/tools/loops/outcome.ts";
+import { callKey, callOutcome } from "../../src/harness/tools/loops/outcome.ts";
 import { LOOP_DEFAULTS } from "../../src/tools/loop-config.ts";
 import type { ModelReply } from "../fakes/model.ts";
 import { textResult } from "../../src/tools/define.ts";
@@ -167,7 +167,7 @@ describe("the loop guard", () => {
 
 describe("the outcome of a call", () => {
   const outcome = (text: string, details?: object) =>
-    outcomeOf({ content: [{ type: "text", text }], details, isError: false });
+    callOutcome({ content: [{ type: "text", text }], details, isError: false });
 
   it.each([
     ["done at 2026-01-02T03:04:05.678Z", "done at 2026-11-12T13:14:15Z"],

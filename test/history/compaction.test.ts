@@ -4,7 +4,7 @@ import { listConversation } from "../../src/history/compaction/fallback.ts";
 import { identifiersOf } from "../../src/history/compaction/config.ts";
 import { chunk, cutAt } from "../../src/history/compaction/plan.ts";
 import { readFilesIn } from "../../src/history/compaction/reads.ts";
-import { shortenResult, textIn } from "../../src/history/compaction/render.ts";
+import { shortenResult, renderedText } from "../../src/history/compaction/render.ts";
 import { summarise, type SummaryPrompt } from "../../src/history/compaction/summarise.ts";
 import { callsOf } from "../../src/history/parts.ts";
 import { estimateTextTokens } from "../../src/sessions/transcript/tokens.ts";
@@ -76,7 +76,7 @@ describe("chunks", () => {
         expect(flat).toHaveLength(messages.length);
         for (const [index, shown] of flat.entries()) {
           const original = messages[index]!;
-          const isNote = /\[A .* of about \d+ tokens was too large/.test(textIn(shown));
+          const isNote = /\[A .* of about \d+ tokens was too large/.test(renderedText(shown));
           if (isNote) expect(shown.role).toBe(original.role);
           else expect(shown).toEqual(original);
         }
@@ -105,7 +105,9 @@ describe("chunks", () => {
 
   it("name a message that fills more than half the window", () => {
     const [[noted] = []] = chunk([asked("x".repeat(4 * 600))], 1000);
-    expect(noted && textIn(noted)).toBe("[A message of the user of about 600 tokens was too large to be summarised.]");
+    expect(noted && renderedText(noted)).toBe(
+      "[A message of the user of about 600 tokens was too large to be summarised.]",
+    );
   });
 });
 
@@ -146,8 +148,8 @@ describe("a summary", () => {
 
   it("is shown tool results shortened", () => {
     const short = shortenResult(given("a", `head${"x".repeat(9000)}tail`));
-    expect(textIn(short).length).toBeLessThanOrEqual(2000);
-    expect(textIn(short)).toMatch(/^head.*left out.*tail$/);
+    expect(renderedText(short).length).toBeLessThanOrEqual(2000);
+    expect(renderedText(short)).toMatch(/^head.*left out.*tail$/);
   });
 });
 

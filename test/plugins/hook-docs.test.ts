@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { factsOf, isHookName } from "../../src/types/hook/hook-table.ts";
+import { hookFacts, isHookName } from "../../src/types/hook/hook-table.ts";
 
 it("docs/reference/plugins.md says of each hook whether it is called, and whether it reads conversations", () => {
   const text = readFileSync(join(import.meta.dirname, "../../docs/reference/plugins.md"), "utf8");
@@ -11,11 +11,11 @@ it("docs/reference/plugins.md says of each hook whether it is called, and whethe
     kind,
     reads,
   ]);
-  const told = rows.filter(([name = ""]) => isHookName(name) && factsOf(name).isNeverCalled !== true);
+  const told = rows.filter(([name = ""]) => isHookName(name) && hookFacts(name).isNeverCalled !== true);
   expect(told).toEqual(rows);
   for (const [name = "", kind, reads] of rows) {
     if (!isHookName(name)) throw new Error(name);
-    expect([name, factsOf(name).kind, factsOf(name).readsConversations === true]).toEqual([
+    expect([name, hookFacts(name).kind, hookFacts(name).readsConversations === true]).toEqual([
       name,
       kind,
       reads === "yes",

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { testPorts } from "../../testing/plugin-ports.ts";
 import { Contributions } from "../../src/plugins/contributions.ts";
 import { HeapWatch } from "../../src/plugins/host/heap-watch.ts";
-import { LoopWatch } from "../../src/plugins/host/loop-watch.ts";
+import { EventLoopWatch } from "../../src/plugins/host/loop-watch.ts";
 import { Plugins } from "../../src/plugins/host/plugins.ts";
 import { RunningCode } from "../../src/plugins/api/running-code.ts";
 import { PluginTimers } from "../../src/plugins/host/timers.ts";
@@ -53,7 +53,7 @@ test("a plugin whose timers block the event loop or throw is named, and the gate
 
 test("a plugin that blocks the event loop after an await is named once callbacks are measured", async () => {
   const watch = new PluginWatch(recordLog());
-  const loop = new LoopWatch(watch);
+  const loop = new EventLoopWatch(watch);
   onTestFinished(loop.follow());
   const code = new RunningCode("busy", "/nowhere");
   const block = () => {

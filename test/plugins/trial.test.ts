@@ -5,7 +5,7 @@ import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { readPlugin } from "../../src/plugins/manifest/read-plugin.ts";
 import { TrialGuard } from "../../src/plugins/trial/guard.ts";
 import type { TrialResult } from "../../src/plugins/trial/run-trials.ts";
-import { forgetTrial, leftOutOf, readTrials, stampOf } from "../../src/plugins/trial/trials.ts";
+import { forgetTrial, leftOutOf, readTrials, pluginStamp } from "../../src/plugins/trial/trials.ts";
 import type { FoundPlugin } from "../../src/types/plugin/manifest.ts";
 import { writePlugin } from "../kit/gateway/plugins.ts";
 import { recordLog } from "../kit/log.ts";
@@ -106,7 +106,10 @@ test("a plugin in whose code the process ended is left out also while nothing ca
   await guard().leftOut([plugin]);
   const trials = join(stateDir, "plugins/trials.json");
   const [mark, tried] = [join(stateDir, "plugins/loading.json"), readFileSync(trials, "utf8")];
-  writeFileSync(mark, JSON.stringify({ id: "strange", stamp: await stampOf(plugin), at: new Date().toISOString() }));
+  writeFileSync(
+    mark,
+    JSON.stringify({ id: "strange", stamp: await pluginStamp(plugin), at: new Date().toISOString() }),
+  );
   // A folder in its place cannot be replaced.
   rmSync(trials);
   mkdirSync(trials);

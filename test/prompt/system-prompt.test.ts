@@ -1,7 +1,7 @@
 import { dayOf } from "../../src/prompt/timestamp.ts";
 import { expect, it } from "vitest";
 import type { SystemContext } from "../../src/prompt/system-context.ts";
-import { joinParts, sizesOf, textsOf } from "../../src/prompt/parts.ts";
+import { joinParts, partSizes, textsOf } from "../../src/prompt/parts.ts";
 import { SYSTEM_SECTIONS, systemPromptParts } from "../../src/prompt/system-prompt.ts";
 
 const buildSystemPrompt = (context: SystemContext): string => joinParts(systemPromptParts(context));
@@ -183,7 +183,7 @@ it("says of each piece where it comes from, and the pieces in a row are the prom
       ["SOUL.md", "/home/me/work/SOUL.md"],
     ]),
   );
-  const sizes = sizesOf(parts);
+  const sizes = partSizes(parts);
   expect(textsOf(sizes, prompt)).toEqual(parts);
   expect(textsOf(sizes, `${prompt}.`)).toBeUndefined();
   expect(textsOf(sizes, prompt.slice(1))).toBeUndefined();

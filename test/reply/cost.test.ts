@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createBlockChunker, type BlockChunkerOptions } from "../../src/reply/chunker.ts";
+import { createBlockChunker, type BlockChunkerOptions } from "../../src/reply/block-chunker.ts";
 import { parseDirectives } from "../../src/reply/directives.ts";
 import { renderTelegramChunks } from "../../src/reply/markdown/telegram.ts";
 import { paragraphsOf } from "../../src/reply/paragraphs.ts";

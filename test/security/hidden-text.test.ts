@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { whyUnreadable } from "../../src/tools/exec/hidden.ts";
+import { whyUnshowable } from "../../src/tools/exec/hidden.ts";
 
 /** A character of a class, picked among all code points. */
 function charactersOf(property: RegExp): readonly string[] {
@@ -12,7 +12,7 @@ function charactersOf(property: RegExp): readonly string[] {
   return found;
 }
 
-const isRefused = (command: string) => whyUnreadable(command, ["/w"]) !== undefined;
+const isRefused = (command: string) => whyUnshowable(command, ["/w"]) !== undefined;
 
 describe("a command that a person is asked about", () => {
   it.each([
@@ -28,7 +28,7 @@ describe("a command that a person is asked about", () => {
     const all = charactersOf(property);
     expect(all.length).toBeGreaterThan(0);
     expect(all.filter((char) => !isRefused(`cat a${char}b`))).toEqual([]);
-    expect(all.filter((char) => whyUnreadable("ls", [`/w/a${char}b`]) === undefined)).toEqual([]);
+    expect(all.filter((char) => whyUnshowable("ls", [`/w/a${char}b`]) === undefined)).toEqual([]);
   });
 
   it("may contain what people read: letters of all scripts, marks, digits, signs and emoji", () => {

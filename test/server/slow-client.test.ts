@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { Connection, type FrameSocket } from "../../src/server/transport/connection.ts";
+import { ClientConnection, type FrameSocket } from "../../src/server/transport/connection.ts";
 import { encodeEvent } from "../../src/server/deltas.ts";
 import { RawClient, startTestServer } from "../kit/server/server.ts";
 
@@ -48,7 +48,7 @@ const delta = (runId: string, deltaText: string, text: string) =>
 
 function slowConnection() {
   const socket = new ScriptedSocket();
-  const connection = new Connection("c", socket, 0, limits);
+  const connection = new ClientConnection("c", socket, 0, limits);
   return { socket, connection };
 }
 

@@ -2,7 +2,7 @@ import { connect, Socket } from "node:net";
 import { once } from "node:events";
 import { IncomingMessage, ServerResponse } from "node:http";
 import { afterEach, expect, test } from "vitest";
-import { Peers } from "../../src/server/peer.ts";
+import { Peers } from "../../src/server/remote-peer.ts";
 import { Webhooks } from "../../src/server/webhooks/webhooks.ts";
 import type { WebhookAnswer, WebhookRequest } from "../../src/types/chat/channel.ts";
 import type { Log } from "../../src/types/log.ts";

@@ -1,7 +1,7 @@
 import type { TestRunner } from "../runner.ts";
 import { accountConfig } from "../../src/channels/config.ts";
 import { gate, type Gate } from "../../src/channels/access/gating.ts";
-import { policyOf } from "../../src/channels/access/policy.ts";
+import { channelPolicyOf } from "../../src/channels/access/policy.ts";
 import type { InboundMessage, Peer } from "../../src/types/chat/message.ts";
 import type { AnyPlatform } from "./platform.ts";
 import { KEY, start, text } from "./running.ts";
@@ -17,7 +17,7 @@ const UNLISTED = { kind: "drop", why: "the group is not in groups" };
  * `config`.
  */
 function verdict(message: InboundMessage, config: Readonly<Record<string, unknown>> = {}, paired = false): Gate {
-  const policy = policyOf(accountConfig.parse(config), { mentionPatterns: [], historyLimit: 50 });
+  const policy = channelPolicyOf(accountConfig.parse(config), { mentionPatterns: [], historyLimit: 50 });
   return gate(message, policy, { paired, isOwner: false });
 }
 

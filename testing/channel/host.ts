@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fetchFile } from "../../src/channels/connection/fetch-file.ts";
+import { fetchForChannel } from "../../src/channels/connection/fetch-file.ts";
 import type {
   AccountNotes,
   ChannelHost,
@@ -61,7 +61,7 @@ export class Host implements ChannelHost {
 
   /** A fake of a platform is on this machine: its address is allowed for an adapter that names none itself. */
   fetch = async (url: string, request: FetchRequest = {}) =>
-    fetchFile(url, { maxBytes: 50 * 1_048_576, trusted: [new URL(url).origin], ...request }, this.signal);
+    fetchForChannel(url, { maxBytes: 50 * 1_048_576, trusted: [new URL(url).origin], ...request }, this.signal);
 
   async clean(): Promise<void> {
     if (this.#folder) await rm(await this.#folder, { recursive: true, force: true });

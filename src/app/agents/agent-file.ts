@@ -2,7 +2,7 @@ import { OpenClawError } from "../../types/errors.ts";
 import { DEFAULT_AGENT } from "../../types/ids.ts";
 import { listedAgents, type ListedAgent } from "../config/keys/agent-key.ts";
 import { writeConfigValues } from "../config/edit/write.ts";
-import { hashOf, readConfigText, type LoadOptions } from "../config/load.ts";
+import { textHash, readConfigText, type LoadOptions } from "../config/load.ts";
 import { parseConfigText } from "../config/parse.ts";
 import { isRecord, valueAt, type KeyPath } from "../config/schema/problem.ts";
 
@@ -24,7 +24,7 @@ const ENTRIES: KeyPath = ["agents", "entries"];
  */
 export async function readFileToEdit({ path }: LoadOptions): Promise<{ file: unknown; hash: string }> {
   const text = (await readConfigText(path)) ?? "";
-  return { file: text.trim() === "" ? {} : parseConfigText(text, path), hash: hashOf(text) };
+  return { file: text.trim() === "" ? {} : parseConfigText(text, path), hash: textHash(text) };
 }
 
 /**

@@ -41,8 +41,8 @@ function peerFrom(text: string): NonNullable<BindingMatch["peer"]> {
   return { kind: kind === "group" || kind === "channel" ? "group" : "direct", id };
 }
 
-/** Results for the bindings that a command asked for, each named as `nameOf` does. */
-export interface Bound {
+/** Results for the bindings that a command asked for, each named as `bindingName` does. */
+export interface BindingResults {
   readonly added: string[];
   /** Bindings of the whole channel's default account that now name an account. */
   readonly updated: string[];
@@ -56,7 +56,11 @@ export interface Bound {
  * Binds messages to an agent. A binding of a channel alone gets the account, so that the agent does not get a second
  * one. Throws NOT_FOUND when there is no such agent, and as `writeConfigValues` does.
  */
-export async function bindAgent(load: LoadOptions, id: string, matches: readonly BindingMatch[]): Promise<Bound> {
+export async function bindAgent(
+  load: LoadOptions,
+  id: string,
+  matches: readonly BindingMatch[],
+): Promise<BindingResults> {
   const { file, hash } = await readFileToEdit(load);
   if (!agentsIn(file).includes(id)) throw unknownAgent(id);
   const { bound, edits } = planBindings(file, id, matches);
@@ -73,8 +77,8 @@ export async function addBoundAgent(
   id: string,
   entry: Readonly<Record<string, unknown>>,
   matches: readonly BindingMatch[],
-): Promise<Bound> {
-  let bound: Bound = { added: [], updated: [], skipped: [], conflicts: [] };
+): Promise<BindingResults> {
+  let bound: BindingResults = { added: [], updated: [], skipped: [], conflicts: [] };
   await addAgent(load, id, entry, (file) => {
     const plan = planBindings(file, id, matches);
     bound = plan.bound;
@@ -87,16 +91,16 @@ function planBindings(
   file: unknown,
   id: string,
   matches: readonly BindingMatch[],
-): { readonly bound: Bound; readonly edits: readonly Edit[] } {
+): { readonly bound: BindingResults; readonly edits: readonly Edit[] } {
   const rows = bindingsIn(file).map((row) => ({
     agentId: row["agentId"],
-    name: nameOf(row["match"]),
+    name: bindingName(row["match"]),
     isRoute: isRoute(row),
   }));
-  const bound: Bound = { added: [], updated: [], skipped: [], conflicts: [] };
+  const bound: BindingResults = { added: [], updated: [], skipped: [], conflicts: [] };
   const edits: Edit[] = [];
   for (const match of matches) {
-    const name = nameOf(match);
+    const name = bindingName(match);
     const holder = rows.find((row) => row.isRoute && row.name === name);
     const wider = rows.findIndex((row) => row.isRoute && row.agentId === id && row.name === match.channel);
     if (holder?.agentId === id) bound.skipped.push(name);
@@ -125,9 +129,9 @@ export async function unbindAgent(
 ): Promise<{ removed: readonly string[]; missing: readonly string[] }> {
   const { file, hash } = await readFileToEdit(load);
   if (!agentsIn(file).includes(id)) throw unknownAgent(id);
-  const wanted = matches?.map(nameOf);
+  const wanted = matches?.map(bindingName);
   const found = bindingsIn(file).flatMap((row, at) => {
-    const name = nameOf(row["match"]);
+    const name = bindingName(row["match"]);
     return row["agentId"] === id && isRoute(row) && (wanted?.includes(name) ?? true) ? [{ at, name }] : [];
   });
   const edits = found.toReversed().map(({ at }) => ({ path: ["bindings", at], value: undefined }));
@@ -139,7 +143,7 @@ export async function unbindAgent(
 const isRoute = (row: Readonly<Record<string, unknown>>): boolean => row["type"] !== "acp";
 
 /** A match as one line, equal for matches with the same meaning: `discord:work guild=1 roles=2`. */
-export function nameOf(match: unknown): string {
+export function bindingName(match: unknown): string {
   const text = (key: string): string => shown(valueAt(match, [key]));
   const account = text("accountId");
   const roles = valueAt(match, ["roles"]);

@@ -6,7 +6,7 @@ import type { GatewayClient } from "./client.ts";
 import type { Io } from "./io.ts";
 import { readState, type State } from "./state.ts";
 import { isFollowed } from "./until-followed.ts";
-import { cleanText } from "./terminal-text.ts";
+import { withoutTerminalControls } from "./terminal-text.ts";
 
 /** Has the running gateway load a plugin that it has not loaded, and gives a sentence about what came of it. Throws as `askPlugins`. */
 export async function loadNow(io: Io, state: State, pluginId: string): Promise<string> {
@@ -17,7 +17,7 @@ export async function loadNow(io: Io, state: State, pluginId: string): Promise<s
   });
   if (found.state === "loaded") return `The running gateway has loaded ${pluginId}.`;
   const { why = "it does not say why", fix = "" } = found;
-  return cleanText(`The running gateway has not loaded ${pluginId}: ${why}. ${fix}`).trim();
+  return withoutTerminalControls(`The running gateway has not loaded ${pluginId}: ${why}. ${fix}`).trim();
 }
 
 /** Milliseconds for an answer, beyond what the gateway may wait for an engine. */
@@ -66,7 +66,7 @@ function madeOf({ records, faults }: Omit<PluginView, "isGateway">, id: string):
   const why = record.state === "loaded" ? fault?.message.replace(/\.$/, "") : (record.why ?? "it does not say why");
   if (why === undefined) return { says: `The running gateway has loaded ${id}.` };
   const fix = record.state === "loaded" ? fault?.fix : record.fix;
-  const says = cleanText(`The running gateway cannot use ${id}: ${why}. ${fix ?? ""}`).trim();
+  const says = withoutTerminalControls(`The running gateway cannot use ${id}: ${why}. ${fix ?? ""}`).trim();
   return { says, why, ...defined({ fix }) };
 }
 

@@ -1,12 +1,6 @@
 import { ERROR_CODES, OpenClawError, type ErrorCode } from "../../types/errors.ts";
 import type { Address } from "./address.ts";
-
-/** An error in the form of the protocol. */
-export interface ErrorShape {
-  readonly code: string;
-  readonly message: string;
-  readonly details?: unknown;
-}
+import type { ErrorShape } from "../../server/transport/frames.ts";
 
 export function unreachable(url: string, why: string): OpenClawError {
   const isRefused = why.includes("ECONNREFUSED");

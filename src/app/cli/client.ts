@@ -7,7 +7,8 @@ import { unlessMissing } from "../../utils/missing.ts";
 import { Feed } from "../../utils/feed.ts";
 import { packageVersion } from "../package-root.ts";
 import type { Address } from "./address.ts";
-import { callError, connectError, otherState, unreachable, whileStarting, type ErrorShape } from "./client-errors.ts";
+import { callError, connectError, otherState, unreachable, whileStarting } from "./client-errors.ts";
+import type { ErrorShape } from "../../server/transport/frames.ts";
 
 const PROTOCOL = 4;
 const CONNECT_MS = 5000;

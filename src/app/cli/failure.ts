@@ -5,21 +5,21 @@ import type { AccessFault } from "../../utils/access-fault.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { nearest } from "../config/keys/nearest.ts";
 import type { Io } from "./io.ts";
-import { cleanText } from "./terminal-text.ts";
+import { withoutTerminalControls } from "./terminal-text.ts";
 
 /** Prints an error for a person. `denied`: what stands behind it. Returns its exit code. */
 export function printFailure(io: Io, error: unknown, denied?: AccessFault): number {
   if (error instanceof OpenClawError) {
-    io.err(`${head(io, `error ${error.code}:`)} ${cleanText(error.message)}\n`);
-    for (const line of furtherProblems(error)) io.err(`  ${cleanText(line)}\n`);
-    io.err(`fix: ${cleanText(error.fix)}\n`);
+    io.err(`${head(io, `error ${error.code}:`)} ${withoutTerminalControls(error.message)}\n`);
+    for (const line of furtherProblems(error)) io.err(`  ${withoutTerminalControls(line)}\n`);
+    io.err(`fix: ${withoutTerminalControls(error.fix)}\n`);
     if (io.verbose && error.stack !== undefined) io.err(`${error.stack}\n`);
     return ERROR_CODES[error.code].exit;
   }
   const { message, fix } = bugText(error, denied);
-  io.err(`${head(io, "error:")} ${cleanText(message)}\n`);
+  io.err(`${head(io, "error:")} ${withoutTerminalControls(message)}\n`);
   const stack = error instanceof Error ? error.stack : undefined;
-  io.err(io.verbose ? `${stack ?? "no stack"}\n` : `fix: ${cleanText(fix)}\n`);
+  io.err(io.verbose ? `${stack ?? "no stack"}\n` : `fix: ${withoutTerminalControls(fix)}\n`);
   return 1;
 }
 
@@ -32,7 +32,7 @@ const bugText = (error: unknown, denied: AccessFault | undefined) => ({
 export function failureJson(error: unknown, denied?: AccessFault): object {
   if (!(error instanceof OpenClawError)) return { error: bugText(error, denied) };
   const { code, message, fix } = error;
-  return { error: { code, message: cleanText(message), fix: cleanText(fix) } };
+  return { error: { code, message: withoutTerminalControls(message), fix: withoutTerminalControls(fix) } };
 }
 
 const head = (io: Io, text: string): string =>
@@ -49,7 +49,7 @@ function furtherProblems(error: OpenClawError): readonly string[] {
 }
 
 /** An error of the command line's parser as an operator's error; undefined when it only showed help or the version. */
-export function usageError(
+export function parserError(
   error: CommanderError,
   program: Command,
   args: readonly string[],

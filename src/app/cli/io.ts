@@ -1,7 +1,7 @@
 import type { Contributions } from "../../plugins/contributions.ts";
-import type { Env } from "../config/secrets.ts";
 import { bundledContributions } from "../contributions/extensions.ts";
 import { errText, terminalText } from "./terminal-text.ts";
+import type { Env } from "../../utils/env.ts";
 
 /** The terminal, or its replacement in tests, as the commands see it. */
 export interface Io {
@@ -45,7 +45,7 @@ export function writeJson(io: Io, value: unknown): void {
 }
 
 /** Waits until all output is written, because pipes are asynchronous on some systems. Never rejects. */
-export async function drain(): Promise<void> {
+export async function drainOutput(): Promise<void> {
   const left = (stream: NodeJS.WriteStream) =>
     new Promise<void>((resolve) => {
       if (stream.writable) stream.write("", () => resolve());

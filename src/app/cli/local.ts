@@ -9,7 +9,7 @@ import type { ModelRef, ThinkLevel, Usage } from "../../types/run/model.ts";
 import type { Approval } from "../../types/run/tool.ts";
 import { emptyUsage } from "../../types/run/usage.ts";
 import { type Core, openCore } from "../compose/core.ts";
-import { inboundOf, bundledContributions } from "../contributions/extensions.ts";
+import { webInbound, bundledContributions } from "../contributions/extensions.ts";
 import { background } from "../../utils/background.ts";
 import { acquireStateLock } from "../../store/lock/lock.ts";
 import { applyEnv } from "../config/env-vars.ts";
@@ -46,7 +46,7 @@ export const runLocal = (request: LocalRequest): Promise<LocalAnswer> => withLoc
 
 async function ask(core: Core, request: LocalRequest): Promise<LocalAnswer> {
   const chat = createChatPort(core.dispatch, core.ports, async (said) =>
-    core.dispatch.receive([await inboundOf(said)]),
+    core.dispatch.receive([await webInbound(said)]),
   );
   const { runId } = await chat.send({
     sessionKey: resolveAlias(request.sessionKey ?? "main", core.ports.settings().defaultAgent),

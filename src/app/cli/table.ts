@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import type { Io } from "./io.ts";
-import { cleanText } from "./terminal-text.ts";
+import { withoutTerminalControls } from "./terminal-text.ts";
 
 /** A table with column headings. Ends with a newline. */
 export function table(io: Io, heads: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -24,17 +24,4 @@ export function pairs(io: Io, rows: readonly (readonly [string, string | undefin
 export const dim = (io: Io, text: string): string =>
   io.color ? styleText("dim", text, { validateStream: false }) : text;
 
-const oneLine = (text: string): string => cleanText(text).replaceAll(/\s+/g, " ").trim();
-
-const UNITS = [
-  ["d", 86_400],
-  ["h", 3600],
-  ["min", 60],
-] as const;
-
-/** `3 min`, `2 h`: one unit, rounded down. */
-export function showDuration(ms: number): string {
-  const seconds = Math.max(0, Math.floor(ms / 1000));
-  const [unit, size] = UNITS.find(([, length]) => seconds >= length) ?? ["s", 1];
-  return `${Math.floor(seconds / size)} ${unit}`;
-}
+const oneLine = (text: string): string => withoutTerminalControls(text).replaceAll(/\s+/g, " ").trim();

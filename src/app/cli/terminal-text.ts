@@ -11,7 +11,7 @@ export function errText(text: string, isTerminal: boolean): string {
 export const REWRITE = "\r\u001b[2K";
 
 /** A text of strangers without control characters and without those that change its direction. Line breaks and tabs stay. */
-export const cleanText = (text: string): string =>
+export const withoutTerminalControls = (text: string): string =>
   // oxlint-disable-next-line no-control-regex -- control characters are removed
   text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\p{Bidi_Control}]/gu, "");
 
@@ -22,7 +22,7 @@ export const cleanText = (text: string): string =>
 export const terminalText = (text: string): string =>
   text
     .split(COLOR)
-    .map((part, index) => (index % 2 === 0 ? cleanText(part) : part))
+    .map((part, index) => (index % 2 === 0 ? withoutTerminalControls(part) : part))
     .join("");
 
 // oxlint-disable-next-line no-control-regex -- an escape character begins a colour

@@ -27,7 +27,7 @@ import { KeyedQueue } from "../../utils/keyed-queue.ts";
 import { own } from "../../utils/own.ts";
 import { allowedModels, requireSameAgent } from "./allowed-models.ts";
 import { chatOf } from "../../sessions/chat-of.ts";
-import { citationsIn, sceneOf, type Live } from "../live.ts";
+import { citationsIn, pluginScene, type Live } from "../live.ts";
 import type { EngineSpawns } from "../../automation/spawn/ports.ts";
 import { bounded } from "../../history/engines/bounded.ts";
 import { background } from "../../utils/background.ts";
@@ -169,7 +169,7 @@ export const enginesIn = (live: Pick<Live, "contributions" | "loaded">): Context
     const factory = live.contributions.contextEngine(id);
     return factory && Promise.resolve(factory);
   },
-  whyMissing: (id) => engineAbsence(sceneOf(live), id),
+  whyMissing: (id) => engineAbsence(pluginScene(live), id),
 });
 
 /** The turn of an engine, with a callback at its end. */

@@ -12,7 +12,7 @@ import type { Log } from "../../types/log.ts";
 import type { ModelRef } from "../../types/run/model.ts";
 import type { SpendLedger } from "../../types/spend/ledger.ts";
 import { openBudgets, type OpenBudgets } from "../../providers/budget/budgets.ts";
-import { sceneOf, type Live } from "../live.ts";
+import { pluginScene, type Live } from "../live.ts";
 
 export interface LiveModels extends Models {
   readonly budgets: OpenBudgets;
@@ -96,7 +96,7 @@ export async function openLiveModels(live: Live, { log, clock, ledger }: ModelPo
           { ...options, cooldowns, clock, log, windows, meter: reservations },
           {
             contributed: modelProviders,
-            absenceOf: (provider) => providerAbsence(sceneOf(live), provider),
+            absenceOf: (provider) => providerAbsence(pluginScene(live), provider),
           },
         ),
       };

@@ -1,5 +1,5 @@
 import { Hooks } from "../../plugins/hooks.ts";
-import { saidIn } from "../../dispatch/commands/reports/conversation.ts";
+import { conversationLines } from "../../dispatch/commands/reports/conversation.ts";
 import type { HookEvents } from "../../types/hook/events.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { HookContext } from "../../types/hook/hooks.ts";
@@ -21,7 +21,7 @@ export async function openLiveSessions(
 ): Promise<Sessions> {
   const sessions: Sessions = await openSessions({
     watcher: sessionHooks(hooks, live, async (key) => ({
-      lines: saidIn((await sessions.history(key, MOST_SAID)).entries),
+      lines: conversationLines((await sessions.history(key, MOST_SAID)).entries),
       heardGuests: sessions.peek(key)?.heardGuests === true,
     })),
     dir: live.paths.sessionsDir,

@@ -8,7 +8,7 @@ import type { SystemPrompt } from "../../harness/request.ts";
 import { contextLimits, filesFor, loadContextFiles, seedWorkspace } from "../../prompt/bootstrap.ts";
 import { hookedFiles } from "../../prompt/hooked-files.ts";
 import type { ContextFile, InboundFacts, RuntimeFacts, SystemContext } from "../../prompt/system-context.ts";
-import { type TextPart, joinParts, sizesOf } from "../../prompt/parts.ts";
+import { type TextPart, joinParts, partSizes } from "../../prompt/parts.ts";
 import { wholePrompt, systemPromptParts } from "../../prompt/system-prompt.ts";
 import { dayOf } from "../../prompt/timestamp.ts";
 import type { Clock } from "../../types/clock.ts";
@@ -99,7 +99,7 @@ function createPrompting(
     const found = await once(name, () => lookUp(agent, skills, warn));
     const owners = live.config.commands.ownerAllowFrom.map(String);
     const contextFiles = onlyFiles
-      ? await filesOf(agent, onlyFiles)
+      ? await contextFilesOf(agent, onlyFiles)
       : await withHooks(request, filesFor(request, found.contextFiles), hooks);
     const context = contextFor(request, { ...found, contextFiles, owners, now: clock.now() });
     return withParts(made.of(request.session.key, context), memoryParts(request, live, warn));
@@ -133,7 +133,7 @@ function memoryParts(
 
 /** Reads the files of the workspace and the skills. Warns of each shortened file. */
 async function lookUp(agent: AgentSettings, catalog: SkillCatalog, warn: Log["warn"]) {
-  const contextFiles = await filesOf(agent);
+  const contextFiles = await contextFilesOf(agent);
   for (const file of contextFiles)
     if (file.wholeChars !== undefined) warn("workspace file shortened", shortened(agent, file));
   const { forModel: skills } = await catalog.of(agent);
@@ -147,7 +147,7 @@ const shortened = ({ workspace }: AgentSettings, { path, content, wholeChars }: 
   fix: "Shorten the file, or raise agents.defaults.bootstrapMaxChars or bootstrapTotalMaxChars.",
 });
 
-export function filesOf(agent: AgentSettings, names?: readonly string[]): Promise<readonly ContextFile[]> {
+export function contextFilesOf(agent: AgentSettings, names?: readonly string[]): Promise<readonly ContextFile[]> {
   return loadContextFiles(agent.workspace, contextLimits(agent), names);
 }
 
@@ -215,7 +215,7 @@ const MOST_KEPT = 64;
 
 const promptOf = (parts: readonly TextPart[]): SystemPrompt => ({
   text: joinParts(parts),
-  parts: sizesOf(parts),
+  parts: partSizes(parts),
 });
 
 /** Makes a system prompt only when something that it is made of has changed since the conversation's last one. */

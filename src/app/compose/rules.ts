@@ -14,7 +14,7 @@ import { queueModeOf } from "../../types/queue.ts";
 import { approvalRoute } from "./approvals/route.ts";
 import type { Live } from "../live.ts";
 import { own } from "../../utils/own.ts";
-import { isAddressedTo, patternsFor, agentFor, routeOf } from "./routing/mentions.ts";
+import { isAddressedTo, patternsFor, configuredAgent, routeOf } from "./routing/mentions.ts";
 import { mayElevate } from "./sandbox/elevated.ts";
 import { isAddressed } from "../../channels/access/gating.ts";
 import type { MentionPattern } from "../../channels/access/mention-pattern.ts";
@@ -192,7 +192,7 @@ function choiceOf(message: InboundMessage, { messages, account, patterns }: AckR
 
 /** The session of a message, by the bindings. */
 function keyFor(message: InboundMessage, config: Config, defaultAgent: AgentId): SessionKey {
-  return keyOf(message, config, { agent: agentFor(message, config) ?? defaultAgent, defaultAgent });
+  return keyOf(message, config, { agent: configuredAgent(message, config) ?? defaultAgent, defaultAgent });
 }
 
 /** The broadcast of a message's chat, which counts before the bindings; undefined when it names no agent. */

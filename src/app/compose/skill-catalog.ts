@@ -5,7 +5,7 @@ import type { RequestedSkill } from "../../types/run/skill.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import { shareCalls } from "../../utils/share-calls.ts";
 import type { Live } from "../live.ts";
-import { skillSources, variablesOf } from "./skill-sources.ts";
+import { skillSources, skillVariables } from "./skill-sources.ts";
 
 type Warn = (message: string, details: Readonly<Record<string, unknown>>) => void;
 
@@ -56,7 +56,7 @@ export class SkillCatalog {
     if (!agent || !isSet) return [];
     const { usable } = await this.of(agent);
     return usable.flatMap((skill) => {
-      const env = variablesOf(skill, config);
+      const env = skillVariables(skill, config);
       return Object.keys(env).length === 0 ? [] : [{ location: skill.location, env }];
     });
   }

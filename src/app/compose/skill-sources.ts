@@ -6,8 +6,8 @@ import type { AgentSettings } from "../../types/settings.ts";
 import type { Secret } from "../../types/secret.ts";
 import { own } from "../../utils/own.ts";
 import type { Config } from "../config/schema/schema.ts";
-import type { Env } from "../config/secrets.ts";
 import { packageRoot } from "../package-root.ts";
+import type { Env } from "../../utils/env.ts";
 
 interface Surroundings {
   readonly config: Config;
@@ -34,13 +34,13 @@ export function skillSources(
     allowBundled,
     limits,
     machine: machineOf(config, env),
-    variablesOf: (skill) => Object.keys(variablesOf(skill, config)),
+    variablesOf: (skill) => Object.keys(skillVariables(skill, config)),
     ...(only && { only }),
   };
 }
 
 /** The variables that the config sets for a skill. */
-export function variablesOf(
+export function skillVariables(
   { name, key = name, primaryEnv }: Pick<SkillFile, "name" | "key" | "primaryEnv">,
   { skills }: Pick<Config, "skills">,
 ): Readonly<Record<string, Secret>> {

@@ -4,7 +4,7 @@ import type { MessageSource } from "../../store/journal/read-only.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
-import { factsOf, type Facts } from "../messages/facts.ts";
+import { messageFacts, type MessageFacts } from "../messages/facts.ts";
 import { messagesNamed } from "../messages/find.ts";
 import { stepsOf } from "../messages/steps.ts";
 
@@ -30,8 +30,8 @@ async function storiesFor(
   const rows = (await rowsOf(journal, asked)).filter(isOfIt);
   const row = "id" in asked.which ? rows[0] : rows[asked.which.back];
   if (!row) return [];
-  const facts = await factsOf(journal, row);
-  const copies = await Promise.all(facts.again.map((copy) => factsOf(journal, copy)));
+  const facts = await messageFacts(journal, row);
+  const copies = await Promise.all(facts.again.map((copy) => messageFacts(journal, copy)));
   return [facts, ...copies].map((one) => stepsOf(asked.isOwner ? one : withoutWords(one)));
 }
 
@@ -49,7 +49,7 @@ async function rowsOf(journal: MessageSource, { which, before }: StoryAsk): Prom
 }
 
 /** The facts without the words of providers, tools and engines, which are for owners. */
-function withoutWords({ row, run, ...facts }: Facts): Facts {
+function withoutWords({ row, run, ...facts }: MessageFacts): MessageFacts {
   return { ...facts, row: withoutReason(row), ...(run && { run: { ...run, receipt: plainReceipt(run.receipt) } }) };
 }
 
@@ -58,7 +58,7 @@ const withoutReason = (row: InboxRow): InboxRow =>
     ? { ...row, outcome: { kind: "failed", why: row.outcome.why.replace(/:[^]*$/, "") } }
     : row;
 
-function plainReceipt(receipt: NonNullable<Facts["run"]>["receipt"]) {
+function plainReceipt(receipt: NonNullable<MessageFacts["run"]>["receipt"]) {
   const { tries = [], skipped: _keys, lastToolError: _tool, engineDegraded: _engine, ...more } = receipt;
   const { removed: _rules, notAttached: _files, ...rest } = more;
   return { ...rest, tries: tries.map(({ message: _said, profile: _key, ...one }) => one) };

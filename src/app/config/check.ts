@@ -15,7 +15,7 @@ import { own } from "../../utils/own.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { FIELD_KEYS } from "./keys/field-keys.ts";
 import { hasEverybody } from "../../channels/access/listed.ts";
-import { policyOf } from "../../channels/access/policy.ts";
+import { channelPolicyOf } from "../../channels/access/policy.ts";
 
 /** The schema of one account, for each channel whose adapter is there. */
 export type ChannelSchemas = Readonly<Record<string, z.ZodType>>;
@@ -37,7 +37,7 @@ export interface Schemas {
   readonly foundSchemas?: PluginSchemas | undefined;
 }
 
-export interface Checked {
+export interface CheckedConfig {
   /** The checked config; unset when there are problems. */
   readonly config?: Config;
   readonly problems: readonly RawNote[];
@@ -45,7 +45,7 @@ export interface Checked {
 }
 
 /** Checks resolved data against the schemas. Never throws. */
-export function checkConfig(input: unknown, schemas: Schemas = {}): Checked {
+export function checkConfig(input: unknown, schemas: Schemas = {}): CheckedConfig {
   const { channelSchemas, pluginSchemas = {}, foundSchemas = {} } = schemas;
   const whole = parseLoosely(configSchema, input);
   // Unknown keys of channels are named with the keys of their adapters.
@@ -369,7 +369,7 @@ function readTree(tokens: Iterator<string>): KeyTree {
 function doubtfulAccount(channel: string, input: Record<string, unknown>): RawNote[] {
   const { data } = accountConfig.safeParse(input, PARSED_ONCE);
   if (!data) return [];
-  const policy = policyOf(data, { mentionPatterns: [], historyLimit: 0 });
+  const policy = channelPolicyOf(data, { mentionPatterns: [], historyLimit: 0 });
   if (policy.direct !== "open" || hasEverybody(policy.allowFrom, channel)) return [];
   const { dm } = input;
   return [

@@ -14,10 +14,11 @@ import { locate, parseConfigText } from "./parse.ts";
 import { ConfigError, isRecord, valueAt, type ConfigNote, type KeyPath, type RawNote } from "./schema/problem.ts";
 import { configSchema, type Config } from "./schema/schema.ts";
 import { doubtfulTools } from "./keys/tool-doubts.ts";
-import { resolveSecrets, type Env, type Resolved } from "./secrets.ts";
+import { resolveSecrets, type Resolved } from "./secrets.ts";
 import { channelKeysOf, configSchemaOf } from "../../plugins/manifest/config-schema.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import { readBytes } from "../../utils/read-regular.ts";
+import type { Env } from "../../utils/env.ts";
 
 export interface LoadedConfig {
   readonly config: Config;
@@ -58,7 +59,7 @@ export interface LoadOptions {
  */
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const text = await readConfigText(options.path);
-  const facts = { path: options.path, exists: text !== undefined, hash: hashOf(text ?? "") };
+  const facts = { path: options.path, exists: text !== undefined, hash: textHash(text ?? "") };
   if (text === undefined) {
     const plugins = (await options.discover?.({})) ?? NO_PLUGINS;
     return { ...facts, config: configSchema.parse({}), warnings: [], variables: [], stops: [], plugins };
@@ -161,7 +162,7 @@ export async function readConfigText(path: string): Promise<string | undefined> 
   }
 }
 
-export const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
+export const textHash = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /**
  * Whether a problem at the same place is reported already: an unresolved reference is also a missing value for the

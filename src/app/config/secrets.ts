@@ -8,8 +8,7 @@ import { secretsOfAddress } from "../../utils/secrets/secret-forms.ts";
 import { isSecretLike, isSecretName } from "../../utils/secrets/secret-name.ts";
 import { secretsOfArguments } from "../../utils/secrets/secret-text.ts";
 import { isRecord, type KeyPath, type RawNote } from "./schema/problem.ts";
-
-export type Env = Readonly<Record<string, string | undefined>>;
+import type { Env } from "../../utils/env.ts";
 
 /** Limits of a command that prints a secret. */
 const EXEC_TIMEOUT_MS = 5000;

@@ -35,7 +35,7 @@ export async function webChatFor(clients: WebClientPort): Promise<ChannelAdapter
 }
 
 /** Converts a client's message to an inbound message like the web chat, for a process that starts no channels. */
-export async function inboundOf(said: WebMessage): Promise<InboundMessage> {
+export async function webInbound(said: WebMessage): Promise<InboundMessage> {
   const channel = await import("../../../extensions/webchat/inbound.ts");
   return channel.inboundOf(said);
 }

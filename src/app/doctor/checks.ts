@@ -13,7 +13,7 @@ import { loadConfig } from "../config/load.ts";
 import { cooldownsPath, journalPath, resolvePaths } from "../config/paths.ts";
 import { appChecks } from "./app-checks.ts";
 import { foreignCheck } from "./machine-checks.ts";
-import { enginesOf } from "./engine-check.ts";
+import { selectedEngineChecks } from "./engine-check.ts";
 import { modelChecks, ownDirsOf } from "./model-check.ts";
 import { loadOptionsFor } from "../plugins/load-options.ts";
 import { LoadedPlugins, type AskPlugins } from "../plugins/loaded-plugins.ts";
@@ -66,7 +66,7 @@ export async function collectChecks({ contributions, env, ask }: Scene): Promise
             contributed: () => plugins.modelProviders(),
           }),
           ...pluginChecks(paths, env, plugins),
-          ...enginesOf(plugins, journalPath(paths)),
+          ...selectedEngineChecks(plugins, journalPath(paths)),
           ...channelChecks(await accountsIn({ config, contributions })),
         ]
       : []),

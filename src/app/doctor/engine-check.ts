@@ -14,7 +14,7 @@ import type { LoadedPlugin, PluginView } from "../plugins/loaded-problems.ts";
 import { PLUGINS_MS } from "./plugins-check.ts";
 
 /** Checks the selected context engine. `journal` is the path where the latest runs are read. */
-export function enginesOf(plugins: LoadedPlugins, journal: string): readonly Check[] {
+export function selectedEngineChecks(plugins: LoadedPlugins, journal: string): readonly Check[] {
   const { config, paths } = plugins.live;
   const { id, timeouts } = engineSettings(config.plugins);
   const look = async () => (id === LEGACY ? undefined : lookAt(id, await plugins.view(), paths.stateDir));

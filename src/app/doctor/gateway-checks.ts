@@ -100,7 +100,7 @@ const isPublic = (config: Config): boolean => !["loopback", "auto"].includes(con
  * Whether webhooks have a token of their own, long enough. Whoever has that token can make an agent work; it must not
  * open everything else as well.
  */
-export function hooksCheck(config: Config, paths: StatePaths): Check {
+export function webhooksCheck(config: Config, paths: StatePaths): Check {
   const { enabled, token } = config.hooks;
   return {
     id: "app.hooks",

@@ -4,7 +4,7 @@ import type { Check } from "../../types/check.ts";
 import { exists } from "../../utils/exists.ts";
 import { isForeign } from "../gateway/parts/foreign.ts";
 import type { StatePaths } from "../config/paths.ts";
-import type { Env } from "../config/secrets.ts";
+import type { Env } from "../../utils/env.ts";
 
 /** The first Node with everything that the gateway uses. */
 const LEAST_NODE = [22, 19] as const;

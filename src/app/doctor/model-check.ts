@@ -1,6 +1,6 @@
 import { ownCredentialsOf } from "../../providers/auth/own-credentials.ts";
 import { createModels, type Models } from "../../providers/catalog.ts";
-import { LATE, LISTING, scanServer, type Scanned, UNREACHED } from "../../providers/scan.ts";
+import { NO_ANSWER_IN_TIME, LISTING, scanServer, type Scanned, UNREACHED } from "../../providers/scan.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import { modelName, type ModelRef } from "../../types/run/model.ts";
 import { nearest } from "../config/keys/nearest.ts";
@@ -81,7 +81,7 @@ async function judge(
 const LIST_MS = 10_000;
 
 function listed(name: string, id: string, { baseUrl, models, problem }: Scanned): CheckResult {
-  if (problem === UNREACHED || problem === LATE) return silent(name, baseUrl);
+  if (problem === UNREACHED || problem === NO_ANSWER_IN_TIME) return silent(name, baseUrl);
   if (problem === "HTTP 401")
     return {
       status: "fail",

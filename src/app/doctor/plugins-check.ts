@@ -5,15 +5,15 @@ import { speechCheck } from "../../providers/speech/check.ts";
 import { own } from "../../utils/own.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import type { StatePaths } from "../config/paths.ts";
-import type { Env } from "../config/secrets.ts";
 import { packageRoot } from "../package-root.ts";
-import { checkPlugins, type PluginProblem } from "../plugins/check-plugins.ts";
+import { checkPlugins, type PluginCheckProblem } from "../plugins/check-plugins.ts";
 import { findPlugins } from "../plugins/found.ts";
 import type { LoadedPlugins } from "../plugins/loaded-plugins.ts";
 import { loadedProblems, type PluginView } from "../plugins/loaded-problems.ts";
 import { judgeHooks } from "../../plugins/internal-hooks/judge-hooks.ts";
 import type { Live } from "../live.ts";
 import { hookScene } from "../plugins/hooks/hook-scene.ts";
+import type { Env } from "../../utils/env.ts";
 
 /** Milliseconds to read the files of all plugins and to load those that are on. */
 export const PLUGINS_MS = 60_000;
@@ -66,15 +66,15 @@ const ofOthers = ({ records, faults }: PluginView, engine: string): Pick<PluginV
  * Both lists in one, sorted by id. A plugin that cannot be loaded is reported once: the problem in its files says more.
  */
 export function withLoaded(
-  stored: readonly PluginProblem[],
-  loaded: readonly PluginProblem[],
-): readonly PluginProblem[] {
+  stored: readonly PluginCheckProblem[],
+  loaded: readonly PluginCheckProblem[],
+): readonly PluginCheckProblem[] {
   const failed = new Set(stored.flatMap(({ severity, id }) => (severity === "fail" ? [id] : [])));
   const more = loaded.filter(({ severity, id }) => severity !== "fail" || !failed.has(id));
   return [...stored, ...more].toSorted((a, b) => (a.id < b.id ? -1 : Number(a.id > b.id)));
 }
 
-const resultOf = ({ severity, id, message, fix }: PluginProblem): CheckResult => ({
+const resultOf = ({ severity, id, message, fix }: PluginCheckProblem): CheckResult => ({
   status: severity,
   message: `${id}: ${message}`,
   fix,

@@ -1,7 +1,7 @@
 import { channelAccounts } from "../../channels/config.ts";
 import { sendersOf } from "../../channels/access/gating.ts";
 import { hasEverybody, namesUsername } from "../../channels/access/listed.ts";
-import { type ChannelPolicy, type GroupPolicy, policyOf } from "../../channels/access/policy.ts";
+import { type ChannelPolicy, type GroupPolicy, channelPolicyOf } from "../../channels/access/policy.ts";
 import { execChoice } from "../../tools/exec-mode.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import type { Config } from "../config/schema/schema.ts";
@@ -38,7 +38,7 @@ const accountsOf = ({ channels, messages }: Config): readonly Judged[] =>
         .map(({ id, config }) => ({
           name: `${channel}/${id}`,
           channel,
-          policy: policyOf(config, { mentionPatterns: [], historyLimit: messages.groupChat.historyLimit }),
+          policy: channelPolicyOf(config, { mentionPatterns: [], historyLimit: messages.groupChat.historyLimit }),
         })),
     );
 

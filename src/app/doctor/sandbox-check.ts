@@ -15,9 +15,9 @@ import { memoryCheck } from "./agents/memory-check.ts";
 import { workspacesCheck } from "./agents/workspaces-check.ts";
 import { loadSkills } from "../../prompt/skills/skills.ts";
 import type { AgentSettings } from "../../types/settings.ts";
-import type { Env } from "../config/secrets.ts";
-import { filesOf } from "../compose/prompting.ts";
+import { contextFilesOf } from "../compose/prompting.ts";
 import { skillSources } from "../compose/skill-sources.ts";
+import type { Env } from "../../utils/env.ts";
 
 interface Place {
   readonly config: Config;
@@ -97,7 +97,7 @@ function promptCheck(places: Places): Check {
 }
 
 async function cutFiles(agent: AgentSettings): Promise<readonly CheckResult[]> {
-  const files = await filesOf(agent);
+  const files = await contextFilesOf(agent);
   return files.flatMap(({ path, content, wholeChars }) => {
     if (wholeChars === undefined) return [];
     const message = `${join(agent.workspace, path)}: about ${content.length} of its ${wholeChars} characters reach the model.`;

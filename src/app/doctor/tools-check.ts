@@ -1,5 +1,5 @@
 import { isToolAllowed } from "../../tools/policy/decide.ts";
-import { BUILT_IN } from "../../tools/policy/lint.ts";
+import { BUILT_IN_TOOLS } from "../../tools/policy/lint.ts";
 import { stagesFor } from "../../tools/policy/stages.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import { DEFAULT_AGENT } from "../../types/ids.ts";
@@ -28,7 +28,7 @@ function withoutTools(
   config: Config,
 ): CheckResult[] {
   const stages = stagesFor(toolPolicyOf(config, agent), { hasOwnerRights: true, senders: [], depth: 0 });
-  if (BUILT_IN.some((name) => isToolAllowed({ name }, stages))) return [];
+  if (BUILT_IN_TOOLS.some((name) => isToolAllowed({ name }, stages))) return [];
   const keys = [...new Set(stages.filter((stage) => takesAll(stage)).map(({ key }) => key))];
   const why = keys.length === 0 ? "the lists of the config together" : keys.join(", ");
   return [
@@ -41,4 +41,4 @@ function withoutTools(
 }
 
 const takesAll = (stage: PolicyStage): boolean =>
-  stage.ofNamedFor === undefined && !BUILT_IN.some((name) => isToolAllowed({ name }, [stage]));
+  stage.ofNamedFor === undefined && !BUILT_IN_TOOLS.some((name) => isToolAllowed({ name }, [stage]));

@@ -11,14 +11,14 @@ import { OpenClawError } from "../../types/errors.ts";
 import { Secret } from "../../types/secret.ts";
 import { ensureGatewayToken, TOKEN_CHARS, TOKEN_FIX } from "../config/gateway-token.ts";
 import { packageRoot } from "../package-root.ts";
-import { openHooks } from "./hooks/open-hooks.ts";
+import { openWebhooks } from "./hooks/open-hooks.ts";
 import type { Parts, StartOptions } from "./parts/parts.ts";
 import { reportsOf } from "./reports.ts";
 import { rightsOf } from "./methods/session-rights.ts";
 import { settingsInForce } from "./session-settings.ts";
 import type { Notified, Paired } from "../../types/journal.ts";
 import { errorText } from "../../utils/text/error-text.ts";
-import { blocksOf, deliverAndWait, peerOf } from "../outgoing.ts";
+import { blocksOf, deliverAndWait, targetPeer } from "../outgoing.ts";
 
 /** Events in addition to those of runs. */
 const EVENT_NAMES = ["sessions.changed", "session.queue", "pairing.requested", "config.changed", "cron", "health"];
@@ -73,7 +73,7 @@ export function serverPorts(parts: Parts, chat: ChatPort): ServerPorts {
     catalog: catalogOf(parts),
     reports: reportsOf(parts),
     events: (signal) => events.watch(signal),
-    webhooks: openHooks(parts, channels.webhooks),
+    webhooks: openWebhooks(parts, channels.webhooks),
     log,
     clock: systemClock,
   };
@@ -135,7 +135,7 @@ async function notifyPaired(paired: Paired, parts: Parts): Promise<Notified> {
   const { channel, account, senderId } = paired;
   try {
     const outgoing = { to: senderId, channel, accountId: account, message: PAIRED_TEXT, media: [], files: [] };
-    const to = peerOf(outgoing, parts);
+    const to = targetPeer(outgoing, parts);
     const blocks = await blocksOf({ ...outgoing, guestOf: [] }, to, parts);
     // A stranger who is approved twice at once is informed once.
     const replyKey = `paired:${channel}:${account}:${senderId}:${paired.code ?? Math.floor(parts.core.ports.clock.now() / 60_000)}`;

@@ -1,5 +1,5 @@
 import { mustBeNamedIn } from "../../channels/access/gating.ts";
-import { policyOf } from "../../channels/access/policy.ts";
+import { channelPolicyOf } from "../../channels/access/policy.ts";
 import type { DispatchSettings } from "../../dispatch/settings.ts";
 import { queueSettings, queueWishOf } from "../../dispatch/queue/queue-settings.ts";
 import { mayUse } from "../../dispatch/candidates.ts";
@@ -107,7 +107,7 @@ function queueOf(entry: Row | undefined, chat: Peer, settings: DispatchSettings)
 }
 
 function activationOf(entry: Row | undefined, { chat, ...place }: Peer, config: Config): SettingInForce {
-  const policy = policyOf(accountOf(config, place), { mentionPatterns: [], historyLimit: 0 });
+  const policy = channelPolicyOf(accountOf(config, place), { mentionPatterns: [], historyLimit: 0 });
   const mustBeNamed = mustBeNamedIn(chat.id, policy);
   const named = mustBeNamed === true ? "mention" : "always";
   return setting(wordIn(["mention", "always"], entry?.groupActivation), {

@@ -7,7 +7,7 @@ import { Secret } from "../../types/secret.ts";
 import { errorCode } from "../../utils/missing.ts";
 import { redacted, redactedValue, redactPattern } from "./redact.ts";
 import { humanLine } from "./human.ts";
-import { LineFile, droppedNote } from "./line-file.ts";
+import { LogLineFile, droppedNote } from "./log-line-file.ts";
 
 export type Level = "silent" | "fatal" | "error" | "warn" | "info" | "debug" | "trace";
 
@@ -130,7 +130,7 @@ class Root {
   /** Bytes of the current file. */
   #bytes = 0;
   #file: Lines | undefined;
-  #lines: LineFile | undefined;
+  #lines: LogLineFile | undefined;
   #console: Lines | undefined;
   #dailyPath: string | undefined;
   /** Epoch milliseconds at which the name of the daily file changes. */
@@ -273,9 +273,9 @@ class Root {
   }
 }
 
-function openLines(path: string): LineFile | undefined {
+function openLines(path: string): LogLineFile | undefined {
   try {
-    return new LineFile(openSync(path, "a", 0o600));
+    return new LogLineFile(openSync(path, "a", 0o600));
   } catch (error) {
     if (errorCode(error) === "ENOSPC" || errorCode(error) === "EDQUOT") return undefined;
     throw error;
@@ -328,7 +328,7 @@ interface Lines {
 
 /** The lines of standard output. A slow reader does not block the gateway. */
 function openStdout(): Lines {
-  return isFile(1) ? new LineFile(1) : new LineStream(process.stdout);
+  return isFile(1) ? new LogLineFile(1) : new LineStream(process.stdout);
 }
 
 function isFile(fd: number): boolean {

@@ -2,7 +2,7 @@ import type { MessageSource } from "../../store/journal/read-only.ts";
 import type { InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
 
 /** The journal's facts about one message. */
-export interface Facts {
+export interface MessageFacts {
   readonly row: InboxRow;
   /** Times that the platform offered the message. */
   readonly seen: number;
@@ -15,7 +15,7 @@ export interface Facts {
   readonly again: readonly InboxRow[];
 }
 
-export async function factsOf(journal: MessageSource, row: InboxRow): Promise<Facts> {
+export async function messageFacts(journal: MessageSource, row: InboxRow): Promise<MessageFacts> {
   const { messages, runs, inbox, outbox } = journal;
   const [seen, again, own, turn, run, ofTurn] = await Promise.all([
     messages.seen(row.message),

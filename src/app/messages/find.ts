@@ -9,7 +9,7 @@ const LEAST_PREFIX = 4;
 const MOST_NAMED = 5;
 
 /** Inbound messages, and outbound ones that answer no inbound message. */
-export interface Found {
+export interface FoundMessages {
   readonly rows: readonly InboxRow[];
   readonly sent: readonly OutboxRow[];
 }
@@ -19,7 +19,7 @@ export interface Found {
  * a row, or the id of a run or its beginning. One message may be several rows of a chat (written, edited). Throws
  * NOT_FOUND, and USAGE when it may mean messages of different chats.
  */
-export async function findMessages(journal: MessageSource, id: string, channel?: string): Promise<Found> {
+export async function findMessages(journal: MessageSource, id: string, channel?: string): Promise<FoundMessages> {
   const row = /^#(\d{1,15})$/.exec(id)?.[1];
   if (row !== undefined) return { rows: [await inboxRow(journal.messages, Number(row))], sent: [] };
   const isMeant = (place: Peer) => channel === undefined || place.channel === channel;
@@ -75,7 +75,7 @@ function unknownId(id: string): OpenClawError {
   });
 }
 
-function severalFit(id: string, { rows, sent }: Found): OpenClawError {
+function severalFit(id: string, { rows, sent }: FoundMessages): OpenClawError {
   const named = [
     ...rows.map(({ id: row, message }) => `#${row} (message ${message.id}, ${placeOf(message.from)})`),
     ...sent.map(({ id: row, to }) => `reply row ${row} (${placeOf(to)}), as in openclaw outbox show ${row}`),

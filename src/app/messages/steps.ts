@@ -12,10 +12,10 @@ import { type FileFate, type Receipt, toolErrorText } from "../../types/run/run.
 import { kindNameOf } from "../../types/run/turn-kind.ts";
 import type { StoryStep } from "../../types/desks.ts";
 import { describeOutcome } from "./act.ts";
-import type { Facts } from "./facts.ts";
+import type { MessageFacts } from "./facts.ts";
 
 /** The steps of a message, in chronological order. */
-export function stepsOf(facts: Facts): readonly StoryStep[] {
+export function stepsOf(facts: MessageFacts): readonly StoryStep[] {
   const steps = [
     received(facts.row),
     ...admission(facts.row),
@@ -72,7 +72,7 @@ function received({ id, message, acceptedAt, againOf }: InboxRow): StoryStep {
   return { step: "received", text, at: acceptedAt ?? message.receivedAt };
 }
 
-function offered({ seen, lastSeenAt }: Facts): readonly StoryStep[] {
+function offered({ seen, lastSeenAt }: MessageFacts): readonly StoryStep[] {
   if (seen < 2) return [];
   return [
     {
@@ -104,7 +104,7 @@ function session({ sessionKey, runId, claimedAt, attempts, starts }: InboxRow): 
   return [{ step: "session", text: `session ${sessionKey}${run}${again}`, ...timed(starts?.[0] ?? claimedAt) }];
 }
 
-function queue({ row, others }: Facts): readonly StoryStep[] {
+function queue({ row, others }: MessageFacts): readonly StoryStep[] {
   const { outcome } = row;
   if (outcome?.kind === "merged" || outcome?.kind === "steered")
     return [{ step: "queue", text: describeOutcome(outcome) }];
@@ -114,7 +114,7 @@ function queue({ row, others }: Facts): readonly StoryStep[] {
 }
 
 /** The outcome of the message's own files, from the receipt of its run. */
-function files({ row, run }: Facts): readonly StoryStep[] {
+function files({ row, run }: MessageFacts): readonly StoryStep[] {
   const own = (run?.receipt.files ?? []).filter(({ inboxId }) => inboxId === row.id);
   return own.map((file) => ({ step: "file", text: fileStep(file) }));
 }
@@ -127,7 +127,7 @@ function fileStep({ kind, name, bytes, tries, durationMs, why }: FileFate): stri
     : `${what}: not available, ${effort}: ${why}`;
 }
 
-function runSteps({ row, run }: Facts): readonly StoryStep[] {
+function runSteps({ row, run }: MessageFacts): readonly StoryStep[] {
   const broken = brokenStarts(row);
   if (run) return [...broken, ...stepsOfRun(run)];
   if (row.runId === undefined || row.outcome?.kind === "dropped") return [];
@@ -158,7 +158,7 @@ function brokenStarts(row: InboxRow): readonly StoryStep[] {
 const times = (count: number): string => (count === 1 ? "once" : `${count} times`);
 
 /** Whether the sender of an abandoned message was informed. */
-function informedOf({ row: { message }, replies }: Facts): string {
+function informedOf({ row: { message }, replies }: MessageFacts): string {
   if (message.options?.operator === true) return "the client that follows the run was informed";
   if (replies.some(({ state }) => state === "sent")) return "its chat was informed";
   if (replies.some(({ state }) => state === "planned" || state === "sending")) return "its chat is being informed";
@@ -239,7 +239,7 @@ function reply(row: OutboxRow): StoryStep {
   };
 }
 
-function end(facts: Facts): StoryStep {
+function end(facts: MessageFacts): StoryStep {
   const { row, replies } = facts;
   const { outcome, doneAt, state } = row;
   if (isGivenUp(row)) {

@@ -1,6 +1,6 @@
 import type { MessageSource } from "../../store/journal/read-only.ts";
 import type { InboxRow, OutboxRow } from "../../types/journal.ts";
-import { factsOf, type Facts } from "./facts.ts";
+import { messageFacts, type MessageFacts } from "./facts.ts";
 import { findMessages } from "./find.ts";
 import { stepsOfSent, stepsOf } from "./steps.ts";
 import { cameIn, wentOut } from "./view.ts";
@@ -15,7 +15,7 @@ export async function why(journal: MessageSource, asked: { id: string; channel?:
 
 /** The story of a message, then one for each time that it was run again. */
 async function withCopies(journal: MessageSource, row: InboxRow): Promise<ReturnType<typeof storyOf>[]> {
-  const facts = await factsOf(journal, row);
+  const facts = await messageFacts(journal, row);
   const copies = await Promise.all(facts.again.map((copy) => withCopies(journal, copy)));
   return [storyOf(facts), ...copies.flat()];
 }
@@ -23,7 +23,7 @@ async function withCopies(journal: MessageSource, row: InboxRow): Promise<Return
 /** The steps of a sent message that answers no known message. */
 const sentView = (row: OutboxRow) => ({ replies: [wentOut(row)], steps: stepsOfSent(row) });
 
-function storyOf(facts: Facts) {
+function storyOf(facts: MessageFacts) {
   const { row, seen, run, replies, others } = facts;
   const { prompt: _seen, ...receipt } = run?.receipt ?? {};
   return {

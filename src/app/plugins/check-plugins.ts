@@ -17,7 +17,7 @@ import { errorText } from "../../utils/text/error-text.ts";
 import type { FoundPlugins } from "./found.ts";
 
 /** A problem of one plugin. `fail`: the config wants the plugin, and it cannot run. */
-export interface PluginProblem {
+export interface PluginCheckProblem {
   readonly severity: "fail" | "warn";
   readonly id: string;
   /** The problem as a sentence. */
@@ -31,7 +31,7 @@ interface Setting {
 }
 
 /** Looks at all plugins, their records and the config, without running a plugin's code. Sorted by id. */
-export async function checkPlugins(found: FoundPlugins, setting: Setting): Promise<readonly PluginProblem[]> {
+export async function checkPlugins(found: FoundPlugins, setting: Setting): Promise<readonly PluginCheckProblem[]> {
   const each = await Promise.all(found.plugins.map((plugin) => checkPlugin(plugin, found, setting)));
   const all = [
     ...brokenOnes(found, setting),
@@ -43,7 +43,7 @@ export async function checkPlugins(found: FoundPlugins, setting: Setting): Promi
   return all.toSorted((a, b) => (a.id < b.id ? -1 : Number(a.id > b.id)));
 }
 
-function brokenOnes({ broken }: FoundPlugins, { config }: Setting): readonly PluginProblem[] {
+function brokenOnes({ broken }: FoundPlugins, { config }: Setting): readonly PluginCheckProblem[] {
   return broken.map(({ id, root, why }) => ({
     severity: isWanted(config, id) ? "fail" : "warn",
     id,
@@ -53,7 +53,7 @@ function brokenOnes({ broken }: FoundPlugins, { config }: Setting): readonly Plu
 }
 
 /** Plugins that a record or the config names, and that are nowhere. */
-function missingOnes(found: FoundPlugins, { config }: Setting): readonly PluginProblem[] {
+function missingOnes(found: FoundPlugins, { config }: Setting): readonly PluginCheckProblem[] {
   const known = new Set([...found.plugins.map(({ manifest }) => manifest.id), ...found.broken.map(({ id }) => id)]);
   const records = Object.entries(found.records).filter(([id]) => !known.has(id));
   // Names in slots are not checked: only loaded plugins show whether they exist, since an engine may have any id.
@@ -77,7 +77,7 @@ function missingOnes(found: FoundPlugins, { config }: Setting): readonly PluginP
 }
 
 /** Plugins whose code would stop the gateway. */
-function leftOutOnes({ plugins, leftOut }: FoundPlugins, { config }: Setting): readonly PluginProblem[] {
+function leftOutOnes({ plugins, leftOut }: FoundPlugins, { config }: Setting): readonly PluginCheckProblem[] {
   return plugins.flatMap((plugin) => {
     const { id } = plugin.manifest;
     const problem = leftOut.get(id);
@@ -88,7 +88,7 @@ function leftOutOnes({ plugins, leftOut }: FoundPlugins, { config }: Setting): r
 }
 
 /** Plugins that have ended the gateway, and are still loaded. */
-function crashingOnes({ plugins, crashes, leftOut }: FoundPlugins): readonly PluginProblem[] {
+function crashingOnes({ plugins, crashes, leftOut }: FoundPlugins): readonly PluginCheckProblem[] {
   const installed = plugins.map(({ manifest }) => manifest.id).filter((id) => !leftOut.has(id));
   return installed.flatMap((id) => {
     const text = crashText(id, crashes);
@@ -111,10 +111,10 @@ async function checkPlugin(
   plugin: FoundPlugin,
   found: FoundPlugins,
   setting: Setting,
-): Promise<readonly PluginProblem[]> {
+): Promise<readonly PluginCheckProblem[]> {
   const { id } = plugin.manifest;
   const activation = activationOf(plugin, setting.config);
-  const refused: readonly PluginProblem[] =
+  const refused: readonly PluginCheckProblem[] =
     activation.isOn || activation.isProblem !== true
       ? []
       : [
@@ -132,7 +132,7 @@ async function checkPlugin(
 function dependencyProblems(
   { manifest: { id }, package: own_, root }: FoundPlugin,
   { records }: FoundPlugins,
-): readonly PluginProblem[] {
+): readonly PluginCheckProblem[] {
   const from = createRequire(join(root, own_.entries[0] ?? "index.js"));
   const missing = own_.dependencies.filter((name) => name !== "openclaw" && !isResolvable(from, name));
   if (missing.length === 0) return [];
@@ -160,10 +160,10 @@ async function recordProblems(
   { manifest: { id }, root, origin }: FoundPlugin,
   { records }: FoundPlugins,
   { store }: Setting,
-): Promise<readonly PluginProblem[]> {
+): Promise<readonly PluginCheckProblem[]> {
   if (origin !== "global" || dirname(root) !== store.extensions) return [];
   const record = own(records, id);
-  const warn = (message: string, fix: string): PluginProblem => ({ severity: "warn", id, message, fix });
+  const warn = (message: string, fix: string): PluginCheckProblem => ({ severity: "warn", id, message, fix });
   if (!record)
     return [
       warn(
@@ -171,7 +171,7 @@ async function recordProblems(
         "Install it from its source with --force.",
       ),
     ];
-  const problems: PluginProblem[] = [];
+  const problems: PluginCheckProblem[] = [];
   if ((await hostLinkOf(root)) !== store.packageRoot)
     problems.push(
       warn("Its node_modules/openclaw does not lead to this gateway.", `Run: openclaw plugins update ${id}`),

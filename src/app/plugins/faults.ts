@@ -9,7 +9,7 @@ import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import { own } from "../../utils/own.ts";
 import { shownConfig } from "../config/shown.ts";
 import { enginesIn } from "../compose/engines.ts";
-import { sceneOf, type Live } from "../live.ts";
+import { pluginScene, type Live } from "../live.ts";
 import type { Fault } from "./loaded-problems.ts";
 import { modelsOf } from "./models-of.ts";
 
@@ -113,7 +113,7 @@ const NAMES: Readonly<Record<Fault["kind"], string>> = {
 };
 
 const whyOff = (live: Live, plugin: FoundPlugin): string | undefined => {
-  const { config, contributions } = sceneOf(live);
+  const { config, contributions } = pluginScene(live);
   const activation = activationOf(plugin, config);
   return activation.isOn ? contributions.failureOf(plugin.manifest.id) : activation.reason;
 };

@@ -1,12 +1,12 @@
 import type { Discovered } from "../../plugins/found/discover.ts";
 import { readCrashes, type Crash } from "../../plugins/trial/crashes.ts";
-import { leftOutOf, type LeftOut } from "../../plugins/trial/trials.ts";
+import { leftOutOf, type LeftOutPlugin } from "../../plugins/trial/trials.ts";
 import type { InstallRecords } from "../../types/plugin/install-record.ts";
 import { readConfigText } from "../config/load.ts";
 import { parseConfigText } from "../config/parse.ts";
 import type { StatePaths } from "../config/paths.ts";
-import type { Env } from "../config/secrets.ts";
 import { discoverIn, loadPathsIn, recordsIn } from "./places.ts";
+import type { Env } from "../../utils/env.ts";
 
 /** All plugins of a state directory, with the records of their installation. */
 export interface FoundPlugins extends Discovered {
@@ -14,7 +14,7 @@ export interface FoundPlugins extends Discovered {
   /** `plugins.load.paths`, absolute, in the order of the config. */
   readonly loadPaths: readonly string[];
   /** Plugins whose code would stop the gateway, by id: the gateway does not run them. */
-  readonly leftOut: ReadonlyMap<string, LeftOut>;
+  readonly leftOut: ReadonlyMap<string, LeftOutPlugin>;
   /** Ends of the gateway by plugins in the last 24 hours, the oldest first. */
   readonly crashes: readonly Crash[];
 }

@@ -5,10 +5,10 @@ import { readPlaces } from "../../store/places.ts";
 import { withFix } from "../../types/errors.ts";
 import type { LoadOptions } from "../config/load.ts";
 import type { StatePaths } from "../config/paths.ts";
-import type { Env } from "../config/secrets.ts";
 import { contributedSchemas } from "../contributions/extensions.ts";
 import { packageRoot } from "../package-root.ts";
 import { discoverIn } from "./places.ts";
+import type { Env } from "../../utils/env.ts";
 
 /** Options with which a process reads its config: the schemas of loaded contributors, and the search for plugins. */
 export async function loadOptionsFor(

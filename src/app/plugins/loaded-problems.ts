@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Answer } from "../../types/method.ts";
-import type { PluginProblem } from "./check-plugins.ts";
+import type { PluginCheckProblem } from "./check-plugins.ts";
 
 const names = z.array(z.string()).optional();
 const block = z.looseObject({ what: z.string(), ms: z.number(), at: z.number().optional() });
@@ -68,7 +68,10 @@ export interface PluginView {
  * Problems that only a plugin's code shows: the plugin cannot be loaded, a part that the config names does not work,
  * calls fail, or the plugin asks for parts that this gateway does not have.
  */
-export function loadedProblems({ records, faults }: Pick<PluginView, "records" | "faults">): readonly PluginProblem[] {
+export function loadedProblems({
+  records,
+  faults,
+}: Pick<PluginView, "records" | "faults">): readonly PluginCheckProblem[] {
   const notLoaded = new Set(records.flatMap(({ id, state }) => (state === "failed" ? [id] : [])));
   return [
     ...records.flatMap((record) => [...failed(record), ...failing(record), ...unmet(record)]),
@@ -77,20 +80,20 @@ export function loadedProblems({ records, faults }: Pick<PluginView, "records" |
   ];
 }
 
-const problemOf = ({ kind, name, plugin = name, message, fix }: Fault): PluginProblem => ({
+const problemOf = ({ kind, name, plugin = name, message, fix }: Fault): PluginCheckProblem => ({
   severity: kind === "tool" ? "warn" : "fail",
   id: plugin,
   message,
   fix,
 });
 
-function failing({ id, cost }: LoadedPlugin): readonly PluginProblem[] {
+function failing({ id, cost }: LoadedPlugin): readonly PluginCheckProblem[] {
   if (cost?.lastError === undefined) return [];
   const message = `${cost.failed} of the ${cost.calls} calls of its code failed. The latest: ${cost.lastError}`;
   return [{ severity: "warn", id, message, fix: "The log of the gateway has them: openclaw logs" }];
 }
 
-function failed({ id, state, why, fix }: LoadedPlugin): readonly PluginProblem[] {
+function failed({ id, state, why, fix }: LoadedPlugin): readonly PluginCheckProblem[] {
   if (state !== "failed") return [];
   const usual = `Run: openclaw plugins update ${id}, or: openclaw plugins disable ${id}`;
   return [{ severity: "fail", id, message: `It is not loaded: ${why ?? "no reason is known"}.`, fix: fix ?? usual }];
@@ -103,8 +106,8 @@ function unmet({
   neverCalled = [],
   refusedParts = [],
   refusedHooks = [],
-}: LoadedPlugin): readonly PluginProblem[] {
-  const warn = (names: readonly string[], what: string, fix: string): readonly PluginProblem[] =>
+}: LoadedPlugin): readonly PluginCheckProblem[] {
+  const warn = (names: readonly string[], what: string, fix: string): readonly PluginCheckProblem[] =>
     names.length === 0 ? [] : [{ severity: "warn", id, message: `${what}: ${names.join(", ")}.`, fix }];
   const without = "Nothing to do if you do not need that part of the plugin.";
   return [

@@ -1,20 +1,14 @@
 import { LEGACY } from "../../history/engines/open-engine.ts";
 import { insteadOf, NO_MEMORY } from "../../plugins/found/absence.ts";
-import {
-  keptOffBy,
-  SLOT_NAMES,
-  slotsOf,
-  type ConfigEdit,
-  type Slot,
-  type SlotValues,
-} from "../../plugins/install/switches.ts";
+import { keptOffBy, SLOT_NAMES, slotsOf, type Slot, type SlotValues } from "../../plugins/install/switches.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import { own } from "../../utils/own.ts";
 import { valueAt } from "../config/schema/problem.ts";
 import type { Live } from "../live.ts";
 import { engineFault } from "./faults.ts";
-import { judgePlugins, type Verdict } from "./trial-program.ts";
+import { judgePlugins, type TrialVerdict } from "./trial-program.ts";
+import type { ConfigEdit } from "../../types/gateway-acts.ts";
 
 /** The id of a plugin that a slot can name, or the reason why there is none. */
 export type Selectable =
@@ -27,7 +21,7 @@ export type Selectable =
  */
 export function selectable(
   slot: Slot,
-  { plugin, engines, isMemory, problem, unusable }: Verdict,
+  { plugin, engines, isMemory, problem, unusable }: TrialVerdict,
   wanted?: string,
 ): Selectable {
   const { id } = plugin.manifest;
@@ -104,7 +98,7 @@ async function reasonsAgainst(
   for (const plugin of candidatesIn(live, slot, id)) {
     const { id: owner } = plugin.manifest;
     // A problem of the plugin's code is named first: to enable the plugin would not help.
-    const found = keptOff(live, plugin) ?? selectable(slot, await verdictOn(plugin, live), id);
+    const found = keptOff(live, plugin) ?? selectable(slot, await trialVerdict(plugin, live), id);
     const isOn = own(live.config.plugins.entries, owner)?.enabled !== false || turnedOn(plugin);
     if (!("why" in found) && isOn) return undefined;
     const reason = "why" in found ? found : { why: `plugins.entries.${owner}.enabled is false`, fix: enabling(owner) };
@@ -163,7 +157,7 @@ function keptOff(
 const enabling = (id: string): string => `Run: openclaw plugins enable ${id}`;
 
 /** Tries a plugin. `isDraft`: the plugin is in a place where it will not stay. */
-export async function verdictOn(plugin: FoundPlugin, live: Live, isDraft = false): Promise<Verdict> {
+export async function trialVerdict(plugin: FoundPlugin, live: Live, isDraft = false): Promise<TrialVerdict> {
   const [verdict] = await judgePlugins([plugin], live, !isDraft);
   return verdict ?? { plugin, engines: [], isMemory: false, unusable: [], problem: { why: "it could not be tried" } };
 }
@@ -179,7 +173,7 @@ export async function slotValuesOf(
 ): Promise<Exclude<Selectable, { id: string }> | { readonly values: SlotValues }> {
   const slots = slotsOf(plugin.manifest);
   if (slots.length === 0) return { values: {} };
-  const verdict = await verdictOn(plugin, live, isDraft);
+  const verdict = await trialVerdict(plugin, live, isDraft);
   let values: SlotValues = {};
   for (const slot of slots) {
     const found = selectable(slot, verdict);

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { pluginsConfig, type PluginsConfig } from "../../plugins/config.ts";
 import { trialOf } from "../../plugins/trial/guard.ts";
-import { leftOut, putTrials, stampOf } from "../../plugins/trial/trials.ts";
+import { leftOut, putTrials, pluginStamp } from "../../plugins/trial/trials.ts";
 import { runTrials, type TrialProgram, type TrialResult } from "../../plugins/trial/run-trials.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import { own } from "../../utils/own.ts";
@@ -48,8 +48,8 @@ export async function judgePlugins(
   plugins: readonly FoundPlugin[],
   live: Live,
   isToBeRemembered = true,
-): Promise<readonly Verdict[]> {
-  const stamps = await Promise.all(plugins.map(stampOf));
+): Promise<readonly TrialVerdict[]> {
+  const stamps = await Promise.all(plugins.map(pluginStamp));
   const config = live.config.plugins;
   const engineMs = config.contextEngineTimeoutSeconds.bootstrap * 1000;
   const results = new Map<string, TrialResult>();
@@ -76,7 +76,7 @@ export async function judgePlugins(
 const MOST_ENGINES = 3;
 
 /** Results of the trial of a plugin. */
-export interface Verdict {
+export interface TrialVerdict {
   readonly plugin: FoundPlugin;
   readonly engines: readonly string[];
   /** Whether the plugin registered anything of a memory. */
@@ -87,7 +87,7 @@ export interface Verdict {
   readonly unusable: readonly { readonly id: string; readonly why: string; readonly fix: string }[];
 }
 
-function verdictOf(plugin: FoundPlugin, result: TrialResult): Verdict {
+function verdictOf(plugin: FoundPlugin, result: TrialResult): TrialVerdict {
   const { report } = result;
   if (report) {
     const { engines, problem, unusable = [], isMemory = false } = report;

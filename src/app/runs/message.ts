@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { estimateTokens } from "../../sessions/transcript/tokens.ts";
-import { type Answer, textOf } from "../../types/method.ts";
+import { type Answer, openText } from "../../types/method.ts";
 import type { ChatMessage } from "../../types/run/model.ts";
 import { emptyUsage } from "../../types/run/usage.ts";
 
@@ -19,7 +19,7 @@ export type PromptContent = Answer<z.output<typeof promptContent>>;
 
 /** A message as a model saw it, with its estimated tokens. */
 export const promptMessage = z.looseObject({
-  role: textOf<ChatMessage["role"]>(),
+  role: openText<ChatMessage["role"]>(),
   entryId: z.string().optional(),
   tokens: z.number(),
   content: z.array(promptContent),

@@ -41,7 +41,7 @@ export type UsageFigures = Answer<z.output<typeof figures>>;
 const row = figures.extend({ name: z.string() });
 export type UsageRow = Answer<z.output<typeof row>>;
 
-export const usageShape = z.object({
+export const usageReportShape = z.object({
   by: z.enum(USAGE_GROUPS),
   /** First and last day, as `2026-11-27`. */
   since: z.string(),
@@ -52,7 +52,7 @@ export const usageShape = z.object({
   /** The holds of calls that have not ended. */
   held: z.object({ calls: z.number(), tokens: z.number(), usd: z.number() }),
 });
-export type UsageReport = Answer<z.output<typeof usageShape>>;
+export type UsageReport = Answer<z.output<typeof usageReportShape>>;
 /** Both included. */
 export type UsageDays = Pick<UsageReport, "since" | "until">;
 
@@ -76,7 +76,7 @@ export const usageAnswers = {
     budgets: z.array(budgetState),
     today: figures,
   }),
-  cost: usageShape.extend({ updatedAt, days: z.number(), daily }),
+  cost: usageReportShape.extend({ updatedAt, days: z.number(), daily }),
   sessions: z.looseObject({
     updatedAt,
     startDate: z.string(),
@@ -121,7 +121,7 @@ export async function usageReport(
   const scope = agentId === undefined ? { scope: SCOPES[by] } : { scope: "agent" as const, name: agentId };
   const lines = await ledger.lines({ ...scope, ...days });
   const all = by === "day" ? lines : await ledger.lines({ scope: "all", ...days });
-  const rows = rowsOf(lines, by === "day" ? ({ day }) => day : ({ name }) => name);
+  const rows = usageRows(lines, by === "day" ? ({ day }) => day : ({ name }) => name);
   return {
     by,
     ...days,
@@ -132,7 +132,7 @@ export async function usageReport(
 }
 
 /** One row for each name, in the order of their first lines. */
-export function rowsOf(lines: readonly SpendLine[], nameOf: (line: SpendLine) => string): readonly UsageRow[] {
+export function usageRows(lines: readonly SpendLine[], nameOf: (line: SpendLine) => string): readonly UsageRow[] {
   const sums = new Map<string, SpendSum>();
   for (const line of lines) {
     const before = sums.get(nameOf(line));

@@ -1,4 +1,4 @@
-import { saidIn } from "../../dispatch/commands/reports/conversation.ts";
+import { conversationLines } from "../../dispatch/commands/reports/conversation.ts";
 import { turnIn } from "../../automation/talk/answers.ts";
 import type { TaskLook, TaskRow } from "../../store/journal/tasks.ts";
 import type { BackgroundProcess } from "../../tools/process/background-process.ts";
@@ -68,7 +68,9 @@ async function storyOf(task: TaskRow, { names, sessions }: Place): Promise<TaskS
   const key = task.row.sessionKey ?? task.row.message.options?.sessionKey;
   const isAnswered = summary.status === "completed" && key !== undefined;
   const entries = isAnswered ? (await sessions.history(key, MOST_ENTRIES)).entries : [];
-  const result = saidIn(turnIn(entries, turnIdOf(task.row)), true).findLast(({ by }) => by === "agent")?.text;
+  const result = conversationLines(turnIn(entries, turnIdOf(task.row)), true).findLast(
+    ({ by }) => by === "agent",
+  )?.text;
   return {
     ...summary,
     prompt: cut(task.row.message.text),

@@ -1,4 +1,4 @@
-import { isMessage, saidIn } from "../../dispatch/commands/reports/conversation.ts";
+import { isMessage, conversationLines } from "../../dispatch/commands/reports/conversation.ts";
 import { isSkip } from "../../reply/plain-reply.ts";
 import type { AgentInternalEvent } from "../../types/engine/internal-event.ts";
 import type { AnnounceTurn, InboundMessage } from "../../types/chat/message.ts";
@@ -139,7 +139,7 @@ const failure = (why: string): End => ({ status: why.startsWith("timeout") ? "ti
  */
 async function lastAnswer(child: SessionKey, sessions: AnnouncePorts["sessions"]): Promise<string> {
   const { entries } = await sessions.history(child, MOST_SEARCHED);
-  const lines = saidIn(entries.filter(isMessage), true);
+  const lines = conversationLines(entries.filter(isMessage), true);
   const task = lines.findLastIndex(({ opens }) => opens === true);
   return lines.slice(task + 1).findLast(({ by }) => by === "agent")?.text ?? "";
 }

@@ -10,7 +10,7 @@ import type { CronPorts } from "./ports.ts";
 import { inWordsOfToday } from "./reading/old-words.ts";
 import { type BadJob, patched, readJob } from "./read-job.ts";
 import type { CronScheduler, NotRun } from "./scheduler.ts";
-import { jobView, revisionOf, runView } from "./views.ts";
+import { jobView, jobRevision, runView } from "./views.ts";
 import { runIdOf } from "../../dispatch/turn-facts.ts";
 import { DEFAULT_ACCOUNT } from "../../types/ids.ts";
 
@@ -144,7 +144,7 @@ export class CronDesk {
   async update(id: string, patch: Fields, { expected, isAgent }: CronChange = {}): Promise<CronJobView | CronRefusal> {
     if (!this.#jobs.find(id)) return { missing: id };
     return this.#jobs.exclusive(id, async (entry) => {
-      if (expected !== undefined && expected !== revisionOf(entry.job)) return { conflict: revisionOf(entry.job) };
+      if (expected !== undefined && expected !== jobRevision(entry.job)) return { conflict: jobRevision(entry.job) };
       const {
         createdAtMs: _created,
         updatedAtMs: _updated,
@@ -198,9 +198,9 @@ export class CronDesk {
 
   async #declare(known: CronEntry, wish: Exclude<ReturnType<typeof readJob>, BadJob>): Promise<CronAdded> {
     return this.#jobs.exclusive(known.job.id, async (entry) => {
-      const before = revisionOf(entry.job);
+      const before = jobRevision(entry.job);
       const job = await this.#jobs.update(entry, wish);
-      return { view: this.#announce(job.id, "updated"), created: false, updated: revisionOf(job) !== before };
+      return { view: this.#announce(job.id, "updated"), created: false, updated: jobRevision(job) !== before };
     });
   }
 

@@ -13,7 +13,7 @@ export type Due =
 type Planned = Pick<CronJob, "enabled" | "schedule" | "missed" | "graceSeconds">;
 
 /** State of a job beside its settings. */
-export interface Considered {
+export interface SlotState {
   readonly state: CronState;
   readonly times: SlotTimes;
   /** True when repeated jobs without a rule for missed slots skip them. */
@@ -27,7 +27,7 @@ const MOST_MISSED = 20;
 const ALMOST_DAY_MS = 23 * 3_600_000;
 
 /** Decides the oldest open question about a job's slots. The caller carries the decision out, then calls again. */
-export function decide(job: Planned, considered: Considered, now: number): Due {
+export function decideSlot(job: Planned, considered: SlotState, now: number): Due {
   const due = decided(job, considered, now);
   if (due.kind !== "skip") return due;
   const { state, times } = considered;
@@ -35,7 +35,7 @@ export function decide(job: Planned, considered: Considered, now: number): Due {
   return fromMs === undefined || fromMs >= due.slotMs ? due : { ...due, fromMs };
 }
 
-function decided(job: Planned, { state, times, skipsMissed }: Considered, now: number): Due {
+function decided(job: Planned, { state, times, skipsMissed }: SlotState, now: number): Due {
   if (!job.enabled) return { kind: "wait", untilMs: undefined };
   const { retry, underway, cursorMs } = state;
   if (retry && !underway) return retryOf(retry, now);
@@ -64,7 +64,7 @@ function whileUnderway(job: Planned, slots: readonly number[], now: number): Due
   return { kind: "wait", untilMs: Math.min(...slots) + grace + 1 };
 }
 
-interface Passed extends Considered {
+interface Passed extends SlotState {
   readonly slots: readonly number[];
   readonly latest: number;
 }
@@ -109,7 +109,7 @@ function olderThan(oldest: number, { state, times }: Pick<Passed, "state" | "tim
 function defaultMissed(
   { schedule }: Planned,
   latest: number,
-  { times, skipsMissed }: Pick<Considered, "times" | "skipsMissed">,
+  { times, skipsMissed }: Pick<SlotState, "times" | "skipsMissed">,
 ): NonNullable<CronJob["missed"]> {
   if (schedule.kind === "at") return "once";
   if (skipsMissed) return "skip";

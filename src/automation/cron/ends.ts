@@ -2,7 +2,7 @@ import type { CronJob, CronAlert, CronDestination } from "../../types/cron/job.t
 import type { CronRun, CronState, CronUnderway } from "../../types/cron/run.ts";
 import type { InboxRow, Inbox, RunLedger } from "../../types/journal.ts";
 import { turnIdOf } from "../../dispatch/turn-facts.ts";
-import { ended, sentFor } from "../follow.ts";
+import { endedRow, sentRows } from "../follow.ts";
 import { afterRun, afterSkip, isOwnSlot } from "./after-run.ts";
 import { CRON } from "./cron-message.ts";
 import type { Due } from "./due.ts";
@@ -35,7 +35,7 @@ export class CronEnds {
   /** Waits for the end of a slot. Returns undefined when its job is gone by then, or the scheduler stops. */
   async runOf(id: string, underway: CronUnderway): Promise<CronRun | undefined> {
     const ports = { clock: this.#ports.clock, journal: this.#ports.journal, signal: this.#by.signal };
-    const row = await ended({ channel: CRON, eventKey: underway.eventKey }, ports);
+    const row = await endedRow({ channel: CRON, eventKey: underway.eventKey }, ports);
     const entry = this.#jobs.find(id);
     if (!entry || this.#by.signal.aborted) return undefined;
     const run = row
@@ -86,7 +86,7 @@ export class CronEnds {
 
   async #recordOf(job: CronJob, underway: CronUnderway, row: InboxRow): Promise<CronRun | undefined> {
     const { clock, journal, sessions, reach } = this.#ports;
-    const sent = await sentFor(row.id, { clock, journal, signal: this.#by.signal });
+    const sent = await sentRows(row.id, { clock, journal, signal: this.#by.signal });
     const key = row.sessionKey ?? row.message.options?.sessionKey;
     const end = {
       job,

@@ -4,7 +4,7 @@ import type { CronState, CronUnderway } from "../../types/cron/run.ts";
 import { DEFAULT_ACCOUNT } from "../../types/ids.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { CRON, type CronCause, cronMessage, withEvent } from "./cron-message.ts";
-import { decide, type Due, graceOf } from "./due.ts";
+import { decideSlot, type Due, graceOf } from "./due.ts";
 import { CronEnds } from "./ends.ts";
 import type { CronEntry, CronJobs } from "./jobs.ts";
 import type { CronPorts } from "./ports.ts";
@@ -149,7 +149,7 @@ export class CronScheduler {
   }
 
   #dueOf({ job, state, times }: CronEntry, now: number): Due {
-    return decide(job, { state, times, skipsMissed: this.#ports.rules().skipsMissed }, now);
+    return decideSlot(job, { state, times, skipsMissed: this.#ports.rules().skipsMissed }, now);
   }
 
   async #step(id: string): Promise<void> {

@@ -20,7 +20,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** A hash that changes with every setting of a job. */
-export const revisionOf = once(({ updatedAtMs: _updated, createdAtMs: _created, ...job }: CronJob): string =>
+export const jobRevision = once(({ updatedAtMs: _updated, createdAtMs: _created, ...job }: CronJob): string =>
   createHash("sha256").update(JSON.stringify(job)).digest("hex").slice(0, 16),
 );
 
@@ -29,7 +29,7 @@ export function jobView(job: CronJob, state: CronState, nextRunAtMs: number | un
   const { scheduleRevision: _revision, setUpBy: _setUpBy, ...wish } = job;
   return {
     ...wish,
-    configRevision: revisionOf(job),
+    configRevision: jobRevision(job),
     state: stateView(state, nextRunAtMs),
     ...summaryOf(state, nextRunAtMs),
   };

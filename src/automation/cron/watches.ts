@@ -3,7 +3,7 @@ import type { CronJob } from "../../types/cron/job.ts";
 import type { Log } from "../../types/log.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import type { CronEntry } from "./jobs.ts";
-import { Watch, type WatchPorts } from "./watch/watch.ts";
+import { JobWatch, type WatchPorts } from "./watch/watch.ts";
 
 interface Ports {
   readonly clock: Clock;
@@ -17,7 +17,7 @@ interface Ports {
 export class Watches {
   readonly #ports: Ports;
   /** Watches by job and revision of its schedule. */
-  readonly #kept = new Map<string, Watch>();
+  readonly #kept = new Map<string, JobWatch>();
   readonly #running = new Set<Promise<void>>();
 
   constructor(ports: Ports) {
@@ -53,7 +53,7 @@ export class Watches {
 
   #start(key: string, job: CronJob): void {
     const { clock, log, start, fire, failed } = this.#ports;
-    const watch = new Watch(job, {
+    const watch = new JobWatch(job, {
       clock,
       log,
       start,

@@ -4,7 +4,7 @@ import type { InboundMessage } from "../../types/chat/message.ts";
 import type { Clock } from "../../types/clock.ts";
 import { DEFAULT_ACCOUNT } from "../../types/ids.ts";
 import type { Inbox, InboxRow, OutboxJournal } from "../../types/journal.ts";
-import { ended, sentFor } from "../follow.ts";
+import { endedRow, sentRows } from "../follow.ts";
 import type { AgentAct, HookAct, HookRefusal } from "./acts.ts";
 import type { HooksConfig } from "./config.ts";
 import { HOOK, hookMessage, type HookPlace } from "./hook-message.ts";
@@ -113,18 +113,18 @@ export class HookDesk {
     const cancel = clock.after(timeoutSeconds === undefined ? WAIT_MS : timeoutSeconds * 1000, () => overdue.abort());
     const follow = { clock, journal, signal: AbortSignal.any([signal, overdue.signal]) };
     try {
-      const row = await ended({ channel: HOOK, eventKey }, follow);
+      const row = await endedRow({ channel: HOOK, eventKey }, follow);
       return row ? await this.#resultOf(row, follow) : { status: "timeout" };
     } finally {
       cancel();
     }
   }
 
-  async #resultOf(row: InboxRow, follow: Parameters<typeof sentFor>[1]): Promise<HookCompletion> {
+  async #resultOf(row: InboxRow, follow: Parameters<typeof sentRows>[1]): Promise<HookCompletion> {
     const { outcome } = row;
     if (outcome?.kind === "failed" || outcome?.kind === "dropped") return { status: "error", error: outcome.why };
     if (outcome?.kind === "aborted") return { status: "error", error: "the run was stopped" };
-    const sent = await sentFor(row.id, follow);
+    const sent = await sentRows(row.id, follow);
     if (sent.length === 0) return { status: "ok", ...(UNSENT[outcome?.kind ?? ""] ?? EMPTY) };
     return { status: "ok", replyDisposition: "visible", delivered: sent.every(({ state }) => state === "sent") };
   }

@@ -32,7 +32,7 @@ function gmailMapping({ gmail: { model, thinking, allowUnsafeExternalContent } }
 const hasGmail = ({ presets, gmail }: HooksConfig): boolean => presets.includes("gmail") || gmail.account !== undefined;
 
 /** The path of a mapping without slashes around it. */
-export const pathOf = (path: string): string => path.replace(/^\/+|\/+$/g, "");
+export const mappingPath = (path: string): string => path.replace(/^\/+|\/+$/g, "");
 
 /** The mapping for a request: the first that fits, among the config's mappings and then the presets. */
 export function mappingFor(config: HooksConfig, name: string, payload: unknown): HookMapping | undefined {
@@ -40,7 +40,7 @@ export function mappingFor(config: HooksConfig, name: string, payload: unknown):
   const all = [...config.mappings, ...(hasGmail(config) ? [gmailMapping(config)] : [])];
   return all.find(
     ({ match }) =>
-      (match.path === undefined || pathOf(match.path) === name) &&
+      (match.path === undefined || mappingPath(match.path) === name) &&
       (match.source === undefined || match.source === source),
   );
 }

@@ -4,7 +4,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 const MOST_AGE_SECONDS = 300;
 
 /** Compares two texts in a time that does not depend on the place of their first difference. */
-export function isSame(one: string, other: string): boolean {
+export function isSameSecret(one: string, other: string): boolean {
   const [a, b] = [one, other].map((text) => createHmac("sha256", "compare").update(text).digest());
   return a !== undefined && b !== undefined && timingSafeEqual(a, b);
 }
@@ -18,7 +18,7 @@ export function isSigned(header: string | undefined, body: Uint8Array, secret: s
   const parts = header.split(",").map((part) => part.trim());
   const time = parts.find((part) => part.startsWith("t="))?.slice(2);
   if (time === undefined)
-    return isSame(
+    return isSameSecret(
       header
         .trim()
         .toLowerCase()
@@ -27,7 +27,7 @@ export function isSigned(header: string | undefined, body: Uint8Array, secret: s
     );
   if (Math.abs(now / 1000 - Number(time)) > MOST_AGE_SECONDS || !/^\d+$/.test(time)) return false;
   const wanted = hmac(secret, Buffer.concat([Buffer.from(`${time}.`), body]));
-  return parts.some((part) => part.startsWith("v1=") && isSame(part.slice(3), wanted));
+  return parts.some((part) => part.startsWith("v1=") && isSameSecret(part.slice(3), wanted));
 }
 
 const hmac = (secret: string, data: Uint8Array): string => createHmac("sha256", secret).update(data).digest("hex");

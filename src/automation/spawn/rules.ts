@@ -42,17 +42,17 @@ export interface SpawnRules {
 
 export type Refused = { readonly status: "forbidden" | "error"; readonly error: string };
 
-export const refused = (status: Refused["status"], error: string): Refused => ({ status, error });
+export const refusedSpawn = (status: Refused["status"], error: string): Refused => ({ status, error });
 
 /** The requested agent, or the refusal of it. */
-export function agentFor(
+export function agentToSpawn(
   { agentId: asked }: Pick<SpawnAsk, "agentId">,
   { agentId: own }: Pick<SessionAsker, "agentId">,
   { agents, of }: Pick<SpawnRules, "agents" | "of">,
 ): AgentSettings | Refused {
   const { allowAgents, requireAgentId } = of(own);
   if (asked === undefined && requireAgentId)
-    return refused(
+    return refusedSpawn(
       "forbidden",
       "Name the agent in agentId (agents.defaults.subagents.requireAgentId); see agents_list.",
     );
@@ -60,11 +60,11 @@ export function agentFor(
   const agent = [...agents.values()].find(({ id }) => id === wanted);
   const isAllowed = wanted === own || allowAgents.includes("*") || allowAgents.includes(wanted);
   if (!isAllowed)
-    return refused(
+    return refusedSpawn(
       "forbidden",
       `The agent "${wanted}" may not be started here (agents.defaults.subagents.allowAgents).`,
     );
-  return agent ?? refused("error", `The agent "${wanted}" does not exist; see agents_list.`);
+  return agent ?? refusedSpawn("error", `The agent "${wanted}" does not exist; see agents_list.`);
 }
 
 /** Refusal of one more subagent for a session; undefined when the session may have one more. */
@@ -73,9 +73,9 @@ export function overLimit(
   settings: SpawnSettings,
 ): Refused | undefined {
   if (depth > settings.maxSpawnDepth)
-    return refused("forbidden", `Subagents may not be ${depth} deep (agents.defaults.subagents.maxSpawnDepth).`);
+    return refusedSpawn("forbidden", `Subagents may not be ${depth} deep (agents.defaults.subagents.maxSpawnDepth).`);
   if (active >= settings.maxChildrenPerAgent)
-    return refused(
+    return refusedSpawn(
       "forbidden",
       `${active} subagents of this session are at work, which is the most (agents.defaults.subagents.maxChildrenPerAgent). ` +
         "Wait until one has reported.",
@@ -89,7 +89,7 @@ export function overLimit(
  */
 export function overTotal(total: number, { maxTotalPerSession: most }: SpawnSettings): Refused | undefined {
   if (most === 0 || total < most) return undefined;
-  return refused(
+  return refusedSpawn(
     "forbidden",
     `This session has had ${total} subagents, which is the most (agents.defaults.subagents.maxTotalPerSession).`,
   );

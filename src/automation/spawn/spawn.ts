@@ -17,12 +17,12 @@ import { SUBAGENT_KIND } from "./subagent-turn.ts";
 import type { SpawnPorts } from "./ports.ts";
 import { PROMPT_FILES, subagentPrompt } from "./prompt.ts";
 import {
-  agentFor,
+  agentToSpawn,
   type ChosenModel,
   modelFor,
   overLimit,
   type Refused,
-  refused,
+  refusedSpawn,
   type SpawnSettings,
   thinkingFor,
   type SpawnFileLimits,
@@ -54,7 +54,7 @@ export async function spawn(ask: SpawnAsk, asker: SessionAsker, ports: SpawnPort
   const plan = await planFor(ask, asker, ports);
   if ("status" in plan) return plan;
   const files = await filesFor(ask, plan, ports);
-  if (typeof files === "string") return refused("error", files);
+  if (typeof files === "string") return refusedSpawn("error", files);
   const fork = ask.context === "fork" ? await forkOf(asker.sessionKey, ports.sessions) : undefined;
   const bodies = typeof fork === "object" ? fork.bodies : undefined;
   const notes = [...plan.notes, ...(typeof fork === "string" ? [`${fork}, so the subagent begins without it.`] : [])];
@@ -70,26 +70,29 @@ export async function spawn(ask: SpawnAsk, asker: SessionAsker, ports: SpawnPort
       ...(plan.model.ref && { resolvedProvider: plan.model.ref.provider, resolvedModel: plan.model.ref.id }),
     };
   } catch (error) {
-    return refused("error", errorText(error));
+    return refusedSpawn("error", errorText(error));
   }
 }
 
 async function planFor(ask: SpawnAsk, asker: SessionAsker, ports: SpawnPorts): Promise<Plan | Refused> {
   const rules = ports.rules();
-  const agent = agentFor(ask, asker, rules);
+  const agent = agentToSpawn(ask, asker, rules);
   if ("status" in agent) return agent;
   const settings = rules.of(asker.agentId);
   const active = (await ports.inbox.open()).filter(
     ({ message: { options } }) => options?.kind === SUBAGENT_KIND && options.subagent?.parent === asker.sessionKey,
   ).length;
-  const total = countOf(asker.sessionKey, ports);
+  const total = taskCount(asker.sessionKey, ports);
   const over = overLimit({ active, total, depth: asker.depth + 1 }, settings);
   if (over) return over;
   const spawnKey = await freeKey(ask, ports);
   const key = sessionKey(`agent:${agent.id}:subagent:${subagentIdOf(spawnKey)}`);
   const isSandboxed = rules.isSandboxed(agent.id, key);
   if (!isSandboxed && (asker.isSandboxed || ask.sandbox === "require"))
-    return refused("forbidden", `The agent "${agent.id}" would work outside of a sandbox (agents.*.sandbox.mode).`);
+    return refusedSpawn(
+      "forbidden",
+      `The agent "${agent.id}" would work outside of a sandbox (agents.*.sandbox.mode).`,
+    );
   const of = rules.of(agent.id);
   const model = modelFor(ask.model, of.model, agent);
   const thinking = thinkingFor(ask.thinking, of.thinking);
@@ -180,11 +183,11 @@ async function begin(ask: SpawnAsk, asker: SessionAsker, making: Making, ports: 
 }
 
 /** Number of tasks that a session's agent has given to subagents. */
-export const countOf = (key: SessionKey, { sessions }: Pick<SpawnPorts, "sessions">): number =>
+export const taskCount = (key: SessionKey, { sessions }: Pick<SpawnPorts, "sessions">): number =>
   sessions.peek(key)?.spawnedCount ?? 0;
 
 export async function countOne(key: SessionKey, ports: Pick<SpawnPorts, "sessions">): Promise<void> {
-  await ports.sessions.patch(key, { spawnedCount: countOf(key, ports) + 1 });
+  await ports.sessions.patch(key, { spawnedCount: taskCount(key, ports) + 1 });
 }
 
 /**

@@ -14,7 +14,7 @@ import { SubagentArchive } from "./archive.ts";
 import type { SpawnPorts } from "./ports.ts";
 import { PROMPT_FILES, subagentPrompt } from "./prompt.ts";
 import { overTotal } from "./rules.ts";
-import { countOf, countOne, spawn, whenEndedOf } from "./spawn.ts";
+import { taskCount, countOne, spawn, whenEndedOf } from "./spawn.ts";
 import { agentOf } from "../../sessions/keys.ts";
 import type { RunStream } from "../../types/run/events.ts";
 import type { SessionRow } from "../../types/session.ts";
@@ -86,7 +86,7 @@ export class Spawner implements SubagentActs {
   ): Promise<ChildAct | string> {
     const settings = this.#ports.rules().of(asker.agentId);
     // An agent that answers each announcement with a correction would go on for ever; a person stops without a limit.
-    const over = asker.runId === undefined ? undefined : overTotal(countOf(asker.sessionKey, this.#ports), settings);
+    const over = asker.runId === undefined ? undefined : overTotal(taskCount(asker.sessionKey, this.#ports), settings);
     if (over) return over.error;
     const found = named(target, this.#of(asker.sessionKey));
     if (typeof found === "string") return found;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { inheritedMark, untrustedMarkOf } from "../../types/run/untrusted.ts";
-import { isUnfinished, outcomeOf } from "../../dispatch/answer/run-end.ts";
+import { isUnfinished, runOutcomeOf } from "../../dispatch/answer/run-end.ts";
 import { Stopped, untilStopped } from "../../harness/run/until-stopped.ts";
 import { isSubagentKey, resolveAlias, canonicalKey, parseKey } from "../../sessions/keys.ts";
 import type { Clock } from "../../types/clock.ts";
@@ -23,7 +23,7 @@ import type { SessionPatch, Sessions } from "../../types/session.ts";
 import { SUBAGENT, subagentRunId } from "../../tools/session/spawn-names.ts";
 import { defined } from "../../utils/defined.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
-import { endOf } from "./ends.ts";
+import { subagentEndOf } from "./ends.ts";
 import { SUBAGENT_KIND } from "./subagent-turn.ts";
 
 /** Milliseconds between two looks at a run that has not begun again after a restart or a full disk. */
@@ -194,10 +194,10 @@ export class SubagentRuns implements Subagents {
       const row = await this.#find(id);
       if (!row || row.message.options?.subagent?.plugin !== plugin)
         return { status: "error", error: `there is no run ${id}` };
-      if (row.outcome) return endOf(row.outcome);
+      if (row.outcome) return subagentEndOf(row.outcome);
       const stream = this.#ports.runOf(id);
       const result = stream && (await untilStopped(() => stream.done, stop));
-      if (result && !isUnfinished(result)) return endOf(outcomeOf(result, true));
+      if (result && !isUnfinished(result)) return subagentEndOf(runOutcomeOf(result, true));
       await untilStopped(() => this.#pause(), stop);
     }
   }

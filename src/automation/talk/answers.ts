@@ -1,4 +1,4 @@
-import { isMessage, saidIn } from "../../dispatch/commands/reports/conversation.ts";
+import { isMessage, conversationLines } from "../../dispatch/commands/reports/conversation.ts";
 import { isSkip } from "../../reply/plain-reply.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { Inbox, InboxRow } from "../../types/journal.ts";
@@ -16,7 +16,7 @@ export async function replyOf(
 ): Promise<string | undefined> {
   if (row?.outcome?.kind !== "replied" || row.turnId === undefined) return undefined;
   const { entries } = await sessions.history(key, MOST_SEARCHED);
-  const text = saidIn(turnIn(entries, row.turnId).filter(isMessage), true)
+  const text = conversationLines(turnIn(entries, row.turnId).filter(isMessage), true)
     .filter(({ by }) => by === "agent")
     .map((line) => line.text)
     .join("\n\n")
@@ -39,5 +39,5 @@ export function turnIn(entries: readonly TranscriptEntry[], turnId: string): rea
 }
 
 /** The message that a run answers. */
-export const rowOf = async (runId: string, inbox: Pick<Inbox, "ofRun">): Promise<InboxRow | undefined> =>
+export const rowOfRun = async (runId: string, inbox: Pick<Inbox, "ofRun">): Promise<InboxRow | undefined> =>
   (await inbox.ofRun(runId))[0];

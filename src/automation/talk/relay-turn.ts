@@ -6,7 +6,7 @@ import type { Principal } from "../../types/run/principal.ts";
 import type { TurnKind } from "../../types/run/turn-kind.ts";
 import type { Sessions } from "../../types/session.ts";
 import { passMark } from "../../sessions/pass-mark.ts";
-import { replyOf, rowOf } from "./answers.ts";
+import { replyOf, rowOfRun } from "./answers.ts";
 
 /** Name of the turn kind in messages. */
 export const RELAY_KIND = "relay";
@@ -68,7 +68,7 @@ async function load(
   await passMark(relay.from, sessionKey, ports.sessions);
   if (!relay.answerOf) return message;
   const { key, runId } = relay.answerOf;
-  const reply = await replyOf(await rowOf(runId, ports.inbox), key, ports.sessions);
+  const reply = await replyOf(await rowOfRun(runId, ports.inbox), key, ports.sessions);
   if (relay.step === "answer")
     return reply === undefined ? { dropped: "the exchange between the agents is over" } : { ...message, text: reply };
   if (reply === undefined) return { dropped: "there was no answer to tell of" };

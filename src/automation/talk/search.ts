@@ -1,4 +1,4 @@
-import { saidIn } from "../../dispatch/commands/reports/conversation.ts";
+import { conversationLines } from "../../dispatch/commands/reports/conversation.ts";
 import { searchFiles } from "../../sessions/search/search-files.ts";
 import type { SessionRow, Sessions } from "../../types/session.ts";
 import type { SessionHit, SessionHits, SessionSearch } from "../../types/subagent/search.ts";
@@ -44,7 +44,7 @@ export async function searchSessions(
   const phrase = query.toLowerCase().trim();
   const hits = found.flatMap(({ file, entry }): readonly SessionHit[] => {
     const row = byFile.get(file);
-    const said = saidIn([entry], true).find(({ by }) => by !== "tool");
+    const said = conversationLines([entry], true).find(({ by }) => by !== "tool");
     const score = said ? scoreOf(said.text, words, phrase) : 0;
     if (!row || !said || score === 0) return [];
     return [

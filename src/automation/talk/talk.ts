@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { saidIn } from "../../dispatch/commands/reports/conversation.ts";
+import { conversationLines } from "../../dispatch/commands/reports/conversation.ts";
 import { chatOf } from "../../sessions/chat-of.ts";
 import { agentOf, resolveAlias } from "../../sessions/keys.ts";
 import type { Clock } from "../../types/clock.ts";
@@ -25,11 +25,11 @@ import type {
 } from "../../types/subagent/spawn.ts";
 import type { SessionHits } from "../../types/subagent/search.ts";
 import type { Sessions, SessionRow } from "../../types/session.ts";
-import { ended } from "../follow.ts";
+import { endedRow } from "../follow.ts";
 import { passMark } from "../../sessions/pass-mark.ts";
-import { replyOf, rowOf } from "./answers.ts";
+import { replyOf, rowOfRun } from "./answers.ts";
 import { searchSessions } from "./search.ts";
-import { type TalkRules, whyHidden, kindOf } from "./visible.ts";
+import { type TalkRules, whySessionHidden, kindOf } from "./visible.ts";
 import { defined } from "../../utils/defined.ts";
 import { RELAY_KIND } from "./relay-turn.ts";
 
@@ -74,12 +74,12 @@ export class Talk implements SessionTalk {
     const { sessions } = this.#ports;
     const rules = this.#ports.rules();
     const key = keyOf(session, asker, rules);
-    const why = whyHidden(key, asker, { sessions, rules });
+    const why = whySessionHidden(key, asker, { sessions, rules });
     if (why !== undefined) return why;
     if (!sessions.peek(key)) return `There is no session ${key}.`;
     const { entries } = await sessions.history(key, limit * ENTRIES_A_LINE);
     await passMark(key, asker.sessionKey, sessions);
-    const lines = saidIn(entries, true).filter(({ by }) => withTools || by !== "tool");
+    const lines = conversationLines(entries, true).filter(({ by }) => withTools || by !== "tool");
     return lines.slice(-limit).map(({ by, name, text, at }) => ({
       role: ROLES[by],
       text: by === "tool" ? [name, text].join(" ").trim() : text,
@@ -98,7 +98,7 @@ export class Talk implements SessionTalk {
       ({ key }) =>
         (wanted?.has(key) ?? true) &&
         (agentId === undefined || agentOf(key, rules.defaultAgent) === agentId) &&
-        whyHidden(key, asker, { sessions, rules }) === undefined,
+        whySessionHidden(key, asker, { sessions, rules }) === undefined,
     );
     const hits = await searchSessions(ask, rows, sessions);
     for (const key of new Set(hits.results.map((hit) => asSessionKey(hit.sessionKey))))
@@ -112,7 +112,7 @@ export class Talk implements SessionTalk {
     const key = targetOf(ask, { asker, rules, sessions });
     if (typeof key === "object") return { status: "error", error: key.why };
     const trace = await this.#traceOf(asker);
-    const refusal = whyHidden(key, asker, { sessions, rules }) ?? whyNoHop(key, trace);
+    const refusal = whySessionHidden(key, asker, { sessions, rules }) ?? whyNoHop(key, trace);
     if (refusal !== undefined) return { status: "forbidden", error: refusal };
     const exchange = {
       traceId: randomUUID(),
@@ -134,7 +134,7 @@ export class Talk implements SessionTalk {
 
   /** The sessions that have led to the asking run. */
   async #traceOf({ runId, sessionKey: own }: SessionAsker): Promise<readonly SessionKey[]> {
-    const row = runId === undefined ? undefined : await rowOf(runId, this.#ports.inbox);
+    const row = runId === undefined ? undefined : await rowOfRun(runId, this.#ports.inbox);
     const before = row?.message.options?.relay?.trace ?? [];
     return before.at(-1) === own ? before : [...before, own];
   }
@@ -149,7 +149,7 @@ export class Talk implements SessionTalk {
     const cancel = clock.after(timeoutSeconds * 1000, () => overdue.abort());
     try {
       const stop = AbortSignal.any([signal, overdue.signal]);
-      const row = await ended(
+      const row = await endedRow(
         { channel: RELAY, eventKey: sent.runId },
         { clock, journal: { inbox, outbox }, signal: stop },
       );
@@ -210,7 +210,7 @@ function listSessions(
   for (const row of ports.sessions.newest()) {
     if (row.entry.updatedAt < since || found.length >= filter.limit) break;
     const view = viewOf(row, ports.rules);
-    if (fits(view, filter) && whyHidden(row.key, asker, ports) === undefined) found.push(view);
+    if (fits(view, filter) && whySessionHidden(row.key, asker, ports) === undefined) found.push(view);
   }
   return found;
 }

@@ -20,7 +20,7 @@ type Rows = Pick<Sessions, "peek">;
  * Reason why a run may not see another session; undefined when it may. Runs of guests, and of sandboxed sessions unless
  * the config allows more, see no more than their tree.
  */
-export function whyHidden(
+export function whySessionHidden(
   key: SessionKey,
   asker: SessionAsker,
   { sessions, rules }: { readonly sessions: Rows; readonly rules: TalkRules },

@@ -8,7 +8,7 @@ import {
 import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { errorText } from "../../utils/text/error-text.ts";
-import type { Checked, HostRules } from "./host-rules.ts";
+import type { CheckedHost, BrowserHostRules } from "./host-rules.ts";
 
 /** Milliseconds without a byte after which a connection is closed. */
 const IDLE_MS = 120_000;
@@ -27,13 +27,13 @@ const HOP_BY_HOP = new Set([
  * one that was checked, so that redirects, frames, scripts and WebSockets of a page reach no more than the page itself.
  */
 export class GuardProxy {
-  readonly #rules: HostRules;
+  readonly #rules: BrowserHostRules;
   readonly #server: Server;
   readonly #sockets = new Set<Duplex>();
   #refused = 0;
   #whyLast = "";
 
-  constructor(rules: HostRules) {
+  constructor(rules: BrowserHostRules) {
     this.#rules = rules;
     this.#server = createServer((asked, answer) => {
       this.#forward(asked, answer).catch((error: unknown) => fail(answer, 502, errorText(error)));
@@ -121,7 +121,7 @@ export class GuardProxy {
     asked.pipe(upstream);
   }
 
-  async #check(host: string): Promise<Checked> {
+  async #check(host: string): Promise<CheckedHost> {
     const checked = await this.#rules.check(host);
     if ("refused" in checked) {
       this.#refused += 1;

@@ -9,10 +9,10 @@ type Policy = BrowserConfig["ssrfPolicy"];
 const systemResolve: Resolve = (host) => lookup(host, { all: true });
 
 /** An address to connect to, or why there is none. */
-export type Checked = { readonly address: string; readonly family: number } | { readonly refused: string };
+export type CheckedHost = { readonly address: string; readonly family: number } | { readonly refused: string };
 
 /** Decides which hosts a page may come from. Each name is resolved here, and the connection uses the address that was checked. */
-export class HostRules {
+export class BrowserHostRules {
   readonly #policy: () => Policy;
   readonly #resolve: Resolve;
 
@@ -22,7 +22,7 @@ export class HostRules {
   }
 
   /** Rejects when the name cannot be resolved. */
-  async check(hostname: string): Promise<Checked> {
+  async check(hostname: string): Promise<CheckedHost> {
     const rules = rulesOf(this.#policy());
     const host = hostname.replace(/^\[|\]$/g, "");
     const why = whyHostRefused(host, rules);

@@ -5,10 +5,10 @@ import { wait } from "../../utils/pause.ts";
 import type { Browsers } from "../browsers.ts";
 import type { OpenBrowser, ProfileSession } from "../profile-session.ts";
 import type { Tab } from "../tabs.ts";
-import type { Action, BrowserInput } from "./input.ts";
+import type { BrowserAction, BrowserInput } from "./input.ts";
 
 /** A call of the tool. */
-export interface Call {
+export interface BrowserCall {
   readonly input: BrowserInput;
   readonly context: ToolContext;
   readonly session: ProfileSession;
@@ -17,22 +17,22 @@ export interface Call {
 }
 
 /** Implementations of some of the actions. Each may reject with a text for the model. */
-export type Actions<Name extends Action> = Readonly<Record<Name, (call: Call) => Promise<ToolResult>>>;
+export type Actions<Name extends BrowserAction> = Readonly<Record<Name, (call: BrowserCall) => Promise<ToolResult>>>;
 
 /** The browser of a call, started if need be. */
-export const opened = ({ session, context }: Call): Promise<OpenBrowser> => session.use(context.signal);
+export const opened = ({ session, context }: BrowserCall): Promise<OpenBrowser> => session.use(context.signal);
 
 /** The tab that a call means. A browser without one gets an empty one. */
-export async function tabOf(call: Call): Promise<Tab> {
+export async function tabOf(call: BrowserCall): Promise<Tab> {
   const { context, tabs } = await opened(call);
   const { targetId } = call.input;
   const found = targetId === undefined ? (tabs.current ?? tabs.of(await context.newPage())) : tabs.find(targetId);
-  if (found) return limited(call, found);
+  if (found) return limitedTab(call, found);
   throw new Error(`There is no tab ${targetId ?? ""}. There are: ${tabs.all.map(({ id }) => id).join(", ")}`);
 }
 
 /** The tab with the time limits of the call. */
-export function limited(call: Call, tab: Tab): Tab {
+export function limitedTab(call: BrowserCall, tab: Tab): Tab {
   const ms = actionMs(call);
   tab.page.setDefaultTimeout(ms);
   tab.page.setDefaultNavigationTimeout(call.input.timeoutMs ?? ms * 3);
@@ -40,7 +40,7 @@ export function limited(call: Call, tab: Tab): Tab {
 }
 
 /** Milliseconds that one action of a call may take. */
-export const actionMs = ({ input, browsers }: Call): number =>
+export const actionMs = ({ input, browsers }: BrowserCall): number =>
   input.timeoutMs ?? browsers.ports.config().actionTimeoutMs;
 
 /** Milliseconds in which a page opens the target of a click. */

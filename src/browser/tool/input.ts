@@ -124,7 +124,7 @@ export const browserInput = z.lazy(() =>
   }),
 );
 export type BrowserInput = z.output<typeof browserInput>;
-export type Action = BrowserInput["action"];
+export type BrowserAction = BrowserInput["action"];
 
 /** Part of the input that a model is shown. */
 export const shownInput = z.lazy(() => browserInput.unwrap().omit({ refs: true, target: true, node: true }));

@@ -9,11 +9,11 @@ import type { Tab } from "../tabs.ts";
 /** Content of the page, and news of tabs, marked as content of somebody else. */
 export async function pageResult(tab: Tab, lines: readonly string[]): Promise<ToolResult> {
   const { page, dialog, downloads } = tab;
-  const title = await titleOf(page);
+  const title = await titleOfPage(page);
   tab.dialog = undefined;
   const told = [
     `tab: ${tab.id}`,
-    `url: ${addressOf(page)}`,
+    `url: ${pageAddress(page)}`,
     ...(title === "" ? [] : [`title: ${title}`]),
     ...(dialog === undefined ? [] : [`dialog: ${dialog}`]),
     ...tab.news(),
@@ -21,18 +21,18 @@ export async function pageResult(tab: Tab, lines: readonly string[]): Promise<To
   ];
   const files = downloads.splice(0).map((path) => `Downloaded to ${path}.`);
   const text = [wrapped(told.join("\n"), page.url()), ...files].join("\n");
-  return textResult(text, { tab: tab.id, url: addressOf(page), ...EXTERNAL });
+  return textResult(text, { tab: tab.id, url: pageAddress(page), ...EXTERNAL });
 }
 
 /** A page may give itself an address of megabytes. */
-export const addressOf = (page: Page): string => shorten(page.url(), MOST_ADDRESS);
+export const pageAddress = (page: Page): string => shorten(page.url(), MOST_ADDRESS);
 const MOST_ADDRESS = 500;
 const MOST_TITLE = 200;
 
 /** Milliseconds for a page to give its title; a busy page has none. */
 const TITLE_MS = 2000;
 
-export async function titleOf(page: Page): Promise<string> {
+export async function titleOfPage(page: Page): Promise<string> {
   const title = page.title().catch(() => "");
   const late = Promise.withResolvers<string>();
   const timer = setTimeout(() => late.resolve(""), TITLE_MS);

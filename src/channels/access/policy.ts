@@ -50,7 +50,7 @@ export interface GroupDefaults {
 }
 
 /** The policy of an account. */
-export function policyOf(config: AccountConfig, defaults: GroupDefaults): ChannelPolicy {
+export function channelPolicyOf(config: AccountConfig, defaults: GroupDefaults): ChannelPolicy {
   return {
     direct: config.dm.enabled ? (config.dm.policy ?? config.dmPolicy) : "disabled",
     allowFrom: [...config.allowFrom, ...config.dm.allowFrom],

@@ -14,7 +14,7 @@ import type { ConfiguredAccount } from "../ports.ts";
 export type Lifecycle = "stopped" | "starting" | "running" | "trouble" | "dead";
 
 /** A problem, and the step that a person can take. */
-export interface Trouble {
+export interface AccountTrouble {
   readonly reason: string;
   readonly fix?: string | undefined;
 }
@@ -82,7 +82,7 @@ export class AccountState {
   }
 
   /** The connection broke, and is tried again. Returns the problem as people see it. */
-  fail(trouble: Trouble, retryInMs: number | undefined): Trouble & { readonly isNew: boolean } {
+  fail(trouble: AccountTrouble, retryInMs: number | undefined): AccountTrouble & { readonly isNew: boolean } {
     const clean = this.#clean(trouble);
     const isNew = this.#status.problem !== clean.reason;
     this.enter("trouble", retryInMs);
@@ -91,7 +91,11 @@ export class AccountState {
   }
 
   /** Only a person can solve the problem. Returns it as people see it. */
-  giveUp(trouble: Trouble, isMisconfigured: boolean, retryInMs?: number): Trouble & { readonly isNew: boolean } {
+  giveUp(
+    trouble: AccountTrouble,
+    isMisconfigured: boolean,
+    retryInMs?: number,
+  ): AccountTrouble & { readonly isNew: boolean } {
     const clean = this.#clean(trouble);
     const isNew = this.#status.problem !== clean.reason;
     this.enter("dead", retryInMs);
@@ -121,14 +125,14 @@ export class AccountState {
     this.#status = { ...this.#status, ...changes };
   }
 
-  #clean({ reason, fix }: Trouble): Trouble {
+  #clean({ reason, fix }: AccountTrouble): AccountTrouble {
     const clean = (text: string): string => Secret.mask(ownKeys(text, this.#place()));
     return { reason: clean(reason), fix: fix === undefined ? undefined : clean(fix) };
   }
 }
 
 /** Problem that a person sees for an error that ended a connection. */
-export function troubleOf(error: unknown): Trouble {
+export function troubleOf(error: unknown): AccountTrouble {
   if (error instanceof OpenClawError) return { reason: error.message, fix: error.fix };
   return { reason: errorText(error), fix: error instanceof NotNow ? error.fix : undefined };
 }

@@ -5,7 +5,7 @@ import { FetchRefused } from "../../utils/net/safe-fetch.ts";
 import { isPassingStatus, retryAfterMs } from "./outcome.ts";
 
 /** `ChannelHost.fetch` with the limit of bytes that the request or its channel names. */
-export async function fetchFile(
+export async function fetchForChannel(
   url: string,
   request: FetchRequest & { maxBytes: number },
   signal: AbortSignal,

@@ -2,7 +2,7 @@ import type { AccountNotes, ChannelHost, LinkReport } from "../../types/chat/cha
 import { OpenClawError } from "../../types/errors.ts";
 import type { InboundMessage, MediaItem } from "../../types/chat/message.ts";
 import type { Log } from "../../types/log.ts";
-import { fetchFile } from "./fetch-file.ts";
+import { fetchForChannel } from "./fetch-file.ts";
 import type { ChannelPorts, ConfiguredAccount } from "../ports.ts";
 
 /** Reports of an adapter to its supervisor. */
@@ -29,7 +29,8 @@ export function makeHost(
     commands: ports.commands ?? [],
     notes: notesOf(account, ports),
     openMedia: (item) => openMedia(item, ports),
-    fetch: (url, request = {}) => fetchFile(url, { maxBytes: adapter.limits.media, ...request }, callbacks.signal),
+    fetch: (url, request = {}) =>
+      fetchForChannel(url, { maxBytes: adapter.limits.media, ...request }, callbacks.signal),
     async folder() {
       if (!ports.folder) throw unsupported(where, "has no folder for keys");
       return ports.folder(adapter.id, id);

@@ -4,7 +4,7 @@ import type { Log } from "../../types/log.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import { backoff } from "../../utils/backoff.ts";
 import { within } from "../../utils/within.ts";
-import { AccountState, type AccountStatus, type Trouble, troubleOf } from "./account-state.ts";
+import { AccountState, type AccountStatus, type AccountTrouble, troubleOf } from "./account-state.ts";
 import { CatchUp, type UnaskedPeriod } from "./catch-up.ts";
 import { makeHost, notesOf } from "./host.ts";
 import { emptyTimes, watchedLink, type LinkWatch, type Times } from "./link.ts";
@@ -170,21 +170,21 @@ export class Supervisor {
     this.#state.enter("running");
   }
 
-  #onTrouble(trouble: Trouble, retryInMs: number | undefined): void {
+  #onTrouble(trouble: AccountTrouble, retryInMs: number | undefined): void {
     const { reason, fix, isNew } = this.#state.fail(trouble, retryInMs);
     if (isNew) this.#log.warn("channel in trouble", { reason, fix, retryInMs });
     this.#trust.ended(this.#ports.clock.now());
   }
 
   /** Only a person restarts an account whose settings cannot work. */
-  #giveUp(trouble: Trouble, isMisconfigured = false): void {
+  #giveUp(trouble: AccountTrouble, isMisconfigured = false): void {
     const { reason, fix, isNew } = this.#state.giveUp(trouble, isMisconfigured);
     if (isNew) this.#log.error("channel stopped", { reason, fix });
     background("end of a connection", this.#end(), this.#log);
   }
 
   /** The platform refuses the account. It may accept a token again; a link that it has ended waits for the next login. */
-  #refused(trouble: Trouble, isMisconfigured = false): void {
+  #refused(trouble: AccountTrouble, isMisconfigured = false): void {
     if (this.#account.adapter.login) return this.#giveUp(trouble, isMisconfigured);
     const ms = backoff(this.#restarts++, { firstMs: FIRST_RETRIAL_MS, longestMs: LONGEST_RETRIAL_MS });
     const { reason, fix, isNew } = this.#state.giveUp(trouble, isMisconfigured, ms);
@@ -200,7 +200,7 @@ export class Supervisor {
     this.#reopen(trouble);
   }
 
-  #reopen(trouble: Trouble): void {
+  #reopen(trouble: AccountTrouble): void {
     const ms = backoff(this.#restarts++, { firstMs: FIRST_RESTART_MS, longestMs: LONGEST_RESTART_MS });
     this.#onTrouble(trouble, ms);
     this.#startIn(ms, "trouble");
@@ -254,7 +254,7 @@ export class Supervisor {
 
 type Identity = NonNullable<(LinkReport & { kind: "alive" })["self"]>;
 
-const sameIdentity = ({ name }: Identity, twin: AccountId): Trouble => ({
+const sameIdentity = ({ name }: Identity, twin: AccountId): AccountTrouble => ({
   reason: `Account ${twin} is connected as ${name} too`,
   fix: SAME_LOGIN_FIX,
 });

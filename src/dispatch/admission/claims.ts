@@ -6,7 +6,7 @@ import { isFields } from "../../utils/fields.ts";
 import type { DispatchPorts } from "../ports.ts";
 
 /** A plugin that takes a message, and the plugin's answer; an empty text means that nobody is answered. */
-export interface Claim {
+export interface PluginClaim {
   readonly owner: string;
   readonly text: string;
 }
@@ -28,7 +28,7 @@ export async function claimOf(
   message: InboundMessage,
   sessionKey: SessionKey,
   { runs: { hooks } }: Pick<DispatchPorts, "runs">,
-): Promise<Claim | undefined> {
+): Promise<PluginClaim | undefined> {
   const event = eventOf(message, sessionKey);
   const { channel: channelId, accountId, conversationId, senderId, messageId } = event;
   const context: HookContext = { channelId, accountId, conversationId, sessionKey, senderId, messageId };
@@ -43,7 +43,7 @@ export async function claimOf(
  * The claim in a hook's answer: `{handled: true, reply: {text}}` of `inbound_claim`, `{handled: true, text}` of
  * `before_dispatch`.
  */
-function claimIn(answer: unknown, owner: string): Claim | undefined {
+function claimIn(answer: unknown, owner: string): PluginClaim | undefined {
   if (!isFields(answer) || answer["handled"] !== true) return undefined;
   const reply = isFields(answer["reply"]) ? answer["reply"] : answer;
   const text = reply["text"];

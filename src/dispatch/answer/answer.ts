@@ -7,7 +7,7 @@ import type { VerboseLevel } from "../../types/run/verbose.ts";
 import type { RunResult } from "../../types/run/run.ts";
 import { noticeFor } from "../notices/chat-texts.ts";
 import { attach } from "../media/attach.ts";
-import { isUnfinished, outcomeOf } from "./run-end.ts";
+import { isUnfinished, runOutcomeOf } from "./run-end.ts";
 import { AnswerBlocks } from "./answer-blocks.ts";
 import { AnswerTexts, isSilent } from "./answer-texts.ts";
 import { AnswerSends, type SendHow } from "./answer-sends.ts";
@@ -225,12 +225,12 @@ class Answering implements WaitingBlocks {
     const said = [sent, this.#toolTexts.has, isInChat].some(Boolean);
     if (said) await this.#sendLinesAfter();
     if (this.#limit.note !== undefined) await this.#sendLine({ name: "left-out", markdown: this.#limit.note }, "error");
-    this.outcome = outcomeOf(result, said);
+    this.outcome = runOutcomeOf(result, said);
   }
 
   /** Sends nothing, because nobody waits for the answer. */
   #endSilently(result: RunResult): void {
-    this.outcome = outcomeOf(result, this.#toolTexts.has);
+    this.outcome = runOutcomeOf(result, this.#toolTexts.has);
   }
 
   /** Sends the whole answer as one logical reply. A preview becomes its first chunk. */

@@ -1,4 +1,4 @@
-import { createBlockChunker } from "../../reply/chunker.ts";
+import { createBlockChunker } from "../../reply/block-chunker.ts";
 import { createCoalescer, type Coalescer } from "../../reply/coalesce.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { AgentSettings } from "../../types/settings.ts";

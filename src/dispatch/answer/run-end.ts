@@ -5,7 +5,7 @@ import type { Outcome } from "../../types/journal.ts";
 import type { RunResult } from "../../types/run/run.ts";
 
 /** Resolves with the record of a run when the run has ended. */
-export async function endOf({ stream }: Run): Promise<RunEnd> {
+export async function runEndOf({ stream }: Run): Promise<RunEnd> {
   await stream.done;
   if (stream.end === undefined) throw new Error("a run ended without run_end");
   return stream.end;
@@ -18,7 +18,7 @@ export const isUnfinished = (result: RunResult): boolean =>
   result.kind === "aborted" && (result.by === "shutdown" || result.by === "disk");
 
 /** The outcome of a message whose run ended with this result. `said`: whether the chat got an answer. */
-export function outcomeOf(result: RunResult, said: boolean): Outcome {
+export function runOutcomeOf(result: RunResult, said: boolean): Outcome {
   if (result.kind === "failed") return { kind: "failed", why: `${result.failure.kind}: ${result.failure.message}` };
   if (result.kind === "aborted" && result.by === "timeout")
     return { kind: "failed", why: "timeout: the run took longer than it may" };

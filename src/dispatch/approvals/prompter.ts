@@ -7,7 +7,7 @@ import type { Unasked } from "../../types/run/unasked.ts";
 import type { DispatchPorts } from "../ports.ts";
 import { answeredText, approvalButtons, approvalText } from "./approval-text.ts";
 import type { ApprovalPrompter } from "./approvals.ts";
-import { replaceQuestion, sendQuestion, type Question } from "./question-messages.ts";
+import { replaceQuestion, sendQuestion, type ButtonQuestion } from "./question-messages.ts";
 import { whyNobody, type ReachPorts } from "./reach.ts";
 import { commandFormOf } from "../chats.ts";
 import { IN_CHAT } from "../settings.ts";
@@ -76,7 +76,7 @@ async function whereShown(
   return isShort || targets.length > 0 ? targets : "unshown";
 }
 
-const questionAt = ({ key, to }: Place, approval: Approval, ports: Pick<DispatchPorts, "chats">): Question => ({
+const questionAt = ({ key, to }: Place, approval: Approval, ports: Pick<DispatchPorts, "chats">): ButtonQuestion => ({
   key,
   text: textAt(approval, to, ports),
   buttons: approvalButtons(approval),

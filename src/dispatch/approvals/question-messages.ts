@@ -8,7 +8,7 @@ const QUESTION_CHECKS = 20;
 const QUESTION_CHECK_MS = 500;
 
 /** A question with buttons that answers no message. */
-export interface Question {
+export interface ButtonQuestion {
   readonly key: string;
   readonly text: string;
   readonly buttons: readonly ReplyButton[];
@@ -17,7 +17,7 @@ export interface Question {
 /** Sends a question. A second call with the same key sends nothing. Resolves with the question's rows. */
 export const sendQuestion = (
   to: Peer,
-  { key, text, buttons }: Question,
+  { key, text, buttons }: ButtonQuestion,
   { chats: { outbox } }: Pick<DispatchPorts, "chats">,
 ): Promise<readonly OutboxRow[]> =>
   outbox.deliver({
@@ -27,7 +27,7 @@ export const sendQuestion = (
     buttons,
   });
 
-interface AnsweredQuestion extends Question {
+interface AnsweredQuestion extends ButtonQuestion {
   readonly answer: string;
   /** Whether the chat is a target of the config, whose readers do not see the command's result there. */
   readonly isTarget: boolean;
@@ -70,7 +70,7 @@ function mayEdit(to: Peer, { chats: { link } }: Pick<EndPorts, "chats">): boolea
  * The row of a question's message, once the message is sent. Undefined when the message was not sent in time: then it
  * is not sent later either.
  */
-async function sentRow(to: Peer, question: Question, ports: EndPorts): Promise<OutboxRow | undefined> {
+async function sentRow(to: Peer, question: ButtonQuestion, ports: EndPorts): Promise<OutboxRow | undefined> {
   let waiting: OutboxRow | undefined;
   for (let check = 0; check < QUESTION_CHECKS; check += 1) {
     const [row] = await sendQuestion(to, question, ports);

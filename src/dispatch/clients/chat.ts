@@ -1,4 +1,4 @@
-import { sizesOf } from "../../harness/compaction/compact.ts";
+import { compactedSizes } from "../../harness/compaction/compact.ts";
 import { RunLog } from "../../harness/log/log.ts";
 import { withoutTags } from "../../harness/run/unanswered.ts";
 import { parseReply } from "../../reply/plain-reply.ts";
@@ -30,7 +30,7 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts, submit:
     compact: async (key) => {
       const done = await dispatch.compact(key);
       if (done.kind !== "done") return { compacted: false, reason: compactedText(done) };
-      const { kind: _kind, ...sizes } = sizesOf(done);
+      const { kind: _kind, ...sizes } = compactedSizes(done);
       return { compacted: true, ...sizes };
     },
     active: (key) => activeRuns(dispatch, key),

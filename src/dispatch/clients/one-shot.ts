@@ -11,7 +11,7 @@ import type { Dispatch } from "../dispatch.ts";
 import { prompterFor } from "../approvals/prompter.ts";
 import { runDepsOf } from "../turn/request.ts";
 import type { DispatchPorts } from "../ports.ts";
-import { endOf } from "../answer/run-end.ts";
+import { runEndOf } from "../answer/run-end.ts";
 import { ONE_SHOT } from "../turn-kinds.ts";
 
 /**
@@ -97,7 +97,7 @@ async function record(
   { storage: { journal }, clock, log }: Pick<DispatchPorts, "storage" | "clock" | "log">,
 ): Promise<void> {
   const { runId: id, sessionKey: key, agentId } = run.stream.facts;
-  const { receipt, result } = await endOf(run);
+  const { receipt, result } = await runEndOf(run);
   const ended = result.kind === "failed" ? `failed:${result.failure.kind}` : result.kind;
   try {
     await journal.runs.record({ runId: id, sessionKey: key, agentId, at: clock.now(), receipt, result: ended });

@@ -2,13 +2,13 @@ import type { DispatchSettings } from "../settings.ts";
 import type { Command, Commands } from "./kit/command.ts";
 
 /** A command that somebody typed, with the text after it. */
-export interface AskedCommand {
+export interface TypedCommand {
   readonly command: Command;
   readonly args: string;
 }
 
 /** The command in a text. Undefined when it is no known command. */
-export function commandIn(text: string, settings: DispatchSettings, commands: Commands): AskedCommand | undefined {
+export function commandIn(text: string, settings: DispatchSettings, commands: Commands): TypedCommand | undefined {
   const call = callIn(text, settings);
   const command = call && commands.find(call.name);
   return call && command && { command, args: call.args };

@@ -16,10 +16,10 @@ import { isDiskError } from "../../store/disk.ts";
 import { mayEndAll, mayHoldCommands, refusalOf } from "../directives/access.ts";
 import { directivesOf } from "../directives/said.ts";
 import { withoutDirectives, type FoundDirective } from "../directives/parse.ts";
-import { commandIn, type AskedCommand } from "./parse-command.ts";
+import { commandIn, type TypedCommand } from "./parse-command.ts";
 import { inSession } from "../../sessions/in-session.ts";
 import type { CommandAnswer, CommandContext, CommandPorts, Commands } from "./kit/command.ts";
-import type { StoredFile } from "../notices/replies.ts";
+import type { StoredMediaItem } from "../notices/replies.ts";
 
 /** A message that is a command. */
 interface CommandMessage {
@@ -52,7 +52,7 @@ export function commandOf(
   key: SessionKey,
   commands: Commands,
   ports: Pick<DispatchPorts, "kinds" | "settings">,
-): AskedCommand | undefined {
+): TypedCommand | undefined {
   if (!mayHoldCommands(message, ports)) return undefined;
   const asked = commandIn(message.text, ports.settings(), commands);
   if (!asked) return undefined;
@@ -68,7 +68,7 @@ const isFirst = ([first]: readonly FoundDirective[], text: string): boolean =>
 /**
  * The command for a message of several directives and nothing else: each directive holds for the session from now on.
  */
-function inTurn(found: readonly FoundDirective[], commands: Commands): AskedCommand {
+function inTurn(found: readonly FoundDirective[], commands: Commands): TypedCommand {
   const run = async (context: CommandContext, session: Session): Promise<CommandAnswer> => {
     const texts: string[] = [];
     for (const { command: name, args } of found) {
@@ -89,14 +89,14 @@ const MOST_STARTS = 2;
  * when the answer cannot be written, and may then be repeated: the command itself runs only once.
  */
 export function commandWork(
-  asked: AskedCommand,
+  asked: TypedCommand,
   said: CommandMessage,
   host: CommandHost,
   ports: CommandPorts,
 ): () => Promise<void> {
   const { row, key, log } = said;
   const { command } = asked;
-  const reply = (text: string, file?: StoredFile) =>
+  const reply = (text: string, file?: StoredMediaItem) =>
     host.replies.command(row, key, { name: command.name, text, log, ...(file && { file }) });
   const give = async ({ text, file, afterwards }: Extract<CommandAnswer, { text: string }>) => {
     await reply(text, file);
@@ -139,7 +139,7 @@ const AND = " and /";
  * Informs plugins and hooks about a command, once for each of its names. For commands that begin a new conversation,
  * `session:reset` does that.
  */
-function notifyCommand({ command, args }: AskedCommand, { row, key }: CommandMessage, ports: CommandPorts): void {
+function notifyCommand({ command, args }: TypedCommand, { row, key }: CommandMessage, ports: CommandPorts): void {
   const {
     runs: { hooks },
   } = ports;
@@ -187,7 +187,7 @@ async function counted<T>(
 }
 
 function contextFor(
-  { args }: AskedCommand,
+  { args }: TypedCommand,
   { row, key }: CommandMessage,
   { host, ports, signal }: { host: CommandHost; ports: CommandPorts; signal: AbortSignal },
 ): CommandContext {

@@ -1,6 +1,6 @@
 import type { RequestedSkill } from "../../types/run/skill.ts";
 import { commandFormOf, inCommandForm } from "../chats.ts";
-import { agentIn } from "../settings.ts";
+import { agentInChat } from "../settings.ts";
 import type { Command, CommandAnswer, CommandContext } from "./kit/command.ts";
 
 /** The most UTF-16 units of a description in a list. */
@@ -58,7 +58,7 @@ async function skillsFor({ key, message, ports }: CommandContext): Promise<reado
   const settings = ports.settings();
   const agent = settings.agents.get(settings.agentOf(key));
   const placed = message.options?.operator === true ? undefined : message;
-  return agent ? ports.prompts.skillsOf(agentIn(agent, placed, settings)) : [];
+  return agent ? ports.prompts.skillsOf(agentInChat(agent, placed, settings)) : [];
 }
 
 function requestFor({ name, location }: RequestedSkill, input: string): string {

@@ -19,7 +19,7 @@ import { KeyedQueue } from "../../utils/keyed-queue.ts";
 import { commandWord, skillChoices, skillCommand, useSkill } from "./skill.ts";
 import { statusText } from "./kit/status.ts";
 import { undoTurn } from "./undo.ts";
-import { whoAmI } from "./reports/whoami.ts";
+import { answerWhoAmI } from "./reports/whoami.ts";
 import type { Peer } from "../../types/chat/message.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import { isSameChat } from "../chats.ts";
@@ -80,7 +80,7 @@ const COMMANDS: readonly Command[] = [
     help: "Who I take you for, and the name of this conversation.",
     choices: [],
     at: "once",
-    run: whoAmI,
+    run: answerWhoAmI,
   },
   {
     name: "undo",

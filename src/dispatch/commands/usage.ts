@@ -5,7 +5,7 @@ import { tokensIn } from "../../providers/budget/sum.ts";
 import { tokensText, usdText } from "../../providers/budget/texts.ts";
 import type { SpendSum } from "../../types/spend/ledger.ts";
 import { lastRunLine } from "./kit/last-run.ts";
-import { tokensOf } from "./kit/status.ts";
+import { usedTokensText } from "./kit/status.ts";
 import { storeLevel } from "./kit/store-setting.ts";
 
 const SHOWN: Readonly<Record<UsageLevel, string>> = {
@@ -25,7 +25,7 @@ export async function setUsage(context: CommandContext, session?: Session): Prom
   const last = isAsked ? await ports.storage.journal.runs.last(key) : undefined;
   const lines = [
     `Usage: ${now}. ${SHOWN[now]}`,
-    ...(isAsked ? [`This conversation: ${tokensOf(entry)}`] : []),
+    ...(isAsked ? [`This conversation: ${usedTokensText(entry)}`] : []),
     ...(last ? [lastRunLine(last, isOwner)] : []),
     ...(isAsked ? await todayLines(context) : []),
   ];

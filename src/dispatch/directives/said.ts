@@ -10,7 +10,7 @@ import { directivesIn, withoutDirectives, type FoundDirective } from "./parse.ts
 import type { DirectiveValues, KnownWords } from "./table.ts";
 
 /** The text of a message for the agent, and the values that its directives set. */
-export interface Said {
+export interface SaidText {
   readonly text: string;
   readonly values: DirectiveValues;
 }
@@ -49,7 +49,7 @@ function knownTo(key: SessionKey, { agents, agentOf }: DispatchSettings): KnownW
  * The text of a message without its directives, and the values that they set; of two values for the same setting, the
  * last one counts.
  */
-export function saidIn(message: InboundMessage, key: SessionKey, ports: Ports, text = message.text): Said {
+export function saidIn(message: InboundMessage, key: SessionKey, ports: Ports, text = message.text): SaidText {
   const found = directivesOf(message, key, ports, text);
   if (found.length === 0) return { text, values: {} };
   return { text: withoutDirectives(text, found), values: valuesOf(found) };

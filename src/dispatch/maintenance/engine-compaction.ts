@@ -1,4 +1,4 @@
-import { type Compacted, sizesOf } from "../../harness/compaction/compact.ts";
+import { type Compacted, compactedSizes } from "../../harness/compaction/compact.ts";
 import { withCompactionHooks } from "../../harness/compaction/compaction-hooks.ts";
 import { engineModel } from "../../harness/context/engine-view.ts";
 import type { RunRequest } from "../../harness/request.ts";
@@ -52,6 +52,6 @@ export async function compactByEngine(
 }
 
 function asEngineResult(done: Compacted): EngineCompacted {
-  if (done.kind === "done") return sizesOf(done);
+  if (done.kind === "done") return compactedSizes(done);
   return { kind: "nothing", reason: done.kind === "aborted" ? "aborted" : done.because };
 }

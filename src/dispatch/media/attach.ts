@@ -1,7 +1,7 @@
 import { lstat, realpath } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { holdsFile, isOwnOutput } from "../../tools/host/closed.ts";
-import { hiddenFromGuests, isHiddenElsewhere, whyHidden } from "../../tools/host/guest-files.ts";
+import { hiddenFromGuests, isHiddenElsewhere, whyFileHidden } from "../../tools/host/guest-files.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 import { outputFolder, outputRoot } from "../../tools/host/output-folders.ts";
 import type { SessionKey } from "../../types/ids.ts";
@@ -102,7 +102,7 @@ async function readBelow(
   if (closed.some((one) => isInside(file, one)) || (await isClosedElsewhere(file, { closed, guestOf })))
     throw new Error("it belongs to the gateway itself");
   const hidden = await hiddenFromGuests(file, guestOf);
-  if (hidden !== undefined) throw new Error(`it ${whyHidden(hidden)}`);
+  if (hidden !== undefined) throw new Error(`it ${whyFileHidden(hidden)}`);
   return readRegular(file, Math.min(MOST_BYTES, mostBytes ?? MOST_BYTES));
 }
 

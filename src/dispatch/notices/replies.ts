@@ -14,7 +14,7 @@ import { runIdOf } from "../turn-facts.ts";
 type ReplyPorts = Pick<DispatchPorts, "clock" | "chats" | "storage" | "kinds" | "log" | "disk" | "settings">;
 
 /** A file of the media store. */
-export interface StoredFile extends MediaItem {
+export interface StoredMediaItem extends MediaItem {
   readonly name: string;
   readonly source: Extract<MediaItem["source"], { at: "store" }>;
 }
@@ -22,7 +22,7 @@ export interface StoredFile extends MediaItem {
 /** The answer to a command, with a file of the media store. */
 interface GivenAnswer {
   readonly text: string;
-  readonly file?: StoredFile;
+  readonly file?: StoredMediaItem;
 }
 
 /** Ends messages that get no run: gives each its outcome, and its chat, client or transcript the gateway's own text. */

@@ -76,7 +76,8 @@ export interface TurnTask {
 }
 
 /** The messages of a task. */
-export const rowsOf = (task: LaneTask): readonly InboxRow[] => (task.kind === "turn" ? task.queued.rows : task.rows);
+export const rowsOfTask = (task: LaneTask): readonly InboxRow[] =>
+  task.kind === "turn" ? task.queued.rows : task.rows;
 
 /** The id of the run of a task, begun or not. */
 export function turnRunId(task: LaneTask): RunId | undefined {

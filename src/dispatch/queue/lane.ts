@@ -5,7 +5,7 @@ import type { QueueSettings } from "../../types/queue.ts";
 import { overCap } from "./queue-modes.ts";
 import { areChatsApart } from "../chats.ts";
 import { ActiveTask } from "./active-task.ts";
-import { type LaneRun, type LaneTask, type QueuedTurn, rowsOf, type TurnTask } from "./lane-task.ts";
+import { type LaneRun, type LaneTask, type QueuedTurn, rowsOfTask, type TurnTask } from "./lane-task.ts";
 
 /** The queue of one session: one task that runs, and the tasks that wait. */
 export class Lane<R extends LaneRun> {
@@ -39,12 +39,12 @@ export class Lane<R extends LaneRun> {
 
   /** The messages that the current turn began with. */
   get running(): readonly InboxRow[] {
-    return this.active ? rowsOf(this.active.task) : [];
+    return this.active ? rowsOfTask(this.active.task) : [];
   }
 
   /** The messages of the tasks that wait. */
   get waitingRows(): readonly InboxRow[] {
-    return this.#tasks.flatMap(rowsOf);
+    return this.#tasks.flatMap(rowsOfTask);
   }
 
   /** Milliseconds for which the next task waits for more messages of its burst. */
@@ -122,13 +122,13 @@ export class Lane<R extends LaneRun> {
   isAlone(inboxId: number): boolean {
     const tasks = this.active ? [this.active.task, ...this.#tasks] : this.#tasks;
     const own = tasks.find((task) => hasRow(task, inboxId));
-    return own !== undefined && rowsOf(own).length === 1;
+    return own !== undefined && rowsOfTask(own).length === 1;
   }
 
   /** Removes and returns the waiting task of a message, if that message is the only one in it. */
   takeOut(inboxId: number): LaneTask | undefined {
     const own = this.#tasks.find((task) => hasRow(task, inboxId));
-    return own && rowsOf(own).length === 1 ? this.#takeOut([own])[0] : undefined;
+    return own && rowsOfTask(own).length === 1 ? this.#takeOut([own])[0] : undefined;
   }
 
   /** The id of the run of the current turn, begun or not. */
@@ -248,4 +248,4 @@ const yields = (task: LaneTask | undefined): boolean =>
 
 const leavesFirst = (task: TurnTask): boolean => task.overCap === "first";
 
-const hasRow = (task: LaneTask, inboxId: number): boolean => rowsOf(task).some((row) => row.id === inboxId);
+const hasRow = (task: LaneTask, inboxId: number): boolean => rowsOfTask(task).some((row) => row.id === inboxId);

@@ -4,7 +4,7 @@ import type { Log } from "../../types/log.ts";
 import type { QueueMode } from "../../types/queue.ts";
 import type { ActiveTask } from "./active-task.ts";
 import { Lane } from "./lane.ts";
-import { type LaneRun, type LaneTask, type QueuedTurn, rowsOf, turnRunId, type TurnTask } from "./lane-task.ts";
+import { type LaneRun, type LaneTask, type QueuedTurn, rowsOfTask, turnRunId, type TurnTask } from "./lane-task.ts";
 import { LaneWatch, type StillTask } from "./lane-watch.ts";
 import type { DiskPorts, DispatchPorts } from "../ports.ts";
 import { QUEUE_MODE_RULES, type QueueAction, queueAction } from "./queue-modes.ts";
@@ -141,7 +141,7 @@ export class Lanes<R extends LaneRun> {
     const endsActive = isRun && may(lane.running);
     const ended = endsActive && lane.runId !== undefined ? [lane.runId] : [];
     if (endsActive) lane.abort("user");
-    const dropped = lane.clear((task) => (only === undefined || turnRunId(task) === only) && may(rowsOf(task)));
+    const dropped = lane.clear((task) => (only === undefined || turnRunId(task) === only) && may(rowsOfTask(task)));
     this.waitingFeed.check(key);
     for (const task of dropped) await this.#runner.refuse(key, task, "stopped");
     return [...ended, ...dropped.flatMap((task) => turnRunId(task) ?? [])];

@@ -1,7 +1,7 @@
 import type { Peer } from "../../types/chat/message.ts";
 import { MOST_CAP, MOST_DEBOUNCE_MS, queueDropOf, queueModeOf, type QueueSettings } from "../../types/queue.ts";
 import type { SessionEntry } from "../../types/session.ts";
-import type { QueueConfig } from "../settings.ts";
+import type { QueueRules } from "../settings.ts";
 import { own } from "../../utils/own.ts";
 
 /** The settings of a queue that a session's row or a message has; the others are as configured. */
@@ -14,7 +14,7 @@ export type QueueWish = Partial<QueueSettings>;
 export function queueSettings(
   from: Peer,
   entry: Readonly<SessionEntry> | undefined,
-  { queue, queueMode }: QueueConfig,
+  { queue, queueMode }: QueueRules,
   inline: QueueWish = {},
 ): QueueSettings {
   const { cap, drop, debounceMs, debounceMsByChannel = {} } = queue;

@@ -12,7 +12,7 @@ import type { ActiveTask } from "./active-task.ts";
 import { asRetry, type LaneRun, type LaneTask, type QueuedTurn, type TurnSlot, type TurnTask } from "./lane-task.ts";
 
 /** Why a task is refused. */
-export type RefusalCause = "full" | "stopped" | "broken";
+export type TaskRefusalCause = "full" | "stopped" | "broken";
 
 /** How messages wait, by the config and by the kind of their turn. */
 export interface Waiting {
@@ -38,7 +38,7 @@ export interface TurnHandler<R extends LaneRun> {
   /** Called when a task waits for the disk. Never rejects. */
   onDiskFull(task: LaneTask, error: unknown): Promise<void>;
   /** Ends the messages of a task that will not be run. */
-  refuse(task: LaneTask, why: RefusalCause): Promise<void>;
+  refuse(task: LaneTask, why: TaskRefusalCause): Promise<void>;
 }
 
 interface RunnerPorts extends Pick<DispatchPorts, "clock" | "kinds" | "settings"> {
@@ -100,7 +100,7 @@ export class TaskRunner<R extends LaneRun> {
   }
 
   /** Ends the messages of a task that will not be run. Never rejects. */
-  async refuse(key: SessionKey, task: LaneTask, why: RefusalCause): Promise<void> {
+  async refuse(key: SessionKey, task: LaneTask, why: TaskRefusalCause): Promise<void> {
     if (task.kind === "work") task.abort?.();
     try {
       await this.#turns.refuse(task, why);

@@ -6,7 +6,7 @@ import { NOTICE } from "../answer/reply-names.ts";
 import { runIdOf, turnIdOf } from "../turn-facts.ts";
 
 /** The state in which earlier processes left a turn. */
-export type Found =
+export type LeftTurnState =
   /** No process has begun the turn. */
   | { readonly kind: "fresh" }
   /** The transcript says how far the turn got, and the run continues from there. */
@@ -33,7 +33,7 @@ export async function foundOf(
   { head, rows: [first] }: TurnRows,
   session: Session,
   journal: Pick<Journal, "outbox" | "runs">,
-): Promise<Found> {
+): Promise<LeftTurnState> {
   if (!first || first.attempts === 0) return { kind: "fresh" };
   // An answer's reply key names the first message of its turn, even if that message was dropped since.
   if (head && head !== first && (await journal.outbox.of(head.id)).length > 0)
@@ -49,7 +49,7 @@ export async function foundOf(
 async function failureToldOf(
   first: InboxRow,
   { outbox, runs }: Pick<Journal, "outbox" | "runs">,
-): Promise<Found | undefined> {
+): Promise<LeftTurnState | undefined> {
   const notice = new RegExp(`^in:${first.id}(?::again\\d+)?:(?:${NOTICE}|error)$`);
   if (!(await outbox.of(first.id)).some(({ replyKey }) => notice.test(replyKey))) return undefined;
   const record = await runs.find(runIdOf(first));

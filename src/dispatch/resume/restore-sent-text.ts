@@ -1,5 +1,5 @@
 import { askForRest } from "../../harness/failover/continuation.ts";
-import { textOf } from "../../history/parts.ts";
+import { textOfAnswer } from "../../history/parts.ts";
 import { asksForRest } from "../../types/run/turns.ts";
 import { partText } from "../../outbox/render.ts";
 import type { Clock } from "../../types/clock.ts";
@@ -57,7 +57,9 @@ const rowsOf = (rows: readonly OutboxRow[], inboxId: number, block: number): rea
 
 /** The blocks after the blocks that the transcript has. */
 function unwritten(blocks: readonly string[], messages: readonly ChatMessage[]): readonly string[] {
-  const written = lettersOf(messages.map((message) => (message.role === "assistant" ? textOf(message) : "")).join(""));
+  const written = lettersOf(
+    messages.map((message) => (message.role === "assistant" ? textOfAnswer(message) : "")).join(""),
+  );
   let at = 0;
   const known = blocks.findIndex((block) => {
     const words = lettersOf(block);

@@ -3,7 +3,7 @@ import type { InboxRow, Outcome } from "../../types/journal.ts";
 import { leaveUnanswered } from "../notices/acks.ts";
 import { TOO_MANY_STARTS, tooManyStarts } from "../notices/chat-texts.ts";
 import { abandonTurn } from "../notices/unanswered-turns.ts";
-import { foundOf, type Found } from "../resume/left-turn.ts";
+import { foundOf, type LeftTurnState } from "../resume/left-turn.ts";
 import { turnIdOf } from "../turn-facts.ts";
 import type { TurnPorts } from "../turn/ports.ts";
 import type { StageEnd, Turn } from "../turn/turn.ts";
@@ -20,7 +20,7 @@ export async function adopt(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
 
 async function endAsFound(
   { queued: { rows, log } }: Turn,
-  { outcome, result }: Extract<Found, { kind: "answered" }>,
+  { outcome, result }: Extract<LeftTurnState, { kind: "answered" }>,
   ports: TurnPorts,
 ): Promise<void> {
   const { inbox } = ports.storage.journal;
@@ -28,7 +28,7 @@ async function endAsFound(
   ports.replies.endLog(log, result);
   const finish = () => (outcome.kind === "merged" ? inbox.finish(ids, outcome) : inbox.finishTurn(ids, outcome));
   await retryWhileDiskFull("outcome", finish, ports);
-  ended(rows, outcome, ports);
+  endSigns(rows, outcome, ports);
 }
 
 async function giveUp(turn: Turn, ports: TurnPorts): Promise<void> {
@@ -51,7 +51,7 @@ async function giveUp(turn: Turn, ports: TurnPorts): Promise<void> {
  * Ends the signs that a chat was shown while its messages had no outcome. An answer belongs to the first message of its
  * turn.
  */
-export function ended(
+export function endSigns(
   rows: readonly InboxRow[],
   outcome: Outcome,
   ports: Pick<TurnPorts, "chats" | "log" | "replies">,

@@ -12,7 +12,7 @@ import { privateNotes } from "../../tools/host/prompt-files.ts";
 import { hasOwnerRights } from "../../types/run/principal.ts";
 import { verboseLevelOf } from "../../types/run/verbose.ts";
 import type { TurnPorts } from "../turn/ports.ts";
-import { endOf, isUnfinished, outcomeOf, answerText } from "../answer/run-end.ts";
+import { runEndOf, isUnfinished, runOutcomeOf, answerText } from "../answer/run-end.ts";
 import type { StageEnd, Turn } from "../turn/turn.ts";
 
 /**
@@ -50,7 +50,7 @@ async function follow(
   const { kind, message: received, acting, agent, rows } = turn.get("prepared");
   const message = addressed(received);
   const filter = kind.filter?.(received, turn.get("session").entry, ports.clock.now());
-  if (!message) return clientOutcome(await endOf(run), filter);
+  if (!message) return clientOutcome(await runEndOf(run), filter);
   const {
     chats: { outbox },
     storage: { media, closedPaths, journal },
@@ -131,5 +131,5 @@ async function earlierAnswer(row: InboxRow | undefined, outbox: OutboxJournal): 
 
 function clientOutcome({ result, texts }: RunEnd, filter: AnswerFilter | undefined): Outcome | "unfinished" {
   if (isUnfinished(result)) return "unfinished";
-  return outcomeOf(result, filter === undefined || filter(answerText(texts)) !== "");
+  return runOutcomeOf(result, filter === undefined || filter(answerText(texts)) !== "");
 }

@@ -9,7 +9,7 @@ import type { Peer } from "../../types/chat/message.ts";
 import { isSameChat } from "../chats.ts";
 import { abandonTurn } from "../notices/unanswered-turns.ts";
 import type { TurnPorts } from "../turn/ports.ts";
-import { endOf, answerText } from "../answer/run-end.ts";
+import { runEndOf, answerText } from "../answer/run-end.ts";
 import type { TurnSlot } from "../queue/lane-task.ts";
 import type { StageEnd, Turn } from "../turn/turn.ts";
 import { FLUSH_SYSTEM_PROMPT, flushMemory, isFlushDue, mayFlush, type Flushed } from "../../harness/flush.ts";
@@ -78,7 +78,7 @@ async function endAsKind(turn: Turn, { clock, storage: { journal }, log, replies
   const outcome = turn.get("outcome");
   if (!kind.end || outcome === "unfinished") return;
   const { run, usedAt } = turn.get("active");
-  const { texts } = await endOf(run);
+  const { texts } = await runEndOf(run);
   const messages = rows.map((row) => row.message);
   const ended = { message, messages, turnId: entry.entryId, outcome, text: answerText(texts), usedAt };
   await kind.end(ended, turn.get("session"), {

@@ -1,8 +1,8 @@
 import { basename } from "node:path";
 import { Stopped, untilStopped } from "../../harness/run/until-stopped.ts";
-import { sizesOf } from "../../prompt/parts.ts";
+import { partSizes } from "../../prompt/parts.ts";
 import type { InboxRow } from "../../types/journal.ts";
-import { originOf } from "../../types/run/model-meter.ts";
+import { callOriginOf } from "../../types/run/model-meter.ts";
 import type { Session } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import { fetchMedia, NO_MEDIA, type FetchedMedia, type MediaPorts } from "../media/media.ts";
@@ -10,7 +10,7 @@ import type { DispatchPorts } from "../ports.ts";
 import type { QueuedTurn } from "../queue/lane-task.ts";
 import { notifyPrepared } from "../turn/message-hooks.ts";
 import { actingOf } from "../turn/acting.ts";
-import { bodyFor, type BodyPorts, signalsOf } from "../turn/body.ts";
+import { bodyFor, type BodyPorts, turnSignals } from "../turn/body.ts";
 import { startTyping } from "../notices/typing.ts";
 import { factsFor, turnIdOf } from "../turn-facts.ts";
 import type { TurnPorts } from "../turn/ports.ts";
@@ -49,7 +49,7 @@ async function prepareTurn(
     ...ports,
     prompts: {
       ...ports.prompts,
-      transcribe: async (recording) => ports.prompts.transcribe({ ...recording, origin: originOf(facts) }),
+      transcribe: async (recording) => ports.prompts.transcribe({ ...recording, origin: callOriginOf(facts) }),
     },
   });
   await ports.storage.journal.received.note(
@@ -66,8 +66,8 @@ async function prepareTurn(
     text: body.text,
     images: media.images,
     at: first.message.receivedAt,
-    parts: sizesOf(body.parts),
-    ...signalsOf(queued.rows, ports),
+    parts: partSizes(body.parts),
+    ...turnSignals(queued.rows, ports),
   };
   return {
     facts: { ...facts, principal: acting.principal },

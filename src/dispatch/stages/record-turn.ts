@@ -3,7 +3,7 @@ import type { TurnPorts } from "../turn/ports.ts";
 import { setBy } from "../directives/said.ts";
 import { usageLevelOf, type UsageLevel } from "../../types/run/usage-level.ts";
 import { addressed } from "../chats.ts";
-import { endOf } from "../answer/run-end.ts";
+import { runEndOf } from "../answer/run-end.ts";
 import type { StageEnd, Turn } from "../turn/turn.ts";
 import { modelName } from "../../types/run/model.ts";
 import type { Receipt, RefusedAttachment } from "../../types/run/run.ts";
@@ -13,7 +13,7 @@ import type { DispatchPorts } from "../ports.ts";
 import type { RunEnd } from "../../harness/log/run-end.ts";
 import { removeEvents } from "../turn/system-events.ts";
 import type { PreparedTurn } from "../prepared-turn.ts";
-import { ended } from "./adopt.ts";
+import { endSigns } from "./adopt.ts";
 import { retryWhileDiskFull } from "../../store/retry-while-disk-full.ts";
 import { parseDirectives } from "../../reply/directives.ts";
 import { NOTICE_TYPE } from "../../sessions/transcript/history.ts";
@@ -24,7 +24,7 @@ import { noticeFor } from "../notices/chat-texts.ts";
 import type { InboundMessage, Sender } from "../../types/chat/message.ts";
 import { parseReply } from "../../reply/plain-reply.ts";
 import { spokenText } from "../../providers/speech/spoken.ts";
-import { originOf } from "../../types/run/model-meter.ts";
+import { callOriginOf } from "../../types/run/model-meter.ts";
 import { type Speaker, speechLevelOf, type Speech, type SpeechLevel } from "../../types/media/speech.ts";
 import { typingWhile } from "../notices/typing.ts";
 
@@ -54,7 +54,7 @@ async function sayUsage(turn: Turn, ports: TurnPorts): Promise<void> {
     ports,
   );
   const level = usage ?? usageLevelOf(ports.storage.sessions.peek(turn.key)?.responseUsage) ?? "off";
-  const { receipt } = await endOf(turn.get("active").run);
+  const { receipt } = await runEndOf(turn.get("active").run);
   const text = usageLine(receipt, level);
   if (text === undefined || receipt.calls === 0) return;
   try {
@@ -68,7 +68,7 @@ async function sayUsage(turn: Turn, ports: TurnPorts): Promise<void> {
 async function record(turn: Turn, ports: TurnPorts): Promise<boolean> {
   const prepared = turn.get("prepared");
   const outcome = turn.get("outcome");
-  const end = await endOf(turn.get("active").run);
+  const end = await runEndOf(turn.get("active").run);
   try {
     await recordRun(prepared, turn.get("session"), { ...end, outcome, notAttached: turn.get("notAttached") }, ports);
     return outcome !== "unfinished";
@@ -145,7 +145,7 @@ async function endTurn(
   const ids = rows.map((row) => row.id);
   const final = outcome === "unfinished" ? undefined : outcome;
   await retryWhileDiskFull("receipt and outcome", () => inbox.recordTurn(record, ids, final), ports);
-  if (final) ended(rows, final, ports);
+  if (final) endSigns(rows, final, ports);
 }
 
 /** True when a person stopped the run: the prompt of the next turn mentions that. */
@@ -260,7 +260,7 @@ async function speakAnswer(turn: Turn, ports: TurnPorts): Promise<void> {
   const text = await wishedText(turn, speaker, ports);
   if (text === "") return;
   try {
-    const speak = () => speaker.speak({ text, signal: turn.slot.stopping, origin: originOf(facts) });
+    const speak = () => speaker.speak({ text, signal: turn.slot.stopping, origin: callOriginOf(facts) });
     await send(row, await typingWhile(row, agent, ports, speak), turn, ports);
   } catch (error) {
     log.warn("answer not spoken", { inbox: row.id, error });
@@ -272,7 +272,7 @@ async function wishedText(turn: Turn, speaker: Speaker, ports: TurnPorts): Promi
   const { rows, kind, agent, message } = turn.get("prepared");
   const level = levelOf(turn, ports) ?? speaker.levelOf(agent.id);
   if (level === "off" || !kind.takesCommands || !addressed(message)) return "";
-  const { texts } = await endOf(turn.get("active").run);
+  const { texts } = await runEndOf(turn.get("active").run);
   const parsed = parseReply(texts.join("\n\n"));
   const isThere = parsed.silent || parsed.audioAsVoice;
   const isTagged = parsed.spoken !== undefined;

@@ -14,7 +14,7 @@ import type { PreparedTurn } from "../prepared-turn.ts";
 import { safeTools } from "./reconcile.ts";
 import { beginRun } from "../turn/request.ts";
 import type { StageEnd, Turn } from "../turn/turn.ts";
-import { originOf } from "../../types/run/model-meter.ts";
+import { callOriginOf } from "../../types/run/model-meter.ts";
 import type { DispatchPorts } from "../ports.ts";
 import type { HookContext } from "../../types/hook/hooks.ts";
 import type { AgentSettings } from "../../types/settings.ts";
@@ -111,7 +111,7 @@ async function withSoftModel(
 ): Promise<readonly ModelRef[]> {
   const { agent, facts } = prepared;
   if (session.entry.authProfileOverrideSource === "user") return candidates;
-  const soft = await ports.runs.budgets.softFor(originOf(facts)).catch((error: unknown) => {
+  const soft = await ports.runs.budgets.softFor(callOriginOf(facts)).catch((error: unknown) => {
     ports.log.error("budgets not read", { run: facts.runId, error });
     return undefined;
   });

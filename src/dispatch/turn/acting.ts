@@ -84,7 +84,7 @@ function senderOf(message: InboundMessage, kinds: PrincipalPorts["kinds"]): read
 /**
  * The chat that a turn answers. Undefined where there is none, unless an operator's client wrote, who may name chats.
  */
-export function sceneOf(rows: readonly InboxRow[], ports: PrincipalPorts): ChatScene | undefined {
+export function chatSceneOf(rows: readonly InboxRow[], ports: PrincipalPorts): ChatScene | undefined {
   const [first] = rows;
   if (!first) return undefined;
   const { options, from, id } = first.message;

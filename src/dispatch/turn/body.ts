@@ -1,5 +1,5 @@
 import { buildBody, type Body } from "../../prompt/body.ts";
-import { sizesOf } from "../../prompt/parts.ts";
+import { partSizes } from "../../prompt/parts.ts";
 import type { DailyNote } from "../../prompt/startup-notes.ts";
 import { isMainKey } from "../../sessions/keys.ts";
 import { MESSAGE_TOOL } from "../../tools/message/message-result.ts";
@@ -16,7 +16,7 @@ import { queueSettings } from "../queue/queue-settings.ts";
 import { NO_MEDIA, withSpoken, type FetchedMedia } from "../media/media.ts";
 import type { DispatchPorts } from "../ports.ts";
 import type { QueuedTurn } from "../queue/lane-task.ts";
-import { sceneOf } from "./acting.ts";
+import { chatSceneOf } from "./acting.ts";
 import { turnIdOf } from "../turn-facts.ts";
 
 export type BodyPorts = Pick<DispatchPorts, "clock" | "kinds" | "prompts" | "settings" | "runs">;
@@ -46,7 +46,7 @@ export function bodyFor(
     systemEvents: [...eventsFor(session, events, ports), ...newsIn(queued, ports)],
     media: media.files,
     missing: media.missing,
-    hasMessageTool: () => hasMessageTool(sceneOf(queued.rows, ports), agent, { ports, acting }),
+    hasMessageTool: () => hasMessageTool(chatSceneOf(queued.rows, ports), agent, { ports, acting }),
   });
   return think ? { ...body, thinking: think } : body;
 }
@@ -109,14 +109,14 @@ export function joiningTurn(
     text: body.text,
     images: [],
     at,
-    parts: sizesOf(body.parts),
-    ...signalsOf([row], ports),
+    parts: partSizes(body.parts),
+    ...turnSignals([row], ports),
     ...(note && { note }),
   };
 }
 
 /** The provenance of a turn, and the events that its messages were made from. */
-export function signalsOf(
+export function turnSignals(
   rows: readonly InboxRow[],
   { kinds }: Pick<BodyPorts, "kinds">,
 ): Pick<UserTurn, "events" | "provenance"> {

@@ -13,8 +13,8 @@ import type { AgentSettings } from "../../types/settings.ts";
 import type { ApprovalDesk } from "../../types/run/tool.ts";
 import type { DispatchPorts } from "../ports.ts";
 import type { QueuedTurn } from "../queue/lane-task.ts";
-import { agentIn } from "../settings.ts";
-import { sceneOf } from "./acting.ts";
+import { agentInChat } from "../settings.ts";
+import { chatSceneOf } from "./acting.ts";
 import { addressed } from "../chats.ts";
 import type { PreparedTurn } from "../prepared-turn.ts";
 
@@ -64,7 +64,7 @@ export function requestFor(
   { candidates, askedBefore, extra }: TurnChoice,
 ): RunRequest {
   const { facts, agent, turn, message, kind } = prepared;
-  const set = ports.runs.tools(agent, prepared.acting, sceneOf(prepared.rows, ports));
+  const set = ports.runs.tools(agent, prepared.acting, chatSceneOf(prepared.rows, ports));
   const placed = placedIn(prepared, session, ports);
   const peer = placed?.from;
   const how = howFor(prepared, () => engineFor(prepared, session, candidates, ports));
@@ -98,7 +98,13 @@ export function requestFor(
     ...how,
     ...(peer && { channel: peer.channel }),
     systemPrompt: (model, tools) =>
-      ports.prompts.systemPrompt({ agent: agentIn(agent, placed, ports.settings()), model, tools, session, ...more }),
+      ports.prompts.systemPrompt({
+        agent: agentInChat(agent, placed, ports.settings()),
+        model,
+        tools,
+        session,
+        ...more,
+      }),
   };
 }
 

@@ -1,18 +1,18 @@
 import type { ImageLoader } from "../../history/images/load.ts";
-import { textOf } from "../../history/parts.ts";
+import { textOfAnswer } from "../../history/parts.ts";
 import { callModel, type CallFacts } from "../../providers/call.ts";
 import { readsPdf } from "../../providers/call/documents.ts";
 import type { ModelHandle, Models } from "../../providers/catalog.ts";
 import { classifyFailure } from "../../providers/failure.ts";
 import { policyFor } from "../../providers/quirks.ts";
 import type { ImageContent, ModelInfo, ModelRef, TextContent } from "../../types/run/model.ts";
-import { type CallOrigin, originOf } from "../../types/run/model-meter.ts";
+import { type CallOrigin, callOriginOf } from "../../types/run/model-meter.ts";
 import type { SideCost } from "../../types/run/run.ts";
 import type { AskAside, NotAsked, SideAnswer, SidePart, SideQuestion } from "../../types/media/side-call.ts";
 import { hasTokens } from "../../types/run/usage.ts";
 import { maxSideIn } from "../context/images.ts";
 import type { RunDeps, RunRequest } from "../request.ts";
-import { askInTurn, type Failed } from "./keys.ts";
+import { askInTurn, type UnansweredCall } from "./keys.ts";
 
 /** Milliseconds of silence after which a call has stalled when the config says nothing. */
 const IDLE_MS = 120_000;
@@ -30,7 +30,7 @@ export const askAsideIn =
         images,
         maxSide: maxSideIn(settings),
         idleMs: settings.idleTimeoutMs ?? IDLE_MS,
-        origin: originOf(facts),
+        origin: callOriginOf(facts),
         tool,
         spent,
       },
@@ -66,7 +66,7 @@ interface Asking {
   readonly signal: AbortSignal;
 }
 
-async function ask(handle: ModelHandle, { question, parts, signal }: Asking): Promise<SideAnswer | Failed> {
+async function ask(handle: ModelHandle, { question, parts, signal }: Asking): Promise<SideAnswer | UnansweredCall> {
   const { info } = handle;
   if (info.demo === true) return { why: "the demo model only repeats what it is told" };
   const shown = await question.show({ info, readsPdf: readsPdf(handle.pi) });
@@ -99,7 +99,7 @@ async function ask(handle: ModelHandle, { question, parts, signal }: Asking): Pr
     return { why: failure.message, failure };
   }
   const model = { provider: info.provider, id: info.id };
-  return { text: textOf(message), model, isCut: message.stopReason === "length" };
+  return { text: textOfAnswer(message), model, isCut: message.stopReason === "length" };
 }
 
 function answerOptions({ maxTokens, temperature, thinking = "off" }: SideQuestion, info: ModelInfo) {

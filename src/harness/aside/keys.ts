@@ -4,7 +4,7 @@ import type { NotAsked } from "../../types/media/side-call.ts";
 import { modelName, type ModelRef } from "../../types/run/model.ts";
 
 /** Why a model gave no answer. */
-export interface Failed extends NotAsked {
+export interface UnansweredCall extends NotAsked {
   /** Set when the model was asked and failed. */
   readonly failure?: FailureOfKey;
 }
@@ -12,7 +12,7 @@ export interface Failed extends NotAsked {
 interface Asking<Said> {
   readonly models: Models;
   readonly signal: AbortSignal;
-  ask(handle: ModelHandle): Promise<Said | Failed>;
+  ask(handle: ModelHandle): Promise<Said | UnansweredCall>;
 }
 
 /** Asks the models in turn, each with its keys. Rejects with the failures of all models when none answers. */
@@ -27,12 +27,15 @@ export async function askInTurn<Said extends object>(refs: readonly ModelRef[], 
   throw new Error(failures.length === 0 ? "No model is configured that could be asked." : failures.join("\n"));
 }
 
-const isFailed = (said: object): said is Failed => "why" in said;
+const isFailed = (said: object): said is UnansweredCall => "why" in said;
 
 /** Asks one model with its keys. A failed key is in its cooldown, so `find` gives the next key. */
-async function askWithKeys<Said extends object>(ref: ModelRef, { models, ask }: Asking<Said>): Promise<Said | Failed> {
+async function askWithKeys<Said extends object>(
+  ref: ModelRef,
+  { models, ask }: Asking<Said>,
+): Promise<Said | UnansweredCall> {
   const tried = new Set<string>();
-  let last: Failed | undefined;
+  let last: UnansweredCall | undefined;
   for (;;) {
     const handle = await models.find(ref);
     if ("missing" in handle) return last ?? { why: handle.missing };

@@ -10,13 +10,13 @@ import {
   modelName,
   type ModelRef,
 } from "../../types/run/model.ts";
-import { originOf } from "../../types/run/model-meter.ts";
+import { callOriginOf } from "../../types/run/model-meter.ts";
 import type { Failure } from "../../types/run/run.ts";
 import { resultCharsOf, windowOf } from "../context/budget.ts";
-import { ModelContext, type Opening } from "../context/context.ts";
+import { ModelContext, type AttemptOpening } from "../context/context.ts";
 import { EventTranslator } from "./events.ts";
 import type { LoopFound, LoopGuard } from "../tools/loops/guard.ts";
-import { LoopWatch } from "../tools/loops/watch.ts";
+import { ToolLoopWatch } from "../tools/loops/watch.ts";
 import { ModelHooks } from "./model-hooks.ts";
 import type { Attempt, RunParts } from "../run/plan.ts";
 import type { SentRequest } from "../failover/refused.ts";
@@ -57,7 +57,7 @@ export async function attempt(given: Attempt, asked: RunRequest, run: RunParts):
   const opening = await context.open();
   announce(plan, request, { run, opening });
   const facts: { last: CallFacts } = { last: {} };
-  const loops = new LoopWatch(run.guard, request.tools);
+  const loops = new ToolLoopWatch(run.guard, request.tools);
   const hooks = run.setting.hooks && new ModelHooks(run.setting.hooks, plan, request);
   const agent = await makeAgent(plan, request, { run, context, opening, facts, loops, hooks });
   context.follow(() => agent.state.messages.filter(isChat));
@@ -103,7 +103,7 @@ async function thinkingOf({ handle, thinking }: Attempt): Promise<ThinkLevel> {
 
 interface Begin {
   readonly run: RunParts;
-  readonly opening: Opening;
+  readonly opening: AttemptOpening;
 }
 
 function announce(plan: Attempt, request: RunRequest, { run, opening }: Begin): void {
@@ -124,7 +124,7 @@ function announce(plan: Attempt, request: RunRequest, { run, opening }: Begin): 
 interface Making extends Begin {
   readonly context: ModelContext;
   readonly facts: { last: CallFacts };
-  readonly loops: LoopWatch;
+  readonly loops: ToolLoopWatch;
   readonly hooks: ModelHooks | undefined;
 }
 
@@ -149,7 +149,7 @@ async function makeAgent(plan: Attempt, request: RunRequest, making: Making): Pr
         // Anthropic refuses thinking while the last answer called tools without having thought.
         ...(reasoning && canThink(shown.messages, context.policy) && { reasoning }),
         ...answerOptions(plan, request),
-        origin: originOf(request.facts),
+        origin: callOriginOf(request.facts),
         idleMs: request.settings.idleTimeoutMs ?? IDLE_MS,
         onFacts: (seen) => (facts.last = seen),
       });

@@ -24,9 +24,9 @@ import type { Aside, DrawAside, Drawing, DrawQuestion } from "../../types/media/
 import { askAsideIn } from "../aside/ask.ts";
 import { drawImages } from "../../providers/images/draw.ts";
 import type { ModelHandle } from "../../providers/catalog.ts";
-import { originOf } from "../../types/run/model-meter.ts";
+import { callOriginOf } from "../../types/run/model-meter.ts";
 import { hasTokens } from "../../types/run/usage.ts";
-import { askInTurn, type Failed } from "../aside/keys.ts";
+import { askInTurn, type UnansweredCall } from "../aside/keys.ts";
 
 export interface AttemptsParts {
   /** The current request: hooks and volatile prompts change it. */
@@ -322,7 +322,7 @@ const drawAsideIn =
           signal,
           drawWith: (inTime) =>
             drawImages(handle, question.ask, {
-              origin: originOf(facts),
+              origin: callOriginOf(facts),
               signal: inTime,
               clock,
               onSettled({ usage }) {
@@ -342,7 +342,7 @@ async function draw(
   { info }: ModelHandle,
   { timeoutMs }: DrawQuestion,
   { signal, drawWith }: Drawer,
-): Promise<Drawing | Failed> {
+): Promise<Drawing | UnansweredCall> {
   const late = AbortSignal.timeout(timeoutMs);
   const drawn = await drawWith(AbortSignal.any([signal, late]));
   if (!("why" in drawn)) return { ...drawn, model: { provider: info.provider, id: info.id } };

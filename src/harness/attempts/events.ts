@@ -1,5 +1,5 @@
 import type { AgentEvent, AgentMessage } from "@mariozechner/pi-agent-core";
-import { hasCalls, isBlank, isWhole, textOf } from "../../history/parts.ts";
+import { hasCalls, isBlank, isWhole, textOfAnswer } from "../../history/parts.ts";
 import type { ModelHandle } from "../../providers/catalog.ts";
 import { endsUnbegunThought, type TagStripper } from "../../reply/tags.ts";
 import { callTopic } from "../../tools/call-topic.ts";
@@ -133,7 +133,7 @@ export class EventTranslator {
 
   async #endAnswer(message: AssistantMessage): Promise<void> {
     // A failed call without any text leaves no trace in the transcript; the run's end reports it.
-    if (message.stopReason === "error" && textOf(message) === "") return this.#countFailed(message);
+    if (message.stopReason === "error" && textOfAnswer(message) === "") return this.#countFailed(message);
     // Thoughts alone leave no trace either: no later answer continues them.
     if (isThoughtOnly(message)) return this.#count(message);
     const text = this.#message.end(hasCalls(message));
@@ -146,7 +146,7 @@ export class EventTranslator {
   }
 
   #noteHabit(message: AssistantMessage): void {
-    const written = textOf(message);
+    const written = textOfAnswer(message);
     const endedUnbegun = endsUnbegunThought(written);
     if (endedUnbegun || (isWhole(message) && !isBlank(written))) this.#handle.habit?.saw(endedUnbegun);
   }
@@ -216,7 +216,7 @@ const isElevated = (result: unknown): boolean => record(record(result)["details"
 
 /** Whether a message has only thoughts, written as text between tags. */
 const isThoughtOnly = (message: AssistantMessage): boolean =>
-  isWhole(message) && isWordless(message) && !isBlank(textOf(message));
+  isWhole(message) && isWordless(message) && !isBlank(textOfAnswer(message));
 
 /** Whether a message is progress: an answer without text or calls is none. */
 const isProgress = (message: AssistantMessage): boolean => isWhole(message) && !isWordless(message);

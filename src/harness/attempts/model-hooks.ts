@@ -1,7 +1,7 @@
 import { classifyFailure } from "../../providers/failure.ts";
 import type { CallFacts } from "../../providers/call.ts";
 import type { PiContext } from "../../providers/pi.ts";
-import { textOf } from "../../history/parts.ts";
+import { textOfAnswer } from "../../history/parts.ts";
 import type { BoundHooks } from "../../types/hook/hooks.ts";
 import type { AssistantMessage, ChatMessage } from "../../types/run/model.ts";
 import { modelName } from "../../types/run/model.ts";
@@ -90,7 +90,7 @@ export class ModelHooks {
         harnessId: "openclaw",
         contextTokenBudget: windowOf(info, settings),
         prompt: turn.text,
-        assistantTexts: this.#answers.map(textOf).filter((text) => text !== ""),
+        assistantTexts: this.#answers.map(textOfAnswer).filter((text) => text !== ""),
         ...(last && { lastAssistant: last }),
         usage: { input, output, cacheRead, cacheWrite, total },
       },

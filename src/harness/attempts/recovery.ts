@@ -19,7 +19,7 @@ import {
   type PolicyState,
   type Remedy,
   progressed,
-  type Step,
+  type PolicyStep,
   without,
   movedTo,
 } from "../failover/policy.ts";
@@ -42,7 +42,7 @@ export interface RecoveryParts {
 }
 
 type Failed = Extract<AttemptOutcome, { kind: "failed" }>;
-type Retry = Extract<Step, { kind: "retry" }>;
+type Retry = Extract<PolicyStep, { kind: "retry" }>;
 
 /** The smallest window in tokens: no conversation fits a smaller one. */
 const LEAST_WINDOW = 1000;

@@ -1,6 +1,6 @@
 import type { BoundHooks } from "../../types/hook/hooks.ts";
 import type { ChatMessage, ModelRef, UserMessage } from "../../types/run/model.ts";
-import { textOf } from "../../history/parts.ts";
+import { textOfAnswer } from "../../history/parts.ts";
 import { isFields, type Fields } from "../../utils/fields.ts";
 import type { RunRequest } from "../request.ts";
 
@@ -34,7 +34,7 @@ export class Revisions {
       model: model.id,
       cwd: settings.workspace,
       stopHookActive: this.#total > 0,
-      lastAssistantMessage: last ? textOf(last) : "",
+      lastAssistantMessage: last ? textOfAnswer(last) : "",
       messages,
     };
     const call = { name: "before_agent_finalize" as const, event, context: hooks.context };

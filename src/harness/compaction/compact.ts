@@ -1,5 +1,5 @@
-import { isList, listConversation } from "../../history/compaction/fallback.ts";
-import { chunk, cutAt, type Cut } from "../../history/compaction/plan.ts";
+import { isListSummary, listConversation } from "../../history/compaction/fallback.ts";
+import { chunk, cutAt, type CompactionCut } from "../../history/compaction/plan.ts";
 import { readFilesIn } from "../../history/compaction/reads.ts";
 import { shortenResult } from "../../history/compaction/render.ts";
 import { summarise } from "../../history/compaction/summarise.ts";
@@ -119,7 +119,7 @@ export async function compact(job: Compaction): Promise<Compacted> {
 /** Tokens that the conversation may take. */
 const roomOf = ({ window, fixed = 0, settings }: Compaction): number => roomIn(window, fixed, { compaction: settings });
 
-async function carryOut(cut: Cut, shown: SessionWindow, job: Compaction): Promise<Compacted> {
+async function carryOut(cut: CompactionCut, shown: SessionWindow, job: Compaction): Promise<Compacted> {
   const tokensBefore = shown.estimatedTokens;
   job.emit({ type: "compaction", phase: "start", tokensBefore });
   const messageCount = shown.messages.length;
@@ -164,7 +164,10 @@ const mayWait = ({ isBusy, failure }: Written, { why }: Compaction): boolean =>
   why === "before_answer" ? failure !== undefined : why === "full" && isBusy;
 
 /** The result of the built-in compaction, as a context engine that delegated to it gets it. */
-export const sizesOf = ({ tokensBefore, tokensAfter }: Extract<Compacted, { kind: "done" }>): EngineCompacted => ({
+export const compactedSizes = ({
+  tokensBefore,
+  tokensAfter,
+}: Extract<Compacted, { kind: "done" }>): EngineCompacted => ({
   kind: "done",
   ...(tokensBefore !== undefined && { tokensBefore }),
   ...(tokensAfter !== undefined && { tokensAfter }),
@@ -191,7 +194,7 @@ interface Written {
   readonly costs: readonly SideCost[];
 }
 
-async function write(cut: Cut, shown: SessionWindow, job: Compaction): Promise<Written> {
+async function write(cut: CompactionCut, shown: SessionWindow, job: Compaction): Promise<Written> {
   const { settings } = job;
   const mostTokens = summaryTokens(job);
   const late = new AbortController();
@@ -243,7 +246,8 @@ const LEAST_OF_EARLIER = 0.25;
  */
 function withLost(summary: string, earlier: string | undefined, mostTokens: number): string {
   // An earlier list is left out, because a list is the last resort, and long.
-  if (earlier === undefined || isList(earlier) || summary.length >= earlier.length * LEAST_OF_EARLIER) return summary;
+  if (earlier === undefined || isListSummary(earlier) || summary.length >= earlier.length * LEAST_OF_EARLIER)
+    return summary;
   const tokensLeft = mostTokens - estimateTextTokens(summary);
   if (tokensLeft <= 0) return summary;
   const share = Math.min(1, tokensLeft / estimateTextTokens(earlier));
@@ -253,7 +257,7 @@ function withLost(summary: string, earlier: string | undefined, mostTokens: numb
 async function append(
   conversation: Conversation,
   { summary, author }: Written,
-  { cut, shown }: { cut: Cut; shown: SessionWindow },
+  { cut, shown }: { cut: CompactionCut; shown: SessionWindow },
 ): Promise<void> {
   const by = author ? { provider: author.info.provider, model: author.info.id } : { provider: "openclaw" };
   const details = { ...by, readFiles: lostReads(cut, shown) };
@@ -266,7 +270,7 @@ async function append(
 }
 
 /** Files whose contents the model had before the compaction and has no more. */
-function lostReads({ before }: Cut, { messages }: SessionWindow): readonly string[] {
+function lostReads({ before }: CompactionCut, { messages }: SessionWindow): readonly string[] {
   const kept = new Set(readFilesIn(messages.slice(before.length).map((row) => row.message)));
   return readFilesIn(before).filter((path) => !kept.has(path));
 }

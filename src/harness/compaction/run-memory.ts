@@ -4,9 +4,9 @@ import type { ModelHandle } from "../../providers/catalog.ts";
 import type { ModelRef } from "../../types/run/model.ts";
 import type { CompactionEvent } from "../../types/run/events.ts";
 import { isSameModel } from "../../types/run/model.ts";
-import { originOf } from "../../types/run/model-meter.ts";
+import { callOriginOf } from "../../types/run/model-meter.ts";
 import type { Failure, SideCost } from "../../types/run/run.ts";
-import { compact, type Compacted, type Compaction, logCompaction, sizesOf } from "./compact.ts";
+import { compact, type Compacted, type Compaction, logCompaction, compactedSizes } from "./compact.ts";
 import { withCompactionHooks } from "./compaction-hooks.ts";
 import { costsOf, type RunLog } from "../log/log.ts";
 import type { Shown } from "../run/plan.ts";
@@ -17,7 +17,7 @@ import { windowOf, withWindow } from "../context/budget.ts";
 import { engineModel } from "../context/engine-view.ts";
 import { type Fill, fillOf, isFull, sizesFor, summarizerModelsFor } from "./summarizer-models.ts";
 
-export interface MemoryParts {
+export interface RunMemoryParts {
   /** The current request: hooks and volatile prompts change it. */
   request(): RunRequest;
   readonly deps: RunDeps;
@@ -41,9 +41,9 @@ export class RunMemory {
   #isEngineCompacting = false;
   /** The summary that the built-in compaction has written in this run. */
   #summary: string | undefined;
-  readonly #parts: MemoryParts;
+  readonly #parts: RunMemoryParts;
 
-  constructor(parts: MemoryParts) {
+  constructor(parts: RunMemoryParts) {
     this.#parts = parts;
   }
 
@@ -197,7 +197,7 @@ export class RunMemory {
   async #compactFor({ why }: EngineCompaction): Promise<EngineCompacted> {
     const done = await this.#compactHere(why === "asked" ? "overflow" : why, (event) => this.#report(event));
     this.#delegated = done;
-    if (done.kind === "done") return sizesOf(done);
+    if (done.kind === "done") return compactedSizes(done);
     return { kind: "nothing", reason: done.kind === "aborted" ? "aborted" : done.because };
   }
 
@@ -226,7 +226,7 @@ export class RunMemory {
       models: deps.models,
       ...limited(sizesFor(await this.#keeper(asked), settings), mostMs),
       fixed,
-      origin: originOf(facts, "compaction"),
+      origin: callOriginOf(facts, "compaction"),
       clock: deps.clock,
       signal,
       why,

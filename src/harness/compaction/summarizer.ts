@@ -1,5 +1,5 @@
 import type { Complete } from "../../history/compaction/summarise.ts";
-import { textOf } from "../../history/parts.ts";
+import { textOfAnswer } from "../../history/parts.ts";
 import { callModel, type CallFacts } from "../../providers/call.ts";
 import type { ModelHandle, Models } from "../../providers/catalog.ts";
 import { classifyFailure } from "../../providers/failure.ts";
@@ -164,7 +164,7 @@ export class Summarizer {
     }
     this.#parts.models?.keys.succeeded(info, writer.profile.id);
     this.#author = writer;
-    return textOf(message);
+    return textOfAnswer(message);
   }
 
   #charge({ info }: ModelHandle, usage: Usage): void {

@@ -21,7 +21,7 @@ import type { SentRequest } from "../failover/refused.ts";
 import type { RunRequest } from "../request.ts";
 
 /** The beginning of an attempt. */
-export interface Opening {
+export interface AttemptOpening {
   readonly systemPrompt: string;
   readonly messages: ChatMessage[];
   readonly estimatedTokens: number;
@@ -74,7 +74,7 @@ export class ModelContext {
   }
 
   /** Reads the conversation and asks the engine. Throws when the transcript or the prompt cannot be read. */
-  async open(): Promise<Opening> {
+  async open(): Promise<AttemptOpening> {
     const { handle } = this.#plan;
     const system = await this.#request.systemPrompt(handle.info, this.#request.tools);
     this.#fixed = fixedTokens(system.text, this.#request.tools);
@@ -297,7 +297,7 @@ export class ModelContext {
   }
 
   /** Records the prompt. The record is emitted with the attempt's first call, when the pruned results are known. */
-  async #keep(opening: Opening, made: Made): Promise<void> {
+  async #keep(opening: AttemptOpening, made: Made): Promise<void> {
     const { texts } = this.#run;
     const window = this.#window;
     if (!texts || !window) return;
@@ -327,7 +327,7 @@ function lastModelIn({ messages }: SessionWindow): ModelRef | undefined {
  * The conversation before a turn, as far as it fits the model's window. The system prompt is not counted: making it
  * costs more than the rest.
  */
-export async function readHistory(handle: ModelHandle, request: RunRequest): Promise<readonly ChatMessage[]> {
+export async function historyWindow(handle: ModelHandle, request: RunRequest): Promise<readonly ChatMessage[]> {
   const { settings, tools, conversation } = request;
   const budget = budgetOf(handle, settings, fixedTokens("", tools));
   return (await conversation.window(budget)).messages.map((row) => row.message);

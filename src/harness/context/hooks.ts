@@ -3,7 +3,7 @@ import type { ChatMessage } from "../../types/run/model.ts";
 import type { Failure, RunResult } from "../../types/run/run.ts";
 import { estimateTextTokens } from "../../sessions/transcript/tokens.ts";
 import { isFields } from "../../utils/fields.ts";
-import { readHistory } from "./context.ts";
+import { historyWindow } from "./context.ts";
 import type { RunDeps, RunRequest } from "../request.ts";
 import { isToolAllowed } from "../../tools/policy/decide.ts";
 import { runCap } from "../../tools/policy/stages.ts";
@@ -55,7 +55,7 @@ export function historyFor(request: RunRequest, models: RunDeps["models"]): Hist
 async function messagesFor(request: RunRequest, models: RunDeps["models"]): Promise<readonly ChatMessage[]> {
   const [first] = request.choice.candidates;
   const handle = first && (await models.find(first));
-  return handle && !("missing" in handle) ? readHistory(handle, request) : [];
+  return handle && !("missing" in handle) ? historyWindow(handle, request) : [];
 }
 
 /** The failure of a run that a hook does not let begin; undefined when all hooks let it begin. */

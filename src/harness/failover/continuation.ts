@@ -1,4 +1,4 @@
-import { textOf } from "../../history/parts.ts";
+import { textOfAnswer } from "../../history/parts.ts";
 import type { AssistantMessage, UserMessage } from "../../types/run/model.ts";
 import type { FailureKind } from "../../types/run/run.ts";
 import { CONTINUE } from "../../types/run/turns.ts";
@@ -11,7 +11,7 @@ const MOST_CONTINUED = 512 * 1024;
 
 /** Whether an answer that broke off is continued rather than repeated: its text may be in the chat already. */
 export const isContinued = (kind: FailureKind, message: AssistantMessage): boolean =>
-  !ABOUT_THE_TEXT.has(kind) && isContinuable(textOf(message));
+  !ABOUT_THE_TEXT.has(kind) && isContinuable(textOfAnswer(message));
 
 const isContinuable = (text: string): boolean => text.length <= MOST_CONTINUED && text.trim() !== "";
 

@@ -140,7 +140,7 @@ export interface Chances {
   readonly imagesAsked?: boolean;
 }
 
-export type Step =
+export type PolicyStep =
   | { readonly kind: "retry"; readonly remedy: Remedy; readonly waitMs: number; readonly state: PolicyState }
   | { readonly kind: "give_up" };
 
@@ -172,7 +172,7 @@ const LONGEST_WAIT_MS = 60_000;
 const LONGEST_LOAD_PAUSE_MS = 15_000;
 
 /** The next step after a failure. Pure; every chain of failures without progress ends in `give_up`. */
-export function next(state: PolicyState, failure: Failure, chances: Chances): Step {
+export function next(state: PolicyState, failure: Failure, chances: Chances): PolicyStep {
   for (const [remedy, most] of POLICY[failure.kind]) {
     const limit = remedy === "rotate_profile" ? (chances.rotations ?? most) : most;
     const used = state.used[remedy] ?? 0;

@@ -1,4 +1,4 @@
-import { callsOf, interruptedResult, isWhole, textOf, unbegunResult } from "../../history/parts.ts";
+import { callsOf, interruptedResult, isWhole, textOfAnswer, unbegunResult } from "../../history/parts.ts";
 import type { AssistantMessage, ChatMessage, UserMessage } from "../../types/run/model.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
 import { asksForRest, withRest } from "../../types/run/turns.ts";
@@ -7,10 +7,10 @@ import { askedIn } from "../asked-in.ts";
 import type { RunLog } from "../log/log.ts";
 import type { Conversation, UserTurn } from "../request.ts";
 import { unbegunCalls } from "../tools/tools.ts";
-import { type Asked, isUnanswered, withoutTags } from "./unanswered.ts";
+import { type AnswerRequest, isUnanswered, withoutTags } from "./unanswered.ts";
 
 /** An answer in the transcript from an earlier process. */
-export interface Said {
+export interface StoredAnswer {
   readonly entryId: string;
   readonly message: AssistantMessage;
   /** The text that the answer continues; usually empty. */
@@ -21,11 +21,11 @@ export interface Said {
 export type Progress =
   | { readonly kind: "fresh" }
   /** `carried`: the first part of an answer whose rest was just requested; usually empty. */
-  | { readonly kind: "underway"; readonly said: readonly Said[]; readonly carried: string }
-  | { readonly kind: "finished"; readonly said: readonly Said[]; readonly last: AssistantMessage };
+  | { readonly kind: "underway"; readonly said: readonly StoredAnswer[]; readonly carried: string }
+  | { readonly kind: "finished"; readonly said: readonly StoredAnswer[]; readonly last: AssistantMessage };
 
 /** Reads how far the turn got. With `asked`, an answer without text may count as none. */
-export async function progressOf(conversation: Conversation, turnId: string, asked?: Asked): Promise<Progress> {
+export async function progressOf(conversation: Conversation, turnId: string, asked?: AnswerRequest): Promise<Progress> {
   const entries = await conversation.after(turnId);
   if (!entries) return { kind: "fresh" };
   const { said, carried } = saidIn(entries);
@@ -45,14 +45,14 @@ function endsInJoined(entries: readonly TranscriptEntry[]): boolean {
 }
 
 /** Finished answers, each with the first part that it continues, and the part that still waits for its rest. */
-function saidIn(entries: readonly TranscriptEntry[]): { said: readonly Said[]; carried: string } {
-  const said: Said[] = [];
+function saidIn(entries: readonly TranscriptEntry[]): { said: readonly StoredAnswer[]; carried: string } {
+  const said: StoredAnswer[] = [];
   let before = "";
   for (const [at, entry] of entries.entries()) {
     if (entry.type !== "message" || entry.message.role !== "assistant") continue;
     const { message } = entry;
     const next = entries[at + 1];
-    if (next?.type === "message" && asksForRest(next.message)) before += textOf(message);
+    if (next?.type === "message" && asksForRest(next.message)) before += textOfAnswer(message);
     else if (isWhole(message)) said.push({ entryId: entry.id, message, before });
     if (isWhole(message)) before = "";
   }
@@ -68,9 +68,9 @@ const messagesIn = (entries: readonly TranscriptEntry[]): readonly ChatMessage[]
 const isFinal = (message: AssistantMessage) => isWhole(message) && callsOf(message).length === 0;
 
 /** Repeats the answers of an earlier process to the run's watchers, so that they deliver the whole answer. */
-export function repeat(said: readonly Said[], log: RunLog): void {
+export function repeat(said: readonly StoredAnswer[], log: RunLog): void {
   for (const { entryId, message, before } of said) {
-    const text = withoutTags(withRest(before, textOf(message)), message);
+    const text = withoutTags(withRest(before, textOfAnswer(message)), message);
     if (text === "") continue;
     log.emit({ type: "message_start" });
     log.emit({ type: "text_delta", delta: text, text });

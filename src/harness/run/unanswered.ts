@@ -1,4 +1,4 @@
-import { hasCalls, textOf } from "../../history/parts.ts";
+import { hasCalls, textOfAnswer } from "../../history/parts.ts";
 import { writesInTags } from "../../providers/reasoning-tags.ts";
 import { parseDirectives } from "../../reply/directives.ts";
 import { isUnseen } from "../../reply/plain-reply.ts";
@@ -8,14 +8,14 @@ import { asksForRest } from "../../types/run/turns.ts";
 import type { RunRequest } from "../request.ts";
 
 /** The part of a request that decides whether an answer is due. */
-export type Asked = Pick<RunRequest, "facts" | "tools">;
+export type AnswerRequest = Pick<RunRequest, "facts" | "tools">;
 
 /**
  * Whether the model ended without text although a person waits for an answer. Silence may be intended after a tool with
  * side effects, such as one that sends a message, and when only the rest of an answer was requested. A run that no
  * person started may have nothing to say.
  */
-export function isUnanswered(messages: readonly ChatMessage[], { facts, tools }: Asked): boolean {
+export function isUnanswered(messages: readonly ChatMessage[], { facts, tools }: AnswerRequest): boolean {
   if (facts.trigger !== "message" && facts.trigger !== "api") return false;
   const last = messages.at(-1);
   if (last?.role !== "assistant" || !isWordless(last)) return false;
@@ -27,7 +27,7 @@ export function isUnanswered(messages: readonly ChatMessage[], { facts, tools }:
 
 /** Whether an answer has neither text for people nor tool calls. */
 export const isWordless = (message: AssistantMessage): boolean =>
-  !hasCalls(message) && !hasWords(textOf(message), message);
+  !hasCalls(message) && !hasWords(textOfAnswer(message), message);
 
 /** UTF-16 units that are looked at before it is known whether the rest is needed. */
 const PIECE = 4096;
@@ -65,7 +65,9 @@ const MOST_LOOKED_AT = 4;
 export function beganInThought(messages: readonly ChatMessage[], { provider, id }: ModelRef): boolean | undefined {
   const last = messages.filter(({ role }) => role === "assistant").slice(-MOST_LOOKED_AT);
   const written = last.flatMap((message) =>
-    message.role === "assistant" && message.provider === provider && message.model === id ? [textOf(message)] : [],
+    message.role === "assistant" && message.provider === provider && message.model === id
+      ? [textOfAnswer(message)]
+      : [],
   );
   return written.every((text) => text.trim() === "") ? undefined : written.some(endsUnbegunThought);
 }
@@ -84,10 +86,10 @@ function stripped(text: string, stripper: TagStripper, calls?: boolean): string 
 /** The thoughts of a model between tags of its text. */
 export function thoughtsBetweenTags(message: AssistantMessage): string {
   const stripper = stripperFor(message);
-  stripper.push(textOf(message));
+  stripper.push(textOfAnswer(message));
   stripper.end(hasCalls(message));
   return stripper.thinking().trim();
 }
 
-const acts = (name: string, tools: Asked["tools"]): boolean =>
+const acts = (name: string, tools: AnswerRequest["tools"]): boolean =>
   tools.some((tool) => tool.name === name && tool.hasSideEffects);

@@ -6,7 +6,7 @@ import type { LoopSettings } from "../../types/loops.ts";
 import type { Tool, ToolResult } from "../../types/run/tool.ts";
 import { isFields, type Fields } from "../../utils/fields.ts";
 import { LoopGuard } from "./loops/guard.ts";
-import { callKey, outcomeOf } from "./loops/outcome.ts";
+import { callKey, callOutcome } from "./loops/outcome.ts";
 import { toAgentTool, type ToolSetting } from "./tools.ts";
 
 /** A call whose arguments fit the tool, or why they do not. */
@@ -86,7 +86,7 @@ export function noteCall(
   result: ToolResult,
 ): void {
   const { content, details, isError = false } = result;
-  const outcome = outcomeOf({ content, details, isError });
+  const outcome = callOutcome({ content, details, isError });
   const isEffective = hasSideEffects && !isError && outcome !== "unchanged";
   guard.saw({ tool, key: callKey(tool, args), outcome, kind: "ran", isPoll: false, isEffective });
   guard.endTurn();

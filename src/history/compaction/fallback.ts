@@ -1,7 +1,7 @@
 import { estimateTextTokens } from "../../sessions/transcript/tokens.ts";
 import type { ChatMessage } from "../../types/run/model.ts";
 import { shorten } from "../../utils/text/shorten.ts";
-import { textIn } from "./render.ts";
+import { renderedText } from "./render.ts";
 
 const USER_CHARS = 400;
 const ANSWER_CHARS = 200;
@@ -33,10 +33,10 @@ export function listConversation(
 const LISTED = "What was said, shortened; the results of tools are left out:";
 
 /** Whether a summary is such a list, or has one in it. */
-export const isList = (summary: string): boolean => summary.includes(LISTED);
+export const isListSummary = (summary: string): boolean => summary.includes(LISTED);
 
 function lineOf(message: ChatMessage): string[] {
-  const text = textIn(message).replace(/\s+/g, " ").trim();
+  const text = renderedText(message).replace(/\s+/g, " ").trim();
   if (message.role === "user") return text === "" ? [] : [`- User: ${shorten(text, USER_CHARS)}`];
   if (message.role === "toolResult") return [];
   const tools = message.content.flatMap((part) => (part.type === "toolCall" ? [part.name] : []));

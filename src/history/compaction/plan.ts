@@ -14,7 +14,7 @@ export interface CutLimits {
   readonly mostTurn?: number | undefined;
 }
 
-export interface Cut {
+export interface CompactionCut {
   readonly before: readonly ChatMessage[];
   readonly firstKeptEntryId: string;
   /** Estimated tokens of the part that stays. */
@@ -25,7 +25,7 @@ export interface Cut {
  * Decides where a conversation is cut. The newest whole turns that fit into `keepTokens` stay, and always the last one. A call
  * and its result are never separated. Undefined when nothing lies before the cut.
  */
-export function cutAt(rows: readonly Row[], { keepTokens, keepFrom, mostTurn }: CutLimits): Cut | undefined {
+export function cutAt(rows: readonly Row[], { keepTokens, keepFrom, mostTurn }: CutLimits): CompactionCut | undefined {
   const latest = keepFrom === undefined ? rows.length : rows.findIndex((row) => row.entryId === keepFrom);
   const messages = rows.map((row) => row.message);
   const turns = turnStarts(messages).filter((at) => at <= latest);

@@ -7,7 +7,7 @@ const MOST_RESULT_CHARS = 2000;
 /** A tool's result with its middle cut out; every other message as it is. */
 export function shortenResult(message: ChatMessage): ChatMessage {
   if (message.role !== "toolResult") return message;
-  const text = textIn(message);
+  const text = renderedText(message);
   if (text.length <= MOST_RESULT_CHARS) return message;
   return { ...message, content: [{ type: "text", text: shorten(text, MOST_RESULT_CHARS) }] };
 }
@@ -16,7 +16,7 @@ export function shortenResult(message: ChatMessage): ChatMessage {
 export function renderMessage(message: ChatMessage): string {
   if (message.role === "toolResult") {
     const failed = message.isError ? ", failed" : "";
-    return `[result of ${message.toolName}${failed}]\n${textIn(message)}`;
+    return `[result of ${message.toolName}${failed}]\n${renderedText(message)}`;
   }
   const calls =
     message.role === "assistant"
@@ -24,11 +24,11 @@ export function renderMessage(message: ChatMessage): string {
           part.type === "toolCall" ? [`[calls ${part.name}] ${JSON.stringify(part.arguments)}`] : [],
         )
       : [];
-  return [`[${message.role}]`, textIn(message), ...calls].filter((line) => line !== "").join("\n");
+  return [`[${message.role}]`, renderedText(message), ...calls].filter((line) => line !== "").join("\n");
 }
 
 /** The text of a message; images are named. */
-export function textIn(message: ChatMessage): string {
+export function renderedText(message: ChatMessage): string {
   if (typeof message.content === "string") return message.content;
   return message.content
     .flatMap((part) => {

@@ -1,12 +1,12 @@
 import type { Clock } from "../../types/clock.ts";
 
-export type Outcome<T> =
+export type BoundedOutcome<T> =
   | { readonly kind: "ok"; readonly value: T }
   | { readonly kind: "threw"; readonly why: string }
   | { readonly kind: "late"; readonly why: string }
   | { readonly kind: "aborted" };
 
-export interface Bound {
+export interface TimeBound {
   readonly clock: Clock;
   readonly ms: number;
   readonly signal?: AbortSignal | undefined;
@@ -18,12 +18,12 @@ export interface Bound {
  */
 export async function bounded<T>(
   call: (signal: AbortSignal) => T | Promise<T>,
-  { clock, ms, signal }: Bound,
-): Promise<Outcome<T>> {
+  { clock, ms, signal }: TimeBound,
+): Promise<BoundedOutcome<T>> {
   if (signal?.aborted === true) return { kind: "aborted" };
   const end = new AbortController();
-  const early = Promise.withResolvers<Outcome<T>>();
-  const stop = (outcome: Outcome<T>) => {
+  const early = Promise.withResolvers<BoundedOutcome<T>>();
+  const stop = (outcome: BoundedOutcome<T>) => {
     early.resolve(outcome);
     end.abort();
   };
@@ -38,7 +38,10 @@ export async function bounded<T>(
   }
 }
 
-async function outcomeOf<T>(call: (signal: AbortSignal) => T | Promise<T>, signal: AbortSignal): Promise<Outcome<T>> {
+async function outcomeOf<T>(
+  call: (signal: AbortSignal) => T | Promise<T>,
+  signal: AbortSignal,
+): Promise<BoundedOutcome<T>> {
   try {
     return { kind: "ok", value: await call(signal) };
   } catch (error) {

@@ -27,7 +27,7 @@ export class CompactionDesk {
 }
 
 /** Result of a compaction in the form of the engines' interface. */
-export function resultOf(done: EngineCompacted): CompactResult {
+export function compactResultOf(done: EngineCompacted): CompactResult {
   if (done.kind === "nothing") return { ok: true, compacted: false, reason: done.reason };
   // The engines' interface requires a number.
   const { tokensBefore = 0, tokensAfter } = done;

@@ -1,5 +1,5 @@
 import type { ChatMessage } from "../../types/run/model.ts";
-import { callsOf, textOf } from "../parts.ts";
+import { callsOf, textOfAnswer } from "../parts.ts";
 
 /** The messages that an engine got, so that the messages of its answer can be recognised. */
 export interface Handed {
@@ -14,7 +14,7 @@ export interface Handed {
  * Index of the engine's input for each message of the answer, or undefined for the engine's own message, such as a
  * summary.
  */
-export type Places = readonly (number | undefined)[];
+export type InputPlaces = readonly (number | undefined)[];
 
 /**
  * Recognises the messages of an answer: by the object that was handed out, then by time and words, and only then by the
@@ -22,13 +22,17 @@ export type Places = readonly (number | undefined)[];
  * earliest message that they can be: an earlier message is never taken for the present turn. `raw` is the answer as the
  * engine gave it.
  */
-export function placesOf(answer: readonly ChatMessage[], raw: readonly unknown[], handed: Handed): Places {
+export function placesOf(answer: readonly ChatMessage[], raw: readonly unknown[], handed: Handed): InputPlaces {
   const anchors = anchorsOf(answer, raw, handed);
   const open = new OpenPlaces(handed, new Set(anchors));
   return earliest(answer, { anchors, open, latest: latest(answer, anchors, open) });
 }
 
-function anchorsOf(answer: readonly ChatMessage[], raw: readonly unknown[], { given, copies = [] }: Handed): Places {
+function anchorsOf(
+  answer: readonly ChatMessage[],
+  raw: readonly unknown[],
+  { given, copies = [] }: Handed,
+): InputPlaces {
   const byObject = new Map(copies.map((copy, at) => [copy, at]));
   const byTime = onlyOnes(given.map(datedKeyOf));
   return answer.map((message, at) => {
@@ -98,7 +102,7 @@ const LEAST_MS = 1e11;
 const seconds = (ms: number): number => Math.floor(ms / 1000);
 
 /** The last place of each message after which the rest of the answer still finds its own. */
-function latest(answer: readonly ChatMessage[], anchors: Places, open: OpenPlaces): Places {
+function latest(answer: readonly ChatMessage[], anchors: InputPlaces, open: OpenPlaces): InputPlaces {
   let end = Number.POSITIVE_INFINITY;
   return answer
     .map((message, at) => ({ message, anchor: anchors[at] }))
@@ -112,13 +116,13 @@ function latest(answer: readonly ChatMessage[], anchors: Places, open: OpenPlace
 }
 
 interface Found {
-  readonly anchors: Places;
+  readonly anchors: InputPlaces;
   readonly open: OpenPlaces;
-  readonly latest: Places;
+  readonly latest: InputPlaces;
 }
 
 /** The first place that each message can have after the message before it. */
-function earliest(answer: readonly ChatMessage[], { anchors, open, latest: last }: Found): Places {
+function earliest(answer: readonly ChatMessage[], { anchors, open, latest: last }: Found): InputPlaces {
   let begin = -1;
   return answer.map((message, at) => {
     const most = last[at];
@@ -135,7 +139,7 @@ function keyOf(message: ChatMessage): string {
   if (message.role === "toolResult") return `result ${message.toolCallId}`;
   if (message.role === "user") return `user ${userTextOf(message.content)}`;
   const calls = callsOf(message).map((call) => call.id);
-  return `assistant ${calls.join(" ")} ${textOf(message).trim()}`;
+  return `assistant ${calls.join(" ")} ${textOfAnswer(message).trim()}`;
 }
 
 function userTextOf(content: Extract<ChatMessage, { role: "user" }>["content"]): string {

@@ -10,13 +10,13 @@ import {
 import { OpenClawError } from "../../types/errors.ts";
 import type { Log } from "../../types/log.ts";
 import { isFields } from "../../utils/fields.ts";
-import { bounded, type Outcome } from "./bounded.ts";
+import { bounded, type BoundedOutcome } from "./bounded.ts";
 import { background } from "../../utils/background.ts";
 
 /** The built-in engine, which is used when the config names none. */
 export const LEGACY = "legacy";
 
-export interface Opening {
+export interface EngineOpening {
   readonly engines: ContextEngines;
   readonly context: ContextEngineFactoryContext;
   readonly clock: Clock;
@@ -31,7 +31,7 @@ export interface Opening {
  * Makes the configured engine for one run. Throws ENGINE_MISSING or ENGINE_UNUSABLE; another engine never replaces it. An
  * engine that was made but cannot be used, or was made too late, is released.
  */
-export async function openEngine(id: string, opening: Opening): Promise<ContextEngine> {
+export async function openEngine(id: string, opening: EngineOpening): Promise<ContextEngine> {
   const found = opening.engines.get(id);
   if (!found) throw missing(id, opening.engines.whyMissing(id));
   const made = await bounded(async (end) => {
@@ -48,11 +48,11 @@ export async function openEngine(id: string, opening: Opening): Promise<ContextE
   throw unusable(id, why);
 }
 
-const whyOf = (failed: Exclude<Outcome<unknown>, { kind: "ok" }>): string =>
+const whyOf = (failed: Exclude<BoundedOutcome<unknown>, { kind: "ok" }>): string =>
   failed.kind === "aborted" ? "aborted" : failed.why;
 
 /** A plugin's code: the method may be missing, and it may throw. */
-async function release(engine: ContextEngine, { clock, ms, log }: Opening): Promise<void> {
+async function release(engine: ContextEngine, { clock, ms, log }: EngineOpening): Promise<void> {
   const given: unknown = engine;
   const dispose = isFields(given) ? given["dispose"] : undefined;
   if (typeof dispose !== "function") return;

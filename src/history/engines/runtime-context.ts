@@ -8,7 +8,7 @@ const EXECUTION_HOST = "openclaw-embedded";
 export const RUNTIME_SETTINGS = { executionHost: { id: EXECUTION_HOST } };
 
 /** The facts of a call in addition to the session. */
-export interface CallFacts {
+export interface EngineCallFacts {
   readonly model?: ModelInfo | undefined;
   readonly authProfile?: string | undefined;
   readonly tokenBudget?: number | undefined;
@@ -25,7 +25,7 @@ export interface CallFacts {
 export function runtimeContext(
   { session }: Pick<EngineJob, "session">,
   { services, clock }: Pick<EnginePorts, "services" | "clock">,
-  call: CallFacts,
+  call: EngineCallFacts,
 ): ContextEngineRuntimeContext {
   const { model, authProfile, tokenBudget, currentTokenCount, lastCallUsage, trigger, signal } = call;
   const usage = lastCallUsage && usageFacts(lastCallUsage);

@@ -10,14 +10,14 @@ export interface EngineTimeouts {
   readonly dispose: number;
 }
 
-export interface EngineSettings {
+export interface ContextEngineSettings {
   /** The engine of the slot. */
   readonly id: string;
   readonly timeouts: EngineTimeouts;
 }
 
 /** The engine of a run, and the milliseconds that the run waits for it. */
-export function engineSettings(plugins: PluginsConfig): EngineSettings {
+export function engineSettings(plugins: PluginsConfig): ContextEngineSettings {
   const { bootstrap, assemble, afterTurn, compact, maintain, dispose } = plugins.contextEngineTimeoutSeconds;
   return {
     id: plugins.slots.contextEngine,

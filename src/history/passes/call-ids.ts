@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { AssistantMessage, ChatMessage, ToolCallContent, ToolResultMessage } from "../../types/run/model.ts";
-import { UNNAMED } from "../../types/run/read-message.ts";
+import { UNNAMED } from "../../types/run/read-chat-message.ts";
 import { mapSame, withContent } from "../parts.ts";
 import type { CallIdStyle, TranscriptPolicy } from "../../providers/quirks.ts";
-import { isOwn } from "./thinking.ts";
+import { isOwnAnswer } from "./thinking.ts";
 
 interface IdRule {
   readonly fits: RegExp;
@@ -107,7 +107,7 @@ function newId(call: ToolCallContent, message: AssistantMessage, policy: Transcr
   const [callPart = "", item] = call.id.split("|", 2);
   const id = rename(callPart === "" ? call.id : callPart);
   const keepsItem =
-    policy.callIds === "responses" && isOwn(message, policy) && id === callPart && isItemId.test(item ?? "");
+    policy.callIds === "responses" && isOwnAnswer(message, policy) && id === callPart && isItemId.test(item ?? "");
   return keepsItem ? `${id}|${item}` : id;
 }
 

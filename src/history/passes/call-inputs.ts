@@ -1,5 +1,5 @@
 import type { ChatMessage, ToolCallContent } from "../../types/run/model.ts";
-import { readArguments } from "../../types/run/read-message.ts";
+import { readArguments } from "../../types/run/read-chat-message.ts";
 import { isFields } from "../../utils/fields.ts";
 import { mapSame, withContent } from "../parts.ts";
 

@@ -2,7 +2,7 @@ import type { AssistantMessage, ChatMessage, ToolResultMessage } from "../../typ
 import { type AnswerPart, mapSame, oneText, withContent } from "../parts.ts";
 import type { TranscriptPolicy } from "../../providers/quirks.ts";
 import { once } from "../../utils/share-calls.ts";
-import { isOwn, unsigned } from "./thinking.ts";
+import { isOwnAnswer, unsigned } from "./thinking.ts";
 
 /**
  * OpenAI's Responses API accepts the items of an answer only as they were made: a reasoning item must be whole and followed by
@@ -16,7 +16,7 @@ export function downgradeReasoning(messages: readonly ChatMessage[], policy: Tra
   return mapSame(messages, (message) => {
     if (message.role === "toolResult") return plain ? withoutItem(message) : message;
     if (message.role !== "assistant") return message;
-    const items = isOwn(message, policy) ? itemsOf(message) : undefined;
+    const items = isOwnAnswer(message, policy) ? itemsOf(message) : undefined;
     plain = items === undefined || new Set(items).size < items.length || items.some((id) => seen.has(id));
     if (plain) return asPlain(message);
     for (const id of items ?? []) seen.add(id);

@@ -3,7 +3,7 @@ import { type AnswerPart, filterSame, hasField, isBlank, mapSame, oneText, withC
 import type { TranscriptPolicy } from "../../providers/quirks.ts";
 
 /** Whether the asked model wrote this answer, and its provider still accepts the signatures in it. */
-export function isOwn(message: AssistantMessage, { model }: TranscriptPolicy): boolean {
+export function isOwnAnswer(message: AssistantMessage, { model }: TranscriptPolicy): boolean {
   const isBySame = message.model === model.id && message.provider === model.provider && message.api === model.api;
   return isBySame && (model.refusedThinking === undefined || message.timestamp > model.refusedThinking);
 }
@@ -19,7 +19,7 @@ export function dropThinking(messages: readonly ChatMessage[], policy: Transcrip
 export function stripSignatures(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
   return mapSame(messages, (message) => {
     if (message.role !== "assistant") return message;
-    if (policy.strict === true || !isOwn(message, policy)) return withOneText(unsigned(message), policy);
+    if (policy.strict === true || !isOwnAnswer(message, policy)) return withOneText(unsigned(message), policy);
     return withContent(
       message,
       filterSame(message.content, (part) => part.type !== "thinking" || isTaken(part, policy)),

@@ -3,7 +3,7 @@ import { beginsTurn } from "../../types/run/turns.ts";
 import { emptyUsage } from "../../types/run/usage.ts";
 import { hasCalls, hasField, isBlank, isWhole, joinedParts, oneText, partsOf } from "../parts.ts";
 import type { TranscriptPolicy } from "../../providers/quirks.ts";
-import { isOwn, unsigned } from "./thinking.ts";
+import { isOwnAnswer, unsigned } from "./thinking.ts";
 
 /** Gemini refuses a conversation that begins with an answer. */
 export function startWithUser(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
@@ -43,7 +43,7 @@ export const joinUserTurns = (first: UserMessage, then: UserMessage): UserMessag
 
 /** The joined answer has no signature, because nobody signed it as a whole. */
 function joinAnswers(first: AssistantMessage, then: AssistantMessage, policy: TranscriptPolicy): AssistantMessage {
-  const by = isOwn(first, policy) ? first : then;
+  const by = isOwnAnswer(first, policy) ? first : then;
   const { api, provider, model } = by;
   const content = joinedParts(unsigned(first).content, unsigned(then).content);
   const isOneText = policy.strict === true || policy.model.api === "openai-completions";

@@ -39,19 +39,19 @@ export interface Events {
 }
 
 /** An open connection to a server, past its greeting. */
-export interface Link {
+export interface ServerLink {
   readonly client: Client;
   /** Ends the server's processes, or its session. Never rejects. */
   close(): Promise<void>;
 }
 
 /** Starts a server, or connects to it, and exchanges greetings. Rejects when that fails or takes longer than the config allows. */
-export async function connect(
+export async function connectServer(
   name: string,
   config: McpServerConfig,
   ports: ConnectPorts,
   events: Events,
-): Promise<Link> {
+): Promise<ServerLink> {
   const { signal } = ports;
   const request = { timeout: config.connectionTimeoutMs, ...(signal && { signal }) };
   if (config.command === undefined) {

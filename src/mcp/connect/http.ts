@@ -8,7 +8,7 @@ import type { Log } from "../../types/log.ts";
 import type { McpServerConfig } from "../config.ts";
 import { fetchWithLogin } from "../oauth/login-fetch.ts";
 import { LoginFile } from "../oauth/login-file.ts";
-import { loginProvider } from "../oauth/provider.ts";
+import { mcpLoginProvider } from "../oauth/provider.ts";
 import { background } from "../../utils/background.ts";
 import { Traffic } from "./traffic.ts";
 
@@ -81,7 +81,7 @@ async function loginAt(
   const file = new LoginFile(stateDir, name, config.url ?? "");
   const { client, tokens } = await file.read();
   if (!tokens) return undefined;
-  const provider = loginProvider(file, {
+  const provider = mcpLoginProvider(file, {
     redirectUrl: client?.redirect_uris?.[0] ?? "http://127.0.0.1/callback",
     open: () => {
       throw new Error(loginText(name));

@@ -5,13 +5,13 @@ import type { McpServerConfig } from "../config.ts";
 import { guardedFetch } from "../../utils/net/guarded-fetch.ts";
 import { fetchWithLogin } from "./login-fetch.ts";
 import { type Login, LoginFile } from "./login-file.ts";
-import { loginProvider } from "./provider.ts";
+import { mcpLoginProvider } from "./provider.ts";
 
 /** Bytes of an answer of the server of the logins. */
 const MOST_BYTES = 1024 * 1024;
 
 /** How a login talks with a person. */
-export interface LoginTalk {
+export interface McpLoginTalk {
   /** Shows the address at which to log in. */
   show(url: URL): void;
   /** The address that a person pastes when the browser is on another machine; never resolves where nobody can. */
@@ -29,7 +29,7 @@ interface LoginWish {
 }
 
 /** Logs in at a server and keeps the login; gives its file. Rejects with a text when it does not work; an earlier login then stays. */
-export async function logIn({ name, config, stateDir, scope, port }: LoginWish, talk: LoginTalk): Promise<string> {
+export async function logIn({ name, config, stateDir, scope, port }: LoginWish, talk: McpLoginTalk): Promise<string> {
   const { auth } = await import("@modelcontextprotocol/sdk/client/auth.js");
   const serverUrl = new URL(config.url ?? "");
   const { allowedHostnames: privateHosts, dangerouslyAllowPrivateNetwork: allowPrivate } = config.ssrfPolicy;
@@ -39,7 +39,7 @@ export async function logIn({ name, config, stateDir, scope, port }: LoginWish, 
   // The login stays in memory until it is finished, so that nothing of an unfinished one is kept.
   let login: Login = {};
   const store = { read: async () => login, write: async (next: Login) => void (login = next) };
-  const provider = loginProvider(store, { redirectUrl: callback.url, scope, state, open: (url) => talk.show(url) });
+  const provider = mcpLoginProvider(store, { redirectUrl: callback.url, scope, state, open: (url) => talk.show(url) });
   const options = {
     serverUrl,
     fetchFn: fetchWithLogin(guard.fetch, serverUrl, []),
@@ -62,7 +62,7 @@ export async function logIn({ name, config, stateDir, scope, port }: LoginWish, 
 async function codeFrom(
   brought: Promise<ReturnType<typeof broughtBy>>,
   state: string,
-  { pasted, signal }: LoginTalk,
+  { pasted, signal }: McpLoginTalk,
 ): Promise<string> {
   const over = new AbortController();
   const stopped = Promise.withResolvers<never>();

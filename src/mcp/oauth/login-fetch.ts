@@ -1,14 +1,14 @@
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 /** An answer to a renewal. */
-export interface Answer {
+export interface RenewalAnswer {
   readonly status: number;
   readonly headers: [string, string][];
   readonly text: string;
 }
 
 /** Renews the login with a token, or gives the tokens that another process has got with it meanwhile. */
-type Renew = (token: string, ask: () => Promise<Answer>) => Promise<Answer>;
+type Renew = (token: string, ask: () => Promise<RenewalAnswer>) => Promise<RenewalAnswer>;
 
 /** Milliseconds for which the answer to a renewal counts. */
 const SHARED_MS = 30_000;
@@ -24,7 +24,7 @@ export function fetchWithLogin(
   headers: readonly string[],
   renew: Renew = (_token, ask) => ask(),
 ): Fetch {
-  const renewals = new Map<string, Promise<Answer>>();
+  const renewals = new Map<string, Promise<RenewalAnswer>>();
   return async (url, init = {}) => {
     const isServer = new URL(url).origin === server.origin;
     const own = isServer ? init : { ...init, headers: without(headers, init.headers) };
@@ -42,7 +42,7 @@ export function fetchWithLogin(
   };
 }
 
-async function answerOf(asked: Promise<Response>): Promise<Answer> {
+async function answerOf(asked: Promise<Response>): Promise<RenewalAnswer> {
   const answer = await asked;
   return { status: answer.status, headers: [...answer.headers], text: await answer.text() };
 }

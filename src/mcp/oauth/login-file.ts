@@ -6,7 +6,7 @@ import { makePrivateDir, writeAtomic } from "../../store/disk.ts";
 import { lockFile } from "../../store/lock/lock-file.ts";
 import { Secret } from "../../types/secret.ts";
 import { isMissing } from "../../utils/missing.ts";
-import type { Answer } from "./login-fetch.ts";
+import type { RenewalAnswer } from "./login-fetch.ts";
 
 const tokens = z.looseObject({
   access_token: z.string().min(1),
@@ -81,7 +81,7 @@ export class LoginFile implements LoginStore {
    * Renews the login, while no other process does: each token for renewals may count once. Gives the tokens that
    * another process has got meanwhile, without asking. Rejects when the file cannot be locked.
    */
-  async renew(token: string, ask: () => Promise<Answer>): Promise<Answer> {
+  async renew(token: string, ask: () => Promise<RenewalAnswer>): Promise<RenewalAnswer> {
     const release = await lockFile(this.path);
     try {
       const { client: known, tokens: had } = await this.read();
@@ -104,7 +104,7 @@ export class LoginFile implements LoginStore {
   }
 }
 
-const answerWith = (given: z.output<typeof tokens>): Answer => ({
+const answerWith = (given: z.output<typeof tokens>): RenewalAnswer => ({
   status: 200,
   headers: [["content-type", "application/json"]],
   text: JSON.stringify(given),

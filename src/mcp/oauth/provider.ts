@@ -13,7 +13,7 @@ interface LoginOptions {
 }
 
 /** A login as the SDK's client uses and renews it. */
-export function loginProvider(store: LoginStore, options: LoginOptions): OAuthClientProvider {
+export function mcpLoginProvider(store: LoginStore, options: LoginOptions): OAuthClientProvider {
   const { redirectUrl, scope, state = randomBytes(16).toString("hex") } = options;
   let verifier = "";
   return {

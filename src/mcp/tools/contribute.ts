@@ -3,7 +3,7 @@ import type { Risk } from "../../types/run/untrusted.ts";
 import type { Tool, ToolContribution, ToolResult } from "../../types/run/tool.ts";
 import { isFields, type Fields } from "../../utils/fields.ts";
 import { errorResult } from "../../tools/define.ts";
-import { McpFailure, type McpServer, type Request } from "../server.ts";
+import { McpFailure, type McpServer, type McpRequest } from "../server.ts";
 import { cleanText } from "../../utils/text/clean-text.ts";
 import type { Listing } from "../listing.ts";
 import { MCP_GROUPS, toolNames, type RawName } from "./names.ts";
@@ -125,7 +125,7 @@ const toolOf = <Input>(
 
 async function asked(
   server: McpServer,
-  request: Request,
+  request: McpRequest,
   signal: AbortSignal,
   show: (answer: unknown) => ToolResult,
 ): Promise<ToolResult> {

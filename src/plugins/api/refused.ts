@@ -113,6 +113,6 @@ export const rejecting = (scope: PluginScope, path: keyof typeof REFUSED): Recor
   Object.fromEntries(REFUSED[path].map((name) => [name, async () => scope.refuse(`${path}.${name}`, REASONS[path])]));
 
 /** A throwing function for each member. */
-export function refused(scope: PluginScope, path: keyof typeof REFUSED): Record<string, () => never> {
+export function refusedMembers(scope: PluginScope, path: keyof typeof REFUSED): Record<string, () => never> {
   return Object.fromEntries(REFUSED[path].map((name) => [name, () => scope.refuse(`${path}.${name}`)]));
 }

@@ -209,7 +209,7 @@ export const conversationOf = (sessionKey: SessionKey | undefined): SubagentRequ
   sessionKey === undefined ? undefined : { sessionKey, isOwner: false };
 
 /** The conversation that a hook's event or the parameters of an engine's method name. */
-export function keyIn(value: unknown): SessionKey | undefined {
+export function sessionKeyIn(value: unknown): SessionKey | undefined {
   const key = isFields(value) ? value["sessionKey"] : undefined;
   return typeof key === "string" ? sessionKey(key) : undefined;
 }

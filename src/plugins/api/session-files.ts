@@ -6,7 +6,7 @@ import type { PluginScope } from "./scope.ts";
  * Places of conversations as files. The gateway reads changes of a plugin in the file of the rows, field by field: the
  * journal has the rows, so a row that the plugin did not know stays.
  */
-export function sessionFiles({ ports: { sessions } }: PluginScope) {
+export function sessionFilePlaces({ ports: { sessions } }: PluginScope) {
   return {
     resolveStorePath: (_store: unknown, options: unknown) =>
       sessions.storePath(isFields(options) ? textIn(options, "agentId") : undefined),

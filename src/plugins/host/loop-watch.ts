@@ -14,7 +14,7 @@ const PAUSE_MS = 60 * 60_000;
  * callbacks of this process are measured only for a while after a block that no call and no timer explains, because
  * that costs half a microsecond for each: the first such block has no name, the next one has.
  */
-export class LoopWatch {
+export class EventLoopWatch {
   readonly #watch: PluginWatch;
   readonly #now: () => number;
   #measuring: (() => void) | undefined;

@@ -1,6 +1,6 @@
 import type { Log } from "../../types/log.ts";
 import { HeapWatch } from "./heap-watch.ts";
-import { LoopWatch } from "./loop-watch.ts";
+import { EventLoopWatch } from "./loop-watch.ts";
 import type { RunningCode } from "../api/running-code.ts";
 import { PluginTimers } from "./timers.ts";
 import { PluginWatch } from "../api/watch.ts";
@@ -23,7 +23,7 @@ interface Observed extends Observers {
 
 /** Follows timers, the event loop and the heap of this process. The returned function ends that. Never rejects. */
 export async function observeProcess({ watch, timers, codes, log }: Observed): Promise<() => void> {
-  const ends = [timers.follow(), new LoopWatch(watch).follow()];
+  const ends = [timers.follow(), new EventLoopWatch(watch).follow()];
   try {
     ends.push(await new HeapWatch(watch, codes).follow());
   } catch (error) {

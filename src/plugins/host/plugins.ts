@@ -16,7 +16,7 @@ import type { Discovered } from "../found/discover.ts";
 import { importEntry } from "../load/import-entry.ts";
 import type { PluginPorts } from "../ports.ts";
 import { startPlugin, stopperOf } from "./life.ts";
-import { factsOf, refusedSettings, type PluginProblem, type PluginRecord } from "./record.ts";
+import { recordFacts, refusedSettings, type PluginProblem, type PluginRecord } from "./record.ts";
 import { createObservers, observeProcess } from "./observe.ts";
 import { RunningCode } from "../api/running-code.ts";
 import { StrayErrors } from "./stray-errors.ts";
@@ -214,7 +214,7 @@ export class Plugins {
 
   get records(): readonly PluginRecord[] {
     const loaded = [...this.#loaded.values()].map((one) => this.#recordOf(one));
-    const failed = this.#failed.map(({ found, ...problem }) => ({ ...factsOf(found), ...problem }));
+    const failed = this.#failed.map(({ found, ...problem }) => ({ ...recordFacts(found), ...problem }));
     const broken = this.#broken.map(({ id, root, origin, why }) => ({
       id,
       root,
@@ -230,7 +230,7 @@ export class Plugins {
     const silent = mayReadConversations(scope) ? [] : scope.readingHooks;
     const refusedHooks = [...new Set([...silent, ...scope.refusedHooks])];
     return {
-      ...factsOf(found),
+      ...recordFacts(found),
       state: "loaded",
       added: this.#contributions.namesOf(scope.id),
       loadMs: Math.round(loadMs),

@@ -65,7 +65,7 @@ export function refusedSettings({ manifest }: FoundPlugin, config: unknown): Plu
 }
 
 /** Facts in the record of every plugin with a manifest. */
-export function factsOf({ manifest, package: pack, root, origin }: FoundPlugin): PluginFacts {
+export function recordFacts({ manifest, package: pack, root, origin }: FoundPlugin): PluginFacts {
   const version = pack.version ?? manifest.version;
   return { id: manifest.id, root, origin, ...(version !== undefined && { version }) };
 }

@@ -1,9 +1,9 @@
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import { defined } from "../../utils/defined.ts";
-import type { Entry } from "./tree.ts";
+import type { TreeEntry } from "./tree.ts";
 
 /** Where a staged plugin comes from, as far as that can be known. */
-export interface Origin {
+export interface StagedOrigin {
   /** A sentence part: `the folder /x/y`, `npm: name@1.0.0`. */
   readonly from: string;
   readonly publisher?: string;
@@ -20,7 +20,7 @@ export interface PluginFacts {
   readonly description?: string;
   readonly license?: string;
   readonly author?: string;
-  readonly origin: Origin;
+  readonly origin: StagedOrigin;
   readonly size: { readonly files: number; readonly bytes: number };
   readonly contributes: Contributes;
   readonly risks: Risks;
@@ -46,7 +46,7 @@ export interface Risks {
   readonly scriptedDependencies: readonly string[];
 }
 
-export function factsOf(plugin: FoundPlugin, entries: readonly Entry[], origin: Origin): PluginFacts {
+export function stagedFacts(plugin: FoundPlugin, entries: readonly TreeEntry[], origin: StagedOrigin): PluginFacts {
   const { manifest, package: own } = plugin;
   const files = entries.filter((entry) => entry.kind === "file");
   return {

@@ -9,7 +9,7 @@ import type { Parser } from "tar/parse";
 import type { ReadEntry } from "tar/read-entry";
 import { defined } from "../../utils/defined.ts";
 import { copyFolder } from "./copy.ts";
-import type { Origin } from "./facts.ts";
+import type { StagedOrigin } from "./facts.ts";
 import { fetchGit } from "./git.ts";
 import { fetchArchive, viewPackage } from "./npm.ts";
 import type { Programs } from "./programs.ts";
@@ -21,7 +21,7 @@ import { MANIFEST } from "../manifest/read-plugin.ts";
 import { ARCHIVE_LIMITS, Count, refuseName } from "./paths.ts";
 import { invalid, unsafe } from "./refusals.ts";
 
-export interface Job {
+export interface FetchJob {
   readonly draft: string;
   readonly source: Exclude<PluginSource, { kind: "link" }>;
 }
@@ -29,13 +29,13 @@ export interface Job {
 interface Fetched {
   /** The folder of the plugin in the draft. */
   readonly folder: string;
-  readonly origin: Origin;
+  readonly origin: StagedOrigin;
 }
 
 /** Brings a source into a draft. Throws `PLUGIN_INVALID`, `PLUGIN_UNSAFE` and `PLUGIN_FETCH`. */
 export async function fetchSource(
   programs: Programs,
-  { draft, source }: Job,
+  { draft, source }: FetchJob,
   step: (label: string) => void,
 ): Promise<Fetched> {
   const unpacked = join(draft, "unpacked");

@@ -1,7 +1,7 @@
 import { unsafe } from "./refusals.ts";
 
 /** How much a plugin may hold. */
-export interface Limits {
+export interface PluginSizeLimits {
   /** Files, folders and links together. */
   readonly entries: number;
   /** Bytes of all files, unpacked. */
@@ -11,10 +11,10 @@ export interface Limits {
 const MB = 1_048_576;
 
 /** An archive is written by a stranger; a published plugin without its dependencies is far smaller. */
-export const ARCHIVE_LIMITS: Limits = { entries: 20_000, bytes: 500 * MB };
+export const ARCHIVE_LIMITS: PluginSizeLimits = { entries: 20_000, bytes: 500 * MB };
 
 /** A folder may have its dependencies in it, and npm adds dependencies to a published plugin. */
-export const FOLDER_LIMITS: Limits = { entries: 200_000, bytes: 2048 * MB };
+export const FOLDER_LIMITS: PluginSizeLimits = { entries: 200_000, bytes: 2048 * MB };
 
 /** Characters that would steer a terminal or hide how a name reads. */
 const CONTROL = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u;
@@ -28,9 +28,9 @@ export function refuseName(path: string): void {
 export class Count {
   entries = 0;
   bytes = 0;
-  readonly #limits: Limits;
+  readonly #limits: PluginSizeLimits;
 
-  constructor(limits: Limits) {
+  constructor(limits: PluginSizeLimits) {
     this.#limits = limits;
   }
 

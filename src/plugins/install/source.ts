@@ -15,7 +15,7 @@ export type PluginSource =
   | { readonly kind: "git"; readonly url: string; readonly ref?: string };
 
 /** Directories that a source's text is relative to. */
-export interface Where {
+export interface SourceRoots {
   readonly cwd: string;
   readonly home: string;
 }
@@ -24,7 +24,7 @@ const ARCHIVE = /\.(?:tgz|tar\.gz|tar)$/i;
 const NPM_SPEC = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?(?!-)[a-z0-9~-][a-z0-9._~-]*(?:@[^\s/:@]+)?$/i;
 
 /** Reads the argument of `plugins install`. Throws `USAGE`. */
-export function parseSource(text: string, where: Where): PluginSource {
+export function parseSource(text: string, where: SourceRoots): PluginSource {
   if (text.startsWith("npm-pack:")) return archiveAt(pathOf(text.slice("npm-pack:".length), where), true);
   if (text.startsWith("npm:")) return npmSource(text.slice("npm:".length));
   if (/^git(?:\+[a-z]+)?:/.test(text)) return gitSource(text);
@@ -38,10 +38,13 @@ export function parseSource(text: string, where: Where): PluginSource {
 }
 
 /** The folder of `plugins install --link`. */
-export const linkSource = (text: string, where: Where): PluginSource => ({ kind: "link", path: pathOf(text, where) });
+export const linkSource = (text: string, where: SourceRoots): PluginSource => ({
+  kind: "link",
+  path: pathOf(text, where),
+});
 
 /** The source of a record, to install from it again; undefined where that is not possible. Throws `USAGE`. */
-export function sourceOfRecord({ source, spec }: InstallRecord, where: Where): PluginSource | undefined {
+export function sourceOfRecord({ source, spec }: InstallRecord, where: SourceRoots): PluginSource | undefined {
   if (spec === undefined) return undefined;
   if (source === "npm") return npmSource(spec);
   if (source === "path") return { kind: "path", path: spec };
@@ -56,7 +59,7 @@ export function sourceText(source: PluginSource): string {
   return source.path;
 }
 
-function pathOf(text: string, { cwd, home }: Where): string {
+function pathOf(text: string, { cwd, home }: SourceRoots): string {
   if (text === "~" || text.startsWith("~/")) return join(home, text.slice(1));
   return isAbsolute(text) ? resolve(text) : resolve(cwd, text);
 }

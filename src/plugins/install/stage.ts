@@ -6,8 +6,8 @@ import { defined } from "../../utils/defined.ts";
 import { MANIFEST, readPlugin } from "../manifest/read-plugin.ts";
 import { apiTooOld } from "../sdk-version.ts";
 import { fetchDependencies, runInstallScripts, scriptedDependencies } from "./dependencies.ts";
-import { factsOf, versionOf, type Origin, type PluginFacts } from "./facts.ts";
-import { fetchSource, type Job } from "./fetch.ts";
+import { stagedFacts, versionOf, type StagedOrigin, type PluginFacts } from "./facts.ts";
+import { fetchSource, type FetchJob } from "./fetch.ts";
 import { linkHost } from "./host-link.ts";
 import { ARCHIVE_LIMITS, FOLDER_LIMITS } from "./paths.ts";
 import { invalid, unsafe } from "./refusals.ts";
@@ -51,10 +51,14 @@ async function stageLink(source: PluginSource & { kind: "link" }): Promise<Stage
   const plugin = await readValid(source.path, "config");
   const entries = await readTree(plugin.root, FOLDER_LIMITS);
   const record = recordOf({ kind: "link", path: plugin.root }, plugin, {});
-  return { plugin, facts: factsOf(plugin, entries, { from: `the folder ${plugin.root}` }), record };
+  return { plugin, facts: stagedFacts(plugin, entries, { from: `the folder ${plugin.root}` }), record };
 }
 
-async function fill(store: PluginStore, { draft, source }: Job, options: StageOptions): Promise<Omit<Staged, "draft">> {
+async function fill(
+  store: PluginStore,
+  { draft, source }: FetchJob,
+  options: StageOptions,
+): Promise<Omit<Staged, "draft">> {
   const fetched = await fetchSource(store.programs, { draft, source }, options.step);
   const folder = join(draft, "plugin");
   await rename(fetched.folder, folder);
@@ -68,7 +72,7 @@ async function fill(store: PluginStore, { draft, source }: Job, options: StageOp
   const entries = await readTree(folder, FOLDER_LIMITS);
   const files = await hashTree(folder, entries);
   await linkHost(folder, store.packageRoot);
-  const facts = factsOf(plugin, entries, fetched.origin);
+  const facts = stagedFacts(plugin, entries, fetched.origin);
   const scripts = await scriptedDependencies(folder);
   const record = recordOf(options.pin ? pinned(source, plugin, fetched.origin) : source, plugin, {
     ...fetched.origin,
@@ -88,7 +92,7 @@ export async function runScripts({ programs, packageRoot }: PluginStore, staged:
   return { ...staged, record: { ...staged.record, files } };
 }
 
-const hasNpm = (source: Job["source"]): boolean =>
+const hasNpm = (source: FetchJob["source"]): boolean =>
   source.kind === "npm" || source.kind === "git" || (source.kind === "archive" && source.hasNpm);
 
 /** The registry answered for a package with the archive of another one, whose hash may well be right. */
@@ -117,7 +121,7 @@ async function readValid(folder: string, origin: PluginOrigin): Promise<FoundPlu
 }
 
 /** The same source, fixed to the version or commit that was fetched now. */
-function pinned(source: Job["source"], plugin: FoundPlugin, { resolvedCommit }: Origin): Job["source"] {
+function pinned(source: FetchJob["source"], plugin: FoundPlugin, { resolvedCommit }: StagedOrigin): FetchJob["source"] {
   const { name, version } = plugin.package;
   if (source.kind === "npm" && name !== undefined && version !== undefined)
     return { kind: "npm", spec: `${name}@${version}` };

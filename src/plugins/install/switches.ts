@@ -1,12 +1,7 @@
 import type { PluginManifest } from "../../types/plugin/manifest.ts";
 import { own } from "../../utils/own.ts";
 import type { PluginsConfig } from "../config.ts";
-
-/** A change of the config file; `value` undefined takes the key out. */
-export interface ConfigEdit {
-  readonly path: readonly (string | number)[];
-  readonly value: unknown;
-}
+import type { ConfigEdit } from "../../types/gateway-acts.ts";
 
 /** Changes of the config, and a sentence for the operator about each change. */
 export interface ConfigSwitch {

@@ -6,11 +6,11 @@ import { pipeline } from "node:stream/promises";
 import { isMissing } from "../../utils/missing.ts";
 import { isInside } from "../../utils/real-path.ts";
 import { errorText } from "../../utils/text/error-text.ts";
-import { Count, refuseName, type Limits } from "./paths.ts";
+import { Count, refuseName, type PluginSizeLimits } from "./paths.ts";
 import { unsafe } from "./refusals.ts";
 
 /** An entry of a folder; `path` is relative to the folder, with `/`. */
-export type Entry =
+export type TreeEntry =
   | { readonly kind: "folder"; readonly path: string }
   | { readonly kind: "file"; readonly path: string; readonly bytes: number; readonly isProgram: boolean }
   | { readonly kind: "link"; readonly path: string; readonly target: string };
@@ -29,9 +29,9 @@ const isLeftOutName = (path: string): boolean => path === HOST_LINK || path === 
  * Throws `PLUGIN_UNSAFE` for links that lead out of the folder or nowhere, devices, pipes, names with control characters, and
  * above a limit. Follows no link.
  */
-export async function readTree(root: string, limits: Limits): Promise<readonly Entry[]> {
+export async function readTree(root: string, limits: PluginSizeLimits): Promise<readonly TreeEntry[]> {
   const count = new Count(limits);
-  const entries: Entry[] = [];
+  const entries: TreeEntry[] = [];
   await readFolder(root, "", (entry) => {
     count.add(entry.kind === "file" ? entry.bytes : 0);
     entries.push(entry);
@@ -39,7 +39,7 @@ export async function readTree(root: string, limits: Limits): Promise<readonly E
   return entries;
 }
 
-async function readFolder(root: string, folder: string, add: (entry: Entry) => void): Promise<void> {
+async function readFolder(root: string, folder: string, add: (entry: TreeEntry) => void): Promise<void> {
   const paths = (await readdir(join(root, folder)))
     .toSorted()
     .map((name) => (folder === "" ? name : `${folder}/${name}`));
@@ -53,7 +53,7 @@ async function readFolder(root: string, folder: string, add: (entry: Entry) => v
   }
 }
 
-async function readEntry(root: string, path: string): Promise<Entry | undefined> {
+async function readEntry(root: string, path: string): Promise<TreeEntry | undefined> {
   const facts = await lstat(join(root, path));
   if (facts.isDirectory()) return { kind: "folder", path };
   if (facts.isFile()) return { kind: "file", path, bytes: facts.size, isProgram: (facts.mode & 0o100) !== 0 };
@@ -61,7 +61,7 @@ async function readEntry(root: string, path: string): Promise<Entry | undefined>
   throw unsafe(`${path} is neither a file nor a folder.`);
 }
 
-async function readLink(root: string, path: string): Promise<Entry | undefined> {
+async function readLink(root: string, path: string): Promise<TreeEntry | undefined> {
   const target = await readlink(join(root, path));
   if (leadsToHost(path, target)) return undefined;
   const real = await realpath(join(root, path)).catch((error: unknown) => {
@@ -81,7 +81,7 @@ const leadsToHost = (path: string, target: string): boolean =>
 const READERS = 16;
 
 /** The SHA-256 of names, modes and contents, as `sha256-<base64>`. */
-export async function hashTree(root: string, entries: readonly Entry[]): Promise<string> {
+export async function hashTree(root: string, entries: readonly TreeEntry[]): Promise<string> {
   const hash = createHash("sha256");
   for (let at = 0; at < entries.length; at += READERS) {
     const lines = await Promise.all(entries.slice(at, at + READERS).map((entry) => lineOf(root, entry)));
@@ -91,7 +91,7 @@ export async function hashTree(root: string, entries: readonly Entry[]): Promise
 }
 
 /** The part of an entry that counts for the hash; folders do not count. */
-async function lineOf(root: string, entry: Entry): Promise<string> {
+async function lineOf(root: string, entry: TreeEntry): Promise<string> {
   if (entry.kind === "folder") return "";
   const content = entry.kind === "link" ? `-> ${entry.target}` : await hashFile(join(root, entry.path), entry.bytes);
   return `${JSON.stringify([entry.path, entry.kind === "file" && entry.isProgram, content])}\n`;

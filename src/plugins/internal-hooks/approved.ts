@@ -5,8 +5,8 @@ import { makeDirectory } from "../../store/make-directory.ts";
 import { unlessMissing } from "../../utils/missing.ts";
 import { realOf } from "../../utils/real-path.ts";
 import { copyFolder } from "../install/copy.ts";
-import type { Limits } from "../install/paths.ts";
-import { hashTree, readTree, type Entry } from "../install/tree.ts";
+import type { PluginSizeLimits } from "../install/paths.ts";
+import { hashTree, readTree, type TreeEntry } from "../install/tree.ts";
 
 /** Files that belong together: all files of a folder, or one file alone. */
 export interface HookCode {
@@ -19,7 +19,7 @@ export interface HookCode {
 }
 
 /** Limits are low, because a person has read these files before the approval. */
-const LIMITS: Limits = { entries: 2000, bytes: 20 * 1_048_576 };
+const LIMITS: PluginSizeLimits = { entries: 2000, bytes: 20 * 1_048_576 };
 
 /** The hash of a hook's files, as `sha256-<base64>`. Throws `PLUGIN_UNSAFE` as `readTree` does. */
 export async function hashOfHook(code: HookCode): Promise<string> {
@@ -27,7 +27,7 @@ export async function hashOfHook(code: HookCode): Promise<string> {
   return hashTree(root, code.isAlone === true ? await aloneIn(root, code.handler) : await readTree(root, LIMITS));
 }
 
-async function aloneIn(root: string, path: string): Promise<readonly Entry[]> {
+async function aloneIn(root: string, path: string): Promise<readonly TreeEntry[]> {
   const facts = await lstat(join(root, path));
   return [{ kind: "file", path, bytes: facts.size, isProgram: (facts.mode & 0o100) !== 0 }];
 }

@@ -3,8 +3,8 @@ import { join, basename } from "node:path";
 import type { InstallRecord } from "../../types/plugin/install-record.ts";
 import { defined } from "../../utils/defined.ts";
 import { fetchDependencies } from "../install/dependencies.ts";
-import type { Origin } from "../install/facts.ts";
-import { fetchSource, type Job } from "../install/fetch.ts";
+import type { StagedOrigin } from "../install/facts.ts";
+import { fetchSource, type FetchJob } from "../install/fetch.ts";
 import { linkHost } from "../install/host-link.ts";
 import { ARCHIVE_LIMITS } from "../install/paths.ts";
 import { sourceText } from "../install/source.ts";
@@ -23,7 +23,7 @@ export interface StagedPack extends PackContent {
   /** The folder of this installation; the hooks are in `plugin/`. */
   readonly draft: string;
   readonly root: string;
-  readonly origin: Origin;
+  readonly origin: StagedOrigin;
   readonly size: { readonly files: number; readonly bytes: number };
   /** Record without the time of the installation. */
   readonly record: InstallRecord;
@@ -35,7 +35,7 @@ export interface StagedPack extends PackContent {
  */
 export async function stagePack(
   store: PluginStore,
-  source: Job["source"],
+  source: FetchJob["source"],
   step: (label: string) => void,
 ): Promise<StagedPack | undefined> {
   const draft = await realpath(await makeDraft(store));
@@ -50,7 +50,7 @@ export async function stagePack(
 
 async function fill(
   store: PluginStore,
-  { draft, source }: Job,
+  { draft, source }: FetchJob,
   step: (label: string) => void,
 ): Promise<StagedPack | undefined> {
   const { folder: fetched, origin } = await fetchSource(store.programs, { draft, source }, step);

@@ -48,12 +48,12 @@ const manifestShape = z.lazy(() =>
   }),
 );
 
-export type Parsed<T> =
+export type ParsedManifest<T> =
   | { readonly kind: "ok"; readonly value: T }
   | { readonly kind: "broken"; readonly why: string; readonly id?: string };
 
 /** Reads the parsed JSON of an `openclaw.plugin.json`. */
-export function parseManifest(json: unknown): Parsed<PluginManifest> {
+export function parseManifest(json: unknown): ParsedManifest<PluginManifest> {
   const parsed = manifestShape.safeParse(json);
   if (!parsed.success) return { kind: "broken", why: `its openclaw.plugin.json is wrong: ${firstIssue(parsed.error)}` };
   const given = parsed.data;

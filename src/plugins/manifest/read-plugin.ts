@@ -5,7 +5,7 @@ import type { BrokenPlugin, FoundPlugin, PluginOrigin, PluginPackage } from "../
 import { errorCode, isMissing } from "../../utils/missing.ts";
 import { readRegular } from "../../utils/read-regular.ts";
 import { errorText } from "../../utils/text/error-text.ts";
-import { parseManifest, type Parsed } from "./parse-manifest.ts";
+import { parseManifest, type ParsedManifest } from "./parse-manifest.ts";
 import { defined } from "../../utils/defined.ts";
 
 export const MANIFEST = "openclaw.plugin.json";
@@ -48,7 +48,7 @@ export async function readPlugin(folder: string, origin: PluginOrigin): Promise<
   return { kind: "found", plugin };
 }
 
-type Json = Parsed<unknown> | { readonly kind: "missing" };
+type Json = ParsedManifest<unknown> | { readonly kind: "missing" };
 
 async function readJson(root: string, name: string): Promise<Json> {
   try {
@@ -68,7 +68,7 @@ const withUsual = ({ entries }: PluginPackage): readonly string[] =>
  * The entries that are files inside the folder. An entry that leads out of the folder is refused, whether it exists or
  * not.
  */
-async function existing(root: string, entries: readonly string[]): Promise<Parsed<readonly string[]>> {
+async function existing(root: string, entries: readonly string[]): Promise<ParsedManifest<readonly string[]>> {
   const found: string[] = [];
   for (const entry of entries) {
     const place = await placeOf(root, entry);
@@ -80,7 +80,7 @@ async function existing(root: string, entries: readonly string[]): Promise<Parse
 }
 
 /** The skill folders that exist, once each. One that leads out of the plugin's folder is refused. */
-async function foldersOf(root: string, folders: readonly string[]): Promise<Parsed<readonly string[]>> {
+async function foldersOf(root: string, folders: readonly string[]): Promise<ParsedManifest<readonly string[]>> {
   const found = new Set<string>();
   for (const folder of folders) {
     const place = await placeOf(root, folder);
@@ -148,7 +148,7 @@ const packageShape = z.lazy(() =>
 const INSTALL_SCRIPTS = ["preinstall", "install", "postinstall", "prepare"];
 
 /** Reads the parsed JSON of a plugin's `package.json`. Entries are still unchecked paths. */
-function parsePackage(json: unknown): Parsed<PluginPackage> {
+function parsePackage(json: unknown): ParsedManifest<PluginPackage> {
   const parsed = packageShape.safeParse(json);
   if (!parsed.success) return { kind: "broken", why: "its package.json holds no object" };
   const { name, version, description, author, license, main, openclaw, dependencies, scripts } = parsed.data;

@@ -7,7 +7,7 @@ import { unlessMissing } from "../../utils/missing.ts";
 /** A plugin whose code ended the gateway. */
 const crashShape = z.object({
   id: z.string(),
-  /** Stamp of the code that ended the gateway; see `stampOf`. */
+  /** Stamp of the code that ended the gateway; see `pluginStamp`. */
   stamp: z.string(),
   /** ISO 8601. */
   at: z.string(),

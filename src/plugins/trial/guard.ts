@@ -9,7 +9,7 @@ import { Secret } from "../../types/secret.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 import { forgetCrashes, putCrash, readCrashes, repeatedCrashes } from "./crashes.ts";
 import type { TrialResult } from "./run-trials.ts";
-import { leftOut, putTrials, readTrials, stampOf, type LeftOut, type Trial, type Trials } from "./trials.ts";
+import { leftOut, putTrials, readTrials, pluginStamp, type LeftOutPlugin, type Trial, type Trials } from "./trials.ts";
 import { unlessMissing } from "../../utils/missing.ts";
 
 /** Keeps plugins out whose code would stop the process. */
@@ -18,7 +18,7 @@ export interface LoadGuard {
    * Tries the plugins whose code is not known yet. Resolves with the plugins that must not be run, by id. Never
    * rejects.
    */
-  leftOut(plugins: readonly FoundPlugin[]): Promise<ReadonlyMap<string, LeftOut>>;
+  leftOut(plugins: readonly FoundPlugin[]): Promise<ReadonlyMap<string, LeftOutPlugin>>;
   /** Runs a plugin's code. When the process does not survive it, the next one leaves the plugin out. Rejects as `work` does. */
   during<T>(plugin: FoundPlugin, work: () => Promise<T>): Promise<T>;
   /** The process ends because of the code of a plugin: when that repeats, a later one leaves the plugin out. Never throws. */
@@ -59,7 +59,7 @@ export class TrialGuard implements LoadGuard {
     this.#around = around;
   }
 
-  async leftOut(plugins: readonly FoundPlugin[]): Promise<ReadonlyMap<string, LeftOut>> {
+  async leftOut(plugins: readonly FoundPlugin[]): Promise<ReadonlyMap<string, LeftOutPlugin>> {
     try {
       await this.#takeMark();
       await this.#takeCrashes();
@@ -80,7 +80,7 @@ export class TrialGuard implements LoadGuard {
     if (!isAlone) return work();
     const { id } = plugin.manifest;
     const unmarked = (error: unknown) => log.warn("plugin runs without a mark", { plugin: id, error });
-    await stampOf(plugin)
+    await pluginStamp(plugin)
       .then((stamp) => {
         this.#stamps.set(id, stamp);
         return putMark(stateDir, { id, stamp, at: new Date().toISOString(), process: this.#process });
@@ -141,7 +141,7 @@ export class TrialGuard implements LoadGuard {
   async #tried(plugins: readonly FoundPlugin[]): Promise<Trials> {
     const { tryOut } = this.#around;
     const known = plugins.length === 0 ? {} : { ...(await readTrials(this.#around)), ...this.#unwritten };
-    const stamped = await Promise.all(plugins.map(async (plugin) => ({ plugin, stamp: await stampOf(plugin) })));
+    const stamped = await Promise.all(plugins.map(async (plugin) => ({ plugin, stamp: await pluginStamp(plugin) })));
     const isKnown = ({ plugin, stamp }: (typeof stamped)[number]) => {
       const trial = own(known, plugin.manifest.id);
       // An earlier version did not look for engines.

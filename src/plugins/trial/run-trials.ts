@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { z } from "zod";
-import type { Outcome } from "./trials.ts";
+import type { TrialOutcome } from "./trials.ts";
 
 /** How to run the program that tries plugins, and its first message. */
 export interface TrialProgram<Plugin> {
@@ -15,7 +15,7 @@ interface Named {
 }
 
 export interface TrialResult {
-  readonly outcome: Exclude<Outcome, "killed" | "ended">;
+  readonly outcome: Exclude<TrialOutcome, "killed" | "ended">;
   readonly detail?: string;
   /** Report on code that let the process live. */
   readonly report?: TrialReport;

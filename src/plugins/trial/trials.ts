@@ -14,11 +14,11 @@ import { CRASHES, CRASHES_WITHIN_MS, forgetCrashes } from "./crashes.ts";
  * How a plugin's code behaved when it was run where it could do no harm. `hung`: it did not end; `crashed`: it ended the
  * process of the trial; `killed`: the gateway itself ended while it was loaded; `ended`: it ended the gateway again and again.
  */
-export type Outcome = "passed" | "hung" | "crashed" | "killed" | "ended";
+export type TrialOutcome = "passed" | "hung" | "crashed" | "killed" | "ended";
 
 /** Result of the trial of a plugin's code with exactly these files. */
 export interface Trial {
-  readonly outcome: Outcome;
+  readonly outcome: TrialOutcome;
   /** Stamp of the files, and of their places: another stamp is another code. */
   readonly stamp: string;
   readonly version?: string | undefined;
@@ -107,13 +107,13 @@ async function rewrite(state: State, change: (trials: Trials) => Trials, patienc
 }
 
 /** Stamp of the version, and of the names, sizes and times of the plugin's own files. */
-export async function stampOf({ root, manifest, package: { version, entries } }: FoundPlugin): Promise<string> {
+export async function pluginStamp({ root, manifest, package: { version, entries } }: FoundPlugin): Promise<string> {
   const facts = [root, version ?? manifest.version ?? "", entries[0] ?? "", await ownFiles(root)];
   return `sha256-${createHash("sha256").update(JSON.stringify(facts)).digest("base64")}`;
 }
 
 /** Why a plugin is not run, and what to do about it. */
-export interface LeftOut {
+export interface LeftOutPlugin {
   readonly code: "PLUGIN_HANGS" | "PLUGIN_CRASHES";
   /** Half a sentence. */
   readonly why: string;
@@ -121,20 +121,23 @@ export interface LeftOut {
 }
 
 /** The plugins that must not be run, by the trials of their code; by id. */
-export async function leftOutOf(state: State, plugins: readonly FoundPlugin[]): Promise<ReadonlyMap<string, LeftOut>> {
+export async function leftOutOf(
+  state: State,
+  plugins: readonly FoundPlugin[],
+): Promise<ReadonlyMap<string, LeftOutPlugin>> {
   const trials = await readTrials(state);
-  const out = new Map<string, LeftOut>();
+  const out = new Map<string, LeftOutPlugin>();
   for (const plugin of plugins) {
     const { id } = plugin.manifest;
     const trial = own(trials, id);
-    if (!trial || trial.outcome === "passed" || trial.stamp !== (await stampOf(plugin))) continue;
+    if (!trial || trial.outcome === "passed" || trial.stamp !== (await pluginStamp(plugin))) continue;
     out.set(id, leftOut(id, trial));
   }
   return out;
 }
 
 /** Message about a plugin with this trial. */
-export function leftOut(id: string, { outcome, detail, at }: Pick<Trial, "outcome" | "detail" | "at">): LeftOut {
+export function leftOut(id: string, { outcome, detail, at }: Pick<Trial, "outcome" | "detail" | "at">): LeftOutPlugin {
   return {
     code: outcome === "hung" ? "PLUGIN_HANGS" : "PLUGIN_CRASHES",
     why: WHY[outcome](detail ?? "for an unknown reason", at),
@@ -142,7 +145,7 @@ export function leftOut(id: string, { outcome, detail, at }: Pick<Trial, "outcom
   };
 }
 
-const WHY: Readonly<Record<Outcome, (detail: string, at: string) => string>> = {
+const WHY: Readonly<Record<TrialOutcome, (detail: string, at: string) => string>> = {
   passed: () => "it passed its trial",
   hung: (detail) => `its code does not end: ${detail}`,
   crashed: (detail) => `its code ended the process in which it was tried: ${detail}`,

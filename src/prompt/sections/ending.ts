@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { BUILT_IN, type TextPart } from "../parts.ts";
+import { BUILT_IN_ORIGIN, type TextPart } from "../parts.ts";
 import { jsonBlock } from "../untrusted.ts";
 import { section, type ContextFile, type SystemContext, type SystemSection } from "../system-context.ts";
 
@@ -91,7 +91,7 @@ export const projectContext: SystemSection = {
         : undefined,
     );
     return [
-      { name: "projectContext", source: BUILT_IN, text: head },
+      { name: "projectContext", source: BUILT_IN_ORIGIN, text: head },
       ...files.map((file): TextPart => ({
         name: file.path,
         source: join(context.workspace, file.path),

@@ -1,7 +1,7 @@
 import { join, sep } from "node:path";
 import { namesIn } from "../../store/file-stamp.ts";
 import { errorCode } from "../../utils/missing.ts";
-import { BUILT_IN, type TextPart } from "../parts.ts";
+import { BUILT_IN_ORIGIN, type TextPart } from "../parts.ts";
 import { type SkillMachine, unmetCondition } from "./skill-conditions.ts";
 import { type BadSkill, readSkill, type SkillFile, type SkillSummary } from "./skill-file.ts";
 
@@ -202,7 +202,7 @@ const skillLines = (skill: SkillSummary): string =>
 /** The list for the system prompt below its heading, a piece for each skill. */
 export function skillParts(heading: string, skills: readonly SkillSummary[]): readonly TextPart[] {
   return [
-    { name: "skills", source: BUILT_IN, text: `${heading}\n<available_skills>` },
+    { name: "skills", source: BUILT_IN_ORIGIN, text: `${heading}\n<available_skills>` },
     ...skills.map((skill, index) => ({
       name: `skill ${skill.name}`,
       source: skill.location,

@@ -43,7 +43,7 @@ export function readCredential(value: unknown): Credential | undefined {
   const found = shape.safeParse(value).data;
   if (!found) return undefined;
   const { provider } = found;
-  const whose = { provider, ...namesOf(found) };
+  const whose = { provider, ...ownerNames(found) };
   if (found.type === "api_key") return { ...whose, type: "api_key", key: new Secret(found.key) };
   if (found.type === "token") {
     const { token, expires } = found;
@@ -56,7 +56,7 @@ export function readCredential(value: unknown): Credential | undefined {
 /** Writes a profile for the file. Besides the model call, only this reveals the secret. */
 export function writeCredential(credential: Credential): Record<string, unknown> {
   const { provider, type } = credential;
-  const head = { type, provider, ...namesOf(credential) };
+  const head = { type, provider, ...ownerNames(credential) };
   if (credential.type === "api_key") return { ...head, key: credential.key.reveal() };
   if (credential.type === "token") {
     const { token, expires } = credential;
@@ -67,7 +67,7 @@ export function writeCredential(credential: Credential): Record<string, unknown>
 }
 
 /** The person of the login, if known. */
-export function namesOf(owner: { readonly email?: string | undefined; readonly displayName?: string | undefined }) {
+export function ownerNames(owner: { readonly email?: string | undefined; readonly displayName?: string | undefined }) {
   const { email, displayName } = owner;
   return { ...(email !== undefined && { email }), ...(displayName !== undefined && { displayName }) };
 }

@@ -1,12 +1,12 @@
 import type { Keyring, ProfileTurn, ProfileWish } from "../../types/auth.ts";
 import type { ModelRef } from "../../types/run/model.ts";
 import type { CooldownSettings } from "./cooldown-length.ts";
-import type { Found } from "./profiles.ts";
+import type { FoundProfile } from "./profiles.ts";
 import type { Cooldowns, ProfileModel } from "./cooldowns.ts";
 
 export interface KeyringSources {
   /** Profiles for a model in their default order; never rejects. */
-  readonly profilesFor: (ref: ModelRef) => Promise<readonly Found[]>;
+  readonly profilesFor: (ref: ModelRef) => Promise<readonly FoundProfile[]>;
   readonly cooldowns: Cooldowns;
   readonly settings: CooldownSettings;
 }
@@ -46,7 +46,7 @@ export function createKeyring({ profilesFor, cooldowns, settings }: KeyringSourc
 
 export const pairOf = (model: ModelRef, profile: string): ProfileModel => ({ profile, model });
 
-function allowed(found: readonly Found[], ref: ModelRef, { pinned }: ProfileWish): readonly Found[] {
+function allowed(found: readonly FoundProfile[], ref: ModelRef, { pinned }: ProfileWish): readonly FoundProfile[] {
   if (pinned === undefined) return found;
   const own = found.filter(({ profile }) => profile.id === pinned);
   // When the pinned key is gone, no other key replaces it: the user must notice it and not pay with another key.

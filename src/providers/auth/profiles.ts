@@ -5,15 +5,16 @@ import type { Log } from "../../types/log.ts";
 import { Secret } from "../../types/secret.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import type { AuthConfig } from "../config.ts";
-import { AWS_PROVIDER, envKey, hasAwsCredentials, type Env } from "../keys.ts";
+import { AWS_PROVIDER, envKey, hasAwsCredentials } from "../keys.ts";
 import type { PiModel } from "../pi.ts";
 import type { ProviderSettings } from "../../types/run/model-provider.ts";
-import { type Credential, expiryOf, fitsMode, isOver, namesOf } from "./credential.ts";
+import { type Credential, expiryOf, fitsMode, isOver, ownerNames } from "./credential.ts";
 import type { Credentials, StoredKeys } from "./credentials.ts";
 import { NO_KEYS } from "./credentials.ts";
 import { freshLogin, loginKey, type NoKey } from "./renew.ts";
 import { BoundedMap } from "../../utils/bounded-map.ts";
 import { own } from "../../utils/own.ts";
+import type { Env } from "../../utils/env.ts";
 
 /** A key that can be sent, and the model with the address at which the key is valid. */
 export interface KeyedModel {
@@ -22,7 +23,7 @@ export interface KeyedModel {
 }
 
 /** A profile that exists, and the function that gets its key. */
-export interface Found {
+export interface FoundProfile {
   readonly profile: AuthProfile;
   /** Epoch milliseconds. Unset when the key does not expire by itself. */
   readonly expires?: number;
@@ -94,7 +95,7 @@ export class Profiles {
    * The profiles of a provider in the order in which they are tried. `baseUrl`: a server on this machine needs no key.
    * `brought`: the key that the provider's plugin has.
    */
-  async of(provider: string, baseUrl: string, brought?: ProviderSettings["apiKey"]): Promise<readonly Found[]> {
+  async of(provider: string, baseUrl: string, brought?: ProviderSettings["apiKey"]): Promise<readonly FoundProfile[]> {
     const stored = await this.#stored(provider);
     const others = [this.#ofAws(provider), this.#ofConfig(provider), this.#ofEnv(provider)];
     const usual = [...stored, ...others.filter((found) => found !== undefined)];
@@ -115,7 +116,7 @@ export class Profiles {
    * Stored profiles, the nearest file's first. Of two with one id the nearer one counts. `auth.order` does not apply to
    * an agent's own keys.
    */
-  async #stored(provider: string): Promise<readonly Found[]> {
+  async #stored(provider: string): Promise<readonly FoundProfile[]> {
     const found: Stored[] = [];
     for (const store of this.#stores)
       for (const one of await this.#storedIn(store, provider))
@@ -146,7 +147,7 @@ export class Profiles {
     return !isOver(credential, this.#from.clock.now());
   }
 
-  #found(stored: Stored): Found {
+  #found(stored: Stored): FoundProfile {
     const { id, credential } = stored;
     const expires = expiryOf(credential);
     return {
@@ -154,8 +155,8 @@ export class Profiles {
         id,
         provider: credential.provider,
         mode: credential.type,
-        ...namesOf(credential),
-        ...namesOf(own(this.#from.auth.profiles, id) ?? {}),
+        ...ownerNames(credential),
+        ...ownerNames(own(this.#from.auth.profiles, id) ?? {}),
       },
       ...(expires !== undefined && { expires }),
       mark: markOf(secretOf(credential)),
@@ -177,12 +178,12 @@ export class Profiles {
     }
   }
 
-  #ofConfig(provider: string): Found | undefined {
+  #ofConfig(provider: string): FoundProfile | undefined {
     const key = own(this.#from.providers, provider)?.apiKey;
     return key === undefined ? undefined : keyed(`${provider}:config`, provider, key);
   }
 
-  #ofEnv(provider: string): Found | undefined {
+  #ofEnv(provider: string): FoundProfile | undefined {
     const found = envKey(provider, this.#from.env, this.#from.variablesOf(provider));
     if (!found) return undefined;
     const mode: AuthMode = found.variable.endsWith("_TOKEN") ? "token" : "api_key";
@@ -190,7 +191,7 @@ export class Profiles {
   }
 
   /** AWS finds its own credentials. Whether it can: from the environment, or because the config says so. */
-  #ofAws(provider: string): Found | undefined {
+  #ofAws(provider: string): FoundProfile | undefined {
     const declared = Object.entries(this.#from.auth.profiles).find(
       ([, entry]) => entry.provider === provider && entry.mode === "aws-sdk",
     );
@@ -228,16 +229,16 @@ function secretOf(credential: Credential): string {
   return (credential.type === "token" ? credential.token : credential.refresh).reveal();
 }
 
-function plain(profile: AuthProfile, apiKey: string): Found {
+function plain(profile: AuthProfile, apiKey: string): FoundProfile {
   Secret.remember(apiKey);
   return { profile, mark: markOf(apiKey), coolsAs: profile.id, open: async (pi) => ({ apiKey, pi }) };
 }
 
-const keyed = (id: string, provider: string, key: Secret | string): Found =>
+const keyed = (id: string, provider: string, key: Secret | string): FoundProfile =>
   plain({ id, provider, mode: "api_key" }, key instanceof Secret ? key.reveal() : key);
 
 /** A key that is not stored, such as the demo's. */
-export const keyless = (provider: string, apiKey: string): Found =>
+export const keyless = (provider: string, apiKey: string): FoundProfile =>
   plain({ id: `${provider}:none`, provider, mode: "none" }, apiKey);
 
 export const isOnThisMachine = (baseUrl: string): boolean => /^https?:\/\/(127\.|localhost\b|\[::1\])/.test(baseUrl);

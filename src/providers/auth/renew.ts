@@ -2,7 +2,7 @@ import type { OAuthCredentials, OAuthLoginCallbacks, OAuthProviderInterface } fr
 import type { Clock } from "../../types/clock.ts";
 import { Secret } from "../../types/secret.ts";
 import type { LoginCredential } from "./credential.ts";
-import { namesOf } from "./credential.ts";
+import { ownerNames } from "./credential.ts";
 import type { Credentials } from "./credentials.ts";
 import type { PiModel } from "../pi.ts";
 
@@ -16,7 +16,7 @@ export interface NoKey {
 }
 
 /** Questions and messages for the person who logs in. */
-export type LoginTalk = OAuthLoginCallbacks;
+export type ProviderLoginTalk = OAuthLoginCallbacks;
 
 /** Providers that can be logged in to. */
 export async function loginNames(): Promise<readonly string[]> {
@@ -25,7 +25,7 @@ export async function loginNames(): Promise<readonly string[]> {
 }
 
 /** The SDK's side of a login; undefined for a provider without one. */
-export async function loginProvider(provider: string): Promise<OAuthProviderInterface | undefined> {
+export async function oauthProvider(provider: string): Promise<OAuthProviderInterface | undefined> {
   const { getOAuthProvider } = await import("@mariozechner/pi-ai/oauth");
   return getOAuthProvider(provider);
 }
@@ -41,7 +41,7 @@ export async function freshLogin(
 ): Promise<LoginCredential | NoKey> {
   const isFresh = (found: LoginCredential) => found.expires - MARGIN_MS > clock.now();
   if (isFresh(login)) return login;
-  const sdk = await loginProvider(login.provider);
+  const sdk = await oauthProvider(login.provider);
   if (!sdk) return { missing: `Logins of "${login.provider}" cannot be renewed here.`, because: "auth" };
   return credentials.alone(id, async () => {
     const now = (await credentials.read()).profiles.get(id);
@@ -64,7 +64,7 @@ async function renew(
   sdk: OAuthProviderInterface,
 ): Promise<LoginCredential | NoKey> {
   try {
-    return loginOf(login, await sdk.refreshToken(toSdk(login)));
+    return loginCredentialOf(login, await sdk.refreshToken(toSdk(login)));
   } catch (error) {
     return refusal(id, login.provider, error);
   }
@@ -89,14 +89,14 @@ const toSdk = ({ access, refresh, expires, more }: LoginCredential): OAuthCreden
 });
 
 /** A login as the SDK gave it, with the name of whose it is kept. */
-export function loginOf(
+export function loginCredentialOf(
   whose: Pick<LoginCredential, "provider" | "email" | "displayName">,
   { access, refresh, expires, ...more }: OAuthCredentials,
 ): LoginCredential {
   return {
     type: "oauth",
     provider: whose.provider,
-    ...namesOf(whose),
+    ...ownerNames(whose),
     access: new Secret(access),
     refresh: new Secret(refresh),
     expires,
@@ -106,7 +106,7 @@ export function loginOf(
 
 /** The key of a login, and the model at the address that belongs to this login. */
 export async function loginKey(login: LoginCredential, pi: PiModel): Promise<{ apiKey: string; pi: PiModel }> {
-  const sdk = await loginProvider(login.provider);
+  const sdk = await oauthProvider(login.provider);
   if (!sdk) return { apiKey: login.access.reveal(), pi };
   const credentials = toSdk(login);
   const [moved = pi] = sdk.modifyModels?.([pi], credentials) ?? [];

@@ -1,8 +1,8 @@
 import type { AuthMode } from "../../types/auth.ts";
 import type { AuthConfig } from "../config.ts";
-import { type Credential, expiryOf, fitsMode, namesOf } from "./credential.ts";
+import { type Credential, expiryOf, fitsMode, ownerNames } from "./credential.ts";
 import type { StoredKeys } from "./credentials.ts";
-import type { Found } from "./profiles.ts";
+import type { FoundProfile } from "./profiles.ts";
 import type { Cooldowns, SavedCooldowns } from "./cooldowns.ts";
 import { own } from "../../utils/own.ts";
 
@@ -35,7 +35,7 @@ interface Facts {
 /** All keys of a provider: first the keys that are tried, in their order, then the others, each with the reason. */
 export function reportProfiles(
   provider: string,
-  usable: readonly Pick<Found, "profile" | "expires" | "coolsAs">[],
+  usable: readonly Pick<FoundProfile, "profile" | "expires" | "coolsAs">[],
   facts: Facts,
 ): readonly ProfileReport[] {
   const saved = facts.rests.snapshot().rests;
@@ -68,7 +68,7 @@ function leftOut(id: string, credential: Credential, facts: Facts): ProfileRepor
     provider,
     mode: type,
     ...whyNot(id, credential, facts),
-    ...namesOf(credential),
+    ...ownerNames(credential),
     ...(expiresAt !== undefined && { expiresAt }),
     rests: [],
   };

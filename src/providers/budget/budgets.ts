@@ -8,7 +8,7 @@ import { sumOf } from "./sum.ts";
 import { capsFor, hasCaps } from "./caps.ts";
 import { dayAt, daysAt } from "./days.ts";
 import { amountOf, leftOf, type Room } from "./decide.ts";
-import { BudgetMeter, type BudgetPorts, type RefusedCall } from "./meter.ts";
+import { BudgetMeter, type BudgetPorts, type CapRefusedCall } from "./meter.ts";
 import { stateOf, takenText, tokensText, usdText } from "./texts.ts";
 
 /** Least part of a limit by which an owner's yes raises it, so that the next call does not ask again. */
@@ -18,11 +18,11 @@ const RAISED_SHARE = 0.25;
 export interface OpenBudgets extends Budgets {
   readonly meter: BudgetMeter;
   /** Each call that a budget did not allow. */
-  readonly refusals: Feed<RefusedCall>;
+  readonly refusals: Feed<CapRefusedCall>;
 }
 
 export function openBudgets(ports: BudgetPorts): OpenBudgets {
-  const refusals = new Feed<RefusedCall>();
+  const refusals = new Feed<CapRefusedCall>();
   const meter = new BudgetMeter({ ...ports, onRefused: (refused) => refusals.publish(refused) });
   const rooms = (origin: CallOrigin) => roomsFor(origin, ports);
   return {
@@ -63,7 +63,7 @@ async function roomsFor(origin: CallOrigin, { config, clock, ledger }: BudgetPor
   );
 }
 
-function refusalOf(refused: RefusedCall | undefined): BudgetRefusal | undefined {
+function refusalOf(refused: CapRefusedCall | undefined): BudgetRefusal | undefined {
   if (!refused) return undefined;
   const { text } = refused;
   const raise = raiseFor(refused);
@@ -77,7 +77,7 @@ const raisedText = ({ usd, tokens }: Amount): string =>
  * Amount by which a limit must rise so that the call fits, or a part of the limit when that is more. Undefined where a
  * raise is no help.
  */
-function raiseFor({ cap, balance, because, call: { most } }: RefusedCall): Amount | undefined {
+function raiseFor({ cap, balance, because, call: { most } }: CapRefusedCall): Amount | undefined {
   if (because !== "spent" || !cap.place) return undefined;
   const needed = amountOf(most, most.outputTokens);
   const left = leftOf({ cap, balance });
@@ -102,7 +102,7 @@ async function allow(meter: BudgetMeter, runId: RunId, { ledger, clock }: Budget
  * Undefined where a raise is no help.
  */
 async function missingFor(
-  refused: RefusedCall | undefined,
+  refused: CapRefusedCall | undefined,
   { ledger }: Pick<BudgetPorts, "ledger">,
 ): Promise<Amount | undefined> {
   const place = refused?.cap.place;

@@ -9,14 +9,14 @@ export interface Room {
 }
 
 /** `spent`: too little is left. `unpriced`: a limit in money, for a model whose price nobody knows. `currency`: without its rate. */
-export type RefusalCause = "spent" | "unpriced" | "currency";
+export type CapRefusalCause = "spent" | "unpriced" | "currency";
 
 /** Why a call must not be made: the first limit that does not allow it. */
 export interface CapRefusal extends Room {
-  readonly because: RefusalCause;
+  readonly because: CapRefusalCause;
 }
 
-export type Decision = { readonly hold: HoldAmount } | { readonly refusal: CapRefusal };
+export type BudgetDecision = { readonly hold: HoldAmount } | { readonly refusal: CapRefusal };
 
 const NOTHING: Balance = { taken: { tokens: 0, usd: 0 }, raised: { tokens: 0, usd: 0 } };
 /** Dollars. Sums of fractions of cents are not exact. */
@@ -27,7 +27,7 @@ const ROUNDING = 1e-9;
  * limit leaves fewer. Refused when not even the least output fits. A limit in money does not allow a call without a
  * price, unless it is limited in tokens too: the limit in tokens then applies.
  */
-export function decide(most: WorstCase, caps: readonly Cap[], balanceOf: BalanceOf): Decision {
+export function decideCall(most: WorstCase, caps: readonly Cap[], balanceOf: BalanceOf): BudgetDecision {
   let output = most.outputTokens;
   for (const cap of caps) {
     const balance = cap.place ? balanceOf(cap.place) : NOTHING;
@@ -54,7 +54,7 @@ export function leftOf({ cap, balance: { taken, raised } }: Room): { readonly us
 }
 
 /** The tokens of output that a limit allows, below 0 when not even the request fits. */
-function outputWithin(room: Room, { inputTokens, price }: WorstCase): number | Exclude<RefusalCause, "spent"> {
+function outputWithin(room: Room, { inputTokens, price }: WorstCase): number | Exclude<CapRefusalCause, "spent"> {
   const left = leftOf(room);
   const byTokens = left.tokens - inputTokens;
   const { usd, tokens } = room.cap.limit;

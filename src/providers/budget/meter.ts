@@ -9,13 +9,13 @@ import { forgetOldest } from "../../utils/forget-oldest.ts";
 import { capsFor, hasCaps } from "./caps.ts";
 import type { BudgetsConfig } from "./config.ts";
 import { daysAt } from "./days.ts";
-import { amountOf, type CapRefusal, decide } from "./decide.ts";
-import { refusalText } from "./texts.ts";
+import { amountOf, type CapRefusal, decideCall } from "./decide.ts";
+import { capRefusalText } from "./texts.ts";
 import type { Usage } from "../../types/run/model.ts";
 import { BoundedMap } from "../../utils/bounded-map.ts";
 
 /** A call that was refused, with the limit that did it. */
-export interface RefusedCall extends CapRefusal {
+export interface CapRefusedCall extends CapRefusal {
   readonly call: PlannedCall;
   readonly account: SpendAccount;
   /** Text for an owner. */
@@ -32,7 +32,7 @@ export interface BudgetPorts {
 
 interface MeterPorts extends BudgetPorts {
   /** Called for each call that is refused. Must not throw. */
-  onRefused(refused: RefusedCall): void;
+  onRefused(refused: CapRefusedCall): void;
 }
 
 /** Runs of which the last refusal is remembered. */
@@ -47,7 +47,7 @@ type Held = Awaited<ReturnType<SpendLedger["hold"]>>;
 export class BudgetMeter implements ModelMeter {
   readonly #ports: MeterPorts;
   readonly #ratios = new InputRatios();
-  readonly #refused = new Map<RunId, RefusedCall>();
+  readonly #refused = new Map<RunId, CapRefusedCall>();
   readonly #writes = new Set<Promise<void>>();
   /** Ends the tries of writes that wait for a full disk. */
   #waiting = new AbortController();
@@ -70,7 +70,7 @@ export class BudgetMeter implements ModelMeter {
   }
 
   /** The last refused call of a run; undefined when its last call was allowed. */
-  refusedIn(runId: RunId): RefusedCall | undefined {
+  refusedIn(runId: RunId): CapRefusedCall | undefined {
     return this.#refused.get(runId);
   }
 
@@ -115,7 +115,7 @@ export class BudgetMeter implements ModelMeter {
     let output = 0;
     const hold = () =>
       this.#ports.ledger.hold<CapRefusal>(request, (account, balanceOf) => {
-        const decision = decide(most, capsFor(config, account, days), balanceOf);
+        const decision = decideCall(most, capsFor(config, account, days), balanceOf);
         if ("hold" in decision) output = decision.hold.output;
         return decision;
       });
@@ -124,7 +124,7 @@ export class BudgetMeter implements ModelMeter {
 
   #refuse(call: PlannedCall, { refusal, account }: { refusal: CapRefusal; account: SpendAccount }): Reservation {
     const { model, most } = call;
-    const text = refusalText(refusal, `${model.provider}/${model.id}`, amountOf(most, most.outputTokens));
+    const text = capRefusalText(refusal, `${model.provider}/${model.id}`, amountOf(most, most.outputTokens));
     const refused = { ...refusal, call, account, text };
     if (call.runId !== undefined) {
       this.#refused.set(call.runId, refused);

@@ -34,7 +34,7 @@ export function takenText({ usd, tokens }: BudgetState): string {
 }
 
 /** Why a call was refused, for an owner. */
-export function refusalText(refusal: CapRefusal, model: string, most: Amount): string {
+export function capRefusalText(refusal: CapRefusal, model: string, most: Amount): string {
   const { key, what } = refusal.cap;
   if (refusal.because === "currency")
     return `${key} is in another currency than the prices, and budgets.usdPerUnit, the rate to US dollars, is missing.`;

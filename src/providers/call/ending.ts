@@ -1,7 +1,7 @@
 import type { AssistantMessage } from "../../types/run/model.ts";
 
 /** How a stream ended that the SDK reports as finished. */
-export type Ending = "whole" | "length" | "cut" | { readonly refused: string };
+export type StreamEnding = "whole" | "length" | "cut" | { readonly refused: string };
 
 /**
  * Facts that decide how a stream ended: the last bytes from the network, if seen, and whether a block was still open.
@@ -11,7 +11,7 @@ interface Left {
   readonly isOpen: boolean;
 }
 
-type Judge = (message: AssistantMessage, left: Left) => Ending;
+type Judge = (message: AssistantMessage, left: Left) => StreamEnding;
 
 const FINISH = /"finish_?reason"\s*:\s*"/i;
 const DONE = /(?:^|\n)data:\s*\[DONE\]/;
@@ -29,7 +29,7 @@ const byResponseStatus: Judge = (message, { tail }) => {
   return isFiltered(tail) ? FILTERED : "length";
 };
 
-const FILTERED: Ending = { refused: "content_filter" };
+const FILTERED: StreamEnding = { refused: "content_filter" };
 const isFiltered = (tail = ""): boolean =>
   /\bresponse\.incomplete\b/.test(tail) && /"reason"\s*:\s*"content_filter"/.test(tail);
 
@@ -64,7 +64,7 @@ const JUDGES: Readonly<Record<string, Judge>> = {
  * Decides how a stream ended. Only `stop` is doubtful, because the SDK assumes it when it got no reason. The SDK reports the
  * content filter of Codex as `length`.
  */
-export function endingOf(message: AssistantMessage, left: Left): Ending {
+export function streamEndingOf(message: AssistantMessage, left: Left): StreamEnding {
   const isReported = message.stopReason !== "stop";
   if (isReported && message.api === "openai-codex-responses" && isFiltered(left.tail)) return FILTERED;
   return isReported ? "whole" : (JUDGES[message.api]?.(message, left) ?? "whole");

@@ -1,6 +1,6 @@
 import type { FailureKind } from "../../types/run/run.ts";
 import { waitIn } from "../failure.ts";
-import type { Refusal } from "../failure/body.ts";
+import type { RefusalBody } from "../failure/body.ts";
 import { limitResetIn, retryAfterIn } from "../waits.ts";
 import type { Wire } from "./wire.ts";
 
@@ -12,7 +12,7 @@ export interface CallFacts {
   readonly retryAfterMs?: number;
   readonly requestId?: string;
   /** The provider's error. */
-  readonly refusal?: Refusal;
+  readonly refusal?: RefusalBody;
   /** Tokens that were requested for the answer. Only for a call that failed. */
   readonly maxOutput?: number;
   /** Bytes of the request. Only for a call that failed. */
@@ -32,7 +32,7 @@ const REQUEST_IDS = [
 ];
 
 /** The facts of a call that ended. `failure` is its error text. Headers take precedence over the text. */
-export function factsOf(wire: Wire, failure: string | undefined, now: number, refusal?: Refusal): CallFacts {
+export function callFactsOf(wire: Wire, failure: string | undefined, now: number, refusal?: RefusalBody): CallFacts {
   const { status, headers, sent } = wire;
   const requestId = REQUEST_IDS.map((name) => headers.get(name)).find((id) => id !== undefined);
   const wait = failure === undefined ? undefined : waitOf(wire, `${failure}\n${refusal?.source ?? ""}`, now);

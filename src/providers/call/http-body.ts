@@ -67,7 +67,7 @@ export class HttpBody implements BodySource {
     if (this.#error !== undefined) return this.#wake();
     // Node says "aborted" when the server closed the connection, which elsewhere means that somebody stopped the call.
     const cause = error.message === "aborted" ? new Error("other side closed", { cause: error }) : error;
-    this.#sink.broken(reasonOf(cause));
+    this.#sink.broken(networkErrorText(cause));
     this.#error = new TypeError("terminated", { cause });
     this.#wake();
   }
@@ -90,7 +90,7 @@ const DECODERS: ReadonlyMap<string, () => Duplex> = new Map<string, () => Duplex
 ]);
 
 /** A network error in words, with its code. */
-export function reasonOf(error: unknown): string {
+export function networkErrorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = "code" in error ? String(error.code) : "";
   return error.message.includes(code) ? error.message : `${error.message} (${code})`;

@@ -1,7 +1,7 @@
 import http from "node:http";
 import https from "node:https";
 import { background } from "../../utils/background.ts";
-import { asError, decoded, HttpBody, reasonOf, type TrafficSink } from "./http-body.ts";
+import { asError, decoded, HttpBody, networkErrorText, type TrafficSink } from "./http-body.ts";
 import { plainBody, type PlainBody } from "./paced.ts";
 import { free, piecesOf } from "./body/pieces.ts";
 
@@ -226,7 +226,7 @@ function headersOf(request: PlainRequest, sink: TrafficSink): Promise<http.Incom
     // The answer may be whole although the request was not read to its end. If it is not, its body reports that.
     if (isAnswered) return;
     if (signal?.aborted) return reject(asError(signal.reason));
-    sink.broken(reasonOf(error));
+    sink.broken(networkErrorText(error));
     reject(new TypeError("fetch failed", { cause: error }));
   });
   // Node drops the connection without an error when the server answers with another protocol (status 101).

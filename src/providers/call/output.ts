@@ -60,7 +60,7 @@ export function mostOutput(pi: PiModel, requested: number | undefined, added: nu
 }
 
 /** The estimated tokens of a request. */
-export function tokensOf({ systemPrompt = "", messages, tools = [] }: PiContext): number {
+export function estimatedTokens({ systemPrompt = "", messages, tools = [] }: PiContext): number {
   const described = tools.reduce(
     (sum, { name, description, parameters }) => sum + estimateToolTokens(name, description, parameters),
     0,

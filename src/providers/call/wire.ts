@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe } from "node:diagnostics_channel";
 import type { Clock } from "../../types/clock.ts";
 import { AnswerEnd } from "./answer-end.ts";
-import { reasonOf, type TrafficSink } from "./http-body.ts";
+import { networkErrorText, type TrafficSink } from "./http-body.ts";
 import { withWholeBody } from "./body/pieces.ts";
 import { sendPlain, usesProxy } from "./http.ts";
 import { withPacedBody } from "./paced.ts";
@@ -183,7 +183,7 @@ function listen(): void {
   subscribe("undici:request:error", (news) => {
     const wire = wireOf(news);
     // An end that the SDK caused is no broken connection: it cancels a stream that it cannot read.
-    if (wire && isObject(news) && "error" in news && !isAbort(news.error)) wire.broken(reasonOf(news.error));
+    if (wire && isObject(news) && "error" in news && !isAbort(news.error)) wire.broken(networkErrorText(news.error));
   });
 }
 

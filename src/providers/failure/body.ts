@@ -2,7 +2,7 @@ import { z } from "zod";
 import { isFields } from "../../utils/fields.ts";
 
 /** The content of a refusal's body, whatever its shape. */
-export interface Refusal {
+export interface RefusalBody {
   /** The provider's text, of one or more lines, without HTML tags. */
   readonly message: string;
   /** `code` and `type` of the error if they are words, such as `insufficient_quota` or `exceed_context_size_error`. */
@@ -32,7 +32,7 @@ const shape = z.looseObject({
 type Shape = z.infer<typeof shape>;
 
 /** Reads a refusal's body: OpenAI's `error.message`, Mistral's and vLLM's `message`, FastAPI's `detail`, text, HTML. */
-export function readRefusal(body: string): Refusal | undefined {
+export function readRefusal(body: string): RefusalBody | undefined {
   const text = body.trim();
   if (text === "") return undefined;
   const parsed = jsonIn(text);
@@ -42,7 +42,7 @@ export function readRefusal(body: string): Refusal | undefined {
 }
 
 /** The refusal in the last event of a stream that began well. Undefined when the stream ended otherwise. */
-export function readStreamRefusal(tail: string): Refusal | undefined {
+export function readStreamRefusal(tail: string): RefusalBody | undefined {
   const lines = tail.trimEnd().split("\n");
   // Google sends the error of such a stream without the frame of an event.
   const line = lines.findLast((one) => /^(?:data:|\{)/.test(one) && !/^data:\s*\[DONE\]/.test(one));
@@ -52,7 +52,7 @@ export function readStreamRefusal(tail: string): Refusal | undefined {
   return fromJson(parsed, line ?? "");
 }
 
-function fromJson(value: unknown, text: string): Refusal | undefined {
+function fromJson(value: unknown, text: string): RefusalBody | undefined {
   if (typeof value === "string")
     return { message: value.slice(0, LONGEST), names: [], figures: {}, source: text.slice(0, LONGEST) };
   const read = shape.safeParse(value);

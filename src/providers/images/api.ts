@@ -68,7 +68,8 @@ export const dataUrlOf = ({ bytes, mime }: { readonly bytes: Uint8Array; readonl
   `data:${mime};base64,${Buffer.from(bytes).toString("base64")}`;
 
 /** A count of tokens as services write it; 0 for anything else. */
-export const countOf = (value: unknown): number => (typeof value === "number" && value > 0 ? Math.round(value) : 0);
+export const tokenCountIn = (value: unknown): number =>
+  typeof value === "number" && value > 0 ? Math.round(value) : 0;
 
 /** The ratio of a size such as `1536x1024`, as `3:2`. */
 export function ratioOf(size: string | undefined): string | undefined {

@@ -8,7 +8,7 @@ import type { ModelHandle } from "../models.ts";
 import { classifyFailure } from "../failure.ts";
 import type { ImageAnswer, ImageApi, MadeImage } from "./api.ts";
 import { DrawCost } from "./cost.ts";
-import { sentFor, type Sent } from "./send.ts";
+import { sendImageRequest, type ImageResponse } from "./send.ts";
 import type { PiModel } from "../pi.ts";
 import { googleImages } from "./google.ts";
 import { compatibleImages, openaiImages, xaiImages } from "./openai.ts";
@@ -76,7 +76,7 @@ async function drawOnce(one: OneRequest, options: DrawOptions): Promise<Made> {
     reserved.settle(took);
     options.onSettled?.(took);
   };
-  const sent = await sentFor(one.api.request(one.ask, serviceOf(one.handle)), {
+  const sent = await sendImageRequest(one.api.request(one.ask, serviceOf(one.handle)), {
     headers: one.handle.pi.headers,
     signal: options.signal,
     now: () => (options.clock ?? systemClock).now(),
@@ -112,7 +112,7 @@ async function reserve(
 
 function costOfFailure(
   cost: DrawCost,
-  { wasSent, facts }: Extract<Sent, { failed: string }>,
+  { wasSent, facts }: Extract<ImageResponse, { failed: string }>,
   signal: AbortSignal,
 ): CallCost {
   const outcome = signal.aborted ? "aborted" : "failed";

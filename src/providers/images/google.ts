@@ -1,6 +1,6 @@
 import { defined } from "../../utils/defined.ts";
 import { type Fields, isFields } from "../../utils/fields.ts";
-import { countOf, fromBase64, type ImageAnswer, type ImageApi, type ImageUsage, ratioOf } from "./api.ts";
+import { tokenCountIn, fromBase64, type ImageAnswer, type ImageApi, type ImageUsage, ratioOf } from "./api.ts";
 
 const RATIOS = new Set(["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"]);
 
@@ -63,6 +63,6 @@ function saidIn({ promptFeedback }: Fields, candidate: Fields | undefined, parts
 
 function usageIn(usage: unknown): ImageUsage | undefined {
   if (!isFields(usage)) return undefined;
-  const output = countOf(usage["candidatesTokenCount"]) + countOf(usage["thoughtsTokenCount"]);
-  return { input: countOf(usage["promptTokenCount"]), output };
+  const output = tokenCountIn(usage["candidatesTokenCount"]) + tokenCountIn(usage["thoughtsTokenCount"]);
+  return { input: tokenCountIn(usage["promptTokenCount"]), output };
 }

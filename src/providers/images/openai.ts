@@ -2,7 +2,7 @@ import type { DrawAsk, DrawStyle, ShownImage } from "../../types/media/drawing.t
 import { defined } from "../../utils/defined.ts";
 import { isFields } from "../../utils/fields.ts";
 import {
-  countOf,
+  tokenCountIn,
   fromBase64,
   type ImageAnswer,
   type ImageApi,
@@ -88,7 +88,7 @@ function read(body: unknown): ImageAnswer {
   return {
     images: data.flatMap((one) => (isFields(one) ? (imageIn(one) ?? []) : [])),
     ...(isFields(usage) && {
-      usage: { input: countOf(usage["input_tokens"]), output: countOf(usage["output_tokens"]) },
+      usage: { input: tokenCountIn(usage["input_tokens"]), output: tokenCountIn(usage["output_tokens"]) },
     }),
   };
 }

@@ -1,6 +1,6 @@
 import { defined } from "../../utils/defined.ts";
 import { type Fields, isFields } from "../../utils/fields.ts";
-import { countOf, dataUrlOf, type ImageApi, imageAt, type ImageUsage, ratioOf } from "./api.ts";
+import { tokenCountIn, dataUrlOf, type ImageApi, imageAt, type ImageUsage, ratioOf } from "./api.ts";
 
 /** Makers whose models can answer with text as well as images; other models refuse to. */
 const WRITES = /^~?(?:google|openai)\//;
@@ -50,8 +50,8 @@ function usageIn(usage: unknown): ImageUsage | undefined {
   if (!isFields(usage)) return undefined;
   const { cost } = usage;
   return {
-    input: countOf(usage["prompt_tokens"]),
-    output: countOf(usage["completion_tokens"]),
+    input: tokenCountIn(usage["prompt_tokens"]),
+    output: tokenCountIn(usage["completion_tokens"]),
     ...(typeof cost === "number" && cost >= 0 && { usd: cost }),
   };
 }

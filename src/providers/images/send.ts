@@ -18,12 +18,15 @@ interface SendOptions {
 }
 
 /** The body of an answer, or why there is none. `wasSent`: the server may have done the work all the same. */
-export type Sent =
+export type ImageResponse =
   | { readonly body: unknown }
   | { readonly failed: string; readonly facts: FailureFacts; readonly wasSent: boolean };
 
 /** Sends a request with a key, which no redirect carries elsewhere. Never rejects. */
-export async function sentFor({ url, headers, body }: ImageRequest, options: SendOptions): Promise<Sent> {
+export async function sendImageRequest(
+  { url, headers, body }: ImageRequest,
+  options: SendOptions,
+): Promise<ImageResponse> {
   const { signal } = options;
   try {
     const answer = await fetch(url, {
@@ -44,9 +47,9 @@ export async function sentFor({ url, headers, body }: ImageRequest, options: Sen
   }
 }
 
-const notRead = (failed: string): Sent => ({ failed, facts: {}, wasSent: true });
+const notRead = (failed: string): ImageResponse => ({ failed, facts: {}, wasSent: true });
 
-async function refused(answer: Response, { now }: SendOptions): Promise<Sent> {
+async function refused(answer: Response, { now }: SendOptions): Promise<ImageResponse> {
   const bytes = await readJsonBytes(answer.body, MOST_REFUSAL).catch(() => undefined);
   const refusal = readRefusal(bytes ? new TextDecoder().decode(bytes) : "");
   const wait = retryAfterIn(new Map(answer.headers), now());

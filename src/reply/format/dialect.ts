@@ -14,7 +14,7 @@ export interface Enclosed {
 }
 
 /** The position of a piece of text. */
-export interface Place {
+export interface PiecePlace {
   readonly lineStart: boolean;
   readonly inLink: boolean;
 }
@@ -26,7 +26,7 @@ export interface Dialect {
   /** The marks before and after. Undefined shows the text without the style. */
   marks(style: InlineStyle, enclosed: Enclosed): readonly [open: string, close: string] | undefined;
   /** Escapes text so that it is shown literally. */
-  escape(text: string, place: Place): string;
+  escape(text: string, place: PiecePlace): string;
   /** The content of inline code and of code blocks. */
   code(text: string): string;
   /** The lines before and after a code block; no line where empty. */

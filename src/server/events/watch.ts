@@ -1,7 +1,7 @@
 import type { RunEvent, RunStream } from "../../types/run/events.ts";
 import { toAgentEvent } from "./agent-events.ts";
 import type { Hub } from "../transport/hub.ts";
-import { POLICY } from "../transport/frames.ts";
+import { CONNECTION_POLICY } from "../transport/frames.ts";
 import { ChatView } from "./chat-view.ts";
 import type { ServerPorts } from "../options.ts";
 import { deltaEveryMs } from "./pace.ts";
@@ -64,7 +64,7 @@ const isEdge = (event: RunEvent) => event.type === "run_start" || event.type ===
 function tick(ports: Ports, hub: Hub, signal: AbortSignal): void {
   let cancel = (): void => undefined;
   const again = () => {
-    cancel = ports.clock.after(POLICY.tickIntervalMs, () => {
+    cancel = ports.clock.after(CONNECTION_POLICY.tickIntervalMs, () => {
       hub.publish({ event: "tick", payload: { ts: ports.clock.now() } });
       again();
     });

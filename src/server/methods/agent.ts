@@ -37,7 +37,7 @@ type AgentParams = z.infer<typeof agentParams>;
 type Ports = Pick<ServerPorts, "chat" | "media" | "sessions" | "keys" | "catalog" | "clock">;
 
 /** Methods that run an agent without an open chat, and wait for the run. */
-export function agentMethods(ports: Ports): readonly Method[] {
+export function agentRunMethods(ports: Ports): readonly Method[] {
   return [
     defineMethod({
       name: "agent",

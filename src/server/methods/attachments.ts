@@ -2,7 +2,7 @@ import { z } from "zod";
 import { mediaKindOf } from "../../types/chat/media-kind.ts";
 import type { MediaItem } from "../../types/chat/message.ts";
 import { MethodError } from "../../types/method.ts";
-import { POLICY } from "../transport/frames.ts";
+import { CONNECTION_POLICY } from "../transport/frames.ts";
 import type { ServerPorts } from "../options.ts";
 
 const MAX_ATTACHMENTS = 20;
@@ -14,12 +14,12 @@ const attachmentSchema = z.looseObject({
   fileName: z.string().optional(),
   content: z.string().min(1),
 });
-export type Attachment = z.infer<typeof attachmentSchema>;
+export type ClientAttachment = z.infer<typeof attachmentSchema>;
 export const attachmentsSchema = z.array(attachmentSchema).max(MAX_ATTACHMENTS).optional();
 
 /** Stores the files of a request. Throws `MethodError` when one is too large or not base64. */
 export async function storeAttachments(
-  attachments: readonly Attachment[],
+  attachments: readonly ClientAttachment[],
   media: ServerPorts["media"],
 ): Promise<readonly MediaItem[]> {
   const files = attachments.map(decode);
@@ -44,7 +44,7 @@ async function store(file: File, media: ServerPorts["media"]): Promise<MediaItem
   };
 }
 
-function decode(attachment: Attachment): File {
+function decode(attachment: ClientAttachment): File {
   const [, dataMime] = /^data:([^;,]*)(?:;[^,]*)?,/.exec(attachment.content.slice(0, 256)) ?? [];
   const body =
     dataMime === undefined ? attachment.content : attachment.content.slice(attachment.content.indexOf(",") + 1);
@@ -60,7 +60,7 @@ function decode(attachment: Attachment): File {
 }
 
 function checkSize(bytes: number, mime: string | undefined, label: string): void {
-  const { maxBytes, maxImageBytes } = POLICY.attachments;
+  const { maxBytes, maxImageBytes } = CONNECTION_POLICY.attachments;
   const limit = mime?.startsWith("image/") === true ? maxImageBytes : maxBytes;
   if (bytes <= limit) return;
   throw new MethodError("INVALID_REQUEST", `${label} has ${bytes} bytes; at most ${limit} are accepted`, {

@@ -12,7 +12,7 @@ import {
 } from "../../types/session.ts";
 import type { ServerPorts } from "../options.ts";
 import { joinAnswers } from "../../sessions/shown/joined-answers.ts";
-import { noticeIn, type Notice, fileLine, type NoticeFile } from "../../sessions/shown/notice.ts";
+import { noticeIn, type ShownNotice, fileLine, type NoticeFile } from "../../sessions/shown/notice.ts";
 import { defined } from "../../utils/defined.ts";
 import { shownText } from "../../sessions/shown/shown-text.ts";
 import { mediaId } from "../../types/ids.ts";
@@ -143,7 +143,7 @@ function showUser(message: Extract<ChatMessage, { role: "user" }>): UnnumberedMe
 
 /** A notice of the gateway, after the command that it answers, if any. */
 function showNotice(
-  notice: Notice,
+  notice: ShownNotice,
   timestamp: string,
   images: ReadonlyMap<string, string>,
 ): readonly UnnumberedMessage[] {
@@ -215,7 +215,7 @@ async function dataOf(id: string, media: Pick<MediaStore, "read">): Promise<stri
 }
 
 /** The content of a notice in the format that chat clients draw. */
-function contentOf({ text, media = [] }: Notice, images: ReadonlyMap<string, string>): readonly ShownBlock[] {
+function contentOf({ text, media = [] }: ShownNotice, images: ReadonlyMap<string, string>): readonly ShownBlock[] {
   const parts = text === "" ? [] : [{ type: "text", text }];
   return [...parts, ...media.map((file) => partOf(file, images.get(file.source.id)))];
 }

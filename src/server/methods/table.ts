@@ -1,5 +1,5 @@
 import type { Method } from "../../types/method.ts";
-import { agentMethods } from "./agent.ts";
+import { agentRunMethods } from "./agent.ts";
 import { approvalMethods } from "./approvals.ts";
 import { chatMethods } from "./chat.ts";
 import { historyMethods } from "./history.ts";
@@ -14,7 +14,7 @@ export function serverMethods(ports: ServerPorts, parts: MethodParts): readonly 
   return [
     ...chatMethods(ports),
     ...historyMethods(ports),
-    ...agentMethods(ports),
+    ...agentRunMethods(ports),
     ...sessionMethods(ports, parts),
     ...patchMethods(ports, parts),
     ...statusMethods(ports, parts),

@@ -7,7 +7,7 @@ import { RunText } from "../events/runs.ts";
 import { disconnectSignal } from "../transport/disconnect.ts";
 import { FAILED, sendError, stopped, type ApiError, errorBody, fromFailure } from "./errors.ts";
 import { requestedAgent, isOurModel, parseCompletion, type CompletionRequest } from "./request.ts";
-import { findAgent, startRun, type StartPorts } from "./start.ts";
+import { findAgent, startCompletion, type StartPorts } from "./start.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { Usage } from "../../types/run/model.ts";
 import type { RunResult } from "../../types/run/run.ts";
@@ -16,7 +16,7 @@ import { background } from "../../utils/background.ts";
 type Ports = StartPorts & Pick<ServerPorts, "log">;
 
 /** Answers `POST /v1/chat/completions`: starts a run, and sends its text as one answer or as a stream of events. */
-export async function complete(request: FastifyRequest, reply: FastifyReply, ports: Ports): Promise<unknown> {
+export async function answerCompletion(request: FastifyRequest, reply: FastifyReply, ports: Ports): Promise<unknown> {
   const parsed = parseCompletion(request.body);
   if (parsed.kind === "bad") return sendError(reply, parsed.error);
   const { model } = parsed.request;
@@ -25,7 +25,7 @@ export async function complete(request: FastifyRequest, reply: FastifyReply, por
   const agent = isOurModel(model) ? findAgent(requested, ports.catalog) : undefined;
   if (agent === undefined) return sendError(reply, unknownModel(model));
   const gone = disconnectSignal(reply.raw);
-  const stream = await startRun(parsed.request, agent, ports, gone);
+  const stream = await startCompletion(parsed.request, agent, ports, gone);
   if (stream === undefined) return sendError(reply, stopped("the run did not begin"));
   const head = { id: `chatcmpl-${randomUUID()}`, model, created: Math.floor(ports.clock.now() / 1000) };
   return parsed.request.stream === true

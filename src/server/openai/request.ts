@@ -11,7 +11,7 @@ const toolCall = z.looseObject({
   id: z.string(),
   function: z.looseObject({ name: z.string(), arguments: z.string() }),
 });
-export type ToolCall = z.infer<typeof toolCall>;
+export type CompletionToolCall = z.infer<typeof toolCall>;
 
 const message = z.discriminatedUnion("role", [
   z.looseObject({ role: z.enum(["system", "developer"]), content }),
@@ -41,12 +41,12 @@ const completionRequest = z.looseObject({
 });
 export type CompletionRequest = z.infer<typeof completionRequest>;
 
-export type Parsed =
+export type ParsedCompletion =
   | { readonly kind: "ok"; readonly request: CompletionRequest }
   | { readonly kind: "bad"; readonly error: ApiError };
 
 /** Reads a request. Never throws. */
-export function parseCompletion(body: unknown): Parsed {
+export function parseCompletion(body: unknown): ParsedCompletion {
   const parsed = completionRequest.safeParse(body);
   if (!parsed.success) return { kind: "bad", error: badRequest(problemsOf(parsed.error)) };
   const request = parsed.data;

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../../types/clock.ts";
 import { MethodError } from "../../types/method.ts";
-import type { Gate } from "../transport/auth.ts";
+import type { AuthGate } from "../transport/auth.ts";
 import { judgeRequest } from "../transport/judge.ts";
 import type { ServerPorts } from "../options.ts";
 import { refuseUnread } from "../transport/refuse-unread.ts";
@@ -11,7 +11,7 @@ import type { StartPorts } from "./start.ts";
 type Ports = StartPorts & Pick<ServerPorts, "log">;
 
 /** `/v1/models` and `/v1/chat/completions` in OpenAI's shapes; the gateway's token is the API key. */
-export function serveOpenAi(app: FastifyInstance, ports: Ports, gate: Gate): void {
+export function serveOpenAi(app: FastifyInstance, ports: Ports, gate: AuthGate): void {
   void app.register(
     async (api) => {
       api.addHook("onRequest", async (request, reply) => judgeKey(request, reply, gate, ports.clock));
@@ -19,7 +19,7 @@ export function serveOpenAi(app: FastifyInstance, ports: Ports, gate: Gate): voi
       api.get("/models", () => listModels(ports));
       // The code for answers is loaded with the first request: most gateways get none.
       api.post("/chat/completions", async (request, reply) =>
-        (await import("./complete.ts")).complete(request, reply, ports),
+        (await import("./complete.ts")).answerCompletion(request, reply, ports),
       );
     },
     { prefix: "/v1" },
@@ -29,7 +29,7 @@ export function serveOpenAi(app: FastifyInstance, ports: Ports, gate: Gate): voi
 async function judgeKey(
   request: FastifyRequest,
   reply: FastifyReply,
-  gate: Gate,
+  gate: AuthGate,
   clock: Clock,
 ): Promise<FastifyReply | undefined> {
   const verdict = judgeRequest(request, gate);

@@ -7,7 +7,7 @@ import { storeAttachments } from "../methods/attachments.ts";
 import { background } from "../../utils/background.ts";
 import type { Catalog, ServerPorts } from "../options.ts";
 import { findRun } from "../events/runs.ts";
-import type { CompletionRequest, ApiMessage, Content, ToolCall } from "./request.ts";
+import type { CompletionRequest, ApiMessage, Content, CompletionToolCall } from "./request.ts";
 import type { AssistantMessage, ChatMessage, ImageContent, TextContent } from "../../types/run/model.ts";
 import { emptyUsage } from "../../types/run/usage.ts";
 
@@ -17,7 +17,7 @@ export type StartPorts = Pick<ServerPorts, "chat" | "media" | "keys" | "catalog"
  * Begins the run that answers a request: a stateless one, or a turn of the session that `user` names. The run is aborted
  * with the signal. Undefined when the signal aborts before the run begins.
  */
-export async function startRun(
+export async function startCompletion(
   request: CompletionRequest,
   agent: AgentId,
   ports: StartPorts,
@@ -86,7 +86,7 @@ function seedFrom(messages: readonly ApiMessage[], now: number): Seed {
   return system === "" ? { messages: turns } : { system, messages: turns };
 }
 
-const nameById = (call: ToolCall): [string, string] => [call.id, call.function.name];
+const nameById = (call: CompletionToolCall): [string, string] => [call.id, call.function.name];
 
 function toMessage(item: ApiMessage, toolNames: ReadonlyMap<string, string>, timestamp: number): ChatMessage[] {
   switch (item.role) {
@@ -107,7 +107,7 @@ function toMessage(item: ApiMessage, toolNames: ReadonlyMap<string, string>, tim
   }
 }
 
-function assistant(text: string, calls: readonly ToolCall[], timestamp: number): AssistantMessage {
+function assistant(text: string, calls: readonly CompletionToolCall[], timestamp: number): AssistantMessage {
   const said = text === "" ? [] : [{ type: "text" as const, text }];
   const toolCalls = calls.map((call) => ({
     type: "toolCall" as const,

@@ -3,15 +3,15 @@ import type { Clock } from "../../types/clock.ts";
 import type { Secret } from "../../types/secret.ts";
 import { forgetOldest } from "../../utils/forget-oldest.ts";
 import type { AccessOptions, RateLimit } from "../options.ts";
-import { countingName, Peers, type Peer } from "../peer.ts";
+import { countingName, Peers, type RemotePeer } from "../remote-peer.ts";
 
-export type Verdict =
+export type AuthVerdict =
   | { readonly kind: "ok" }
   | { readonly kind: "missing" }
   | { readonly kind: "wrong"; readonly what: "token" | "password" }
   | { readonly kind: "locked"; readonly retryAfterMs: number };
 
-export interface Credentials {
+export interface ClientCredentials {
   readonly token?: string | undefined;
   readonly password?: string | undefined;
 }
@@ -23,19 +23,19 @@ type GateOptions = Pick<AccessOptions, "token" | "password" | "rateLimit" | "tru
  * because they could have been guessed. A token that is too long to guess is accepted all the same: otherwise anyone who
  * shares the operator's address could lock the operator out.
  */
-export class Gate {
+export class AuthGate {
   readonly peers: Peers;
   readonly #options: GateOptions;
-  readonly #attempts: Attempts;
+  readonly #attempts: WrongCredentials;
 
   constructor(options: GateOptions, clock: Clock) {
     this.peers = new Peers(options.trustedProxies ?? []);
     this.#options = options;
-    this.#attempts = new Attempts(options.rateLimit, clock);
+    this.#attempts = new WrongCredentials(options.rateLimit, clock);
   }
 
   /** The right credentials do not reset the count of wrong ones, which may be another client's. The count fades with time. */
-  judge(given: Credentials, peer: Peer): Verdict {
+  judge(given: ClientCredentials, peer: RemotePeer): AuthVerdict {
     const name = countingName(peer);
     const retryAfterMs = this.#attempts.lockedFor(name);
     if (retryAfterMs > 0) return this.#isBeyondGuessing(given) ? { kind: "ok" } : { kind: "locked", retryAfterMs };
@@ -45,15 +45,15 @@ export class Gate {
   }
 
   /** The bearer may be the token or the password. */
-  judgeBearer(bearer: string | undefined, peer: Peer): Verdict {
+  judgeBearer(bearer: string | undefined, peer: RemotePeer): AuthVerdict {
     return this.judge({ token: bearer, password: bearer }, peer);
   }
 
-  #isBeyondGuessing({ token }: Credentials): boolean {
+  #isBeyondGuessing({ token }: ClientCredentials): boolean {
     return token !== undefined && isSame(token, this.#options.token) && isUnguessable(token);
   }
 
-  #compare({ token, password }: Credentials): Verdict {
+  #compare({ token, password }: ClientCredentials): AuthVerdict {
     if (!token && !password) return { kind: "missing" };
     const isToken = token !== undefined && isSame(token, this.#options.token);
     const expected = this.#options.password;
@@ -85,7 +85,7 @@ interface Failures {
 const MAX_ADDRESSES = 10_000;
 
 /** Counts wrong credentials per remote address in a sliding window. */
-export class Attempts {
+export class WrongCredentials {
   readonly #limit: RateLimit;
   readonly #clock: Clock;
   readonly #records = new Map<string, Failures>();

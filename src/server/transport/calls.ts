@@ -5,7 +5,7 @@ import type { Log } from "../../types/log.ts";
 import { keysInward, keysOutward } from "../../sessions/shown/wire-keys.ts";
 import { forgetOldest } from "../../utils/forget-oldest.ts";
 import type { AddedMethods, ServerPorts } from "../options.ts";
-import { errorShape, problemsOf, type Answer, type RequestFrame } from "./frames.ts";
+import { errorShape, problemsOf, type FrameAnswer, type RequestFrame } from "./frames.ts";
 import { hasScope, missingScope } from "./scopes.ts";
 
 const MAX_REMEMBERED = 2_000;
@@ -49,7 +49,7 @@ export class Calls {
   }
 
   /** Answers a request, once or in two stages. Never throws. */
-  async *answers(frame: RequestFrame, caller: Caller, gone: AbortSignal): AsyncGenerator<Answer> {
+  async *answers(frame: RequestFrame, caller: Caller, gone: AbortSignal): AsyncGenerator<FrameAnswer> {
     try {
       const answer = await this.#run(frame, caller);
       if (!(answer instanceof InStages)) return yield done(answer);
@@ -102,7 +102,7 @@ export class Calls {
   }
 }
 
-const done = (payload: unknown): Answer => ({ ok: true, payload: payload ?? {} });
+const done = (payload: unknown): FrameAnswer => ({ ok: true, payload: payload ?? {} });
 
 const keyTaken = () =>
   new MethodError("INVALID_REQUEST", "this idempotency key was used for another request", {

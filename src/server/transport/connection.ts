@@ -1,6 +1,6 @@
 import type { Caller } from "../../types/method.ts";
 import { encodeEvent, frameOf, mergeDeltas, type EncodedEvent } from "../deltas.ts";
-import { encodeAnswer, POLICY, type Answer } from "./frames.ts";
+import { encodeAnswer, CONNECTION_POLICY, type FrameAnswer } from "./frames.ts";
 
 /** The part of a `ws` socket that a connection uses. */
 export interface FrameSocket {
@@ -17,10 +17,10 @@ export interface BufferLimits {
   readonly closeAbove: number;
 }
 
-const LIMITS: BufferLimits = { mergeAbove: 1_048_576, closeAbove: POLICY.maxBufferedBytes };
+const LIMITS: BufferLimits = { mergeAbove: 1_048_576, closeAbove: CONNECTION_POLICY.maxBufferedBytes };
 
 /** The outgoing side of one client. A slow client costs at most `closeAbove` bytes and does not delay others. */
-export class Connection {
+export class ClientConnection {
   readonly id: string;
   readonly since: number;
   /** Set by the handshake. */
@@ -51,7 +51,7 @@ export class Connection {
     this.#gone.abort();
   }
 
-  answer(id: string, answer: Answer): void {
+  answer(id: string, answer: FrameAnswer): void {
     this.#send(encodeAnswer(id, answer));
   }
 

@@ -7,7 +7,7 @@ export const PROTOCOL = 4;
 /** Most bytes of a frame before the handshake is done. */
 export const MAX_FIRST_FRAME = 65_536;
 
-export const POLICY = {
+export const CONNECTION_POLICY = {
   maxPayload: 26_214_400,
   maxBufferedBytes: 52_428_800,
   tickIntervalMs: 15_000,
@@ -22,6 +22,7 @@ const requestFrame = z.object({
 });
 export type RequestFrame = z.infer<typeof requestFrame>;
 
+/** An error in the form of the protocol. */
 export interface ErrorShape {
   readonly code: string;
   readonly message: string;
@@ -30,7 +31,7 @@ export interface ErrorShape {
   readonly retryAfterMs?: number;
 }
 
-export type Answer =
+export type FrameAnswer =
   | { readonly ok: true; readonly payload: unknown }
   | { readonly ok: false; readonly error: ErrorShape };
 
@@ -74,7 +75,7 @@ export function problemsOf(error: z.ZodError): string {
     .join("; ");
 }
 
-export function encodeAnswer(id: string, answer: Answer): string {
+export function encodeAnswer(id: string, answer: FrameAnswer): string {
   return JSON.stringify({ type: "res", id, ...answer });
 }
 

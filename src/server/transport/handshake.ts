@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { Caller } from "../../types/method.ts";
-import type { Gate, Verdict } from "./auth.ts";
+import type { AuthGate, AuthVerdict } from "./auth.ts";
 import { problemsOf, PROTOCOL, type ErrorShape } from "./frames.ts";
-import type { Peer } from "../peer.ts";
+import type { RemotePeer } from "../remote-peer.ts";
 import { grantScopes } from "./scopes.ts";
 
 const connectParams = z.object({
@@ -28,7 +28,7 @@ export type Handshake =
   | { readonly kind: "refused"; readonly error: ErrorShape; readonly closeCode: number; readonly closeReason: string };
 
 /** Decides whether the first request of a connection lets the client in. */
-export function judgeConnect(params: unknown, from: { connId: string; peer: Peer }, gate: Gate): Handshake {
+export function judgeConnect(params: unknown, from: { connId: string; peer: RemotePeer }, gate: AuthGate): Handshake {
   const parsed = connectParams.safeParse(params);
   if (!parsed.success) return refuse(1008, `invalid connect params: ${problemsOf(parsed.error)}`);
   const connect = parsed.data;
@@ -62,7 +62,7 @@ function refuseRole(role: string): Handshake {
   });
 }
 
-function refuseCredentials(verdict: Exclude<Verdict, { kind: "ok" }>): Handshake {
+function refuseCredentials(verdict: Exclude<AuthVerdict, { kind: "ok" }>): Handshake {
   if (verdict.kind === "missing") {
     return refuse(1008, "unauthorized: gateway token missing", { code: "AUTH_TOKEN_MISSING" });
   }

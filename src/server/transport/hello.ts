@@ -1,7 +1,7 @@
 import type { Caller } from "../../types/method.ts";
-import type { Gate } from "./auth.ts";
+import type { AuthGate } from "./auth.ts";
 import type { Calls } from "./calls.ts";
-import { POLICY, PROTOCOL } from "./frames.ts";
+import { CONNECTION_POLICY, PROTOCOL } from "./frames.ts";
 import type { Hub } from "./hub.ts";
 import type { ServerOptions, ServerPorts } from "../options.ts";
 import type { Presence } from "./presence.ts";
@@ -27,7 +27,7 @@ interface Parts {
   readonly calls: Calls;
   readonly hub: Hub;
   readonly presence: Presence;
-  readonly gate: Gate;
+  readonly gate: AuthGate;
 }
 
 /** Services of the server for its sockets: access, the hello message, and presence when a client joins or leaves. */
@@ -71,7 +71,7 @@ function hello(options: ServerOptions, { calls }: Parts, caller: Caller): Record
       capabilities: [],
     },
     auth: { role: "operator", scopes: [...caller.scopes] },
-    policy: POLICY,
+    policy: CONNECTION_POLICY,
   };
 }
 

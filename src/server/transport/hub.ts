@@ -1,7 +1,7 @@
 import type { SessionKey } from "../../types/ids.ts";
 import type { GatewayEvent, Scope } from "../../types/method.ts";
 import type { TranscriptUpdate } from "../../types/session.ts";
-import type { Connection } from "./connection.ts";
+import type { ClientConnection } from "./connection.ts";
 import { encodeEvent } from "../deltas.ts";
 import type { ServerPorts } from "../options.ts";
 import { hasScope } from "./scopes.ts";
@@ -13,7 +13,7 @@ export const MOST_FOLLOWED = 200;
 /** All connections that finished the handshake; publishes events to them. */
 export class Hub {
   readonly #keys: ServerPorts["keys"];
-  readonly #connections = new Map<string, Connection>();
+  readonly #connections = new Map<string, ClientConnection>();
   readonly #muted = new Set<string>();
   /** Sessions whose messages a connection follows. */
   readonly #followed = new Map<string, Set<SessionKey>>();
@@ -26,17 +26,17 @@ export class Hub {
     return this.#connections.size;
   }
 
-  add(connection: Connection): void {
+  add(connection: ClientConnection): void {
     this.#connections.set(connection.id, connection);
   }
 
-  remove(connection: Connection): void {
+  remove(connection: ClientConnection): void {
     this.#connections.delete(connection.id);
     this.#muted.delete(connection.id);
     this.#followed.delete(connection.id);
   }
 
-  list(): readonly Connection[] {
+  list(): readonly ClientConnection[] {
     return [...this.#connections.values()];
   }
 
@@ -85,7 +85,7 @@ export class Hub {
     }
   }
 
-  #wants(connection: Connection, event: GatewayEvent): boolean {
+  #wants(connection: ClientConnection, event: GatewayEvent): boolean {
     if (event.event === "sessions.changed" && this.#muted.has(connection.id)) return false;
     if (event.scope === undefined) return true;
     return connection.caller !== undefined && hasScope(connection.caller.scopes, event.scope);

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { AccessOptions } from "../options.ts";
-import { bearerOf, type Gate, type Verdict } from "./auth.ts";
+import { bearerOf, type AuthGate, type AuthVerdict } from "./auth.ts";
 import { hasTokenInQuery, isHostAllowed, isLoopbackName, TOKEN_IN_QUERY } from "./origin.ts";
-import { isLoopback } from "../peer.ts";
+import { isLoopback } from "../remote-peer.ts";
 
 /** The address that the server listens on, and the origins that may use it. */
 export interface Reach {
@@ -25,22 +25,22 @@ export function refuseAddress(
  * Whether the request comes from this machine and uses a loopback name. A proxy on this machine makes remote clients look
  * local, so a request through a proxy is not local. Nor is one with another host name, to which a site may have led a browser.
  */
-function isLocal(request: FastifyRequest, gate: Gate): boolean {
+function isLocal(request: FastifyRequest, gate: AuthGate): boolean {
   const { address, isProxied } = gate.peers.of(request);
   return isLoopback(address) && !isProxied && isLoopbackName(request.headers.host);
 }
 
 /** Whether the request comes from this machine or has the token. */
-export const isTrusted = (request: FastifyRequest, gate: Gate): Verdict =>
+export const isTrusted = (request: FastifyRequest, gate: AuthGate): AuthVerdict =>
   isLocal(request, gate) ? { kind: "ok" } : judgeRequest(request, gate);
 
 /** Whether the request has the gateway's token. */
-export function judgeRequest(request: FastifyRequest, gate: Gate): Verdict {
+export function judgeRequest(request: FastifyRequest, gate: AuthGate): AuthVerdict {
   return gate.judgeBearer(bearerOf(request.headers.authorization), gate.peers.of(request));
 }
 
 /** Answers a request without a valid token. */
-export function refuseText(reply: FastifyReply, verdict: Exclude<Verdict, { kind: "ok" }>): FastifyReply {
+export function refuseText(reply: FastifyReply, verdict: Exclude<AuthVerdict, { kind: "ok" }>): FastifyReply {
   if (verdict.kind === "locked") {
     const seconds = Math.ceil(verdict.retryAfterMs / 1000);
     return reply.code(429).header("retry-after", String(seconds)).send("Too many wrong tokens; try again later.\n");

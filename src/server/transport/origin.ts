@@ -1,4 +1,4 @@
-import { isLoopback } from "../peer.ts";
+import { isLoopback } from "../remote-peer.ts";
 
 const LOOPBACK_NAMES: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"]);
 

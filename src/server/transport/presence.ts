@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import type { Connection } from "./connection.ts";
+import type { ClientConnection } from "./connection.ts";
 import type { ConnectParams } from "./handshake.ts";
 
 /** A row of `system-presence`, in the protocol's names. */
@@ -43,7 +43,7 @@ export class Presence {
     return this.#version;
   }
 
-  join(connection: Connection, params: ConnectParams, address: string): void {
+  join(connection: ClientConnection, params: ConnectParams, address: string): void {
     const { client } = params;
     const name = client.displayName ?? client.id;
     this.#version += 1;
@@ -63,7 +63,7 @@ export class Presence {
     });
   }
 
-  leave(connection: Connection): void {
+  leave(connection: ClientConnection): void {
     this.#version += 1;
     this.#rows.delete(connection.id);
   }

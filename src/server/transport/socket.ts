@@ -4,12 +4,12 @@ import type { RawData, WebSocket } from "ws";
 import type { Clock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
 import type { Caller } from "../../types/method.ts";
-import type { Gate } from "./auth.ts";
+import type { AuthGate } from "./auth.ts";
 import type { Calls } from "./calls.ts";
-import { Connection } from "./connection.ts";
+import { ClientConnection } from "./connection.ts";
 import { MAX_FIRST_FRAME, parseFrame, type RequestFrame } from "./frames.ts";
 import { judgeConnect, type ConnectParams } from "./handshake.ts";
-import type { Peer } from "../peer.ts";
+import type { RemotePeer } from "../remote-peer.ts";
 import { background } from "../../utils/background.ts";
 
 const HANDSHAKE_MS = 10_000;
@@ -19,7 +19,7 @@ const MOST_HELD_MS = 2000;
 const MAX_FIRST_BYTES = MAX_FIRST_FRAME + 16_384;
 
 export interface SocketServices {
-  readonly gate: Gate;
+  readonly gate: AuthGate;
   readonly calls: Calls;
   readonly clock: Clock;
   readonly log: Log;
@@ -27,20 +27,20 @@ export interface SocketServices {
   readonly handshakeMs?: number;
   hello(caller: Caller): Record<string, unknown>;
   /** Called after the answer to the handshake. */
-  joined(connection: Connection, params: ConnectParams, address: string): void;
-  left(connection: Connection): void;
+  joined(connection: ClientConnection, params: ConnectParams, address: string): void;
+  left(connection: ClientConnection): void;
 }
 
 interface Wire {
   readonly raw: Socket;
-  readonly peer: Peer;
+  readonly peer: RemotePeer;
   /** Called when the handshake is done or the socket closed. */
   settled(): void;
 }
 
 /** Serves one upgraded socket until it closes: challenge, handshake, then any number of concurrent requests. */
 export function serveSocket(socket: WebSocket, wire: Wire, services: SocketServices): void {
-  const connection = new Connection(randomUUID(), textSocket(socket), services.clock.now());
+  const connection = new ClientConnection(randomUUID(), textSocket(socket), services.clock.now());
   const unguard = guardFirstBytes(socket, wire.raw);
   const cancelTimeout = services.clock.after(services.handshakeMs ?? HANDSHAKE_MS, () =>
     connection.close(1008, "handshake timeout"),
@@ -95,7 +95,12 @@ function textOf(data: RawData): string {
 }
 
 /** True when the handshake succeeded. */
-function performHandshake(text: string, connection: Connection, peer: Peer, services: SocketServices): boolean {
+function performHandshake(
+  text: string,
+  connection: ClientConnection,
+  peer: RemotePeer,
+  services: SocketServices,
+): boolean {
   const parsed = parseFrame(text);
   if (parsed.kind === "invalid") return refuse(connection, parsed.id, parsed.error.message);
   const { frame } = parsed;
@@ -115,13 +120,13 @@ function performHandshake(text: string, connection: Connection, peer: Peer, serv
   return true;
 }
 
-function refuse(connection: Connection, id: string, message: string): boolean {
+function refuse(connection: ClientConnection, id: string, message: string): boolean {
   connection.answer(id, { ok: false, error: { code: "INVALID_REQUEST", message } });
   connection.close(1008, message.slice(0, 120));
   return false;
 }
 
-function serveFrame(text: string, connection: Connection, services: SocketServices): void {
+function serveFrame(text: string, connection: ClientConnection, services: SocketServices): void {
   const parsed = parseFrame(text);
   if (parsed.kind === "invalid") {
     connection.answer(parsed.id, { ok: false, error: parsed.error });
@@ -130,7 +135,11 @@ function serveFrame(text: string, connection: Connection, services: SocketServic
   background("request", answerRequest(parsed.frame, connection, services), services.log);
 }
 
-async function answerRequest(frame: RequestFrame, connection: Connection, services: SocketServices): Promise<void> {
+async function answerRequest(
+  frame: RequestFrame,
+  connection: ClientConnection,
+  services: SocketServices,
+): Promise<void> {
   const { caller } = connection;
   if (caller === undefined) return;
   const { calls, clock } = services;

@@ -5,11 +5,11 @@ import type { WebSocket, WebSocketServer } from "ws";
 import type { Log } from "../../types/log.ts";
 import { background } from "../../utils/background.ts";
 import { loadOnce } from "../../utils/share-calls.ts";
-import type { Gate } from "./auth.ts";
-import { POLICY } from "./frames.ts";
+import type { AuthGate } from "./auth.ts";
+import { CONNECTION_POLICY } from "./frames.ts";
 import { refuseAddress, type Reach } from "./judge.ts";
 import { isOriginAllowed } from "./origin.ts";
-import { countingName } from "../peer.ts";
+import { countingName } from "../remote-peer.ts";
 import type { serveSocket, SocketServices } from "./socket.ts";
 import { PendingPeers } from "./pending-peers.ts";
 
@@ -22,7 +22,7 @@ interface Refusal {
 
 /** Parts that a socket needs from the start; the rest is loaded at the first upgrade. */
 interface Entrance {
-  readonly gate: Gate;
+  readonly gate: AuthGate;
   readonly log: Log;
   openServices(): Promise<SocketServices>;
 }
@@ -101,7 +101,12 @@ async function openProtocol({ openServices }: Entrance): Promise<Opened> {
 /** The library is loaded at the first upgrade. It is a client too, and the TLS for that takes time and memory. */
 async function openServer(): Promise<WebSocketServer> {
   const { WebSocketServer: Server } = await import("ws");
-  return new Server({ noServer: true, maxPayload: POLICY.maxPayload, perMessageDeflate: false, clientTracking: true });
+  return new Server({
+    noServer: true,
+    maxPayload: CONNECTION_POLICY.maxPayload,
+    perMessageDeflate: false,
+    clientTracking: true,
+  });
 }
 
 const STOPPED: Refusal = { status: 503, text: "The gateway accepts no new connections now.\n" };

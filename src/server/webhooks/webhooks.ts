@@ -3,10 +3,10 @@ import type { WebhookAnswer, WebhookRequest } from "../../types/chat/channel.ts"
 import type { Clock } from "../../types/clock.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import type { Log } from "../../types/log.ts";
-import { Attempts } from "../transport/auth.ts";
+import { WrongCredentials } from "../transport/auth.ts";
 import type { MetricRow } from "../metrics.ts";
 import type { WebhookPaths } from "../options.ts";
-import { countingName, isLoopback, type Peer } from "../peer.ts";
+import { countingName, isLoopback, type RemotePeer } from "../remote-peer.ts";
 import { PendingPeers } from "../transport/pending-peers.ts";
 import { readBody, type ReadBody } from "./webhook-body.ts";
 
@@ -37,7 +37,7 @@ export class Webhooks implements WebhookPaths {
   readonly #counts = new Map<string, number>();
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #refused: Attempts;
+  readonly #refused: WrongCredentials;
   /** Requests whose body is still arriving. Anyone can send a slow one, so new requests evict slow ones. */
   readonly #reading = new PendingPeers();
   #open = 0;
@@ -45,7 +45,7 @@ export class Webhooks implements WebhookPaths {
   constructor(clock: Clock, log: Log) {
     this.#clock = clock;
     this.#log = log;
-    this.#refused = new Attempts(REFUSALS, clock);
+    this.#refused = new WrongCredentials(REFUSALS, clock);
   }
 
   /** Answers a path until the signal aborts. Throws `CHANNEL_CONFIG` for a path that cannot be used. */
@@ -66,7 +66,7 @@ export class Webhooks implements WebhookPaths {
   }
 
   /** Answers one request to a path for which `has` is true. Never rejects. */
-  async take(path: string, request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<void> {
+  async take(path: string, request: IncomingMessage, response: ServerResponse, peer: RemotePeer): Promise<void> {
     const sender = senderOf(peer);
     const answer = await this.#answerOf(path, request, sender);
     if (sender !== undefined && isRefusal(answer.status)) this.#refused.fail(sender);
@@ -165,7 +165,7 @@ const unusable = (path: string, why: string): OpenClawError =>
  * `gateway.trustedProxies` does not name: its callers cannot be distinguished, and one caller must not lock out the
  * platform.
  */
-const senderOf = (peer: Peer): string | undefined =>
+const senderOf = (peer: RemotePeer): string | undefined =>
   isLoopback(peer.address) && peer.isProxied ? undefined : countingName(peer);
 
 function describe(request: IncomingMessage, body: Uint8Array): WebhookRequest {

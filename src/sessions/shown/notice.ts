@@ -19,10 +19,10 @@ const noticeShape = z.object({
   error: z.string().optional(),
   media: z.array(fileShape).optional(),
 });
-export type Notice = z.output<typeof noticeShape>;
+export type ShownNotice = z.output<typeof noticeShape>;
 
 /** The notice that an entry holds; undefined for every other entry. */
-export function noticeIn(entry: TranscriptEntry): Notice | undefined {
+export function noticeIn(entry: TranscriptEntry): ShownNotice | undefined {
   return entry.type === "custom" && entry.customType === NOTICE_TYPE
     ? noticeShape.safeParse(entry.data).data
     : undefined;

@@ -1,6 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 import { BackReader } from "./back-reader.ts";
-import type { Link } from "./entries.ts";
+import type { EntryLink } from "./entries.ts";
 import { type Placed, readLine } from "./read-line.ts";
 
 export interface WalkStart {
@@ -13,8 +13,8 @@ export interface WalkStart {
 }
 
 /** An entry of a branch. */
-export interface Step {
-  readonly link: Link;
+export interface BranchStep {
+  readonly link: EntryLink;
   /** The byte before which the walk continues. */
   readonly offset: number;
 }
@@ -52,7 +52,7 @@ export class BranchWalk {
   }
 
   /** Undefined at the root, or when nothing older exists. Rejects when the file cannot be read. */
-  async next(): Promise<Step | undefined> {
+  async next(): Promise<BranchStep | undefined> {
     const wanted = this.#wanted;
     if (wanted === null) return undefined;
     if (wanted === undefined) return this.#give(await this.#last());
@@ -73,7 +73,7 @@ export class BranchWalk {
     return last;
   }
 
-  async #give(placed: Placed | undefined): Promise<Step | undefined> {
+  async #give(placed: Placed | undefined): Promise<BranchStep | undefined> {
     if (!placed) return undefined;
     const { link, offset } = placed;
     this.#given.add(link.id);

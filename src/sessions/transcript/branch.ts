@@ -1,5 +1,5 @@
 import type { SessionWindow, TranscriptEntry } from "../../types/session.ts";
-import { type Link, refusedThinkingIn, messageOf } from "./entries.ts";
+import { type EntryLink, refusedThinkingIn, messageOf } from "./entries.ts";
 import { CHARS_PER_TOKEN, estimateTextTokens, estimateInRequest } from "./tokens.ts";
 import type { ChatMessage } from "../../types/run/model.ts";
 import { beginsTurn } from "../../types/run/turns.ts";
@@ -82,7 +82,7 @@ export class Branch {
   }
 
   /** Adds the wanted entry, which was read from the file. */
-  addOlder(link: Link, offset: number): void {
+  addOlder(link: EntryLink, offset: number): void {
     const node = new BranchNode(link, offset);
     this.#staged.push(node);
     this.#wanted = link.parentId;
@@ -113,7 +113,7 @@ export class Branch {
     if (this.#isComplete) this.#dropBeforeCompaction();
   }
 
-  append(link: Link, offset: number): void {
+  append(link: EntryLink, offset: number): void {
     const node = new BranchNode(link, offset);
     this.#nodes.push(node);
     this.#ids.add(node.entryId);
@@ -272,7 +272,7 @@ export class Branch {
     else this.#total -= node.tokens;
   }
 
-  #noteRefused({ entry }: Link): void {
+  #noteRefused({ entry }: EntryLink): void {
     const refused = entry && refusedThinkingIn(entry);
     if (!refused) return;
     const until = Math.max(refused.until, this.#refusedThinking?.[refused.model] ?? 0);
@@ -313,7 +313,7 @@ class BranchNode {
   /** The entry, or the time of one that consists of nothing but its message. */
   readonly #rest: TranscriptEntry | number | undefined;
 
-  constructor({ id, parentId, entry }: Link, offset: number) {
+  constructor({ id, parentId, entry }: EntryLink, offset: number) {
     const message = entry && messageOf(entry);
     this.entryId = id;
     this.parentId = parentId;

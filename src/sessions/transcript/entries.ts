@@ -1,7 +1,7 @@
 import type { ChatMessage, UserMessage } from "../../types/run/model.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
 import { type Fields, isFields } from "../../utils/fields.ts";
-import { Mending, readMessage, readProvenance, readSeenPart } from "../../types/run/read-message.ts";
+import { Mending, readChatMessage, readProvenance, readSeenPart } from "../../types/run/read-chat-message.ts";
 
 /** The version that this program writes and the highest that it reads. */
 export const TRANSCRIPT_VERSION = 3;
@@ -17,19 +17,19 @@ export interface Header {
 }
 
 /** An entry as a place in the tree. `entry` is missing for kinds that only another program knows, and for what cannot be read. */
-export interface Link {
+export interface EntryLink {
   readonly id: string;
   readonly parentId: string | null;
   readonly entry?: TranscriptEntry;
 }
 
 /** The parent of an entry as its line names it. A line without a parent follows the entry before it. */
-export interface WrittenLink extends Omit<Link, "parentId"> {
+export interface WrittenLink extends Omit<EntryLink, "parentId"> {
   readonly parentId: string | null | undefined;
 }
 
 /** How well an entry could be read. */
-export interface Reading {
+export interface EntryReading {
   /** Some values of the entry have a wrong type: they are mended, or left out. */
   readonly isOdd: boolean;
   /** False where a part of the entry's content is left out, or all of it. */
@@ -40,8 +40,8 @@ export interface Reading {
  * `entry`: `link.entry` is missing where no part of the entry can be read. `bad`: no JSON object; `link` is the
  * readable part of its place in the tree. `foreign`: an object that is no entry.
  */
-export type Line =
-  | ({ readonly kind: "entry"; readonly link: WrittenLink } & Reading)
+export type TranscriptLine =
+  | ({ readonly kind: "entry"; readonly link: WrittenLink } & EntryReading)
   | { readonly kind: "bad"; readonly link: WrittenLink | undefined }
   | { readonly kind: "foreign" };
 
@@ -82,7 +82,7 @@ export function parseHeader(text: string): Header | undefined {
 }
 
 /** Reads the line that begins at this byte. An entry without an id gets one from the byte. */
-export function parseLine(text: string, offset: number): Line {
+export function parseLine(text: string, offset: number): TranscriptLine {
   const fields = parseFields(text);
   if (!fields) return { kind: "bad", link: placeIn(text) };
   const { type, parentId } = fields;
@@ -105,11 +105,11 @@ function placeIn(text: string): WrittenLink | undefined {
   return { id, parentId: none === undefined ? parent : null };
 }
 
-interface ReadEntry extends Reading {
+interface ReadEntry extends EntryReading {
   readonly entry?: TranscriptEntry;
 }
 
-/** Makes typed entries of stored ones: see `readMessage`. */
+/** Makes typed entries of stored ones: see `readChatMessage`. */
 function readEntry(given: Fields | TranscriptEntry): ReadEntry {
   const mending = new Mending();
   const timed = mending.fields({ ...given }, { timestamp: isoTime });
@@ -134,7 +134,7 @@ function isoTime(value: unknown): string {
 
 function withMessage(fields: Fields, mending: Mending): Fields | undefined {
   const given = fields["message"];
-  const read = readMessage(given, Date.parse(String(fields["timestamp"])) || 0);
+  const read = readChatMessage(given, Date.parse(String(fields["timestamp"])) || 0);
   if (!read) return undefined;
   mending.isOdd ||= read.isOdd;
   mending.isWhole &&= read.isWhole;

@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { TranscriptEntry } from "../../types/session.ts";
 import { BackReader } from "./back-reader.ts";
-import type { Link, WrittenLink } from "./entries.ts";
+import type { EntryLink, WrittenLink } from "./entries.ts";
 import { openOrMissing, readHeader } from "./prepare.ts";
 import { readLine } from "./read-line.ts";
 
@@ -55,7 +55,7 @@ async function collect(reader: BackReader, stretch: Stretch): Promise<readonly T
  * Gives entries whose parent is missing the entry in front of them as parent, as the walk along a branch does. `isAll`:
  * the file was read to its beginning; before that the parent may be further in front.
  */
-function linked(links: readonly WrittenLink[], isAll: boolean): readonly Link[] {
+function linked(links: readonly WrittenLink[], isAll: boolean): readonly EntryLink[] {
   const known = new Set<string | null>([null]);
   let before: string | null = null;
   return links.map((link) => {
@@ -68,7 +68,7 @@ function linked(links: readonly WrittenLink[], isAll: boolean): readonly Link[] 
 }
 
 /** An entry whose parent is of an unknown kind follows the parent of that one. */
-function bridged(links: readonly Link[]): readonly TranscriptEntry[] {
+function bridged(links: readonly EntryLink[]): readonly TranscriptEntry[] {
   const instead = new Map<string, string | null>();
   return links.flatMap(({ id, parentId, entry }) => {
     const parent = parentId === null ? null : (instead.get(parentId) ?? parentId);

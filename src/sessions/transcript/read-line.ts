@@ -1,5 +1,5 @@
 import type { RawLine } from "./back-reader.ts";
-import { parseLine, type Reading, type WrittenLink } from "./entries.ts";
+import { parseLine, type EntryReading, type WrittenLink } from "./entries.ts";
 
 /** An entry and its position in the file. */
 export interface Placed {
@@ -11,7 +11,7 @@ export interface Placed {
 }
 
 /** The content of a transcript's line. */
-export interface ReadLine extends Reading {
+export interface ReadLine extends EntryReading {
   /** Oldest first. Several when the newline between them is missing, none for a line that is no entry. */
   readonly entries: readonly Placed[];
   /** The line is no JSON object. */

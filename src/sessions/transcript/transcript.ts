@@ -4,7 +4,7 @@ import type { EntryBody, SessionWindow, TranscriptEntry } from "../../types/sess
 import { newEntryId } from "./archive.ts";
 import { Branch } from "./branch.ts";
 import { BranchWalk } from "./branch-walk.ts";
-import { asRead, type Header, type Link, TRANSCRIPT_VERSION } from "./entries.ts";
+import { asRead, type Header, type EntryLink, TRANSCRIPT_VERSION } from "./entries.ts";
 import { entryHere } from "./here.ts";
 import { LineFile } from "./line-file.ts";
 import { prepareTranscript } from "./prepare.ts";
@@ -177,7 +177,7 @@ export class Transcript {
     if (walk) this.#note(walk);
   }
 
-  #here(link: Link): Link {
+  #here(link: EntryLink): EntryLink {
     return link.entry ? { ...link, entry: entryHere(link.entry, this.#options.earlier) } : link;
   }
 

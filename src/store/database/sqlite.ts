@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 
 import { OpenClawError } from "../../types/errors.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { diskError, diskFull } from "../disk.ts";
-import { aliasesOf, OwnPath, stateDirOf } from "../own-path.ts";
+import { realPathsOf, OwnPath, stateDirOf } from "../own-path.ts";
 
 export type Row = Record<string, SQLOutputValue>;
 export type Params = readonly SQLInputValue[];
@@ -67,7 +67,7 @@ export class Statements {
   constructor(db: DatabaseSync, path: string) {
     this.#db = db;
     const dir = stateDirOf(path);
-    this.#own = dir === undefined ? undefined : new OwnPath(dir, aliasesOf(dir));
+    this.#own = dir === undefined ? undefined : new OwnPath(dir, realPathsOf(dir));
   }
 
   run(sql: string, ...params: Params): { changes: number; id: number } {

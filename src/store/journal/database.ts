@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { OpenClawError } from "../../types/errors.ts";
 import { count } from "../database/columns.ts";
-import { aliasesOf, OwnPath, placesOfFiles, stateDirOf } from "../own-path.ts";
+import { realPathsOf, OwnPath, placesOfFiles, stateDirOf } from "../own-path.ts";
 import { MIGRATIONS, OWN_PATHS_VERSION, SCHEMA_VERSION } from "../database/schema.ts";
 import { brokenJournal, isBroken, sqliteError } from "../database/sqlite.ts";
 
@@ -65,7 +65,7 @@ function nameOwnPaths(db: DatabaseSync, path: string): void {
     files.flatMap(({ file }) => (typeof file === "string" ? [file] : [])),
     dir,
   );
-  const own = new OwnPath(dir, [...aliasesOf(dir), ...earlier]);
+  const own = new OwnPath(dir, [...realPathsOf(dir), ...earlier]);
   for (const { table, column, where } of WORKED_WITH) {
     const update = db.prepare(`UPDATE ${table} SET ${column} = ? WHERE rowid = ?`);
     for (const row of db.prepare(`SELECT rowid AS id, ${column} AS text FROM ${table} WHERE ${where}`).all()) {

@@ -8,7 +8,7 @@ import { acceptOne, findRow, toInboxRow, sessionList } from "./rows.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import { maskedJson } from "../../utils/secrets/mask-strings.ts";
 import { anyJson, textOr } from "../database/columns.ts";
-import { readMessage } from "./read-message.ts";
+import { readInbound } from "./read-inbound.ts";
 
 const OPEN = "SELECT * FROM inbox WHERE state <> 'done' ORDER BY id";
 const OF_RUN = "SELECT * FROM inbox WHERE run_id = ? ORDER BY id";
@@ -160,7 +160,7 @@ class RowEnds {
 
   /** The end of stopped work is not announced, but sessions above it no longer wait for it. */
   #follow(row: Row, { kind }: Outcome): void {
-    const next = readMessage(anyJson(row, "message"), this.#at).message.options?.whenEnded;
+    const next = readInbound(anyJson(row, "message"), this.#at).message.options?.whenEnded;
     if (kind !== "aborted") this.#accept(next, textOr(row, "works_in"));
     else if (textOr(row, "reports_to") !== "") this.#accept(next?.options?.whenEnded, next?.options?.sessionKey);
   }

@@ -26,7 +26,7 @@ import { createTexts } from "./texts.ts";
 import type { SpendLedger } from "../../types/spend/ledger.ts";
 import { anyJson, count, text, textOr } from "../database/columns.ts";
 import { Commits } from "../database/commits.ts";
-import { readPeer } from "./read-message.ts";
+import { readPeer } from "./read-inbound.ts";
 import { toInboxRow } from "./rows.ts";
 import { openDatabase, readVersion } from "./database.ts";
 import { openWal } from "../database/wal.ts";

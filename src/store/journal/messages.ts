@@ -7,7 +7,7 @@ import type { Commits } from "../database/commits.ts";
 import { toInboxRow, putMessage } from "./rows.ts";
 import { OUTBOX_ROWS, toOutboxRow } from "./outbox.ts";
 import type { Params, Row, Statements } from "../database/sqlite.ts";
-import { readMessage } from "./read-message.ts";
+import { readInbound } from "./read-inbound.ts";
 
 /** Selects rows. For inbox rows the session is the claimed one. */
 export interface RowFilter extends AgentFilter {
@@ -204,7 +204,7 @@ function runAgain(sql: Statements, id: number, now: number): Again | undefined {
 function copyOf(sql: Statements, row: InboxRow, now: number): InboxRow {
   const { id } = row;
   // A newer version of the gateway may be able to read it.
-  const { message } = readMessage(row.message.unreadable?.raw ?? row.message, now);
+  const { message } = readInbound(row.message.unreadable?.raw ?? row.message, now);
   const earlier = count(sql.one("SELECT count(*) AS n FROM inbox WHERE again_of = ?", id), "n");
   const mark = `#again-${id}-${earlier + 1}`;
   const isOperator = message.options?.operator === true;

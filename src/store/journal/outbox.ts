@@ -7,7 +7,7 @@ import type { OutboundPart, ReplyButton } from "../../types/chat/reply.ts";
 import { Secret } from "../../types/secret.ts";
 import { isFields } from "../../utils/fields.ts";
 import { anyJson, count, countOr, text, textOr, word, wordOr } from "../database/columns.ts";
-import { readPeer } from "./read-message.ts";
+import { readPeer } from "./read-inbound.ts";
 import type { Commits } from "../database/commits.ts";
 import { sendKeyOf } from "./send-key.ts";
 import type { Params, Row, Statements } from "../database/sqlite.ts";

@@ -6,7 +6,7 @@ import { isFields } from "../../utils/fields.ts";
 import { maskedJson } from "../../utils/secrets/mask-strings.ts";
 import { agentIn, anyJson, count, countOr, textOr, word, wordOr } from "../database/columns.ts";
 import { UNREADABLE } from "../database/counts.ts";
-import { readMessage } from "./read-message.ts";
+import { readInbound } from "./read-inbound.ts";
 import type { Row, Statements } from "../database/sqlite.ts";
 
 const STATES = ["accepted", "claimed", "done"] as const;
@@ -22,7 +22,7 @@ const SET_ASIDE = "UPDATE inbox SET state = 'done', outcome = ?, done_at = ? WHE
 
 /** Stores an event, unless it is known. The journal does not trust the types in an adapter's event. */
 export function acceptOne(sql: Statements, offered: unknown, at: number): AcceptedRow {
-  const { message, faults } = readMessage(offered, at);
+  const { message, faults } = readInbound(offered, at);
   const more = faults.length === 0 ? {} : { faults };
   const { channel, account } = message.from;
   const seen = sql.one(SEEN, channel, account, message.eventKey);
@@ -90,7 +90,7 @@ export function toInboxRow(row: Row): InboxRow {
   const starts = numbersIn(row, "starts");
   return {
     id: count(row, "id"),
-    message: readMessage(anyJson(row, "message"), count(row, "accepted_at")).message,
+    message: readInbound(anyJson(row, "message"), count(row, "accepted_at")).message,
     state: word(row, "state", STATES),
     attempts: count(row, "attempts"),
     ...(key === undefined ? {} : { sessionKey: sessionKey(key) }),

@@ -20,12 +20,12 @@ import {
   addSpent,
   addUnknown,
   type CountedCall,
-  namesOf,
+  countedNames,
 } from "./sums.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import { defined } from "../../utils/defined.ts";
 import { anyJson, textOr, count, text } from "../database/columns.ts";
-import { readMessage } from "./read-message.ts";
+import { readInbound } from "./read-inbound.ts";
 
 /** Opens the ledger. `bootId`: holds with another id belong to an earlier process. */
 export function createSpendLedger(
@@ -99,7 +99,7 @@ const rootsIn = (row: Row): Roots =>
 function fromMessage(sql: Statements, runId: string | undefined, session: string | undefined): Roots {
   const row = runId === undefined ? undefined : sql.one(MESSAGE, runId);
   if (!row) return {};
-  const { message } = readMessage(anyJson(row, "message"), 0);
+  const { message } = readInbound(anyJson(row, "message"), 0);
   const { subagent, broughtBy, cron } = message.options ?? {};
   const parent = subagent?.parent;
   const isBelow = parent !== undefined && parent !== session;
@@ -191,7 +191,7 @@ class OpenHolds {
 const isAt = (row: Row, { scope, name, since, until }: SpendPlace): boolean => {
   const day = text(row, "day");
   if ((since !== undefined && day < since) || (until !== undefined && day > until)) return false;
-  return namesOf(countedOf(row, 0)).some(([other, called]) => other === scope && called === name);
+  return countedNames(countedOf(row, 0)).some(([other, called]) => other === scope && called === name);
 };
 
 const sum = (rows: readonly Row[]): Amount =>

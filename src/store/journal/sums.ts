@@ -51,7 +51,7 @@ export interface CountedCall {
 }
 
 /** The names under which a call counts, in their order. */
-export function namesOf({
+export function countedNames({
   account,
   model,
 }: Pick<CountedCall, "account" | "model">): readonly (readonly [SpendScope, string])[] {
@@ -79,7 +79,7 @@ export function addSpent(
   { input, output, cacheRead, cacheWrite, cost }: Usage,
 ): void {
   const figures = [call.at, input, output, cacheRead, cacheWrite, cost.total];
-  const names = namesOf(call);
+  const names = countedNames(call);
   const days = names.filter(([scope]) => scope !== "run");
   sql.run(
     ADD[days.length] ?? addTo(days.length),
@@ -91,7 +91,7 @@ export function addSpent(
 
 /** Adds the possible cost of a call of a killed process. */
 export function addUnknown(sql: Statements, call: CountedCall, { tokens, usd }: Amount): void {
-  for (const [scope, name] of namesOf(call))
+  for (const [scope, name] of countedNames(call))
     sql.run(ADD_UNKNOWN, scope, periodOf(scope, call.day), name, call.at, tokens, usd);
 }
 

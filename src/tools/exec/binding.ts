@@ -2,8 +2,8 @@ import type { BoundFile, ExecBackend } from "../../types/run/backend.ts";
 import type { ToolContext } from "../../types/run/tool.ts";
 import { own } from "../../utils/own.ts";
 import { changedIn } from "./rules/bound-files.ts";
-import type { Considered, KnownCommand } from "./exec-policy.ts";
-import { planOf } from "./plan/plan.ts";
+import type { ConsideredCommand, KnownCommand } from "./exec-policy.ts";
+import { commandPlan } from "./plan/plan.ts";
 
 /** A command with its directory, which is absolute and free of links. */
 export interface Wanted {
@@ -18,7 +18,7 @@ export type Variables = Readonly<Record<string, string>>;
  * Everything that an approval covers besides the text: the files that a command names, the programs that it starts, its
  * variables.
  */
-export interface Binding {
+export interface ApprovalBinding {
   readonly files: readonly BoundFile[];
   readonly variables: Variables;
   readonly parts: readonly KnownCommand[] | undefined;
@@ -27,7 +27,7 @@ export interface Binding {
 type Workspace = Pick<ToolContext, "workspace">;
 
 /** Variables that plugins add now to the environment of a command. */
-export const variablesOf = async ({ commandEnv }: Pick<ToolContext, "commandEnv">): Promise<Variables> =>
+export const commandVariables = async ({ commandEnv }: Pick<ToolContext, "commandEnv">): Promise<Variables> =>
   (await commandEnv?.()) ?? {};
 
 /** The command with its plan and its programs. */
@@ -35,8 +35,8 @@ export async function consider(
   { command, cwd }: Wanted,
   backend: ExecBackend,
   context: Workspace,
-): Promise<Considered> {
-  const parts = await planOf(command);
+): Promise<ConsideredCommand> {
+  const parts = await commandPlan(command);
   return { command, parts: parts && (await withPrograms(parts, { cwd, workspace: context.workspace }, backend)) };
 }
 
@@ -57,9 +57,9 @@ export async function bindingOf(
   wanted: Wanted,
   backend: ExecBackend,
   context: Workspace & Pick<ToolContext, "commandEnv">,
-): Promise<Binding | undefined> {
+): Promise<ApprovalBinding | undefined> {
   const { command, cwd } = wanted;
-  const variables = await variablesOf(context);
+  const variables = await commandVariables(context);
   const files = await backend.filesOf(command, { cwd, workspace: context.workspace });
   return files && { files, variables, parts: (await consider(wanted, backend, context)).parts };
 }
@@ -68,19 +68,22 @@ export async function bindingOf(
  * Names of the variables that are set, changed or removed since `before`. Their values may be secrets, so they are left
  * out.
  */
-export function changedVariables({ variables: was }: Binding, { variables: is }: Binding): readonly string[] {
+export function changedVariables(
+  { variables: was }: ApprovalBinding,
+  { variables: is }: ApprovalBinding,
+): readonly string[] {
   const names = new Set([...Object.keys(was), ...Object.keys(is)]);
   return [...names].filter((name) => own(was, name) !== own(is, name)).toSorted();
 }
 
 /** Paths of files and programs that differ between two bindings. */
-export function changedSince(before: Binding, now: Binding): readonly string[] {
+export function changedSince(before: ApprovalBinding, now: ApprovalBinding): readonly string[] {
   const was = new Map(partsOf(before).map((part) => [part.source, identityOf(part)]));
   const changed = partsOf(now).filter((part) => was.get(part.source) !== identityOf(part));
   return [...new Set([...changedIn(before.files, now.files), ...changed.map(({ words: [word = ""] }) => word)])];
 }
 
-const partsOf = ({ parts = [] }: Binding): readonly KnownCommand[] => parts;
+const partsOf = ({ parts = [] }: ApprovalBinding): readonly KnownCommand[] => parts;
 
 /**
  * Identity of the program of a simple command: the file behind its first word, and the content that may make that

@@ -67,7 +67,7 @@ interface Around {
 }
 
 /** Texts in a command that may name a file, also inside quoted commands. Pure. */
-export const namesIn = (command: string, around: Around): readonly string[] => [
+export const fileNamesIn = (command: string, around: Around): readonly string[] => [
   ...new Set([command, plain(command)].flatMap((text) => namesBelow(text, around, 0))),
 ];
 

@@ -1,4 +1,4 @@
-import type { FoundProgram, Steering } from "../../types/run/backend.ts";
+import type { FoundProgram, SteeringFiles } from "../../types/run/backend.ts";
 import type { ExecSettings } from "../../types/settings.ts";
 import type { PlannedCommand } from "./plan/plan.ts";
 import { trimCommand } from "./plan/shell-words.ts";
@@ -15,11 +15,11 @@ export type ExecDecision = "run" | "ask" | "deny";
 export interface KnownCommand extends PlannedCommand {
   readonly program?: FoundProgram | undefined;
   /** Reason why the program may start another one; undefined when there is none. */
-  readonly steering?: Steering | undefined;
+  readonly steering?: SteeringFiles | undefined;
 }
 
 /** A command before the decision about it. Without parts the command is not understood. */
-export interface Considered {
+export interface ConsideredCommand {
   readonly command: string;
   readonly parts: readonly KnownCommand[] | undefined;
 }
@@ -61,10 +61,10 @@ function isSafe({ words: [name = "", ...rest], program }: KnownCommand, settings
 }
 
 /** Reason why a command may start a program that it does not name; undefined when there is none. */
-export const whySteered = ({ parts = [] }: Pick<Considered, "parts">): string | undefined =>
+export const whySteered = ({ parts = [] }: Pick<ConsideredCommand, "parts">): string | undefined =>
   parts.find(({ steering }) => steering !== undefined)?.steering?.why;
 
-function isOnList({ command, parts }: Considered, settings: ExecSettings, rules: ExecRules): boolean {
+function isOnList({ command, parts }: ConsideredCommand, settings: ExecSettings, rules: ExecRules): boolean {
   if (whySteered({ parts }) !== undefined) return false;
   if (rules.isAllowed(trimCommand(command))) return true;
   if (parts === undefined || changesShell(parts)) return false;
@@ -91,7 +91,7 @@ export interface Grant {
 
 /** The permissions of a command that `decideExec` lets run. Pure. */
 export function grantsFor(
-  { command, parts = [] }: Considered,
+  { command, parts = [] }: ConsideredCommand,
   settings: ExecSettings,
   rules: ExecRules,
 ): readonly Grant[] {
@@ -119,7 +119,7 @@ function isAllowedPart({ source, words: [name = ""], isPiped }: KnownCommand, ru
  * or matched by a row of the approvals document; a command that is not fully understood never does. `settings` are
  * already the stricter of config, session and document. Pure.
  */
-export function decideExec(considered: Considered, settings: ExecSettings, rules: ExecRules): ExecDecision {
+export function decideExec(considered: ConsideredCommand, settings: ExecSettings, rules: ExecRules): ExecDecision {
   if (settings.security === "deny") return "deny";
   if (settings.ask === "always") return "ask";
   if (settings.security === "full") return "run";
@@ -128,6 +128,6 @@ export function decideExec(considered: Considered, settings: ExecSettings, rules
 }
 
 /** The texts that a permanent allowance may cover: the whole command and each of its simple commands. */
-export const allowanceTexts = ({ command, parts = [] }: Considered): readonly string[] => [
+export const allowanceTexts = ({ command, parts = [] }: ConsideredCommand): readonly string[] => [
   ...new Set([trimCommand(command), ...parts.map((part) => part.source)]),
 ];

@@ -15,7 +15,7 @@ const MOST_READ = 3000;
  * Reason why a person could not see the whole command; undefined when there is none. `paths` are shown with the
  * command. Pure.
  */
-export function whyUnreadable(command: string, paths: readonly string[]): string | undefined {
+export function whyUnshowable(command: string, paths: readonly string[]): string | undefined {
   if (UNSEEN.test(command) || paths.some((path) => UNSEEN.test(path) || /[\n\t]/.test(path))) {
     return "it holds control or invisible characters; write them as escapes";
   }

@@ -7,8 +7,8 @@ import {
   changedVariables,
   consider,
   isSamePlace,
-  variablesOf,
-  type Binding,
+  commandVariables,
+  type ApprovalBinding,
   type Variables,
   type Wanted,
 } from "./binding.ts";
@@ -21,13 +21,13 @@ import {
   grantsFor,
   isBuiltin,
   whySteered,
-  type Considered,
+  type ConsideredCommand,
   type ExecDecision,
   type ExecRules,
   type Grant,
 } from "./exec-policy.ts";
 import { ELEVATED, type CommandWay } from "./elevation.ts";
-import { whyUnreadable } from "./hidden.ts";
+import { whyUnshowable } from "./hidden.ts";
 import { shownPath } from "../shown-path.ts";
 import { trimCommand } from "./plan/shell-words.ts";
 import { isUnasked, UNASKED_TEXTS, type Unasked } from "../../types/run/unasked.ts";
@@ -61,7 +61,7 @@ const REFUSALS: Readonly<Record<Exclude<Refused, Unasked>, string>> = {
 };
 
 /** The reason why the command was not run, and the next step, for the model. */
-export function refusalText(answer: Refused): string {
+export function execRefusalText(answer: Refused): string {
   if (!isUnasked(answer)) return REFUSALS[answer];
   const instead = answer === "unshown" ? "Put the command into a script file and run that." : "Tell the user.";
   return `The command was not run, and nobody can be asked about it: ${UNASKED_TEXTS[answer]}. ${instead}`;
@@ -94,7 +94,7 @@ const refused = (text: string): Permit => ({ kind: "refused", text });
 interface Case {
   readonly wanted: Wanted;
   readonly variables: Variables;
-  readonly considered: Considered;
+  readonly considered: ConsideredCommand;
   /** Settings as strict as the config and the approvals document together. */
   readonly settings: ExecSettings;
   readonly rules: ExecRules;
@@ -107,7 +107,7 @@ export async function permit(wanted: Wanted, options: ExecOptions, context: Tool
   const closed = await options.backend.whyClosed?.(wanted.command, { cwd: wanted.cwd, workspace: context.workspace });
   if (closed !== undefined) return refused(`The command was not run: ${closed}.`);
   const policy = await policyNow(options, context);
-  const variables = await variablesOf(context);
+  const variables = await commandVariables(context);
   const considered = await consider(wanted, options.backend, context);
   const allowed = await allowedTexts({ wanted, variables, considered }, { options, context });
   const rules = { policy, isAllowed: (text: string) => allowed.has(text) };
@@ -189,7 +189,7 @@ async function askUntilSame(known: Case, options: ExecOptions, context: ToolCont
       return refused(`The command was not run, and nobody can be asked about it: ${unreadable}.`);
     const answer = await context.approvals.ask(questionFor(wanted, binding, { reason, options }), context.signal);
     if (answer !== "allow-once" && answer !== "allow-always" && !runsUnanswered(answer, known))
-      return refused([refusalText(answer), ...(answer === "unattended" ? whyUnlistable(known) : [])].join(" "));
+      return refused([execRefusalText(answer), ...(answer === "unattended" ? whyUnlistable(known) : [])].join(" "));
     const now = await bindingOf(wanted, options.backend, context);
     if (!(await isSamePlace(wanted, options.backend, context))) return refused(MOVED);
     const changed = now === undefined ? [] : changesBetween(binding, now, wanted);
@@ -220,7 +220,7 @@ const underPolicy = (known: Case, policy: ExecPolicy): Case => ({
 });
 
 /** Changes between two bindings for a person: paths of files and programs, and names of variables. */
-const changesBetween = (before: Binding, now: Binding, { cwd }: Wanted): readonly string[] => [
+const changesBetween = (before: ApprovalBinding, now: ApprovalBinding, { cwd }: Wanted): readonly string[] => [
   ...changedSince(before, now).map((path) => shownPath(path, cwd)),
   ...changedVariables(before, now).map((name) => `the variable ${name}`),
 ];
@@ -242,13 +242,13 @@ function reasonOf({ settings, untrusted, considered, rules: { policy } }: Case):
 function whyNotAskable({ command, cwd }: Wanted, files: readonly BoundFile[]): string | undefined {
   if (files.length > MOST_FILES)
     return `it names ${files.length} files, more than the ${MOST_FILES} that a question can show; name fewer at a time`;
-  return whyUnreadable(command, [cwd, ...files.map(({ path }) => path)]);
+  return whyUnshowable(command, [cwd, ...files.map(({ path }) => path)]);
 }
 
 /** The question about a command. The desk stores a permanent allowance; a guest's turn offers none. */
 function questionFor(
   { command, cwd }: Wanted,
-  { files, variables: given, parts }: Binding,
+  { files, variables: given, parts }: ApprovalBinding,
   { reason, options }: { reason: string; options: ExecOptions },
 ): ApprovalQuestion {
   const variables = Object.keys(given).toSorted();

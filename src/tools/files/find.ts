@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { FileBackend } from "../../types/run/backend.ts";
 import type { Tool, ToolContext } from "../../types/run/tool.ts";
 import { defineTool, FILE_TOOL_MS, textResult } from "../define.ts";
-import { LATE, PARTIAL } from "./search-notes.ts";
+import { SEARCH_ENDED, PARTIAL } from "./search-notes.ts";
 
 const MAX_FILES = 1000;
 
@@ -29,7 +29,7 @@ async function find(
   const notes = [
     ...(found.length > limit ? ["[There are more; narrow the pattern.]"] : []),
     ...(isPartial ? [PARTIAL] : []),
-    ...(isLate ? [LATE] : []),
+    ...(isLate ? [SEARCH_ENDED] : []),
   ];
   return [...found.slice(0, limit).toSorted(), ...notes].join("\n") || "[Nothing found.]";
 }

@@ -1,5 +1,5 @@
 /** A text with one form of spaces, quotes and dashes, and the place of each of its characters in the original. */
-export interface Folded {
+export interface FoldedText {
   readonly text: string;
   /** First place of each character in the original, and the place after it. */
   readonly starts: Uint32Array;
@@ -28,7 +28,7 @@ const INVISIBLE: ReadonlySet<number> = new Set([0x200b, 0xfeff]);
  * Folds a text: one space for any number of spaces and tabs, none at the end of a line, `\n` for `\r\n`, plain quotes
  * and dashes for typographic ones.
  */
-export function fold(text: string): Folded {
+export function fold(text: string): FoldedText {
   const codes = new Uint16Array(text.length);
   const starts = new Uint32Array(text.length);
   const ends = new Uint32Array(text.length);

@@ -3,7 +3,7 @@ import type { FileBackend, FoundLine } from "../../types/run/backend.ts";
 import type { Tool, ToolContext } from "../../types/run/tool.ts";
 import { CONTENT_BYTES } from "../cap.ts";
 import { defineTool, FILE_TOOL_MS, textResult } from "../define.ts";
-import { LATE, PARTIAL } from "./search-notes.ts";
+import { SEARCH_ENDED, PARTIAL } from "./search-notes.ts";
 
 const MATCHES = 100;
 const MAX_MATCHES = 2000;
@@ -47,7 +47,7 @@ class Findings {
   }
 
   text({ isPartial, isLate }: { isPartial: boolean; isLate: boolean }): string {
-    const notes = [...(this.#isFull ? [MORE] : []), ...(isPartial ? [PARTIAL] : []), ...(isLate ? [LATE] : [])];
+    const notes = [...(this.#isFull ? [MORE] : []), ...(isPartial ? [PARTIAL] : []), ...(isLate ? [SEARCH_ENDED] : [])];
     return [...this.#lines, ...notes].join("\n") || "[Nothing found.]";
   }
 }

@@ -7,7 +7,7 @@ import { isFields } from "../../utils/fields.ts";
 import { isInside, realOf } from "../../utils/real-path.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { errorResult } from "../define.ts";
-import { namesIn } from "../exec/exec-names.ts";
+import { fileNamesIn } from "../exec/exec-names.ts";
 import { changedFiles, WRITERS, type ChangedFile } from "./changed-files.ts";
 import { notingCommands } from "./noted-commands.ts";
 
@@ -91,7 +91,7 @@ function commanding(contribution: ToolContribution, scene: ToolScene, origins: F
 }
 
 function namesOf(command: string, from: string): readonly string[] {
-  const names = namesIn(command, { home: homedir(), cwd: from });
+  const names = fileNamesIn(command, { home: homedir(), cwd: from });
   return names.map((name) => (isAbsolute(name) ? name : join(from, name)));
 }
 

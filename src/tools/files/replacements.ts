@@ -1,4 +1,4 @@
-import { fold, type Folded } from "./folded.ts";
+import { fold, type FoldedText } from "./folded.ts";
 import { nearestText } from "./nearest-lines.ts";
 
 /** A text that occurs once in a file, and the text that replaces it. */
@@ -21,7 +21,7 @@ const MOST_SEARCHED = 100_000_000;
 /** A file's content, in which the texts of edits are found. */
 class Searched {
   readonly content: string;
-  #folded: Folded | undefined;
+  #folded: FoldedText | undefined;
 
   constructor(content: string) {
     this.content = content;

@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { AccessMode } from "../../types/run/backend.ts";
 import { holdsFile, isOwnOutput, type FileIdentity } from "./closed.ts";
-import { hiddenFromGuests, hiddenNamesIn, isHiddenElsewhere, whyHidden } from "./guest-files.ts";
+import { hiddenFromGuests, hiddenNamesIn, isHiddenElsewhere, whyFileHidden } from "./guest-files.ts";
 import { ChangedMeanwhile, openAt, OpenFolder, whereIs } from "./open.ts";
 import { shapesPrompts, type PromptFiles } from "./prompt-files.ts";
 import { existingAbove, isInside, realOf } from "../../utils/real-path.ts";
@@ -216,9 +216,9 @@ export class FileAccess {
           "(commands.ownerAllowFrom names owners).",
       );
     }
-    if (await isInsideAny(real, guest.notes)) throw new Error(`${path} ${whyHidden("notes")}.`);
+    if (await isInsideAny(real, guest.notes)) throw new Error(`${path} ${whyFileHidden("notes")}.`);
     const hidden = await hiddenFromGuests(real, [workspace, ...guest.prompts.workspaces]);
-    if (hidden !== undefined) throw new Error(`${path} ${whyHidden(hidden)}.`);
+    if (hidden !== undefined) throw new Error(`${path} ${whyFileHidden(hidden)}.`);
     const isForeign = await this.#foreignFiles();
     if (isForeign(real)) throw new Error(`${path} is not a file of this conversation.`);
   }

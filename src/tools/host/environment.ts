@@ -1,6 +1,6 @@
 import { delimiter } from "node:path";
 import type { ExecSettings } from "../../types/settings.ts";
-import { MAX_BYTES, NEVER, NO_OVERRIDE } from "../variables.ts";
+import { MAX_VARIABLE_BYTES, NEVER, NO_OVERRIDE } from "../variables.ts";
 import { Secret } from "../../utils/secrets/secret.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -32,7 +32,7 @@ export function commandEnvironment(own: Environment, rules: EnvironmentRules): R
   const passed = new Set(rules.passEnv);
   const secret = new Set(rules.secretVariables);
   const isWanted = (name: string, value: string): boolean => {
-    if (NEVER.test(name) || secret.has(name) || Buffer.byteLength(value) > MAX_BYTES) return false;
+    if (NEVER.test(name) || secret.has(name) || Buffer.byteLength(value) > MAX_VARIABLE_BYTES) return false;
     if (Secret.isKnown(value)) return false;
     return passed.has(name) || (isKept(name) && !ADDRESS_WITH_USER.test(value));
   };
@@ -51,7 +51,7 @@ export function withAdded(
   added: Readonly<Record<string, string>> = {},
 ): Record<string, string> {
   const wanted = Object.entries(added).filter(
-    ([name, value]) => !NEVER.test(name) && Buffer.byteLength(value) <= MAX_BYTES,
+    ([name, value]) => !NEVER.test(name) && Buffer.byteLength(value) <= MAX_VARIABLE_BYTES,
   );
   const overriding = wanted.filter(([name]) => !NO_OVERRIDE.test(name));
   return { ...Object.fromEntries(wanted), ...made, ...Object.fromEntries(overriding) };

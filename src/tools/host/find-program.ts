@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { resolve } from "node:path";
 import type { FoundProgram } from "../../types/run/backend.ts";
 import { isInside } from "../../utils/real-path.ts";
-import { hashOf, type SearchedPlace } from "./repository/named-files.ts";
+import { fileHash, type SearchedPlace } from "./repository/named-files.ts";
 import { BoundedMap } from "../../utils/bounded-map.ts";
 
 /**
@@ -23,7 +23,7 @@ export async function findProgram(word: string, place: SearchedPlace): Promise<F
       path: candidate,
       real,
       ...((await mayStartPrograms(real)) && { startsOthers: true as const }),
-      ...(isWritable && { writable: await hashOf(real) }),
+      ...(isWritable && { writable: await fileHash(real) }),
     };
   }
   return undefined;

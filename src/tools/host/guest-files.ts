@@ -181,4 +181,4 @@ const WHY: Readonly<Record<Hidden, string>> = {
 };
 
 /** The reason for a model or a person, to follow the name of the file. */
-export const whyHidden = (hidden: Hidden): string => `${WHY[hidden]}: only an owner's turn may read it`;
+export const whyFileHidden = (hidden: Hidden): string => `${WHY[hidden]}: only an owner's turn may read it`;

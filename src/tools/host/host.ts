@@ -22,7 +22,7 @@ import { bindFiles, pathDirs } from "./repository/named-files.ts";
 import { outputFolder, outputRoot } from "./output-folders.ts";
 import { steeringOf } from "./repository/steering.ts";
 import { shellArgv, startCommand, type HostCommand } from "./command/start-command.ts";
-import { namesIn } from "../exec/exec-names.ts";
+import { fileNamesIn } from "../exec/exec-names.ts";
 import { isInside, realOf } from "../../utils/real-path.ts";
 
 export interface HostOptions {
@@ -131,7 +131,7 @@ async function whyClosed(
 ): Promise<string | undefined> {
   if (stateDir === undefined) return undefined;
   const own = join(await realOf(stateDir), "state");
-  const paths = namesIn(command, { home: homedir(), cwd }).map((name) => resolve(cwd, name));
+  const paths = fileNamesIn(command, { home: homedir(), cwd }).map((name) => resolve(cwd, name));
   const real = await Promise.all(paths.map((path) => realOf(path).catch(() => path)));
   return [...paths, ...real].some((path) => isInside(path, own))
     ? `it names files in ${own}, which the gateway has open; openclaw runs, sessions and usage read them`

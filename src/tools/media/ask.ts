@@ -18,7 +18,7 @@ const NOTE_CHARS = 200;
  * The models of a call: the configured ones, or the one that the call names. Throws with a text for the model when the
  * config does not allow the named one.
  */
-export function modelsFor(
+export function mediaModelsFor(
   wanted: string | undefined,
   configured: MediaModels | undefined,
   { allowedModels = [] }: ToolScene["agent"],

@@ -13,7 +13,7 @@ import { errorText } from "../../utils/text/error-text.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 import { wrapUntrusted } from "../../utils/text/untrusted.ts";
 import { defineTool, errorResult, textResult } from "../define.ts";
-import { asideOf, modelsFor } from "./ask.ts";
+import { asideOf, mediaModelsFor } from "./ask.ts";
 import { starterOf } from "../process/starter.ts";
 import { DRAW_MS } from "./config.ts";
 import type { DrawJob, DrawJobs } from "./draw-jobs.ts";
@@ -140,7 +140,7 @@ async function draw(wanted: Input, context: ToolContext, { scene, ports }: Parts
   const refs = refsIn(wanted);
   if (refs.length > MOST_IMAGES) throw new Error(`At most ${MOST_IMAGES} images can be given in one call.`);
   const configured = scene.agent.media?.draw;
-  const models = modelsFor(model, configured, scene.agent) ?? [];
+  const models = mediaModelsFor(model, configured, scene.agent) ?? [];
   const aside = asideOf(context);
   const images = await readImages({ refs, mostMb: MOST_MB }, context, { scene, ports });
   const question = {

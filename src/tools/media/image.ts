@@ -3,7 +3,7 @@ import type { AskedModel, NotAsked, SidePart } from "../../types/media/side-call
 import type { Tool, ToolContext, ToolResult, ToolScene } from "../../types/run/tool.ts";
 import { defineTool } from "../define.ts";
 import { MODEL_MS } from "./config.ts";
-import { answerResult, asideOf, modelsFor } from "./ask.ts";
+import { answerResult, asideOf, mediaModelsFor } from "./ask.ts";
 import { readImages, refsIn } from "./read-images.ts";
 import { fetchesFrom, type Source, type SourcePorts } from "./source.ts";
 
@@ -55,7 +55,7 @@ async function run(
   if (refs.length === 0) throw new Error("Name an image in image, or several in images.");
   if (refs.length > MOST_IMAGES) throw new Error(`At most ${MOST_IMAGES} images can be looked at in one call.`);
   const configured = scene.agent.media?.image;
-  const models = modelsFor(wanted.model, configured, scene.agent);
+  const models = mediaModelsFor(wanted.model, configured, scene.agent);
   const sources = await readImages({ refs, mostMb: wanted.maxBytesMb }, context, { scene, ports });
   const show = async (model: AskedModel) => partsFor(model, { sources, prompt: wanted.prompt });
   const answer = await asideOf(context).ask(

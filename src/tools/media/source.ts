@@ -7,7 +7,7 @@ import { isInside } from "../../utils/real-path.ts";
 import { readBytes } from "../../utils/read-regular.ts";
 import { withFile } from "../files/stored.ts";
 import type { WebFetchSettings } from "../web/config.ts";
-import { refusalText, rulesOf, USER_AGENT } from "../web/fetch-page.ts";
+import { fetchRefusalText, rulesOf, USER_AGENT } from "../web/fetch-page.ts";
 
 /** Ports for the tools for media. Settings are read for each call. */
 export interface SourcePorts {
@@ -109,7 +109,7 @@ async function fromWeb(ref: string, place: SourcePlace, ports: SourcePorts): Pro
     });
     return sourceOf(answer, place.maxBytes);
   } catch (error) {
-    if (error instanceof FetchRefused) throw new Error(refusalText("The file", error), { cause: error });
+    if (error instanceof FetchRefused) throw new Error(fetchRefusalText("The file", error), { cause: error });
     throw error;
   }
 }

@@ -3,7 +3,7 @@ import type { Peer } from "../../types/chat/message.ts";
 import type { ChatActs } from "../../types/chat/send.ts";
 import type { ToolResult } from "../../types/run/tool.ts";
 import { errorResult, textResult } from "../define.ts";
-import { given, type Input } from "./fields.ts";
+import { givenText, type Input } from "./fields.ts";
 import { isHome, type MessageToolOptions } from "./place.ts";
 
 interface Place {
@@ -12,14 +12,14 @@ interface Place {
 }
 
 /** Reacts to, edits or deletes a message. */
-export async function change(input: Input, to: Peer, { acts, scene }: MessageToolOptions): Promise<ToolResult> {
+export async function changeMessage(input: Input, to: Peer, { acts, scene }: MessageToolOptions): Promise<ToolResult> {
   const current = isHome(to, scene.peer) && input.action === "react" ? scene.messageId : undefined;
-  const messageId = given(input.messageId) ?? current;
+  const messageId = givenText(input.messageId) ?? current;
   if (messageId === undefined) return errorResult("Say which message: give messageId.");
   const refused = await refusalOf(input.action, { to, messageId }, { acts, scene });
   if (refused !== undefined) return errorResult(refused);
   const message = { to, messageId };
-  if (input.action === "delete") return resultOf(await acts.remove(to, messageId), `Deleted message ${messageId}.`);
+  if (input.action === "delete") return changeResult(await acts.remove(to, messageId), `Deleted message ${messageId}.`);
   return input.action === "edit" ? edit(input, message, acts) : react(input, message, acts);
 }
 
@@ -41,19 +41,19 @@ async function refusalOf(
 
 async function edit({ message = "" }: Input, { to, messageId }: Place, acts: ChatActs): Promise<ToolResult> {
   if (message.trim() === "") return errorResult("Give the new text as message.");
-  return resultOf(await acts.edit(to, messageId, message), `Edited message ${messageId}.`);
+  return changeResult(await acts.edit(to, messageId, message), `Edited message ${messageId}.`);
 }
 
 async function react({ emoji, remove }: Input, { to, messageId }: Place, acts: ChatActs): Promise<ToolResult> {
-  const name = given(emoji);
+  const name = givenText(emoji);
   if (remove === true)
-    return resultOf(await acts.react(to, messageId, undefined), `Took the reaction off message ${messageId}.`);
+    return changeResult(await acts.react(to, messageId, undefined), `Took the reaction off message ${messageId}.`);
   if (name === undefined) return errorResult("Give the emoji.");
-  return resultOf(await acts.react(to, messageId, name), `Reacted with ${name} to message ${messageId}.`);
+  return changeResult(await acts.react(to, messageId, name), `Reacted with ${name} to message ${messageId}.`);
 }
 
 /** Result of a change, for the model. */
-export function resultOf(result: SendResult, done: string, details?: Record<string, unknown>): ToolResult {
+export function changeResult(result: SendResult, done: string, details?: Record<string, unknown>): ToolResult {
   return result.kind === "sent" ? textResult(done, details) : failureResult(result);
 }
 

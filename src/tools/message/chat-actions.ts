@@ -5,10 +5,10 @@ import type { ToolResult } from "../../types/run/tool.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 import { wrapUntrusted } from "../../utils/text/untrusted.ts";
 import { errorResult } from "../define.ts";
-import { failureResult, resultOf } from "./change.ts";
-import type { Action, Input } from "./fields.ts";
-import { ACTIONS, given } from "./fields.ts";
-import { nameOf } from "./message-result.ts";
+import { failureResult, changeResult } from "./change.ts";
+import type { MessageAction, Input } from "./fields.ts";
+import { ACTIONS, givenText } from "./fields.ts";
+import { targetName } from "./message-result.ts";
 import { isHome, mayReach, refusalFor, type MessageToolOptions } from "./place.ts";
 
 /** Action that a method of the chat's link carries out. */
@@ -19,7 +19,7 @@ interface ChatAction {
   run(input: Input, to: Peer, options: MessageToolOptions): Promise<ToolResult>;
 }
 
-type ChatActionName = Exclude<Action, "send" | "react" | "edit" | "delete">;
+type ChatActionName = Exclude<MessageAction, "send" | "react" | "edit" | "delete">;
 
 type Failed = Exclude<SendResult, { readonly kind: "sent" }>;
 
@@ -36,41 +36,41 @@ export const CHAT_ACTIONS: Readonly<Record<ChatActionName, ChatAction>> = {
     const asked = pollOf(input);
     if (typeof asked === "string") return errorResult(asked);
     const result = (await poll?.(to, asked)) ?? MISSING;
-    return resultOf(
+    return changeResult(
       result,
-      `Sent the poll to ${nameOf(to)}${result.kind === "sent" ? `, message id ${result.messageId}` : ""}.`,
+      `Sent the poll to ${targetName(to)}${result.kind === "sent" ? `, message id ${result.messageId}` : ""}.`,
     );
   }),
   pin: change("pin", "owners", (input, to, actions) => pin(input, to, actions, true)),
   unpin: change("pin", "owners", (input, to, actions) => pin(input, to, actions, false)),
   "thread-create": change("createThread", "everybody", async ({ name, messageId }, to, { createThread }) => {
-    const called = given(name);
+    const called = givenText(name);
     if (called === undefined) return errorResult("Give the name of the thread.");
-    const result = (await createThread?.(to, { name: called, messageId: given(messageId) })) ?? MISSING;
+    const result = (await createThread?.(to, { name: called, messageId: givenText(messageId) })) ?? MISSING;
     const thread = result.kind === "sent" ? result.messageId : "";
-    return resultOf(result, `Made the thread "${called}". Write into it with threadId ${thread}.`, {
+    return changeResult(result, `Made the thread "${called}". Write into it with threadId ${thread}.`, {
       threadId: thread,
     });
   }),
   "thread-rename": change("renameThread", "owners", async ({ name }, to, { renameThread }) => {
-    const called = given(name);
+    const called = givenText(name);
     if (called === undefined || to.thread === undefined) return errorResult("Give threadId and the new name.");
-    return resultOf((await renameThread?.(to, called)) ?? MISSING, `Renamed the thread to "${called}".`);
+    return changeResult((await renameThread?.(to, called)) ?? MISSING, `Renamed the thread to "${called}".`);
   }),
   sticker: change("sticker", "everybody", async ({ stickerId }, to, { sticker }) => {
-    const wanted = given(stickerId);
+    const wanted = givenText(stickerId);
     if (wanted === undefined) return errorResult("Give stickerId.");
-    return resultOf((await sticker?.(to, wanted)) ?? MISSING, `Sent the sticker to ${nameOf(to)}.`);
+    return changeResult((await sticker?.(to, wanted)) ?? MISSING, `Sent the sticker to ${targetName(to)}.`);
   }),
   read: question("read", async (input, to, { read }) => told(await read?.(to, queryOf(input)), messageLines)),
   search: question("search", async ({ query, userId, limit = READ_LIMIT }, to, { search }) => {
-    const text = given(query);
+    const text = givenText(query);
     if (text === undefined) return "Say what to search for: give query.";
-    return told(await search?.(to, { text, limit, userId: given(userId) }), messageLines);
+    return told(await search?.(to, { text, limit, userId: givenText(userId) }), messageLines);
   }),
   "list-pins": question("pins", async (_input, to, { pins }) => told(await pins?.(to), messageLines)),
   reactions: question("reactions", async ({ messageId }, to, { reactions }) => {
-    const wanted = given(messageId);
+    const wanted = givenText(messageId);
     if (wanted === undefined) return "Say which message: give messageId.";
     return told(await reactions?.(to, wanted), (found) => found.map(({ emoji, count }) => `${emoji} ${count}`));
   }),
@@ -78,17 +78,17 @@ export const CHAT_ACTIONS: Readonly<Record<ChatActionName, ChatAction>> = {
     told(await threads?.(to), (found) => found.map(({ id, name }) => `${id} ${name}`)),
   ),
   "member-info": question("member", async ({ userId }, to, { member }) => {
-    const wanted = given(userId);
+    const wanted = givenText(userId);
     return wanted === undefined ? "Say who: give userId." : told(await member?.(to, wanted), factLines);
   }),
   "channel-info": question("chat", async (_input, to, { chat }) => told(await chat?.(to), factLines)),
   "emoji-list": question("emojis", async (_input, to, { emojis }) => told(await emojis?.(to), (names) => names)),
 };
 
-export const isChatAction = (action: Action): action is ChatActionName => Object.hasOwn(CHAT_ACTIONS, action);
+export const isChatAction = (action: MessageAction): action is ChatActionName => Object.hasOwn(CHAT_ACTIONS, action);
 
 /** Actions that the platform and the config offer in a chat. */
-export function actionsIn(to: Peer, { acts, settings }: MessageToolOptions): readonly Action[] {
+export function actionsIn(to: Peer, { acts, settings }: MessageToolOptions): readonly MessageAction[] {
   const extra = acts.actions(to);
   return ACTIONS.filter((action) => settings.actions.includes(action)).filter((action) =>
     isChatAction(action) ? extra[CHAT_ACTIONS[action].method] !== undefined : acts.can(to, action),
@@ -96,9 +96,9 @@ export function actionsIn(to: Peer, { acts, settings }: MessageToolOptions): rea
 }
 
 /** The answer to a call of an action that a chat does not have. */
-export function missingAction(action: Action, to: Peer, options: MessageToolOptions): ToolResult {
+export function missingAction(action: MessageAction, to: Peer, options: MessageToolOptions): ToolResult {
   const there = actionsIn(to, options).join(", ") || "none";
-  return errorResult(`The config or the platform has no action ${action} for ${nameOf(to)}. There are: ${there}.`);
+  return errorResult(`The config or the platform has no action ${action} for ${targetName(to)}. There are: ${there}.`);
 }
 
 /** An action that changes something in a chat. `of`: the people in whose turns it is allowed. */
@@ -134,7 +134,7 @@ function question(
     async run(input, to, options) {
       const { scene, acts } = options;
       if (!isHome(to, scene.peer) && !scene.isOwner)
-        return errorResult(`Only an owner's turn may look into another chat (${nameOf(to)}).`);
+        return errorResult(`Only an owner's turn may look into another chat (${targetName(to)}).`);
       if (acts.actions(to)[method] === undefined) return missingAction(input.action, to, options);
       const found = await ask(input, to, acts.actions(to));
       if (typeof found === "string") return errorResult(found);
@@ -147,7 +147,7 @@ function question(
 function untrustedResult(lines: readonly string[], to: Peer): ToolResult {
   const text = lines.length === 0 ? "[nothing was found]" : shorten(lines.join("\n"), MOST_CHARS);
   return {
-    content: [{ type: "text", text: wrapUntrusted(text, { label: "Channel", from: nameOf(to) }) }],
+    content: [{ type: "text", text: wrapUntrusted(text, { label: "Channel", from: targetName(to) }) }],
     details: { externalContent: { untrusted: true, source: "channel_metadata", provider: to.channel, wrapped: true } },
   };
 }
@@ -168,9 +168,9 @@ const factLines = (facts: ChatFacts): readonly string[] =>
 
 const queryOf = ({ limit = READ_LIMIT, before, after, around }: Input): ReadQuery => ({
   limit,
-  before: given(before),
-  after: given(after),
-  around: given(around),
+  before: givenText(before),
+  after: givenText(after),
+  around: givenText(around),
 });
 
 /** The poll of a call; a text for the model when the call has no valid one. */
@@ -181,7 +181,7 @@ function pollOf({
   pollDurationHours: hours,
   message,
 }: Input): Poll | string {
-  const asked = given(pollQuestion) ?? given(message);
+  const asked = givenText(pollQuestion) ?? givenText(message);
   const options = pollOption.map((option) => option.trim()).filter((option) => option !== "");
   if (asked === undefined) return "Give the question as pollQuestion.";
   if (options.length < 2 || new Set(options).size < options.length)
@@ -190,8 +190,8 @@ function pollOf({
 }
 
 async function pin({ messageId }: Input, to: Peer, actions: ChatActions, isPinned: boolean): Promise<ToolResult> {
-  const wanted = given(messageId);
+  const wanted = givenText(messageId);
   if (wanted === undefined) return errorResult("Say which message: give messageId.");
   const result = (await actions.pin?.(to, wanted, isPinned)) ?? MISSING;
-  return resultOf(result, `${isPinned ? "Pinned" : "Unpinned"} message ${wanted}.`);
+  return changeResult(result, `${isPinned ? "Pinned" : "Unpinned"} message ${wanted}.`);
 }

@@ -25,10 +25,10 @@ export const ACTIONS = [
   "emoji-list",
   "sticker",
 ] as const;
-export type Action = (typeof ACTIONS)[number];
+export type MessageAction = (typeof ACTIONS)[number];
 
 /** Names of the same actions on some platforms and in older prompts. */
-const ALIASES: Readonly<Record<string, Action>> = {
+const ALIASES: Readonly<Record<string, MessageAction>> = {
   reply: "send",
   "thread-reply": "send",
   sendAttachment: "send",
@@ -108,7 +108,7 @@ type Field = keyof z.output<typeof fields>;
 const PLACE: readonly Field[] = ["to", "target", "channel", "accountId", "threadId"];
 
 /** Fields of each action, besides those that name a chat. */
-const USES: Readonly<Record<Action, readonly Field[]>> = {
+const USES: Readonly<Record<MessageAction, readonly Field[]>> = {
   send: [
     "message",
     "media",
@@ -141,7 +141,7 @@ const USES: Readonly<Record<Action, readonly Field[]>> = {
   sticker: ["stickerId"],
 };
 
-const makeInput = (actions: readonly Action[]) =>
+const makeInput = (actions: readonly MessageAction[]) =>
   z.object({ action: z.enum(actions).default("send").describe("What to do"), ...fields.unwrap().shape });
 export type Input = z.output<ReturnType<typeof makeInput>>;
 
@@ -152,14 +152,14 @@ const inputs = new Map<string, ReturnType<typeof schemasFor>>();
  * buttons has no buttons; a model that sends buttons all the same learns why they are refused. Returns the same objects
  * each time, so that a JSON Schema is made once.
  */
-export function inputFor(actions: readonly Action[], hasButtons: boolean) {
+export function inputFor(actions: readonly MessageAction[], hasButtons: boolean) {
   const name = [hasButtons, ...actions].join();
   const made = inputs.get(name) ?? schemasFor(actions, hasButtons);
   inputs.set(name, made);
   return made;
 }
 
-function schemasFor(actions: readonly Action[], hasButtons: boolean) {
+function schemasFor(actions: readonly MessageAction[], hasButtons: boolean) {
   const input = makeInput(actions);
   const used = new Set<string>(["action", ...PLACE, ...actions.flatMap((action) => USES[action])]);
   if (!hasButtons) used.delete("buttons");
@@ -175,7 +175,7 @@ const TEXTS = ["message", "caption", "text", "content", "body"];
  * The arguments with the action and the text under the schema's names. Throws an error with a text for the model when
  * no call can do what they ask for.
  */
-function prepared(args: unknown, actions: readonly Action[]): unknown {
+function prepared(args: unknown, actions: readonly MessageAction[]): unknown {
   if (!isFields(args)) return args;
   const { action: named, targets, ...rest } = args;
   const message = TEXTS.map((name) => args[name]).find((text) => text !== undefined && text !== "");
@@ -193,7 +193,7 @@ function prepared(args: unknown, actions: readonly Action[]): unknown {
 }
 
 /** A value that a model gave; undefined for an empty one. */
-export function given(value: string | number | undefined): string | undefined {
+export function givenText(value: string | number | undefined): string | undefined {
   const text = value === undefined ? "" : String(value).trim();
   return text === "" ? undefined : text;
 }

@@ -29,7 +29,7 @@ export function postedOf(rows: readonly OutboxRow[]): Posted {
 
 /** The tool's result for the model. */
 export function postedResult({ state, messageIds, reason, possibleRepeat, isLoud }: Posted, to: Peer): ToolResult {
-  const where = nameOf(to);
+  const where = targetName(to);
   const [messageId] = messageIds;
   const details = {
     state,
@@ -51,5 +51,5 @@ export function postedResult({ state, messageIds, reason, possibleRepeat, isLoud
 }
 
 /** The name of a chat, in the form that the tool accepts. */
-export const nameOf = ({ channel, chat, thread }: Peer): string =>
+export const targetName = ({ channel, chat, thread }: Peer): string =>
   `${channel}:${chat.id}${thread === undefined ? "" : `:thread:${thread}`}`;

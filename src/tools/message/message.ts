@@ -4,11 +4,11 @@ import type { Peer } from "../../types/chat/message.ts";
 import type { ToolContext, Tool, ToolResult } from "../../types/run/tool.ts";
 import type { Risk } from "../../types/run/untrusted.ts";
 import { shorten } from "../../utils/text/shorten.ts";
-import { change } from "./change.ts";
+import { changeMessage } from "./change.ts";
 import { actionsIn, CHAT_ACTIONS, isChatAction, missingAction } from "./chat-actions.ts";
-import { ACTIONS, inputFor, type Action, type Input, given } from "./fields.ts";
-import { MESSAGE_TOOL, nameOf, callKeyPrefix, postedResult } from "./message-result.ts";
-import { isHome, mayReach, refusalFor, targetOf, type MessageToolOptions } from "./place.ts";
+import { ACTIONS, inputFor, type MessageAction, type Input, givenText } from "./fields.ts";
+import { MESSAGE_TOOL, targetName, callKeyPrefix, postedResult } from "./message-result.ts";
+import { isHome, mayReach, refusalFor, chosenChat, type MessageToolOptions } from "./place.ts";
 import type { ButtonLimits } from "../../types/chat/channel.ts";
 import type { ChatPost, FileForm } from "../../types/chat/send.ts";
 import { buttonsFor } from "./buttons.ts";
@@ -38,12 +38,12 @@ export function messageTool(options: MessageToolOptions): Tool {
     ...inputFor(offered.length > 0 ? offered : ["send"], !scene.peer || acts.buttons(scene.peer) !== undefined),
     hasSideEffects: true,
     async riskOf(input) {
-      const to = targetOf(input, options);
+      const to = chosenChat(input, options);
       const isHarmless =
         isHome(to, scene.peer) || (isChatAction(input.action) && CHAT_ACTIONS[input.action].isQuestion);
       const writes: Risk | undefined = isHarmless
         ? undefined
-        : { use: "messages", what: `writes to another chat, ${nameOf(to)}` };
+        : { use: "messages", what: `writes to another chat, ${targetName(to)}` };
       const fetched = input.action === "send" ? fetchedBy(input) : undefined;
       if (fetched === undefined) return writes;
       const fetches: Risk = { use: "network", what: `fetches ${shorten(fetched, MOST_ADDRESS)}` };
@@ -60,7 +60,7 @@ export function messageTool(options: MessageToolOptions): Tool {
  * Actions that the chat's platform and the settings offer. In a run without a chat, each call is judged by the chat
  * that it names.
  */
-function offeredIn(options: MessageToolOptions): readonly Action[] {
+function offeredIn(options: MessageToolOptions): readonly MessageAction[] {
   const { scene, settings } = options;
   return scene.peer ? actionsIn(scene.peer, options) : ACTIONS.filter((action) => settings.actions.includes(action));
 }
@@ -68,7 +68,7 @@ function offeredIn(options: MessageToolOptions): readonly Action[] {
 /** Result of a `dryRun`: the effect that the call would have. */
 function dryResult({ action }: Input, to: Peer, options: MessageToolOptions): ToolResult {
   if (!mayReach(to, options)) return errorResult(refusalFor(to, options.scene.peer));
-  return textResult(`Nothing was done, as dryRun asks: ${action} would go to ${nameOf(to)}.`, { dryRun: true });
+  return textResult(`Nothing was done, as dryRun asks: ${action} would go to ${targetName(to)}.`, { dryRun: true });
 }
 
 async function run(
@@ -77,12 +77,12 @@ async function run(
   more: { readonly calls: Calls; readonly context: ToolContext },
 ): Promise<ToolResult> {
   const { action } = input;
-  const to = targetOf(input, options);
+  const to = chosenChat(input, options);
   if (input.dryRun === true) return dryResult(input, to, options);
   if (isChatAction(action)) return CHAT_ACTIONS[action].run(input, to, options);
   if (!mayReach(to, options)) return errorResult(refusalFor(to, options.scene.peer));
   if (!options.acts.can(to, action)) return missingAction(action, to, options);
-  return action === "send" ? send(input, to, { ...options, ...more }) : change(input, to, options);
+  return action === "send" ? send(input, to, { ...options, ...more }) : changeMessage(input, to, options);
 }
 
 interface SendSetting extends MessageToolOptions {
@@ -120,9 +120,9 @@ async function send(input: Input, to: Peer, options: SendSetting): Promise<ToolR
   const content = contentOf(input, { limits: acts.buttons(to), hosts });
   if (typeof content === "string") return errorResult(content);
   const { message, media, files, buttons } = content;
-  const replyTo = given(input.replyTo);
+  const replyTo = givenText(input.replyTo);
   const texts = [
-    nameOf(to),
+    targetName(to),
     message,
     replyTo ?? "",
     ...media,
@@ -151,11 +151,11 @@ const formOf = ({ asVoice, forceDocument, filename, mimeType: mime }: Input): Fi
   ...(forceDocument === true && { as: "document" }),
   ...(asVoice === true && { as: "voice" }),
   name: baseName(filename),
-  mime: given(mime),
+  mime: givenText(mime),
 });
 
 /** A name without folders. */
-const baseName = (name: string | undefined): string | undefined => given(name?.split(/[/\\]/).at(-1));
+const baseName = (name: string | undefined): string | undefined => givenText(name?.split(/[/\\]/).at(-1));
 
 type Content = Required<Pick<ChatPost, "message" | "media" | "files" | "buttons">>;
 
@@ -194,7 +194,7 @@ function shownBy({ message = "", buttons = [], presentation }: Input, limits: Bu
 function filesOf({ media = [], path, filePath, attachments = [] }: Input): readonly string[] {
   const attached = attachments.flatMap((one) => one.media ?? one.path ?? one.filePath ?? one.url ?? []);
   const named = [...(typeof media === "string" ? [media] : media), path, filePath, ...attached];
-  return [...new Set(named.flatMap((one) => given(one) ?? []))];
+  return [...new Set(named.flatMap((one) => givenText(one) ?? []))];
 }
 
 /**

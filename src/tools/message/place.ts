@@ -1,8 +1,8 @@
 import type { Peer } from "../../types/chat/message.ts";
 import type { ChatActs, ChatScene } from "../../types/chat/send.ts";
 import type { MessageToolSettings } from "../../types/settings.ts";
-import { given, type Input } from "./fields.ts";
-import { nameOf } from "./message-result.ts";
+import { givenText, type Input } from "./fields.ts";
+import { targetName } from "./message-result.ts";
 
 export interface MessageToolOptions {
   readonly scene: ChatScene;
@@ -11,12 +11,12 @@ export interface MessageToolOptions {
 }
 
 /** The chat of a call. Throws an error with a text for the model when the chat is ambiguous. */
-export function targetOf(
+export function chosenChat(
   { to, target, channel, accountId, threadId }: Input,
   { scene, acts }: MessageToolOptions,
 ): Peer {
-  const named = { to: given(to ?? target), channel: given(channel), accountId: given(accountId) };
-  return acts.find({ ...named, threadId: given(threadId) }, scene.peer);
+  const named = { to: givenText(to ?? target), channel: givenText(channel), accountId: givenText(accountId) };
+  return acts.find({ ...named, threadId: givenText(threadId) }, scene.peer);
 }
 
 export const isHome = (to: Peer, home: Peer | undefined): boolean =>
@@ -32,5 +32,5 @@ export function mayReach(to: Peer, { scene, settings }: MessageToolOptions): boo
 }
 
 export const refusalFor = (to: Peer, home: Peer | undefined): string =>
-  `This conversation may write to its own chat only (${home ? nameOf(home) : "it has none"}), not to ${nameOf(to)}. An owner may ask for it, or ` +
+  `This conversation may write to its own chat only (${home ? targetName(home) : "it has none"}), not to ${targetName(to)}. An owner may ask for it, or ` +
   "the operator allows it with tools.message.allowTargets or tools.message.crossContext.";

@@ -1,6 +1,6 @@
 import type { RemovedTool } from "../../types/tool-policy.ts";
 import type { PolicyStage, PolicyVerdict, StageAnswer } from "../../types/tool-policy.ts";
-import { entryFor, namesOf, normalName, type PolicyTool } from "./names.ts";
+import { entryFor, listedNames, normalName, type PolicyTool } from "./names.ts";
 
 function answerOf(stage: PolicyStage, names: readonly string[]): Pick<StageAnswer, "answer" | "entry"> {
   const denied = stage.deny && entryFor(names, stage.deny);
@@ -16,13 +16,13 @@ const concerns = ({ ofNamedFor }: PolicyStage, { namedFor }: PolicyTool): boolea
 
 /** Whether a tool passes every stage. Pure. */
 export function isToolAllowed(tool: PolicyTool, stages: readonly PolicyStage[]): boolean {
-  const names = namesOf(tool);
+  const names = listedNames(tool);
   return stages.every((stage) => !concerns(stage, tool) || answerOf(stage, names).answer === "allowed");
 }
 
 /** The answer of every stage, so that a person sees which stage takes the tool away. Pure. */
 export function explainTool(tool: PolicyTool, stages: readonly PolicyStage[]): PolicyVerdict {
-  const names = namesOf(tool);
+  const names = listedNames(tool);
   const trace = stages
     .filter((stage) => concerns(stage, tool))
     .map((stage): StageAnswer => ({ stage: stage.stage, key: stage.key, ...answerOf(stage, names) }));

@@ -1,5 +1,5 @@
 import type { ToolLists } from "../../types/tool-policy.ts";
-import { entryFor, GROUPS, members, namesOf, normalName, type PolicyTool } from "./names.ts";
+import { entryFor, GROUPS, members, listedNames, normalName, type PolicyTool } from "./names.ts";
 
 type ListName = "allow" | "alsoAllow" | "deny";
 
@@ -10,7 +10,7 @@ export interface ListDoubt {
 }
 
 /** Tools of the gateway itself. */
-export const BUILT_IN: readonly string[] = [
+export const BUILT_IN_TOOLS: readonly string[] = [
   ..."read write edit apply_patch grep find ls exec process message agents_list browser cron gateway image pdf session_status".split(
     " ",
   ),
@@ -26,10 +26,10 @@ const FIELD = new Set(Object.values(GROUPS).flat());
  * gateways is no mistake. `contributed` are the tools of plugins.
  */
 export function listDoubts(lists: ToolLists, contributed: readonly PolicyTool[] = []): readonly ListDoubt[] {
-  const tools = [...BUILT_IN.map((name): PolicyTool => ({ name })), ...contributed];
+  const tools = [...BUILT_IN_TOOLS.map((name): PolicyTool => ({ name })), ...contributed];
   return (["allow", "alsoAllow", "deny"] as const).flatMap((list) =>
     (lists[list] ?? []).flatMap((entry, at): readonly ListDoubt[] => {
-      const named = tools.filter((tool) => entryFor(namesOf(tool), [entry]) !== undefined);
+      const named = tools.filter((tool) => entryFor(listedNames(tool), [entry]) !== undefined);
       if (named.length === 0) return unknownEntry(list, at, entry);
       return list === "deny" ? [] : takenAway(named, lists.deny ?? [], { path: [list, at], entry });
     }),
@@ -46,7 +46,7 @@ function takenAway(
   deny: readonly string[],
   { path, entry }: Pick<ListDoubt, "path"> & { readonly entry: string },
 ): readonly ListDoubt[] {
-  const by = named.map((tool) => entryFor(namesOf(tool), deny));
+  const by = named.map((tool) => entryFor(listedNames(tool), deny));
   if (deny.length === 0 || by.some((denied) => denied === undefined)) return [];
   return [{ path, message: `"${entry}" has no effect: "${by[0]}" in the deny list beside it takes it away again` }];
 }

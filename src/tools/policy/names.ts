@@ -94,13 +94,13 @@ export interface PolicyTool {
 }
 
 /** All names of a tool in lists. A list about `write` is about `apply_patch` too. */
-export const namesOf = once(({ name, groups = [] }: PolicyTool): readonly string[] => {
+export const listedNames = once(({ name, groups = [] }: PolicyTool): readonly string[] => {
   const names = [name, ...groups].map(normalName);
   return names.includes("apply_patch") ? [...names, "write"] : names;
 });
 
 /** The other names of a tool. */
-export const aliasesOf = (name: string): readonly string[] =>
+export const toolAliases = (name: string): readonly string[] =>
   Object.keys(ALIASES).filter((alias) => ALIASES[alias] === name);
 
 /** The groups that a tool is in. */

@@ -38,7 +38,7 @@ const TAIL_CHARS = 400;
 const NAME_CHARS = 60;
 
 /** The new output of a process, for a poll. */
-export interface Drained {
+export interface NewOutput {
   readonly text: string;
   /** Characters of new output that are left out because there were too many. */
   readonly skipped: number;
@@ -98,7 +98,7 @@ export class BackgroundProcess {
   }
 
   /** The output since the last call. */
-  drain(): Drained {
+  drain(): NewOutput {
     const { output, input } = this.of.running;
     const isNew = output.size > this.#seen;
     this.#emptyPolls = isNew ? 0 : this.#emptyPolls + 1;

@@ -2,7 +2,7 @@ import type { ToolContext } from "../../types/run/tool.ts";
 import type { ExecSettings } from "../../types/settings.ts";
 import { alsoSources } from "../../types/run/untrusted.ts";
 import { isContained } from "../exec/contained.ts";
-import { whyUnreadable } from "../exec/hidden.ts";
+import { whyUnshowable } from "../exec/hidden.ts";
 import type { ExecLimits } from "../exec/rules/document.ts";
 import { narrowed, narrowedAfter } from "../exec/rules/policy.ts";
 import type { BackgroundProcess } from "./background-process.ts";
@@ -96,7 +96,7 @@ export async function refusedInput(
   if (off !== undefined) return off;
   if (isContained(backend, { ask }, sources)) return undefined;
   // The question also shows the name, and a command in a sandbox ran without a question.
-  const unreadable = whyUnreadable(shown, [cwd, name.replaceAll("\t", " ")]);
+  const unreadable = whyUnshowable(shown, [cwd, name.replaceAll("\t", " ")]);
   if (unreadable !== undefined) return `${NOT_WRITTEN} nobody can be asked about it: ${unreadable}.`;
   const reason = `It is the input of a command that is running: ${name}.${alsoSources(sources)}`;
   const answer = await approvals.ask({ command: shown, cwd, reason }, signal);

@@ -18,7 +18,7 @@ import {
 } from "./launcher.ts";
 import { realOf } from "../../utils/real-path.ts";
 import { Meter } from "./totals/meter.ts";
-import { Watch } from "./watch.ts";
+import { SandboxWatch } from "./watch.ts";
 import { unlessMissing } from "../../utils/missing.ts";
 import { GUARDED } from "../host/guarded.ts";
 
@@ -148,7 +148,7 @@ function sandboxExec({ exec, files }: Backends, place: SandboxPlace): ExecBacken
     async start(line) {
       const roots = await own();
       const [watch, measure] = await Promise.all([
-        Watch.begin(roots, place.warn ?? (() => {})),
+        SandboxWatch.begin(roots, place.warn ?? (() => {})),
         Meter.before({
           limits: place.settings.bwrap,
           roots,
@@ -173,7 +173,7 @@ function bindsOf({ settings, machine }: SandboxPlace): readonly string[] {
   return probe?.ok === true && isContainer(probe.facts.backend) ? writableBinds(settings.docker) : [];
 }
 
-async function checked(ended: RunningCommand["ended"], watch: Watch, meter: Meter): Promise<CommandEnd> {
+async function checked(ended: RunningCommand["ended"], watch: SandboxWatch, meter: Meter): Promise<CommandEnd> {
   const end = await ended;
   const notes = [end.note, await meter.end(), await watch.end()].filter((note) => note !== undefined);
   return notes.length === 0 ? end : { ...end, note: notes.join(" ") };

@@ -1,6 +1,6 @@
 import type { Launch } from "../../types/run/backend.ts";
 import type { BwrapSettings } from "../../types/sandbox.ts";
-import { limited } from "./limits.ts";
+import { limitedArgv } from "./limits.ts";
 import type { Mount, View } from "../../types/sandbox-engine.ts";
 
 /** Facts about `bwrap` and the machine, found at the start. */
@@ -48,7 +48,7 @@ export function bwrapLaunch(launch: Launch, view: View, facts: BwrapFacts, setti
     launch.cwd,
     ...entriesOf(env, isOfLanguage).flatMap(([name, value]) => ["--setenv", name, value]),
     "--",
-    ...limited(launch.argv, settings),
+    ...limitedArgv(launch.argv, settings),
   ] as const;
   const [program, ...args] = argv;
   return {

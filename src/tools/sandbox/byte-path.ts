@@ -13,16 +13,16 @@ export const pathIn = (dir: BytePath, name: string): BytePath => `${dir}/${name}
 export const bytesOf = (path: BytePath): Buffer => Buffer.from(path, "latin1");
 
 /** The path for people. */
-export const textOf = (path: string): string => Buffer.from(path, "latin1").toString("utf8");
+export const pathText = (path: string): string => Buffer.from(path, "latin1").toString("utf8");
 
-export interface Entry {
+export interface DirectoryEntry {
   /** The entry's name, with one character for each byte. */
   readonly name: string;
   readonly isDirectory: boolean;
 }
 
 /** The entries of a directory. */
-export async function entriesOf(dir: BytePath): Promise<readonly Entry[]> {
+export async function entriesOf(dir: BytePath): Promise<readonly DirectoryEntry[]> {
   const entries = await readdir(bytesOf(dir), { withFileTypes: true, encoding: "buffer" });
   return entries.map((entry) => ({ name: entry.name.toString("latin1"), isDirectory: entry.isDirectory() }));
 }

@@ -28,7 +28,7 @@ export interface Chosen {
   readonly facts: BigIntStats;
 }
 
-export interface Choice {
+export interface GuestChoice {
   /** Each directory comes before its content. */
   readonly chosen: readonly Chosen[];
   /** Paths that guests could see if the workspace were smaller; of a directory, only its own path. */
@@ -48,7 +48,7 @@ const AT_ONCE = 32;
 const LAST = new Set(["node_modules"]);
 
 /** Chooses among the workspace's present entries. */
-export async function choose(choosing: Choosing): Promise<Choice> {
+export async function choose(choosing: Choosing): Promise<GuestChoice> {
   const { workspace, workspaces, notes, closed } = choosing;
   const [roots, shut] = await Promise.all([
     Promise.all(workspaces.map(realOf)),
@@ -104,11 +104,11 @@ class Chooser {
   }
 
   /** The choice, without files that are, under a second name, closed to guests. `closed` are paths. */
-  async choice(closed: readonly string[]): Promise<Choice> {
+  async choice(closed: readonly string[]): Promise<GuestChoice> {
     const hasNames = ({ kind, facts }: Chosen): boolean => kind === "file" && facts.nlink > 1n;
     if (!this.#chosen.some(hasNames)) return { chosen: this.#chosen, tooMuch: this.#tooMuch };
     const known = await identitiesIn([...closed, ...this.#hidden]);
-    const chosen = this.#chosen.filter((one) => !hasNames(one) || !known.has(identityOf(one.facts)));
+    const chosen = this.#chosen.filter((one) => !hasNames(one) || !known.has(fileIdentity(one.facts)));
     return { chosen, tooMuch: this.#tooMuch };
   }
 
@@ -209,7 +209,7 @@ async function opened(path: string): Promise<OpenFolder | undefined> {
 }
 
 /** Device and inode, which identify a file under any name. */
-export const identityOf = ({ dev, ino }: Pick<BigIntStats, "dev" | "ino">): string => `${dev}:${ino}`;
+export const fileIdentity = ({ dev, ino }: Pick<BigIntStats, "dev" | "ino">): string => `${dev}:${ino}`;
 
 /** Identities of the files at these paths, and below them. Does not follow links. */
 export async function identitiesIn(paths: readonly string[]): Promise<ReadonlySet<string>> {
@@ -221,7 +221,7 @@ export async function identitiesIn(paths: readonly string[]): Promise<ReadonlySe
       some.map(async (path) => {
         const facts = await unlessMissing(lstat(path, { bigint: true })).catch(() => undefined);
         if (facts?.isDirectory() === true) return (await readdir(path).catch(() => [])).map((name) => join(path, name));
-        if (facts) found.add(identityOf(facts));
+        if (facts) found.add(fileIdentity(facts));
         return [];
       }),
     );

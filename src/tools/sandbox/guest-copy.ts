@@ -8,7 +8,15 @@ import { loadOnce } from "../../utils/share-calls.ts";
 import { ChangedMeanwhile, copyOpen, openAt, OpenFolder } from "../host/open.ts";
 import { outputRoot } from "../host/output-folders.ts";
 import { listedName } from "../shown-path.ts";
-import { choose, identitiesIn, identityOf, MOST_ENTRIES, MOST_MB, type Choosing, type Chosen } from "./guest-choice.ts";
+import {
+  choose,
+  identitiesIn,
+  fileIdentity,
+  MOST_ENTRIES,
+  MOST_MB,
+  type Choosing,
+  type Chosen,
+} from "./guest-choice.ts";
 
 /** The copy of a workspace for a guest's command. */
 export interface GuestCopy {
@@ -154,7 +162,7 @@ class WorkspaceCopy {
         ends.forEach((end, index) => {
           const path = some[index]?.path ?? "";
           if (end === "failed") failed.push(path);
-          else if (end !== "gone") files.set(path, identityOf(end));
+          else if (end !== "gone") files.set(path, fileIdentity(end));
         });
       }
       await folder?.close();
@@ -242,9 +250,9 @@ async function copyTo(
   const file = await openAt(path);
   try {
     const found = await file.stat({ bigint: true });
-    const isChosen = identityOf(found) === identityOf(facts) && found.nlink <= facts.nlink;
+    const isChosen = fileIdentity(found) === fileIdentity(facts) && found.nlink <= facts.nlink;
     // Another file has replaced the chosen one, and may be a note under a second name.
-    if (!found.isFile() || (!isChosen && (found.nlink > 1n || (await identitiesIn(closed)).has(identityOf(found)))))
+    if (!found.isFile() || (!isChosen && (found.nlink > 1n || (await identitiesIn(closed)).has(fileIdentity(found)))))
       throw new ChangedMeanwhile();
     await copyOpen(file, draft);
     await utimes(draft, found.atime, found.mtime);

@@ -8,7 +8,7 @@ import { outputFolder, outputRoot } from "../host/output-folders.ts";
 import type { GuestRules } from "../host/access.ts";
 import { bwrapLaunch, withoutGateway } from "./bwrap.ts";
 import { folderOf, openFolder, type SandboxOwner } from "./folders.ts";
-import type { Facts, Probe, SandboxMachine } from "./machine.ts";
+import type { MachineFacts, BackendProbe, SandboxMachine } from "./machine.ts";
 import type { Warn } from "./watch.ts";
 import { seatbeltLaunch } from "./seatbelt.ts";
 import { background } from "../../utils/background.ts";
@@ -37,7 +37,7 @@ export interface SandboxPlace {
 export const FOLDER_VARIABLE = "OPENCLAW_FOLDER";
 
 /** Text for the model, or the operator, about a sandbox that does not work. */
-export const unusableText = (probe: Extract<Probe, { ok: false }>): string =>
+export const unusableText = (probe: Extract<BackendProbe, { ok: false }>): string =>
   `The sandbox does not work on this machine: ${probe.why}. The config (agents.defaults.sandbox) lets this session's tools work ` +
   `nowhere else. The operator can mend it: ${probe.fix}`;
 
@@ -80,7 +80,7 @@ interface Starting {
   readonly place: SandboxPlace;
 }
 
-async function inside({ launch, view, place }: Starting, facts: Facts): Promise<PreparedLaunch> {
+async function inside({ launch, view, place }: Starting, facts: MachineFacts): Promise<PreparedLaunch> {
   switch (facts.backend) {
     case "bwrap":
       return bwrapLaunch(launch, view, facts, place.settings.bwrap);

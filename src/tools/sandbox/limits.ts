@@ -11,7 +11,7 @@ const SCRIPT = [
 ];
 
 /** The argv of a process whose limits are set before it begins. Pure. */
-export const limited = (
+export const limitedArgv = (
   argv: Launch["argv"],
   { cpuSeconds, fileSizeMb, memoryMb, processes }: BwrapSettings,
 ): Launch["argv"] => [

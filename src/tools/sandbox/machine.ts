@@ -8,15 +8,15 @@ import { errorText } from "../../utils/text/error-text.ts";
 import { bwrapLaunch, type BwrapFacts } from "./bwrap.ts";
 import { GuestCopies } from "./guest-copy.ts";
 import { OpenViews } from "./open-views.ts";
-import { findProgram, runBriefly, whyBwrapFails } from "./probe.ts";
+import { programOnPath, runBriefly, whyBwrapFails } from "./probe.ts";
 import { SANDBOX_EXEC, seatbeltLaunch } from "./seatbelt.ts";
 import { treeOf } from "./totals/process-tree.ts";
 import { seccompFilter, CLONE_NEWUSER, DATAGRAM, EAFNOSUPPORT, ENOSYS, EPERM, FAMILIES, REFUSED } from "./seccomp.ts";
 
 /** Result of a backend's trial on this machine: the facts for its use, or else a remedy for the operator. */
-export type Probe = { readonly ok: true; readonly facts: Facts } | Unusable;
+export type BackendProbe = { readonly ok: true; readonly facts: MachineFacts } | Unusable;
 
-export type Facts =
+export type MachineFacts =
   | ({ readonly backend: "bwrap"; readonly version: string } & BwrapFacts)
   | EngineFacts
   | { readonly backend: "sandbox-exec"; readonly program: string };
@@ -52,7 +52,7 @@ type Wanted = Pick<SandboxSettings, "backend" | "docker" | "bwrap">;
 
 /** A trial with its result. */
 interface Tried {
-  readonly running: Promise<Probe>;
+  readonly running: Promise<BackendProbe>;
   /** Epoch milliseconds from which on the backend is tried anew. */
   until: number;
 }
@@ -69,7 +69,7 @@ const BELIEVED_MS = 10_000;
 export class SandboxMachine {
   readonly #place: Place;
   readonly #trials = new Map<string, Tried>();
-  readonly #known = new Map<string, Probe>();
+  readonly #known = new Map<string, BackendProbe>();
   readonly #engines = new Map<ContainerBackend, Promise<SandboxEngine>>();
   /** Views of the commands that run here. */
   readonly views = new OpenViews();
@@ -82,7 +82,7 @@ export class SandboxMachine {
   }
 
   /** Tries the backend of the settings, or returns the remembered result. Never rejects. */
-  async probe(wanted: Wanted): Promise<Probe> {
+  async probe(wanted: Wanted): Promise<BackendProbe> {
     const backend = backendFor(wanted.backend, this.#place.platform);
     if (backend === undefined) return NO_BACKEND;
     const key = keyOf(backend, wanted);
@@ -96,7 +96,7 @@ export class SandboxMachine {
   }
 
   /** The result of the last trial, or undefined before the first one has ended. */
-  known(wanted: Wanted): Probe | undefined {
+  known(wanted: Wanted): BackendProbe | undefined {
     const backend = backendFor(wanted.backend, this.#place.platform);
     return backend === undefined ? NO_BACKEND : this.#known.get(keyOf(backend, wanted));
   }
@@ -116,7 +116,7 @@ export class SandboxMachine {
     if (!added) return undefined;
     const opened = this.#engines.get(backend);
     if (opened) return opened;
-    const engine = added.open({ env, dir, findProgram: (name) => findProgram(name, env), runBriefly, treeOf });
+    const engine = added.open({ env, dir, findProgram: (name) => programOnPath(name, env), runBriefly, treeOf });
     this.#engines.set(backend, engine);
     return engine;
   }
@@ -127,7 +127,7 @@ export class SandboxMachine {
     if (backend !== undefined) this.#trials.delete(keyOf(backend, wanted));
   }
 
-  async #start(backend: SandboxBackend, wanted: Wanted): Promise<Probe> {
+  async #start(backend: SandboxBackend, wanted: Wanted): Promise<BackendProbe> {
     const found = await this.#try(backend, wanted).catch((error: unknown): Unusable => ({
       ok: false,
       why: errorText(error),
@@ -137,7 +137,7 @@ export class SandboxMachine {
     return found;
   }
 
-  async #try(backend: SandboxBackend, settings: Wanted): Promise<Probe> {
+  async #try(backend: SandboxBackend, settings: Wanted): Promise<BackendProbe> {
     if (backend === "bwrap") return this.#tryBwrap();
     if (backend === "sandbox-exec") return this.#trySeatbelt();
     const engine = await this.engine(backend);
@@ -146,8 +146,8 @@ export class SandboxMachine {
     return engine.try({ settings, profile });
   }
 
-  async #tryBwrap(): Promise<Probe> {
-    const program = await findProgram(this.#place.env["OPENCLAW_BWRAP"] ?? "bwrap", this.#place.env);
+  async #tryBwrap(): Promise<BackendProbe> {
+    const program = await programOnPath(this.#place.env["OPENCLAW_BWRAP"] ?? "bwrap", this.#place.env);
     if (program === undefined) {
       return {
         ok: false,
@@ -169,9 +169,9 @@ export class SandboxMachine {
   }
 
   /** Tries `sandbox-exec` with a program that may write only its own directory, and must not read the gateway's. */
-  async #trySeatbelt(): Promise<Probe> {
+  async #trySeatbelt(): Promise<BackendProbe> {
     const { env, dir } = this.#place;
-    const program = await findProgram(env["OPENCLAW_SANDBOX_EXEC"] ?? SANDBOX_EXEC, env);
+    const program = await programOnPath(env["OPENCLAW_SANDBOX_EXEC"] ?? SANDBOX_EXEC, env);
     const fix = "Set agents.defaults.sandbox.backend to docker or podman, or agents.defaults.sandbox.mode to off.";
     if (program === undefined) return { ok: false, why: `${SANDBOX_EXEC} is not there`, fix };
     await mkdir(dir, { recursive: true, mode: 0o700 });

@@ -6,7 +6,7 @@ import type { Unusable } from "../../types/sandbox-engine.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 
 /** The absolute path of a program on `PATH`; undefined when there is none. */
-export async function findProgram(
+export async function programOnPath(
   name: string,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<string | undefined> {

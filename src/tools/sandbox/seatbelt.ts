@@ -3,7 +3,7 @@ import type { Launch } from "../../types/run/backend.ts";
 import type { BwrapSettings } from "../../types/sandbox.ts";
 import { isInside } from "../../utils/real-path.ts";
 import { withoutGateway } from "./bwrap.ts";
-import { limited } from "./limits.ts";
+import { limitedArgv } from "./limits.ts";
 import type { Mount, View } from "../../types/sandbox-engine.ts";
 
 /** The program of macOS that starts another one under a profile. */
@@ -99,7 +99,7 @@ export function seatbeltLaunch(
   profile.rule("allow", "file-read* file-write*", [own]);
   const base = [BASE, TERMINAL, ...(settings.network === "host" ? [NETWORK] : [])].join("\n");
   return {
-    argv: [program, ...profile.options(base), "--", ...limited(launch.argv, settings)],
+    argv: [program, ...profile.options(base), "--", ...limitedArgv(launch.argv, settings)],
     cwd: whereIs(launch.cwd, view),
     env: { ...withoutGateway(launch.env), HOME: own, TMPDIR: own },
   };

@@ -3,10 +3,10 @@ import { errorCode, isMissing, unlessMissing } from "../../utils/missing.ts";
 import { readRegular } from "../../utils/read-regular.ts";
 import { hasCommand, REBASE_STEPS } from "../host/repository/rebase-steps.ts";
 import { OWN_FOLDERS } from "./view.ts";
-import { bytePathOf, bytesOf, entriesOf, makeUsable, pathIn, type BytePath, type Entry } from "./byte-path.ts";
+import { bytePathOf, bytesOf, entriesOf, makeUsable, pathIn, type BytePath, type DirectoryEntry } from "./byte-path.ts";
 
 /** A path in a writable directory. */
-export interface Found {
+export interface SurveyedPath {
   readonly path: BytePath;
   /** The writable directory that contains the path. */
   readonly root: BytePath;
@@ -16,7 +16,7 @@ export interface Found {
  * A file, link or directory that programs outside the sandbox obey: one that Git runs or reads, or a guarded one at the
  * top of a directory.
  */
-export interface Obeyed extends Found {
+export interface Obeyed extends SurveyedPath {
   /**
    * Changes with the content, the mode and the place on the disk; no program can choose the value, which the kernel
    * sets.
@@ -29,7 +29,7 @@ export interface Obeyed extends Found {
 }
 
 /** A directory that could not be looked at, or the highest one above it that the earlier survey does not have. */
-export interface Unseen extends Found {
+export interface Unseen extends SurveyedPath {
   /** Reason as the end of a sentence. */
   readonly why: string;
 }
@@ -52,7 +52,7 @@ const IN_GIT = new Set(["modules", "worktrees"]);
 const SETTINGS = ["config", "config.worktree", "commondir"];
 
 /** A directory to look at. */
-interface Dir extends Found {
+interface Dir extends SurveyedPath {
   /** The highest directory above this one, or this one, that the earlier survey does not have. */
   readonly top?: BytePath;
 }
@@ -121,7 +121,7 @@ class Surveyor {
     return entries.filter((one) => one.isDirectory && !isSkipped(one.name)).map(({ name }) => inside(dir, name));
   }
 
-  async #lookAtRepository(dir: Dir, entries: readonly Entry[]): Promise<void> {
+  async #lookAtRepository(dir: Dir, entries: readonly DirectoryEntry[]): Promise<void> {
     for (const { name } of entries) if (SETTINGS.includes(name)) await this.#add(dir, name);
     if (entries.some(({ name }) => name === "rebase-merge")) await this.#addSteps(inside(dir, "rebase-merge"));
     const hooks = entries.find(({ name }) => name === "hooks");
@@ -158,7 +158,7 @@ class Surveyor {
     });
   }
 
-  async #entries(dir: Dir): Promise<readonly Entry[]> {
+  async #entries(dir: Dir): Promise<readonly DirectoryEntry[]> {
     try {
       return await entriesOf(dir.path).catch(async (error: unknown) => {
         if (!this.#earlier || !isForbidden(error)) throw error;

@@ -1,8 +1,8 @@
 import { lstat, mkdir, rename, rm } from "node:fs/promises";
 import { errorText } from "../../utils/text/error-text.ts";
 import { isHarmless } from "../host/repository/git-settings.ts";
-import { textOf, type BytePath, bytePathOf, bytesOf, pathIn } from "./byte-path.ts";
-import { surveyOf, type Found, type Obeyed, type Survey, type Unseen } from "./survey.ts";
+import { pathText, type BytePath, bytePathOf, bytesOf, pathIn } from "./byte-path.ts";
+import { surveyOf, type SurveyedPath, type Obeyed, type Survey, type Unseen } from "./survey.ts";
 import { GUARDED } from "../host/guarded.ts";
 import { errorCode, isMissing, unlessMissing } from "../../utils/missing.ts";
 import { isInside, realOf } from "../../utils/real-path.ts";
@@ -21,7 +21,7 @@ export type Warn = (message: string, facts: Readonly<Record<string, unknown>>) =
  * settings and hooks in any repository, and shells' and editors' files at the top) are moved aside at the command's
  * end, and meanwhile. So are new directories that cannot be looked at completely.
  */
-export class Watch {
+export class SandboxWatch {
   readonly #roots: readonly string[];
   readonly #before: ReadonlyMap<string, Obeyed>;
   /** Directories that existed before the command. */
@@ -49,7 +49,7 @@ export class Watch {
    * Begins before a command. Rejects with a text for the model when a directory cannot be looked at completely. `roots`
    * have no links.
    */
-  static async begin(roots: readonly string[], warn: Warn): Promise<Watch> {
+  static async begin(roots: readonly string[], warn: Warn): Promise<SandboxWatch> {
     const before = await surveyOf(roots, GUARDED);
     const [unseen] = before.unseen;
     if (unseen)
@@ -58,7 +58,7 @@ export class Watch {
           "The operator can mend that, or set agents.defaults.sandbox.workspaceAccess to ro; `openclaw sandbox recreate` empties a " +
           "sandbox's own folder.",
       );
-    return new Watch(roots, before, warn);
+    return new SandboxWatch(roots, before, warn);
   }
 
   /** Called once, when the command has ended. Resolves with a text for the model, or undefined. Never rejects. */
@@ -95,11 +95,11 @@ export class Watch {
   }
 
   /** Moves a path aside. A failure must not keep other paths from being moved. */
-  async #move(one: Found, why: string, moved: string[]): Promise<void> {
+  async #move(one: SurveyedPath, why: string, moved: string[]): Promise<void> {
     try {
       const to = await setAside(one, Date.now());
-      this.#warn("a sandboxed command made what must not stay: moved aside", { path: textOf(one.path), to, why });
-      moved.push(textOf(one.path.slice(one.root.length + 1)));
+      this.#warn("a sandboxed command made what must not stay: moved aside", { path: pathText(one.path), to, why });
+      moved.push(pathText(one.path.slice(one.root.length + 1)));
     } catch (error) {
       this.#unseen = errorText(error);
     }
@@ -108,7 +108,7 @@ export class Watch {
 
 const OBEYED = "programs outside obey it";
 
-const whyOf = ({ path, why }: Unseen): string => `${textOf(path).slice(0, MOST_PATH)}: ${why}`;
+const whyOf = ({ path, why }: Unseen): string => `${pathText(path).slice(0, MOST_PATH)}: ${why}`;
 
 function unseenText(moved: readonly string[]): string {
   return (
@@ -137,7 +137,7 @@ const MOST_NAME = 150;
  * undefined when the path does not exist or lies outside of its root. Moves nothing outside of the root, even if a
  * program puts a link into the path meanwhile.
  */
-async function setAside({ path, root }: Found, now: number): Promise<string | undefined> {
+async function setAside({ path, root }: SurveyedPath, now: number): Promise<string | undefined> {
   const place = pathIn(pathIn(root, PLACE), new Date(now).toISOString().replaceAll(":", "-"));
   await mkdir(bytesOf(place), { recursive: true, mode: 0o700 });
   const slash = path.lastIndexOf("/");
@@ -151,9 +151,9 @@ async function setAside({ path, root }: Found, now: number): Promise<string | un
   let folder: OpenFolder | undefined;
   try {
     folder = await OpenFolder.open(Buffer.from(path.slice(0, slash), "latin1"));
-    if (!isInside(folder.path, await realOf(textOf(root)))) return undefined;
+    if (!isInside(folder.path, await realOf(pathText(root)))) return undefined;
     await move(bytesOf(pathIn(bytePathOf(folder.base), path.slice(slash + 1))), bytesOf(target));
-    return textOf(target);
+    return pathText(target);
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;

@@ -57,7 +57,7 @@ export async function fetchPage(
     });
     return await pageOf(answer, wish, settings);
   } catch (error) {
-    if (error instanceof FetchRefused) return { why: refusalText("The page", error) };
+    if (error instanceof FetchRefused) return { why: fetchRefusalText("The page", error) };
     throw error;
   }
 }
@@ -83,7 +83,7 @@ const FAKE_KEYS: Readonly<Record<FakeRange, string>> = {
 };
 
 /** Reason why a file or page was not fetched, with the key that decides. `what` begins the sentence. */
-export function refusalText(what: string, { message, because, fakeRange }: FetchRefused): string {
+export function fetchRefusalText(what: string, { message, because, fakeRange }: FetchRefused): string {
   if (fakeRange !== undefined)
     return `${what} was not fetched: ${message}. A proxy on this machine may have made up its address; the operator can allow that with tools.web.fetch.ssrfPolicy.${FAKE_KEYS[fakeRange]}.`;
   const key = because === "address" || because === "host" ? " (tools.web.fetch.ssrfPolicy)" : "";

@@ -56,7 +56,7 @@ interface ModelUsage {
 }
 
 /** Properties of one part of a reply that a plugin may change. */
-export interface ReplyPayload {
+export interface ReplyEdit {
   /** Markdown. */
   readonly text?: string;
   /** Paths or names of the files. */
@@ -126,7 +126,7 @@ interface MessageHookEvents {
     readonly error?: string;
   };
   reply_payload_sending: {
-    readonly payload: ReplyPayload;
+    readonly payload: ReplyEdit;
     readonly kind: "block" | "final" | "tool";
     readonly channel: string;
     readonly sessionKey?: SessionKey;

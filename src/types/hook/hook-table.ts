@@ -90,4 +90,4 @@ export type HookName = keyof typeof HOOKS;
 
 export const isHookName = (name: string): name is HookName => Object.hasOwn(HOOKS, name);
 
-export const factsOf = (name: HookName): HookFacts => HOOKS[name];
+export const hookFacts = (name: HookName): HookFacts => HOOKS[name];

@@ -1,3 +1,4 @@
+import type { MediaKind } from "../chat/message.ts";
 import type { AgentId } from "../ids.ts";
 import type { CallOrigin } from "../run/model-meter.ts";
 
@@ -46,4 +47,14 @@ export interface Speaker {
   speak(ask: SpeechAsk): Promise<Speech>;
   /** Writes a speech into a workspace, from which answers may attach it; gives its path there. */
   keep(speech: Speech, workspace: string): Promise<string>;
+}
+
+/** A recording in the media store. */
+export interface Recording {
+  readonly kind: MediaKind;
+  readonly path: string;
+  readonly bytes: Uint8Array;
+  readonly mime: string;
+  /** Origin of the call, which pays for the transcription. */
+  readonly origin?: CallOrigin;
 }

@@ -135,7 +135,7 @@ export interface ExecBackend {
    * Entries in the files of a directory that may make a program start another one, although the words of the command do
    * not say so. Undefined when there are none. The method is missing where that does not matter.
    */
-  steeringOf?(command: SteeredCommand, place: CommandPlace): Promise<Steering | undefined>;
+  steeringOf?(command: SteeredCommand, place: CommandPlace): Promise<SteeringFiles | undefined>;
   /** Starts a command in a shell. Rejects only when no shell can be started. */
   start(line: CommandLine): Promise<RunningCommand>;
 }
@@ -162,7 +162,7 @@ export interface SteeredCommand {
 }
 
 /** Files, such as Git's settings, that may make a program start another one. */
-export interface Steering {
+export interface SteeringFiles {
   /** Completes "it may start another program, because of". */
   readonly why: string;
   /** Hash that changes with the content of these files. */

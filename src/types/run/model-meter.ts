@@ -76,7 +76,7 @@ export interface ModelMeter {
 export const UNMETERED: ModelMeter = { reserve: async () => ({ kind: "allowed", settle: () => undefined }) };
 
 /** A run's own calls have the trigger of its turn as their cause. */
-export const originOf = (
+export const callOriginOf = (
   { agentId, sessionKey, runId, trigger, plugin }: RunFacts,
   cause: CallCause = trigger,
 ): CallOrigin => ({ cause, agentId, sessionKey, runId, ...(plugin !== undefined && { plugin }) });

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { AgentId, RunId, SessionKey } from "../ids.ts";
 import type { MediaKind } from "../chat/message.ts";
-import { type Answer, textOf } from "../method.ts";
+import { type Answer, openText } from "../method.ts";
 import type { ThinkLevel } from "./model.ts";
 import { removedTool } from "../tool-policy.ts";
 import { type Principal, shownPrincipal } from "./principal.ts";
@@ -111,12 +111,12 @@ const attempt = z.looseObject({
   model: modelRef,
   /** Id of the key's `AuthProfile`. */
   profile: z.string().optional(),
-  thinking: textOf<ThinkLevel>(),
+  thinking: openText<ThinkLevel>(),
   /** Size of the prompt: messages, and tokens by estimate. */
   messages: z.number(),
   estimatedTokens: z.number(),
   durationMs: z.number(),
-  outcome: textOf<"replied" | "aborted" | FailureKind>(),
+  outcome: openText<"replied" | "aborted" | FailureKind>(),
   /** The provider's text, without secrets. */
   message: z.string().optional(),
   /** The remedy for the failure. */
@@ -241,7 +241,7 @@ export interface PromptRecord extends Answer<z.output<typeof shownPromptRecord>>
 
 /** Model calls that are not part of the conversation: summaries, and calls of tools, a context engine or another part of a plugin. */
 const sideCost = z.looseObject({
-  what: textOf<"compaction" | "engine" | "plugin" | "tool">(),
+  what: openText<"compaction" | "engine" | "plugin" | "tool">(),
   /** The tool that made the calls. */
   tool: z.string().optional(),
   /** The plugin that made the calls. */
@@ -256,7 +256,7 @@ export type SideCost = Answer<z.output<typeof sideCost>>;
 const fileFate = z.looseObject({
   /** Row of the inbox. */
   inboxId: z.number(),
-  kind: textOf<MediaKind>(),
+  kind: openText<MediaKind>(),
   /** Name of the file, as its sender says. */
   name: z.string().optional(),
   /** How often the file was requested. */
@@ -281,7 +281,7 @@ export const receiptShape = z.looseObject({
   usage: usageShape,
   calls: z.number(),
   durationMs: z.number(),
-  trigger: textOf<RunTrigger>().optional(),
+  trigger: openText<RunTrigger>().optional(),
   /** The principal of the turn. */
   principal: shownPrincipal.optional(),
   /** The plugin that asked for the run: the cost is the plugin's. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Answer, textOf } from "../method.ts";
+import { type Answer, openText } from "../method.ts";
 
 /** Why nobody can be asked about a call: sentences for the model, the log and people, with what would change it. */
 export const UNASKED_TEXTS = {
@@ -22,7 +22,7 @@ export type Unasked = keyof typeof UNASKED_TEXTS;
 export const isUnasked = (answer: string): answer is Unasked => Object.hasOwn(UNASKED_TEXTS, answer);
 
 /** How many calls of a run were not asked about, for one reason. */
-export const unaskedCount = z.looseObject({ cause: textOf<Unasked>(), calls: z.number() });
+export const unaskedCount = z.looseObject({ cause: openText<Unasked>(), calls: z.number() });
 type UnaskedCount = Answer<z.output<typeof unaskedCount>>;
 
 /** `cause`: of another version too. */

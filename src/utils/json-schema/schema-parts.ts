@@ -7,14 +7,14 @@ const SINGLES = ["not", "if", "then", "else"];
 /** The schemas that a value has to be checked with when it is checked with `schema`, but for that one. */
 export function sameValue(schema: Fields, root: Fields): readonly Fields[] {
   const { $ref } = schema;
-  const target = typeof $ref === "string" ? targetOf($ref, root) : undefined;
+  const target = typeof $ref === "string" ? refTarget($ref, root) : undefined;
   const listed = LISTS.flatMap((key) => (Array.isArray(schema[key]) ? schema[key] : []));
   const single = SINGLES.map((key) => schema[key]);
   return [target, ...listed, ...single].filter((one) => isFields(one));
 }
 
 /** Target of `#/$defs/name`; undefined for a target that is not in the schema. */
-export function targetOf(ref: string, root: Fields): unknown {
+export function refTarget(ref: string, root: Fields): unknown {
   if (!ref.startsWith("#")) return undefined;
   let value: unknown = root;
   for (const part of ref.slice(1).split("/").filter(Boolean)) {

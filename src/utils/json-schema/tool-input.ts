@@ -1,5 +1,5 @@
 import { isFields, type Fields } from "../fields.ts";
-import { targetOf } from "./schema-parts.ts";
+import { refTarget } from "./schema-parts.ts";
 
 /** Schema of a tool whose own schema says nothing that all providers accept. */
 const ANY_OBJECT: Fields = { type: "object", properties: {}, additionalProperties: true };
@@ -49,7 +49,7 @@ function resolved(given: unknown, walk: Walk): unknown {
   if (!isFields(given)) return given;
   const { $ref, ...others } = given;
   if (typeof $ref === "string") {
-    const target = walk.trail.includes($ref) ? {} : targetOf($ref, walk.root);
+    const target = walk.trail.includes($ref) ? {} : refTarget($ref, walk.root);
     const there = resolved(target ?? {}, { ...walk, trail: [...walk.trail, $ref] });
     return Object.keys(others).length === 0 || !isFields(there) ? there : { ...there, ...fieldsOf(others, walk) };
   }

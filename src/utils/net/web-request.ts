@@ -4,6 +4,7 @@ import type { Dispatcher } from "undici";
 import { FetchRefused, type Resolve } from "./safe-fetch.ts";
 import { checkedLookup, checkedUrl, refusalIn } from "./guard.ts";
 import type { HostRules } from "./host-rules.ts";
+import type { Env } from "../env.ts";
 
 export interface WebRequest {
   readonly rules: HostRules;
@@ -186,8 +187,6 @@ async function read(parts: AsyncIterable<Uint8Array>, most: number): Promise<Bod
   }
   return { bytes: new Uint8Array(Buffer.concat(kept)), isCut };
 }
-
-type Env = Readonly<Record<string, string | undefined>>;
 
 /** The proxy that the environment names for an address (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`); undefined when there is none. */
 function proxyFor({ protocol, hostname }: URL, env: Env): string | undefined {

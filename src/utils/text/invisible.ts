@@ -27,7 +27,7 @@ function pairs(from: string, to: string): (readonly [string, string])[] {
 }
 
 /** A text as it looks, with the position of each character in the original text. */
-export interface Folded {
+export interface FoldedLooks {
   readonly text: string;
   /** UTF-16 offset in the original of each unit of `text`; one more at the end. */
   readonly at: readonly number[];
@@ -37,7 +37,7 @@ export interface Folded {
  * A text by its looks: small letters, letters of other scripts as the ASCII letters that they look like, without marks
  * and signs that show nothing, each blank a space, each line break a line feed. For comparing only.
  */
-export function foldLooks(text: string): Folded {
+export function foldLooks(text: string): FoldedLooks {
   let folded = "";
   const at: number[] = [];
   let offset = 0;

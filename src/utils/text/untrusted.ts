@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { foldLooks, type Folded } from "./invisible.ts";
+import { foldLooks, type FoldedLooks } from "./invisible.ts";
 
 /** Where a text of strangers comes from, as its first lines say. */
 export interface ExternalSource {
@@ -67,7 +67,7 @@ export function withoutMarkers(text: string): string {
 }
 
 /** The text without the backslashes that Markdown puts before signs: a reader leaves them out. */
-function withoutEscapes({ text, at }: Folded): Folded {
+function withoutEscapes({ text, at }: FoldedLooks): FoldedLooks {
   if (!text.includes("\\")) return { text, at };
   let plain = "";
   const places: number[] = [];

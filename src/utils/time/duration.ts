@@ -16,3 +16,16 @@ export function readDuration(text: string): number | undefined {
   }
   return given === "" ? undefined : Math.round(total);
 }
+
+const SHOWN_UNITS = [
+  ["d", 86_400],
+  ["h", 3600],
+  ["min", 60],
+] as const;
+
+/** `3 min`, `2 h`: one unit, rounded down. */
+export function showDuration(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const [unit, size] = SHOWN_UNITS.find(([, length]) => seconds >= length) ?? ["s", 1];
+  return `${Math.floor(seconds / size)} ${unit}`;
+}

@@ -2,7 +2,7 @@ import { NOWHERE_ELSE } from "../../kit/store/transcript-file.ts";
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { sizesOf, type TextPart } from "../../../src/prompt/parts.ts";
+import { partSizes, type TextPart } from "../../../src/prompt/parts.ts";
 import { estimateTokens } from "../../../src/sessions/transcript/tokens.ts";
 import { openJournal } from "../../../src/store/journal/journal.ts";
 import { accountId, channelId, runId, sessionKey } from "../../../src/types/ids.ts";
@@ -100,7 +100,7 @@ async function withRuns(file = "s1.jsonl") {
   writeFileSync(join(dir, "sessions", "sessions.json"), JSON.stringify({ [KEY]: row }));
   const prompt: PromptRecord = {
     system: await journal.texts.put(system.map((part) => part.text).join("")),
-    systemParts: sizesOf(system),
+    systemParts: partSizes(system),
     bodyParts: [{ name: "message", source: "telegram message m1", tokens: 3 }],
     firstEntryId: ids[0]!,
     lastEntryId: ids[1]!,

@@ -3,7 +3,7 @@ import { backendsOf, confinedIn } from "../../../src/app/compose/sandbox/sandbox
 import { loadConfigText } from "../../../src/app/config/load.ts";
 import { resolveAgents } from "../../../src/app/config/settings.ts";
 import { OPERATOR_KEY } from "../../../src/sessions/keys.ts";
-import { SandboxMachine, type Probe } from "../../../src/tools/sandbox/machine.ts";
+import { SandboxMachine, type BackendProbe } from "../../../src/tools/sandbox/machine.ts";
 import { sessionKey } from "../../../src/types/ids.ts";
 import { OPERATOR, type Acting } from "../../../src/types/run/principal.ts";
 
@@ -76,14 +76,14 @@ describe("the sandbox of the config", () => {
 const guest = { kind: "sender", id: "g" } as const;
 const DIRECT = sessionKey("telegram:default:direct:7");
 const GROUP = sessionKey("telegram:default:group:-1");
-const works: Probe = {
+const works: BackendProbe = {
   ok: true,
   facts: { backend: "docker", program: "/d", user: "1:1", keepsId: false, holdsLimits: true, profile: "/p" },
 };
-const broken: Probe = { ok: false, why: "", fix: "" };
+const broken: BackendProbe = { ok: false, why: "", fix: "" };
 
 describe("what of a turn is in the sandbox", () => {
-  const ask = async (config: object, acting: Partial<Acting> = {}, probe: Probe = works) => {
+  const ask = async (config: object, acting: Partial<Acting> = {}, probe: BackendProbe = works) => {
     const { commands, files } = confinedIn(
       await firstAgent(config),
       { principal: OPERATOR, sessionKey: OPERATOR_KEY, ...acting },

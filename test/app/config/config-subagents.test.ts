@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { agentFor, overLimit } from "../../../src/automation/spawn/rules.ts";
-import { whyHidden } from "../../../src/automation/talk/visible.ts";
+import { agentToSpawn, overLimit } from "../../../src/automation/spawn/rules.ts";
+import { whySessionHidden } from "../../../src/automation/talk/visible.ts";
 import { spawnRules, talkRules } from "../../../src/app/compose/subagents/rules.ts";
 import { loadConfigText } from "../../../src/app/config/load.ts";
 import { resolveAgents } from "../../../src/app/config/settings.ts";
@@ -41,7 +41,7 @@ describe("the subagents of an agent", () => {
 
   it("may be other agents where the defaults or the agent's own entry allow it", async () => {
     const may = async (defaults: object, own: object = {}) =>
-      !("status" in agentFor({ agentId: "other" }, { agentId: MAIN }, await rulesOf(defaults, own)));
+      !("status" in agentToSpawn({ agentId: "other" }, { agentId: MAIN }, await rulesOf(defaults, own)));
     expect(await may({})).toBe(false);
     expect(await may({ allowAgents: ["other"] })).toBe(true);
     expect(await may({ allowAgents: ["*"] }, { allowAgents: [] })).toBe(false);
@@ -51,7 +51,7 @@ describe("the subagents of an agent", () => {
   it("have to be named, and are asked for more, where the defaults or the agent's own entry say so", async () => {
     const both = { requireAgentId: true, delegationMode: "prefer" };
     for (const rules of [await rulesOf(both), await rulesOf({}, both)]) {
-      expect(agentFor({}, { agentId: MAIN }, rules)).toMatchObject({ status: "forbidden" });
+      expect(agentToSpawn({}, { agentId: MAIN }, rules)).toMatchObject({ status: "forbidden" });
       expect(rules.of(MAIN).delegationMode).toBe("prefer");
     }
     expect((await rulesOf({}, both)).of(OTHER).delegationMode).toBeUndefined();
@@ -99,7 +99,7 @@ describe("another session", () => {
   async function seen(tools: object, by: Partial<SessionAsker> = {}): Promise<readonly string[]> {
     const rules = talkRules(await liveOf({ ...LIST, tools }));
     const keys = ["own", "child", "telegram:default:2", "agent:other:main"];
-    return keys.filter((key) => whyHidden(sessionKey(key), asker(by), { sessions, rules }) === undefined);
+    return keys.filter((key) => whySessionHidden(sessionKey(key), asker(by), { sessions, rules }) === undefined);
   }
 
   it("is reached as tools.sessions.visibility says", async () => {

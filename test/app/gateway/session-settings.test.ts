@@ -40,7 +40,8 @@ async function settingsOf(client: RawClient, key: string) {
 }
 
 const isChangeOf = (key: string) => (frame: Record<string, unknown>) =>
-  frame["event"] === "sessions.changed" && JSON.stringify(frame["payload"]).includes(`"sessionKey":"agent:main:${key}"`);
+  frame["event"] === "sessions.changed" &&
+  JSON.stringify(frame["payload"]).includes(`"sessionKey":"agent:main:${key}"`);
 
 test("a session that nobody has used has the settings of the config", async () => {
   const client = await connect();

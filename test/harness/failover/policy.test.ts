@@ -9,7 +9,7 @@ import {
   POLICY,
   type PolicyState,
   movedTo,
-  type Step,
+  type PolicyStep,
 } from "../../../src/harness/failover/policy.ts";
 import { FAILURE_KINDS, type Failure } from "../../../src/types/run/run.ts";
 
@@ -20,8 +20,8 @@ const failure: fc.Arbitrary<Failure> = fc.record({
 });
 
 /** Steps until the policy gives up, or `most` of them. */
-function steps(failures: (at: number) => Failure, candidates: number, most: number, profiles = 1): Step[] {
-  const taken: Step[] = [];
+function steps(failures: (at: number) => Failure, candidates: number, most: number, profiles = 1): PolicyStep[] {
+  const taken: PolicyStep[] = [];
   let state: PolicyState = FRESH;
   while (taken.length < most) {
     const step = next(state, failures(taken.length), { candidates, profiles });

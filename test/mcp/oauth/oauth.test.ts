@@ -2,7 +2,7 @@ import { readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { mcpConfig } from "../../../src/mcp/config.ts";
-import { logIn, type LoginTalk } from "../../../src/mcp/oauth/log-in.ts";
+import { logIn, type McpLoginTalk } from "../../../src/mcp/oauth/log-in.ts";
 import { Secret } from "../../../src/types/secret.ts";
 import { newDir, textOf, world } from "../kit.ts";
 import { startLoginServers, type LoginServers } from "./server.ts";
@@ -12,7 +12,7 @@ const serverAt = (url: string, more: object = {}) => ({ url, ssrfPolicy: LOCAL, 
 const never = (): Promise<string> => new Promise(() => undefined);
 
 /** A person who opens the address in a browser of this machine. */
-const inBrowser = ({ browse }: LoginServers): LoginTalk => ({
+const inBrowser = ({ browse }: LoginServers): McpLoginTalk => ({
   show: (address) => void browse(address).then((back) => fetch(back)),
   pasted: never,
   signal: new AbortController().signal,
@@ -130,7 +130,7 @@ test("only the browser of this login is believed; its address can also be pasted
   const servers = await startLoginServers();
   const dir = newDir();
   const shown = Promise.withResolvers<URL>();
-  const talk: LoginTalk = {
+  const talk: McpLoginTalk = {
     show: (address) => shown.resolve(address),
     async pasted() {
       const address = await shown.promise;

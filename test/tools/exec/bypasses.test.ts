@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { execTool } from "../../../src/tools/exec.ts";
-import { planOf } from "../../../src/tools/exec/plan/plan.ts";
+import { commandPlan } from "../../../src/tools/exec/plan/plan.ts";
 import type { ExecRow } from "../../../src/tools/exec/rules/document.ts";
 import { findProgram } from "../../../src/tools/host/find-program.ts";
 import { runTool } from "../../../src/tools/run.ts";
@@ -491,7 +491,7 @@ describe.runIf(process.platform !== "win32")("compared with what a real shell do
     let compared = 0;
     await fc.assert(
       fc.asyncProperty(command, async (text) => {
-        const parts = await planOf(text);
+        const parts = await commandPlan(text);
         const [only, ...others] = parts ?? [];
         if (only?.words[0] !== "show" || others.length > 0) return;
         compared += 1;

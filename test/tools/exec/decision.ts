@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
-import { decideExec, type Considered } from "../../../src/tools/exec/exec-policy.ts";
-import { planOf } from "../../../src/tools/exec/plan/plan.ts";
+import { decideExec, type ConsideredCommand } from "../../../src/tools/exec/exec-policy.ts";
+import { commandPlan } from "../../../src/tools/exec/plan/plan.ts";
 import type { ExecRow } from "../../../src/tools/exec/rules/document.ts";
 import { compileRow } from "../../../src/tools/exec/rules/rows.ts";
 import type { FoundProgram } from "../../../src/types/run/backend.ts";
@@ -20,8 +20,8 @@ export async function considered(
   command: string,
   programs: Readonly<Record<string, string>> = {},
   startsOthers = false,
-): Promise<Considered> {
-  const parts = await planOf(command);
+): Promise<ConsideredCommand> {
+  const parts = await commandPlan(command);
   const found = (word: string): FoundProgram => {
     const real = own(programs, word);
     return { ...programOn(word), ...(real !== undefined && { real }), ...(startsOthers && { startsOthers }) };

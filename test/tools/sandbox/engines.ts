@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import type { SandboxConfig } from "../../../src/tools/sandbox/config.ts";
-import { findProgram } from "../../../src/tools/sandbox/probe.ts";
+import { programOnPath } from "../../../src/tools/sandbox/probe.ts";
 import { fakeProgram } from "./fake-program.ts";
 import { bwrap, PLAIN, whyNot, type RealBackend } from "./real-backend.ts";
 
@@ -54,7 +54,7 @@ async function podman(): Promise<RealBackend> {
     spawnSync(wrapper, ["rm", "--force", "--all", "--time", "0"], { stdio: "ignore" });
     rmSync(dir, { recursive: true, force: true });
   };
-  const program = await findProgram("podman", PLAIN);
+  const program = await programOnPath("podman", PLAIN);
   const image = "localhost/sandbox-test:1";
   const config = configOf("podman", image);
   const env = { PATH: [join(dir, "bin"), PLAIN.PATH].join(delimiter) };
@@ -84,7 +84,7 @@ async function docker(): Promise<RealBackend> {
   const image = `sandbox-test:${process.pid}`;
   const config = configOf("docker", image);
   const none = (why: string): RealBackend => ({ name: "docker", why, env, config, close: () => undefined });
-  const program = await findProgram("docker", env);
+  const program = await programOnPath("docker", env);
   if (program === undefined) return none("docker is not installed");
   const dir = mkdtempSync(join(tmpdir(), "sandbox-docker-"));
   const close = () => {

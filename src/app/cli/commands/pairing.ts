@@ -7,9 +7,10 @@ import { journalPath } from "../../config/paths.ts";
 import { hasGateway } from "../address.ts";
 import { callOnce } from "../call-gateway.ts";
 import { writeJson, type Io } from "../io.ts";
-import { cleanText } from "../terminal-text.ts";
+import { withoutTerminalControls } from "../terminal-text.ts";
 import { readState, type State } from "../state.ts";
-import { showDuration, table } from "../table.ts";
+import { table } from "../table.ts";
+import { showDuration } from "../../../utils/time/duration.ts";
 import { withJournal } from "../with-journal.ts";
 
 type Strangers = Answer<z.output<typeof pairingAnswers.list>>;
@@ -80,7 +81,7 @@ export async function pairingApprove(io: Io, asked: Asked, flags: ApproveFlags):
   if (flags.json === true) writeJson(io, { ok: true, ...approved });
   else {
     const who = request.name === undefined ? request.senderId : `${request.name} (${request.senderId})`;
-    io.out(`${cleanText(who)} may write on ${request.channel} now.\n`);
+    io.out(`${withoutTerminalControls(who)} may write on ${request.channel} now.\n`);
     if (state.config.commands.ownerAllowFrom.length === 0) io.err(guestText(request));
   }
   if (flags.notify === true) io.err(notifiedText(approved.notified));
@@ -99,7 +100,7 @@ function guestText({ channel, senderId }: Approved["request"]): string {
 function notifiedText(notified: Approved["notified"]): string {
   if (notified === undefined) return "The stranger was not informed: the gateway does not run.\n";
   if (notified.state === "failed")
-    return `The stranger was not informed: ${cleanText(notified.reason ?? "the message was refused")}\n`;
+    return `The stranger was not informed: ${withoutTerminalControls(notified.reason ?? "the message was refused")}\n`;
   return notified.state === "sent"
     ? "The stranger was informed.\n"
     : "The stranger will be informed when the account is connected.\n";

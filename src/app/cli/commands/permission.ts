@@ -6,7 +6,7 @@ import { errorText } from "../../../utils/text/error-text.ts";
 import { canAsk } from "../ask.ts";
 import type { GatewayClient } from "../client.ts";
 import type { Io } from "../io.ts";
-import { cleanText } from "../terminal-text.ts";
+import { withoutTerminalControls } from "../terminal-text.ts";
 import type { Printer } from "./printer.ts";
 
 const endShape = z.looseObject({ id: z.string() });
@@ -29,10 +29,10 @@ export class Permissions {
     const approval = shownApproval.safeParse(payload).data;
     if (approval?.request.runId !== runId) return;
     const { id, request } = approval;
-    const command = cleanText(request.command);
+    const command = withoutTerminalControls(request.command);
     if (canAsk(this.#io)) {
-      const paths = request.files.map(({ path }) => cleanText(path));
-      const variables = request.variables.map(cleanText);
+      const paths = request.files.map(({ path }) => withoutTerminalControls(path));
+      const variables = request.variables.map(withoutTerminalControls);
       this.#prompt(id, {
         command,
         paths,
@@ -51,7 +51,7 @@ export class Permissions {
     if (id !== undefined) this.#asking.get(id)?.abort();
   }
 
-  async #prompt(id: string, asked: AskedCommand): Promise<void> {
+  async #prompt(id: string, asked: ShownCommand): Promise<void> {
     this.#printer.stop();
     const abort = new AbortController();
     this.#asking.set(id, abort);
@@ -71,7 +71,7 @@ export class Permissions {
 }
 
 /** A command in the form in which the terminal shows it; all texts are cleaned. */
-export interface AskedCommand {
+export interface ShownCommand {
   readonly command: string;
   /** Files; the approval is valid only while their content is unchanged. */
   readonly paths: readonly string[];
@@ -83,7 +83,7 @@ export interface AskedCommand {
 
 /** Whether the answer is a clear yes; anything else is a no. Rejects when `signal` aborts. */
 export async function askAtTerminal(
-  { command, paths, variables, answers }: AskedCommand,
+  { command, paths, variables, answers }: ShownCommand,
   signal: AbortSignal,
 ): Promise<PersonsAnswer> {
   const prompt = createInterface({ input: process.stdin, output: process.stderr });

@@ -1,5 +1,5 @@
 import type { Io } from "../io.ts";
-import { cleanText } from "../terminal-text.ts";
+import { withoutTerminalControls } from "../terminal-text.ts";
 import { startProgress } from "../progress.ts";
 
 /** Prints an answer: on a terminal while it is written, else when it is complete. Shows a progress line before. */
@@ -20,7 +20,7 @@ export class Printer {
     if (!this.#isLive) return;
     this.#progress.stop();
     this.#printed += delta;
-    this.#io.out(cleanText(delta));
+    this.#io.out(withoutTerminalControls(delta));
   }
 
   /** Another message of the same run begins. */
@@ -31,7 +31,7 @@ export class Printer {
   /** A line in addition to the answer. */
   note(line: string): void {
     this.#progress.stop();
-    this.#io.err(`${cleanText(line)}\n`);
+    this.#io.err(`${withoutTerminalControls(line)}\n`);
   }
 
   /** Removes the progress line; may be called several times. */
@@ -43,6 +43,6 @@ export class Printer {
   finish(whole: string): void {
     this.stop();
     const rest = whole.startsWith(this.#printed) ? whole.slice(this.#printed.length) : `\n\n${whole}`;
-    if (whole !== "" || this.#printed !== "") this.#io.out(`${this.#isLive ? cleanText(rest) : rest}\n`);
+    if (whole !== "" || this.#printed !== "") this.#io.out(`${this.#isLive ? withoutTerminalControls(rest) : rest}\n`);
   }
 }

@@ -3,11 +3,11 @@ import { THINK_LEVELS } from "../../../types/run/model.ts";
 import type { AgentFlags } from "../commands/agent/agent-flags.ts";
 import { wholeNumber, type Act, listOf, unasked } from "./act.ts";
 import type { BindFlags, BindingsFlags, UnbindFlags } from "../commands/agents/bind.ts";
-import type { AddFlags } from "../commands/agents/change.ts";
+import type { AgentAddFlags } from "../commands/agents/change.ts";
 import type { DeleteFlags } from "../commands/agents/delete.ts";
 import type { IdentityFlags } from "../commands/agents/identity.ts";
-import type { ListFlags } from "../commands/agents/list.ts";
-import type { LoginFlags } from "../commands/mcp/mcp-login.ts";
+import type { AgentListFlags } from "../commands/agents/list.ts";
+import type { McpLoginFlags } from "../commands/mcp/mcp-login.ts";
 import type { ServeFlags } from "../commands/mcp/mcp-serve.ts";
 import type { ExplainFlags, RecreateFlags } from "../commands/sandbox/sandbox.ts";
 
@@ -47,7 +47,9 @@ function defineAgents(program: Command, act: Act): void {
     .description("list the agents (the default)")
     .option("--bindings", "also which messages they answer")
     .option("--json", "for scripts")
-    .action(act(async (io, flags: ListFlags) => (await import("../commands/agents/list.ts")).agentsList(io, flags)));
+    .action(
+      act(async (io, flags: AgentListFlags) => (await import("../commands/agents/list.ts")).agentsList(io, flags)),
+    );
   defineChanges(agents, act);
   defineBindings(agents, act);
 }
@@ -67,7 +69,7 @@ function defineChanges(agents: Command, act: Act): void {
     .option("--non-interactive", "ask nothing")
     .option("--json", "for scripts")
     .action(
-      act(async (io, name: string | undefined, flags: AddFlags) =>
+      act(async (io, name: string | undefined, flags: AgentAddFlags) =>
         (await import("../commands/agents/change.ts")).agentsAdd(io, name, flags),
       ),
     );
@@ -168,7 +170,7 @@ function defineMcp(program: Command, act: Act): void {
     .option("--scope <scope>", "what to ask for, in the server's own words")
     .option("--port <port>", "port of this machine at which the browser comes back; any free one unless given")
     .action(
-      act(async (io, name: string, options: LoginFlags) =>
+      act(async (io, name: string, options: McpLoginFlags) =>
         (await import("../commands/mcp/mcp-login.ts")).mcpLogin(io, name, options),
       ),
     );

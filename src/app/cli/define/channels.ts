@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import type { ChannelContribution } from "../../../types/contribution.ts";
 import { OpenClawError } from "../../../types/errors.ts";
-import type { AddFlags, RemoveFlags } from "../commands/channels/channels-add.ts";
-import type { LoginFlags } from "../commands/channels/channels-login.ts";
-import type { StatusFlags } from "../commands/channels/channels.ts";
+import type { ChannelAddFlags, RemoveFlags } from "../commands/channels/channels-add.ts";
+import type { ChannelLoginFlags } from "../commands/channels/channels-login.ts";
+import type { ChannelStatusFlags } from "../commands/channels/channels.ts";
 import type { SendFlags } from "../commands/message/message.ts";
 import { wholeNumber, type Act } from "./act.ts";
 
@@ -42,7 +42,7 @@ function defineDiagnostics(channels: Command, act: Act): void {
     .option("--json", "for scripts")
     .option("--timeout <ms>", "how long to wait for the gateway", wholeNumber(1))
     .action(
-      act(async (io, options: StatusFlags) =>
+      act(async (io, options: ChannelStatusFlags) =>
         (await import("../commands/channels/channels.ts")).channelsStatus(io, options),
       ),
     );
@@ -78,10 +78,17 @@ function defineEdits(channels: Command, act: Act, contributed: Channels): void {
     .option("--account <id>", "name of the account, if there are several")
     .option("--use-env", `the token stays in ${environmentNames(contributed).join(", ")}`)
     .action(
-      act(async (io, { channel, account, useEnv, ...setup }: Omit<AddFlags, "setup"> & Record<string, string>) => {
-        const { channelsAdd } = await import("../commands/channels/channels-add.ts");
-        return channelsAdd(io, { channel, setup, ...(account !== undefined && { account }), useEnv: useEnv === true });
-      }),
+      act(
+        async (io, { channel, account, useEnv, ...setup }: Omit<ChannelAddFlags, "setup"> & Record<string, string>) => {
+          const { channelsAdd } = await import("../commands/channels/channels-add.ts");
+          return channelsAdd(io, {
+            channel,
+            setup,
+            ...(account !== undefined && { account }),
+            useEnv: useEnv === true,
+          });
+        },
+      ),
     );
   for (const [usage, about] of setupOptions(contributed)) add.option(usage, about);
   channels
@@ -144,7 +151,7 @@ function defineLogins(channels: Command, act: Act): void {
     );
 }
 
-type Named = Omit<LoginFlags, "channel"> & { readonly channel?: string };
+type Named = Omit<ChannelLoginFlags, "channel"> & { readonly channel?: string };
 
 function channelOf(name: string | undefined, options: Named): string {
   const channel = options.channel ?? name;

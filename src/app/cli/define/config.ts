@@ -64,7 +64,7 @@ function defineConfigLooks(config: Command, act: Act): void {
     .command("schema")
     .description("JSON Schema of the file")
     .addOption(new Option("--json", "it is JSON in any case").hideHelp())
-    .action(act(async (io) => (await import("../commands/config/config-schema.ts")).configSchema(io)));
+    .action(act(async (io) => (await import("../commands/config/config-schema.ts")).printConfigSchema(io)));
   config
     .command("file")
     .description("print the path of the file")

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { CLEARABLE, type GivenFlags, JOB_FLAGS } from "../cron-flags.ts";
-import type { ListFlags, RunFlags, RunsFlags } from "../commands/cron/cron.ts";
+import type { CronListFlags, CronRunFlags, RunsFlags } from "../commands/cron/cron.ts";
 import type { Act } from "./act.ts";
 
 interface Json {
@@ -82,7 +82,7 @@ function defineRun(cron: Command, act: Act): void {
     .option("--wait-timeout <duration>", "how long to wait", "10m")
     .option("--poll-interval <duration>", "how often to look", "2s")
     .option("--json", "for scripts")
-    .action(act(async (io, id: string, flags: RunFlags) => (await commands()).cronRun(io, id, flags)));
+    .action(act(async (io, id: string, flags: CronRunFlags) => (await commands()).runCronJob(io, id, flags)));
   cron
     .command("import")
     .description("take over the jobs of another gateway's jobs.json; those that are here already stay as they are")
@@ -103,7 +103,7 @@ function defineReads(cron: Command, act: Act): void {
     .option("--query <text>", "only those whose name or text has it")
     .option("--agent <id>", "only those of an agent")
     .option("--json", "for scripts")
-    .action(act(async (io, flags: ListFlags) => (await commands()).cronList(io, flags)));
+    .action(act(async (io, flags: CronListFlags) => (await commands()).cronList(io, flags)));
   cron
     .command("status")
     .description("show whether jobs run, how many there are, and when the next is due")

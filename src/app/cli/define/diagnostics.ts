@@ -1,7 +1,7 @@
 import { Option, type Command } from "commander";
 import type { DoctorFlags } from "../commands/gateway/doctor.ts";
 import type { LogFlags } from "../commands/logs/logs.ts";
-import type { StatusFlags } from "../commands/gateway/status.ts";
+import type { GatewayStatusFlags } from "../commands/gateway/status.ts";
 import { listOf, wholeNumber, type Act } from "./act.ts";
 import { defineMemory } from "./memory.ts";
 import type { RowFlags } from "../commands/approvals/allowlist.ts";
@@ -22,7 +22,9 @@ export function defineDiagnostics(program: Command, act: Act): void {
     .option("--timeout <ms>", "how long to wait for the gateway", wholeNumber(1))
     .option("--verbose", "show where an error came from")
     .action(
-      act(async (io, options: StatusFlags) => (await import("../commands/gateway/status.ts")).status(io, options)),
+      act(async (io, options: GatewayStatusFlags) =>
+        (await import("../commands/gateway/status.ts")).status(io, options),
+      ),
     );
   program
     .command("health")

@@ -39,7 +39,7 @@ export function defineGateway(program: Command, act: Act): void {
     .option("--json", "for scripts")
     .action(
       act(async (io, flags: { days: number; json?: boolean }) =>
-        (await import("../commands/usage/usage.ts")).usage(io, { ...flags, by: "day" }),
+        (await import("../commands/usage/usage.ts")).showUsage(io, { ...flags, by: "day" }),
       ),
     );
   gateway

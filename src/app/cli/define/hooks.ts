@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import type { InstallFlags } from "../commands/hooks/hooks-install.ts";
-import type { ListFlags } from "../commands/hooks/hooks-list.ts";
+import type { HookInstallFlags } from "../commands/hooks/hooks-install.ts";
+import type { HookListFlags } from "../commands/hooks/hooks-list.ts";
 import type { Act } from "./act.ts";
 
 interface Json {
@@ -23,7 +23,7 @@ function defineLooks(hooks: Command, act: Act): void {
     .option("-v, --verbose", "with their folders")
     .option("--json", "for scripts")
     .action(
-      act(async (io, flags: ListFlags) => (await import("../commands/hooks/hooks-list.ts")).hooksList(io, flags)),
+      act(async (io, flags: HookListFlags) => (await import("../commands/hooks/hooks-list.ts")).hooksList(io, flags)),
     );
   hooks
     .command("info")
@@ -39,7 +39,7 @@ function defineLooks(hooks: Command, act: Act): void {
     .command("check")
     .description("report what keeps hooks from being called")
     .option("--json", "for scripts")
-    .action(act(async (io, flags: Json) => (await import("../commands/hooks/hooks-list.ts")).hooksCheck(io, flags)));
+    .action(act(async (io, flags: Json) => (await import("../commands/hooks/hooks-list.ts")).checkHooks(io, flags)));
 }
 
 function defineSwitches(hooks: Command, act: Act): void {
@@ -73,7 +73,7 @@ function defineInstalls(hooks: Command, act: Act): void {
       .description("show what hooks there are, then install and enable them")
       .option("-l, --link", "use a folder of hooks where it is, without a copy"),
   ).action(
-    act(async (io, source: string, flags: InstallFlags) =>
+    act(async (io, source: string, flags: HookInstallFlags) =>
       (await import("../commands/hooks/hooks-install.ts")).hooksInstall(io, source, flags),
     ),
   );
@@ -83,7 +83,7 @@ function defineInstalls(hooks: Command, act: Act): void {
       .argument("<id>", "what was installed")
       .description("install the newest version from where hooks came from"),
   ).action(
-    act(async (io, id: string, flags: InstallFlags) =>
+    act(async (io, id: string, flags: HookInstallFlags) =>
       (await import("../commands/hooks/hooks-install.ts")).hooksUpdate(io, id, flags),
     ),
   );

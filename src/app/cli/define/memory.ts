@@ -1,5 +1,5 @@
 import { Option, type Command } from "commander";
-import type { IndexFlags, SearchFlags, StatusFlags } from "../commands/memory/memory.ts";
+import type { IndexFlags, SearchFlags, MemoryStatusFlags } from "../commands/memory/memory.ts";
 import type { MemoryFlags } from "../commands/memory/open.ts";
 import type { ForgetFlags } from "../commands/memory/origin.ts";
 import { unasked, wholeNumber, type Act } from "./act.ts";
@@ -18,7 +18,9 @@ export function defineMemory(program: Command, act: Act): void {
     .option("--index", "first take changed notes into the index")
     .option(...JSON_FLAG)
     .action(
-      act(async (io, flags: StatusFlags) => (await import("../commands/memory/memory.ts")).memoryStatus(io, flags)),
+      act(async (io, flags: MemoryStatusFlags) =>
+        (await import("../commands/memory/memory.ts")).memoryStatus(io, flags),
+      ),
     );
   memory
     .command("index")

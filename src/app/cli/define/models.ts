@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError } from "commander";
-import type { ListFlags } from "../commands/models/models.ts";
+import type { ModelListFlags } from "../commands/models/models.ts";
 import type { ScanFlags } from "../commands/models/models-scan.ts";
-import type { StatusFlags } from "../commands/models/models-status.ts";
+import type { ModelStatusFlags } from "../commands/models/models-status.ts";
 import { wholeNumber, type Act } from "./act.ts";
-import type { AddFlags } from "../commands/models/models-auth.ts";
-import type { LoginFlags } from "../commands/models/models-login.ts";
+import type { AuthAddFlags } from "../commands/models/models-auth.ts";
+import type { ModelLoginFlags } from "../commands/models/models-login.ts";
 
 interface Which {
   readonly agent?: string;
@@ -22,7 +22,9 @@ export function defineModels(program: Command, act: Act): void {
     .option("--json", "for scripts")
     .option("--plain", "names only")
     .action(
-      act(async (io, options: ListFlags) => (await import("../commands/models/models.ts")).modelsList(io, options)),
+      act(async (io, options: ModelListFlags) =>
+        (await import("../commands/models/models.ts")).modelsList(io, options),
+      ),
     );
   defineStatus(models, act);
   models
@@ -67,7 +69,7 @@ function defineStatus(models: Command, act: Act): void {
     .option("--probe-max-tokens <n>", "most tokens of an answer", wholeNumber(1), 16)
     .option("--agent <id>", "for this agent")
     .action(
-      act(async (io, options: StatusFlags) =>
+      act(async (io, options: ModelStatusFlags) =>
         (await import("../commands/models/models-status.ts")).modelsStatus(io, options),
       ),
     );
@@ -168,7 +170,7 @@ function defineStoring(auth: Command, act: Act): void {
     .option("--profile-id <id>", "name of the key, <provider>:default when unset")
     .option(...OF_AGENT)
     .action(
-      act(async (io, options: AddFlags & { provider: string }) => {
+      act(async (io, options: AuthAddFlags & { provider: string }) => {
         const { authAdd } = await import("../commands/models/models-auth.ts");
         return authAdd(io, options);
       }),
@@ -181,7 +183,7 @@ function defineStoring(auth: Command, act: Act): void {
     .option(...OF_AGENT)
     .option("--expires-in <duration>", "how long the token is valid: 30m, 12h, 365d", duration)
     .action(
-      act(async (io, options: AddFlags) =>
+      act(async (io, options: AuthAddFlags) =>
         (await import("../commands/models/models-auth.ts")).authPasteToken(io, options),
       ),
     );
@@ -192,7 +194,7 @@ function defineStoring(auth: Command, act: Act): void {
     .option("--profile-id <id>", "name of the login, <provider>:default when unset")
     .option(...OF_AGENT)
     .action(
-      act(async (io, options: LoginFlags) =>
+      act(async (io, options: ModelLoginFlags) =>
         (await import("../commands/models/models-login.ts")).authLogin(io, options),
       ),
     );

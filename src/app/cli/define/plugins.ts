@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { InspectFlags } from "../commands/plugins/plugins-inspect.ts";
-import type { InstallFlags } from "../commands/plugins/plugins-install.ts";
-import type { ListFlags } from "../commands/plugins/plugins-list.ts";
+import type { PluginInstallFlags } from "../commands/plugins/plugins-install.ts";
+import type { PluginListFlags } from "../commands/plugins/plugins-list.ts";
 import type { UninstallFlags } from "../commands/plugins/plugins-uninstall.ts";
 import type { UpdateFlags } from "../commands/plugins/plugins-update.ts";
 import { unasked, type Act } from "./act.ts";
@@ -37,7 +37,7 @@ function defineInstall(plugins: Command, act: Act): void {
     .option("--acknowledge-install-policy-warning", "without effect")
     .option("--json", "for scripts")
     .action(
-      act(async (io, source: string, options: InstallFlags) =>
+      act(async (io, source: string, options: PluginInstallFlags) =>
         (await import("../commands/plugins/plugins-install.ts")).pluginsInstall(io, source, options),
       ),
     );
@@ -51,7 +51,7 @@ function defineLooks(plugins: Command, act: Act): void {
     .option("--verbose", "with sources and folders")
     .option("--json", "for scripts")
     .action(
-      act(async (io, options: ListFlags) =>
+      act(async (io, options: PluginListFlags) =>
         (await import("../commands/plugins/plugins-list.ts")).pluginsList(io, options),
       ),
     );

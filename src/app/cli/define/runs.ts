@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import type { RunListFlags, RunShowFlags } from "../commands/runs/runs.ts";
 import { TASK_STATUSES } from "../../../types/subagent/task-status.ts";
-import type { AuditFlags, ListFlags } from "../commands/tasks/tasks.ts";
+import type { AuditFlags, TaskListFlags } from "../commands/tasks/tasks.ts";
 import { USAGE_GROUPS } from "../../../types/spend/ledger.ts";
 import type { UsageFlags } from "../commands/usage/usage.ts";
 import { wholeNumber, type Act } from "./act.ts";
@@ -43,7 +43,7 @@ function defineUsage(above: Command, act: Act): void {
     .option("--days <count>", "days until today", wholeNumber(1, 3660), 7)
     .option("--agent <id>", "only this agent's, by day")
     .option("--json", "for scripts")
-    .action(act(async (io, flags: UsageFlags) => (await import("../commands/usage/usage.ts")).usage(io, flags)));
+    .action(act(async (io, flags: UsageFlags) => (await import("../commands/usage/usage.ts")).showUsage(io, flags)));
 }
 
 interface Json {
@@ -63,7 +63,7 @@ function defineTasks(program: Command, act: Act): void {
     .option("--session <key>", "only those that this conversation asked for, or that work in it")
     .option("--limit <count>", "most entries to list", wholeNumber(1, 500), 50)
     .option("--json", "for scripts")
-    .action(act(async (io, flags: ListFlags) => (await import("../commands/tasks/tasks.ts")).tasksList(io, flags)));
+    .action(act(async (io, flags: TaskListFlags) => (await import("../commands/tasks/tasks.ts")).tasksList(io, flags)));
   tasks
     .command("show")
     .argument("<id>", "task, as the list names it")

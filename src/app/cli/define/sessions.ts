@@ -1,6 +1,6 @@
 import { Option, type Command } from "commander";
 import type { ExportFlags } from "../commands/sessions/sessions-export.ts";
-import type { ListFlags, ShowFlags } from "../commands/sessions/sessions.ts";
+import type { SessionListFlags, ShowFlags } from "../commands/sessions/sessions.ts";
 import { wholeNumber, type Act } from "./act.ts";
 
 /** `sessions …` */
@@ -14,7 +14,7 @@ export function defineSessions(program: Command, act: Act): void {
     .option("--limit <count>", "most entries to list", wholeNumber(1))
     .option("--json", "for scripts")
     .action(
-      act(async (io, options: ListFlags) =>
+      act(async (io, options: SessionListFlags) =>
         (await import("../commands/sessions/sessions.ts")).sessionsList(io, options),
       ),
     );

@@ -1,8 +1,8 @@
 import { CommanderError, type Command } from "commander";
 import { faultOf } from "../../../utils/access-fault.ts";
 import { packageVersion } from "../../package-root.ts";
-import { failureJson, printFailure, usageError } from "../failure.ts";
-import { drain, endWithReader, terminalIo, writeJson, type Io } from "../io.ts";
+import { failureJson, printFailure, parserError } from "../failure.ts";
+import { drainOutput, endWithReader, terminalIo, writeJson, type Io } from "../io.ts";
 import { buildProgram } from "./program.ts";
 
 /** Runs one command line and ends the process with its exit code (0, 1, 2, 75, 78). */
@@ -10,7 +10,7 @@ export async function runCli(args: readonly string[]): Promise<void> {
   endWithReader();
   const io = terminalIo(args, process.env);
   process.exitCode = await runCommand(io, args);
-  await drain();
+  await drainOutput();
   // Connections that are kept alive must not delay the end of a command.
   process.exit();
 }
@@ -27,7 +27,7 @@ export async function runCommand(io: Io, args: readonly string[]): Promise<numbe
     await program.parseAsync(line, { from: "user" });
     return exitCode();
   } catch (error) {
-    const shown = error instanceof CommanderError ? usageError(error, program, line) : error;
+    const shown = error instanceof CommanderError ? parserError(error, program, line) : error;
     if (shown === undefined) return 0;
     const denied = await faultOf(shown);
     if (args.includes("--json")) writeJson(io, failureJson(shown, denied));

@@ -5,7 +5,7 @@ import { ExecApprovalsFile } from "../../../store/exec-approvals.ts";
 import type { Allowance } from "../../../tools/exec/rules/exec-allowance.ts";
 import type { Grant } from "../../../tools/exec/exec-policy.ts";
 import type { Allowances } from "../../../tools/exec/permission.ts";
-import { commandPattern, rowOf, rowsForCommand } from "../../../tools/exec/rules/command-rows.ts";
+import { commandPattern, execRowOf, rowsForCommand } from "../../../tools/exec/rules/command-rows.ts";
 import { EXEC_APPROVALS_FILE, type ExecRow } from "../../../tools/exec/rules/document.ts";
 import { addedRow, withRows } from "../../../tools/exec/rules/edit-rows.ts";
 import { blocksFor } from "../../../tools/exec/rules/policy.ts";
@@ -50,7 +50,7 @@ export function openAllowances(live: Live, { approvals, clock, log }: Ports): Op
     },
     async remember({ agentId, command, cwd, allowance }, by) {
       if (allowance === undefined) return;
-      const row = rowOf({ command, cwd, key: allowance, by, at: clock.now() });
+      const row = execRowOf({ command, cwd, key: allowance, by, at: clock.now() });
       await editApprovals(path, (document) => withRows(document, agentId, addedRow(row)));
     },
     close: () => uses.flush(),

@@ -1,5 +1,5 @@
 import { MCP_GROUPS, prefixOf } from "../../../mcp/tools/names.ts";
-import { BUILT_IN } from "../../../tools/policy/lint.ts";
+import { BUILT_IN_TOOLS } from "../../../tools/policy/lint.ts";
 import { explainTool, isKey, keyOfAnswer } from "../../../tools/policy/decide.ts";
 import { normalName, type PolicyTool } from "../../../tools/policy/names.ts";
 import { dependsOnModel, stagesFor } from "../../../tools/policy/stages.ts";
@@ -61,7 +61,7 @@ export async function explainPolicy(
 /** The tools of the gateway, of extensions and of plugins, running or not. */
 function knownTools({ contributions, loaded }: Live): readonly PolicyTool[] {
   const all: readonly PolicyTool[] = [
-    ...BUILT_IN.map((name) => ({ name })),
+    ...BUILT_IN_TOOLS.map((name) => ({ name })),
     ...contributions.tools,
     ...loaded.plugins.plugins.flatMap(({ manifest: { id, tools = [] } }) =>
       tools.map((name) => ({ name, groups: ["group:plugins", id] })),

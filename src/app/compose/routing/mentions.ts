@@ -20,13 +20,13 @@ export function mentionPatternsFor(
   message: Routed,
   { config, defaultAgent }: Live,
 ): readonly MentionPattern[] | undefined {
-  const id = agentFor(message, config) ?? defaultAgent.id;
+  const id = configuredAgent(message, config) ?? defaultAgent.id;
   const patterns = config.agents.list.find((agent) => agent.id === id)?.groupChat.mentionPatterns;
   return patterns && mentionPatterns(patterns);
 }
 
 /** The agent that the config names for a message: that of its topic, else of its binding. */
-export const agentFor = (message: Routed, config: Config): string | undefined =>
+export const configuredAgent = (message: Routed, config: Config): string | undefined =>
   (message.from.thread === undefined ? undefined : topicAgent(accountOf(config, message.from), message)) ??
   routeOf(message, config)?.agentId;
 

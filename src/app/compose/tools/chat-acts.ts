@@ -19,7 +19,7 @@ import { accountOf } from "../../accounts/accounts.ts";
 import { WEB_CHAT } from "../../contributions/extensions.ts";
 import { privateNotes } from "../../../tools/host/prompt-files.ts";
 import { deniedPaths } from "./file-places.ts";
-import { blocksOf, deliverAndWait, peerOf, type OutgoingParts } from "../../outgoing.ts";
+import { blocksOf, deliverAndWait, targetPeer, type OutgoingParts } from "../../outgoing.ts";
 import type { Live } from "../../live.ts";
 
 interface Sources {
@@ -145,13 +145,13 @@ function find(words: TargetInput, home: Peer | undefined, parts: OutgoingParts):
   const { to, accountId: named, threadId } = words;
   if (!home) {
     if (to === undefined) throw new Error("Name the chat with to, and its channel.");
-    return peerOf({ to, channel: words.channel?.toLowerCase(), accountId: named, threadId }, parts);
+    return targetPeer({ to, channel: words.channel?.toLowerCase(), accountId: named, threadId }, parts);
   }
   const channel = channelOf(words, home, parts);
   const accountId = named ?? (channel === home.channel ? home.account : undefined);
   const isHere = channel === home.channel && accountId === home.account;
   if (to === undefined && !isHere) throw new Error("Name the chat with to.");
-  const found = to === undefined ? home : peerOf({ to, channel, accountId, threadId }, parts);
+  const found = to === undefined ? home : targetPeer({ to, channel, accountId, threadId }, parts);
   return isHere && found.chat.id === home.chat.id ? inThread(home, threadId ?? found.thread) : found;
 }
 

@@ -1,4 +1,4 @@
-import { whyHidden } from "../../../automation/talk/visible.ts";
+import { whySessionHidden } from "../../../automation/talk/visible.ts";
 import { modelChange } from "../../../dispatch/commands/model.ts";
 import { statusText } from "../../../dispatch/commands/kit/status.ts";
 import type { DispatchPorts } from "../../../dispatch/ports.ts";
@@ -21,7 +21,8 @@ export function sessionActs(live: Live, ports: () => DispatchPorts): SessionActs
       await ports().storage.sessions.patch(key, { plan: plan.steps.length === 0 ? undefined : plan });
     },
     status: (key, { isOwner }) => status(key, isOwner, { ports: ports(), live }),
-    whyHidden: (key, asker) => whyHidden(key, asker, { sessions: ports().storage.sessions, rules: talkRules(live) }),
+    whyHidden: (key, asker) =>
+      whySessionHidden(key, asker, { sessions: ports().storage.sessions, rules: talkRules(live) }),
     async chooseModel(key, model) {
       const change = await modelChange(model, { key, ports: ports() });
       if (typeof change === "string") return change;

@@ -3,7 +3,7 @@ import { basename, dirname } from "node:path";
 import { OpenClawError } from "../../../types/errors.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
 import { compareConfigs, type ConfigChanges } from "./changes.ts";
-import { hashOf, readConfigText, type LoadedConfig } from "../load.ts";
+import { textHash, readConfigText, type LoadedConfig } from "../load.ts";
 
 export type ConfigEvent =
   | ({ readonly kind: "valid"; readonly loaded: LoadedConfig } & ConfigChanges)
@@ -78,7 +78,7 @@ const notLoaded = (cause: unknown): OpenClawError =>
 
 async function hashOnDisk(path: string): Promise<string> {
   try {
-    return hashOf((await readConfigText(path)) ?? "");
+    return textHash((await readConfigText(path)) ?? "");
   } catch {
     // An unreadable file has its own state; loading it reports the reason.
     return "unreadable";

@@ -6,7 +6,7 @@ import { OpenClawError } from "../../../types/errors.ts";
 import { MASK } from "../../../types/secret.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
 import { setConfigValue, unsetConfigValue } from "./edit.ts";
-import { hashOf, loadConfigText, readConfigText, type LoadOptions } from "../load.ts";
+import { textHash, loadConfigText, readConfigText, type LoadOptions } from "../load.ts";
 import { parseConfigText } from "../parse.ts";
 import { ConfigError, showPath, type ConfigNote, type KeyPath } from "../schema/problem.ts";
 import { hasMask } from "../shown.ts";
@@ -29,7 +29,7 @@ export async function writeConfigValues(
 ): Promise<void> {
   for (const edit of edits) refuseUnfit(edit);
   await rewrite(options, (text) => {
-    if (baseHash !== undefined && baseHash !== hashOf(text))
+    if (baseHash !== undefined && baseHash !== textHash(text))
       throw new OpenClawError("USAGE", {
         message: "The config file was changed since it was read.",
         fix: "Read it again, and use the new hash.",

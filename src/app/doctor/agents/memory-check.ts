@@ -7,10 +7,10 @@ import { leftOutNotes } from "../../../../extensions/memory-core/notes.ts";
 import type { Check, CheckResult } from "../../../types/check.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
-import type { Env } from "../../config/secrets.ts";
 import type { StatePaths } from "../../config/paths.ts";
 import type { Config } from "../../config/schema/schema.ts";
 import { resolveAgents } from "../../config/settings.ts";
+import type { Env } from "../../../utils/env.ts";
 
 /** The slot's name of the memory that these checks know. */
 const OWN = "memory-core";

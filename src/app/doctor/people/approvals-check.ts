@@ -4,7 +4,7 @@ import { EXEC_APPROVALS_FILE } from "../../../tools/exec/rules/document.ts";
 import type { Check, CheckResult } from "../../../types/check.ts";
 import { peerOfTarget, type ApprovalTarget } from "../../accounts/approval-targets.ts";
 import { whyNobodyHeard } from "../../../channels/access/gating.ts";
-import { policyOf } from "../../../channels/access/policy.ts";
+import { channelPolicyOf } from "../../../channels/access/policy.ts";
 import { accountKey, accountOf } from "../../accounts/accounts.ts";
 import { hasApproverIn } from "../../accounts/approvers.ts";
 import type { StatePaths } from "../../config/paths.ts";
@@ -56,7 +56,7 @@ function targetResults(key: string, target: ApprovalTarget, config: Config): rea
         fix: "Correct the target, or set its channel and account up: openclaw channels list --all.",
       },
     ];
-  const unheard = whyNobodyHeard(peer.chat, policyOf(accountOf(config, peer), NO_DEFAULTS));
+  const unheard = whyNobodyHeard(peer.chat, channelPolicyOf(accountOf(config, peer), NO_DEFAULTS));
   if (unheard !== undefined)
     return [
       {

@@ -8,7 +8,7 @@ import { wait } from "../../../utils/pause.ts";
 import { addAgent, changeAgent, removeAgent, type AgentKeys } from "../../agents/agent-file.ts";
 import { agentIdFrom, workspaceFor, writtenPath } from "../../agents/agent-id.ts";
 import { agentDeleted, trashAgent } from "../../agents/trash.ts";
-import { hashOf, readConfigText, type LoadOptions } from "../../config/load.ts";
+import { textHash, readConfigText, type LoadOptions } from "../../config/load.ts";
 import { loadOptionsFor } from "../../plugins/load-options.ts";
 import type { Parts } from "../parts/parts.ts";
 import { agentFileMethods } from "./agent-file-methods.ts";
@@ -151,7 +151,7 @@ async function untilApplied({ live, stopping }: AgentParts, path: string): Promi
   const { mode, debounceMs } = live.started.gateway.reload;
   if (mode === "off" || mode === "restart") return;
   const until = Date.now() + debounceMs + APPLIED_WITHIN_MS;
-  const isApplied = async () => live.loaded.hash === hashOf((await readConfigText(path)) ?? "");
+  const isApplied = async () => live.loaded.hash === textHash((await readConfigText(path)) ?? "");
   while (!(await isApplied()) && Date.now() < until && !stopping.aborted) await wait(LOOK_EVERY_MS, stopping);
 }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { WebhookPaths } from "../../../server/options.ts";
-import { Attempts } from "../../../server/transport/auth.ts";
-import { countingName, type Peer } from "../../../server/peer.ts";
+import { WrongCredentials } from "../../../server/transport/auth.ts";
+import { countingName, type RemotePeer } from "../../../server/remote-peer.ts";
 import { readBody } from "../../../server/webhooks/webhook-body.ts";
 import {
   answerHook,
@@ -23,20 +23,20 @@ const BEGINS = new AbortController().signal;
 export class HookPaths implements WebhookPaths {
   readonly #ports: HookRequestPorts;
   readonly #others: WebhookPaths;
-  readonly #guesses: Attempts;
+  readonly #guesses: WrongCredentials;
   #open = 0;
 
   constructor(ports: HookRequestPorts, others: WebhookPaths) {
     this.#ports = ports;
     this.#others = others;
-    this.#guesses = new Attempts(GUESSES, ports.clock);
+    this.#guesses = new WrongCredentials(GUESSES, ports.clock);
   }
 
   has(path: string): boolean {
     return this.#others.has(path) || this.#nameOf(path) !== undefined;
   }
 
-  async take(path: string, request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<void> {
+  async take(path: string, request: IncomingMessage, response: ServerResponse, peer: RemotePeer): Promise<void> {
     if (this.#others.has(path)) return this.#others.take(path, request, response, peer);
     const answer = await this.#answer(path, request, countingName(peer));
     send(answer, request, response);

@@ -4,8 +4,8 @@ import { pathToFileURL } from "node:url";
 import type { HookDesk } from "../../../automation/hooks/desk.ts";
 import { type HookAct, type HookRefusal, readAgent, readWake } from "../../../automation/hooks/acts.ts";
 import type { HookMapping, HooksConfig } from "../../../automation/hooks/config.ts";
-import { actsOf, mappingFor, pathOf } from "../../../automation/hooks/mappings.ts";
-import { isSame, isSigned } from "../../../automation/hooks/verify.ts";
+import { actsOf, mappingFor, mappingPath } from "../../../automation/hooks/mappings.ts";
+import { isSameSecret, isSigned } from "../../../automation/hooks/verify.ts";
 import type { Clock } from "../../../types/clock.ts";
 import type { Log } from "../../../types/log.ts";
 import { isUnguessable } from "../../../server/transport/auth.ts";
@@ -78,7 +78,7 @@ export function mayBeAllowed(
 ): boolean {
   const isSignable = mappings.some(
     ({ verify, match: { path } }) =>
-      verify && (path === undefined || pathOf(path) === request.name) && !isOwn(request.name),
+      verify && (path === undefined || mappingPath(path) === request.name) && !isOwn(request.name),
   );
   return isSignable || hasToken(request, token);
 }
@@ -99,7 +99,7 @@ function hasToken(
   token: HooksConfig["token"],
 ): boolean {
   const given = /^bearer\s+(\S+)\s*$/i.exec(headers["authorization"] ?? "")?.[1] ?? headers["x-openclaw-token"];
-  if (given === undefined || token === undefined || !isSame(given, token.reveal())) return false;
+  if (given === undefined || token === undefined || !isSameSecret(given, token.reveal())) return false;
   return !isLocked || isUnguessable(given);
 }
 

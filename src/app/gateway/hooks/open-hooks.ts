@@ -27,7 +27,7 @@ export function hookDesk({ live, core, channels, stopping }: DeskParts, config: 
 }
 
 /** Answers the requests of other programs, and those of platforms by `others`. */
-export function openHooks(parts: DeskParts & Pick<Parts, "log">, others: WebhookPaths): WebhookPaths {
+export function openWebhooks(parts: DeskParts & Pick<Parts, "log">, others: WebhookPaths): WebhookPaths {
   const { live, core, log } = parts;
   const { clock } = core.ports;
   const config = () => live.config.hooks;

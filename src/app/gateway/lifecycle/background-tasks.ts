@@ -5,7 +5,7 @@ import { background } from "../../../utils/background.ts";
 import { defaultModel } from "../parts/model-text.ts";
 import type { Parts } from "../parts/parts.ts";
 import { reportReadiness } from "../parts/health.ts";
-import type { RefusedCall } from "../../../providers/budget/meter.ts";
+import type { CapRefusedCall } from "../../../providers/budget/meter.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
 import { lastChat } from "../parts/heartbeat-place.ts";
 import { wait } from "../../../utils/pause.ts";
@@ -62,7 +62,7 @@ async function tellRefusals(parts: Parts, signal: AbortSignal): Promise<void> {
   }
 }
 
-const factsOf = ({ cap, call: { cause, sessionKey, runId }, text }: RefusedCall) => ({
+const factsOf = ({ cap, call: { cause, sessionKey, runId }, text }: CapRefusedCall) => ({
   budget: cap.key,
   cause,
   session: sessionKey,
@@ -70,7 +70,7 @@ const factsOf = ({ cap, call: { cause, sessionKey, runId }, text }: RefusedCall)
   why: text,
 });
 
-async function tell(refused: RefusedCall, { live, core, channels, log }: Parts): Promise<void> {
+async function tell(refused: CapRefusedCall, { live, core, channels, log }: Parts): Promise<void> {
   const { call, text } = refused;
   const agent = call.agentId ?? live.defaultAgent.id;
   const places = { live, channels, sessions: core.sessions };
@@ -89,7 +89,7 @@ async function tell(refused: RefusedCall, { live, core, channels, log }: Parts):
 }
 
 /** The reply key of a notice: the same as long as the same limit is meant. */
-function keyOf({ cap: { key, place }, because, call }: RefusedCall): string {
+function keyOf({ cap: { key, place }, because, call }: CapRefusedCall): string {
   const of = place ? [place.scope, place.name, place.since ?? "", place.until ?? ""] : [call.model.id];
   return ["budget", key, because, ...of].join(":");
 }

@@ -4,7 +4,7 @@ import type { OutboxRow } from "../../../types/journal.ts";
 import type { Peer } from "../../../types/chat/message.ts";
 import { sendAnswer, type SendReport } from "../../../types/chat/send.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
-import { blocksOf, deliverAndWait, peerOf, type Outgoing } from "../../outgoing.ts";
+import { blocksOf, deliverAndWait, targetPeer, type Outgoing } from "../../outgoing.ts";
 import type { Parts } from "../parts/parts.ts";
 
 const text = z.string().min(1);
@@ -56,7 +56,7 @@ export function sendMethods(parts: Parts): readonly Method[] {
 async function send(params: z.output<typeof sendParams>, parts: Parts) {
   const { idempotencyKey, timeoutMs } = params;
   const outgoing = outgoingOf(params);
-  const to = peerOf(outgoing, parts);
+  const to = targetPeer(outgoing, parts);
   const silent = params.silent === true ? { silent: parts.channels.limits(to)?.silent === true } : {};
   const about = { runId: idempotencyKey, ...describe(to), ...silent };
   const blocks = await blocksOf({ ...outgoing, guestOf: [] }, to, parts);

@@ -10,7 +10,7 @@ import {
   figuresOf,
   lastDays,
   ONE_AGENT_BY_DAY,
-  rowsOf,
+  usageRows,
   type SessionsUsage,
   usageAnswers,
   type UsageDays,
@@ -129,7 +129,7 @@ async function sessionsUsage(parts: Parts, asked: SessionsAsk): Promise<Sessions
   const isWanted = (line: SpendLine) =>
     asked.agentId === undefined || agentOf(sessionKey(line.name), defaultAgent) === asked.agentId;
   const lines = [...own, ...family].filter(isWanted);
-  const rows = rowsOf(lines, (line) => line.name).toSorted((a, b) => b.totalTokens - a.totalTokens);
+  const rows = usageRows(lines, (line) => line.name).toSorted((a, b) => b.totalTokens - a.totalTokens);
   const sessions = rows.slice(0, asked.limit ?? MOST_SESSIONS).map(({ name: key, ...usage }) => {
     const entry = core.sessions.peek(sessionKey(key));
     const { sessionId, updatedAt } = entry ?? {};
@@ -158,6 +158,6 @@ async function aggregatesOf({ core }: Parts, days: UsageDays, lines: readonly Sp
   return {
     byModel: models.rows.map(({ name, ...totals }) => ({ model: name, totals })),
     byAgent: agents.rows.map(({ name, ...totals }) => ({ agentId: name, totals })),
-    daily: rowsOf(lines, ({ day }) => day).map(({ name, ...figures }) => ({ date: name, ...figures })),
+    daily: usageRows(lines, ({ day }) => day).map(({ name, ...figures }) => ({ date: name, ...figures })),
   };
 }

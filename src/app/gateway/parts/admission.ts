@@ -2,7 +2,7 @@ import { BotLoops } from "../../../channels/access/bot-loops.ts";
 import { gate } from "../../../channels/access/gating.ts";
 import { PendingHistory } from "../../../channels/pending-history.ts";
 import { type MentionPattern, mentionPatterns } from "../../../channels/access/mention-pattern.ts";
-import { policyOf, type ChannelPolicy } from "../../../channels/access/policy.ts";
+import { channelPolicyOf, type ChannelPolicy } from "../../../channels/access/policy.ts";
 import { parseCommand } from "../../../dispatch/commands/parse-command.ts";
 import type { GroupHistoryBuffer, Verdict } from "../../../dispatch/ports.ts";
 import type { OpenJournal } from "../../../store/journal/journal.ts";
@@ -104,5 +104,5 @@ function activationOf(
 
 function makePolicy(config: Config, from: Peer): ChannelPolicy {
   const { mentionPatterns: sources, historyLimit } = config.messages.groupChat;
-  return policyOf(accountOf(config, from), { mentionPatterns: mentionPatterns(sources), historyLimit });
+  return channelPolicyOf(accountOf(config, from), { mentionPatterns: mentionPatterns(sources), historyLimit });
 }

@@ -9,7 +9,7 @@ import type { SessionRow, Sessions } from "../../../types/session.ts";
 import type { AgentSettings, HeartbeatSettings } from "../../../types/settings.ts";
 import type { Config } from "../../config/schema/schema.ts";
 import { WEB_CHAT } from "../../contributions/extensions.ts";
-import { peerOf, type OutgoingParts } from "../../outgoing.ts";
+import { targetPeer, type OutgoingParts } from "../../outgoing.ts";
 import type { Live } from "../../live.ts";
 import { createRules } from "../../compose/rules.ts";
 import { own } from "../../../utils/own.ts";
@@ -79,7 +79,7 @@ export function namedChat(
   parts: PlaceParts,
 ): Chat {
   try {
-    const to = peerOf(named, { live: parts.live, channels: parts.channels });
+    const to = targetPeer(named, { live: parts.live, channels: parts.channels });
     return { found: { to, key: keyOf(to, parts) } };
   } catch (error) {
     if (error instanceof MethodError) return { problem: error.message };

@@ -4,7 +4,7 @@ import { HookFolders } from "../../../plugins/internal-hooks/hook-folders.ts";
 import { resolveSdk } from "../../../plugins/load/sdk-resolution.ts";
 import { agentOf } from "../../../sessions/keys.ts";
 import { systemClock } from "../../../types/clock.ts";
-import { factsOf } from "../../../types/hook/hook-table.ts";
+import { hookFacts } from "../../../types/hook/hook-table.ts";
 import { sessionKey } from "../../../types/ids.ts";
 import type { Log } from "../../../types/log.ts";
 import { own } from "../../../utils/own.ts";
@@ -54,7 +54,7 @@ export function openHookFolders({ live, core, log }: Surroundings): OpenHookFold
     settingsOf: (key) => revealSecrets(entryOf(key)),
     cfg: (key) => shownForHook(live.config, key),
     mayListen(plugin, hook) {
-      const { readsConversations, changesPrompts } = factsOf(hook);
+      const { readsConversations, changesPrompts } = hookFacts(hook);
       const { plugins } = live.config;
       const engines = live.contributions.namesOf(plugin)["engines"] ?? [];
       if (readsConversations === true && !hasConversations({ id: plugin, engines }, plugins)) return false;

@@ -49,7 +49,7 @@ export class LineBatches {
   #add(line: string): void {
     if (line.trim() === "" || this.#pattern?.test(line) === false) return;
     const { maxBatchBytes, batchMs } = this.#schedule;
-    this.#batch = joined(this.#batch, line, maxBatchBytes);
+    this.#batch = joinedOutput(this.#batch, line, maxBatchBytes);
     if (this.#batch.endsWith(CUT)) return this.#close();
     this.#cancel();
     this.#cancel = this.#clock.after(batchMs, () => this.#close());
@@ -64,7 +64,7 @@ export class LineBatches {
 }
 
 /** Two texts as one of at most `mostBytes` bytes, with a mark when it was cut. */
-export function joined(before: string, text: string, mostBytes: number): string {
+export function joinedOutput(before: string, text: string, mostBytes: number): string {
   if (before.endsWith(CUT)) return before;
   const all = before === "" ? text : `${before}\n${text}`;
   const bytes = Buffer.from(all);

@@ -3,7 +3,7 @@ import type { Clock } from "../../../types/clock.ts";
 import type { Log } from "../../../types/log.ts";
 import { background } from "../../../utils/background.ts";
 import { pause } from "../../../utils/pause.ts";
-import { joined, LineBatches } from "./batches.ts";
+import { joinedOutput, LineBatches } from "./batches.ts";
 
 /** A command that a job watches. */
 export interface WatchedCommand {
@@ -39,7 +39,7 @@ const MOST_SHORT = 5;
 const PAUSES_MS = [30_000, 30_000, 60_000, 5 * 60_000, 15 * 60_000];
 
 /** Runs the command of one job, and begins the job for the command's output or end, until the watch is stopped. */
-export class Watch {
+export class JobWatch {
   readonly #job: CronJob;
   readonly #ports: WatchPorts;
   readonly #stopping = new AbortController();
@@ -127,7 +127,7 @@ export class Watch {
 
   #add(event: string): void {
     const { schedule } = this.#job;
-    this.#pending = joined(this.#pending, event, schedule.kind === "stream" ? schedule.maxBatchBytes : Infinity);
+    this.#pending = joinedOutput(this.#pending, event, schedule.kind === "stream" ? schedule.maxBatchBytes : Infinity);
     this.poke();
   }
 
@@ -142,7 +142,7 @@ export class Watch {
     });
     this.#isFiring = false;
     if (isBegun) this.#lastAt = this.#ports.clock.now();
-    else this.#pending = this.#pending === "" ? event : joined(event, this.#pending, Infinity);
+    else this.#pending = this.#pending === "" ? event : joinedOutput(event, this.#pending, Infinity);
     if (isBegun) this.poke();
   }
 }

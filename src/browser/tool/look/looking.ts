@@ -6,7 +6,7 @@ import { errorResult, textResult } from "../../../tools/define.ts";
 import type { ToolResult } from "../../../types/run/tool.ts";
 import { shorten } from "../../../utils/text/shorten.ts";
 import type { Tab } from "../../tabs.ts";
-import { actionMs, type Actions, type Call, tabOf } from "../call.ts";
+import { actionMs, type Actions, type BrowserCall, tabOf } from "../call.ts";
 import { pageResult } from "../page-result.ts";
 import { at } from "../refs.ts";
 import { snapshotOf } from "./snapshot.ts";
@@ -61,7 +61,7 @@ export const LOOKING: Actions<Name> = {
   },
 };
 
-const last = <T>(all: readonly T[], { input: { limit = LINES } }: Call): readonly T[] => all.slice(-limit);
+const last = <T>(all: readonly T[], { input: { limit = LINES } }: BrowserCall): readonly T[] => all.slice(-limit);
 
 function requestLine(request: Request): string {
   const end = request.existingResponse()?.status() ?? request.failure()?.errorText ?? "no answer yet";
@@ -69,7 +69,7 @@ function requestLine(request: Request): string {
   return `${request.method()} ${shorten(url, MOST_ADDRESS)} (${request.resourceType()}): ${end}`;
 }
 
-async function screenshot({ input }: Call, tab: Tab): Promise<ToolResult> {
+async function screenshot({ input }: BrowserCall, tab: Tab): Promise<ToolResult> {
   const { fullPage = false, type = "png" } = input;
   const part = partOf(input, tab.page);
   if (part !== undefined && fullPage)
@@ -86,7 +86,7 @@ async function screenshot({ input }: Call, tab: Tab): Promise<ToolResult> {
 }
 
 /** The element that a picture is wanted of. */
-function partOf({ ref, element }: Call["input"], page: Page): Locator | undefined {
+function partOf({ ref, element }: BrowserCall["input"], page: Page): Locator | undefined {
   if (element !== undefined) return page.locator(`css=${element}`).first();
   return ref === undefined ? undefined : at(page, ref);
 }

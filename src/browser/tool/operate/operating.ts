@@ -2,7 +2,7 @@ import type { CDPSession, Page } from "playwright-core";
 import { errorResult, textResult } from "../../../tools/define.ts";
 import type { ToolResult } from "../../../types/run/tool.ts";
 import type { Tab } from "../../tabs.ts";
-import { actionMs, type Actions, type Call, opened, settled, tabOf } from "../call.ts";
+import { actionMs, type Actions, type BrowserCall, opened, settled, tabOf } from "../call.ts";
 import { checkedResult, downloaded, navigate, whyNotOpened } from "../navigate.ts";
 import { pageResult } from "../page-result.ts";
 import { at } from "../refs.ts";
@@ -35,7 +35,7 @@ export const OPERATING: Actions<"act" | "upload" | "download" | "dialog" | "emul
 };
 
 /** Files that the agent may read itself, and no others. */
-async function upload({ input, context, files }: Call, tab: Tab): Promise<ToolResult> {
+async function upload({ input, context, files }: BrowserCall, tab: Tab): Promise<ToolResult> {
   const { paths = [], ref } = input;
   if (paths.length === 0) return errorResult("Give paths.");
   const found = await Promise.all(paths.map((path) => files.locate(path, context.workspace, "read")));
@@ -50,7 +50,7 @@ async function upload({ input, context, files }: Call, tab: Tab): Promise<ToolRe
 }
 
 /** Fetches the download of an element or an address, or waits for a running download of the page. */
-async function download(call: Call): Promise<ToolResult> {
+async function download(call: BrowserCall): Promise<ToolResult> {
   const { ref, targetUrl } = call.input;
   const refused = targetUrl === undefined ? undefined : await whyNotOpened(call);
   if (refused !== undefined) return errorResult(refused);

@@ -5,7 +5,7 @@ import type { CallOrigin } from "../../../types/run/model-meter.ts";
 import type { Session } from "../../../types/session.ts";
 import type { CommandAccess, CommandContribution } from "../../../types/contribution.ts";
 import type { Approvals } from "../../approvals/approvals.ts";
-import type { StoredFile } from "../../notices/replies.ts";
+import type { StoredMediaItem } from "../../notices/replies.ts";
 import type { ExportDesk } from "./export-desk.ts";
 import type { KeyedQueue } from "../../../utils/keyed-queue.ts";
 import { within } from "../../../utils/within.ts";
@@ -53,7 +53,7 @@ export const originIn = ({ ports, key }: CommandContext): CallOrigin => ({
  * kept. `turn` goes to the agent instead, as the user's text.
  */
 export type CommandAnswer =
-  | { readonly text: string; readonly file?: StoredFile; readonly afterwards?: () => void }
+  | { readonly text: string; readonly file?: StoredMediaItem; readonly afterwards?: () => void }
   | { readonly turn: string };
 
 /**

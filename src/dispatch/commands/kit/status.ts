@@ -21,7 +21,7 @@ export async function statusText({
     `Model: ${model.provider}/${model.id}`,
     `Thinking: ${thinkingOf(entry, agent)}`,
     `Session: ${key}`,
-    `Tokens: ${tokensOf(entry)}`,
+    `Tokens: ${usedTokensText(entry)}`,
     ...(last ? [lastRunLine(last, isOwner), ...engineLines(last, isOwner)] : []),
     ...ports.prompts.statusLines(),
   ];
@@ -38,7 +38,7 @@ function thinkingOf(entry: Readonly<SessionEntry> | undefined, agent: AgentSetti
 }
 
 /** The tokens of a conversation so far. */
-export function tokensOf(entry: Readonly<SessionEntry> | undefined): string {
+export function usedTokensText(entry: Readonly<SessionEntry> | undefined): string {
   const shown = (tokens: number | undefined) => (tokens ?? 0).toLocaleString("en");
   return `${shown(entry?.inputTokens)} in, ${shown(entry?.outputTokens)} out`;
 }

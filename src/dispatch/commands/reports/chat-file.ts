@@ -1,6 +1,6 @@
 import { isForClient } from "../../chats.ts";
 import type { CommandContext } from "../kit/command.ts";
-import type { StoredFile } from "../../notices/replies.ts";
+import type { StoredMediaItem } from "../../notices/replies.ts";
 
 /** The most bytes of a file, and of a transcript that is written into a file: both are in memory meanwhile. */
 export const MOST_BYTES = 8 * 1_048_576;
@@ -18,14 +18,14 @@ export async function storeFile(
   bytes: Uint8Array,
   { name, mime: claimed }: { readonly name: string; readonly mime: string },
   { key, ports }: CommandContext,
-): Promise<StoredFile> {
+): Promise<StoredMediaItem> {
   const { id, mime } = await ports.storage.media.put(bytes, { name, mime: claimed });
   await ports.storage.journal.received.note([id], key);
   return { kind: "document", mime, name, bytes: bytes.length, source: { at: "store", id } };
 }
 
 /** A size such as `850 bytes`, `12 KiB` or `1.5 MiB`. */
-export function sizeText(bytes: number): string {
+export function fileSizeText(bytes: number): string {
   if (bytes < 1024) return `${bytes} bytes`;
   return bytes < 1_048_576 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1_048_576).toFixed(1)} MiB`;
 }

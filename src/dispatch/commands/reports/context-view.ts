@@ -42,7 +42,7 @@ export interface ConversationView {
 }
 
 /** The view of a run. Undefined when no model was asked in the run, or an older version of the gateway ran it. Pure. */
-export function contextOf({ runId, at, receipt }: RunRecord): ContextView | undefined {
+export function contextViewOf({ runId, at, receipt }: RunRecord): ContextView | undefined {
   const { prompt, engine } = receipt;
   if (!prompt) return undefined;
   const { systemParts, bodyParts, tools, budget } = prompt;

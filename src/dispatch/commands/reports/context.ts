@@ -4,7 +4,7 @@ import { codeBlock } from "../../../utils/text/code-span.ts";
 import { plainMarkdown } from "../../../utils/text/plain-markdown.ts";
 import type { CommandAnswer, CommandContext } from "../kit/command.ts";
 import { mostFileBytes, storeFile } from "./chat-file.ts";
-import { contextOf, type ContextView, type ConversationView, type ViewedPart } from "./context-view.ts";
+import { contextViewOf, type ContextView, type ConversationView, type ViewedPart } from "./context-view.ts";
 
 /** The most UTF-16 units of JSON that the chat gets as text; a longer text becomes a file. */
 const MOST_JSON = 3000;
@@ -22,7 +22,7 @@ export async function showContext(context: CommandContext): Promise<CommandAnswe
   if (!form) return { text: `Use one of: ${CONTEXT_FORMS.join(", ")}.` };
   const last = await ports.storage.journal.runs.last(key);
   if (!last) return { text: "No model has been asked in this conversation yet." };
-  const found = contextOf(last);
+  const found = contextViewOf(last);
   if (!found) return { text: "No record was kept of what the last run showed its model." };
   const view = isOwner ? found : withoutSources(found);
   if (form === "json") return jsonAnswer(view, context);

@@ -9,7 +9,7 @@ import type { TranscriptEntry } from "../../../types/session.ts";
 import { Secret } from "../../../utils/secrets/secret.ts";
 
 /** A line of a conversation as people read it. */
-export interface SaidLine {
+export interface ConversationLine {
   /** Epoch milliseconds. */
   readonly at: number;
   readonly by: "person" | "agent" | "tool";
@@ -28,10 +28,10 @@ export const isMessage = ({ type }: TranscriptEntry): boolean => type === "messa
  * model, and with secrets masked. A call of a tool is one line, its result none. `all`: also turns that nobody wrote,
  * such as the task of a subagent. Pure.
  */
-export const saidIn = (entries: readonly TranscriptEntry[], all = false): readonly SaidLine[] =>
+export const conversationLines = (entries: readonly TranscriptEntry[], all = false): readonly ConversationLine[] =>
   joinAnswers(entries).flatMap((entry) => linesOf(entry, all).filter(({ by, text }) => by === "tool" || text !== ""));
 
-function linesOf(entry: TranscriptEntry, all: boolean): readonly SaidLine[] {
+function linesOf(entry: TranscriptEntry, all: boolean): readonly ConversationLine[] {
   const at = Date.parse(entry.timestamp) || 0;
   if (entry.type === "message") {
     const { message } = entry;
@@ -48,7 +48,7 @@ function linesOf(entry: TranscriptEntry, all: boolean): readonly SaidLine[] {
 const isOfPerson = ({ provenance }: UserMessage): boolean =>
   provenance === undefined || provenance.kind === "third-party_user";
 
-function personLine({ content, steered }: UserMessage, at: number): SaidLine {
+function personLine({ content, steered }: UserMessage, at: number): ConversationLine {
   const parts = typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
   const first = parts.findIndex(({ type }) => type === "text");
   let name: string | undefined;
@@ -63,8 +63,8 @@ function personLine({ content, steered }: UserMessage, at: number): SaidLine {
   return { at, by: "person", text, ...(name !== undefined && { name }), ...(steered !== true && { opens: true }) };
 }
 
-function agentLines(message: AssistantMessage, at: number): readonly SaidLine[] {
-  return message.content.flatMap((part): readonly SaidLine[] => {
+function agentLines(message: AssistantMessage, at: number): readonly ConversationLine[] {
+  return message.content.flatMap((part): readonly ConversationLine[] => {
     if (part.type === "text") return [{ at, by: "agent", text: answerText(part.text, message) }];
     if (part.type !== "toolCall") return [];
     return [{ at, by: "tool", name: part.name, text: callTopic(part.name, part.arguments) ?? "" }];

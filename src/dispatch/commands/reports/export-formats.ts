@@ -4,7 +4,7 @@ import { timestamp } from "../../../prompt/timestamp.ts";
 import type { SessionKey } from "../../../types/ids.ts";
 import { Secret } from "../../../utils/secrets/secret.ts";
 import type { CommandPorts } from "../kit/command.ts";
-import { saidIn, type SaidLine } from "./conversation.ts";
+import { conversationLines, type ConversationLine } from "./conversation.ts";
 
 interface Source {
   /** The path of the transcript. */
@@ -52,9 +52,9 @@ export function formatOf(name: string): ExportFormat | undefined {
   return Object.hasOwn(FORMAT_TABLE, name) ? FORMAT_TABLE[name] : undefined;
 }
 
-async function saidOf({ key, ports }: Source): Promise<readonly SaidLine[]> {
+async function saidOf({ key, ports }: Source): Promise<readonly ConversationLine[]> {
   const { entries } = await ports.storage.sessions.history(key, Number.MAX_SAFE_INTEGER);
-  return saidIn(entries);
+  return conversationLines(entries);
 }
 
 async function markdownOf(source: Source): Promise<string> {

@@ -3,7 +3,7 @@ import { unlessMissing } from "../../../utils/missing.ts";
 import { codeSpan } from "../../../utils/text/code-span.ts";
 import { isForClient } from "../../chats.ts";
 import type { CommandAnswer, CommandContext } from "../kit/command.ts";
-import { MOST_BYTES, mostFileBytes, sizeText, storeFile } from "./chat-file.ts";
+import { MOST_BYTES, mostFileBytes, fileSizeText, storeFile } from "./chat-file.ts";
 import { FORMATS, formatOf, type ExportFormat } from "./export-formats.ts";
 
 /** Characters of a label in the name of a file: in UTF-8 they may have four bytes each. */
@@ -35,11 +35,11 @@ async function exportAs(format: ExportFormat, context: CommandContext): Promise<
     ? ` It is on the gateway's machine: ${codeSpan(ports.storage.media.path(file.source.id))}`
     : "";
   const without = leftOut === 0 ? "" : ` Lines that cannot be read are left out: ${leftOut}.`;
-  return { text: `The conversation ${titleOf(context)}, with ${sizeText(bytes.length)}.${without}${where}`, file };
+  return { text: `The conversation ${titleOf(context)}, with ${fileSizeText(bytes.length)}.${without}${where}`, file };
 }
 
 const tooLarge = (size: number, most: number, context: CommandContext): string =>
-  `The conversation is too large to be sent here: ${sizeText(size)}, and at most ${sizeText(most)} are possible. ${byCommand(context)}`;
+  `The conversation is too large to be sent here: ${fileSizeText(size)}, and at most ${fileSizeText(most)} are possible. ${byCommand(context)}`;
 
 const byCommand = ({ key }: CommandContext): string =>
   `On the gateway's machine, ${codeSpan(`openclaw sessions export ${key} --format markdown --output <file>`)} writes it.`;

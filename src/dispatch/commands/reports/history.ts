@@ -3,7 +3,7 @@ import { plainMarkdown } from "../../../utils/text/plain-markdown.ts";
 import { shorten } from "../../../utils/text/shorten.ts";
 import type { SessionKey } from "../../../types/ids.ts";
 import type { CommandAnswer, CommandContext } from "../kit/command.ts";
-import { saidIn, type SaidLine } from "./conversation.ts";
+import { conversationLines, type ConversationLine } from "./conversation.ts";
 
 const DEFAULT_TURNS = 10;
 export const MOST_TURNS = 50;
@@ -30,10 +30,10 @@ function turnsIn(args: string): number | undefined {
 }
 
 /** The lines of the last turns. Reads further back until there are enough turns, no more entries, or `MOST_ENTRIES`. */
-async function lastTurns({ key, ports }: CommandContext, turns: number): Promise<readonly SaidLine[]> {
+async function lastTurns({ key, ports }: CommandContext, turns: number): Promise<readonly ConversationLine[]> {
   for (let limit = turns * ENTRIES_A_TURN; ; limit *= 4) {
     const { entries, hasMore } = await ports.storage.sessions.history(key, Math.min(limit, MOST_ENTRIES));
-    const said = saidIn(entries);
+    const said = conversationLines(entries);
     const opening = said.flatMap(({ opens }, index) => (opens === true ? [index] : []));
     const isEnough = opening.length >= turns;
     if (isEnough || !hasMore || limit >= MOST_ENTRIES) return said.slice(isEnough ? opening.at(-turns) : 0);
@@ -42,7 +42,7 @@ async function lastTurns({ key, ports }: CommandContext, turns: number): Promise
 
 /** The lines of a session as Markdown, in which no text of others is markup. */
 export function saidText(
-  said: readonly SaidLine[],
+  said: readonly ConversationLine[],
   { message, ports }: Pick<CommandContext, "message" | "ports">,
   key: SessionKey,
 ): string {
@@ -53,7 +53,11 @@ export function saidText(
   return said.map((line) => lineText(line, names, agent?.timezone ?? "UTC")).join("\n");
 }
 
-function lineText({ at, by, name, text }: SaidLine, names: { agent: string; person: string }, zone: string): string {
+function lineText(
+  { at, by, name, text }: ConversationLine,
+  names: { agent: string; person: string },
+  zone: string,
+): string {
   const line = plainMarkdown(shorten(text.replaceAll(/\s+/g, " "), MOST_CHARS, () => " … "));
   const who = plainMarkdown(by === "agent" ? names.agent : (name ?? names.person));
   return `${timestamp(at, zone).slice(0, 16)} ${by === "tool" ? `🛠️ ${who}` : who}${line === "" ? "" : `: ${line}`}`;

@@ -5,8 +5,8 @@ import { codeSpan } from "../../../utils/text/code-span.ts";
 import { plainMarkdown } from "../../../utils/text/plain-markdown.ts";
 import type { CommandAnswer, CommandContext } from "../kit/command.ts";
 import { lastRunLine } from "../kit/last-run.ts";
-import { tokensOf } from "../kit/status.ts";
-import { saidIn } from "./conversation.ts";
+import { usedTokensText } from "../kit/status.ts";
+import { conversationLines } from "./conversation.ts";
 import { saidText } from "./history.ts";
 import { SAYS } from "./subagent-says.ts";
 
@@ -112,14 +112,14 @@ async function infoText(child: Child, context: CommandContext): Promise<string> 
   return [
     lineOf(child, context),
     `Session: ${child.key}`,
-    `Tokens: ${tokensOf(child.entry)}`,
+    `Tokens: ${usedTokensText(child.entry)}`,
     ...(last ? [lastRunLine(last, context.isOwner)] : []),
   ].join("\n");
 }
 
 async function logText({ key }: Child, context: CommandContext): Promise<string> {
   const { entries, hasMore } = await context.ports.storage.sessions.history(key, MOST_LOGGED);
-  const said = saidIn(entries, true);
+  const said = conversationLines(entries, true);
   if (said.length === 0) return "It has said nothing yet.";
   return `${hasMore ? "…\n" : ""}${saidText(said, context, key)}`;
 }

@@ -12,7 +12,7 @@ const ROLES: Readonly<Record<Principal["kind"], string>> = {
 };
 
 /** The answer to `/whoami`: the sender as the gateway knows them, with the names that lists of the config need. */
-export async function whoAmI({ message, key, ports }: CommandContext): Promise<CommandAnswer> {
+export async function answerWhoAmI({ message, key, ports }: CommandContext): Promise<CommandAnswer> {
   const { sender, from } = message;
   const { kind, id, name } = principalOf([{ message }], ports);
   const isOperator = message.options?.operator === true;

@@ -36,7 +36,7 @@ const STATES = ["status", "exitCode", "timedOut", "because"];
  * The outcome of a call: its result without times, durations and ids. Two calls with the same outcome made no progress.
  * Pure.
  */
-export function outcomeOf({
+export function callOutcome({
   content,
   details,
   isError,

@@ -3,13 +3,13 @@ import type { AssistantMessage, ToolResultMessage } from "../../../types/run/mod
 import type { Tool } from "../../../types/run/tool.ts";
 import { isFields } from "../../../utils/fields.ts";
 import type { LoopFound, LoopGuard, LoopVerdict, SeenCall } from "./guard.ts";
-import { callKey, outcomeOf } from "./outcome.ts";
+import { callKey, callOutcome } from "./outcome.ts";
 
 /**
  * Gives a run's guard the calls of one attempt, from its events, where every result passes: also the result of a call
  * that never reached its tool.
  */
-export class LoopWatch {
+export class ToolLoopWatch {
   readonly #guard: LoopGuard;
   readonly #tools: readonly Pick<Tool, "name" | "hasSideEffects">[];
   readonly #args = new Map<string, unknown>();
@@ -68,7 +68,7 @@ export class LoopWatch {
 
   #runOf(message: ToolResultMessage, args: unknown): SeenCall {
     const { toolName: tool } = message;
-    const outcome = outcomeOf(message);
+    const outcome = callOutcome(message);
     const isEffective = this.#toolOf(tool)?.hasSideEffects === true && !message.isError && outcome !== "unchanged";
     return { tool, key: callKey(tool, args), outcome, kind: "ran", isPoll: isPoll(tool, args), isEffective };
   }

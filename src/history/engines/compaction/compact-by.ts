@@ -2,7 +2,7 @@ import type { CompactParams, ContextEngine } from "../../../types/engine/context
 import type { EngineCompacted, EngineCompaction } from "../../../types/engine/engine-turn.ts";
 import { isFields } from "../../../utils/fields.ts";
 import { unmetBy } from "../open-engine.ts";
-import type { CallFacts } from "../runtime-context.ts";
+import type { EngineCallFacts } from "../runtime-context.ts";
 
 type Setting = Pick<
   CompactParams,
@@ -19,7 +19,7 @@ const ASKED: Readonly<Record<EngineCompaction["why"], Partial<CompactParams> & {
 export async function compactBy(
   engine: ContextEngine,
   job: EngineCompaction,
-  settingOf: (facts: CallFacts) => Setting,
+  settingOf: (facts: EngineCallFacts) => Setting,
 ): Promise<EngineCompacted> {
   const unmet = job.why === "asked" ? unmetBy(engine.info.hostRequirements?.["manual-compact"]) : undefined;
   if (unmet !== undefined) return { kind: "nothing", reason: unmet };

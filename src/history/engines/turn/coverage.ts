@@ -1,5 +1,5 @@
 import type { ChatMessage } from "../../../types/run/model.ts";
-import type { Places } from "../identify.ts";
+import type { InputPlaces } from "../identify.ts";
 
 /**
  * Removes the current turn's messages from an engine's answer and appends the turn itself. So the model sees the turn once,
@@ -8,7 +8,7 @@ import type { Places } from "../identify.ts";
 export function withTurn(
   answer: readonly ChatMessage[],
   turn: readonly ChatMessage[],
-  places: Places,
+  places: InputPlaces,
 ): readonly ChatMessage[] {
   return [...answer.filter((_, at) => places[at] === undefined), ...turn];
 }
@@ -20,7 +20,7 @@ export function withTurn(
 export function withTurnKept(
   answer: readonly ChatMessage[],
   turn: readonly ChatMessage[],
-  places: Places,
+  places: InputPlaces,
 ): readonly ChatMessage[] {
   const placed = new Set(places);
   const open = lastStepOf(turn);

@@ -15,14 +15,14 @@ import type {
 } from "../../../types/engine/engine-turn.ts";
 import type { ModelInfo, ChatMessage } from "../../../types/run/model.ts";
 import { exists } from "../../../utils/exists.ts";
-import { bounded, type Outcome } from "../bounded.ts";
+import { bounded, type BoundedOutcome } from "../bounded.ts";
 import { compactBy } from "../compaction/compact-by.ts";
-import { resultOf } from "../compaction-desk.ts";
+import { compactResultOf } from "../compaction-desk.ts";
 import { copiesOf, forEngine, newSince, signalsOf, type EngineMessages, copyOf } from "./copies.ts";
 import { withTurn, withTurnKept } from "./coverage.ts";
 import type { EngineJob, EnginePorts } from "../options.ts";
 import { readAnswer } from "./read-answer.ts";
-import { RUNTIME_SETTINGS, runtimeContext, type CallFacts } from "../runtime-context.ts";
+import { RUNTIME_SETTINGS, runtimeContext, type EngineCallFacts } from "../runtime-context.ts";
 import type { EngineTimeouts } from "../settings.ts";
 import { background } from "../../../utils/background.ts";
 import { isVolatile } from "../../../prompt/internal-events.ts";
@@ -44,7 +44,7 @@ export class PluginEngineTurn implements EngineTurn {
   #isSilent = false;
   /** Number of the current turn's messages that the engine received. */
   #sentCount = 0;
-  #observation: CallFacts["observation"];
+  #observation: EngineCallFacts["observation"];
   #last: { readonly model: ModelInfo; readonly tokenBudget: number } | undefined;
 
   constructor(engine: ContextEngine, job: EngineJob, ports: EnginePorts) {
@@ -243,7 +243,7 @@ export class PluginEngineTurn implements EngineTurn {
       ...(currentTokenCount !== undefined && { currentTokenCount }),
       ...(customInstructions !== undefined && { instructions: customInstructions }),
     });
-    return resultOf(done);
+    return compactResultOf(done);
   }
 
   #ofSession() {
@@ -251,24 +251,25 @@ export class PluginEngineTurn implements EngineTurn {
     return { sessionId, sessionKey, runtimeSettings: RUNTIME_SETTINGS };
   }
 
-  #ofTranscript(call: CallFacts) {
+  #ofTranscript(call: EngineCallFacts) {
     const { sessionFile } = this.#job.session;
     return { ...this.#ofSession(), sessionFile, runtimeContext: this.#runtime(call) };
   }
 
-  #runtime = (call: CallFacts) => runtimeContext(this.#job, this.#ports, { ...call, observation: this.#observation });
+  #runtime = (call: EngineCallFacts) =>
+    runtimeContext(this.#job, this.#ports, { ...call, observation: this.#observation });
 
   #call<T>(
     method: keyof EngineTimeouts,
     signal: AbortSignal | undefined,
     call: (signal: AbortSignal) => T | Promise<T>,
     { ms = this.#job.timeouts[method] }: { ms?: number } = {},
-  ): Promise<Outcome<T>> {
+  ): Promise<BoundedOutcome<T>> {
     return bounded(call, { clock: this.#ports.clock, ms, signal });
   }
 
   /** Handles a failure before the model call: the run continues without the engine. */
-  #giveUp(method: string, done: Exclude<Outcome<unknown>, { kind: "ok" }>): undefined {
+  #giveUp(method: string, done: Exclude<BoundedOutcome<unknown>, { kind: "ok" }>): undefined {
     if (done.kind === "aborted") return undefined;
     if (done.kind === "late") this.#hang();
     if (method === "bootstrap") this.#isSilent = true;
@@ -296,7 +297,7 @@ export class PluginEngineTurn implements EngineTurn {
   }
 
   /** Handles a failure after the model call: the reply does not change. */
-  #note(method: string, done: Outcome<unknown>): void {
+  #note(method: string, done: BoundedOutcome<unknown>): void {
     if (done.kind === "ok" || done.kind === "aborted") return;
     if (done.kind === "late" && method !== "maintain" && method !== "dispose") this.#hang();
     this.#ports.log.warn("context engine failed", { code: "ENGINE_FAILED", engine: this.id, method, why: done.why });

@@ -3,23 +3,23 @@ import type { EngineAnswer } from "../../../types/engine/engine-turn.ts";
 import type { ChatMessage } from "../../../types/run/model.ts";
 import { isFields } from "../../../utils/fields.ts";
 import { thrownText } from "../bounded.ts";
-import { type Handed, type Places, placesOf } from "../identify.ts";
-import { readMessage } from "./read-message.ts";
+import { type Handed, type InputPlaces, placesOf } from "../identify.ts";
+import { readEngineMessage } from "./read-engine-message.ts";
 
 /** The part of a question by which its answer is checked. */
-export interface Asked extends Handed {
+export interface EngineQuestion extends Handed {
   /** The present turn, with the messages that the engine did not get. */
   readonly turn: readonly ChatMessage[];
   readonly tokenBudget: number;
   /** Puts the present turn into the engine's messages. */
-  cover(answer: readonly ChatMessage[], turn: readonly ChatMessage[], places: Places): readonly ChatMessage[];
+  cover(answer: readonly ChatMessage[], turn: readonly ChatMessage[], places: InputPlaces): readonly ChatMessage[];
 }
 
 /** Estimates differ, so an answer may be this much larger than requested. */
 const OVER_BUDGET = 1.25;
 
 /** An engine's answer as messages that can be sent, or the reason why it cannot be sent. Never throws. */
-export function readAnswer(value: unknown, asked: Asked): EngineAnswer | { readonly unfit: string } {
+export function readAnswer(value: unknown, asked: EngineQuestion): EngineAnswer | { readonly unfit: string } {
   try {
     return read(value, asked);
   } catch (error) {
@@ -27,7 +27,7 @@ export function readAnswer(value: unknown, asked: Asked): EngineAnswer | { reado
   }
 }
 
-function read(value: unknown, asked: Asked): EngineAnswer | { readonly unfit: string } {
+function read(value: unknown, asked: EngineQuestion): EngineAnswer | { readonly unfit: string } {
   if (!isFields(value)) return { unfit: "its answer is no object" };
   const { messages, estimatedTokens, systemPromptAddition: addition } = value;
   if (!Array.isArray(messages)) return { unfit: "its messages are no list" };
@@ -45,14 +45,14 @@ function read(value: unknown, asked: Asked): EngineAnswer | { readonly unfit: st
   return { messages: covered, estimatedTokens: Math.max(tokens, Math.ceil(estimatedTokens)), ...systemAddition };
 }
 
-function tooLargeText(tokens: number, added: number, { tokenBudget }: Asked): string {
+function tooLargeText(tokens: number, added: number, { tokenBudget }: EngineQuestion): string {
   const what =
     added === 0 ? `messages take ${tokens}` : `messages take ${tokens} and its systemPromptAddition ${added}`;
   return `its ${what} of ${tokenBudget} tokens`;
 }
 
 /** Converts indexes of all messages into indexes of the present turn. */
-function inTurn(places: Places, { given, turn }: Asked): Places {
+function inTurn(places: InputPlaces, { given, turn }: EngineQuestion): InputPlaces {
   const indexes = new Map(turn.map((message, at) => [message, at]));
   return places.map((place) => {
     const message = given[place ?? -1];
@@ -63,7 +63,7 @@ function inTurn(places: Places, { given, turn }: Asked): Places {
 function readAll(messages: readonly unknown[]): ChatMessage[] | { readonly unfit: string } {
   const known: ChatMessage[] = [];
   for (const [at, one] of messages.entries()) {
-    const message = readMessage(one);
+    const message = readEngineMessage(one);
     if (!message) return { unfit: `its message ${at} is none of a user, a model or a tool` };
     known.push(message);
   }
@@ -71,7 +71,7 @@ function readAll(messages: readonly unknown[]): ChatMessage[] | { readonly unfit
 }
 
 /** The engine is not at fault when the present turn alone is too large. */
-function isTooLarge(tokens: number, { turn, tokenBudget }: Asked): boolean {
+function isTooLarge(tokens: number, { turn, tokenBudget }: EngineQuestion): boolean {
   const most = tokenBudget * OVER_BUDGET;
   return tokens > most && tokens - estimateAll(turn) > most - tokenBudget;
 }
@@ -85,7 +85,7 @@ function withOriginals(
   answer: readonly ChatMessage[],
   raw: readonly unknown[],
   given: readonly ChatMessage[],
-  places: Places,
+  places: InputPlaces,
 ): ChatMessage[] {
   return answer.map((message, at) => restored(message, given[places[at] ?? -1], raw[at]));
 }

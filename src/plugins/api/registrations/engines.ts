@@ -4,7 +4,7 @@ import type { PluginsConfig } from "../../config.ts";
 import type { CallLimit } from "../watch.ts";
 import { withModelCalls } from "../llm.ts";
 import { functionOf, nameIn } from "../foreign.ts";
-import { conversationOf, keyIn, type PluginScope } from "../scope.ts";
+import { conversationOf, sessionKeyIn, type PluginScope } from "../scope.ts";
 
 /** `api.registerContextEngine(id, factory)`. The factory is called for every run of a session that uses the engine. */
 export function registerContextEngine(scope: PluginScope, id: unknown, factory: unknown): void {
@@ -45,7 +45,7 @@ function measured(scope: PluginScope, name: string, { engine, unused }: Used): o
       if (typeof key !== "string") return value;
       const call = (args: readonly unknown[], method: (...given: readonly unknown[]) => unknown): unknown =>
         scope.callFor(
-          conversationOf(keyIn(args[0])),
+          conversationOf(sessionKeyIn(args[0])),
           `engine ${name} ${key}`,
           () =>
             Reflect.apply(

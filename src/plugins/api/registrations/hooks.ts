@@ -1,22 +1,22 @@
-import { factsOf, isHookName, type HookName } from "../../../types/hook/hook-table.ts";
+import { hookFacts, isHookName, type HookName } from "../../../types/hook/hook-table.ts";
 import type { HookContext, HookHandler, HookOptions } from "../../../types/hook/hooks.ts";
 import { defined } from "../../../utils/defined.ts";
 import { isFields, type Fields } from "../../../utils/fields.ts";
 import { own } from "../../../utils/own.ts";
 import { functionOf, methodIn, nameIn, numberIn, objectOf, textIn } from "../foreign.ts";
 import { hasConversations } from "../../found/grants.ts";
-import { conversationOf, keyIn, type PluginScope } from "../scope.ts";
+import { conversationOf, sessionKeyIn, type PluginScope } from "../scope.ts";
 
 /** `api.on(name, handler, {priority, timeoutMs})`: a typed hook. A name that this gateway never calls is noted and kept silent. */
 export function on(scope: PluginScope, name: unknown, handler: unknown, options: unknown = {}): void {
   const named = nameIn({ name }, "name", "on");
   const call = functionOf(handler, `the hook "${named}"`);
-  const facts = isHookName(named) ? factsOf(named) : undefined;
+  const facts = isHookName(named) ? hookFacts(named) : undefined;
   if (!isHookName(named) || facts?.isNeverCalled === true || facts?.isInternal === true) {
     scope.neverCalled.add(named);
     return;
   }
-  listen(scope, { hook: named, call }, options);
+  addListener(scope, { hook: named, call }, options);
 }
 
 /** A handler of a hook. */
@@ -26,10 +26,10 @@ interface Listener extends Pick<HookOptions, "shownAs"> {
 }
 
 /** Adds the handler of a hook that is called; one that reads conversations only while the plugin may. */
-export function listen(scope: PluginScope, { hook, ...listener }: Listener, options: unknown): void {
+export function addListener(scope: PluginScope, { hook, ...listener }: Listener, options: unknown): void {
   const { call, ...more } = listener;
   const chosen = { ...optionsOf(scope, hook, objectOf(options, "the options of on")), ...more };
-  add(scope, hook, call, factsOf(hook).readsConversations === true ? reading(scope, hook, chosen) : chosen);
+  add(scope, hook, call, hookFacts(hook).readsConversations === true ? reading(scope, hook, chosen) : chosen);
 }
 
 /** A slot can give and take the right at any time, and the plugin may register its engine after its hooks. */
@@ -90,9 +90,11 @@ export function registerTrustedToolPolicy(scope: PluginScope, policy: unknown): 
 }
 
 function add(scope: PluginScope, name: HookName, call: HookHandler, options: HookOptions): void {
-  const { kind, changesPrompts } = factsOf(name);
+  const { kind, changesPrompts } = hookFacts(name);
   const run = (event: unknown, context: HookContext): unknown =>
-    scope.callFor(conversationOf(context.sessionKey ?? keyIn(event)), `hook ${name}`, () => call(event, context));
+    scope.callFor(conversationOf(context.sessionKey ?? sessionKeyIn(event)), `hook ${name}`, () =>
+      call(event, context),
+    );
   const handler = async (event: unknown, context: HookContext): Promise<unknown> => {
     const answer = await run(event, context);
     const isDropped = changesPrompts === true && scope.entry?.hooks.allowPromptInjection === false;

@@ -8,7 +8,7 @@ type Builder = (request: unknown) => unknown;
  * `api.registerMemoryCapability({promptBuilder, …})`: the memory of the gateway, if `plugins.slots.memory` selects the
  * plugin or nothing else is selected. A second call of one plugin replaces the first.
  */
-export function registerMemoryCapability(scope: PluginScope, state: MemoryParts, given: unknown): void {
+export function registerMemoryCapability(scope: PluginScope, state: MemoryRegistrations, given: unknown): void {
   const capability = objectOf(given, "registerMemoryCapability");
   state.builder = optionalMethodIn(capability, "promptBuilder");
   if (state.isMemory) return;
@@ -20,7 +20,11 @@ export function registerMemoryCapability(scope: PluginScope, state: MemoryParts,
 }
 
 /** `api.registerMemoryPromptSection(builder)` and `registerMemoryPromptSupplement(builder)`: more lines of the memory's section. */
-export function registerMemorySupplement(scope: PluginScope, { supplements }: MemoryParts, given: unknown): void {
+export function registerMemorySupplement(
+  scope: PluginScope,
+  { supplements }: MemoryRegistrations,
+  given: unknown,
+): void {
   supplements.push(functionOf(given, "registerMemoryPromptSupplement"));
   if (supplements.length > 1) return;
   scope.registry.addMemory({
@@ -31,13 +35,13 @@ export function registerMemorySupplement(scope: PluginScope, { supplements }: Me
 }
 
 /** Registrations of one plugin for the memory. */
-export interface MemoryParts {
+export interface MemoryRegistrations {
   builder: Builder | undefined;
   readonly supplements: Builder[];
   isMemory: boolean;
 }
 
-export const noMemory = (): MemoryParts => ({ builder: undefined, supplements: [], isMemory: false });
+export const noMemory = (): MemoryRegistrations => ({ builder: undefined, supplements: [], isMemory: false });
 
 /** A builder that throws adds nothing: the prompt is made without it. */
 function linesOf(scope: PluginScope, builder: Builder, request: MemoryPromptRequest): readonly string[] {

@@ -22,7 +22,7 @@ interface CommandResult {
  * `runtime.system.runCommandWithTimeout(argv, {timeoutMs, cwd, env, input, signal, maxOutputBytes})`: runs a program without a
  * shell. It is ended when the time is over, when the signal aborts and when the plugin is unloaded. Rejects when it cannot start.
  */
-export function runCommand(scope: PluginScope) {
+export function commandRunner(scope: PluginScope) {
   return async (argv: unknown, given: unknown): Promise<CommandResult> => {
     const [program, ...args] = wordsIn(argv);
     const options: Fields = isFields(given) ? given : { timeoutMs: given };

@@ -15,7 +15,7 @@ const MOST_BYTES = 20 * 1_048_576;
 const NO_TYPE = "application/octet-stream";
 
 /** `runtime.media`: types of files, and files of the web, fetched as strangers' addresses are. */
-export function mediaOf(scope: PluginScope): object {
+export function runtimeMedia(scope: PluginScope): object {
   const { media } = scope.ports;
   const detectMime = async (given: unknown): Promise<string | undefined> => {
     const { buffer, headerMime, filePath } = objectOf(given, "detectMime");

@@ -2,11 +2,11 @@ import { isFields } from "../../../utils/fields.ts";
 import { propertyOf } from "../../../utils/own.ts";
 import { textIn, functionOf } from "../foreign.ts";
 import { SDK_VERSION } from "../../sdk-version.ts";
-import { runCommand } from "./command.ts";
+import { commandRunner } from "./command.ts";
 import { completeFor } from "../llm.ts";
 import { pluginLogger } from "../logging.ts";
-import { mediaOf } from "./media.ts";
-import { sessionFiles } from "../session-files.ts";
+import { runtimeMedia } from "./media.ts";
+import { sessionFilePlaces } from "../session-files.ts";
 import { subagentOf } from "./subagent.ts";
 import { rejecting } from "../refused.ts";
 import { channelRuntimeOf } from "../registrations/channel/runtime.ts";
@@ -16,7 +16,7 @@ import { mayReadConversations, refuseReading } from "../registrations/hooks.ts";
 /** `api.runtime`: what plugins may use of the running gateway. */
 export function runtimeOf(scope: PluginScope, registrationMode: string): object {
   const { ports } = scope;
-  const session = sessionFiles(scope);
+  const session = sessionFilePlaces(scope);
   const config = { current: () => scope.shownConfig(), loadConfig: () => scope.shownConfig() };
   const requestHeartbeat = (reason: unknown) =>
     ports.events.requestHeartbeat(typeof reason === "string" ? reason : scope.id);
@@ -44,12 +44,12 @@ export function runtimeOf(scope: PluginScope, registrationMode: string): object 
     events: eventsOf(scope),
     system: {
       ...rejecting(scope, "api.runtime.system"),
-      runCommandWithTimeout: runCommand(scope),
+      runCommandWithTimeout: commandRunner(scope),
       enqueueSystemEvent: (text: unknown, options: unknown) => enqueue(scope, text, options),
       requestHeartbeatNow: requestHeartbeat,
       requestHeartbeat,
     },
-    media: mediaOf(scope),
+    media: runtimeMedia(scope),
     subagent: subagentOf(scope),
     tts: rejecting(scope, "api.runtime.tts"),
     stt: rejecting(scope, "api.runtime.stt"),

@@ -5,7 +5,7 @@ import { BoundedMap } from "../../../utils/bounded-map.ts";
  * A piece of a JSON text. A string is written unchanged. `list` is the JSON of a list that is not empty: its elements
  * are written after a comma, or after a bracket with `opens`. Long bytes are not copied.
  */
-export type Piece = string | Uint8Array | { readonly list: string; readonly opens?: boolean };
+export type JsonPiece = string | Uint8Array | { readonly list: string; readonly opens?: boolean };
 
 /** Elements of a list, such as messages, that become one text. */
 const AT_ONCE = 8;
@@ -14,8 +14,8 @@ const COMMA = ",".codePointAt(0) ?? 0;
 const LONG_BYTES = 1024;
 
 /** The JSON of an object, as `JSON.stringify` makes it. `before`: messages that go between the system message and the other messages. */
-export function piecesOfJson(body: Fields, before: readonly Piece[] = []): readonly Piece[] {
-  const pieces: Piece[] = [];
+export function piecesOfJson(body: Fields, before: readonly JsonPiece[] = []): readonly JsonPiece[] {
+  const pieces: JsonPiece[] = [];
   for (const [key, value] of Object.entries(body)) {
     const text = Array.isArray(value) ? "" : JSON.stringify(value);
     // JSON has no such value.
@@ -29,9 +29,9 @@ export function piecesOfJson(body: Fields, before: readonly Piece[] = []): reado
 }
 
 /** The pieces in UTF-8. Long bytes are the same object; `allocate` makes the buffers of the pieces between them. */
-export function encoded(pieces: readonly Piece[], allocate: (length: number) => Buffer): readonly Uint8Array[] {
+export function encoded(pieces: readonly JsonPiece[], allocate: (length: number) => Buffer): readonly Uint8Array[] {
   const all: Uint8Array[] = [];
-  let run: Piece[] = [];
+  let run: JsonPiece[] = [];
   const end = (): void => {
     if (run.length > 0) all.push(written(run, allocate));
     run = [];
@@ -47,7 +47,7 @@ export function encoded(pieces: readonly Piece[], allocate: (length: number) => 
 }
 
 /** The pieces in UTF-8, in memory of their own. */
-function written(pieces: readonly Piece[], allocate: (length: number) => Buffer): Uint8Array {
+function written(pieces: readonly JsonPiece[], allocate: (length: number) => Buffer): Uint8Array {
   const length = pieces.reduce((sum, piece) => sum + sizeOf(piece), 0);
   // The last bracket of a list takes one byte more, which the next piece overwrites.
   const bytes = allocate(length + 1);
@@ -56,13 +56,13 @@ function written(pieces: readonly Piece[], allocate: (length: number) => Buffer)
   return bytes.subarray(0, length);
 }
 
-function sizeOf(piece: Piece): number {
+function sizeOf(piece: JsonPiece): number {
   if (typeof piece === "string") return Buffer.byteLength(piece);
   return piece instanceof Uint8Array ? piece.length : Buffer.byteLength(piece.list) - 1;
 }
 
 /** Returns how many bytes the piece has. */
-function write(bytes: Buffer, piece: Piece, at: number): number {
+function write(bytes: Buffer, piece: JsonPiece, at: number): number {
   if (typeof piece === "string") return bytes.write(piece, at);
   if (piece instanceof Uint8Array) {
     bytes.set(piece, at);
@@ -73,9 +73,9 @@ function write(bytes: Buffer, piece: Piece, at: number): number {
   return length - 1;
 }
 
-function piecesOfList(list: readonly unknown[], before: readonly Piece[]): readonly Piece[] {
+function piecesOfList(list: readonly unknown[], before: readonly JsonPiece[]): readonly JsonPiece[] {
   const first = list.slice(0, isSystem(list[0]) ? 1 : 0);
-  const pieces: Piece[] = first.map((message) => systemPiece(message) ?? { list: JSON.stringify([message]) });
+  const pieces: JsonPiece[] = first.map((message) => systemPiece(message) ?? { list: JSON.stringify([message]) });
   const rest = list.slice(first.length);
   pieces.push(...before);
   for (let at = 0; at < rest.length; at += AT_ONCE) pieces.push({ list: JSON.stringify(rest.slice(at, at + AT_ONCE)) });
@@ -84,7 +84,7 @@ function piecesOfList(list: readonly unknown[], before: readonly Piece[]): reado
 }
 
 /** A first piece of a list with a bracket instead of its comma. */
-function withBracket(piece: Piece): readonly Piece[] {
+function withBracket(piece: JsonPiece): readonly JsonPiece[] {
   if (typeof piece === "string") return ["[", piece.slice(1)];
   return piece instanceof Uint8Array ? ["[", piece.subarray(1)] : [{ ...piece, opens: true }];
 }

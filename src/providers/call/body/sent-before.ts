@@ -1,6 +1,6 @@
 import type { PiContext, PiModel, PiStreamOptions } from "../../pi.ts";
 import { isFields } from "../../../utils/fields.ts";
-import { encoded, type Piece } from "./json-pieces.ts";
+import { encoded, type JsonPiece } from "./json-pieces.ts";
 
 type Message = PiContext["messages"][number];
 
@@ -9,7 +9,7 @@ export interface SentBefore {
   /** The number of these messages. */
   readonly count: number;
   /** The JSON of these messages in the form of the API, each with a comma before it. */
-  readonly pieces: readonly Piece[];
+  readonly pieces: readonly JsonPiece[];
   readonly sent: Sent;
 }
 
@@ -51,7 +51,7 @@ class Sent {
     this.model = model;
   }
 
-  get pieces(): readonly Piece[] {
+  get pieces(): readonly JsonPiece[] {
     return [...this.#largeBlocks, ...this.#blocks, ...this.#texts];
   }
 

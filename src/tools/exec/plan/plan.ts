@@ -15,7 +15,7 @@ const MOST_CHARS = 20_000;
  * `||` and `;`. A shell grammar and the tokenizer of `splitCommand` read the text independently and must agree.
  * Undefined for any other command: it is not understood, so a person must see it. Loads the grammar at the first call.
  */
-export async function planOf(command: string): Promise<readonly PlannedCommand[] | undefined> {
+export async function commandPlan(command: string): Promise<readonly PlannedCommand[] | undefined> {
   if (command.length > MOST_CHARS) return undefined;
   const tokens = splitCommand(command);
   if (tokens === undefined) return undefined;

@@ -26,7 +26,7 @@ interface Allowed {
  * The row for a command that was allowed permanently. `binding` is the whole SHA-256 of the allowance, where the
  * pattern has 16 digits of the text's.
  */
-export const rowOf = ({ command, cwd, key, by, at }: Allowed): ExecRow => ({
+export const execRowOf = ({ command, cwd, key, by, at }: Allowed): ExecRow => ({
   id: randomUUID(),
   pattern: commandPattern(command),
   source: "allow-always",

@@ -28,7 +28,7 @@ export const blocksFor = (agent: string): readonly string[] => [
  * The rows and limits of an agent: its own, then those of `*`, then the defaults. Compiles each row, so callers keep
  * the result.
  */
-export function policyOf({ defaults, agents }: ExecApprovals, agent: string): ExecPolicy {
+export function execPolicyOf({ defaults, agents }: ExecApprovals, agent: string): ExecPolicy {
   const blocks = blocksFor(agent)
     .map((id) => own(agents, id))
     .filter((block) => block !== undefined);

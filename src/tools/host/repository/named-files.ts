@@ -4,7 +4,7 @@ import { readdir, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
 import type { BoundFile, CommandPlace } from "../../../types/run/backend.ts";
-import { namesIn } from "../../exec/exec-names.ts";
+import { fileNamesIn } from "../../exec/exec-names.ts";
 import { readsByItself } from "../../exec/programs/exec-programs.ts";
 import { isInside } from "../../../utils/real-path.ts";
 
@@ -40,7 +40,7 @@ const SYSTEM = [
  * command names too many directories.
  */
 export async function bindFiles(command: string, place: SearchedPlace): Promise<readonly BoundFile[] | undefined> {
-  const names = namesIn(command, { home: homedir(), cwd: place.cwd });
+  const names = fileNamesIn(command, { home: homedir(), cwd: place.cwd });
   const own = names.flatMap(readsByItself);
   const bases = await directoriesIn(names, place);
   if (bases === undefined) return undefined;
@@ -162,13 +162,13 @@ async function bindAll(files: readonly Found[]): Promise<readonly BoundFile[]> {
   for (const { path, real, facts } of files) {
     const size = Number(facts.size);
     left -= size;
-    bound.push({ path, size, content: left >= 0 ? await hashOf(real) : identityOf(facts) });
+    bound.push({ path, size, content: left >= 0 ? await fileHash(real) : identityOf(facts) });
   }
   return bound;
 }
 
 /** The digest of a file, or `unreadable`. Never rejects. */
-export async function hashOf(path: string): Promise<string> {
+export async function fileHash(path: string): Promise<string> {
   const hash = createHash("sha256");
   try {
     for await (const chunk of createReadStream(path)) hash.update(chunk);

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { access, constants, lstat, readdir, realpath, stat, readlink } from "node:fs/promises";
 import { join, resolve, dirname } from "node:path";
-import type { SteeredCommand, Steering } from "../../../types/run/backend.ts";
+import type { SteeredCommand, SteeringFiles } from "../../../types/run/backend.ts";
 import { errorCode, isMissing } from "../../../utils/missing.ts";
 import { readRegular } from "../../../utils/read-regular.ts";
 import { namesOfProgram } from "../../exec/programs/kinds.ts";
-import { hashOf } from "./named-files.ts";
+import { fileHash } from "./named-files.ts";
 import { submodulesIn } from "./git-index.ts";
 import { hasCommand, REBASE_STEPS } from "./rebase-steps.ts";
 import { remotesIn, riskyIn } from "./git-settings.ts";
@@ -35,7 +35,7 @@ interface Finding {
  * Undefined when there is no such content, or when the program reads no repository. `cwd` is absolute and has no links.
  * Never rejects.
  */
-export async function steeringOf({ words, program }: SteeredCommand, cwd: string): Promise<Steering | undefined> {
+export async function steeringOf({ words, program }: SteeredCommand, cwd: string): Promise<SteeringFiles | undefined> {
   const names = [words[0], program?.path, program?.real];
   const programs = names.flatMap((name) => (name === undefined ? [] : namesOfProgram(name)));
   const found = [
@@ -101,7 +101,7 @@ async function hookAt(path: string, name: string): Promise<readonly Finding[]> {
     // Git runs no hook that is not executable.
     return [];
   }
-  return [{ why: `the hook ${named(name)} of the repository`, content: await hashOf(path) }];
+  return [{ why: `the hook ${named(name)} of the repository`, content: await fileHash(path) }];
 }
 
 /** Git's own commands that continue no rebase. An alias of the user may: its name is not in the list. */
@@ -186,7 +186,7 @@ async function mercurialAbove(cwd: string): Promise<readonly Finding[]> {
   for (let at = cwd, above = ""; at !== above; above = at, at = resolve(at, "..")) {
     const path = join(at, ".hg", "hgrc");
     const isThere = (await lstat(path).catch(() => undefined)) !== undefined;
-    if (isThere) found.push({ why: `the settings in ${named(path)}`, content: await hashOf(path) });
+    if (isThere) found.push({ why: `the settings in ${named(path)}`, content: await fileHash(path) });
   }
   return found;
 }

@@ -3,7 +3,7 @@ import type { AskedModel, NotAsked, SidePart } from "../../../types/media/side-c
 import type { Tool, ToolContext, ToolResult, ToolScene } from "../../../types/run/tool.ts";
 import { defineTool } from "../../define.ts";
 import { MODEL_MS } from "../config.ts";
-import { answerResult, asideOf, modelsFor } from "../ask.ts";
+import { answerResult, asideOf, mediaModelsFor } from "../ask.ts";
 import { fetchesFrom, readSource, type Source, type SourcePorts } from "../source.ts";
 import { openDocument, type OpenDocument } from "./document.ts";
 
@@ -65,7 +65,7 @@ async function run(wanted: Input, context: ToolContext, parts: Parts): Promise<T
   const pages = wanted.pages === undefined ? undefined : pageNumbers(wanted.pages, mostPages);
   if (wanted.pages !== undefined && !pages) throw new Error('Write pages as numbers and ranges, such as "1-5,8".');
   const configured = agent.media?.pdf ?? agent.media?.image;
-  const models = modelsFor(wanted.model, configured, agent);
+  const models = mediaModelsFor(wanted.model, configured, agent);
   const sources = await sourcesOf(wanted, context, parts);
   const documents: OpenDocument[] = [];
   for (const source of sources) documents.push(await openDocument(source, { pages, mostPages }));

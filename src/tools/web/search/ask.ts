@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { isPublicAddress } from "../../../utils/net/addresses.ts";
 import { FetchRefused, type Resolve } from "../../../utils/net/safe-fetch.ts";
 import type { requestWeb, WebAnswer } from "../../../utils/net/web-request.ts";
-import { SearchFailure, type Ask, type SearchAccess, type SearchRequest } from "./providers/provider.ts";
+import { SearchFailure, type ProviderRequests, type SearchAccess, type SearchRequest } from "./providers/provider.ts";
 
 /** Most bytes of an answer; providers send some hundred kilobytes at most. */
 const MOST_BYTES = 1_000_000;
@@ -26,7 +26,7 @@ export function askOf(
   access: SearchAccess,
   { request, resolve }: AskPorts,
   { signal, timeoutMs }: { readonly signal: AbortSignal; readonly timeoutMs: number },
-): Ask {
+): ProviderRequests {
   const shared = { signal, ...(resolve && { resolve }) };
   const send = async (wanted: SearchRequest): Promise<WebAnswer> => {
     const url = addressOf(access, wanted);

@@ -25,7 +25,7 @@ export interface NoProvider {
 }
 
 /** The providers that a search asks, in their order. A provider that the config names is the only one. */
-export function candidatesFor(scene: SearchScene, ports: AskPorts): readonly Candidate[] | NoProvider {
+export function searchCandidates(scene: SearchScene, ports: AskPorts): readonly Candidate[] | NoProvider {
   const wanted = scene.settings.provider?.trim().toLowerCase();
   const rows = rowsOf(scene, ports);
   if (wanted === undefined || wanted === "auto") return rows.flatMap(({ made }) => made ?? []);

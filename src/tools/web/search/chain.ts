@@ -1,6 +1,6 @@
 import type { SearchAnswer, SearchOption, SearchWish } from "../../../types/plugin/web-search.ts";
 import { SEARCH_OPTIONS } from "../../../types/plugin/web-search.ts";
-import type { Cooldowns } from "./cooldowns.ts";
+import type { SearchCooldowns } from "./cooldowns.ts";
 import { SearchFailure } from "./providers/provider.ts";
 
 /** A provider that can be asked. */
@@ -12,7 +12,7 @@ export interface Candidate {
 }
 
 /** A provider without an answer, with the reason as the end of a sentence about it. */
-export interface Failed {
+export interface FailedProvider {
   readonly provider: string;
   readonly reason: string;
 }
@@ -21,15 +21,15 @@ export interface Failed {
 export interface Searched {
   readonly answer: SearchAnswer;
   readonly provider: string;
-  readonly failed: readonly Failed[];
+  readonly failed: readonly FailedProvider[];
   /** Options of the wish that the provider does not have. */
   readonly ignored: readonly SearchOption[];
 }
 
-export type SearchOutcome = Searched | { readonly failed: readonly Failed[] };
+export type SearchOutcome = Searched | { readonly failed: readonly FailedProvider[] };
 
 interface Chain {
-  readonly cooldowns: Cooldowns;
+  readonly cooldowns: SearchCooldowns;
   readonly signal: AbortSignal;
   /** Milliseconds after which no further provider is asked. */
   readonly mostMs: number;
@@ -45,7 +45,7 @@ export async function searchWith(
   wish: SearchWish,
   { cooldowns, signal, mostMs }: Chain,
 ): Promise<SearchOutcome> {
-  const failed: Failed[] = [];
+  const failed: FailedProvider[] = [];
   let empty: Searched | undefined;
   const begun = performance.now();
   for (const one of candidates) {
@@ -73,7 +73,7 @@ async function attempt(
   { id, options, search }: Candidate,
   wish: SearchWish,
   { cooldowns, signal }: Omit<Chain, "mostMs">,
-): Promise<Omit<Searched, "failed"> | Failed> {
+): Promise<Omit<Searched, "failed"> | FailedProvider> {
   try {
     const answer = await search(wish, signal);
     cooldowns.answered(id);

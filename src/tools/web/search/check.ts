@@ -1,7 +1,7 @@
 import type { WebSearchContribution } from "../../../types/plugin/web-search.ts";
 import type { Check, CheckResult } from "../../../types/check.ts";
 import { requestWeb } from "../../../utils/net/web-request.ts";
-import { candidatesFor, type SearchScene } from "./candidates.ts";
+import { searchCandidates, type SearchScene } from "./candidates.ts";
 import { PROVIDERS } from "./table.ts";
 
 const FIX = "Set a key, such as tools.web.search.brave.apiKey, or the address tools.web.search.searxng.baseUrl.";
@@ -26,7 +26,7 @@ export function webSearchCheck(
 }
 
 function choiceOf(scene: SearchScene, areAllKnown: boolean): CheckResult {
-  const candidates = candidatesFor(scene, { request: requestWeb });
+  const candidates = searchCandidates(scene, { request: requestWeb });
   if ("code" in candidates) {
     if (candidates.code === "unknown_provider" && !areAllKnown)
       return { status: "skip", message: "Only the running gateway knows the provider that the config names." };

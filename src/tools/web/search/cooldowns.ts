@@ -19,7 +19,7 @@ interface Cooldown {
 }
 
 /** Providers that are not asked for a while, because they failed. */
-export class Cooldowns {
+export class SearchCooldowns {
   readonly #all = new Map<string, Cooldown>();
   readonly #now: () => number;
 

@@ -11,10 +11,10 @@ import { BoundedMap } from "../../../utils/bounded-map.ts";
 import { requestWeb } from "../../../utils/net/web-request.ts";
 import { defineTool, errorResult, textResult } from "../../define.ts";
 import type { AskPorts } from "./ask.ts";
-import { candidatesFor, type SearchScene } from "./candidates.ts";
+import { searchCandidates, type SearchScene } from "./candidates.ts";
 import { searchWith, type Candidate, type Searched, type SearchOutcome } from "./chain.ts";
 import type { WebSearchSettings } from "./config.ts";
-import { Cooldowns } from "./cooldowns.ts";
+import { SearchCooldowns } from "./cooldowns.ts";
 import { isFields } from "../../../utils/fields.ts";
 import { visibleText } from "../../../utils/text/clean-text.ts";
 import { wrappingSize, wrapUntrusted } from "../../../utils/text/untrusted.ts";
@@ -63,7 +63,7 @@ export class WebSearch {
   readonly #scene: () => SearchScene;
   readonly #ports: AskPorts;
   readonly #kept = new BoundedMap<string, Kept>(MOST_KEPT);
-  readonly #cooldowns = new Cooldowns(Date.now);
+  readonly #cooldowns = new SearchCooldowns(Date.now);
   readonly #schemas = new Map<string, typeof input>();
   #settings: WebSearchSettings | undefined;
 
@@ -94,7 +94,7 @@ export class WebSearch {
   get options(): string | undefined {
     const scene = this.#scene();
     if (!scene.settings.enabled) return undefined;
-    const candidates = candidatesFor(scene, this.#ports);
+    const candidates = searchCandidates(scene, this.#ports);
     const options = new Set("code" in candidates ? [] : candidates.flatMap((one) => one.options));
     return SEARCH_OPTIONS.filter((name) => name === "count" || options.has(name)).join(" ");
   }
@@ -111,7 +111,7 @@ export class WebSearch {
     const begun = performance.now();
     const scene = this.#scene();
     this.#forgetAfterChange(scene.settings);
-    const candidates = candidatesFor(scene, this.#ports);
+    const candidates = searchCandidates(scene, this.#ports);
     if ("code" in candidates) return refusal(candidates);
     const wrong = whyWrong(wanted);
     if (wrong) return refusal(wrong);

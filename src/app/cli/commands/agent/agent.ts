@@ -7,9 +7,9 @@ import { OpenClawError } from "../../../../types/errors.ts";
 import { THINK_LEVELS, type ThinkLevel } from "../../../../types/run/model.ts";
 import { canAsk } from "../../ask.ts";
 import { writeJson, type Io } from "../../io.ts";
-import { cleanText } from "../../terminal-text.ts";
+import { withoutTerminalControls } from "../../terminal-text.ts";
 import type { AgentAnswer, AgentFlags } from "./agent-flags.ts";
-import { askAtTerminal, type AskedCommand, Permissions } from "../permission.ts";
+import { askAtTerminal, type ShownCommand, Permissions } from "../permission.ts";
 import { Printer } from "../printer.ts";
 import { withGateway } from "../../call-gateway.ts";
 import type { ClientEvent, GatewayClient } from "../../client.ts";
@@ -38,7 +38,7 @@ function printAnswer(io: Io, answer: AgentAnswer, flags: AgentFlags, printer: Pr
   if (flags.json === true) writeJson(io, jsonOf(answer));
   else printer.finish(answer.text);
   if (answer.error === undefined) return 0;
-  if (flags.json !== true) io.err(`error: ${cleanText(answer.error)}\n`);
+  if (flags.json !== true) io.err(`error: ${withoutTerminalControls(answer.error)}\n`);
   return 1;
 }
 
@@ -71,9 +71,9 @@ async function askHere(
     message,
     onText: (delta) => printer.add(delta),
     onApproval: ({ command, files = [], variables = [], ...question }, signal) => {
-      const paths = files.map(({ path }) => cleanText(path));
-      const about = { paths, variables: variables.map(cleanText) };
-      const asked = { command: cleanText(command), ...about, answers: answersTo(question) };
+      const paths = files.map(({ path }) => withoutTerminalControls(path));
+      const about = { paths, variables: variables.map(withoutTerminalControls) };
+      const asked = { command: withoutTerminalControls(command), ...about, answers: answersTo(question) };
       return decideHere(io, asked, { printer, signal });
     },
     ...(sessionKey !== undefined && { sessionKey }),
@@ -84,7 +84,7 @@ async function askHere(
 }
 
 /** Without a person at the terminal the answer is no, because nobody else can give one. */
-async function decideHere(io: Io, asked: AskedCommand, { printer, signal }: { printer: Printer; signal: AbortSignal }) {
+async function decideHere(io: Io, asked: ShownCommand, { printer, signal }: { printer: Printer; signal: AbortSignal }) {
   if (canAsk(io)) {
     printer.stop();
     return askAtTerminal(asked, signal);

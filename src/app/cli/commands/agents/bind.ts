@@ -2,7 +2,7 @@ import { fitBindings, bindingFor, type BindingFit, type Routed } from "../../../
 import { broadcastTo } from "../../../../channels/routing/broadcast.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { accountId, channelId, DEFAULT_ACCOUNT } from "../../../../types/ids.ts";
-import { bindAgent, matchFrom, nameOf, unbindAgent, type MatchFlags } from "../../../agents/binding-file.ts";
+import { bindAgent, matchFrom, bindingName, unbindAgent, type MatchFlags } from "../../../agents/binding-file.ts";
 import { defaultAccountOf } from "../../../accounts/accounts.ts";
 import { own } from "../../../../utils/own.ts";
 import { writeJson, type Io } from "../../io.ts";
@@ -92,7 +92,7 @@ export async function agentsBindings(io: Io, flags: BindingsFlags): Promise<numb
 
 function list(io: Io, { config }: State, { agent, json }: BindingsFlags): number {
   const rows = config.bindings.flatMap(({ agentId, match, comment }, at) =>
-    agent === undefined || agent === agentId ? [{ at, agentId, match, comment, text: nameOf(match) }] : [],
+    agent === undefined || agent === agentId ? [{ at, agentId, match, comment, text: bindingName(match) }] : [],
   );
   if (json === true)
     writeJson(
@@ -116,7 +116,7 @@ function explain(io: Io, state: State, flags: BindingsFlags & { readonly channel
   const rows = fitBindings(bindings, message, account).map((fit) => ({
     key: `bindings[${fit.at}]`,
     agentId: fit.binding.agentId,
-    text: nameOf(fit.binding.match),
+    text: bindingName(fit.binding.match),
     chosen: fit.binding === won,
     why: whyOf(fit, won !== undefined && fit.binding === won),
   }));

@@ -10,7 +10,7 @@ import { untilFollowed } from "../../until-followed.ts";
 import { warnOfChannels } from "./bind.ts";
 import { placeFrom } from "./list.ts";
 
-export interface AddFlags {
+export interface AgentAddFlags {
   readonly workspace?: string;
   readonly agentDir?: string;
   readonly model?: string;
@@ -20,7 +20,7 @@ export interface AddFlags {
 }
 
 /** Adds an agent to the config and makes its workspace. Throws USAGE, and what a write of the config throws. */
-export async function agentsAdd(io: Io, given: string | undefined, flags: AddFlags): Promise<number> {
+export async function agentsAdd(io: Io, given: string | undefined, flags: AgentAddFlags): Promise<number> {
   const name = given ?? (await askName(io, flags));
   const state = await requireState(io);
   const id = agentIdFrom(name);
@@ -48,7 +48,7 @@ export async function agentsAdd(io: Io, given: string | undefined, flags: AddFla
   return bound.conflicts.length > 0 ? 1 : 0;
 }
 
-async function askName(io: Io, { nonInteractive }: AddFlags): Promise<string> {
+async function askName(io: Io, { nonInteractive }: AgentAddFlags): Promise<string> {
   if (nonInteractive !== true && canAsk(io)) return (await askLine("Name of the agent: ")).trim();
   throw new OpenClawError("USAGE", { message: "The agent has no name.", fix: "Write: openclaw agents add <name>" });
 }

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { isRoute } from "../../../../channels/routing/bindings.ts";
 import { defined } from "../../../../utils/defined.ts";
 import type { AgentSettings } from "../../../../types/settings.ts";
-import { nameOf } from "../../../agents/binding-file.ts";
+import { bindingName } from "../../../agents/binding-file.ts";
 import { unknownAgent } from "../../../agents/agent-file.ts";
 import { resolveAgents } from "../../../config/settings.ts";
 import { writeJson, type Io } from "../../io.ts";
@@ -27,15 +27,15 @@ export const placeFrom = (path: string, { env }: Io): string =>
 
 /** What bindings of an agent match, in one line each. */
 export const bindingsOf = ({ config }: State, id: string): readonly string[] =>
-  config.bindings.filter((one) => one.agentId === id && isRoute(one)).map(({ match }) => nameOf(match));
+  config.bindings.filter((one) => one.agentId === id && isRoute(one)).map(({ match }) => bindingName(match));
 
-export interface ListFlags {
+export interface AgentListFlags {
   readonly bindings?: boolean;
   readonly json?: boolean;
 }
 
 /** Lists the agents, the default one first, from the config file. */
-export async function agentsList(io: Io, flags: ListFlags): Promise<number> {
+export async function agentsList(io: Io, flags: AgentListFlags): Promise<number> {
   const state = await requireState(io);
   const rows = agentsOf(state, io).map((agent, at) => rowOf(state, agent, { isDefault: at === 0, ...flags }));
   if (flags.json === true) {
@@ -58,7 +58,7 @@ export async function agentsList(io: Io, flags: ListFlags): Promise<number> {
 function rowOf(
   state: State,
   { id, name, workspace, model: { primary } }: AgentSettings,
-  flags: ListFlags & { readonly isDefault: boolean },
+  flags: AgentListFlags & { readonly isDefault: boolean },
 ) {
   const { identity } = state.config.agents.list.find((entry) => entry.id === id) ?? {};
   const bound = bindingsOf(state, id);

@@ -9,8 +9,8 @@ import { errorText } from "../../../../utils/text/error-text.ts";
 import { resolveAgents } from "../../../config/settings.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { requireState, type State } from "../../state.ts";
-import { cleanText } from "../../terminal-text.ts";
-import { pathOf, usage } from "./file.ts";
+import { withoutTerminalControls } from "../../terminal-text.ts";
+import { approvalsPath, badApprovals } from "./file.ts";
 
 const ALL = "*";
 
@@ -28,7 +28,7 @@ export async function allowlistAdd(io: Io, pattern: string, flags: RowFlags): Pr
   checkPatterns(pattern, argPattern);
   const row = { id: randomUUID(), pattern, ...(argPattern !== undefined && { argPattern }) };
   let isNew = true;
-  await editApprovals(pathOf(state), (document) =>
+  await editApprovals(approvalsPath(state), (document) =>
     withRows(document, agent, (rows) => {
       isNew = !rows.some(
         (one) => one["pattern"] === pattern && one["argPattern"] === argPattern && one["binding"] === undefined,
@@ -37,21 +37,22 @@ export async function allowlistAdd(io: Io, pattern: string, flags: RowFlags): Pr
     }),
   );
   if (flags.json === true) writeJson(io, { ok: true, agent, pattern, added: isNew });
-  else io.out(`${cleanText(pattern)} ${isNew ? "is" : "was already"} on the list of ${whose(agent)}.\n`);
+  else io.out(`${withoutTerminalControls(pattern)} ${isNew ? "is" : "was already"} on the list of ${whose(agent)}.\n`);
   return 0;
 }
 
 function checkPatterns(pattern: string, argPattern: string | undefined): void {
-  if (pattern.trim() === "") throw usage("The pattern is empty.");
-  const shown = cleanText(pattern);
-  if (isWrapper(pattern)) throw usage(`${shown} starts the program that its arguments name, so no row lets it run.`);
+  if (pattern.trim() === "") throw badApprovals("The pattern is empty.");
+  const shown = withoutTerminalControls(pattern);
+  if (isWrapper(pattern))
+    throw badApprovals(`${shown} starts the program that its arguments name, so no row lets it run.`);
   if (argPattern === undefined && (isInterpreter(pattern) || isRunner(pattern)))
-    throw usage(`${shown} runs code that its arguments name, so a row for it needs --arg-pattern.`);
+    throw badApprovals(`${shown} runs code that its arguments name, so a row for it needs --arg-pattern.`);
   if (argPattern === undefined) return;
   try {
     new RegExp(argPattern, "su");
   } catch (error) {
-    throw usage(`--arg-pattern is no regular expression: ${errorText(error)}.`);
+    throw badApprovals(`--arg-pattern is no regular expression: ${errorText(error)}.`);
   }
 }
 
@@ -61,7 +62,7 @@ export async function allowlistRemove(io: Io, named: string, flags: RowFlags): P
   const agent = agentIn(state, flags.agent);
   const blocks = blocksFor(agent).filter((block) => block !== ALL || agent === ALL);
   let hasChanged = false;
-  await editApprovals(pathOf(state), (document) => {
+  await editApprovals(approvalsPath(state), (document) => {
     const after = blocks.reduce((now, block) => withRows(now, block, removedRows(named)), document);
     hasChanged = after !== document;
     return after;
@@ -73,7 +74,7 @@ export async function allowlistRemove(io: Io, named: string, flags: RowFlags): P
     });
   }
   if (flags.json === true) writeJson(io, { ok: true, agent, removed: named });
-  else io.out(`${cleanText(named)} is no longer on the list of ${whose(agent)}.\n`);
+  else io.out(`${withoutTerminalControls(named)} is no longer on the list of ${whose(agent)}.\n`);
   return 0;
 }
 

@@ -8,9 +8,10 @@ import { isFields } from "../../../../utils/fields.ts";
 import { errorText } from "../../../../utils/text/error-text.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { readState } from "../../state.ts";
-import { showDuration, table } from "../../table.ts";
-import { cleanText } from "../../terminal-text.ts";
-import { pathOf, usage } from "./file.ts";
+import { table } from "../../table.ts";
+import { showDuration } from "../../../../utils/time/duration.ts";
+import { withoutTerminalControls } from "../../terminal-text.ts";
+import { approvalsPath, badApprovals } from "./file.ts";
 
 export interface GetFlags {
   readonly agent?: string;
@@ -19,7 +20,7 @@ export interface GetFlags {
 
 /** Prints the rows of `exec-approvals.json`, of all agents or of one. Never prints `socket`, which holds a token. */
 export async function approvalsGet(io: Io, { agent, json }: GetFlags): Promise<number> {
-  const path = pathOf(await readState(io));
+  const path = approvalsPath(await readState(io));
   const { hash, file } = shownApprovals(path);
   const { defaults, agents } = execApprovals.parse(file);
   const blocks = agent === undefined ? agents : pick(agents, agent);
@@ -30,7 +31,7 @@ export async function approvalsGet(io: Io, { agent, json }: GetFlags): Promise<n
   io.out(`${path}\n`);
   for (const [name, limits] of [["defaults", defaults] as const, ...Object.entries(blocks)]) {
     const { security = "-", ask = "-", askFallback = "-" } = limits;
-    io.out(`${cleanText(name)}: security ${security}, ask ${ask}, askFallback ${askFallback}\n`);
+    io.out(`${withoutTerminalControls(name)}: security ${security}, ask ${ask}, askFallback ${askFallback}\n`);
   }
   const rows = Object.entries(blocks).flatMap(([name, { allowlist }]) => allowlist.map((row) => shownRow(name, row)));
   io.out(rows.length === 0 ? "No rows.\n" : table(io, ["AGENT", "PATTERN", "ARGUMENTS", "COMMAND", "LAST USED"], rows));
@@ -50,7 +51,7 @@ const shownRow = (
   agent: string,
   { pattern, argPattern = "", commandText = "", lastUsedAt }: Row,
 ): readonly string[] => [
-  ...[agent, pattern, argPattern, commandText].map(cleanText),
+  ...[agent, pattern, argPattern, commandText].map(withoutTerminalControls),
   lastUsedAt === undefined ? "" : `${showDuration(Date.now() - lastUsedAt)} ago`,
 ];
 
@@ -66,7 +67,7 @@ export interface SetFlags {
  * APPROVALS_CHANGED when the file has another hash than `baseHash`; the file then stays as it is.
  */
 export async function approvalsSet(io: Io, flags: SetFlags): Promise<number> {
-  const path = pathOf(await readState(io));
+  const path = approvalsPath(await readState(io));
   const given = await givenDocument(flags);
   const { hash } = await replaceApprovals(path, given, { baseHash: flags.baseHash });
   if (flags.json === true) writeJson(io, { ok: true, path, hash });
@@ -76,18 +77,18 @@ export async function approvalsSet(io: Io, flags: SetFlags): Promise<number> {
 
 async function givenDocument({ file, stdin }: SetFlags): Promise<RawApprovals> {
   if ((file === undefined) === (stdin !== true))
-    throw usage("The new document is needed once: --file <path> or --stdin.");
+    throw badApprovals("The new document is needed once: --file <path> or --stdin.");
   const text = file === undefined ? await readAll(process.stdin) : await contentOf(file);
   try {
     const content: unknown = JSON.parse(text);
     if (isFields(content)) return content;
   } catch (error) {
-    throw usage(`The new document is no JSON: ${errorText(error)}.`);
+    throw badApprovals(`The new document is no JSON: ${errorText(error)}.`);
   }
-  throw usage("The new document is no JSON object.");
+  throw badApprovals("The new document is no JSON object.");
 }
 
 const contentOf = (file: string): Promise<string> =>
   readFile(file, "utf8").catch((error: unknown) => {
-    throw usage(`The new document cannot be read: ${errorText(error)}.`);
+    throw badApprovals(`The new document cannot be read: ${errorText(error)}.`);
   });

@@ -4,7 +4,7 @@ import { OpenClawError } from "../../../../types/errors.ts";
 import type { State } from "../../state.ts";
 
 /** The approvals document of a state directory. */
-export const pathOf = ({ paths }: State): string => join(paths.stateDir, EXEC_APPROVALS_FILE);
+export const approvalsPath = ({ paths }: State): string => join(paths.stateDir, EXEC_APPROVALS_FILE);
 
-export const usage = (message: string): OpenClawError =>
+export const badApprovals = (message: string): OpenClawError =>
   new OpenClawError("USAGE", { message, fix: "See the format: openclaw approvals get --json (its key `file`)." });

@@ -3,10 +3,10 @@ import { channelsAnswer, type ShownAccount } from "../../../../channels/methods.
 import type { Check, CheckResult } from "../../../../types/check.ts";
 import { hasGateway } from "../../address.ts";
 import { callOnce } from "../../call-gateway.ts";
-import { unaskedText } from "./channels.ts";
+import { unaskedNote } from "./channels.ts";
 import type { Io } from "../../io.ts";
 import { readState } from "../../state.ts";
-import { showDuration } from "../../table.ts";
+import { showDuration } from "../../../../utils/time/duration.ts";
 
 /** The state of the running gateway's connections, which only the gateway knows. Whether a platform answers is another check. */
 export function accountCheck(io: Io): Check {
@@ -39,7 +39,7 @@ function judge({ channelAccounts = {} }: z.output<typeof channelsAnswer>): Check
 
 /** An outage that was longer than the time for which a platform is asked for missed messages. */
 function leftOut({ name, ...account }: Account): CheckResult[] {
-  const left = unaskedText(account);
+  const left = unaskedNote(account);
   if (left === undefined) return [];
   const fix = "Check the chats of that time; this is reported until the gateway restarts.";
   return [{ status: "warn", message: `${name} was ${left}.`, fix }];

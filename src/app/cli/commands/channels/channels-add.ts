@@ -1,7 +1,7 @@
 import { text as readAll } from "node:stream/consumers";
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
-import { promptedFlag, keysFrom, usageError, setupErrorIn, withImplied } from "../../../../channels/setup.ts";
+import { promptedFlag, keysFrom, setupUsageError, setupErrorIn, withImplied } from "../../../../channels/setup.ts";
 import type { ChannelContribution } from "../../../../types/contribution.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { findChannel } from "../../../accounts/channel-accounts.ts";
@@ -15,7 +15,7 @@ import { readState, type State } from "../../state.ts";
 /** Flags of channels by name. Each channel's setup defines its flags. */
 type SetupFlags = Readonly<Record<string, string>>;
 
-export interface AddFlags {
+export interface ChannelAddFlags {
   readonly channel: string;
   readonly account?: string;
   readonly useEnv?: boolean;
@@ -23,7 +23,7 @@ export interface AddFlags {
 }
 
 /** Writes an account into the config, or changes one. Throws USAGE, and what writing the config throws. */
-export async function channelsAdd(io: Io, { channel: id, account, useEnv, setup }: AddFlags): Promise<number> {
+export async function channelsAdd(io: Io, { channel: id, account, useEnv, setup }: ChannelAddFlags): Promise<number> {
   const channel = findChannel(io.contributions, id);
   const adapter = await channel.adapter();
   checkAccountName(account);
@@ -50,7 +50,7 @@ async function fitting(
   const keys = withImplied(channel, given, before);
   const wrong = setupErrorIn(channel, keys, before);
   if (!wrong) return keys;
-  if (wrong.kind === "shape" || !canAsk(io)) throw usageError(wrong);
+  if (wrong.kind === "shape" || !canAsk(io)) throw setupUsageError(wrong);
   const value = nonEmpty(await askHidden(`${wrong.message} It is: `));
   return fitting(io, channel, new Map([...keys, [wrong.key, value]]), before);
 }

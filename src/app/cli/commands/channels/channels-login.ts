@@ -14,10 +14,10 @@ import { isErrorCode } from "../../client-errors.ts";
 import type { GatewayClient } from "../../client.ts";
 import { errorText } from "../../../../utils/text/error-text.ts";
 import { writeJson, type Io } from "../../io.ts";
-import { cleanText } from "../../terminal-text.ts";
+import { withoutTerminalControls } from "../../terminal-text.ts";
 import { readState, requireState, type State } from "../../state.ts";
 
-export interface LoginFlags {
+export interface ChannelLoginFlags {
   readonly channel: string;
   readonly account?: string;
   readonly phone?: string;
@@ -27,7 +27,7 @@ export interface LoginFlags {
 const INTERRUPTED = 130;
 
 /** Links an account: by the running gateway, else in this process. Ctrl-C cancels it. Throws CHANNEL_MISSING, CHANNEL_AUTH. */
-export async function channelsLogin(io: Io, flags: LoginFlags): Promise<number> {
+export async function channelsLogin(io: Io, flags: ChannelLoginFlags): Promise<number> {
   const state = await readState(io);
   const over = new AbortController();
   const stop = () => over.abort();
@@ -36,7 +36,7 @@ export async function channelsLogin(io: Io, flags: LoginFlags): Promise<number> 
     const name = hasGateway(io, state)
       ? await withGateway(io, state, (client) => loginThere(io, client, flags, over.signal), { isQuiet: true })
       : await loginHere(io, flags, over.signal);
-    io.out(`Linked ${flags.channel} as ${cleanText(name)}.\n`);
+    io.out(`Linked ${flags.channel} as ${withoutTerminalControls(name)}.\n`);
     return 0;
   } catch (error) {
     if (!over.signal.aborted) throw error;
@@ -47,7 +47,12 @@ export async function channelsLogin(io: Io, flags: LoginFlags): Promise<number> 
   }
 }
 
-async function loginThere(io: Io, client: GatewayClient, flags: LoginFlags, signal: AbortSignal): Promise<string> {
+async function loginThere(
+  io: Io,
+  client: GatewayClient,
+  flags: ChannelLoginFlags,
+  signal: AbortSignal,
+): Promise<string> {
   const { channel, account: accountId, phone } = flags;
   const asked = { channel, ...(accountId !== undefined && { accountId }), ...(phone !== undefined && { phone }) };
   let now: LoginView = await client.call("channels.login.start", asked, loginAnswers.view);
@@ -85,7 +90,7 @@ async function refusePluginChannel(io: Io, { contributions, paths }: State, chan
   });
 }
 
-async function loginHere(io: Io, flags: LoginFlags, signal: AbortSignal): Promise<string> {
+async function loginHere(io: Io, flags: ChannelLoginFlags, signal: AbortSignal): Promise<string> {
   const state = await requireState(io);
   await refusePluginChannel(io, state, flags.channel);
   const found = await findAccount(state, flags.channel, flags.account);
@@ -118,7 +123,7 @@ const deskOf = (
 ) => ({
   folder: () => accountFolder(paths.credentials, channel, account),
   library: (name: string) =>
-    libraryUrl(libraryStore(paths, { info: (message) => io.err(`${cleanText(message)}\n`) }), {
+    libraryUrl(libraryStore(paths, { info: (message) => io.err(`${withoutTerminalControls(message)}\n`) }), {
       channel,
       name,
       signal,
@@ -126,18 +131,18 @@ const deskOf = (
   show: (one: LoginStep) => showStep(io, one),
   log: {
     info: () => undefined,
-    warn: (message: string) => io.err(`${cleanText(message)}\n`),
+    warn: (message: string) => io.err(`${withoutTerminalControls(message)}\n`),
   },
 });
 
 function showStep(io: Io, one: LoginView["steps"][number]): void {
-  if (one.kind === "text") io.err(`${cleanText(one.text)}\n`);
-  else if (one.kind === "code") io.out(`Type this code into the app: ${cleanText(one.code)}\n`);
+  if (one.kind === "text") io.err(`${withoutTerminalControls(one.text)}\n`);
+  else if (one.kind === "code") io.out(`Type this code into the app: ${withoutTerminalControls(one.code)}\n`);
   else io.out(`${showQr(io, one.rows ?? qrRows(one.text))}Scan it with the app (linked devices).\n`);
 }
 
 /** Forgets a linked account: by the running gateway, else in this process. Exit code 1 if another program holds the link. */
-export async function channelsLogout(io: Io, flags: LoginFlags & { readonly json?: boolean }): Promise<number> {
+export async function channelsLogout(io: Io, flags: ChannelLoginFlags & { readonly json?: boolean }): Promise<number> {
   const state = await readState(io);
   const done = hasGateway(io, state) ? await logoutThere(io, state, flags) : await logoutHere(io, flags);
   if (flags.json === true) writeJson(io, done);
@@ -149,15 +154,18 @@ function printCleared(io: Io, done: LoggedOut): void {
   const who = `${done.channel} (${done.accountId})`;
   if (done.cleared) io.out(`Forgot ${who}.\n`);
   else if (done.holder === undefined) io.out(`${who} is not linked: it has only its settings.\n`);
-  else io.err(`${who} was not forgotten: ${cleanText(done.holder)}\nfix: ${cleanText(done.fix ?? "Ask there.")}\n`);
+  else
+    io.err(
+      `${who} was not forgotten: ${withoutTerminalControls(done.holder)}\nfix: ${withoutTerminalControls(done.fix ?? "Ask there.")}\n`,
+    );
 }
 
-function logoutThere(io: Io, state: State, { channel, account: accountId }: LoginFlags) {
+function logoutThere(io: Io, state: State, { channel, account: accountId }: ChannelLoginFlags) {
   const params = { channel, ...(accountId !== undefined && { accountId }) };
   return callOnce(io, state, { method: "channels.logout", params, shape: loginAnswers.logout });
 }
 
-async function logoutHere(io: Io, flags: LoginFlags): Promise<LoggedOut> {
+async function logoutHere(io: Io, flags: ChannelLoginFlags): Promise<LoggedOut> {
   const state = await requireState(io);
   const { adapter, account, config } = await findAccount(state, flags.channel, flags.account);
   const signal = new AbortController().signal;

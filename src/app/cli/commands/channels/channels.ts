@@ -7,11 +7,12 @@ import { OpenClawError } from "../../../../types/errors.ts";
 import { callOnce } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { readState, requireState, type State } from "../../state.ts";
-import { showDuration, table } from "../../table.ts";
+import { table } from "../../table.ts";
+import { showDuration } from "../../../../utils/time/duration.ts";
 
 type Probed = z.output<typeof probeAnswer>["accounts"];
 
-export interface StatusFlags {
+export interface ChannelStatusFlags {
   readonly json?: boolean;
   readonly timeout?: number;
   readonly channel?: string;
@@ -22,7 +23,7 @@ export interface StatusFlags {
  * How each account is connected; with `probe` each platform is asked. Throws GATEWAY_UNREACHABLE without a gateway, and
  * CHANNEL_MISSING if the named channel has no account there.
  */
-export async function channelsStatus(io: Io, flags: StatusFlags): Promise<number> {
+export async function channelsStatus(io: Io, flags: ChannelStatusFlags): Promise<number> {
   const state = await readState(io);
   const { channel, timeout: timeoutMs } = flags;
   const params = channel === undefined ? {} : { channel };
@@ -37,7 +38,7 @@ export async function channelsStatus(io: Io, flags: StatusFlags): Promise<number
 
 const PROBE_MS = 10_000;
 
-async function probe(io: Io, state: State, { channel, timeout = PROBE_MS }: StatusFlags): Promise<Probed> {
+async function probe(io: Io, state: State, { channel, timeout = PROBE_MS }: ChannelStatusFlags): Promise<Probed> {
   const params = { timeoutMs: Math.min(timeout, 60_000), ...(channel !== undefined && { channel }) };
   const call = { method: "channels.probe", params, shape: probeAnswer };
   return (await callOnce(io, state, call, { timeoutMs: timeout + 5000 })).accounts;
@@ -54,7 +55,7 @@ function probeRows(io: Io, probed: Probed): string {
  */
 export async function channelsTried(
   io: Io,
-  flags: Pick<StatusFlags, "json" | "channel"> & { readonly account?: string },
+  flags: Pick<ChannelStatusFlags, "json" | "channel"> & { readonly account?: string },
 ): Promise<number> {
   const state = await readState(io);
   const { channel, account: only } = flags;
@@ -100,7 +101,7 @@ export function channelRows(io: Io, status: z.infer<typeof channelsAnswer>): str
       describe(one),
       ago(one.silentMs),
       lastHeard(one),
-      [problemText(one), unaskedText(one), ...noticesOf(one)].filter(Boolean).join("; "),
+      [problemText(one), unaskedNote(one), ...noticesOf(one)].filter(Boolean).join("; "),
     ]),
   );
   if (rows.length === 0) return "No channel is switched on.\n";
@@ -112,7 +113,7 @@ const noticesOf = ({ notices = [] }: ShownAccount): readonly string[] =>
   notices.map(({ problem, fix }) => `${problem}. ${fix}`);
 
 /** Undefined when the platform was asked for all messages of the latest outage. */
-export function unaskedText({ unasked }: ShownAccount): string | undefined {
+export function unaskedNote({ unasked }: ShownAccount): string | undefined {
   if (!unasked) return undefined;
   const [from, until] = [unasked.from, unasked.until].map((at) => new Date(at).toISOString().slice(0, 16));
   return `not asked for what came from ${from} to ${until} UTC`;

@@ -2,7 +2,7 @@ import { resolvePaths } from "../../../config/paths.ts";
 import { jsonSchema } from "../../../config/schema/schema.ts";
 import { writeJson, type Io } from "../../io.ts";
 
-export async function configSchema(io: Io): Promise<number> {
+export async function printConfigSchema(io: Io): Promise<number> {
   writeJson(io, jsonSchema());
   return 0;
 }

@@ -12,13 +12,13 @@ import type { GivenFlags } from "../../cron-flags.ts";
 import { jobOf, patchOf, wrongFlag } from "./job-flags.ts";
 import { shellText } from "../../../../automation/cron/command/command-call.ts";
 import { pairs, table } from "../../table.ts";
-import { showMs, timeOf } from "../runs/run-figures.ts";
+import { showMs, localTime } from "../runs/run-figures.ts";
 
 interface Json {
   readonly json?: boolean;
 }
 
-export interface ListFlags extends Json {
+export interface CronListFlags extends Json {
   readonly all?: boolean;
   readonly query?: string;
   readonly agent?: string;
@@ -38,7 +38,7 @@ interface WaitFlags extends Json {
   readonly pollInterval: string;
 }
 
-export interface RunFlags extends WaitFlags {
+export interface CronRunFlags extends WaitFlags {
   readonly due?: boolean;
   readonly force?: boolean;
 }
@@ -57,7 +57,7 @@ const jobsText = (io: Io, jobs: readonly CronJobView[]): string =>
     : table(io, ["ID", "NAME", "WHEN", "NEXT", "LAST"], jobs.map(cells));
 
 function cells({ id, name, enabled, schedule, state }: CronJobView): readonly string[] {
-  const next = state.nextRunAtMs === undefined ? "-" : timeOf(state.nextRunAtMs);
+  const next = state.nextRunAtMs === undefined ? "-" : localTime(state.nextRunAtMs);
   return [id, name, scheduleText(schedule), enabled ? next : offText(state), lastText(state)];
 }
 
@@ -65,16 +65,16 @@ const offText = ({ autoDisabled, consecutiveErrors }: CronJobView["state"]): str
   autoDisabled ? `off: failed ${consecutiveErrors} times` : "off";
 
 function lastText({ runningAtMs, lastRunStatus, lastRunAtMs, lastError }: CronJobView["state"]): string {
-  if (runningAtMs !== undefined) return `running since ${timeOf(runningAtMs)}`;
+  if (runningAtMs !== undefined) return `running since ${localTime(runningAtMs)}`;
   if (lastRunStatus === undefined || lastRunAtMs === undefined) return "-";
   const why = lastRunStatus === "error" && lastError !== undefined ? `: ${lastError.slice(0, 80)}` : "";
-  return `${lastRunStatus} ${timeOf(lastRunAtMs)}${why}`;
+  return `${lastRunStatus} ${localTime(lastRunAtMs)}${why}`;
 }
 
 function scheduleText(schedule: CronJobView["schedule"]): string {
   switch (schedule.kind) {
     case "at":
-      return `once ${timeOf(Date.parse(schedule.at))}`;
+      return `once ${localTime(Date.parse(schedule.at))}`;
     case "every":
       return `every ${showMs(schedule.everyMs)}`;
     case "cron":
@@ -113,7 +113,7 @@ function jobText(io: Io, job: CronJobView, preview: CronAnswers["preview"]): str
 
 function nextText({ schedule }: CronJobView, nextRunsAtMs: readonly number[]): string {
   if (isWatched(schedule)) return "when it happens";
-  return nextRunsAtMs.map(timeOf).join(", ") || "never";
+  return nextRunsAtMs.map(localTime).join(", ") || "never";
 }
 
 function monthText(kind: string, count: number, cost: string): string {
@@ -134,7 +134,7 @@ const runsText = (io: Io, runs: readonly CronRunView[]): string =>
     : table(io, ["ENDED", "JOB", "STATUS", "DELIVERY", "TOOK", "RUN", "WHAT CAME OF IT"], runs.map(runCells));
 
 const runCells = (run: CronRunView): readonly string[] => [
-  timeOf(run.ts),
+  localTime(run.ts),
   run.jobName ?? run.jobId,
   run.status,
   deliveryText(run),
@@ -161,7 +161,7 @@ async function ask<Name extends keyof CronAnswers>(io: Io, name: Name, params: o
 }
 
 /** Lists the jobs. Throws GATEWAY_UNREACHABLE, as all of these do. */
-export async function cronList(io: Io, { all, query, agent, ...flags }: ListFlags): Promise<number> {
+export async function cronList(io: Io, { all, query, agent, ...flags }: CronListFlags): Promise<number> {
   const jobs: CronJobView[] = [];
   for (let offset: number | null = 0; offset !== null;) {
     const params = defined({ enabled: all === true ? "all" : "enabled", query, agentId: agent, limit: PAGE, offset });
@@ -176,7 +176,7 @@ export async function cronStatus(io: Io, flags: Json): Promise<number> {
   const status = await ask(io, "status", {});
   const { enabled, jobs, running, nextWakeAtMs } = status;
   const off = enabled ? "" : "Scheduled jobs are switched off: cron.enabled, or OPENCLAW_SKIP_CRON.\n";
-  const next = nextWakeAtMs === undefined ? "none" : timeOf(nextWakeAtMs);
+  const next = nextWakeAtMs === undefined ? "none" : localTime(nextWakeAtMs);
   return tell(io, flags, status, () => `${off}${jobs} jobs, ${running} running. Next: ${next}.\n`);
 }
 
@@ -235,7 +235,7 @@ const REASONS: Readonly<Record<string, string>> = {
   disabled: "It is switched off.",
 };
 
-export async function cronRun(io: Io, id: string, flags: RunFlags): Promise<number> {
+export async function runCronJob(io: Io, id: string, flags: CronRunFlags): Promise<number> {
   const mode = flags.due === true ? "due" : "force";
   const begun = await ask(io, "run", { id, mode });
   if (begun.runId === undefined) {
@@ -249,7 +249,7 @@ export async function cronRun(io: Io, id: string, flags: RunFlags): Promise<numb
 async function waitFor(
   io: Io,
   which: { readonly id: string; readonly runId: string },
-  flags: RunFlags,
+  flags: CronRunFlags,
 ): Promise<number> {
   const until = Date.now() + duration("--wait-timeout", flags.waitTimeout);
   const every = duration("--poll-interval", flags.pollInterval);

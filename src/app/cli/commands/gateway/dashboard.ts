@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { readGatewayToken } from "../../../config/gateway-token.ts";
-import type { Env } from "../../../config/secrets.ts";
 import { gatewayHost } from "../../address.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { readState } from "../../state.ts";
+import type { Env } from "../../../../utils/env.ts";
 
 /**
  * Prints the page's address with its token in the fragment, which no server sees. For a person at a desktop the page is

@@ -1,6 +1,6 @@
-import { drain, outliveReader, type Io } from "../../io.ts";
+import { drainOutput, outliveReader, type Io } from "../../io.ts";
 
-export interface RunFlags {
+export interface GatewayRunFlags {
   readonly port?: number;
   readonly bind?: string;
   readonly token?: string;
@@ -12,7 +12,7 @@ export interface RunFlags {
 const RESTARTED = "OPENCLAW_RESTARTED";
 
 /** Runs the gateway until it is stopped, through all restarts. */
-export async function gatewayRun(_io: Io, flags: RunFlags): Promise<number> {
+export async function gatewayRun(_io: Io, flags: GatewayRunFlags): Promise<number> {
   outliveReader();
   const { runGateway } = await import("../../../gateway/run.ts");
   const { untilSignal } = await import("../../../gateway/lifecycle/signals.ts");
@@ -34,7 +34,7 @@ export async function gatewayRun(_io: Io, flags: RunFlags): Promise<number> {
       { signalled, isRestart },
     );
     if (end !== "restart") return end;
-    await drain();
+    await drainOutput();
     if (hasSignal) return 0;
     replaceProcess();
     isRestart = true;

@@ -1,6 +1,7 @@
 import { writeJson, type Io } from "../../io.ts";
 import { readState } from "../../state.ts";
-import { pairs, showDuration } from "../../table.ts";
+import { pairs } from "../../table.ts";
+import { showDuration } from "../../../../utils/time/duration.ts";
 import { gatewayJson, readGatewayState, type GatewayState } from "./gateway-state.ts";
 
 /** Whether the gateway runs. Exit code 0 when it answers, else 1. */

@@ -3,7 +3,7 @@ import { callOnce } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { readState } from "../../state.ts";
 import { pairs } from "../../table.ts";
-import { cleanText } from "../../terminal-text.ts";
+import { withoutTerminalControls } from "../../terminal-text.ts";
 
 /** Asks the gateway for its health. Returns 0 when it is healthy, else 1. Throws GATEWAY_UNREACHABLE. */
 export async function health(io: Io, options: { json?: boolean; timeout?: number }): Promise<number> {
@@ -43,5 +43,5 @@ function engineText(engine: GatewayHealth["contextEngine"]): string | undefined 
 function pluginsText(plugins: GatewayHealth["plugins"]): string | undefined {
   if (!plugins || plugins.loaded.length + plugins.errors.length === 0) return undefined;
   const left = plugins.errors.map(({ id, why = "for an unknown reason" }) => `${id} is left out: ${why}`);
-  return cleanText([`${plugins.loaded.length} loaded`, ...left].join("; "));
+  return withoutTerminalControls([`${plugins.loaded.length} loaded`, ...left].join("; "));
 }

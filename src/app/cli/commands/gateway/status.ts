@@ -10,13 +10,14 @@ import { strangersText } from "../../../strangers-text.ts";
 import { readState, type State } from "../../state.ts";
 import { failingText } from "../../../runs/failing.ts";
 import { usageAnswers, type UsageStatus } from "../../../runs/usage.ts";
-import { cleanText } from "../../terminal-text.ts";
-import { pairs, showDuration, table } from "../../table.ts";
+import { withoutTerminalControls } from "../../terminal-text.ts";
+import { pairs, table } from "../../table.ts";
+import { showDuration } from "../../../../utils/time/duration.ts";
 import { gatewayJson, readGatewayState, type GatewayState } from "./gateway-state.ts";
 import { channelRows } from "../channels/channels.ts";
 import { sessionRows } from "../sessions/session-rows.ts";
 
-export interface StatusFlags {
+export interface GatewayStatusFlags {
   readonly json?: boolean;
   readonly all?: boolean;
   readonly deep?: boolean;
@@ -27,7 +28,7 @@ export interface StatusFlags {
 type Rows = readonly (readonly [string, string | undefined])[];
 
 /** Prints an overview; works without a gateway. Gives 1 when one is there that does not answer. */
-export async function status(io: Io, flags: StatusFlags): Promise<number> {
+export async function status(io: Io, flags: GatewayStatusFlags): Promise<number> {
   const state = await readState(io);
   const look = await readGatewayState(io, state, flags.timeout);
   const more = look.status && hasGateway(io, state) ? await askMore(io, state, flags) : {};
@@ -50,7 +51,7 @@ interface More {
   readonly usage?: UsageStatus;
 }
 
-function askMore(io: Io, state: State, { all, deep, usage }: StatusFlags): Promise<More> {
+function askMore(io: Io, state: State, { all, deep, usage }: GatewayStatusFlags): Promise<More> {
   const wantsChannels = all === true || deep === true;
   if (!wantsChannels && usage !== true) return Promise.resolve({});
   return withGateway(io, state, async (client) => ({
@@ -89,7 +90,7 @@ function gatewayRows({ url, pid, status: told, problem }: GatewayState): Rows {
     ["Sandbox", sandboxText(told)],
     ["Strangers", told.strangers && strangersText(told.strangers)],
     ["Last day", dayText(told)],
-    ["Failing", told.failing && cleanText(failingText(told.failing))],
+    ["Failing", told.failing && withoutTerminalControls(failingText(told.failing))],
     ["Of plugins", pluginsText(told)],
   ];
 }
@@ -112,14 +113,14 @@ const channelsText = ({ channels }: GatewayStatus): string | undefined =>
 
 function pluginProblemsText({ plugins }: GatewayStatus): string | undefined {
   if (!plugins || (plugins.loaded === 0 && plugins.problems.length === 0)) return undefined;
-  return [`${plugins.loaded} loaded`, ...plugins.problems].map((text) => cleanText(text)).join("; ");
+  return [`${plugins.loaded} loaded`, ...plugins.problems].map((text) => withoutTerminalControls(text)).join("; ");
 }
 
 /** Sessions whose turn makes no progress, and what it is doing. */
 function stuckText({ stuck = [] }: GatewayStatus): string | undefined {
   if (stuck.length === 0) return undefined;
   return stuck
-    .map(({ session, doing, forMs }) => cleanText(`${session}: ${doing}, for ${showDuration(forMs)}`))
+    .map(({ session, doing, forMs }) => withoutTerminalControls(`${session}: ${doing}, for ${showDuration(forMs)}`))
     .join("; ");
 }
 
@@ -191,7 +192,7 @@ function limitsText(io: Io, { providers }: UsageStatus): string {
     windows.map(({ label, usedPercent, resetAt }) => {
       const left = `${Math.round(100 - usedPercent)} % left`;
       const reset = resetAt === undefined ? "" : `in ${showDuration(Math.max(0, resetAt - Date.now()))}`;
-      return [cleanText(profileId ?? provider), cleanText(label), left, reset];
+      return [withoutTerminalControls(profileId ?? provider), withoutTerminalControls(label), left, reset];
     }),
   );
   if (rows.length === 0) return "No provider has told its limits since the gateway started.\n";

@@ -3,8 +3,9 @@ import { heartbeatsAnswer, type BeatLine } from "../../../../automation/heartbea
 import { callOnce } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { readState } from "../../state.ts";
-import { showDuration, table } from "../../table.ts";
-import { timeOf } from "../runs/run-figures.ts";
+import { table } from "../../table.ts";
+import { showDuration } from "../../../../utils/time/duration.ts";
+import { localTime } from "../runs/run-figures.ts";
 
 interface Json {
   readonly json?: boolean;
@@ -58,8 +59,8 @@ function cells(line: BeatLine): readonly string[] {
   return [
     line.agentId,
     showDuration(line.everyMs),
-    line.nextAt === undefined ? "switched off" : timeOf(line.nextAt),
-    hasBeen ? timeOf(line.at) : "-",
+    line.nextAt === undefined ? "switched off" : localTime(line.nextAt),
+    hasBeen ? localTime(line.at) : "-",
     [
       hasBeen ? resultOf(line) : "not since the gateway's start",
       ...(line.problem === undefined ? [] : [`not in a chat: ${line.problem}`]),

@@ -4,11 +4,11 @@ import { nearest } from "../../../config/keys/nearest.ts";
 import { resolveAgents } from "../../../config/settings.ts";
 import { hookScene } from "../../../plugins/hooks/hook-scene.ts";
 import type { Io } from "../../io.ts";
-import { readPluginState, type PluginState } from "../plugins/plugin-state.ts";
+import { readPluginState, type PluginCommandState } from "../plugins/plugin-state.ts";
 
 /** What the commands on hooks work with. */
 export interface HookState extends JudgedHooks {
-  readonly plugins: PluginState;
+  readonly plugins: PluginCommandState;
 }
 
 /** Finds all hooks, and what the config says of each. Runs none of their code. */

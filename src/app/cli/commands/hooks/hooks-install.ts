@@ -14,7 +14,7 @@ import { requireAllowed } from "../plugins/judge-install.ts";
 import { Steps } from "../plugins/steps.ts";
 import { requireHookState, type HookState } from "./hook-state.ts";
 
-export type InstallFlags = ConsentFlags & { readonly link?: boolean; readonly json?: boolean };
+export type HookInstallFlags = ConsentFlags & { readonly link?: boolean; readonly json?: boolean };
 
 /** The store of installed hooks: `hooks/` of the state directory, with records beside those of plugins. */
 const storeOf = ({ plugins: { store, state } }: HookState): PluginStore => ({
@@ -24,7 +24,7 @@ const storeOf = ({ plugins: { store, state } }: HookState): PluginStore => ({
 });
 
 /** Fetches a hook or a pack of hooks, shows what it is, and installs and enables it. A plugin is installed as one. 1 when a person says no. */
-export async function hooksInstall(io: Io, text: string, flags: InstallFlags): Promise<number> {
+export async function hooksInstall(io: Io, text: string, flags: HookInstallFlags): Promise<number> {
   const state = await requireHookState(io);
   const { where } = state.plugins;
   if (flags.link === true) return link(io, state, linkSource(text, where), flags);
@@ -44,7 +44,7 @@ export async function hooksInstall(io: Io, text: string, flags: InstallFlags): P
 }
 
 /** Updates installed hooks from where they came from. 1 when a person says no. Throws `NOT_FOUND`. */
-export async function hooksUpdate(io: Io, id: string, flags: InstallFlags): Promise<number> {
+export async function hooksUpdate(io: Io, id: string, flags: HookInstallFlags): Promise<number> {
   const state = await requireHookState(io);
   const record = own(await readRecords(storeOf(state).records), id);
   const source = record && sourceOfRecord(record, state.plugins.where);
@@ -61,7 +61,7 @@ export async function hooksUpdate(io: Io, id: string, flags: InstallFlags): Prom
 
 interface Job {
   readonly source: Exclude<PluginSource, { kind: "link" }>;
-  readonly flags: InstallFlags;
+  readonly flags: HookInstallFlags;
   readonly mode: "install" | "update";
   /** What is updated. */
   readonly id?: string;
@@ -146,7 +146,7 @@ const enable = ({ plugins }: HookState, { hooks }: Pick<StagedPack, "hooks">): P
   );
 
 /** Uses a folder of hooks where it is. */
-async function link(io: Io, state: HookState, source: PluginSource, flags: InstallFlags): Promise<number> {
+async function link(io: Io, state: HookState, source: PluginSource, flags: HookInstallFlags): Promise<number> {
   if (source.kind !== "link") throw new Error("only --link gives one");
   const { state: found } = state.plugins;
   const { extraDirs } = found.config.hooks.internal.load;
@@ -157,7 +157,7 @@ async function link(io: Io, state: HookState, source: PluginSource, flags: Insta
   return 0;
 }
 
-function tell(io: Io, { plugins }: HookState, { id, hooks }: StagedPack, flags: InstallFlags): number {
+function tell(io: Io, { plugins }: HookState, { id, hooks }: StagedPack, flags: HookInstallFlags): number {
   const names = hooks.map(({ name }) => name);
   if (flags.json === true) {
     writeJson(io, { id, hooks: names });

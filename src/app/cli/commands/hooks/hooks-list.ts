@@ -2,20 +2,20 @@ import type { JudgedHook } from "../../../../plugins/internal-hooks/judge-hooks.
 import { shownHook } from "../../../../plugins/internal-hooks/shown-hook.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { dim, pairs, table } from "../../table.ts";
-import { cleanText } from "../../terminal-text.ts";
+import { withoutTerminalControls } from "../../terminal-text.ts";
 import { readHookState, requireHook, type HookState } from "./hook-state.ts";
 
 interface Json {
   readonly json?: boolean;
 }
 
-export interface ListFlags extends Json {
+export interface HookListFlags extends Json {
   readonly eligible?: boolean;
   readonly verbose?: boolean;
 }
 
 /** Lists the hooks that were found, and why one is not called. */
-export async function hooksList(io: Io, flags: ListFlags): Promise<number> {
+export async function hooksList(io: Io, flags: HookListFlags): Promise<number> {
   const state = await readHookState(io);
   warnOfProblem(io, state);
   const hooks = state.hooks.filter(({ unmet }) => flags.eligible !== true || unmet === undefined);
@@ -35,7 +35,8 @@ export async function hooksList(io: Io, flags: ListFlags): Promise<number> {
           hooks.map((hook) => cellsOf(hook, isVerbose)),
         ),
   );
-  for (const { folder, why } of state.leftOut) io.err(`${cleanText(folder)} is not used: ${cleanText(why)}\n`);
+  for (const { folder, why } of state.leftOut)
+    io.err(`${withoutTerminalControls(folder)} is not used: ${withoutTerminalControls(why)}\n`);
   return 0;
 }
 
@@ -99,7 +100,7 @@ function textOf(io: Io, hook: JudgedHook): string {
 }
 
 /** Reports what keeps hooks from being called. 1 when the config wants one that cannot be. */
-export async function hooksCheck(io: Io, flags: Json): Promise<number> {
+export async function checkHooks(io: Io, flags: Json): Promise<number> {
   const state = await readHookState(io);
   warnOfProblem(io, state);
   const { hooks, leftOut } = state;
@@ -110,10 +111,11 @@ export async function hooksCheck(io: Io, flags: Json): Promise<number> {
   else {
     io.out(`${sums.total} hooks: ${sums.on} on, ${sums.off} off, ${sums.notCalled} wanted that cannot be called.\n`);
     for (const { name, why = "", fix } of kept)
-      io.out(`${cleanText(`${name}: ${why}.${fix === undefined ? "" : ` ${fix}`}`)}\n`);
+      io.out(`${withoutTerminalControls(`${name}: ${why}.${fix === undefined ? "" : ` ${fix}`}`)}\n`);
     for (const { name, unknownEvents } of hooks.filter(({ state: is }) => is === "on"))
-      if (unknownEvents.length > 0) io.out(`${cleanText(`${name}: no event is called ${listed(unknownEvents)}.`)}\n`);
-    for (const { folder, why } of leftOut) io.out(`${cleanText(`${folder} is not used: ${why}`)}\n`);
+      if (unknownEvents.length > 0)
+        io.out(`${withoutTerminalControls(`${name}: no event is called ${listed(unknownEvents)}.`)}\n`);
+    for (const { folder, why } of leftOut) io.out(`${withoutTerminalControls(`${folder} is not used: ${why}`)}\n`);
   }
   return kept.length === 0 ? 0 : 1;
 }

@@ -4,7 +4,7 @@ import { OpenClawError } from "../../../../types/errors.ts";
 import { own } from "../../../../utils/own.ts";
 import { writeConfigValues } from "../../../config/edit/write.ts";
 import { writeJson, type Io } from "../../io.ts";
-import { cleanText } from "../../terminal-text.ts";
+import { withoutTerminalControls } from "../../terminal-text.ts";
 import { FOLLOWS } from "../../ask-plugins.ts";
 import { requireHook, requireHookState, type HookState } from "./hook-state.ts";
 
@@ -71,6 +71,6 @@ interface Switched {
 function tell(io: Io, { plugins }: HookState, { hook, enabled, lines, flags }: Switched): number {
   const isRunning = plugins.state.owner !== undefined;
   if (flags.json === true) writeJson(io, { name: hook.name, enabled, ...(isRunning && { gateway: FOLLOWS }) });
-  else for (const line of [...lines, ...(isRunning ? [FOLLOWS] : [])]) io.out(`${cleanText(line)}\n`);
+  else for (const line of [...lines, ...(isRunning ? [FOLLOWS] : [])]) io.out(`${withoutTerminalControls(line)}\n`);
   return 0;
 }

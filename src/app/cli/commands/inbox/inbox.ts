@@ -2,10 +2,11 @@ import { dropInbox, retryInbox } from "../../../messages/act.ts";
 import { listInbox, showInbox } from "../../../messages/list.ts";
 import { type InboxLine, messageAnswers } from "../../../messages/view.ts";
 import { writeJson, type Io } from "../../io.ts";
-import { pairs, showDuration, table } from "../../table.ts";
+import { pairs, table } from "../../table.ts";
+import { showDuration } from "../../../../utils/time/duration.ts";
 import { actOnRow, askMessages, filtersOf, rowNumber, type ListAsked } from "../message/message-source.ts";
 import { outboxTable, tell } from "./outbox.ts";
-import { timeOf } from "../runs/run-figures.ts";
+import { localTime } from "../runs/run-figures.ts";
 
 interface Json {
   readonly json?: boolean;
@@ -33,7 +34,7 @@ const SHOWN = 60;
 function cells(row: InboxLine): readonly string[] {
   const { id, channel, chat, sender, text } = row;
   const words = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
-  return [String(id), timeOf(takenAt(row)), channel, chat, sender.name ?? sender.id, stateOf(row), words];
+  return [String(id), localTime(takenAt(row)), channel, chat, sender.name ?? sender.id, stateOf(row), words];
 }
 
 const takenAt = ({ acceptedAt, receivedAt }: InboxLine): number => acceptedAt ?? receivedAt;
@@ -65,12 +66,12 @@ export async function inboxShow(io: Io, given: string, flags: Json): Promise<num
       ["Message", row.messageId],
       ["Chat", `${row.channel}/${row.account} ${row.chat}`],
       ["Sender", row.sender.name === undefined ? row.sender.id : `${row.sender.name} (${row.sender.id})`],
-      ["Came", timeOf(takenAt(row))],
+      ["Came", localTime(takenAt(row))],
       ["Offered", seen > 1 ? `${seen} times` : undefined],
       ["Session", row.sessionKey],
       ["Run", row.runId],
       ["State", stateOf(row)],
-      ["Ended", row.doneAt === undefined ? undefined : timeOf(row.doneAt)],
+      ["Ended", row.doneAt === undefined ? undefined : localTime(row.doneAt)],
       ["Run again", again.length === 0 ? undefined : `as row ${again.join(", ")}`],
       ["First", row.againOf === undefined ? undefined : `as row ${row.againOf}`],
       ["Files", row.files === 0 ? undefined : String(row.files)],

@@ -4,7 +4,7 @@ import { messageAnswers, type Done, type OutboxLine } from "../../../messages/vi
 import { writeJson, type Io } from "../../io.ts";
 import { pairs, table } from "../../table.ts";
 import { actOnRow, askMessages, filtersOf, rowNumber, type ListAsked } from "../message/message-source.ts";
-import { timeOf } from "../runs/run-figures.ts";
+import { localTime } from "../runs/run-figures.ts";
 
 interface Json {
   readonly json?: boolean;
@@ -30,7 +30,7 @@ const HEADS = ["ROW", "TIME", "FOR", "CHANNEL", "CHAT", "STATE", "TRIES", "MESSA
 export function outboxTable(io: Io, rows: readonly OutboxLine[]): string {
   const cells = rows.map((row) => [
     String(row.id),
-    timeOf(row.createdAt),
+    localTime(row.createdAt),
     row.inboxId === undefined ? "" : `#${row.inboxId}`,
     row.channel,
     row.chat,
@@ -70,8 +70,8 @@ export async function outboxShow(io: Io, given: string, flags: Json): Promise<nu
       ["Why", row.error],
       ["Tries", String(row.attempts)],
       ["Message", row.messageId],
-      ["Planned", timeOf(row.createdAt)],
-      ["Sent", row.sentAt === undefined ? undefined : timeOf(row.sentAt)],
+      ["Planned", localTime(row.createdAt)],
+      ["Sent", row.sentAt === undefined ? undefined : localTime(row.sentAt)],
       ["Files", row.files === undefined ? undefined : String(row.files)],
       ["Text", row.text === "" ? undefined : row.text],
     ]),

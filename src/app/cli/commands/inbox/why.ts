@@ -2,10 +2,10 @@ import type { StoryStep } from "../../../../types/desks.ts";
 import { messageAnswers } from "../../../messages/view.ts";
 import { why } from "../../../messages/why.ts";
 import { writeJson, type Io } from "../../io.ts";
-import { cleanText } from "../../terminal-text.ts";
+import { withoutTerminalControls } from "../../terminal-text.ts";
 import { dim } from "../../table.ts";
 import { askMessages } from "../message/message-source.ts";
-import { timeOf } from "../runs/run-figures.ts";
+import { localTime } from "../runs/run-figures.ts";
 
 /** Shows what happened to a message, step by step. Throws NOT_FOUND, and USAGE when its id fits several. */
 export async function whyMessage(io: Io, id: string, flags: { channel?: string; json?: boolean }): Promise<number> {
@@ -24,12 +24,12 @@ export async function whyMessage(io: Io, id: string, flags: { channel?: string; 
 
 /** Names of steps are padded to the longest. */
 const NAME_WIDTH = 9;
-const NO_TIME = " ".repeat(timeOf(0).length);
+const NO_TIME = " ".repeat(localTime(0).length);
 
 function storyText(io: Io, steps: readonly StoryStep[]): string {
   const lines = steps.map(({ at, step, text }) => {
-    const time = at === undefined ? NO_TIME : timeOf(at);
-    return `${dim(io, `${time}  ${step.padEnd(NAME_WIDTH)}`)}  ${cleanText(text).replaceAll(/\s+/g, " ")}\n`;
+    const time = at === undefined ? NO_TIME : localTime(at);
+    return `${dim(io, `${time}  ${step.padEnd(NAME_WIDTH)}`)}  ${withoutTerminalControls(text).replaceAll(/\s+/g, " ")}\n`;
   });
   return lines.join("");
 }

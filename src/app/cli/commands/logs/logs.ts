@@ -6,7 +6,7 @@ import { z } from "zod";
 import { expandHome } from "../../../config/secrets.ts";
 import type { Io } from "../../io.ts";
 import { readState, type State } from "../../state.ts";
-import { cleanText } from "../../terminal-text.ts";
+import { withoutTerminalControls } from "../../terminal-text.ts";
 import { fileSize } from "../../../../store/files.ts";
 import { unlessMissing } from "../../../../utils/missing.ts";
 
@@ -81,7 +81,7 @@ const recordShape = z.looseObject({
 /** One line of the log file for a person; a line that is no record is returned unchanged. */
 function logLine(line: string, color: boolean): string {
   const record = parseRecord(line);
-  if (!record) return cleanText(line);
+  if (!record) return withoutTerminalControls(line);
   const { level, time, msg, ...fields } = record;
   const paint = (style: (typeof LOOK)[keyof typeof LOOK], text: string) =>
     color && text !== "" ? styleText(style, text, { validateStream: false }) : text;
@@ -89,7 +89,7 @@ function logLine(line: string, color: boolean): string {
     value == null || name === "stack" ? [] : `${name}=${show(value)}`,
   );
   const style = level === "trace" ? "gray" : LOOK[level];
-  const parts = [paint("gray", showTime(time)), paint(style, level.padEnd(5)), cleanText(msg)];
+  const parts = [paint("gray", showTime(time)), paint(style, level.padEnd(5)), withoutTerminalControls(msg)];
   return [...parts, paint("gray", words.join(" "))].filter(Boolean).join(" ");
 }
 
@@ -111,7 +111,7 @@ const showTime = (time: string | number | undefined): string => {
 
 function show(value: unknown): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
-  return cleanText(typeof value === "string" && /[\s"]/.test(text) ? JSON.stringify(text) : text);
+  return withoutTerminalControls(typeof value === "string" && /[\s"]/.test(text) ? JSON.stringify(text) : text);
 }
 
 const DAILY = /^openclaw-\d{4}-\d{2}-\d{2}(?:\.1)?\.log$/;

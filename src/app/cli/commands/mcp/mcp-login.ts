@@ -9,23 +9,23 @@ import { loadConfig } from "../../../config/load.ts";
 import { askLine, canAsk } from "../../ask.ts";
 import type { Io } from "../../io.ts";
 import { loadOptions } from "../../state.ts";
-import { cleanText } from "../../terminal-text.ts";
+import { withoutTerminalControls } from "../../terminal-text.ts";
 
 /** Milliseconds in which a person logs in. */
 const LOGIN_MS = 10 * 60_000;
 
-export interface LoginFlags {
+export interface McpLoginFlags {
   readonly scope?: string;
   readonly port?: string;
 }
 
 /** Logs in at an MCP server in the browser, and keeps the login. Throws `OpenClawError` MCP_LOGIN when it does not work. */
-export async function mcpLogin(io: Io, name: string, { scope, port }: LoginFlags): Promise<number> {
+export async function mcpLogin(io: Io, name: string, { scope, port }: McpLoginFlags): Promise<number> {
   const { config, stateDir } = await serverNamed(io, name);
   const wish = { name, config, stateDir, scope, ...(port !== undefined && { port: portIn(port) }) };
   try {
     const path = await logIn(wish, {
-      show: (url) => io.out(`Open this address in a browser:\n  ${cleanText(url.href)}\n`),
+      show: (url) => io.out(`Open this address in a browser:\n  ${withoutTerminalControls(url.href)}\n`),
       pasted: (signal) => pasted(io, signal),
       signal: AbortSignal.timeout(LOGIN_MS),
     });
@@ -33,7 +33,7 @@ export async function mcpLogin(io: Io, name: string, { scope, port }: LoginFlags
     return 0;
   } catch (error) {
     throw new OpenClawError("MCP_LOGIN", {
-      message: `The login at ${name} did not work: ${Secret.mask(cleanText(errorText(error)))}.`,
+      message: `The login at ${name} did not work: ${Secret.mask(withoutTerminalControls(errorText(error)))}.`,
       fix: `Try it again: openclaw mcp login ${name}. A server without logins takes a token in mcp.servers.${name}.headers.`,
       cause: error,
     });

@@ -11,7 +11,7 @@ import { loadConfig } from "../../../config/load.ts";
 import { packageVersion } from "../../../package-root.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { loadOptions } from "../../state.ts";
-import { cleanText } from "../../terminal-text.ts";
+import { withoutTerminalControls } from "../../terminal-text.ts";
 
 interface Probed {
   readonly name: string;
@@ -72,7 +72,7 @@ async function probe(io: Io, name: string, config: McpServerConfig, place: Place
   } catch (error) {
     if (!(error instanceof McpFailure)) throw error;
     const text = [error.message, error.words ?? ""].join(" ").trim();
-    return { name, ok: false, ms: ms(), tools: [], error: Secret.mask(cleanText(text)) };
+    return { name, ok: false, ms: ms(), tools: [], error: Secret.mask(withoutTerminalControls(text)) };
   } finally {
     await server.close();
   }

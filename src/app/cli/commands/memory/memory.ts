@@ -4,8 +4,9 @@ import { embed } from "../../../../../extensions/memory-core/index/embeddings.ts
 import type { AgentSettings } from "../../../../types/settings.ts";
 import { errorText } from "../../../../utils/text/error-text.ts";
 import { writeJson, type Io } from "../../io.ts";
-import { pairs, showDuration } from "../../table.ts";
-import { answerOf, openFor, type MemoryFlags } from "./open.ts";
+import { pairs } from "../../table.ts";
+import { showDuration } from "../../../../utils/time/duration.ts";
+import { jobAnswer, openFor, type MemoryFlags } from "./open.ts";
 
 export interface IndexFlags extends MemoryFlags {
   readonly force?: boolean;
@@ -17,15 +18,15 @@ export interface SearchFlags extends MemoryFlags {
   readonly maxResults?: number;
 }
 
-export interface StatusFlags extends MemoryFlags {
+export interface MemoryStatusFlags extends MemoryFlags {
   readonly deep?: boolean;
   readonly index?: boolean;
 }
 
 /** Prints the state of the index as it is; with `index`, after it was completed. `deep` asks the endpoint for a vector. */
-export async function memoryStatus(io: Io, flags: StatusFlags): Promise<number> {
+export async function memoryStatus(io: Io, flags: MemoryStatusFlags): Promise<number> {
   const { memory, place, agent } = await openFor(io, flags);
-  const answer = answerOf(await (flags.index === true ? memory.sync(place, false) : memory.status(place)));
+  const answer = jobAnswer(await (flags.index === true ? memory.sync(place, false) : memory.status(place)));
   const endpoint = flags.deep === true && place.vectors ? await tried(place.vectors) : undefined;
   return show(io, { agent, place, answer, ...(endpoint !== undefined && { endpoint }) }, flags);
 }
@@ -45,15 +46,15 @@ const ENDPOINT_MS = 10_000;
 /** Brings the index up to date, then prints its state. */
 export async function memoryIndex(io: Io, flags: IndexFlags): Promise<number> {
   const { memory, place, agent } = await openFor(io, flags);
-  return show(io, { agent, place, answer: answerOf(await memory.sync(place, flags.force === true)) }, flags);
+  return show(io, { agent, place, answer: jobAnswer(await memory.sync(place, flags.force === true)) }, flags);
 }
 
 /** Prints what a search finds, the best first. Gives 1 when it finds nothing. */
 export async function memorySearch(io: Io, query: string, flags: SearchFlags): Promise<number> {
   const { memory, place, agent } = await openFor(io, flags);
-  answerOf(await memory.sync(place, false));
+  jobAnswer(await memory.sync(place, false));
   const asked = { query, maxResults: flags.limit ?? flags.maxResults ?? 6, isPrivate: true };
-  const answer = answerOf(await memory.search(place, asked));
+  const answer = jobAnswer(await memory.search(place, asked));
   const { hits, state, mode } = answer;
   const degraded = degradedIn({ ...answer, vectorsProblem: agent.memorySearch?.vectorsProblem });
   if (flags.json === true) writeJson(io, { results: hits, mode, index: state, degraded });

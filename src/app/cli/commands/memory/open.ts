@@ -39,7 +39,7 @@ export async function openFor(io: Io, { agent: id }: MemoryFlags): Promise<OpenM
   return { memory, agent, place: memory.placeOf(agent) };
 }
 
-export function answerOf(outcome: Outcome): Answer {
+export function jobAnswer(outcome: Outcome): Answer {
   if ("failed" in outcome) throw new Error(`the index cannot be used: ${outcome.failed}`);
   return outcome;
 }

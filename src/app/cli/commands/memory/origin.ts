@@ -16,7 +16,7 @@ import { canAsk, confirmed } from "../../ask.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { pairs } from "../../table.ts";
 import { readRun } from "../runs/run-source.ts";
-import { answerOf, openFor, type MemoryFlags } from "./open.ts";
+import { jobAnswer, openFor, type MemoryFlags } from "./open.ts";
 
 export interface ForgetFlags extends MemoryFlags {
   readonly force?: boolean;
@@ -91,7 +91,7 @@ export async function memoryForget(io: Io, asked: string, flags: ForgetFlags): P
     added: [],
     removed: lineHashes(lines.map(({ text }) => text)),
   });
-  answerOf(await memory.sync(place, false));
+  jobAnswer(await memory.sync(place, false));
   if (flags.json === true) writeJson(io, { path, forgotten: lines.length });
   else
     io.out(

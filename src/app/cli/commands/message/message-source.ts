@@ -19,7 +19,7 @@ import { answerHere, readState } from "../../state.ts";
 import { withJournal } from "../../with-journal.ts";
 
 /** Queries about messages: to the gateway, or to the journal when none runs. */
-export interface Question<T> {
+export interface MessageQuery<T> {
   readonly method: string;
   readonly params: object;
   readonly shape: z.ZodType<T>;
@@ -27,7 +27,7 @@ export interface Question<T> {
 }
 
 /** Throws what the query throws. */
-export async function askMessages<T>(io: Io, question: Question<T>): Promise<T> {
+export async function askMessages<T>(io: Io, question: MessageQuery<T>): Promise<T> {
   const state = await readState(io);
   if (hasGateway(io, state)) return callOnce(io, state, question);
   const path = journalPath(state.paths);

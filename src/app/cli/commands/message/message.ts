@@ -6,7 +6,7 @@ import { OpenClawError } from "../../../../types/errors.ts";
 import { errorText } from "../../../../utils/text/error-text.ts";
 import { callOnce } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
-import { cleanText } from "../../terminal-text.ts";
+import { withoutTerminalControls } from "../../terminal-text.ts";
 import { readState } from "../../state.ts";
 
 export interface SendFlags {
@@ -43,8 +43,8 @@ export async function messageSend(io: Io, flags: SendFlags): Promise<number> {
   const sent = await callOnce(io, state, call, { timeoutMs: timeout + 30_000 });
   const isStuck = sent.state === "failed" || sent.isDead === true;
   if (flags.json === true) writeJson(io, sent);
-  else if (isStuck) io.err(`${cleanText(tell(sent))}\n`);
-  else io.out(`${cleanText(tell(sent))}\n`);
+  else if (isStuck) io.err(`${withoutTerminalControls(tell(sent))}\n`);
+  else io.out(`${withoutTerminalControls(tell(sent))}\n`);
   return isStuck ? 1 : 0;
 }
 

@@ -51,14 +51,14 @@ async function reportStored({
   return all.flat().filter(({ id }) => stored.profiles.has(id));
 }
 
-export interface AddFlags extends AgentFlag {
+export interface AuthAddFlags extends AgentFlag {
   readonly provider?: string;
   readonly profileId?: string;
   readonly expiresIn?: number;
 }
 
 /** Stores an API key, typed without an echo or read from a pipe. Throws USAGE on an empty one. */
-export async function authAdd(io: Io, flags: AddFlags & { readonly provider: string }): Promise<number> {
+export async function authAdd(io: Io, flags: AuthAddFlags & { readonly provider: string }): Promise<number> {
   const id = flags.profileId ?? `${flags.provider}:default`;
   checkId(id, flags.provider);
   const key = await readSecret(io, `API key of ${flags.provider}: `);
@@ -66,7 +66,7 @@ export async function authAdd(io: Io, flags: AddFlags & { readonly provider: str
 }
 
 /** Stores a token, such as one of `claude setup-token`, from standard input. Throws USAGE. */
-export async function authPasteToken(io: Io, flags: AddFlags): Promise<number> {
+export async function authPasteToken(io: Io, flags: AuthAddFlags): Promise<number> {
   const provider = flags.provider ?? flags.profileId?.split(":")[0];
   if (provider === undefined || provider === "") {
     throw new OpenClawError("USAGE", {

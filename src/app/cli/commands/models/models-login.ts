@@ -1,12 +1,17 @@
-import { loginNames, loginOf, loginProvider, type LoginTalk } from "../../../../providers/auth/renew.ts";
+import {
+  loginNames,
+  loginCredentialOf,
+  oauthProvider,
+  type ProviderLoginTalk,
+} from "../../../../providers/auth/renew.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { askLine, canAsk } from "../../ask.ts";
 import type { Io } from "../../io.ts";
-import { cleanText } from "../../terminal-text.ts";
+import { withoutTerminalControls } from "../../terminal-text.ts";
 import { checkId, nobodyToAsk } from "./models-auth.ts";
 import { openModelState } from "./models-state.ts";
 
-export interface LoginFlags {
+export interface ModelLoginFlags {
   /** Whose login; that of all agents when unset. */
   readonly agent?: string;
   readonly provider: string;
@@ -14,11 +19,11 @@ export interface LoginFlags {
 }
 
 /** Logs in with a subscription in the browser and stores the login. Throws USAGE without a terminal, or if there is no such login. */
-export async function authLogin(io: Io, flags: LoginFlags): Promise<number> {
+export async function authLogin(io: Io, flags: ModelLoginFlags): Promise<number> {
   const { provider } = flags;
   const id = flags.profileId ?? `${provider}:default`;
   checkId(id, provider);
-  const sdk = await loginProvider(provider);
+  const sdk = await oauthProvider(provider);
   if (!sdk) throw await noSuchLogin(provider);
   if (!canAsk(io)) throw nobodyToAsk("A login needs a terminal.");
   const { credentials } = await openModelState(io, flags.agent);
@@ -32,7 +37,7 @@ export async function authLogin(io: Io, flags: LoginFlags): Promise<number> {
     })
     // An open question would keep the process running.
     .finally(() => over.abort());
-  await credentials.put(id, loginOf({ provider }, found));
+  await credentials.put(id, loginCredentialOf({ provider }, found));
   io.out(`Stored ${id} in ${credentials.path}; a running gateway uses it from the next call on.\n`);
   return 0;
 }
@@ -45,20 +50,20 @@ async function noSuchLogin(provider: string): Promise<OpenClawError> {
   });
 }
 
-function callbacks(io: Io, signal: AbortSignal): LoginTalk {
+function callbacks(io: Io, signal: AbortSignal): ProviderLoginTalk {
   return {
     signal,
     onAuth({ url, instructions }) {
-      io.err(`Open this address:\n  ${cleanText(url)}\n`);
-      if (instructions !== undefined) io.err(`${cleanText(instructions)}\n`);
+      io.err(`Open this address:\n  ${withoutTerminalControls(url)}\n`);
+      if (instructions !== undefined) io.err(`${withoutTerminalControls(instructions)}\n`);
     },
-    onProgress: (message) => io.err(`${cleanText(message)}\n`),
+    onProgress: (message) => io.err(`${withoutTerminalControls(message)}\n`),
     onPrompt: ({ message, placeholder }) =>
-      askLine(`${cleanText(message)}${placeholder === undefined ? "" : ` (${placeholder})`} `),
+      askLine(`${withoutTerminalControls(message)}${placeholder === undefined ? "" : ` (${placeholder})`} `),
     onManualCodeInput: () => pasted(signal),
     async onSelect({ message, options }) {
-      options.forEach(({ label }, index) => io.err(`  ${index + 1}  ${cleanText(label)}\n`));
-      const answer = Number(await askLine(`${cleanText(message)} [1-${options.length}] `));
+      options.forEach(({ label }, index) => io.err(`  ${index + 1}  ${withoutTerminalControls(label)}\n`));
+      const answer = Number(await askLine(`${withoutTerminalControls(message)} [1-${options.length}] `));
       return options[answer - 1]?.id;
     },
   };

@@ -6,7 +6,7 @@ import { modelName } from "../../../../types/run/model.ts";
 import type { FailureKind } from "../../../../types/run/run.ts";
 
 /** The result of one small call with a key to a model. */
-export interface Probe {
+export interface ModelProbe {
   readonly profileId: string;
   readonly provider: string;
   readonly model: string;
@@ -23,7 +23,7 @@ export interface ProbeLimits {
   readonly concurrency: number;
 }
 
-export interface Target {
+export interface ProbeTarget {
   readonly ref: ModelRef;
   readonly profile: string;
 }
@@ -31,10 +31,10 @@ export interface Target {
 /** Makes a small call with each key, also during its cooldown, and changes no cooldown. Never rejects. */
 export async function probeAll(
   models: Models,
-  targets: readonly Target[],
+  targets: readonly ProbeTarget[],
   limits: ProbeLimits,
-): Promise<readonly Probe[]> {
-  const found: Probe[] = [];
+): Promise<readonly ModelProbe[]> {
+  const found: ModelProbe[] = [];
   const left = [...targets.entries()];
   const work = async () => {
     for (let next = left.shift(); next; next = left.shift()) found[next[0]] = await probe(models, next[1], limits);
@@ -43,7 +43,7 @@ export async function probeAll(
   return found;
 }
 
-async function probe(models: Models, { ref, profile }: Target, limits: ProbeLimits): Promise<Probe> {
+async function probe(models: Models, { ref, profile }: ProbeTarget, limits: ProbeLimits): Promise<ModelProbe> {
   const begun = performance.now();
   const failure = await ask(models, { ref, profile }, limits);
   return {
@@ -58,7 +58,7 @@ async function probe(models: Models, { ref, profile }: Target, limits: ProbeLimi
 
 async function ask(
   models: Models,
-  { ref, profile }: Target,
+  { ref, profile }: ProbeTarget,
   { timeoutMs, maxTokens }: ProbeLimits,
 ): Promise<{ kind: FailureKind; message: string } | undefined> {
   const handle = await models.find(ref, profile);

@@ -6,7 +6,7 @@ import { removeConfigValue } from "../../../config/edit/write.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { requireState, type State } from "../../state.ts";
 import { setInFile } from "../config/config.ts";
-import { agentOf, openModelState, typedModel } from "./models-state.ts";
+import { chosenAgent, openModelState, typedModel } from "./models-state.ts";
 
 interface Which {
   /** The agent whose model is set; the model for all agents when unset. */
@@ -35,7 +35,7 @@ export async function modelsSet(io: Io, text: string, which: Which): Promise<num
 /** Lists the models that are asked in order when the one before fails. */
 export async function fallbacksList(io: Io, flags: Which & { json?: boolean; plain?: boolean }): Promise<number> {
   const state = await requireState(io);
-  const { fallbacks } = agentOf(state, io, flags.agent).model;
+  const { fallbacks } = chosenAgent(state, io, flags.agent).model;
   const names = fallbacks.map(modelName);
   if (flags.json === true) writeJson(io, { fallbacks: names });
   else io.out(names.length > 0 ? `${names.join("\n")}\n` : emptyOr(flags));
@@ -97,7 +97,7 @@ interface Choice {
 function choiceOf(state: State, io: Io, { agent }: Which): Choice {
   const { agents } = state.config;
   const entry = agent === undefined ? undefined : agents.list.find(({ id }) => id === agent);
-  if (agent !== undefined && !entry) agentOf(state, io, agent);
+  if (agent !== undefined && !entry) chosenAgent(state, io, agent);
   const path: KeyPath = entry ? [...pathOfAgent(agents, entry.id), "model"] : ["agents", "defaults", "model"];
   const choice = entry ? entry.model : agents.defaults.model;
   if (typeof choice === "string") return { path, choice, fallbacks: [] };

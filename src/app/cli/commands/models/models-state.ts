@@ -33,7 +33,7 @@ export async function openModelState(io: Io, agent?: string): Promise<ModelState
   applyEnv(config, env);
   const shared = new Credentials(paths.credentials);
   const ownCredentials = ownCredentialsOf(agentsOf(state, io));
-  const own = agent === undefined ? undefined : ownCredentials(agentOf(state, io, agent).id);
+  const own = agent === undefined ? undefined : ownCredentials(chosenAgent(state, io, agent).id);
   const cooldowns = new Cooldowns(systemClock, await readCooldowns(cooldownsPath(paths)));
   await loadModelProviders(io);
   const options = { ...config.models, env, auth: config.auth, credentials: shared, ownCredentials, cooldowns };
@@ -58,7 +58,7 @@ const agentsOf = ({ config, paths }: State, { env }: Io): readonly AgentSettings
   resolveAgents(config, { home: env["HOME"] ?? "", stateDir: paths.stateDir });
 
 /** The agent of that id, or the default one. Throws NOT_FOUND. */
-export function agentOf(state: State, io: Io, id: string | undefined): AgentSettings {
+export function chosenAgent(state: State, io: Io, id: string | undefined): AgentSettings {
   const agents = agentsOf(state, io);
   const found = id === undefined ? agents[0] : agents.find((agent) => agent.id === id);
   if (found) return found;

@@ -5,11 +5,12 @@ import { modelName } from "../../../../types/run/model.ts";
 import type { AgentSettings } from "../../../../types/settings.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { withProgress } from "../../progress.ts";
-import { pairs, showDuration, table } from "../../table.ts";
-import { probeAll, type Probe, type ProbeLimits } from "./models-probe.ts";
-import { agentOf, keysFor, openModelState, type ModelState } from "./models-state.ts";
+import { pairs, table } from "../../table.ts";
+import { showDuration } from "../../../../utils/time/duration.ts";
+import { probeAll, type ModelProbe, type ProbeLimits } from "./models-probe.ts";
+import { chosenAgent, keysFor, openModelState, type ModelState } from "./models-state.ts";
 
-export interface StatusFlags {
+export interface ModelStatusFlags {
   readonly json?: boolean;
   readonly plain?: boolean;
   /** The exit code is 1 when a key is missing or expired, or a probe failed. */
@@ -37,11 +38,11 @@ interface Status {
   readonly providers: readonly ProviderKeys[];
   /** Providers of `primary` and `fallbacks` that have no usable key. */
   readonly missing: readonly string[];
-  readonly probes: readonly Probe[] | undefined;
+  readonly probes: readonly ModelProbe[] | undefined;
 }
 
 /** Shows the models, their keys and the state of each key. With `check`, returns 1 when a key is missing or expired, or a probe failed. */
-export async function modelsStatus(io: Io, flags: StatusFlags): Promise<number> {
+export async function modelsStatus(io: Io, flags: ModelStatusFlags): Promise<number> {
   const models = await openModelState(io, flags.agent);
   const status = await gather(io, models, flags);
   if (flags.json === true) writeJson(io, jsonOf(models, status));
@@ -55,8 +56,8 @@ const isBad = ({ missing, providers, probes }: Status): boolean =>
   providers.some(({ profiles }) => profiles.some((profile) => profile.status === "expired")) ||
   (probes?.some((probe) => probe.status !== "ok") ?? false);
 
-async function gather(io: Io, models: ModelState, flags: StatusFlags): Promise<Status> {
-  const agent = agentOf(models.state, io, flags.agent);
+async function gather(io: Io, models: ModelState, flags: ModelStatusFlags): Promise<Status> {
+  const agent = chosenAgent(models.state, io, flags.agent);
   const primary = agent.model.primary ?? (await withProgress(io, "Looking for models", models.models.choose()));
   const { fallbacks } = agent.model;
   const used = [primary, ...fallbacks];
@@ -103,7 +104,11 @@ function candidates(models: ModelState, used: readonly ModelRef[], stored: reado
   return [...byProvider.values()];
 }
 
-function probe(models: ModelState, providers: readonly ProviderKeys[], flags: StatusFlags): Promise<readonly Probe[]> {
+function probe(
+  models: ModelState,
+  providers: readonly ProviderKeys[],
+  flags: ModelStatusFlags,
+): Promise<readonly ModelProbe[]> {
   const targets = providers.flatMap(({ ref, profiles }) =>
     profiles
       .filter(({ status }) => status === "ok" || status === "expiring")

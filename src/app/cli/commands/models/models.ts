@@ -13,7 +13,7 @@ import { own } from "../../../../utils/own.ts";
 
 type Model = Answer<z.output<typeof modelsAnswer>>["models"][number];
 
-export interface ListFlags {
+export interface ModelListFlags {
   readonly json?: boolean;
   readonly plain?: boolean;
   /** Whether to include models without a key. */
@@ -24,7 +24,7 @@ export interface ListFlags {
 }
 
 /** The available models: the gateway's answer, or those that this process finds when none runs. */
-export async function modelsList(io: Io, flags: ListFlags): Promise<number> {
+export async function modelsList(io: Io, flags: ModelListFlags): Promise<number> {
   const state = await readState(io);
   const isAsked = flags.all !== true && hasGateway(io, state);
   const all = isAsked ? await askGateway(io, state) : await look(io, flags.all === true);

@@ -4,10 +4,10 @@ import { own } from "../../../../utils/own.ts";
 import { writeConfigValues } from "../../../config/edit/write.ts";
 import { slotValuesOf } from "../../../plugins/select.ts";
 import type { TakenUp } from "../../ask-plugins.ts";
-import { liveOf, type PluginState } from "./plugin-state.ts";
+import { liveOf, type PluginCommandState } from "./plugin-state.ts";
 
 /** Why a plugin is not selected. */
-export interface Problem {
+export interface SlotProblem {
   /** Half a sentence. */
   readonly why: string;
   readonly fix: string;
@@ -17,13 +17,13 @@ interface Chosen {
   /** What the slots are to name. */
   readonly values: SlotValues;
   /** Set for a plugin of a slot that is not selected. */
-  readonly problem?: Problem;
+  readonly problem?: SlotProblem;
   /** Whether it is not even to be enabled, because it cannot be used. */
   readonly isOff: boolean;
 }
 
 /** Whether a plugin that is to be enabled can be in the slots of its kinds. It is tried where it has one. */
-export async function chooseSlots(plugins: PluginState, plugin: FoundPlugin): Promise<Chosen> {
+export async function chooseSlots(plugins: PluginCommandState, plugin: FoundPlugin): Promise<Chosen> {
   const { id } = plugin.manifest;
   if (slotsOf(plugin.manifest).length === 0) return { values: {}, isOff: false };
   const off = keptOffBy(plugins.state.config.plugins, id)?.replace(/\.$/, "");
@@ -40,7 +40,7 @@ export async function chooseSlots(plugins: PluginState, plugin: FoundPlugin): Pr
 }
 
 /** What is said of a plugin that is not selected, two sentences. */
-export const notSelected = (id: string, { why, fix }: Problem): string => `${id} is not selected: ${why}. ${fix}`;
+export const notSelected = (id: string, { why, fix }: SlotProblem): string => `${id} is not selected: ${why}. ${fix}`;
 
 interface Switched {
   readonly id: string;
@@ -52,7 +52,10 @@ interface Switched {
  * Takes the change back where the running gateway cannot use a plugin that slots name now: they and its entry are again as `plugins`
  * has them. Gives the reason; undefined where nothing had to be taken back.
  */
-export async function putBack({ state }: PluginState, { id, values, taken }: Switched): Promise<Problem | undefined> {
+export async function putBack(
+  { state }: PluginCommandState,
+  { id, values, taken }: Switched,
+): Promise<SlotProblem | undefined> {
   const { why, fix = "Mend or update the plugin." } = taken;
   if (why === undefined || Object.keys(values).length === 0) return undefined;
   const { entries } = state.config.plugins;

@@ -4,7 +4,7 @@ import type { FoundPlugin } from "../../../../types/plugin/manifest.ts";
 import { canAsk, confirmed } from "../../ask.ts";
 import type { Io } from "../../io.ts";
 import { pairs } from "../../table.ts";
-import { cleanText } from "../../terminal-text.ts";
+import { withoutTerminalControls } from "../../terminal-text.ts";
 
 /** Each of them is a yes. */
 export type ConsentFlags = Readonly<Partial<Record<"yes" | "force" | "acceptCapabilities", boolean>>>;
@@ -58,7 +58,7 @@ export function showNews(io: Io, facts: PluginFacts, before: FoundPlugin | undef
     const added = facts.contributes[what].filter((name) => !old[what].includes(name));
     return added.length === 0 ? [] : [`${what}: ${added.join(", ")}`];
   });
-  if (news.length > 0) io.err(`New in this version: ${cleanText(news.join("; "))}\n`);
+  if (news.length > 0) io.err(`New in this version: ${withoutTerminalControls(news.join("; "))}\n`);
 }
 
 const CONTRIBUTED = ["kinds", "tools", "channels", "providers", "cliCommands", "skills"] as const;

@@ -5,7 +5,7 @@ import { defined } from "../../../../utils/defined.ts";
 import { pluginAnswers } from "../../../plugins/loaded-problems.ts";
 import { callOnce } from "../../call-gateway.ts";
 import type { Io } from "../../io.ts";
-import type { PluginState } from "./plugin-state.ts";
+import type { PluginCommandState } from "./plugin-state.ts";
 
 /** What the hook calls the sources of install records. */
 const KINDS: Readonly<Record<string, string>> = { npm: "plugin-npm", git: "plugin-git", archive: "plugin-archive" };
@@ -23,7 +23,7 @@ interface Installation {
  */
 export async function requireAllowed(
   io: Io,
-  { state }: PluginState,
+  { state }: PluginCommandState,
   { plugin, facts, record }: Installation,
   mode: "install" | "update",
 ): Promise<void> {

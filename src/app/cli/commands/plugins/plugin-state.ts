@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { activationOf, type Activation } from "../../../../plugins/found/activation.ts";
 import { pluginStore, type PluginStore } from "../../../../plugins/install/store.ts";
 import type { FoundPlugin } from "../../../../types/plugin/manifest.ts";
-import { triedEngines, type LeftOut } from "../../../../plugins/trial/trials.ts";
+import { triedEngines, type LeftOutPlugin } from "../../../../plugins/trial/trials.ts";
 import { own } from "../../../../utils/own.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { Live } from "../../../live.ts";
@@ -15,14 +15,14 @@ import type { Io } from "../../io.ts";
 import { readState, type State } from "../../state.ts";
 
 /** What the commands on plugins work with. */
-export interface PluginState {
+export interface PluginCommandState {
   readonly state: State;
   readonly store: PluginStore;
   readonly found: FoundPlugins;
   readonly where: { readonly cwd: string; readonly home: string };
 }
 
-export async function readPluginState(io: Io): Promise<PluginState> {
+export async function readPluginState(io: Io): Promise<PluginCommandState> {
   const state = await readState(io);
   const home = io.env["HOME"] ?? homedir();
   return {
@@ -34,19 +34,19 @@ export async function readPluginState(io: Io): Promise<PluginState> {
 }
 
 /** The same where the config must be valid; throws its problem. */
-export async function requirePluginState(io: Io): Promise<PluginState> {
+export async function requirePluginState(io: Io): Promise<PluginCommandState> {
   const read = await readPluginState(io);
   if (read.state.problem) throw read.state.problem;
   return read;
 }
 
 /** The plugins and the config in this process, which has loaded no plugin. */
-export async function liveOf({ state, where }: PluginState): Promise<Live> {
+export async function liveOf({ state, where }: PluginCommandState): Promise<Live> {
   return new Live(state.paths, where.home, await loadConfig(state.load), state.contributions);
 }
 
 /** The context engines that a plugin registers, as far as a trial or the running gateway knows. The plugin may be broken, or gone. */
-export async function enginesOf(io: Io, { state }: PluginState, id: string): Promise<readonly string[]> {
+export async function pluginEngines(io: Io, { state }: PluginCommandState, id: string): Promise<readonly string[]> {
   const tried = own(await triedEngines(state.paths), id);
   if (tried) return tried;
   // A gateway that cannot be asked is no reason to keep a plugin.
@@ -74,7 +74,7 @@ export interface PluginRow {
 }
 
 /** One row for each plugin and each folder that should be one. */
-export function rowsOf({ state, found }: PluginState): readonly PluginRow[] {
+export function pluginRows({ state, found }: PluginCommandState): readonly PluginRow[] {
   const source = (id: string) => {
     const record = Object.hasOwn(found.records, id) ? found.records[id] : undefined;
     return record && { source: `${record.source}: ${record.spec ?? "unknown"}` };
@@ -94,7 +94,7 @@ export function rowsOf({ state, found }: PluginState): readonly PluginRow[] {
   return [...plugins, ...broken].toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-function rowOf(plugin: FoundPlugin, { config }: State, leftOut: LeftOut | undefined): PluginRow {
+function rowOf(plugin: FoundPlugin, { config }: State, leftOut: LeftOutPlugin | undefined): PluginRow {
   const { manifest, package: pack, origin, root } = plugin;
   const activation = activationOf(plugin, config.plugins);
   const version = pack.version ?? manifest.version;
@@ -108,14 +108,17 @@ function rowOf(plugin: FoundPlugin, { config }: State, leftOut: LeftOut | undefi
   };
 }
 
-function stateBy(activation: Activation, leftOut: LeftOut | undefined): Pick<PluginRow, "state" | "reason" | "fix"> {
+function stateBy(
+  activation: Activation,
+  leftOut: LeftOutPlugin | undefined,
+): Pick<PluginRow, "state" | "reason" | "fix"> {
   if (!activation.isOn) return { state: "disabled", reason: activation.reason };
   if (leftOut) return { state: "broken", reason: leftOut.why, fix: leftOut.fix };
   return { state: "enabled" };
 }
 
 /** The plugin with this id, or an id that it had before. Throws `NOT_FOUND`. */
-export function requirePlugin({ found }: PluginState, id: string): FoundPlugin {
+export function requirePlugin({ found }: PluginCommandState, id: string): FoundPlugin {
   const plugin =
     found.plugins.find(({ manifest }) => manifest.id === id) ??
     found.plugins.find(({ manifest }) => manifest.legacyIds.includes(id));
@@ -129,7 +132,7 @@ export function requirePlugin({ found }: PluginState, id: string): FoundPlugin {
   throw noPlugin({ found }, id);
 }
 
-export function noPlugin({ found }: Pick<PluginState, "found">, id: string): OpenClawError {
+export function noPlugin({ found }: Pick<PluginCommandState, "found">, id: string): OpenClawError {
   const near = nearest(id, [...found.plugins.map(({ manifest }) => manifest.id), ...Object.keys(found.records)]);
   return new OpenClawError("NOT_FOUND", {
     message: `There is no plugin ${id}.`,

@@ -1,9 +1,9 @@
 import { homedir } from "node:os";
 import { writeJson, type Io } from "../../io.ts";
 import { withProgress } from "../../progress.ts";
-import { cleanText } from "../../terminal-text.ts";
+import { withoutTerminalControls } from "../../terminal-text.ts";
 import { repairUnlessBusy } from "../../../../plugins/install/swap.ts";
-import { checkPlugins, type PluginProblem } from "../../../plugins/check-plugins.ts";
+import { checkPlugins, type PluginCheckProblem } from "../../../plugins/check-plugins.ts";
 import { loadConfig } from "../../../config/load.ts";
 import { withLoaded } from "../../../doctor/plugins-check.ts";
 import { LoadedPlugins } from "../../../plugins/loaded-plugins.ts";
@@ -28,7 +28,7 @@ export async function pluginsDoctor(io: Io, flags: { readonly json?: boolean }):
 async function problemsInUse(
   io: Io,
   { load, paths, contributions, problem }: State,
-): Promise<readonly PluginProblem[]> {
+): Promise<readonly PluginCheckProblem[]> {
   if (problem) return [];
   const home = io.env["HOME"] ?? homedir();
   const loaded = await loadConfig(load);
@@ -42,14 +42,14 @@ async function problemsInUse(
 
 interface Result {
   readonly repaired: readonly string[];
-  readonly problems: readonly PluginProblem[];
+  readonly problems: readonly PluginCheckProblem[];
 }
 
 function print(io: Io, count: number, { repaired, problems }: Result): void {
-  for (const line of repaired) io.out(`repaired: ${cleanText(line)}\n`);
+  for (const line of repaired) io.out(`repaired: ${withoutTerminalControls(line)}\n`);
   for (const { severity, id, message, fix } of problems) {
-    io.out(`${severity}: ${cleanText(id)}: ${cleanText(message)}\n`);
-    io.out(`  fix: ${cleanText(fix)}\n`);
+    io.out(`${severity}: ${withoutTerminalControls(id)}: ${withoutTerminalControls(message)}\n`);
+    io.out(`  fix: ${withoutTerminalControls(fix)}\n`);
   }
   if (problems.length === 0) io.out(`No problems with ${count === 1 ? "1 plugin" : `${count} plugins`}.\n`);
 }

@@ -7,7 +7,7 @@ import { own } from "../../../../utils/own.ts";
 import { sdkUrls } from "../../../plugins/sdk-urls.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { pairs } from "../../table.ts";
-import { readPluginState, requirePlugin, rowsOf, type PluginState } from "./plugin-state.ts";
+import { readPluginState, requirePlugin, pluginRows, type PluginCommandState } from "./plugin-state.ts";
 
 export interface InspectFlags {
   readonly json?: boolean;
@@ -28,7 +28,7 @@ export async function pluginsInspect(io: Io, id: string | undefined, flags: Insp
   return 0;
 }
 
-function chosen(plugins: PluginState, id: string | undefined, { all }: InspectFlags): readonly FoundPlugin[] {
+function chosen(plugins: PluginCommandState, id: string | undefined, { all }: InspectFlags): readonly FoundPlugin[] {
   if (all === true) return plugins.found.plugins;
   if (id !== undefined) return [requirePlugin(plugins, id)];
   throw new OpenClawError("USAGE", { message: "Which plugin is missing.", fix: "Give its id, or --all." });
@@ -36,10 +36,10 @@ function chosen(plugins: PluginState, id: string | undefined, { all }: InspectFl
 
 type Report = ReturnType<typeof reportOf> & { readonly missing: readonly string[] };
 
-function reportOf(plugins: PluginState, plugin: FoundPlugin) {
+function reportOf(plugins: PluginCommandState, plugin: FoundPlugin) {
   const { manifest, package: pack } = plugin;
   const entry = own(plugins.state.config.plugins.entries, manifest.id);
-  const row = rowsOf(plugins).find(({ id, root }) => id === manifest.id && root === plugin.root);
+  const row = pluginRows(plugins).find(({ id, root }) => id === manifest.id && root === plugin.root);
   return {
     ...row,
     id: manifest.id,

@@ -14,7 +14,7 @@ import { BUNDLED_IDS } from "../../../contributions/extensions.ts";
 import { type Io, writeJson } from "../../io.ts";
 import { hasConsent, showFacts, type ConsentFlags } from "./consent.ts";
 import { requireAllowed } from "./judge-install.ts";
-import { liveOf, requirePluginState, type PluginState, RESTART } from "./plugin-state.ts";
+import { liveOf, requirePluginState, type PluginCommandState, RESTART } from "./plugin-state.ts";
 import { Steps } from "./steps.ts";
 import type { PluginsConfig } from "../../../../plugins/config.ts";
 import type { FoundPlugin } from "../../../../types/plugin/manifest.ts";
@@ -22,10 +22,10 @@ import { defined } from "../../../../utils/defined.ts";
 import { writeConfigValues } from "../../../config/edit/write.ts";
 import type { FoundPlugins } from "../../../plugins/found.ts";
 import { askPlugins, takenUp } from "../../ask-plugins.ts";
-import { cleanText } from "../../terminal-text.ts";
-import { chooseSlots, notSelected, putBack, type Problem } from "./choose-slots.ts";
+import { withoutTerminalControls } from "../../terminal-text.ts";
+import { chooseSlots, notSelected, putBack, type SlotProblem } from "./choose-slots.ts";
 
-export type InstallFlags = ConsentFlags & SourceFlags & FieldFlags & { readonly json?: boolean };
+export type PluginInstallFlags = ConsentFlags & SourceFlags & FieldFlags & { readonly json?: boolean };
 
 type SourceFlags = Readonly<Partial<Record<"link" | "pin" | "allowScripts", boolean>>>;
 
@@ -37,7 +37,7 @@ interface FieldFlags {
 }
 
 /** Fetches a plugin, shows what it is, and installs and enables it. 1 when a person says no. */
-export async function pluginsInstall(io: Io, text: string, flags: InstallFlags): Promise<number> {
+export async function pluginsInstall(io: Io, text: string, flags: PluginInstallFlags): Promise<number> {
   explainFieldFlags(io, flags);
   const plugins = await requirePluginState(io);
   const source = flags.link === true ? linkSource(text, plugins.where) : parseSource(text, plugins.where);
@@ -63,10 +63,10 @@ function explainFieldFlags(io: Io, flags: FieldFlags): void {
 
 interface Job {
   readonly source: PluginSource;
-  readonly flags: InstallFlags;
+  readonly flags: PluginInstallFlags;
 }
 
-async function installLocked(io: Io, plugins: PluginState, { source, flags }: Job): Promise<Staged | undefined> {
+async function installLocked(io: Io, plugins: PluginCommandState, { source, flags }: Job): Promise<Staged | undefined> {
   const { store } = plugins;
   for (const line of await repairStore(store)) io.err(`${line}\n`);
   const staged = await stageShown(io, plugins, { source, pin: flags.pin === true });
@@ -90,7 +90,7 @@ const isSame = (before: InstallRecord | undefined, now: InstallRecord): boolean 
 /** Stages a plugin and shows the steps. */
 export async function stageShown(
   io: Io,
-  { store }: PluginState,
+  { store }: PluginCommandState,
   { source, pin }: { source: PluginSource; pin: boolean },
 ): Promise<Staged> {
   const steps = new Steps(io);
@@ -102,7 +102,7 @@ export async function stageShown(
 }
 
 /** Throws `PLUGIN_INVALID` where a plugin that a slot names would be replaced by one that cannot be used. */
-export async function requireUsable(plugins: PluginState, { plugin }: Staged): Promise<void> {
+export async function requireUsable(plugins: PluginCommandState, { plugin }: Staged): Promise<void> {
   const { found, state } = plugins;
   const { id } = plugin.manifest;
   const there = found.plugins.find(({ manifest }) => manifest.id === id);
@@ -126,9 +126,9 @@ export async function place(store: PluginStore, given: Staged, flags: SourceFlag
 
 /** Throws for an id that a bundled extension has, or an installed plugin without `--force`. */
 function refuseTaken(
-  { found, state }: PluginState,
+  { found, state }: PluginCommandState,
   { facts: { id }, draft, record }: Staged,
-  { force }: InstallFlags,
+  { force }: PluginInstallFlags,
 ): void {
   if (BUNDLED_IDS.has(id))
     throw new OpenClawError("PLUGIN_INVALID", {
@@ -167,7 +167,7 @@ interface Installed {
  * Turns an installed plugin on in the config, and prints what was changed. One that is a context engine or a memory and cannot be used
  * stays off. Gives the exit code.
  */
-async function enableInstalled(io: Io, plugins: PluginState, installed: Installed): Promise<number> {
+async function enableInstalled(io: Io, plugins: PluginCommandState, installed: Installed): Promise<number> {
   const { state } = plugins;
   const { staged } = installed;
   const { id } = staged.facts;
@@ -191,7 +191,7 @@ async function enableInstalled(io: Io, plugins: PluginState, installed: Installe
 interface Done {
   readonly lines: readonly string[];
   readonly needsRestart: boolean;
-  readonly problem: Problem | undefined;
+  readonly problem: SlotProblem | undefined;
   /** What the running gateway says. */
   readonly gateway: string | undefined;
 }
@@ -205,13 +205,13 @@ function report(io: Io, { staged, flags }: Installed, { lines, needsRestart, pro
   noteScripts(io, staged, flags);
   for (const line of lines) io.out(`${line}\n`);
   io.out(`Installed plugin: ${id}\n`);
-  if (problem) io.err(`${cleanText(notSelected(id, problem))}\n`);
+  if (problem) io.err(`${withoutTerminalControls(notSelected(id, problem))}\n`);
   else if (needsRestart) io.out(`${RESTART}\n`);
   else if (gateway !== undefined) io.out(`${gateway}\n`);
 }
 
 /** What a plugin is after it was put into place. */
-const inPlace = ({ store }: PluginState, { draft, plugin, facts: { id } }: Staged): FoundPlugin =>
+const inPlace = ({ store }: PluginCommandState, { draft, plugin, facts: { id } }: Staged): FoundPlugin =>
   draft === undefined ? plugin : { ...plugin, root: join(store.extensions, id) };
 
 /** One that was on before stays on. */
@@ -224,7 +224,7 @@ function stayOff(config: PluginsConfig, id: string): ConfigSwitch {
 }
 
 /** Whether the gateway has run the same code since the installation before this one, so that it has nothing new to load. */
-async function isRunning(io: Io, { found }: PluginState, { facts: { id }, record }: Staged): Promise<boolean> {
+async function isRunning(io: Io, { found }: PluginCommandState, { facts: { id }, record }: Staged): Promise<boolean> {
   const before = own(found.records, id);
   if (before?.files === undefined || before.files !== record.files || before.installedAt === undefined) return false;
   const running = (await askPlugins(io))?.records.find((one) => one.id === id);
@@ -234,14 +234,14 @@ async function isRunning(io: Io, { found }: PluginState, { facts: { id }, record
 /** Native packages often need their scripts; without them they fail when they are loaded. */
 function noteScripts(io: Io, { facts: { id, risks } }: Staged, { allowScripts }: Installed["flags"]): void {
   if (allowScripts === true || risks.scriptedDependencies.length === 0) return;
-  const names = cleanText(risks.scriptedDependencies.join(", "));
+  const names = withoutTerminalControls(risks.scriptedDependencies.join(", "));
   io.err(
     `The install scripts of ${names} did not run. If ${id} does not load, install it again with --allow-scripts.\n`,
   );
 }
 
 /** The folder of a linked plugin in the config, unless it is there. */
-function linkOf({ found }: PluginState, { draft, plugin }: Staged): ConfigSwitch {
+function linkOf({ found }: PluginCommandState, { draft, plugin }: Staged): ConfigSwitch {
   const { loadPaths } = found;
   if (draft !== undefined || loadPaths.includes(plugin.root)) return { edits: [], lines: [] };
   return {

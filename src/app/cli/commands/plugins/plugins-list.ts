@@ -2,13 +2,13 @@ import { activationOf } from "../../../../plugins/found/activation.ts";
 import { isSelected } from "../../../../plugins/install/switches.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { defined } from "../../../../utils/defined.ts";
-import { selectable, verdictOn } from "../../../plugins/select.ts";
+import { selectable, trialVerdict } from "../../../plugins/select.ts";
 import { askPlugins } from "../../ask-plugins.ts";
 import { dim, table } from "../../table.ts";
 import { writeJson, type Io } from "../../io.ts";
-import { liveOf, readPluginState, rowsOf, type PluginRow, type PluginState } from "./plugin-state.ts";
+import { liveOf, readPluginState, pluginRows, type PluginRow, type PluginCommandState } from "./plugin-state.ts";
 
-export interface ListFlags {
+export interface PluginListFlags {
   readonly json?: boolean;
   readonly enabled?: boolean;
   readonly verbose?: boolean;
@@ -18,11 +18,11 @@ export interface ListFlags {
  * Lists the plugins that were found, and why one does not work. A running gateway knows that; without one, only the plugins that slots
  * name are tried.
  */
-export async function pluginsList(io: Io, flags: ListFlags): Promise<number> {
+export async function pluginsList(io: Io, flags: PluginListFlags): Promise<number> {
   const plugins = await readPluginState(io);
   const running = await askRunning(io);
   const problems = running ? problemsIn(running) : await problemsOfSlots(plugins);
-  const rows = rowsOf(plugins)
+  const rows = pluginRows(plugins)
     .map((row) => asUsed(row, problems))
     .filter(({ state }) => flags.enabled !== true || state === "enabled");
   const { problem } = plugins.state;
@@ -73,7 +73,7 @@ function problemsIn({ records, faults }: NonNullable<Told>): readonly RowProblem
 }
 
 /** Of the plugins that slots name, which are tried. */
-async function problemsOfSlots(plugins: PluginState): Promise<readonly RowProblem[]> {
+async function problemsOfSlots(plugins: PluginCommandState): Promise<readonly RowProblem[]> {
   const { found, state } = plugins;
   const { slots } = state.config.plugins;
   const on = found.plugins.filter(
@@ -86,7 +86,7 @@ async function problemsOfSlots(plugins: PluginState): Promise<readonly RowProble
   for (const plugin of selected) {
     const { id } = plugin.manifest;
     const slot = slots.memory === id ? "memory" : "contextEngine";
-    const fit = selectable(slot, await verdictOn(plugin, live), slots[slot]);
+    const fit = selectable(slot, await trialVerdict(plugin, live), slots[slot]);
     if ("why" in fit) problems.push({ id, ...fit });
   }
   return problems;
@@ -102,7 +102,7 @@ function asUsed(row: PluginRow, problems: readonly RowProblem[]): PluginRow {
 const HEADS = ["ID", "VERSION", "ORIGIN", "STATE", "REASON"];
 const MORE = ["SOURCE", "FOLDER"];
 
-const cellsOf = (row: PluginRow, { verbose }: ListFlags): readonly string[] => [
+const cellsOf = (row: PluginRow, { verbose }: PluginListFlags): readonly string[] => [
   row.id,
   row.version ?? "-",
   row.origin,

@@ -15,15 +15,15 @@ import { writeConfigValues } from "../../../config/edit/write.ts";
 import { FOLLOWS, loadNow, takenUp, type TakenUp } from "../../ask-plugins.ts";
 import { writeJson, type Io } from "../../io.ts";
 import type { State } from "../../state.ts";
-import { cleanText } from "../../terminal-text.ts";
-import { chooseSlots, notSelected, putBack, type Problem } from "./choose-slots.ts";
+import { withoutTerminalControls } from "../../terminal-text.ts";
+import { chooseSlots, notSelected, putBack, type SlotProblem } from "./choose-slots.ts";
 import {
-  enginesOf,
+  pluginEngines,
   noPlugin,
   readPluginState,
   requirePlugin,
   requirePluginState,
-  type PluginState,
+  type PluginCommandState,
 } from "./plugin-state.ts";
 
 interface Json {
@@ -55,9 +55,9 @@ export async function pluginsEnable(io: Io, name: string, flags: Json): Promise<
 }
 
 /** The config stays as it is. */
-function refuse(io: Io, { id, problem, flags }: { id: string; problem: Problem; flags: Json }): number {
+function refuse(io: Io, { id, problem, flags }: { id: string; problem: SlotProblem; flags: Json }): number {
   if (flags.json === true) writeJson(io, { id, enabled: false, changes: [], problem });
-  io.err(`${cleanText(notSelected(id, problem))}\n`);
+  io.err(`${withoutTerminalControls(notSelected(id, problem))}\n`);
   return 1;
 }
 
@@ -67,7 +67,7 @@ export async function pluginsDisable(io: Io, id: string, flags: Json): Promise<n
   const { found, state } = plugins;
   const isKnown = [...found.plugins.map(({ manifest }) => manifest), ...found.broken].some((one) => one.id === id);
   if (!isKnown && !own(state.config.plugins.entries, id)) throw noPlugin(plugins, id);
-  const owner = { id, engines: await enginesOf(io, plugins, id) };
+  const owner = { id, engines: await pluginEngines(io, plugins, id) };
   return change(io, plugins, {
     id,
     change: switchOff(state.config.plugins, owner),
@@ -84,10 +84,14 @@ interface Switched {
   readonly flags: Json;
   /** What slots name now. */
   readonly values: SlotValues;
-  readonly problem?: Problem;
+  readonly problem?: SlotProblem;
 }
 
-async function change(io: Io, plugins: PluginState, { id, did, flags, values, ...given }: Switched): Promise<number> {
+async function change(
+  io: Io,
+  plugins: PluginCommandState,
+  { id, did, flags, values, ...given }: Switched,
+): Promise<number> {
   const { state } = plugins;
   const { edits, lines } = given.change;
   await writeConfigValues(state.load, edits);
@@ -102,7 +106,7 @@ async function change(io: Io, plugins: PluginState, { id, did, flags, values, ..
     if (gateway !== undefined) io.out(`${gateway}\n`);
   }
   if (!problem) return 0;
-  io.err(`${cleanText(notSelected(id, problem))}\n`);
+  io.err(`${withoutTerminalControls(notSelected(id, problem))}\n`);
   return 1;
 }
 

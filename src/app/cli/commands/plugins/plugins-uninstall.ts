@@ -10,7 +10,7 @@ import { canAsk, confirmed } from "../../ask.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { FOLLOWS } from "../../ask-plugins.ts";
 import { untilFollowed } from "../../until-followed.ts";
-import { enginesOf, noPlugin, readPluginState, type PluginState } from "./plugin-state.ts";
+import { pluginEngines, noPlugin, readPluginState, type PluginCommandState } from "./plugin-state.ts";
 
 export type UninstallFlags = Keep & Sure & { readonly json?: boolean };
 
@@ -27,7 +27,7 @@ interface Sure {
 /** Removes a plugin: folder, record, settings and slots. 1 when a person says no. Throws `NOT_FOUND`. */
 export async function pluginsUninstall(io: Io, id: string, flags: UninstallFlags): Promise<number> {
   const plugins = await readPluginState(io);
-  const plan = planOf(plugins, { id, engines: await enginesOf(io, plugins, id) }, flags);
+  const plan = planOf(plugins, { id, engines: await pluginEngines(io, plugins, id) }, flags);
   if (flags.dryRun === true) {
     report(io, plan, flags);
     return 0;
@@ -57,7 +57,7 @@ interface Plan {
   readonly change: ConfigSwitch;
 }
 
-function planOf(plugins: PluginState, owner: SlotOwner, flags: Keep): Plan {
+function planOf(plugins: PluginCommandState, owner: SlotOwner, flags: Keep): Plan {
   const { id } = owner;
   const { found, store, state } = plugins;
   const folder = join(store.extensions, id);
@@ -78,7 +78,7 @@ function planOf(plugins: PluginState, owner: SlotOwner, flags: Keep): Plan {
   };
 }
 
-function configChange({ found, state }: PluginState, owner: SlotOwner): ConfigSwitch {
+function configChange({ found, state }: PluginCommandState, owner: SlotOwner): ConfigSwitch {
   const { id } = owner;
   const linked = found.plugins.filter(({ manifest, origin }) => manifest.id === id && origin === "config");
   const spec = own(found.records, id)?.spec;

@@ -13,7 +13,7 @@ import { printFailure } from "../../failure.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { hasConsent, showFacts, showNews, type ConsentFlags } from "./consent.ts";
 import { requireAllowed } from "./judge-install.ts";
-import { noPlugin, readPluginState, RESTART, type PluginState } from "./plugin-state.ts";
+import { noPlugin, readPluginState, RESTART, type PluginCommandState } from "./plugin-state.ts";
 import { place, requireUsable, stageShown } from "./plugins-install.ts";
 
 export type UpdateFlags = ConsentFlags & Choice & { readonly json?: boolean; readonly allowScripts?: boolean };
@@ -49,7 +49,7 @@ export async function pluginsUpdate(io: Io, id: string | undefined, flags: Updat
   return done.some(({ outcome }) => outcome === "failed" || outcome === "refused") ? 1 : 0;
 }
 
-function chosen(plugins: PluginState, id: string | undefined, { all }: Choice): readonly string[] {
+function chosen(plugins: PluginCommandState, id: string | undefined, { all }: Choice): readonly string[] {
   if (all === true) return Object.keys(plugins.found.records);
   if (id === undefined)
     throw new OpenClawError("USAGE", { message: "Which plugin is missing.", fix: "Give its id, or --all." });
@@ -68,7 +68,7 @@ interface Job {
   readonly isOnly: boolean;
 }
 
-async function updateOne(io: Io, plugins: PluginState, job: Job): Promise<Updated> {
+async function updateOne(io: Io, plugins: PluginCommandState, job: Job): Promise<Updated> {
   const { id } = job;
   const record = own(plugins.found.records, id) ?? { source: "unknown" };
   const before = record.version === undefined ? {} : { before: record.version };
@@ -114,7 +114,11 @@ interface Replacement extends Job {
   readonly record: InstallRecord;
 }
 
-async function replace(io: Io, plugins: PluginState, { id, flags, source, record }: Replacement): Promise<Updated> {
+async function replace(
+  io: Io,
+  plugins: PluginCommandState,
+  { id, flags, source, record }: Replacement,
+): Promise<Updated> {
   const staged = await stageShown(io, plugins, { source, pin: false });
   try {
     refuseOther(staged, id);

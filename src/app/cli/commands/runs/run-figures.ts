@@ -1,9 +1,9 @@
 import { modelName } from "../../../../types/run/model.ts";
 import type { ShownReceipt } from "../../../../types/run/run.ts";
-import { showDuration } from "../../table.ts";
+import { showDuration } from "../../../../utils/time/duration.ts";
 
 /** `2026-11-21 05:26:58`, in local time. */
-export const timeOf = (at: number): string => new Date(at).toLocaleString("sv-SE");
+export const localTime = (at: number): string => new Date(at).toLocaleString("sv-SE");
 
 /** `850 ms`, `1.2 s`, `3 min`. */
 export function showMs(ms: number): string {
@@ -20,10 +20,14 @@ export function answeredBy({ model, candidates }: ShownReceipt): string {
   return asked === undefined || asked === modelName(model) ? modelName(model) : `${modelName(model)} (for ${asked})`;
 }
 
-export const count = (tokens: number): string => tokens.toLocaleString("en");
+export const tokenCount = (tokens: number): string => tokens.toLocaleString("en");
 
 /** Input tokens (also those from the provider's cache), output tokens, and cost. */
 export function figures({ usage }: Pick<ShownReceipt, "usage">): { input: string; output: string; cost: string } {
   const { input, output, cacheRead, cacheWrite, cost } = usage;
-  return { input: count(input + cacheRead + cacheWrite), output: count(output), cost: `$${cost.total.toFixed(4)}` };
+  return {
+    input: tokenCount(input + cacheRead + cacheWrite),
+    output: tokenCount(output),
+    cost: `$${cost.total.toFixed(4)}`,
+  };
 }

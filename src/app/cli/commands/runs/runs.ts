@@ -3,9 +3,9 @@ import type { PromptContent, PromptMessage } from "../../../runs/message.ts";
 import type { ShownPrompt } from "../../../runs/prompt.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { table, dim, pairs } from "../../table.ts";
-import { figures, answeredBy, showMs, timeOf, count } from "./run-figures.ts";
+import { figures, answeredBy, showMs, localTime, tokenCount } from "./run-figures.ts";
 import { readPrompt, readRun, readRuns, type RunsAsked } from "./run-source.ts";
-import { cleanText } from "../../terminal-text.ts";
+import { withoutTerminalControls } from "../../terminal-text.ts";
 import { removedText } from "../../../../types/tool-policy.ts";
 import { principalText } from "../../../../types/run/principal.ts";
 import { type PromptPart, refusedText, type ShownReceipt, toolErrorText } from "../../../../types/run/run.ts";
@@ -28,7 +28,17 @@ export async function runsList(io: Io, flags: RunListFlags): Promise<number> {
 
 function cells({ at, runId, sessionKey, result, receipt }: RunLine): readonly string[] {
   const { input, output, cost } = figures(receipt);
-  return [timeOf(at), runId, sessionKey, answeredBy(receipt), result, showMs(receipt.durationMs), input, output, cost];
+  return [
+    localTime(at),
+    runId,
+    sessionKey,
+    answeredBy(receipt),
+    result,
+    showMs(receipt.durationMs),
+    input,
+    output,
+    cost,
+  ];
 }
 
 export interface RunShowFlags {
@@ -62,7 +72,9 @@ function promptText(io: Io, prompt: ShownPrompt): string {
     ...system.map((part) => sectionText(io, part)),
     `${rule(io, toolFacts)}${tools.join(", ") || "none"}\n`,
     ...messages.map((message, index) => messageText(io, message, `message ${index + 1}`)),
-    imageFiles.length > 0 ? `${rule(io, [FILES])}${imageFiles.map((path) => `${cleanText(path)}\n`).join("")}` : "",
+    imageFiles.length > 0
+      ? `${rule(io, [FILES])}${imageFiles.map((path) => `${withoutTerminalControls(path)}\n`).join("")}`
+      : "",
     bodyParts.length > 0 ? `${rule(io, ["the last turn was made of"])}${bodyParts.map(partLine).join("")}` : "",
     remark(prompt),
   ];
@@ -74,11 +86,11 @@ const FILES = "images of these files too, where they could be read";
 const rule = (io: Io, facts: readonly (string | undefined)[]): string =>
   `${dim(io, `--- ${facts.filter((fact) => fact !== undefined).join(" · ")} ---`)}\n`;
 
-const tokensOf = ({ tokens }: { tokens: number }): string => `${count(tokens)} tokens`;
+const tokensOf = ({ tokens }: { tokens: number }): string => `${tokenCount(tokens)} tokens`;
 
 function sectionText(io: Io, part: ShownPrompt["system"][number]): string {
   const text = part.text ?? "(its text is not kept any more)";
-  return `${rule(io, ["system", part.name, part.source, tokensOf(part)])}${cleanText(text.replace(/^\n+/, "").trimEnd())}\n`;
+  return `${rule(io, ["system", part.name, part.source, tokensOf(part)])}${withoutTerminalControls(text.replace(/^\n+/, "").trimEnd())}\n`;
 }
 
 function messageText(io: Io, message: PromptMessage, place: string): string {
@@ -91,10 +103,10 @@ function messageText(io: Io, message: PromptMessage, place: string): string {
 }
 
 function contentText(part: PromptContent): string {
-  if (part.type === "text") return cleanText(part.text ?? "");
-  if (part.type === "thinking") return `[thinking] ${cleanText(part.thinking ?? "")}`;
-  if (part.type === "image") return `[image ${part.mimeType ?? ""}, ${count(part.bytes ?? 0)} bytes]`;
-  return cleanText(`[call ${part.name ?? ""} ${part.id ?? ""}] ${JSON.stringify(part.arguments ?? {})}`);
+  if (part.type === "text") return withoutTerminalControls(part.text ?? "");
+  if (part.type === "thinking") return `[thinking] ${withoutTerminalControls(part.thinking ?? "")}`;
+  if (part.type === "image") return `[image ${part.mimeType ?? ""}, ${tokenCount(part.bytes ?? 0)} bytes]`;
+  return withoutTerminalControls(`[call ${part.name ?? ""} ${part.id ?? ""}] ${JSON.stringify(part.arguments ?? {})}`);
 }
 
 const partLine = (part: PromptPart): string => `${part.name} (${part.source}): ${tokensOf(part)}\n`;
@@ -136,7 +148,7 @@ function head(io: Io, { run }: WholeRun): string {
   return pairs(io, [
     ["Run", run.runId],
     ["Session", run.sessionKey],
-    ["Ended", timeOf(run.at)],
+    ["Ended", localTime(run.at)],
     ["Result", run.result],
     ["Began by", plugin === undefined ? trigger : `${trigger} (plugin ${plugin})`],
     ["Acted for", receipt.principal && principalText(receipt.principal)],
@@ -166,8 +178,8 @@ function engineText({ engine, engineDegraded }: ShownReceipt): string | undefine
 function sawText({ prompt }: ShownReceipt): string | undefined {
   if (!prompt) return undefined;
   const system = prompt.systemParts.reduce((sum, part) => sum + part.tokens, 0);
-  const messages = `${count(prompt.messages)} messages of about ${count(prompt.estimatedTokens)} tokens`;
-  return `${messages}, a system prompt of ${count(system)}, ${prompt.tools.length} tools`;
+  const messages = `${tokenCount(prompt.messages)} messages of about ${tokenCount(prompt.estimatedTokens)} tokens`;
+  return `${messages}, a system prompt of ${tokenCount(system)}, ${prompt.tools.length} tools`;
 }
 
 /** The use of the model's window. */
@@ -175,14 +187,14 @@ function windowText({ prompt }: ShownReceipt): string | undefined {
   const budget = prompt?.budget;
   if (!budget) return undefined;
   const { contextWindow, reserveResponse, reserveTools, systemPrompt, event, history } = budget;
-  const fixed = `${count(systemPrompt)} the system prompt, ${count(reserveTools)} the tools, ${count(event)} the turn`;
-  return `${count(contextWindow)} tokens: ${fixed}, ${count(reserveResponse)} kept for the answer, ${count(history)} left for the conversation`;
+  const fixed = `${tokenCount(systemPrompt)} the system prompt, ${tokenCount(reserveTools)} the tools, ${tokenCount(event)} the turn`;
+  return `${tokenCount(contextWindow)} tokens: ${fixed}, ${tokenCount(reserveResponse)} kept for the answer, ${tokenCount(history)} left for the conversation`;
 }
 
 function tokensText({ usage }: ShownReceipt): string {
   const { input, output, cacheRead, cacheWrite } = usage;
-  const cache = `${count(cacheRead)} read from the provider's cache, ${count(cacheWrite)} written to it`;
-  return `${count(input)} in, ${count(output)} out, ${cache}`;
+  const cache = `${tokenCount(cacheRead)} read from the provider's cache, ${tokenCount(cacheWrite)} written to it`;
+  return `${tokenCount(input)} in, ${tokenCount(output)} out, ${cache}`;
 }
 
 function candidateRows(receipt: ShownReceipt): Rows {
@@ -203,8 +215,8 @@ function attemptRows({ tries = [] }: ShownReceipt): Rows {
     modelName(one.model),
     one.profile ?? "",
     one.thinking,
-    count(one.messages),
-    count(one.estimatedTokens),
+    tokenCount(one.messages),
+    tokenCount(one.estimatedTokens),
     showMs(one.durationMs),
     one.outcome,
     one.remedy ?? "",
@@ -220,7 +232,7 @@ const skippedRows = ({ skipped = [] }: ShownReceipt): Rows => [
 
 const partRows = (parts: readonly PromptPart[] = []): Rows => [
   ["PART", "SOURCE", "TOKENS"],
-  ...parts.map(({ name, source, tokens }) => [name, source, count(tokens)]),
+  ...parts.map(({ name, source, tokens }) => [name, source, tokenCount(tokens)]),
 ];
 
 const fileRows = ({ files = [] }: ShownReceipt): Rows => [
@@ -228,7 +240,7 @@ const fileRows = ({ files = [] }: ShownReceipt): Rows => [
   ...files.map(({ name = "", kind, bytes, tries, durationMs, why = "" }) => [
     name,
     kind,
-    bytes === undefined ? "" : count(bytes),
+    bytes === undefined ? "" : tokenCount(bytes),
     String(tries),
     showMs(durationMs),
     why,

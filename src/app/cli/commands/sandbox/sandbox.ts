@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { OPERATOR_KEY } from "../../../../sessions/keys.ts";
 import { folderOf, listFolders, removeFolder, type SandboxFolder } from "../../../../tools/sandbox/folders.ts";
-import { SandboxMachine, type Probe } from "../../../../tools/sandbox/machine.ts";
+import { SandboxMachine, type BackendProbe } from "../../../../tools/sandbox/machine.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { sessionKey } from "../../../../types/ids.ts";
 import { OPERATOR, type Principal } from "../../../../types/run/principal.ts";
@@ -12,7 +12,8 @@ import { resolveAgents } from "../../../config/settings.ts";
 import { canAsk, confirmed } from "../../ask.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { requireState, type State } from "../../state.ts";
-import { pairs, showDuration, table } from "../../table.ts";
+import { pairs, table } from "../../table.ts";
+import { showDuration } from "../../../../utils/time/duration.ts";
 import { commandAccess } from "../../../../tools/sandbox/launcher.ts";
 import { canListChildren } from "../../../../tools/sandbox/totals/process-tree.ts";
 import { stagesFor } from "../../../../tools/policy/stages.ts";
@@ -75,7 +76,7 @@ function confinedText({ commands, files }: Confined): string {
   return files ? "file tools are in the sandbox; commands are not" : "nothing is in the sandbox";
 }
 
-function backendText({ backend }: SandboxSettings, probe: Probe): string {
+function backendText({ backend }: SandboxSettings, probe: BackendProbe): string {
   if (!probe.ok) return `${backend}: does not work, for ${probe.why}`;
   return `${probe.facts.backend}${"version" in probe.facts ? ` ${probe.facts.version}` : ""}: works`;
 }
@@ -90,7 +91,7 @@ function leaversOf({ id, exec }: Pick<AgentSettings, "id" | "exec">, { tools, ag
     : "owners (tools.elevated.allowFrom is not set)";
 }
 
-function networkOf({ bwrap, docker }: SandboxSettings, probe: Probe): string {
+function networkOf({ bwrap, docker }: SandboxSettings, probe: BackendProbe): string {
   return probe.ok && isContainer(probe.facts.backend) ? docker.network : bwrap.network;
 }
 
@@ -174,7 +175,7 @@ async function foldersOf(state: State): Promise<readonly SandboxFolder[]> {
 
 interface Of {
   readonly sandbox: SandboxSettings;
-  readonly probe: Probe;
+  readonly probe: BackendProbe;
 }
 
 const isEngine = ({ probe }: Of): boolean => probe.ok && isContainer(probe.facts.backend);

@@ -11,7 +11,7 @@ import { journalPath } from "../../../config/paths.ts";
 import { resolveAgents } from "../../../config/settings.ts";
 import type { State } from "../../state.ts";
 
-export interface StoredSession {
+export interface SessionOnDisk {
   readonly key: SessionKey;
   readonly agentId: AgentId;
   readonly entry: SessionEntry;
@@ -20,7 +20,7 @@ export interface StoredSession {
 }
 
 /** The conversations of the state directory; reads only, so a gateway may own it. Throws SESSIONS_UNREADABLE or a journal's error. */
-export async function readStoredSessions(state: State): Promise<readonly StoredSession[]> {
+export async function readStoredSessions(state: State): Promise<readonly SessionOnDisk[]> {
   const { sessionsDir } = state.paths;
   const agent = defaultAgent(state);
   try {
@@ -42,7 +42,7 @@ export async function readStoredSessions(state: State): Promise<readonly StoredS
 }
 
 /** The conversation with this key, in any of its forms. Throws NOT_FOUND. */
-export async function findStoredSession(state: State, text: string): Promise<StoredSession> {
+export async function findStoredSession(state: State, text: string): Promise<SessionOnDisk> {
   const key = resolveAlias(text, defaultAgent(state));
   const found = (await readStoredSessions(state)).find((session) => session.key === key);
   if (found) return found;

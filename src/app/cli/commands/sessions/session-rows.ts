@@ -1,6 +1,7 @@
 import type { ListedSession } from "../../../../types/session.ts";
 import type { Io } from "../../io.ts";
-import { showDuration, table } from "../../table.ts";
+import { table } from "../../table.ts";
+import { showDuration } from "../../../../utils/time/duration.ts";
 
 /** Conversations for a person. */
 export function sessionRows(io: Io, sessions: readonly ListedSession[]): string {

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { shownMessage, type ShownMessage } from "../../../../types/session.ts";
 import type { Io } from "../../io.ts";
-import { cleanText } from "../../terminal-text.ts";
+import { withoutTerminalControls } from "../../terminal-text.ts";
 import { readState } from "../../state.ts";
 import { messageText } from "../message/message-text.ts";
 import { findStoredSession } from "./session-files.ts";
@@ -34,7 +34,7 @@ export async function sessionsExport(io: Io, key: string, { format, output }: Ex
 }
 
 /** A file or a pipe gets the text unchanged; for a terminal, control sequences are removed. */
-const shown = (io: Io, text: string): string => (io.isTerminal ? cleanText(text) : text);
+const shown = (io: Io, text: string): string => (io.isTerminal ? withoutTerminalControls(text) : text);
 
 async function writeNew(source: Readable, output: string): Promise<void> {
   try {

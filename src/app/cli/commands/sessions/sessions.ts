@@ -10,14 +10,14 @@ import {
 import { hasGateway, isElsewhere } from "../../address.ts";
 import { callOnce, withGateway } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
-import { cleanText } from "../../terminal-text.ts";
+import { withoutTerminalControls } from "../../terminal-text.ts";
 import { answerHere, readState, type State } from "../../state.ts";
 import { dim } from "../../table.ts";
 import { messageText } from "../message/message-text.ts";
 import { findStoredSession, readStoredSessions } from "./session-files.ts";
 import { sessionRows } from "./session-rows.ts";
 
-export interface ListFlags {
+export interface SessionListFlags {
   readonly json?: boolean;
   readonly active?: number;
   readonly agent?: string;
@@ -25,7 +25,7 @@ export interface ListFlags {
 }
 
 /** Conversations, the latest first: the gateway's answer, or the files when none runs. */
-export async function sessionsList(io: Io, flags: ListFlags): Promise<number> {
+export async function sessionsList(io: Io, flags: SessionListFlags): Promise<number> {
   const state = await readState(io);
   const sessions = hasGateway(io, state) ? await askGateway(io, state, flags) : await readRows(state, flags);
   if (flags.json === true) writeJson(io, { count: sessions.length, sessions });
@@ -39,7 +39,7 @@ const PAGE = 200;
 function askGateway(
   io: Io,
   state: State,
-  { active, agent, limit = Infinity }: ListFlags,
+  { active, agent, limit = Infinity }: SessionListFlags,
 ): Promise<readonly ListedSession[]> {
   return withGateway(io, state, async (client) => {
     // A session that is used meanwhile moves to the first page, so another one may be on two pages.
@@ -58,7 +58,7 @@ function askGateway(
   });
 }
 
-async function readRows(state: State, { active, agent, limit }: ListFlags): Promise<readonly ListedSession[]> {
+async function readRows(state: State, { active, agent, limit }: SessionListFlags): Promise<readonly ListedSession[]> {
   const since = active === undefined ? 0 : Date.now() - active * 60_000;
   const stored = await readStoredSessions(state);
   const rows = stored
@@ -99,5 +99,5 @@ const toMessage = (entry: TranscriptEntry): ShownMessage[] =>
 
 function showMessage(io: Io, message: ShownMessage): string {
   const time = message.timestamp === undefined ? "" : new Date(message.timestamp).toLocaleString("sv-SE");
-  return `${dim(io, `${message.role} ${time}`.trim())}\n${cleanText(messageText(message))}\n`;
+  return `${dim(io, `${message.role} ${time}`.trim())}\n${withoutTerminalControls(messageText(message))}\n`;
 }

@@ -5,8 +5,9 @@ import type { TaskStatus } from "../../../../types/subagent/task-status.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { defined } from "../../../../utils/defined.ts";
 import { writeJson, type Io } from "../../io.ts";
-import { pairs, showDuration, table } from "../../table.ts";
-import { cleanText } from "../../terminal-text.ts";
+import { pairs, table } from "../../table.ts";
+import { showDuration } from "../../../../utils/time/duration.ts";
+import { withoutTerminalControls } from "../../terminal-text.ts";
 import { BY_OPERATOR } from "../../../../store/database/counts.ts";
 import type { OpenJournal } from "../../../../store/journal/journal.ts";
 import { openJournalToRead } from "../../../../store/journal/read-only.ts";
@@ -24,7 +25,7 @@ interface Json {
   readonly json?: boolean;
 }
 
-export interface ListFlags extends Json {
+export interface TaskListFlags extends Json {
   readonly status?: TaskStatus;
   readonly agent?: string;
   readonly session?: string;
@@ -32,7 +33,7 @@ export interface ListFlags extends Json {
 }
 
 /** Lists detached work, the latest first. */
-export async function tasksList(io: Io, flags: ListFlags): Promise<number> {
+export async function tasksList(io: Io, flags: TaskListFlags): Promise<number> {
   const tasks = await tasksOf(io, flags);
   if (flags.json === true) writeJson(io, { count: tasks.length, tasks });
   else if (tasks.length === 0) io.out(isNarrowed(flags) ? "No task fits these flags.\n" : "No tasks.\n");
@@ -40,10 +41,10 @@ export async function tasksList(io: Io, flags: ListFlags): Promise<number> {
   return 0;
 }
 
-const isNarrowed = ({ status, agent, session }: ListFlags): boolean =>
+const isNarrowed = ({ status, agent, session }: TaskListFlags): boolean =>
   [status, agent, session].some((flag) => flag !== undefined);
 
-async function tasksOf(io: Io, { status, agent, session, limit }: ListFlags): Promise<readonly TaskStory[]> {
+async function tasksOf(io: Io, { status, agent, session, limit }: TaskListFlags): Promise<readonly TaskStory[]> {
   const params = { limit, ...defined({ status, agentId: agent, sessionKey: session }) };
   const here = (desk: TaskDesk) =>
     desk.list({ limit, statuses: status && [status], agentId: agent, sessionKey: session });
@@ -54,7 +55,7 @@ function cells({ id, kind, status, agentId = "", createdAt, startedAt, endedAt, 
   const now = Date.now();
   const took = startedAt === undefined ? "" : showDuration((endedAt ?? now) - startedAt);
   const age = createdAt === undefined ? "" : showDuration(now - createdAt);
-  return [id, kind, status.replace("_", " "), agentId, age, took, cleanText(title)];
+  return [id, kind, status.replace("_", " "), agentId, age, took, withoutTerminalControls(title)];
 }
 
 /** Shows one task with what it was asked and what it answered. Throws NOT_FOUND. */
@@ -81,7 +82,7 @@ function storyText(io: Io, task: TaskStory): string {
   const head = pairs(io, [
     ["Task", task.id],
     ["Kind", task.kind],
-    ["Title", cleanText(task.title)],
+    ["Title", withoutTerminalControls(task.title)],
     ["Status", task.status.replace("_", " ")],
     ["Why", task.error ?? task.terminalSummary],
     ["Agent", task.agentId],
@@ -95,7 +96,7 @@ function storyText(io: Io, task: TaskStory): string {
     ["Tools", tools],
     ["Delivery", task.deliveryStatus?.replace("_", " ")],
   ]);
-  const part = (name: string, said = "") => (said === "" ? "" : `\n${name}:\n${cleanText(said)}\n`);
+  const part = (name: string, said = "") => (said === "" ? "" : `\n${name}:\n${withoutTerminalControls(said)}\n`);
   return `${head}${part("Asked", task.prompt)}${part("Answered", task.result)}`;
 }
 
@@ -173,7 +174,7 @@ function whyLate({ status, createdAt = 0, startedAt = 0 }: TaskStory, now: numbe
 function whyBad({ status, endedAt = 0, error, deliveryStatus }: TaskStory, now: number): Reason | undefined {
   if (now - endedAt > DAY_MS) return undefined;
   if (status === "failed" || status === "timed_out")
-    return { code: "failed", message: cleanText(error ?? "it took too long") };
+    return { code: "failed", message: withoutTerminalControls(error ?? "it took too long") };
   if (deliveryStatus !== "failed") return undefined;
   return { code: "delivery_failed", message: "its answer did not arrive, or may not have" };
 }

@@ -11,7 +11,7 @@ import {
   type UsageFigures,
   type UsageReport,
   usageReport,
-  usageShape,
+  usageReportShape,
 } from "../../../runs/usage.ts";
 import { hasGateway } from "../../address.ts";
 import { callOnce } from "../../call-gateway.ts";
@@ -27,7 +27,7 @@ export interface UsageFlags {
 }
 
 /** What the models took: the gateway's answer, or the journal's when none runs. */
-export async function usage(io: Io, flags: UsageFlags): Promise<number> {
+export async function showUsage(io: Io, flags: UsageFlags): Promise<number> {
   const report = await readReport(io, flags);
   if (flags.json === true) writeJson(io, report);
   else io.out(reportText(io, report));
@@ -42,7 +42,7 @@ async function readReport(io: Io, { by, days, agent: agentId }: UsageFlags): Pro
     return callOnce(io, state, {
       method: "usage.cost",
       params: { by, days, ...defined({ agentId }) },
-      shape: usageShape,
+      shape: usageReportShape,
     });
   const path = journalPath(state.paths);
   const asked = { ...lastDays(days, Date.now(), state.config.budgets.timezone), agentId };

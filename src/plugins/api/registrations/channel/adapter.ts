@@ -9,7 +9,7 @@ import { revealSecrets } from "../../../../utils/secrets/reveal.ts";
 import type { PluginScope } from "../../scope.ts";
 import { textsIn } from "../../foreign.ts";
 import type { TypingCallbacks } from "../../dispatcher.ts";
-import { loginOf } from "./login.ts";
+import { channelLoginOf } from "./login.ts";
 import { startMonitor } from "./monitor.ts";
 import type { BridgeParts } from "./parts.ts";
 import type { BridgedChannel } from "./plugin-object.ts";
@@ -27,7 +27,7 @@ const MOST_CHATS = 1000;
 
 /** The adapter of a plugin's `ChannelPlugin` object: its monitor receives, its `outbound` sends. */
 export function bridgedAdapter(scope: PluginScope, channel: BridgedChannel): ChannelAdapter {
-  const login = loginOf(scope, channel);
+  const login = channelLoginOf(scope, channel);
   return {
     id: channelId(channel.id),
     label: channel.label,

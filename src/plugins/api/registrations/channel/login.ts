@@ -9,7 +9,7 @@ import type { BridgedChannel } from "./plugin-object.ts";
 const SCAN_MS = 480_000;
 
 /** `channels login` by `gateway.loginWithQrStart` and `loginWithQrWait`; undefined where the plugin has not both. */
-export function loginOf(scope: PluginScope, channel: BridgedChannel): ChannelAdapter["login"] {
+export function channelLoginOf(scope: PluginScope, channel: BridgedChannel): ChannelAdapter["login"] {
   const start = optionalMethodIn(channel.gateway, "loginWithQrStart");
   const wait = optionalMethodIn(channel.gateway, "loginWithQrWait");
   if (!start || !wait) return undefined;

@@ -1,8 +1,8 @@
 import { isFields, type Fields } from "../../../../utils/fields.ts";
 import { accountId, channelId } from "../../../../types/ids.ts";
 import { methodIn, numberIn, objectOf, textIn } from "../../foreign.ts";
-import { refused } from "../../refused.ts";
-import { sessionFiles } from "../../session-files.ts";
+import { refusedMembers } from "../../refused.ts";
+import { sessionFilePlaces } from "../../session-files.ts";
 import type { PluginScope } from "../../scope.ts";
 import { dispatchInbound } from "./dispatch.ts";
 import { createDispatcher, typingOf, type TypingCallbacks } from "../../dispatcher.ts";
@@ -14,15 +14,15 @@ export function channelRuntimeOf(scope: PluginScope): object {
   return {
     routing: { resolveAgentRoute: (asked: unknown) => routeOf(scope, asked) },
     session: {
-      ...sessionFiles(scope),
+      ...sessionFilePlaces(scope),
       // The journal records the session with the message.
       recordInboundSession: async () => undefined,
       updateLastRoute: async () => undefined,
       readSessionUpdatedAt: () => undefined,
     },
-    reply: { ...refused(scope, "api.runtime.channel.reply"), ...replyOf(scope) },
-    text: refused(scope, "api.runtime.channel.text"),
-    media: { ...refused(scope, "api.runtime.channel.media"), saveMediaBuffer: saver(scope) },
+    reply: { ...refusedMembers(scope, "api.runtime.channel.reply"), ...replyOf(scope) },
+    text: refusedMembers(scope, "api.runtime.channel.text"),
+    media: { ...refusedMembers(scope, "api.runtime.channel.media"), saveMediaBuffer: saver(scope) },
     commands: {
       shouldComputeCommandAuthorized: (text: unknown) => isCommand(text),
       isControlCommandMessage: (text: unknown) => isCommand(text),

@@ -5,14 +5,14 @@ export type Declarations = ReadonlyMap<string, string>;
 const MOST_VALUE = 300;
 
 /** The declarations of a `style` attribute or of a rule. */
-export interface Block {
+export interface DeclarationBlock {
   readonly plain: Declarations;
   /** Declarations that have priority over all plain ones, of any rule. */
   readonly important: Declarations;
 }
 
 /** The declarations in a `style` attribute or in the block of a rule; the last one of a property counts. */
-export function declarationsIn(text: string): Block {
+export function declarationsIn(text: string): DeclarationBlock {
   const lower = unescaped(plainBraces(text)).toLowerCase();
   const plain = new Map<string, string>();
   const important = new Map<string, string>();
@@ -38,7 +38,8 @@ export const plainBraces = (style: string): string =>
 const IMPORTANT = /! ?important/;
 
 /** The declarations that count for an element with this block alone. */
-export const joined = ({ plain, important }: Block): Declarations => new Map([...plain, ...important]);
+export const joinedDeclarations = ({ plain, important }: DeclarationBlock): Declarations =>
+  new Map([...plain, ...important]);
 
 /** A style without escapes: `d\69splay` means `display`. */
 const unescaped = (text: string): string =>

@@ -1,4 +1,4 @@
-import { type Block, declarationsIn, plainBraces } from "./declarations.ts";
+import { type DeclarationBlock, declarationsIn, plainBraces } from "./declarations.ts";
 
 /** Most characters of all style sheets of a page that are read. */
 const MOST_SHEETS = 400_000;
@@ -8,7 +8,7 @@ const MOST_DEPTH = 8;
 const MOST_PRELUDE = 2000;
 
 /** A rule with its selectors as text; selectors of a rule inside of another one are complete. */
-export interface StyleRule extends Block {
+export interface StyleRule extends DeclarationBlock {
   readonly selectors: string;
 }
 

@@ -1,12 +1,12 @@
 import { compile } from "css-select";
 import { isTraversal, parse, type Selector as Token, SelectorType } from "css-what";
 import {
-  type Block,
+  type DeclarationBlock,
   type Declarations,
   declarationsIn,
   hides,
   HIDING_PROPERTIES,
-  joined,
+  joinedDeclarations,
   mayHide,
 } from "./declarations.ts";
 import { type Attributes, elementsIn, type PageElement } from "./elements.ts";
@@ -15,7 +15,7 @@ import { rulesIn, type StyleRule } from "./sheets.ts";
 /** A rule for one selector. */
 interface Rule {
   readonly selector: Selector;
-  readonly block: Block;
+  readonly block: DeclarationBlock;
   readonly place: number;
 }
 
@@ -62,7 +62,7 @@ export class StyleRules {
    */
   hide(name: string, attributes: Attributes, place: number): boolean {
     const own = attributes["style"] === undefined ? undefined : declarationsIn(attributes["style"]);
-    const isOwn = own !== undefined && hides(this.resolved(joined(own)));
+    const isOwn = own !== undefined && hides(this.resolved(joinedDeclarations(own)));
     if (this.#rules.length === 0 || (this.#hiding.size === 0 && !isOwn)) return isOwn;
     const seen = this.#seen(name, attributes, place);
     const keys = keysOf(seen);
@@ -79,7 +79,7 @@ export class StyleRules {
   #hidesNow(
     seen: Seen,
     keys: readonly string[],
-    { own, isOwn }: { readonly own: Block | undefined; readonly isOwn: boolean },
+    { own, isOwn }: { readonly own: DeclarationBlock | undefined; readonly isOwn: boolean },
   ): boolean {
     const hiding = this.#matching(this.#hiding, keys, seen);
     if (hiding.length === 0 && !isOwn) return false;
@@ -116,7 +116,7 @@ export class StyleRules {
   #indexOf(isWanted: (style: Declarations) => boolean): Index {
     const index: Index = new Map();
     for (const [place, { selectors, ...block }] of this.#rules.entries()) {
-      const style = joined(block);
+      const style = joinedDeclarations(block);
       if (!concernsHiding(style) || !isWanted(style)) continue;
       for (const selector of selectorsIn(selectors)) {
         const known = index.get(selector.key);
@@ -149,12 +149,12 @@ const namesOf = (attributes: Attributes): readonly string[] =>
   keysWith(attributes["id"]?.toLowerCase(), classesIn(attributes));
 
 function namedIn(rules: readonly StyleRule[]): ReadonlyMap<string, string> {
-  const all = rules.flatMap((rule) => [...joined(rule)].filter(([name]) => name.startsWith("--")));
+  const all = rules.flatMap((rule) => [...joinedDeclarations(rule)].filter(([name]) => name.startsWith("--")));
   return new Map(all);
 }
 
 /** The declarations that count for one element. */
-function cascade(rules: readonly Rule[], own: Block | undefined): Declarations {
+function cascade(rules: readonly Rule[], own: DeclarationBlock | undefined): Declarations {
   const order = rules.toSorted((a, b) => a.selector.weight - b.selector.weight || a.place - b.place);
   const blocks = [...order.map(({ block }) => block), ...(own ? [own] : [])];
   return new Map([...blocks.flatMap(({ plain }) => [...plain]), ...blocks.flatMap(({ important }) => [...important])]);

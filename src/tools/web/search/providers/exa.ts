@@ -1,6 +1,6 @@
 import type { SearchWish } from "../../../../types/plugin/web-search.ts";
 import type { SearchProvider } from "./provider.ts";
-import { domainsOf, given, listIn, textAt, textsAt } from "./read.ts";
+import { domainsOf, givenFields, listIn, textAt, textsAt } from "./read.ts";
 
 const DAYS = { day: 1, week: 7, month: 30, year: 365 };
 const DAY_MS = 86_400_000;
@@ -19,7 +19,7 @@ export const exa: SearchProvider = {
     const answer = await ask.json({
       path: "/search",
       headers: { "x-api-key": key?.reveal() ?? "" },
-      body: given({
+      body: givenFields({
         query: wish.query,
         numResults: wish.count,
         type: "auto",

@@ -1,5 +1,5 @@
 import type { SearchProvider } from "./provider.ts";
-import { answerOf, listAt, textAt } from "./read.ts";
+import { citedAnswer, listAt, textAt } from "./read.ts";
 
 export const gemini: SearchProvider = {
   id: "gemini",
@@ -23,6 +23,6 @@ export const gemini: SearchProvider = {
       textAt(chunk, "web", "uri"),
     );
     // The sources are addresses of Google that redirect to the pages.
-    return answerOf(parts.map((part) => textAt(part, "text")).join(""), await ask.follow(sources));
+    return citedAnswer(parts.map((part) => textAt(part, "text")).join(""), await ask.follow(sources));
   },
 };

@@ -1,5 +1,5 @@
 import type { SearchProvider } from "./provider.ts";
-import { answerOf, bearer, domainsOf, given, listAt, textAt, textsAt } from "./read.ts";
+import { citedAnswer, bearer, domainsOf, givenFields, listAt, textAt, textsAt } from "./read.ts";
 
 export const grok: SearchProvider = {
   id: "grok",
@@ -13,7 +13,7 @@ export const grok: SearchProvider = {
   baseUrl: () => "https://api.x.ai/v1",
   async search(wish, access, ask) {
     const { only, without } = domainsOf(wish);
-    const filters = given({ allowed_domains: only, ...(only.length === 0 && { excluded_domains: without }) });
+    const filters = givenFields({ allowed_domains: only, ...(only.length === 0 && { excluded_domains: without }) });
     const answer = await ask.json({
       path: "/responses",
       headers: bearer(access),
@@ -29,6 +29,9 @@ export const grok: SearchProvider = {
       .flatMap((message) => listAt(message, "content"))
       .filter((part) => part["type"] === "output_text");
     const cited = texts.flatMap((text) => listAt(text, "annotations").map((note) => textAt(note, "url")));
-    return answerOf(texts.map((text) => textAt(text, "text")).join("\n"), [...cited, ...textsAt(answer, "citations")]);
+    return citedAnswer(texts.map((text) => textAt(text, "text")).join("\n"), [
+      ...cited,
+      ...textsAt(answer, "citations"),
+    ]);
   },
 };

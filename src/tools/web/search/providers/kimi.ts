@@ -1,6 +1,6 @@
 import type { Fields } from "../../../../utils/fields.ts";
 import { SearchFailure, type SearchAccess, type SearchProvider } from "./provider.ts";
-import { answerOf, bearer, listAt, textAt, textsAt, valueAt } from "./read.ts";
+import { citedAnswer, bearer, listAt, textAt, textsAt, valueUnder } from "./read.ts";
 
 /** Most answers of one search: each may ask for the built-in tool once more. */
 const MOST_ROUNDS = 3;
@@ -29,7 +29,7 @@ export const kimi: SearchProvider = {
       const calls = listAt(choice, "message", "tool_calls").filter((call) => textAt(call, "function", "name") === TOOL);
       sources.push(...listAt(answer, "search_results").map((page) => textAt(page, "url")), ...calls.flatMap(sourcesOf));
       if (calls.length === 0) return finished(textAt(choice, "message", "content"), sources, round > 0);
-      messages.push(valueAt(choice, "message"), ...calls.map(resultOf));
+      messages.push(valueUnder(choice, "message"), ...calls.map(resultOf));
     }
     throw new SearchFailure("answer", `searched ${MOST_ROUNDS} times and gave no answer`);
   },
@@ -64,5 +64,5 @@ function sourcesOf(call: Fields): readonly string[] {
 
 function finished(content: string, sources: readonly string[], hasSearched: boolean) {
   if (!hasSearched && sources.length === 0) throw new SearchFailure("answer", "answered from memory, without a search");
-  return answerOf(content, sources);
+  return citedAnswer(content, sources);
 }

@@ -1,5 +1,5 @@
 import { SearchFailure, type SearchProvider } from "./provider.ts";
-import { bearer, listIn, pagesOf, valueAt } from "./read.ts";
+import { bearer, listIn, pagesOf, valueUnder } from "./read.ts";
 
 /** Codes in the body of an answer for a key that is not accepted, and for too many requests. */
 const KEY_CODES = new Set<unknown>([1004, 2049]);
@@ -16,7 +16,7 @@ export const minimax: SearchProvider = {
   baseUrl: ({ region }) => (region === "cn" ? "https://api.minimaxi.com" : "https://api.minimax.io"),
   async search({ query }, access, ask) {
     const answer = await ask.json({ path: "/v1/coding_plan/search", headers: bearer(access), body: { q: query } });
-    const code = valueAt(answer, "base_resp", "status_code");
+    const code = valueUnder(answer, "base_resp", "status_code");
     if (KEY_CODES.has(code)) throw new SearchFailure("key", `did not accept the key (code ${String(code)})`);
     if (RATE_CODES.has(code)) throw new SearchFailure("rate", `has had too many requests (code ${String(code)})`);
     if (typeof code === "number" && code !== 0) throw new SearchFailure("server", `answered with the code ${code}`);

@@ -1,5 +1,5 @@
 import type { SearchWish } from "../../../../types/plugin/web-search.ts";
-import { SearchFailure, type Ask, type SearchAccess, type SearchProvider } from "./provider.ts";
+import { SearchFailure, type ProviderRequests, type SearchAccess, type SearchProvider } from "./provider.ts";
 import { bearer, listIn, pagesOf } from "./read.ts";
 
 const CLOUD = "https://ollama.com";
@@ -24,7 +24,11 @@ export const ollama: SearchProvider = {
  * The first answer of the places where the search may be: on the machine under the older or the newer name, and in the
  * cloud, which needs a key.
  */
-async function firstAnswer({ query, count }: SearchWish, access: SearchAccess, ask: Ask): Promise<unknown> {
+async function firstAnswer(
+  { query, count }: SearchWish,
+  access: SearchAccess,
+  ask: ProviderRequests,
+): Promise<unknown> {
   const paths = [
     ...(access.baseUrl === CLOUD ? [] : ["/api/experimental/web_search"]),
     "/api/web_search",

@@ -1,6 +1,6 @@
 import type { SearchWish } from "../../../../types/plugin/web-search.ts";
-import type { Ask, SearchAccess, SearchProvider } from "./provider.ts";
-import { answerOf, bearer, given, listAt, listIn, pagesOf, textAt, textsAt } from "./read.ts";
+import type { ProviderRequests, SearchAccess, SearchProvider } from "./provider.ts";
+import { citedAnswer, bearer, givenFields, listAt, listIn, pagesOf, textAt, textsAt } from "./read.ts";
 
 const OPENROUTER = "https://openrouter.ai/api/v1";
 const OWN = "https://api.perplexity.ai";
@@ -36,7 +36,7 @@ export const perplexity: SearchProvider = {
 const bodyOf = (wish: SearchWish) => {
   const after = americanDate(wish.date_after);
   const before = americanDate(wish.date_before);
-  return given({
+  return givenFields({
     query: wish.query,
     max_results: wish.count,
     country: wish.country,
@@ -59,12 +59,12 @@ function americanDate(date: string | undefined): string | undefined {
   return year && month && day ? `${month}/${day}/${year}` : undefined;
 }
 
-async function chat({ query, freshness }: SearchWish, access: SearchAccess, ask: Ask) {
+async function chat({ query, freshness }: SearchWish, access: SearchAccess, ask: ProviderRequests) {
   const isOwn = access.baseUrl.startsWith(OWN);
   const answer = await ask.json({
     path: "/chat/completions",
     headers: bearer(access),
-    body: given({
+    body: givenFields({
       model: access.model ?? (isOwn ? "sonar-pro" : "perplexity/sonar-pro"),
       messages: [{ role: "user", content: query }],
       search_recency_filter: freshness,
@@ -72,5 +72,5 @@ async function chat({ query, freshness }: SearchWish, access: SearchAccess, ask:
   });
   const [choice] = listAt(answer, "choices");
   const notes = listAt(choice, "message", "annotations").map((note) => textAt(note, "url_citation", "url"));
-  return answerOf(textAt(choice, "message", "content"), [...textsAt(answer, "citations"), ...notes]);
+  return citedAnswer(textAt(choice, "message", "content"), [...textsAt(answer, "citations"), ...notes]);
 }

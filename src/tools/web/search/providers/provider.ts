@@ -38,7 +38,7 @@ export interface SearchRequest {
 }
 
 /** Requests that a provider may make. Each rejects with `SearchFailure`. */
-export interface Ask {
+export interface ProviderRequests {
   json(request: SearchRequest): Promise<unknown>;
   text(request: SearchRequest): Promise<string>;
   /** Address of each page after redirects; an address that cannot be followed stays as it is. */
@@ -69,7 +69,7 @@ export interface SearchProvider {
   baseUrl(access: Omit<SearchAccess, "baseUrl">): string;
   /** Least seconds of the provider's time limit, because it runs a model. */
   readonly leastSeconds?: number;
-  search(wish: SearchWish, access: SearchAccess, ask: Ask): Promise<SearchAnswer>;
+  search(wish: SearchWish, access: SearchAccess, ask: ProviderRequests): Promise<SearchAnswer>;
 }
 
 export type FailedBecause = "key" | "rate" | "server" | "network" | "answer" | "refused";

@@ -5,27 +5,27 @@ import { SearchFailure, type SearchAccess } from "./provider.ts";
 /** Reads a text of a provider's answer, whose types are not certain; empty when there is none. */
 
 export const textAt = (value: unknown, ...path: readonly string[]): string => {
-  const found = valueAt(value, ...path);
+  const found = valueUnder(value, ...path);
   return typeof found === "string" ? found : "";
 };
 
-export const valueAt = (value: unknown, ...path: readonly string[]): unknown =>
+export const valueUnder = (value: unknown, ...path: readonly string[]): unknown =>
   path.reduce<unknown>((at, key) => (isFields(at) && Object.hasOwn(at, key) ? at[key] : undefined), value);
 
 /** The objects of a list; empty where there is no list. */
 export const listAt = (value: unknown, ...path: readonly string[]): readonly Fields[] => {
-  const found = valueAt(value, ...path);
+  const found = valueUnder(value, ...path);
   return Array.isArray(found) ? found.filter(isFields) : [];
 };
 
 export const textsAt = (value: unknown, ...path: readonly string[]): readonly string[] => {
-  const found = valueAt(value, ...path);
+  const found = valueUnder(value, ...path);
   return Array.isArray(found) ? found.filter((one): one is string => typeof one === "string") : [];
 };
 
 /** The list of an answer. Throws `SearchFailure` for an answer without the list, which is of another kind. */
 export function listIn(value: unknown, ...path: readonly string[]): readonly Fields[] {
-  if (Array.isArray(valueAt(value, ...path))) return listAt(value, ...path);
+  if (Array.isArray(valueUnder(value, ...path))) return listAt(value, ...path);
   throw new SearchFailure("answer", `sent an answer without the list \`${path.join(".")}\``);
 }
 
@@ -45,7 +45,7 @@ export const pagesOf = (list: readonly Fields[], { url = "url", snippet, publish
   }));
 
 /** The answer of a model with its sources. Throws `SearchFailure` for an empty text. */
-export function answerOf(content: string, citations: readonly string[]) {
+export function citedAnswer(content: string, citations: readonly string[]) {
   if (content.trim() === "") throw new SearchFailure("answer", "sent an answer without text");
   return { content, citations: [...new Set(citations)] };
 }
@@ -61,7 +61,7 @@ export function domainsOf({ domain_filter: hosts = [] }: SearchWish) {
 }
 
 /** The fields with a value; an empty list counts as none. */
-export const given = (fields: Fields): Fields =>
+export const givenFields = (fields: Fields): Fields =>
   Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0)),
   );

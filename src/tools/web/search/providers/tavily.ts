@@ -1,5 +1,5 @@
 import type { SearchProvider } from "./provider.ts";
-import { bearer, domainsOf, given, listIn, pagesOf } from "./read.ts";
+import { bearer, domainsOf, givenFields, listIn, pagesOf } from "./read.ts";
 
 export const tavily: SearchProvider = {
   id: "tavily",
@@ -12,7 +12,7 @@ export const tavily: SearchProvider = {
   baseUrl: () => "https://api.tavily.com",
   async search(wish, access, ask) {
     const { only, without } = domainsOf(wish);
-    const body = given({
+    const body = givenFields({
       query: wish.query,
       max_results: wish.count,
       time_range: wish.freshness,

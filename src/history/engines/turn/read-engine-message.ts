@@ -16,7 +16,7 @@ import type { AnswerPart } from "../../parts.ts";
  * Makes a new message from one that a plugin's code made: adds what engines leave out, and keeps unknown fields of a part.
  * Undefined when it is no message. May throw when a field is read.
  */
-export function readMessage(value: unknown): ChatMessage | undefined {
+export function readEngineMessage(value: unknown): ChatMessage | undefined {
   if (!isFields(value)) return undefined;
   if (value["role"] === "user") return readUser(value);
   if (value["role"] === "assistant") return readAnswer(value);

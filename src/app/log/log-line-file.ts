@@ -15,7 +15,7 @@ export const droppedNote = (lines: number): string =>
  * Writes lines to an open file, in order and in the background, so that a slow disk does not block the gateway. Pending
  * lines are written when the process exits. A failed write is retried; no method throws.
  */
-export class LineFile {
+export class LogLineFile {
   readonly #fd: number;
   #waiting: Buffer[] = [];
   #waitingBytes = 0;

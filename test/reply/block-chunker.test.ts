@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { createBlockChunker } from "../../src/reply/chunker.ts";
-import type { BlockChunkerOptions } from "../../src/reply/chunker.ts";
+import { createBlockChunker } from "../../src/reply/block-chunker.ts";
+import type { BlockChunkerOptions } from "../../src/reply/block-chunker.ts";
 import { cutInto } from "./parts.ts";
 
 function chunksOf(parts: readonly string[], options: BlockChunkerOptions): string[] {

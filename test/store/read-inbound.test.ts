@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { readMessage } from "../../src/store/journal/read-message.ts";
+import { readInbound } from "../../src/store/journal/read-inbound.ts";
 import type { OpenJournal } from "../../src/store/journal/journal.ts";
 import type { InboundMessage } from "../../src/types/chat/message.ts";
 import { message } from "../kit/inbound.ts";
@@ -34,14 +34,14 @@ function having(path: string, value: unknown): unknown {
   return copy;
 }
 
-const read = (path: string, value: unknown) => readMessage(having(path, value), NOW).message;
+const read = (path: string, value: unknown) => readInbound(having(path, value), NOW).message;
 
 describe("a message that an adapter offers", () => {
   it("is taken as it is when its types are right", () => {
-    expect(readMessage(rich, NOW)).toEqual({ message: rich, faults: [] });
-    expect(readMessage(rich, NOW).message).toBe(rich);
+    expect(readInbound(rich, NOW)).toEqual({ message: rich, faults: [] });
+    expect(readInbound(rich, NOW).message).toBe(rich);
     const plain = message();
-    expect(readMessage(plain, NOW)).toEqual({ message: plain, faults: [] });
+    expect(readInbound(plain, NOW)).toEqual({ message: plain, faults: [] });
   });
 
   it.each([
@@ -73,7 +73,7 @@ describe("a message that an adapter offers", () => {
     ["isEdit", null],
     ["event", null],
   ])("is answered without its %s when that is %j", (path, value) => {
-    const { message: got, faults } = readMessage(having(path, value), NOW);
+    const { message: got, faults } = readInbound(having(path, value), NOW);
     expect(got).toEqual(having(path, undefined));
     expect(faults).toEqual([expect.stringContaining(path)]);
   });
@@ -116,11 +116,11 @@ describe("a message that an adapter offers", () => {
     ["options", 5],
   ])("cannot be read when its %s is %j", (path, value) => {
     const given = having(path, value);
-    const { message: got } = readMessage(given, NOW);
+    const { message: got } = readInbound(given, NOW);
     expect(got).toMatchObject({ eventKey: "u9", text: "hello", sender: { id: "" }, unreadable: { raw: given } });
     expect(got.unreadable?.why).toContain(path.split(".")[0]);
     // As the journal has it, and after an update that can still not read it.
-    expect(readMessage(JSON.parse(JSON.stringify(got)), NOW + 1).message).toEqual(got);
+    expect(readInbound(JSON.parse(JSON.stringify(got)), NOW + 1).message).toEqual(got);
   });
 
   it("is read whatever it is, and what was read once is read again as the same", () => {
@@ -156,9 +156,9 @@ describe("a message that an adapter offers", () => {
     fc.assert(
       fc.property(fc.oneof(mutated, anything), (given) => {
         // What JSON changes, such as a date, may be read otherwise once it is stored.
-        const stored: unknown = JSON.parse(JSON.stringify(readMessage(given, NOW).message));
-        const { message: got } = readMessage(stored, NOW);
-        expect(readMessage(JSON.parse(JSON.stringify(got)), NOW).message).toEqual(got);
+        const stored: unknown = JSON.parse(JSON.stringify(readInbound(given, NOW).message));
+        const { message: got } = readInbound(stored, NOW);
+        expect(readInbound(JSON.parse(JSON.stringify(got)), NOW).message).toEqual(got);
         for (const part of [
           got.eventKey,
           got.from.channel,

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { BlockList, isIP } from "node:net";
 
 /** Who is at the other end of a request or socket. */
-export interface Peer {
+export interface RemotePeer {
   /** The client's IP address; the nearest proxy's where no trusted proxy names the client. */
   readonly address: string;
   /** The request came through a proxy, so a local `address` does not mean a local client. */
@@ -42,7 +42,7 @@ export class Peers {
     this.#trusted = blockListOf(trusted);
   }
 
-  of({ socket, headers }: Arrival): Peer {
+  of({ socket, headers }: Arrival): RemotePeer {
     const nearest = plainAddress(socket.remoteAddress);
     const isProxied = PROXY_MARKS.some((name) => headers[name] !== undefined);
     if (!this.#isTrusted(nearest)) return { address: nearest, isProxied };
@@ -94,7 +94,7 @@ function plainAddress(address: string | undefined): string {
  * so does an IPv6 network of 64 bits, in which addresses cost nothing. Peers behind an unknown proxy on this machine have
  * another name than the programs of this machine.
  */
-export function countingName({ address, isProxied }: Peer): string {
+export function countingName({ address, isProxied }: RemotePeer): string {
   if (isLoopback(address)) return isProxied ? "a proxy on this machine" : "this machine";
   return networkOf(address);
 }

@@ -4,7 +4,7 @@ import { emptyUsage } from "./usage.ts";
 import { type Fields, isFields } from "../../utils/fields.ts";
 
 /** A message whose fields all have their types. */
-export interface ReadMessage {
+export interface ReadChatMessage {
   readonly message: ChatMessage;
   /** A value had a wrong type, or a part lacked a required field: it is mended, or left out. */
   readonly isOdd: boolean;
@@ -19,7 +19,7 @@ export interface ReadMessage {
  * out fields. Undefined when `value` is no message. `at`: the milliseconds of a message that does not have its own
  * time.
  */
-export function readMessage(value: unknown, at = 0): ReadMessage | undefined {
+export function readChatMessage(value: unknown, at = 0): ReadChatMessage | undefined {
   if (!isFields(value)) return undefined;
   const role = value["role"] === "tool" ? "toolResult" : value["role"];
   if (role !== "user" && role !== "assistant" && role !== "toolResult") return undefined;
@@ -39,7 +39,7 @@ type Content = string | readonly unknown[];
 type Mend = (value: unknown) => unknown;
 type Mends = Readonly<Record<string, Mend>>;
 
-/** Mends values, and records whether any value was mended: see `ReadMessage`. */
+/** Mends values, and records whether any value was mended: see `ReadChatMessage`. */
 export class Mending {
   isOdd = false;
   isWhole = true;

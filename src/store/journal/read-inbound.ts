@@ -5,7 +5,7 @@ import type { InboundMessage, Peer } from "../../types/chat/message.ts";
 import { isFields, type Fields } from "../../utils/fields.ts";
 
 /** A message in the shape that every reader relies on, and the faults of the message that was given. */
-export interface ReadMessage {
+export interface ReadInbound {
   readonly message: InboundMessage;
   /** `sender.name: expected string, received number`, one for each fault. */
   readonly faults: readonly string[];
@@ -97,7 +97,7 @@ const shape = z.looseObject({
  * field of a wrong type is left out. A message without what decides about it becomes one with `unreadable`, which has placeholders
  * and is never answered. `now`: epoch milliseconds.
  */
-export function readMessage(given: unknown, now: number): ReadMessage {
+export function readInbound(given: unknown, now: number): ReadInbound {
   if (shape.safeParse(given).success && isMessage(given) && isStorable(given)) return { message: given, faults: [] };
   const data = plainData(given);
   const before = isFields(data) ? data["unreadable"] : undefined;
@@ -106,7 +106,7 @@ export function readMessage(given: unknown, now: number): ReadMessage {
 }
 
 /** Mends in rounds, because each round can find faults that the round before had hidden. */
-function mendedMessage(given: Fields, now: number): ReadMessage {
+function mendedMessage(given: Fields, now: number): ReadInbound {
   const faults: string[] = [];
   let mended: Fields | undefined = given;
   for (let round = 0; mended && round < MOST_ROUNDS; round += 1) {
@@ -119,7 +119,7 @@ function mendedMessage(given: Fields, now: number): ReadMessage {
   return unreadable(given, faults, now);
 }
 
-function unreadable(raw: unknown, faults: readonly string[], now: number): ReadMessage {
+function unreadable(raw: unknown, faults: readonly string[], now: number): ReadInbound {
   const why = faults.slice(0, 3).join("; ");
   return { message: placeholder(raw, { why, raw }, now), faults: [why] };
 }

@@ -110,7 +110,8 @@ export function resolveAlias(text: string, defaultAgent: AgentId = DEFAULT_AGENT
  */
 export function wireKey(key: string, defaultAgent: AgentId = DEFAULT_AGENT): string {
   if (key.startsWith("agent:")) return key;
-  return `agent:${encode(defaultAgent)}:${key === OPERATOR_KEY ? "main" : key === "main" ? OTHER_MAIN : key}`;
+  const other = key === "main" ? OTHER_MAIN : key;
+  return `agent:${encode(defaultAgent)}:${key === OPERATOR_KEY ? "main" : other}`;
 }
 
 /** The name outside of a session with the key `main` beside the operator's chat, which has that name already. */

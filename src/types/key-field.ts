@@ -23,6 +23,3 @@ export const keyParam = () => marked(z.string().min(1).max(512)).transform(sessi
 
 /** A conversation in an answer, as somebody named it. */
 export const namedKeyField = (form: "alias" | "place"): z.ZodString => marked(z.string(), form);
-
-/** A field that is checked elsewhere, and names a conversation when it is a text. */
-export const uncheckedKey = (form: KeyForm = "key") => marked(z.unknown(), form).optional();

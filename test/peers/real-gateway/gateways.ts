@@ -1,0 +1,119 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { openSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { startFakeModel, type FakeModel, type ModelCall, type ModelReply } from "../../fakes/model.ts";
+import { until } from "../../kit/until.ts";
+
+const TOKEN = "a-token-of-the-comparison-0123456789";
+const READY_MS = 120_000;
+
+/** A gateway as a child process over a state directory of its own, and the model that it asks. */
+export interface StartedGateway {
+  readonly url: string;
+  readonly token: string;
+  /** Everything that it printed. */
+  readonly log: string;
+  stop(): Promise<void>;
+}
+
+/** Starts the program in a new state directory, and waits until it is ready. `program` is the file that Node runs. */
+export async function startGateway(program: string): Promise<StartedGateway> {
+  const home = await mkdtemp(join(tmpdir(), "openclaw-compared-"));
+  const model = await startScriptedModel();
+  const port = await freePort();
+  const stateDir = join(home, "state");
+  const configPath = join(stateDir, "openclaw.json");
+  await mkdir(stateDir, { recursive: true, mode: 0o700 });
+  await writeFile(configPath, JSON.stringify(configFor(port, model), null, 2), { mode: 0o600 });
+  const log = join(home, "log");
+  const output = openSync(log, "a");
+  const child = spawn(process.execPath, [program, "gateway", "run", "--port", String(port)], {
+    env: {
+      PATH: process.env["PATH"],
+      HOME: home,
+      OPENCLAW_STATE_DIR: stateDir,
+      OPENCLAW_CONFIG_PATH: configPath,
+      OPENCLAW_GATEWAY_TOKEN: TOKEN,
+      FAKE_MODEL_KEY: "key-of-the-scripted-model",
+      NO_COLOR: "1",
+    },
+    stdio: ["ignore", output, output],
+    cwd: home,
+  });
+  const stop = async () => {
+    await end(child);
+    await model.close();
+    if (process.env["OPENCLAW_KEEP_COMPARED"] === undefined) await rm(home, { recursive: true, force: true });
+  };
+  try {
+    await until(() => isReady(port, child), `${program} to be ready; its log is ${log}`, READY_MS);
+  } catch (error) {
+    await end(child);
+    throw error;
+  }
+  return { url: `ws://127.0.0.1:${port}`, token: TOKEN, log, stop };
+}
+
+async function isReady(port: number, child: ChildProcess): Promise<boolean> {
+  if (child.exitCode !== null) throw new Error(`the gateway ended with code ${child.exitCode}`);
+  const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
+  return answer?.ok === true;
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  child.kill("SIGKILL");
+  await ended;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Only keys that both gateways know. */
+const configFor = (port: number, model: FakeModel) => ({
+  gateway: { mode: "local", port, bind: "loopback", auth: { mode: "token", token: "${OPENCLAW_GATEWAY_TOKEN}" } },
+  models: {
+    providers: {
+      fake: {
+        baseUrl: model.url,
+        apiKey: "${FAKE_MODEL_KEY}",
+        api: "openai-completions",
+        models: ["fake-1", "fake-2"].map((id) => ({
+          id,
+          name: id,
+          reasoning: true,
+          contextWindow: 100_000,
+          maxTokens: 4096,
+        })),
+      },
+    },
+  },
+  agents: { defaults: { model: { primary: "fake/fake-1" } } },
+});
+
+async function startScriptedModel(): Promise<FakeModel> {
+  const model = await startFakeModel();
+  model.answer(replyTo);
+  return model;
+}
+
+const SLOW_WORDS = 100;
+
+/** `TOOL:<name> <arguments>` in a message calls that tool once, `SLOW` is answered for seconds, and `FAIL` with an error. */
+function replyTo({ said, isAfterTool }: ModelCall): ModelReply {
+  const [, tool, args] = /TOOL:(\w+) (\{.*\})/.exec(said) ?? [];
+  if (tool !== undefined && !isAfterTool) return { tool, args: JSON.parse(args ?? "{}") as Record<string, unknown> };
+  if (said.includes("FAIL")) return { status: 400, message: "the model refuses this" };
+  if (said.includes("SLOW")) return { text: "slow ".repeat(SLOW_WORDS), everyMs: 100 };
+  return { text: "echo: the answer of the model" };
+}

@@ -4,7 +4,7 @@ import type { Check, CheckResult } from "../types/check.ts";
 import { existingAbove } from "../utils/real-path.ts";
 import { errorText } from "../utils/text/error-text.ts";
 import { readCounts, type JournalCounts } from "./database/counts.ts";
-import { readVersion } from "./journal/database.ts";
+import { readVersion, refusalOf } from "./journal/database.ts";
 import { fileSize } from "./files.ts";
 import { SCHEMA_VERSION } from "./database/schema.ts";
 import { brokenFix, IN_JOURNAL, isBroken, isDiskFault, sqliteError, Statements } from "./database/sqlite.ts";
@@ -60,8 +60,9 @@ function inspect(path: string, size: number): CheckResult {
   const db = new DatabaseSync(path, { readOnly: true });
   try {
     const version = readVersion(db);
-    if (version > SCHEMA_VERSION) return newer(path, version);
-    if (version < SCHEMA_VERSION)
+    const refused = refusalOf(version, path);
+    if (refused) return { status: "fail", message: refused.message, fix: refused.fix };
+    if (version !== SCHEMA_VERSION)
       return { status: "ok", message: "The journal has an older version; the gateway migrates it at its start." };
     if (size > QUICK_CHECK_MAX)
       return { status: "ok", message: `Journal opens (${toMib(size)} MiB, not read in full).` };
@@ -139,12 +140,6 @@ function outboxResults({ openOutbox, unknownOutbox, failedOutboxLastDay }: Journ
   if (failedOutboxLastDay === 0) return [{ status: "ok", message }];
   return [{ status: "warn", message, fix: "See why: openclaw outbox list; then outbox retry or outbox drop." }];
 }
-
-const newer = (path: string, version: number): CheckResult => ({
-  status: "fail",
-  message: `${path} was written by a newer openclaw (schema ${version}).`,
-  fix: "Update openclaw.",
-});
 
 const broken = (path: string, why: string): CheckResult => ({
   status: "fail",

@@ -15,6 +15,7 @@ export const ERROR_CODES = {
   STATE_PERMISSIONS: { exit: 78 },
   WORKSPACE_UNUSABLE: { exit: 78 },
   JOURNAL_NEWER: { exit: 78 },
+  JOURNAL_OLDER: { exit: 78 },
   JOURNAL_BROKEN: { exit: 78 },
   DISK_FULL: { exit: 75 },
   DISK_WRITE: { exit: 75 },

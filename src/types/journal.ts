@@ -367,15 +367,6 @@ export interface RunLedger {
   pluginTotals(since: number): Promise<readonly PluginTotal[]>;
 }
 
-/** Permanent allowances that earlier versions kept; later versions keep them in `exec-approvals.json`. */
-export interface ApprovalRules {
-  /**
-   * The allowance for good of a command of an agent, if any, with who gave it: an owner (`channel:id`) or `operator`; rows of
-   * older versions do not say.
-   */
-  allowance(agent: string, command: string): Promise<{ readonly givenBy?: string } | undefined>;
-}
-
 /** Something that happened in the gateway, for the next turn of a session. */
 export interface SystemEvent {
   /** Epoch milliseconds. */
@@ -427,7 +418,6 @@ export interface Journal {
   readonly outbox: OutboxJournal;
   readonly pairing: PairingDesk;
   readonly runs: RunLedger;
-  readonly approvals: ApprovalRules;
   readonly received: ReceivedFiles;
   readonly values: KeyValue;
   readonly sessions: SessionTable;

@@ -2,7 +2,6 @@ import { chmod, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { diskOfDatabases } from "../kit/store/full-disk.ts";
-import { keepOldAllowance } from "../kit/store/old-allowance.ts";
 import { until } from "../kit/until.ts";
 import { openPlace, type Call, type Place } from "./people.ts";
 
@@ -73,20 +72,6 @@ describe("an allowance for good", () => {
     const commands = { ...loaded.config.commands, ownerAllowFrom: ["another"] };
     place.live.replace({ ...loaded, config: { ...loaded.config, commands } });
     const row = await place.owner.begins(run("ls"));
-    place.boot.chat.approvals.resolve((await place.question()).id, "deny");
-    await place.boot.outcome(row);
-  });
-
-  it("of an earlier version counts for owners where nothing is named that could have changed", async () => {
-    await put("old.sh", "echo old");
-    for (const command of ["ls", "sh old.sh"])
-      keepOldAllowance(join(place.fixture.dir, "journal.sqlite"), {
-        agent: "main",
-        command: JSON.stringify([place.workspace, command]),
-        by: "operator",
-      });
-    expect(await place.owner.does(run("ls"))).toContain("old.sh");
-    const row = await place.owner.begins(run("sh old.sh"));
     place.boot.chat.approvals.resolve((await place.question()).id, "deny");
     await place.boot.outcome(row);
   });

@@ -74,8 +74,8 @@ export async function openPlace(agent: Partial<AgentSettings> = {}, env?: NodeJS
   if (agent.sandbox && env) await machine.probe(agent.sandbox);
   const processes = env && new Processes({ clock: systemClock, exited: () => undefined });
   fixture.allTools = ({ journal, ...parts }) => {
-    const { approvals, received } = journal;
-    const allowances = openAllowances(live, { approvals, clock: parts.clock, log: fixture.log });
+    const { received } = journal;
+    const allowances = openAllowances(live, { clock: parts.clock, log: fixture.log });
     fixture.allowances = allowances;
     flushes.set(fixture, () => allowances.close());
     return openTools(

@@ -1,16 +1,16 @@
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Commits } from "../../src/store/database/commits.ts";
 import { checks } from "../../src/store/checks.ts";
+import { readCronJobs } from "../../src/store/cron/read-jobs.ts";
 import { openJournal, type OpenJournal } from "../../src/store/journal/journal.ts";
 import { openJournalToRead } from "../../src/store/journal/read-only.ts";
-import { MIGRATIONS } from "../../src/store/database/schema.ts";
+import { readSessionTable } from "../../src/store/journal/session-table.ts";
 import type { Clock } from "../../src/types/clock.ts";
 import { accountId, channelId, runId, sessionKey } from "../../src/types/ids.ts";
-import { keepOldAllowance } from "../kit/store/old-allowance.ts";
 import type { InboundMessage, Peer } from "../../src/types/chat/message.ts";
 
 const peer: Peer = {
@@ -237,7 +237,7 @@ describe("ledger, approvals, values", () => {
     ]);
   });
 
-  it("sums runs, keeps rules and values", async () => {
+  it("sums runs, keeps values", async () => {
     const journal = await open();
     await journal.runs.record({ ...record, runId: runId("old"), at: 1, result: "replied" });
     await journal.runs.record({ ...record, runId: runId("a"), at: 10, result: "replied" });
@@ -259,10 +259,6 @@ describe("ledger, approvals, values", () => {
     expect(await journal.runs.last(sessionKey("nobody"))).toBeUndefined();
     expect(ids(await journal.runs.beginningWith("a", 9))).toEqual(["a_", "a"]);
     expect(ids(await journal.runs.beginningWith("%", 9))).toEqual([]);
-    keepOldAllowance(path, { agent: "main", command: "ls -l", by: "telegram:42" });
-    expect(await journal.approvals.allowance("main", "ls -l")).toEqual({ givenBy: "telegram:42" });
-    expect(await journal.approvals.allowance("main", "ls")).toBeUndefined();
-    expect(await journal.approvals.allowance("other", "ls -l")).toBeUndefined();
     await journal.values.set("x", "1");
     await journal.values.set("x", "2");
     expect([await journal.values.get("x"), await journal.values.get("y")]).toEqual(["2", undefined]);
@@ -299,44 +295,6 @@ describe("a run in the journal", () => {
     expect(await reader.texts.get(key)).toBe("a long prompt");
     await reader.close();
   });
-
-  it("is read from an older journal too", async () => {
-    const [oldest = ""] = MIGRATIONS;
-    await mkdir(dirname(path), { recursive: true });
-    const db = new DatabaseSync(path);
-    db.exec(`${oldest}; PRAGMA user_version = 1`);
-    db.prepare("INSERT INTO inbox (message, state) VALUES (?, 'accepted')").run(JSON.stringify(message("old")));
-    db.close();
-    const reader = await openJournalToRead(path);
-    expect(await reader.texts.get("x")).toBeUndefined();
-    expect(await reader.messages.inboxRows(9)).toEqual([
-      { id: 1, message: message("old"), state: "accepted", attempts: 0 },
-    ]);
-    await reader.close();
-    expect((await open()).counts()).toMatchObject({ openInbox: 1, oldestInboxAt: 1 });
-  });
-});
-
-it("keeps everything of a journal that the version before wrote", async () => {
-  await mkdir(dirname(path), { recursive: true });
-  const db = new DatabaseSync(path);
-  db.exec(await readFile(new URL("journal-6.sql", import.meta.url), "utf8"));
-  db.close();
-  const journal = await open("boot-2");
-  expect((await journal.inbox.open()).map(({ message: { text } }) => text)).toEqual(["what's up"]);
-  const first = await journal.inbox.find("telegram", "default", "e1");
-  expect(first).toMatchObject({ sessionKey: "agent:main:main", turnId: "t1", outcome: { kind: "replied" } });
-  expect(await journal.outbox.open()).toMatchObject([{ replyKey: "k1", inboxId: first?.id, body: { body: "hi" } }]);
-  expect(await journal.values.get("adopted")).toBe("yes");
-  expect(await journal.approvals.allowance("main", "ls")).toEqual({});
-  expect(await journal.texts.get("55a9a503848244c61c337f04abb3b2fc")).toBe("a system prompt");
-  now = 1_750_000_000_000;
-  expect(journal.counts()).toMatchObject({ openInbox: 1, staleLastDay: 1, openOutbox: 1 });
-  await journal.events.add(sessionKey("agent:main:main"), "news");
-  expect(await journal.events.claim(sessionKey("agent:main:main"), "t2")).toMatchObject([{ text: "news" }]);
-  const reader = await openJournalToRead(path);
-  expect(await reader.messages.inboxRows(9)).toHaveLength(3);
-  await reader.close();
 });
 
 describe("group commit", () => {
@@ -379,14 +337,28 @@ describe("the file", () => {
     expect(await one.inbox.accept([message("b")])).toMatchObject([{ isNew: false }]);
   });
 
-  it("of a newer version is refused, and doctor says so", async () => {
-    await (await open()).close();
+  it.each([
+    [999, "JOURNAL_NEWER"],
+    [20, "JOURNAL_OLDER"],
+    [17, "JOURNAL_OLDER"],
+    [1, "JOURNAL_OLDER"],
+  ])("of version %s, which cannot be read, is refused and left as it is, and doctor says so", async (version, code) => {
+    const journal = await open();
+    await journal.inbox.accept([message("kept")]);
+    await journal.close();
     const db = new DatabaseSync(path);
-    db.exec("PRAGMA user_version = 999");
+    db.exec(`PRAGMA user_version = ${version}`);
     db.close();
-    await expect(open()).rejects.toMatchObject({ code: "JOURNAL_NEWER" });
-    const [journal] = checks({ stateDir: dir, journal: path, sessions: join(dir, "sessions") });
-    expect(await journal?.run(AbortSignal.timeout(1000))).toMatchObject([{ status: "fail" }]);
+    const before = await readFile(path);
+    await expect(open()).rejects.toMatchObject({ code });
+    await expect(openJournalToRead(path)).rejects.toMatchObject({ code });
+    expect(await readSessionTable(path)).toEqual([]);
+    expect(await readCronJobs(path)).toEqual([]);
+    const [check] = checks({ stateDir: dir, journal: path, sessions: join(dir, "sessions") });
+    const [found] = (await check?.run(AbortSignal.timeout(1000))) ?? [];
+    expect(found).toMatchObject({ status: "fail", message: expect.stringContaining(`schema ${version}`) });
+    expect(found?.fix).toMatch(/OPENCLAW_STATE_DIR/);
+    expect((await readFile(path)).equals(before)).toBe(true);
   });
 
   it("that is broken is refused and left as it is", async () => {

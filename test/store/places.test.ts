@@ -1,16 +1,16 @@
 import { cp, mkdir, mkdtemp, readFile, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { readCronJobs } from "../../src/store/cron/read-jobs.ts";
 import { openJournal } from "../../src/store/journal/journal.ts";
-import { MIGRATIONS, OWN_PATHS_VERSION } from "../../src/store/database/schema.ts";
 import { acquireStateLock, lockPath, readStateLock } from "../../src/store/lock/lock.ts";
 import { EarlierPlaces, notePlace, readPlaces } from "../../src/store/places.ts";
 import type { InboundMessage } from "../../src/types/chat/message.ts";
 import type { CronJob } from "../../src/types/cron/job.ts";
 import { message } from "../kit/inbound.ts";
+import { emptyEarlierJournal } from "../kit/store/earlier-state.ts";
 
 /** A directory in which tests put state directories. */
 async function ground(): Promise<string> {
@@ -139,9 +139,7 @@ const journalIn = (dir: string): string => join(dir, "state", "journal.sqlite");
 
 /** A journal of the version before rows named the directory. */
 async function leaveRows(dir: string, files: readonly string[], more: (db: DatabaseSync) => void = () => undefined) {
-  const db = new DatabaseSync(journalIn(dir));
-  for (const sql of MIGRATIONS.slice(0, OWN_PATHS_VERSION - 1)) db.exec(sql);
-  db.exec(`PRAGMA user_version = ${OWN_PATHS_VERSION - 1}`);
+  const db = await emptyEarlierJournal(journalIn(dir));
   const put = db.prepare("INSERT INTO sessions (key, row) VALUES (?, ?)");
   for (const [at, sessionFile] of files.entries())
     put.run(`k${at}`, JSON.stringify({ sessionId: `s${at}`, updatedAt: 1, sessionFile }));

@@ -42,7 +42,7 @@ interface Sources {
   readonly live: Live;
   readonly models: Models;
   readonly sessions: Sessions;
-  readonly journal: Pick<Journal, "approvals" | "inbox" | "received" | "runs" | "texts">;
+  readonly journal: Pick<Journal, "inbox" | "received" | "runs" | "texts">;
   readonly sandboxes: OpenSandboxes;
   readonly clock: Clock;
   readonly log: Log;
@@ -67,12 +67,11 @@ export interface RunPartsOfAll {
 
 export function openRunParts(sources: Sources): RunPartsOfAll {
   const { live, hooks, journal, sandboxes, clock, log } = sources;
-  const { approvals, texts } = journal;
   const { contributions } = live;
   contributions.reserve("commands", COMMAND_NAMES);
   const engines = new Engines(sources);
   const mcp = openMcp(live, sources);
-  const allowances = openAllowances(live, { approvals, clock, log });
+  const allowances = openAllowances(live, { clock, log });
   const noteChanges = openNoteChanges(live, sources);
   return {
     hooks,
@@ -92,7 +91,7 @@ export function openRunParts(sources: Sources): RunPartsOfAll {
     },
     ports: {
       hooks,
-      texts,
+      texts: journal.texts,
       pruned: new PruneMemory(),
       images: new ImageLoader({ log, mediaDir: live.paths.media }),
       async toolsReady(signal) {

@@ -2,20 +2,19 @@ import { DatabaseSync } from "node:sqlite";
 import type { StoredRow } from "../../types/cron/table.ts";
 import { fileSize } from "../files.ts";
 import { sqliteError, Statements } from "../database/sqlite.ts";
+import { hasTables } from "../journal/database.ts";
 import { toStored } from "./cron-table.ts";
 
-const IS_THERE = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'cron_jobs'";
-
 /**
- * Reads the scheduled jobs of a journal on disk. None when there is no journal, or when an older version wrote it. Throws
- * `OpenClawError` when it cannot be read.
+ * Reads the scheduled jobs of a journal on disk. None when there is no journal, or when its version
+ * cannot be opened. Throws `OpenClawError` when it cannot be read.
  */
 export async function readCronJobs(path: string): Promise<readonly StoredRow[]> {
   if ((await fileSize(path)) === undefined) return [];
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(path, { readOnly: true, timeout: 2000 });
-    if (!db.prepare(IS_THERE).get()) return [];
+    if (!hasTables(db)) return [];
     return new Statements(db, path).all("SELECT id, job, state FROM cron_jobs ORDER BY rowid").map(toStored);
   } catch (error) {
     throw sqliteError(error, path);

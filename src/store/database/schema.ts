@@ -1,20 +1,42 @@
-/** Step n brings a journal from schema version n to n + 1. Never change one that was released. */
-export const MIGRATIONS: readonly string[] = [
-  `
+/** A step from one version of the schema to a later one. */
+interface Migration {
+  readonly from: number;
+  readonly to: number;
+  readonly sql: string;
+}
+
+/** All tables of the first release, as a new journal gets them. */
+const FIRST_RELEASE = `
   CREATE TABLE inbox (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     message TEXT NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('accepted', 'claimed', 'done')),
     session_key TEXT,
+    agent TEXT,
     run_id TEXT,
     turn_id TEXT,
     attempts INTEGER NOT NULL DEFAULT 0,
     claimed_boot TEXT,
+    starts TEXT,
     outcome TEXT,
-    done_at INTEGER
+    refused TEXT,
+    accepted_at INTEGER,
+    claimed_at INTEGER,
+    done_at INTEGER,
+    again_of INTEGER,
+    reports_to TEXT,
+    works_in TEXT
   );
   CREATE INDEX inbox_open ON inbox (id) WHERE state <> 'done';
   CREATE INDEX inbox_done ON inbox (done_at) WHERE state = 'done';
+  CREATE INDEX inbox_run ON inbox (run_id) WHERE run_id IS NOT NULL;
+  CREATE INDEX inbox_message ON inbox (json_extract(message, '$.id'));
+  CREATE INDEX inbox_again ON inbox (again_of) WHERE again_of IS NOT NULL;
+  CREATE INDEX inbox_stale ON inbox (done_at) WHERE state = 'done' AND instr(outcome, '"why":"stale: ') > 0;
+  CREATE INDEX inbox_unreadable ON inbox (done_at) WHERE state = 'done' AND instr(outcome, '"why":"unreadable: ') > 0;
+  CREATE INDEX inbox_refused ON inbox (done_at) WHERE state = 'done' AND refused IS NOT NULL;
+  CREATE INDEX inbox_at_work ON inbox (works_in, reports_to) WHERE state <> 'done' AND reports_to IS NOT NULL;
+  CREATE INDEX inbox_tasks ON inbox (id) WHERE message ->> '$.options.kind' IN ('cron', 'subagent', 'hook');
 
   CREATE TABLE seen (
     channel TEXT NOT NULL,
@@ -22,8 +44,11 @@ export const MIGRATIONS: readonly string[] = [
     event_key TEXT NOT NULL,
     inbox_id INTEGER NOT NULL,
     at INTEGER NOT NULL,
+    times INTEGER NOT NULL DEFAULT 1,
+    last_at INTEGER,
     PRIMARY KEY (channel, account, event_key)
   ) WITHOUT ROWID;
+  CREATE INDEX seen_at ON seen (at);
 
   CREATE TABLE outbox (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -33,19 +58,33 @@ export const MIGRATIONS: readonly string[] = [
     target TEXT NOT NULL,
     body TEXT NOT NULL,
     reply_to TEXT,
+    answers TEXT,
     buttons TEXT,
+    silent INTEGER NOT NULL DEFAULT 0,
+    edit_of TEXT,
     state TEXT NOT NULL CHECK (state IN ('planned', 'sending', 'sent', 'unknown', 'failed')),
     attempts INTEGER NOT NULL DEFAULT 0,
+    send_key TEXT,
     message_id TEXT,
-    edit_of TEXT,
+    was_unknown INTEGER NOT NULL DEFAULT 0,
+    is_repeat INTEGER NOT NULL DEFAULT 0,
     error TEXT,
+    gap TEXT,
     created_at INTEGER NOT NULL,
+    sent_at INTEGER,
+    retried_at INTEGER,
     UNIQUE (reply_key, part)
   );
   CREATE INDEX outbox_open ON outbox (id) WHERE state IN ('planned', 'sending', 'unknown');
   CREATE INDEX outbox_of ON outbox (inbox_id) WHERE inbox_id IS NOT NULL;
+  CREATE INDEX outbox_message ON outbox (message_id) WHERE message_id IS NOT NULL;
+  CREATE INDEX outbox_failed ON outbox (id) WHERE state = 'failed';
+  CREATE INDEX outbox_failed_at ON outbox (created_at) WHERE state = 'failed';
+  CREATE INDEX outbox_ended ON outbox (max(created_at, coalesce(retried_at, 0))) WHERE state IN ('sent', 'failed');
+  CREATE INDEX outbox_gap ON outbox (id) WHERE gap IS NOT NULL;
 
   CREATE TABLE preview (inbox_id INTEGER PRIMARY KEY, target TEXT NOT NULL, message_id TEXT NOT NULL);
+  CREATE TABLE preview_length (inbox_id INTEGER PRIMARY KEY, characters INTEGER NOT NULL);
 
   CREATE TABLE pairing (
     channel TEXT NOT NULL,
@@ -65,83 +104,6 @@ export const MIGRATIONS: readonly string[] = [
     at INTEGER NOT NULL,
     PRIMARY KEY (channel, account, sender_id)
   ) WITHOUT ROWID;
-
-  CREATE TABLE runs (
-    run_id TEXT PRIMARY KEY,
-    session_key TEXT NOT NULL,
-    at INTEGER NOT NULL,
-    result TEXT NOT NULL,
-    receipt TEXT NOT NULL,
-    input INTEGER NOT NULL,
-    output INTEGER NOT NULL,
-    cost REAL NOT NULL
-  );
-  CREATE INDEX runs_at ON runs (at);
-
-  CREATE TABLE allowed (
-    agent TEXT NOT NULL,
-    command TEXT NOT NULL,
-    at INTEGER NOT NULL,
-    PRIMARY KEY (agent, command)
-  ) WITHOUT ROWID;
-  CREATE TABLE kept (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-  `,
-  `
-  CREATE TABLE texts (key TEXT PRIMARY KEY, text TEXT NOT NULL, at INTEGER NOT NULL);
-  CREATE INDEX texts_at ON texts (at);
-  `,
-  `
-  CREATE INDEX inbox_run ON inbox (run_id) WHERE run_id IS NOT NULL;
-  CREATE INDEX runs_session ON runs (session_key, at);
-  `,
-  `
-  ALTER TABLE inbox ADD COLUMN accepted_at INTEGER;
-  ALTER TABLE inbox ADD COLUMN claimed_at INTEGER;
-  ALTER TABLE inbox ADD COLUMN refused TEXT;
-  ALTER TABLE inbox ADD COLUMN again_of INTEGER;
-  CREATE INDEX inbox_message ON inbox (json_extract(message, '$.id'));
-  CREATE INDEX inbox_again ON inbox (again_of) WHERE again_of IS NOT NULL;
-  ALTER TABLE seen ADD COLUMN times INTEGER NOT NULL DEFAULT 1;
-  ALTER TABLE seen ADD COLUMN last_at INTEGER;
-  ALTER TABLE outbox ADD COLUMN sent_at INTEGER;
-  ALTER TABLE outbox ADD COLUMN retried_at INTEGER;
-  ALTER TABLE outbox ADD COLUMN was_unknown INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE outbox ADD COLUMN is_repeat INTEGER NOT NULL DEFAULT 0;
-  CREATE INDEX outbox_message ON outbox (message_id) WHERE message_id IS NOT NULL;
-  CREATE INDEX outbox_failed ON outbox (id) WHERE state = 'failed';
-  `,
-  `
-  ALTER TABLE outbox ADD COLUMN silent INTEGER NOT NULL DEFAULT 0;
-  `,
-  `
-  ALTER TABLE outbox ADD COLUMN gap TEXT;
-  CREATE INDEX outbox_gap ON outbox (id) WHERE gap IS NOT NULL;
-  `,
-  `
-  CREATE TABLE system_events (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    session_key TEXT NOT NULL,
-    text TEXT NOT NULL,
-    at INTEGER NOT NULL,
-    turn_id TEXT
-  );
-  CREATE INDEX system_events_of ON system_events (session_key, id);
-  `,
-  `
-  ALTER TABLE allowed ADD COLUMN given_by TEXT;
-  `,
-  `
-  CREATE TABLE sessions (key TEXT PRIMARY KEY, row TEXT, exported TEXT, CHECK (row IS NOT NULL OR exported IS NOT NULL));
-  `,
-  `
-  CREATE INDEX inbox_stale ON inbox (done_at) WHERE state = 'done' AND instr(outcome, '"why":"stale: ') > 0;
-  CREATE INDEX inbox_refused ON inbox (done_at) WHERE state = 'done' AND refused IS NOT NULL;
-  CREATE INDEX outbox_failed_at ON outbox (created_at) WHERE state = 'failed';
-  CREATE INDEX outbox_ended ON outbox (max(created_at, coalesce(retried_at, 0))) WHERE state IN ('sent', 'failed');
-  CREATE INDEX seen_at ON seen (at);
-  CREATE INDEX system_events_at ON system_events (at);
-  `,
-  `
   CREATE TABLE turned_away (
     channel TEXT NOT NULL,
     account TEXT NOT NULL,
@@ -152,8 +114,17 @@ export const MIGRATIONS: readonly string[] = [
     last_at INTEGER NOT NULL,
     PRIMARY KEY (channel, account, sender_id)
   ) WITHOUT ROWID;
-  `,
-  `
+
+  CREATE TABLE sessions (key TEXT PRIMARY KEY, row TEXT, exported TEXT, CHECK (row IS NOT NULL OR exported IS NOT NULL));
+  CREATE TABLE system_events (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    session_key TEXT NOT NULL,
+    text TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    turn_id TEXT
+  );
+  CREATE INDEX system_events_of ON system_events (session_key, id);
+  CREATE INDEX system_events_at ON system_events (at);
   CREATE TABLE received (
     session_key TEXT NOT NULL,
     name TEXT NOT NULL,
@@ -161,18 +132,32 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (session_key, name)
   ) WITHOUT ROWID;
   CREATE INDEX received_at ON received (at);
-  `,
-  `
-  CREATE TABLE preview_length (inbox_id INTEGER PRIMARY KEY, characters INTEGER NOT NULL);
-  `,
-  `
-  ALTER TABLE inbox ADD COLUMN starts TEXT;
-  `,
-  `
-  CREATE TABLE cron_jobs (id TEXT PRIMARY KEY, job TEXT NOT NULL, state TEXT NOT NULL);
+
+  CREATE TABLE runs (
+    run_id TEXT PRIMARY KEY,
+    session_key TEXT NOT NULL,
+    agent TEXT,
+    at INTEGER NOT NULL,
+    result TEXT NOT NULL,
+    receipt TEXT NOT NULL,
+    input INTEGER NOT NULL,
+    output INTEGER NOT NULL,
+    cost REAL NOT NULL
+  );
+  CREATE INDEX runs_at ON runs (at);
+  CREATE INDEX runs_session ON runs (session_key, at);
+  CREATE INDEX runs_agent ON runs (agent, at);
+
+  CREATE TABLE cron_jobs (
+    id TEXT PRIMARY KEY,
+    job TEXT NOT NULL,
+    state TEXT NOT NULL,
+    agent TEXT GENERATED ALWAYS AS (job ->> 'agentId') VIRTUAL
+  );
   CREATE TABLE cron_runs (
     event_key TEXT PRIMARY KEY,
     job_id TEXT NOT NULL,
+    agent TEXT,
     run_id TEXT,
     ts INTEGER NOT NULL,
     status TEXT NOT NULL,
@@ -183,13 +168,8 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX cron_runs_of ON cron_runs (job_id, ts);
   CREATE INDEX cron_runs_at ON cron_runs (ts);
   CREATE INDEX cron_runs_session ON cron_runs (session_key) WHERE session_key IS NOT NULL;
-  `,
-  `
-  ALTER TABLE inbox ADD COLUMN reports_to TEXT;
-  ALTER TABLE inbox ADD COLUMN works_in TEXT;
-  CREATE INDEX inbox_at_work ON inbox (works_in, reports_to) WHERE state <> 'done' AND reports_to IS NOT NULL;
-  `,
-  `
+  CREATE INDEX cron_runs_agent ON cron_runs (agent, ts);
+
   CREATE TABLE model_calls (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     state TEXT NOT NULL CHECK (state IN ('held', 'settled', 'void', 'unknown')),
@@ -225,6 +205,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX model_calls_run ON model_calls (run_id, id) WHERE run_id IS NOT NULL;
   CREATE INDEX model_calls_session ON model_calls (session_key, id) WHERE session_key IS NOT NULL;
   CREATE INDEX model_calls_at ON model_calls (at);
+
   CREATE TABLE spend (
     scope TEXT NOT NULL,
     period TEXT NOT NULL,
@@ -252,40 +233,40 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (scope, name, period)
   ) WITHOUT ROWID;
   CREATE INDEX spend_raises_at ON spend_raises (at);
-  `,
-  `
-  ALTER TABLE inbox ADD COLUMN agent TEXT;
-  ALTER TABLE runs ADD COLUMN agent TEXT;
-  ALTER TABLE cron_runs ADD COLUMN agent TEXT;
-  ALTER TABLE cron_jobs ADD COLUMN agent TEXT GENERATED ALWAYS AS (job ->> 'agentId') VIRTUAL;
-  UPDATE runs SET agent = coalesce(
-    (SELECT agent FROM model_calls WHERE model_calls.run_id = runs.run_id AND agent IS NOT NULL LIMIT 1),
-    CASE WHEN session_key GLOB 'agent:?*:*' AND instr(session_key, '::') = 0
-      THEN substr(session_key, 7, instr(substr(session_key, 7), ':') - 1) END);
-  UPDATE inbox SET agent = coalesce(
-    (SELECT agent FROM runs WHERE runs.run_id = inbox.run_id),
-    CASE WHEN session_key GLOB 'agent:?*:*' AND instr(session_key, '::') = 0
-      THEN substr(session_key, 7, instr(substr(session_key, 7), ':') - 1) END)
-  WHERE session_key IS NOT NULL;
-  UPDATE cron_runs SET agent = (SELECT agent FROM cron_jobs WHERE cron_jobs.id = cron_runs.job_id);
-  CREATE INDEX runs_agent ON runs (agent, at);
-  CREATE INDEX cron_runs_agent ON cron_runs (agent, ts);
-  CREATE INDEX inbox_tasks ON inbox (id) WHERE message ->> '$.options.kind' IN ('cron', 'subagent', 'hook');
-  `,
-  `
-  ALTER TABLE outbox ADD COLUMN send_key TEXT;
-  CREATE INDEX inbox_unreadable ON inbox (done_at) WHERE state = 'done' AND instr(outcome, '"why":"unreadable: ') > 0;
-  `,
-  `
-  ALTER TABLE outbox ADD COLUMN answers TEXT;
-  `,
-  `
-  -- Rows no longer have the path of the state directory in them; database.ts takes it out of those that are there.
-  `,
+
+  CREATE TABLE kept (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE texts (key TEXT PRIMARY KEY, text TEXT NOT NULL, at INTEGER NOT NULL);
+  CREATE INDEX texts_at ON texts (at);
+`;
+
+/**
+ * The steps that exist; a new journal has version 0. Never change one that was released: its change is a new step at
+ * the end, from the version before. The versions before the first release are in docs/decisions/0065-one-schema.md.
+ */
+export const MIGRATIONS: readonly Migration[] = [
+  { from: 0, to: 22, sql: FIRST_RELEASE },
+  {
+    from: 18,
+    to: 21,
+    sql: `
+    ALTER TABLE outbox ADD COLUMN send_key TEXT;
+    ALTER TABLE outbox ADD COLUMN answers TEXT;
+    CREATE INDEX inbox_unreadable ON inbox (done_at) WHERE state = 'done' AND instr(outcome, '"why":"unreadable: ') > 0;
+    `,
+  },
+  { from: 21, to: 22, sql: "DROP TABLE allowed" },
 ];
 
-/** The first version whose rows name the state directory by its name in `own-path.ts` and not by its path. */
-export const OWN_PATHS_VERSION = 21;
+/** The version whose rows name the state directory by its path. Later versions name it as `own-path.ts` does. */
+export const PATHS_VERSION = 18;
 
 /** The version that this program writes. */
-export const SCHEMA_VERSION = MIGRATIONS.length;
+export const SCHEMA_VERSION = Math.max(...MIGRATIONS.map(({ to }) => to));
+
+/** The steps from a version to `SCHEMA_VERSION`, in their order. Undefined when they do not lead there. Pure. */
+export function stepsFrom(version: number): readonly Migration[] | undefined {
+  if (version === SCHEMA_VERSION) return [];
+  const step = MIGRATIONS.find(({ from }) => from === version);
+  const rest = step && stepsFrom(step.to);
+  return step && rest && [step, ...rest];
+}

@@ -7,14 +7,7 @@ import { createCronTable } from "../cron/cron-table.ts";
 import { readCounts, type JournalCounts } from "../database/counts.ts";
 import { createFile, fileSize } from "../files.ts";
 import { createInbox } from "./inbox.ts";
-import {
-  createApprovals,
-  createLedger,
-  createReceived,
-  createSpendLedger,
-  createValues,
-  createTaskLook,
-} from "./ledger.ts";
+import { createLedger, createReceived, createSpendLedger, createValues, createTaskLook } from "./ledger.ts";
 import { createMessageDesk, type MessageDesk } from "./messages.ts";
 import { createOutbox } from "./outbox.ts";
 import { createPairing } from "./pairing.ts";
@@ -80,7 +73,7 @@ export interface OpenJournal extends Journal {
 }
 
 /**
- * Opens the journal. Throws `OpenClawError` JOURNAL_NEWER, JOURNAL_BROKEN (the file is left as it is),
+ * Opens the journal. Throws `OpenClawError` JOURNAL_NEWER, JOURNAL_OLDER, JOURNAL_BROKEN (the file is left as it is),
  * DISK_FULL, DISK_WRITE or STATE_UNWRITABLE.
  */
 export async function openJournal(options: JournalOptions): Promise<OpenJournal> {
@@ -93,7 +86,6 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
     outbox: createOutbox(commits, clock, await journalId(commits)),
     pairing: createPairing(commits, clock),
     runs: createLedger(commits),
-    approvals: createApprovals(commits),
     received: createReceived(commits, clock),
     values: createValues(commits),
     sessions: createSessionTable(commits),

@@ -1,10 +1,9 @@
 import type { Clock } from "../../types/clock.ts";
-import { defined } from "../../utils/defined.ts";
 import { runId, sessionKey } from "../../types/ids.ts";
-import type { ApprovalRules, KeyValue, ReceivedFiles, RunFilter, RunLedger, RunRecord } from "../../types/journal.ts";
+import type { KeyValue, ReceivedFiles, RunFilter, RunLedger, RunRecord } from "../../types/journal.ts";
 import type { Receipt } from "../../types/run/run.ts";
 import { maskedJson } from "../../utils/secrets/mask-strings.ts";
-import { agentIn, agentTerm, count, json, text, textOr } from "../database/columns.ts";
+import { agentIn, agentTerm, count, json, text } from "../database/columns.ts";
 import type { Commits } from "../database/commits.ts";
 import { pluginTotals, runTotals } from "./run-totals.ts";
 import type { Params, Row, Statements } from "../database/sqlite.ts";
@@ -57,16 +56,6 @@ export function putRun(
 ): void {
   const { input, output, cost } = receipt.usage;
   sql.run(RECORD, id, key, agent ?? null, at, result, maskedJson(receipt), input, output, cost.total);
-}
-
-export function createApprovals(commits: Commits): ApprovalRules {
-  return {
-    allowance: (agent, command) =>
-      commits.read((sql) => {
-        const row = sql.one("SELECT given_by FROM allowed WHERE agent = ? AND command = ?", agent, command);
-        return row && defined({ givenBy: textOr(row, "given_by") });
-      }),
-  };
 }
 
 const NOTE_RECEIVED = "INSERT OR IGNORE INTO received (session_key, name, at) VALUES (?, ?, ?)";

@@ -3,14 +3,12 @@ import { sessionKey } from "../../types/ids.ts";
 import type { ExportState, SessionEntry, SessionTable, StoredSession } from "../../types/session.ts";
 import { json, jsonOr, text } from "../database/columns.ts";
 import type { Commits } from "../database/commits.ts";
-import { readVersion } from "./database.ts";
+import { hasTables } from "./database.ts";
 import { fileSize } from "../files.ts";
-import { SCHEMA_VERSION } from "../database/schema.ts";
 import { type Row, Statements, sqliteError } from "../database/sqlite.ts";
 
 const EXPORT = "sessions.export";
 
-const IS_THERE = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'sessions'";
 const ALL = "SELECT key, row, exported FROM sessions";
 const WRITE = "INSERT INTO sessions (key, row) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET row = excluded.row";
 // A removed row stays as long as sessions.json contains it. Without it, a row that a person added there could not be
@@ -44,15 +42,15 @@ export function createSessionTable(commits: Commits): SessionTable {
 }
 
 /**
- * Reads the session rows of a journal on disk. None when there is no journal, or when an older version wrote it. Throws
- * `OpenClawError` when it cannot be read.
+ * Reads the session rows of a journal on disk. None when there is no journal, or when its version
+ * cannot be opened. Throws `OpenClawError` when it cannot be read.
  */
 export async function readSessionTable(path: string): Promise<readonly StoredSession[]> {
   if ((await fileSize(path)) === undefined) return [];
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(path, { readOnly: true, timeout: 2000 });
-    if (readVersion(db) > SCHEMA_VERSION || !db.prepare(IS_THERE).get()) return [];
+    if (!hasTables(db)) return [];
     return new Statements(db, path).all(ALL).map(toStored);
   } catch (error) {
     throw sqliteError(error, path);

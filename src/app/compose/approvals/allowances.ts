@@ -10,15 +10,12 @@ import { EXEC_APPROVALS_FILE, type ExecRow } from "../../../tools/exec/rules/doc
 import { addedRow, withRows } from "../../../tools/exec/rules/edit-rows.ts";
 import { blocksFor } from "../../../tools/exec/rules/policy.ts";
 import type { Clock } from "../../../types/clock.ts";
-import type { ApprovalRules } from "../../../types/journal.ts";
 import type { Log } from "../../../types/log.ts";
 import { OPERATOR } from "../../../types/run/principal.ts";
 import type { Approval } from "../../../types/run/tool.ts";
 import type { Live } from "../../live.ts";
 
 interface Ports {
-  /** The allowances of earlier versions. */
-  readonly approvals: Pick<ApprovalRules, "allowance">;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -33,7 +30,7 @@ export interface OpenAllowances {
 }
 
 /** Opens `exec-approvals.json` of the state directory. An allowance ends when its giver is no longer an owner. */
-export function openAllowances(live: Live, { approvals, clock, log }: Ports): OpenAllowances {
+export function openAllowances(live: Live, { clock, log }: Ports): OpenAllowances {
   const path = join(live.paths.stateDir, EXEC_APPROVALS_FILE);
   const file = new ExecApprovalsFile(path);
   const uses = new ApprovalUses(path, clock, log);
@@ -41,11 +38,7 @@ export function openAllowances(live: Live, { approvals, clock, log }: Ports): Op
   return {
     rules: {
       policy: async (agent) => (isOffNow(agent, live) ? { ...file.policy(agent), ...OFF } : file.policy(agent)),
-      async isAllowed(agent, allowance) {
-        if (rowsAt(file, agent, allowance).some(isGiven)) return true;
-        const found = await approvals.allowance(agent, allowance.key);
-        return found !== undefined && isOwnerStill(found.givenBy ?? OPERATOR.id, live);
-      },
+      isAllowed: async (agent, allowance) => rowsAt(file, agent, allowance).some(isGiven),
       used: (agent, grants, cwd) => uses.note(usesOf(grants, { agent, file, at: clock.now(), cwd })),
     },
     async remember({ agentId, command, cwd, allowance }, by) {

@@ -65,7 +65,6 @@ export function allowanceFor(bound: BoundCommand): Allowance | undefined {
   const hasFiles = files.length > 0 && !runsDataProgramsOnly(splitCommand(command) ?? []);
   const digest = hasFiles ? [digestOf(files)] : [];
   const names = variables.length > 0 ? [{ variables: variables.toSorted() }] : [];
-  // Without files and variables the key is that of earlier versions, so that their allowances still count.
   const key = JSON.stringify([cwd, trimCommand(command), ...digest, ...names]);
   return { command, cwd, key, isBound: hasFiles || names.length > 0 };
 }

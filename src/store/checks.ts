@@ -4,9 +4,9 @@ import type { Check, CheckResult } from "../types/check.ts";
 import { existingAbove } from "../utils/real-path.ts";
 import { errorText } from "../utils/text/error-text.ts";
 import { readCounts, type JournalCounts } from "./database/counts.ts";
-import { readVersion, refusalOf } from "./journal/database.ts";
 import { fileSize } from "./files.ts";
 import { SCHEMA_VERSION } from "./database/schema.ts";
+import { readVersion, refusalOf } from "./database/version.ts";
 import { brokenFix, IN_JOURNAL, isBroken, isDiskFault, sqliteError, Statements } from "./database/sqlite.ts";
 import { unlessMissing } from "../utils/missing.ts";
 

@@ -52,6 +52,8 @@ export interface FakeTelegram {
   deliver(post: (body: string, headers: Record<string, string>) => Promise<number>): Promise<void>;
   /** From now on calls to this group are refused with its new id: #responseparameters. */
   migrate(from: number, to: number): void;
+  /** Leaves out so many ids of updates and messages, which an earlier fake has used. */
+  skipIds(count: number): void;
   /** A forum topic is deleted. */
   closeTopic(id: number): void;
   /** Hears of every call, polls too: when it has come in, and when it has had its effect, before it is answered. */
@@ -261,6 +263,11 @@ class Fake implements FakeTelegram {
 
   migrate(from: number, to: number): void {
     this.#moved.set(String(from), to);
+  }
+
+  skipIds(count: number): void {
+    this.#nextUpdate += count;
+    this.#nextMessage += count;
   }
 
   closeTopic(id: number): void {

@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { StoredRow } from "../../types/cron/table.ts";
 import { fileSize } from "../files.ts";
 import { sqliteError, Statements } from "../database/sqlite.ts";
-import { hasTables } from "../journal/database.ts";
+import { hasTables } from "../database/version.ts";
 import { toStored } from "./cron-table.ts";
 
 /**

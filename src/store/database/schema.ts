@@ -1,5 +1,5 @@
 /** A step from one version of the schema to a later one. */
-interface Migration {
+export interface Migration {
   readonly from: number;
   readonly to: number;
   readonly sql: string;
@@ -262,11 +262,3 @@ export const PATHS_VERSION = 18;
 
 /** The version that this program writes. */
 export const SCHEMA_VERSION = Math.max(...MIGRATIONS.map(({ to }) => to));
-
-/** The steps from a version to `SCHEMA_VERSION`, in their order. Undefined when they do not lead there. Pure. */
-export function stepsFrom(version: number): readonly Migration[] | undefined {
-  if (version === SCHEMA_VERSION) return [];
-  const step = MIGRATIONS.find(({ from }) => from === version);
-  const rest = step && stepsFrom(step.to);
-  return step && rest && [step, ...rest];
-}

@@ -1,9 +1,9 @@
 import { DatabaseSync } from "node:sqlite";
-import { OpenClawError } from "../../types/errors.ts";
 import { count } from "../database/columns.ts";
 import { realPathsOf, OwnPath, placesOfFiles, stateDirOf } from "../own-path.ts";
-import { PATHS_VERSION, SCHEMA_VERSION, stepsFrom } from "../database/schema.ts";
+import { PATHS_VERSION, SCHEMA_VERSION } from "../database/schema.ts";
 import { brokenJournal, isBroken, sqliteError } from "../database/sqlite.ts";
+import { readVersion, stepsOf } from "../database/version.ts";
 
 /**
  * Opens the journal's file and brings its schema up to date; each commit is synced before it returns. Throws `OpenClawError`
@@ -21,41 +21,6 @@ export function openDatabase(path: string): DatabaseSync {
     db?.close();
     throw isBroken(error) ? brokenJournal(path, error) : sqliteError(error, path);
   }
-}
-
-/** The schema version of a journal. Throws SQLite's errors. */
-export function readVersion(db: DatabaseSync): number {
-  return count(db.prepare("PRAGMA user_version").get(), "user_version");
-}
-
-/** Whether a journal on disk has the tables of a version that can be opened. Throws SQLite's errors. */
-export function hasTables(db: DatabaseSync): boolean {
-  const version = readVersion(db);
-  return version > 0 && stepsFrom(version) !== undefined;
-}
-
-/** The reason why a journal of this version cannot be opened; undefined when it can. Pure. */
-export function refusalOf(version: number, path: string): OpenClawError | undefined {
-  if (version > SCHEMA_VERSION)
-    return new OpenClawError("JOURNAL_NEWER", {
-      message: `The journal ${path} has schema ${version}; this openclaw knows ${SCHEMA_VERSION}.`,
-      fix: "Update openclaw, or point OPENCLAW_STATE_DIR at a directory that this version wrote.",
-    });
-  if (stepsFrom(version)) return undefined;
-  return new OpenClawError("JOURNAL_OLDER", {
-    message: `The journal ${path} has schema ${version}, of a development version that this openclaw cannot read.`,
-    fix:
-      "Start a development version that still reads it once (docs/reference/errors.md says which), or point " +
-      "OPENCLAW_STATE_DIR at a new directory.",
-  });
-}
-
-/** The steps that bring the journal to the present version. Throws `refusalOf` or SQLite's errors. */
-function stepsOf(db: DatabaseSync, path: string) {
-  const version = readVersion(db);
-  const refused = refusalOf(version, path);
-  if (refused) throw refused;
-  return stepsFrom(version) ?? [];
 }
 
 /** Reads the version again under the write lock, because another process may open the journal at the same moment. */

@@ -21,7 +21,8 @@ import { anyJson, count, text, textOr } from "../database/columns.ts";
 import { Commits } from "../database/commits.ts";
 import { readPeer } from "./read-inbound.ts";
 import { toInboxRow } from "./rows.ts";
-import { openDatabase, readVersion } from "./database.ts";
+import { openDatabase } from "./database.ts";
+import { readVersion } from "../database/version.ts";
 import { openWal } from "../database/wal.ts";
 import type { SessionKey } from "../../types/ids.ts";
 

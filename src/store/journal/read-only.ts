@@ -3,7 +3,7 @@ import { systemClock } from "../../types/clock.ts";
 import type { Inbox, OutboxJournal, PairingDesk, RunLedger, Texts } from "../../types/journal.ts";
 import type { SpendLedger } from "../../types/spend/ledger.ts";
 import { Commits } from "../database/commits.ts";
-import { readVersion } from "./database.ts";
+import { readVersion } from "../database/version.ts";
 import { createInbox } from "./inbox.ts";
 import { openJournal } from "./journal.ts";
 import { createLedger, createSpendLedger, createTaskLook } from "./ledger.ts";

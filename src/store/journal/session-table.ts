@@ -3,7 +3,7 @@ import { sessionKey } from "../../types/ids.ts";
 import type { ExportState, SessionEntry, SessionTable, StoredSession } from "../../types/session.ts";
 import { json, jsonOr, text } from "../database/columns.ts";
 import type { Commits } from "../database/commits.ts";
-import { hasTables } from "./database.ts";
+import { hasTables } from "../database/version.ts";
 import { fileSize } from "../files.ts";
 import { type Row, Statements, sqliteError } from "../database/sqlite.ts";
 

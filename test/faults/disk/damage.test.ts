@@ -80,19 +80,33 @@ test("a journal that is no database stops the start with code 78 and stays as it
   expect(await readFile(path, "utf8")).toBe(garbage);
 });
 
-test("a journal of a newer version is refused and stays as it is", async () => {
-  await withHistory(fixture());
-  const path = join(fixture().home.stateDir, "state", "journal.sqlite");
-  const db = new DatabaseSync(path);
-  db.exec("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA user_version = 99");
-  db.close();
-  const before = await readFile(path);
-  const { code, stdout, stderr } = await openclaw(fixture(), "gateway", "run");
-  expect(code).toBe(78);
-  expect(stdout + stderr).toContain("JOURNAL_NEWER");
-  expect(stdout + stderr).toContain("99");
-  expect((await readFile(path)).equals(before)).toBe(true);
-});
+test.each([
+  ["newer", 99, "JOURNAL_NEWER"],
+  ["development", 17, "JOURNAL_OLDER"],
+])(
+  "a journal of a %s version is refused, and it and the sessions stay as they are",
+  async (_name, version, problem) => {
+    await withHistory(fixture());
+    const path = join(fixture().home.stateDir, "state", "journal.sqlite");
+    const db = new DatabaseSync(path);
+    db.exec(`PRAGMA wal_checkpoint(TRUNCATE); PRAGMA user_version = ${version}`);
+    db.close();
+    const names = (await readdir(fixture().sessionsDir)).toSorted();
+    const contents = () =>
+      Promise.all(
+        [path, ...names.map((name) => join(fixture().sessionsDir, name))].map((file) => readFile(file, "hex")),
+      );
+    const before = await contents();
+    const { code, stdout, stderr } = await openclaw(fixture(), "gateway", "run");
+    expect(code).toBe(78);
+    expect(stdout + stderr).toContain(problem);
+    expect(stdout + stderr).toContain(`has schema ${version}`);
+    expect(stdout + stderr).toContain("OPENCLAW_STATE_DIR");
+    expect((await openclaw(fixture(), "doctor")).stdout).toContain(`has schema ${version}`);
+    expect(await contents()).toEqual(before);
+    expect((await readdir(fixture().sessionsDir)).toSorted()).toEqual(names);
+  },
+);
 
 test.each([
   ["a dead process", { pid: 2 ** 22 - 1, startedAt: "12345" }],

@@ -6,7 +6,7 @@ import { errorText } from "../utils/text/error-text.ts";
 import { readCounts, type JournalCounts } from "./database/counts.ts";
 import { fileSize } from "./files.ts";
 import { SCHEMA_VERSION } from "./database/schema.ts";
-import { readVersion, refusalOf } from "./database/version.ts";
+import { readVersion, versionRefusal } from "./database/version.ts";
 import { brokenFix, IN_JOURNAL, isBroken, isDiskFault, sqliteError, Statements } from "./database/sqlite.ts";
 import { unlessMissing } from "../utils/missing.ts";
 
@@ -60,7 +60,7 @@ function inspect(path: string, size: number): CheckResult {
   const db = new DatabaseSync(path, { readOnly: true });
   try {
     const version = readVersion(db);
-    const refused = refusalOf(version, path);
+    const refused = versionRefusal(version, path);
     if (refused) return { status: "fail", message: refused.message, fix: refused.fix };
     if (version !== SCHEMA_VERSION)
       return { status: "ok", message: "The journal has an older version; the gateway migrates it at its start." };

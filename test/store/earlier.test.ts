@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { checks } from "../../src/store/checks.ts";
 import { readCronJobs } from "../../src/store/cron/read-jobs.ts";
 import { SCHEMA_VERSION } from "../../src/store/database/schema.ts";
-import { refusalOf } from "../../src/store/database/version.ts";
+import { versionRefusal } from "../../src/store/database/version.ts";
 import { openJournal } from "../../src/store/journal/journal.ts";
 import { openJournalToRead } from "../../src/store/journal/read-only.ts";
 import { readSessionTable } from "../../src/store/journal/session-table.ts";
@@ -86,7 +86,7 @@ async function openOnce(path: string) {
 
 test("a new journal and those of 18, 21 and the present version can be opened", () => {
   const versions = Array.from({ length: SCHEMA_VERSION + 2 }, (_, version) => version);
-  const opened = versions.filter((version) => refusalOf(version, "journal.sqlite") === undefined);
+  const opened = versions.filter((version) => versionRefusal(version, "journal.sqlite") === undefined);
   expect(opened).toEqual([0, 18, 21, 22]);
 });
 

@@ -11,17 +11,17 @@ export function readVersion(db: DatabaseSync): number {
 /** Whether a journal on disk has the tables of a version that can be opened. Throws SQLite's errors. */
 export function hasTables(db: DatabaseSync): boolean {
   const version = readVersion(db);
-  return version > 0 && stepsFrom(version) !== undefined;
+  return version > 0 && migrationsFrom(version) !== undefined;
 }
 
 /** The reason why a journal of this version cannot be opened; undefined when it can. Pure. */
-export function refusalOf(version: number, path: string): OpenClawError | undefined {
+export function versionRefusal(version: number, path: string): OpenClawError | undefined {
   if (version > SCHEMA_VERSION)
     return new OpenClawError("JOURNAL_NEWER", {
       message: `The journal ${path} has schema ${version}; this openclaw knows ${SCHEMA_VERSION}.`,
       fix: "Update openclaw, or point OPENCLAW_STATE_DIR at a directory that this version wrote.",
     });
-  if (stepsFrom(version)) return undefined;
+  if (migrationsFrom(version)) return undefined;
   return new OpenClawError("JOURNAL_OLDER", {
     message: `The journal ${path} has schema ${version}, of a development version that this openclaw cannot read.`,
     fix:
@@ -30,18 +30,18 @@ export function refusalOf(version: number, path: string): OpenClawError | undefi
   });
 }
 
-/** The steps that bring the journal to the present version. Throws `refusalOf` or SQLite's errors. */
-export function stepsOf(db: DatabaseSync, path: string): readonly Migration[] {
+/** The steps that bring the journal to the present version. Throws `versionRefusal` or SQLite's errors. */
+export function migrationsOf(db: DatabaseSync, path: string): readonly Migration[] {
   const version = readVersion(db);
-  const refused = refusalOf(version, path);
+  const refused = versionRefusal(version, path);
   if (refused) throw refused;
-  return stepsFrom(version) ?? [];
+  return migrationsFrom(version) ?? [];
 }
 
 /** The steps from a version to `SCHEMA_VERSION`, in their order. Undefined when they do not lead there. Pure. */
-function stepsFrom(version: number): readonly Migration[] | undefined {
+function migrationsFrom(version: number): readonly Migration[] | undefined {
   if (version === SCHEMA_VERSION) return [];
   const step = MIGRATIONS.find(({ from }) => from === version);
-  const rest = step && stepsFrom(step.to);
+  const rest = step && migrationsFrom(step.to);
   return step && rest && [step, ...rest];
 }

@@ -3,7 +3,7 @@ import { count } from "../database/columns.ts";
 import { realPathsOf, OwnPath, placesOfFiles, stateDirOf } from "../own-path.ts";
 import { PATHS_VERSION, SCHEMA_VERSION } from "../database/schema.ts";
 import { brokenJournal, isBroken, sqliteError } from "../database/sqlite.ts";
-import { readVersion, stepsOf } from "../database/version.ts";
+import { readVersion, migrationsOf } from "../database/version.ts";
 
 /**
  * Opens the journal's file and brings its schema up to date; each commit is synced before it returns. Throws `OpenClawError`
@@ -13,7 +13,7 @@ export function openDatabase(path: string): DatabaseSync {
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(path, { timeout: 2000 });
-    stepsOf(db, path);
+    migrationsOf(db, path);
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY");
     migrate(db, path);
     return db;
@@ -27,7 +27,7 @@ export function openDatabase(path: string): DatabaseSync {
 function migrate(db: DatabaseSync, path: string): void {
   if (readVersion(db) === SCHEMA_VERSION) return;
   db.exec("BEGIN IMMEDIATE");
-  const steps = stepsOf(db, path);
+  const steps = migrationsOf(db, path);
   for (const { sql } of steps) db.exec(sql);
   if (steps[0]?.from === PATHS_VERSION) nameOwnPaths(db, path);
   db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);

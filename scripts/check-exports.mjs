@@ -1,8 +1,10 @@
 // Fails on a value that src/ or an extension exports although no other file of theirs imports it. A use in a test does not
-// count. Types are not checked, nor is the plugin SDK in src/api, which plugins import.
+// count. Types are not checked, nor is the plugin SDK in src/api, which plugins import. Fails also on a name, of a value or a
+// type, that two files export, because one exported name has one meaning: see shared-names.ts.
 import fs from "node:fs";
 import path from "node:path";
 import process from "node:process";
+import { sharedNamesIn } from "./shared-names.ts";
 
 const root = path.dirname(import.meta.dirname);
 
@@ -50,8 +52,9 @@ function* usesIn(file, text) {
 const isEntry = (file) =>
   /^src\/api\/|^extensions\/[^/]+\/(?:index|config)\.ts$/.test(file) || !/^(?:src|extensions)\//.test(file);
 
+const texts = new Map(sources.map((file) => [file, fs.readFileSync(path.join(root, file), "utf8")]));
+
 function unused() {
-  const texts = new Map(sources.map((file) => [file, fs.readFileSync(path.join(root, file), "utf8")]));
   const uses = Map.groupBy(
     [...texts].flatMap(([file, text]) => [...usesIn(file, text)]),
     (use) => use.file,
@@ -75,5 +78,8 @@ const stale = Object.entries(EXCEPTIONS).flatMap(([file, names]) =>
 );
 for (const { file, name } of breaches) console.error(`exports: ${file}: no other file but tests imports ${name}`);
 for (const { file, name } of stale) console.error(`exports: ${file}: the exception for ${name} is no longer needed`);
-if (breaches.length + stale.length > 0) process.exitCode = 1;
-else console.log(`exports: ${sources.length} files export only what others import`);
+const named = [...texts].filter(([file]) => /^(?:src\/(?!api\/)|extensions\/)/.test(file));
+const shared = sharedNamesIn(new Map(named));
+for (const line of shared) console.error(`exports: ${line}`);
+if (breaches.length + stale.length + shared.length > 0) process.exitCode = 1;
+else console.log(`exports: ${sources.length} files export only what others import, and each name has one meaning`);

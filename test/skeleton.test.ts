@@ -11,6 +11,7 @@ import {
   unmeteredCallsIn,
   wideObjectsIn,
 } from "../scripts/check-layers.ts";
+import { sharedNamesIn } from "../scripts/shared-names.ts";
 
 const reasons = (file: string, source: string) => breachesIn(file, source).map((breach) => breach.reason);
 
@@ -153,6 +154,26 @@ function argumentsOf(name: string, source: string): string[] {
     return source.slice(index + length, at - 1);
   });
 }
+
+test("an exported name has one meaning, whatever its kind, unless each adapter or module has its own", () => {
+  const found = (files: Readonly<Record<string, string>>) =>
+    sharedNamesIn(new Map(Object.entries(files))).filter((line) => !line.startsWith("scripts/"));
+  const kinds = ["const Word = 1;", "type Word = 1;", "interface Word {}", "class Word {}", "async function Word() {}"];
+  for (const kind of kinds)
+    expect(found({ "src/reply/a.ts": `export ${kind}`, "src/types/b.ts": "export let Word = 2;" }), kind).toEqual([
+      "Word has one meaning: rename it in all but one of src/reply/a.ts, src/types/b.ts",
+    ]);
+  expect(found({ "src/reply/a.ts": "export const word = 1;", "src/types/b.ts": "const word = 1;" })).toEqual([]);
+  expect(found({ "src/reply/a.ts": 'export { word } from "../b.ts";', "src/b.ts": "export let word;" })).toEqual([]);
+  expect(found({ "src/store/checks.ts": "export let checks;", "src/b/c.ts": "export let checks;" })).toEqual([]);
+  const connect = "export async function connect() {}";
+  expect(found({ "extensions/slack/a.ts": connect, "extensions/signal/a.ts": connect })).toEqual([]);
+  expect(found({ "extensions/slack/a.ts": connect, "extensions/slack/b.ts": connect })).toHaveLength(1);
+  expect(found({ "extensions/slack/a.ts": connect, "src/mcp/a.ts": connect })).toHaveLength(1);
+  const plan = "export interface Plan {}";
+  expect(found({ "src/types/plan.ts": plan, "extensions/webchat/page/plan.ts": plan })).toEqual([]);
+  expect(found({ "src/types/plan.ts": plan, "src/tools/plan.ts": plan })).toHaveLength(1);
+});
 
 test("no test waits for a second only, as `vi.waitFor` and `vi.waitUntil` do by themselves", () => {
   const short = globSync(["test/**/*.ts", "extensions/*/test/**/*.ts"]).filter((file) => {

@@ -15,7 +15,7 @@ import { Containers, isFailed, newContainer } from "./containers.ts";
 import { containerLaunch } from "./launch.ts";
 
 /** Docker or podman, as one gateway uses it. */
-export function openEngine(backend: EngineFacts["backend"], place: EnginePlace): SandboxEngine {
+export function openContainerEngine(backend: EngineFacts["backend"], place: EnginePlace): SandboxEngine {
   const containers = new Containers(place);
   return {
     try: (wanted) => tryEngine({ ...wanted, backend, place }),

@@ -5,7 +5,7 @@ export const contributor: Contributor = {
   id: "container-sandbox",
   register(registry) {
     for (const backend of ["docker", "podman"] as const) {
-      const open = async (place: EnginePlace) => (await import("./engine.ts")).openEngine(backend, place);
+      const open = async (place: EnginePlace) => (await import("./engine.ts")).openContainerEngine(backend, place);
       registry.addSandboxEngine({ backend, open });
     }
   },

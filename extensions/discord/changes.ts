@@ -8,7 +8,16 @@ import { messagesOf } from "./message-shape.ts";
 import type { Message } from "./message-shape.ts";
 import { selfId } from "./bot.ts";
 import type { Bot } from "./bot.ts";
-import { changeAt, filesOf, hasFilled, NO_MENTIONS, nonceOf, privateMessage, privateRoute, rowsOf } from "./send.ts";
+import {
+  changeAt,
+  outboundFiles,
+  hasFilled,
+  NO_MENTIONS,
+  nonceOf,
+  privateMessage,
+  privateRoute,
+  rowsOf,
+} from "./send.ts";
 import { targetOf } from "./targets.ts";
 
 type Changes = Required<Pick<ChannelLink, "actions" | "edit" | "remove" | "react" | "typing" | "find">>;
@@ -140,7 +149,7 @@ function resultOf(
 function hasContentOf(message: Message, part: OutboundPart): boolean {
   if (part.kind === "text") return withoutSpaces(message.content) === withoutSpaces(part.body);
   const names = new Set(message.attachments.map(({ filename }) => filename));
-  return filesOf(part).every((item) => names.has(fileNameOf(item).replaceAll(/[^\w.-]/g, "_")));
+  return outboundFiles(part).every((item) => names.has(fileNameOf(item).replaceAll(/[^\w.-]/g, "_")));
 }
 
 /** Discord trims and joins white space, so that it does not count. */

@@ -16,7 +16,7 @@ import { Threads } from "./threads.ts";
 import type { Bot } from "./bot.ts";
 import { send } from "./send.ts";
 import { targetOf } from "./targets.ts";
-import { Gateway } from "./gateway/gateway.ts";
+import { DiscordGateway } from "./gateway/gateway.ts";
 
 /** Connects to the gateway. Throws `OpenClawError` when there is no token or Discord refuses it. */
 export async function connect(config: DiscordConfig, host: ChannelHost): Promise<ChannelLink> {
@@ -27,7 +27,7 @@ export async function connect(config: DiscordConfig, host: ChannelHost): Promise
   const bot = createBot(api, { config, host, signal, self });
   await bot.directs.restore();
   const queue = new EventQueue(bot);
-  const gateway = new Gateway(bot, queue);
+  const gateway = new DiscordGateway(bot, queue);
   const work = Promise.all([gateway.run(), queue.run()]);
   // Until the gateway has settled, a missed message looks like one that is still to come.
   await gateway.settled;

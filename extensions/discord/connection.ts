@@ -15,7 +15,7 @@ import { WebSocket } from "ws";
 import { checkFrame } from "./frame.ts";
 
 /** How a connection ended. */
-export interface Ending {
+export interface ConnectionEnding {
   /** A close code of the gateway's documentation; 1006 when there was none. */
   readonly code: number;
   readonly reason: string;
@@ -29,7 +29,7 @@ export interface Ending {
   readonly afterMs?: number;
 }
 
-export interface GatewayEvent {
+export interface DispatchEvent {
   readonly name: string;
   readonly sequence: number;
   /** Data of the event, as its name says. */
@@ -50,7 +50,7 @@ export interface ConnectionPorts {
   session(): SessionInfo | null;
   /** Discord began a session. Called before the event READY is received. */
   begun(session: SessionInfo): void;
-  received(event: GatewayEvent): void;
+  received(event: DispatchEvent): void;
   /** Something unreadable came and is skipped; `sequence` where it is an event. */
   unreadable(what: string, sequence?: number): void;
   /** Discord answered a heartbeat after READY or RESUMED. */
@@ -64,7 +64,7 @@ const PROPERTIES = { os: process.platform, browser: "openclaw", device: "opencla
 const BROKEN = 1006;
 
 /** Reasons of the library that are not errors of the connection, by its texts. */
-const REASONS: Readonly<Record<string, (end: ShardEnd) => Partial<Ending>>> = {
+const REASONS: Readonly<Record<string, (end: ShardEnd) => Partial<ConnectionEnding>>> = {
   "Told to reconnect by Discord": () => ({ reason: "Discord asks to connect again", isPlanned: true }),
   // docs.discord.com/developers/events/gateway#resuming: one to five seconds before a new session is begun.
   "Invalid session": ({ recover }) => ({
@@ -75,7 +75,7 @@ const REASONS: Readonly<Record<string, (end: ShardEnd) => Partial<Ending>>> = {
 };
 
 /** A connection to the gateway, from HELLO to its close. docs.discord.com/developers/events/gateway */
-export class Connection {
+export class GatewayConnection {
   readonly #settings: ConnectionSettings;
   readonly #ports: ConnectionPorts;
   readonly #shard: Shard;
@@ -86,7 +86,7 @@ export class Connection {
   #wasReady = false;
   #error: unknown;
   /** Set where this side ended the connection. */
-  #verdict: Partial<Ending> = {};
+  #verdict: Partial<ConnectionEnding> = {};
 
   constructor(settings: ConnectionSettings, ports: ConnectionPorts) {
     this.#settings = settings;
@@ -96,7 +96,7 @@ export class Connection {
   }
 
   /** Resolves when the connection is closed, also because the signal aborted; never rejects. */
-  async run(signal: AbortSignal): Promise<Ending> {
+  async run(signal: AbortSignal): Promise<ConnectionEnding> {
     if (signal.aborted) return this.#ending({});
     const stop = (): void => this.#close({ reason: "the channel stops" });
     signal.addEventListener("abort", stop, { once: true });
@@ -171,7 +171,7 @@ export class Connection {
     }, this.#settings.readyTimeoutMs);
   }
 
-  #close(verdict: Partial<Ending>): void {
+  #close(verdict: Partial<ConnectionEnding>): void {
     this.#verdict = { isForgotten: false, ...verdict };
     background("close of the gateway's connection", this.#shard.destroy({ code: CLOSE_AND_KEEP }));
   }
@@ -199,7 +199,7 @@ export class Connection {
     }
   }
 
-  #ending(end: ShardEnd): Ending {
+  #ending(end: ShardEnd): ConnectionEnding {
     const { code = BROKEN, reason = "", recover } = end;
     return {
       code,
@@ -230,7 +230,7 @@ type ShardEnd = Pick<WebSocketShardDestroyOptions, "code" | "reason" | "recover"
 
 /**
  * The library's shard, for one connection. Where the library would connect again after half a second, this one ends: when to
- * connect again, and with which session, is decided by `Session`. docs/decisions/0014-discord-gateway-library.md
+ * connect again, and with which session, is decided by `ShardSession`. docs/decisions/0014-discord-gateway-library.md
  */
 class Shard extends WebSocketShard {
   readonly #ended = Promise.withResolvers<ShardEnd>();

@@ -49,7 +49,7 @@ export async function changeAt(
 /** Sends a message. The answer to a command of the menu takes the place of "thinking…" below that command. Never rejects. */
 export async function send(to: Peer, part: OutboundPart, options: SendOptions, bot: Bot): Promise<SendResult> {
   const files: RawFile[] = [];
-  for (const item of part.kind === "media" ? filesOf(part) : []) {
+  for (const item of part.kind === "media" ? outboundFiles(part) : []) {
     const opened = await open(item, bot);
     if (opened.kind === "refused") return opened;
     files.push(opened.file);
@@ -200,4 +200,4 @@ async function open(item: MediaItem, { host }: Bot): Promise<Opened> {
   }
 }
 
-export const filesOf = ({ media, more = [] }: OutboundFiles): readonly MediaItem[] => [media, ...more];
+export const outboundFiles = ({ media, more = [] }: OutboundFiles): readonly MediaItem[] => [media, ...more];

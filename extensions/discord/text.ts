@@ -39,7 +39,7 @@ type Named = Pick<Person, "id"> & Readonly<Partial<Record<"username" | "global_n
 export const nameOf = ({ id, username, global_name: name }: Named): string => name ?? username ?? id;
 
 /** A person, by the name that the guild knows. */
-export const userOf = (user: Named & { bot?: boolean | undefined }, member?: Partial<NameInGuild>): Sender => ({
+export const authorOf = (user: Named & { bot?: boolean | undefined }, member?: Partial<NameInGuild>): Sender => ({
   id: user.id,
   name: member?.nick ?? nameOf(user),
   ...(user.username != null && { username: user.username }),

@@ -1,7 +1,7 @@
-import type { Answer } from "./job.ts";
+import type { JobAnswer } from "./job.ts";
 
-interface Looked extends Pick<Answer, "state"> {
-  readonly vectors?: Answer["vectors"] | undefined;
+interface Looked extends Pick<JobAnswer, "state"> {
+  readonly vectors?: JobAnswer["vectors"] | undefined;
   /** See `MemorySearchSettings`. */
   readonly vectorsProblem?: string | undefined;
 }
@@ -14,7 +14,7 @@ export function degradedIn({ state, vectors, vectorsProblem }: Looked): string |
   return reasons.length === 0 ? undefined : reasons.join("; ");
 }
 
-function withoutVectors({ failed, isComplete, pending, model }: NonNullable<Answer["vectors"]>): string | undefined {
+function withoutVectors({ failed, isComplete, pending, model }: NonNullable<JobAnswer["vectors"]>): string | undefined {
   if (failed !== undefined) return `only words are compared, because ${model} gave no vectors: ${failed}`;
   if (!isComplete) return `only words are compared until ${pending} parts of notes have vectors of ${model}`;
   return pending > 0 ? `${pending} parts of notes have no vector yet` : undefined;

@@ -1,7 +1,7 @@
 import type { ToolScene } from "openclaw/plugin-sdk";
 
 /** The notes of one agent, and the file of their index. Both are absolute paths. */
-export interface Place {
+export interface MemoryPlace {
   readonly workspace: string;
   /** Further notes: Markdown files, and folders of Markdown files. */
   readonly extra?: readonly string[];
@@ -50,7 +50,7 @@ export type SearchMode = "keyword" | "vector" | "hybrid";
 export type Job =
   | {
       readonly kind: "search";
-      readonly place: Place;
+      readonly place: MemoryPlace;
       readonly query: string;
       readonly maxResults: number;
       /** Whether `MEMORY.md` and conversations are searched too. */
@@ -67,12 +67,12 @@ export type Job =
       readonly isSynced?: true;
     }
   /** A slice of the work; `rebuild` begins a new generation. */
-  | { readonly kind: "sync"; readonly place: Place; readonly rebuild: boolean }
+  | { readonly kind: "sync"; readonly place: MemoryPlace; readonly rebuild: boolean }
   /** Vectors of at most so many parts that have none; `rebuild` begins a new set. */
-  | { readonly kind: "embed"; readonly place: Place; readonly most: number; readonly rebuild: boolean }
-  | { readonly kind: "status"; readonly place: Place }
+  | { readonly kind: "embed"; readonly place: MemoryPlace; readonly most: number; readonly rebuild: boolean }
+  | { readonly kind: "status"; readonly place: MemoryPlace }
   /** The text of a note. */
-  | { readonly kind: "get"; readonly place: Place; readonly path: string };
+  | { readonly kind: "get"; readonly place: MemoryPlace; readonly path: string };
 
 /** A part of a note that a search found. Lines count from 1. */
 export interface Hit {
@@ -120,7 +120,7 @@ export interface VectorState {
   readonly isEstimate?: true;
 }
 
-export interface Answer {
+export interface JobAnswer {
   readonly state: IndexState;
   readonly hits: readonly Hit[];
   /** Mode of a search. */

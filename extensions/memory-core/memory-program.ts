@@ -1,17 +1,17 @@
 import { parentPort } from "node:worker_threads";
 import { UntrustedLines, changesFileOf } from "./changes.ts";
 import { IndexFile } from "./index/index-file.ts";
-import type { Answer, Job } from "./job.ts";
-import { readNote } from "./notes.ts";
+import type { JobAnswer, Job } from "./job.ts";
+import { readNoteText } from "./notes.ts";
 import { SESSIONS } from "./session-paths.ts";
 import { readSession } from "./sessions.ts";
 import { search, type OpenIndex } from "./search.ts";
-import { Vectors, textOf } from "./index/vectors.ts";
+import { Vectors, errorMessage } from "./index/vectors.ts";
 
 /** Milliseconds of one slice of indexing. A search that waits is answered after it. */
 const SLICE_MS = 200;
 
-const NOTHING: Answer = { state: { files: 0, chunks: 0, pending: 0, syncedAt: null }, hits: [] };
+const NOTHING: JobAnswer = { state: { files: 0, chunks: 0, pending: 0, syncedAt: null }, hits: [] };
 
 const open = new Map<string, OpenIndex>();
 
@@ -26,7 +26,7 @@ function indexOf({ place }: Job): OpenIndex {
 }
 
 /** A conversation has the lines of its file that somebody said something in. */
-function getNote({ place, path }: Job & { readonly kind: "get" }): Answer {
+function getNote({ place, path }: Job & { readonly kind: "get" }): JobAnswer {
   if (path.startsWith(SESSIONS)) {
     const session = place.sessions && readSession(place.sessions, path);
     if (!session) return NOTHING;
@@ -35,13 +35,13 @@ function getNote({ place, path }: Job & { readonly kind: "get" }): Answer {
     const all = said.map((_line, index) => index + 1);
     return { ...NOTHING, text, ...(session.isUntrusted && { untrusted: { lines: all, sources: "the conversation" } }) };
   }
-  const text = readNote(place, path);
+  const text = readNoteText(place, path);
   if (text === undefined) return NOTHING;
   const untrusted = new UntrustedLines(changesFileOf(place.db)).in(path, text);
   return { ...NOTHING, text, ...(untrusted && { untrusted }) };
 }
 
-async function answer(job: Job): Promise<Answer> {
+async function answer(job: Job): Promise<JobAnswer> {
   if (job.kind === "get") return getNote(job);
   const index = indexOf(job);
   index.file.at(job.place);
@@ -60,7 +60,7 @@ parentPort?.on("message", (job: Job) => {
   answer(job).then(
     (answered) => parentPort?.postMessage(answered),
     (error: unknown) => {
-      throw new Error(textOf(error), { cause: error });
+      throw new Error(errorMessage(error), { cause: error });
     },
   );
 });

@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { JobThread, background, programUrl, type JobFailure, type ToolScene } from "openclaw/plugin-sdk";
 import { LATE } from "./index/embeddings.ts";
-import type { Answer, Job, Place, VectorSettings } from "./job.ts";
+import type { JobAnswer, Job, MemoryPlace, VectorSettings } from "./job.ts";
 import { metered, type Reserve } from "./metered.ts";
 
 const SEARCHING = { jobMs: 30_000, idleMs: 60_000, heapMb: { old: 256, young: 32 } };
@@ -25,7 +25,7 @@ const MOST_WAITS = 10;
 
 const HOME = /^~(?=$|\/)/;
 
-export type Outcome = Answer | JobFailure;
+export type JobOutcome = JobAnswer | JobFailure;
 
 /** Absolute paths. */
 export type NoteOwner = Pick<ToolScene["agent"], "id" | "workspace" | "memorySearch">;
@@ -38,8 +38,8 @@ type Asked = Omit<Job & { kind: "search" }, "kind" | "place" | "withoutVectors">
  * asked for in another thread, so that no search waits for the vectors of other notes.
  */
 export class Memory {
-  readonly #thread = new JobThread<Job, Answer>(programUrl(import.meta.url, "memory-program"), SEARCHING);
-  readonly #embedding = new JobThread<Job, Answer>(programUrl(import.meta.url, "memory-program"), EMBEDDING);
+  readonly #thread = new JobThread<Job, JobAnswer>(programUrl(import.meta.url, "memory-program"), SEARCHING);
+  readonly #embedding = new JobThread<Job, JobAnswer>(programUrl(import.meta.url, "memory-program"), EMBEDDING);
   /** Indexes that are being completed in the background. */
   readonly #completing = new Set<string>();
   /** Why an endpoint was given up, and until when. */
@@ -54,7 +54,7 @@ export class Memory {
   }
 
   /** The notes of an agent, with its settings for the thread. */
-  placeOf({ id, workspace, memorySearch }: NoteOwner): Place {
+  placeOf({ id, workspace, memorySearch }: NoteOwner): MemoryPlace {
     const db = join(this.#stateDir, "state", "memory", `${encodeURIComponent(id)}.sqlite`);
     const { vectors, sources = ["memory"], isDefaultAgent = true, extraPaths = [] } = memorySearch ?? {};
     return {
@@ -77,7 +77,7 @@ export class Memory {
    * their vectors first, if that is quick. Words alone are compared when vectors fail, whatever happens to the thread
    * that asks.
    */
-  async search(place: Place, asked: Asked): Promise<Outcome> {
+  async search(place: MemoryPlace, asked: Asked): Promise<JobOutcome> {
     const isSynced = place.vectors !== undefined && this.#restOf(place) === undefined && (await this.#embedNew(place));
     const run = (withoutVectors?: string) =>
       this.#thread.run({
@@ -92,7 +92,11 @@ export class Memory {
     return outcome;
   }
 
-  async #searchBest(place: Place, bytes: number, run: (withoutVectors?: string) => Promise<Outcome>): Promise<Outcome> {
+  async #searchBest(
+    place: MemoryPlace,
+    bytes: number,
+    run: (withoutVectors?: string) => Promise<JobOutcome>,
+  ): Promise<JobOutcome> {
     const why = this.#restOf(place);
     if (why !== undefined) return run(why);
     const met = await this.#metered(place, bytes, run);
@@ -102,7 +106,7 @@ export class Memory {
   }
 
   /** Whether the index was brought up to date. */
-  async #embedNew(place: Place): Promise<boolean> {
+  async #embedNew(place: MemoryPlace): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const timer = setTimeout(() => resolve(undefined), BEFORE_SEARCH_MS);
     let isSynced = false;
@@ -118,11 +122,11 @@ export class Memory {
     return isSynced;
   }
 
-  async get(place: Place, path: string): Promise<Outcome> {
+  async get(place: MemoryPlace, path: string): Promise<JobOutcome> {
     return this.#thread.run({ kind: "get", place, path });
   }
 
-  async status(place: Place): Promise<Outcome> {
+  async status(place: MemoryPlace): Promise<JobOutcome> {
     return this.#thread.run({ kind: "status", place });
   }
 
@@ -130,7 +134,7 @@ export class Memory {
    * Brings the index up to date, and the vectors where they are configured; `rebuild` makes the whole index again.
    * Searches are answered in between.
    */
-  async sync(place: Place, rebuild: boolean): Promise<Outcome> {
+  async sync(place: MemoryPlace, rebuild: boolean): Promise<JobOutcome> {
     let outcome = await this.#thread.run({ kind: "sync", place, rebuild });
     while ("state" in outcome && outcome.state.pending > 0) {
       // oxlint-disable-next-line no-await-in-loop -- each slice continues the one before it
@@ -143,8 +147,8 @@ export class Memory {
    * A request that takes too long is followed by smaller ones, and one that came too early by the same when the endpoint says. Another
    * failure ends the work.
    */
-  async #embed(place: Place, { text, rebuild }: { text: Answer; rebuild: boolean }): Promise<Outcome> {
-    let outcome: Outcome = text;
+  async #embed(place: MemoryPlace, { text, rebuild }: { text: JobAnswer; rebuild: boolean }): Promise<JobOutcome> {
+    let outcome: JobOutcome = text;
     let renew = rebuild;
     let waits = 0;
     for (let most = MOST_PARTS; most > 0;) {
@@ -165,16 +169,20 @@ export class Memory {
     return outcome;
   }
 
-  #request(place: Place, { most, rebuild }: { most: number; rebuild: boolean }) {
+  #request(place: MemoryPlace, { most, rebuild }: { most: number; rebuild: boolean }) {
     return this.#metered(place, most * PART_BYTES, () => this.#embedding.run({ kind: "embed", place, most, rebuild }));
   }
 
-  async #metered(place: Place, bytes: number, run: () => Promise<Outcome>): Promise<Outcome | { refused: string }> {
+  async #metered(
+    place: MemoryPlace,
+    bytes: number,
+    run: () => Promise<JobOutcome>,
+  ): Promise<JobOutcome | { refused: string }> {
     const { vectors: settings, agent } = place;
     return settings && this.#reserve ? metered(this.#reserve, { settings, agent, bytes }, run) : run();
   }
 
-  #complete(place: Place): void {
+  #complete(place: MemoryPlace): void {
     if (this.#completing.has(place.db)) return;
     this.#completing.add(place.db);
     const done = this.sync(place, false).finally(() => this.#completing.delete(place.db));
@@ -182,37 +190,38 @@ export class Memory {
   }
 
   /** Leaves the endpoint alone for a while after a failure: each request could take as long as the failed one. */
-  #note({ vectors }: Place, outcome: Outcome): void {
+  #note({ vectors }: MemoryPlace, outcome: JobOutcome): void {
     const why = "state" in outcome ? outcome.vectors?.failed : outcome.failed;
     if (!vectors) return;
     if (why === undefined) this.#resting.delete(vectors.url);
     else this.#resting.set(vectors.url, { why, until: performance.now() + REST_MS });
   }
 
-  #restOf({ vectors }: Place): string | undefined {
+  #restOf({ vectors }: MemoryPlace): string | undefined {
     const resting = vectors && this.#resting.get(vectors.url);
     return resting && performance.now() < resting.until ? resting.why : undefined;
   }
 }
 
 /** How long the endpoint wants to be left alone; undefined where that is no help, or too long. */
-function waitOf(outcome: Outcome): number | undefined {
+function waitOf(outcome: JobOutcome): number | undefined {
   const ms = "state" in outcome ? outcome.vectors?.retryAfterMs : undefined;
   return ms !== undefined && ms <= LONGEST_WAIT_MS ? ms : undefined;
 }
 
-const withoutVectors = (answer: Answer, failed: string): Answer =>
+const withoutVectors = (answer: JobAnswer, failed: string): JobAnswer =>
   answer.vectors ? { ...answer, vectors: { ...answer.vectors, failed } } : answer;
 
-const isBehind = (answer: Answer): boolean => answer.state.pending > 0 || isUnfinished(answer);
+const isBehind = (answer: JobAnswer): boolean => answer.state.pending > 0 || isUnfinished(answer);
 
-const isUnfinished = (outcome: Outcome): boolean =>
+const isUnfinished = (outcome: JobOutcome): boolean =>
   "state" in outcome &&
   outcome.vectors !== undefined &&
   outcome.vectors.failed === undefined &&
   outcome.vectors.pending > 0;
 
-const isLate = (outcome: Outcome): boolean => "failed" in outcome || outcome.vectors?.failed?.endsWith(LATE) === true;
+const isLate = (outcome: JobOutcome): boolean =>
+  "failed" in outcome || outcome.vectors?.failed?.endsWith(LATE) === true;
 
 /** The thread gets the key as text: it is the place where the key leaves for its service. */
 function revealed({ key, headers, ...rest }: NoteVectors): VectorSettings {

@@ -1,5 +1,5 @@
 import { emptyUsage, type ContributorPlace, type JobFailure } from "openclaw/plugin-sdk";
-import type { Answer, VectorSettings } from "./job.ts";
+import type { JobAnswer, VectorSettings } from "./job.ts";
 
 /** Reserves the cost of requests for vectors. */
 export type Reserve = NonNullable<ContributorPlace["reserve"]>;
@@ -16,8 +16,8 @@ export interface Request {
 export async function metered(
   reserve: Reserve,
   { settings, agent, bytes }: Request,
-  run: () => Promise<Answer | JobFailure>,
-): Promise<Answer | JobFailure | { readonly refused: string }> {
+  run: () => Promise<JobAnswer | JobFailure>,
+): Promise<JobAnswer | JobFailure | { readonly refused: string }> {
   const { provider, model: id, price } = settings;
   const estimatedTokens = Math.ceil(bytes / 4);
   // A token has a byte at least.

@@ -112,7 +112,7 @@ const NO_NOTE = new Set(["ENOENT", "ELOOP", "ENOTDIR", "ENAMETOOLONG"]);
  * The text of a note; undefined when there is no such note, or when the note or one of its folders is a link. Throws
  * when it may not be read.
  */
-export function readNote(places: NotePlaces, path: string): string | undefined {
+export function readNoteText(places: NotePlaces, path: string): string | undefined {
   const note = path.includes("\0") ? undefined : noteAt(places, path);
   if (!note) return undefined;
   let file: number;

@@ -1,9 +1,9 @@
 import type { UntrustedLines } from "./changes.ts";
 import type { IndexFile } from "./index/index-file.ts";
-import type { Answer, IndexState, Job, SearchMode, VectorSettings, VectorState } from "./job.ts";
+import type { JobAnswer, IndexState, Job, SearchMode, VectorSettings, VectorState } from "./job.ts";
 import { fused, hitsOf, isUntrustedFile, scoresByVectors, scoresByWords, type Scores } from "./index/search-index.ts";
 import { SESSIONS } from "./session-paths.ts";
-import { textOf, type Vectors } from "./index/vectors.ts";
+import { errorMessage, type Vectors } from "./index/vectors.ts";
 
 /** Milliseconds that a search takes to bring the index up to date, and to begin the first one: few notes are all found at once. */
 const BEFORE_SEARCH_MS = 50;
@@ -24,7 +24,7 @@ type Search = Job & { readonly kind: "search" };
  * Brings the index up to date as far as that is quick, and searches it. Without vectors it finds notes by their words,
  * and says why.
  */
-export async function search({ file, vectors, untrusted }: OpenIndex, job: Search): Promise<Answer> {
+export async function search({ file, vectors, untrusted }: OpenIndex, job: Search): Promise<JobAnswer> {
   const state = job.isSynced === true ? file.state() : broughtUp(file);
   const generation = file.current();
   const meant = await byVectors({ file, vectors }, job);
@@ -53,7 +53,7 @@ function broughtUp(file: IndexFile): IndexState {
     return file.sync(file.isNew ? FIRST_MS : BEFORE_SEARCH_MS);
   } catch (error) {
     const state = file.look();
-    const reasons = [`changes of notes cannot be taken in now: ${textOf(error)}`, state.degraded];
+    const reasons = [`changes of notes cannot be taken in now: ${errorMessage(error)}`, state.degraded];
     return { ...state, degraded: reasons.filter((reason) => reason !== undefined).join("; ") };
   }
 }

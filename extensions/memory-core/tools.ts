@@ -8,8 +8,8 @@ import {
   type ToolScene,
 } from "openclaw/plugin-sdk";
 import { degradedIn } from "./degraded.ts";
-import type { Answer, Hit, Place } from "./job.ts";
-import { Memory, type Outcome } from "./memory.ts";
+import type { JobAnswer, Hit, MemoryPlace } from "./job.ts";
+import { Memory, type JobOutcome } from "./memory.ts";
 import type { Reserve } from "./metered.ts";
 import { SESSIONS } from "./session-paths.ts";
 
@@ -60,7 +60,7 @@ const checked = <Input>(tool: Tool<Input>): Tool => ({
   run: async (input, context) => tool.run(tool.input.parse(input), context),
 });
 
-const placeIn = (memory: Memory, { agent }: ToolScene, { agentId: id, workspace }: ToolContext): Place =>
+const placeIn = (memory: Memory, { agent }: ToolScene, { agentId: id, workspace }: ToolContext): MemoryPlace =>
   memory.placeOf({ ...agent, id, workspace });
 
 function searchTool(memory: Memory, scene: ToolScene): Tool<z.infer<typeof searchInput>> {
@@ -113,7 +113,7 @@ const resultOfHit =
   });
 
 /** How the search worked, how old and how complete the index is, and why results may be missing. */
-function stateShown({ state, mode = "keyword", vectors }: Answer, vectorsProblem: string | undefined) {
+function stateShown({ state, mode = "keyword", vectors }: JobAnswer, vectorsProblem: string | undefined) {
   const degraded = degradedIn({ state, vectors, vectorsProblem });
   return {
     mode,
@@ -151,7 +151,7 @@ interface Part {
   readonly lines: number | undefined;
 }
 
-function partOf(outcome: Exclude<Outcome, { failed: string }>, { from = 1, lines = USUAL_LINES }: Part) {
+function partOf(outcome: Exclude<JobOutcome, { failed: string }>, { from = 1, lines = USUAL_LINES }: Part) {
   const all = (outcome.text ?? "").split("\n");
   const part = all.slice(from - 1, from - 1 + lines);
   const left = all.length - (from - 1 + part.length);

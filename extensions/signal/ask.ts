@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { NotNow } from "openclaw/plugin-sdk";
-import { isOwn } from "./config.ts";
+import { startsDaemon } from "./config.ts";
 import type { SignalConfig } from "./config.ts";
 import { badConfig, isUnknownAccount, METHOD_NOT_FOUND, Trouble, unknownAccount } from "./failures.ts";
 import type { Person } from "./people.ts";
@@ -14,7 +14,7 @@ import { findSelf } from "./self.ts";
  */
 export async function askName(config: SignalConfig, signal: AbortSignal): Promise<string> {
   try {
-    return isOwn(config) ? await askOwn(config, signal) : await askDaemon(config, signal);
+    return startsDaemon(config) ? await askOwn(config, signal) : await askDaemon(config, signal);
   } catch (error) {
     throw error instanceof Trouble ? new NotNow(error.message, { fix: UNREACHED_FIX, cause: error }) : error;
   }

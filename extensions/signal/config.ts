@@ -91,7 +91,7 @@ export const signalConfig = z.looseObject({
 export type SignalConfig = z.output<typeof signalConfig>;
 
 /** Whether the gateway starts signal-cli itself. */
-export const isOwn = (config: SignalConfig): boolean => config.autoStart ?? config.httpUrl === undefined;
+export const startsDaemon = (config: SignalConfig): boolean => config.autoStart ?? config.httpUrl === undefined;
 
 /** The accounts of a `channels.signal` section. Throws a `ZodError` when an account does not fit. */
 export const signalAccounts = (section: Readonly<Record<string, unknown>>) => readAccounts(section, signalConfig);

@@ -1,6 +1,6 @@
 import { BoundedMap } from "openclaw/plugin-sdk";
 import type { ChannelHost, ChannelLink } from "openclaw/plugin-sdk";
-import { isOwn } from "./config.ts";
+import { startsDaemon } from "./config.ts";
 import type { SignalConfig } from "./config.ts";
 import { download } from "./inbound/download.ts";
 import { drain } from "./inbound/drain.ts";
@@ -10,14 +10,14 @@ import { StartedDaemon } from "./started-daemon.ts";
 import { identify, receive } from "./inbound/receive.ts";
 import type { Account } from "./account.ts";
 import { openDaemon, UNREACHED_FIX, DEFAULT_URL } from "./rpc.ts";
-import { Outgoing, signs } from "./outbound/send.ts";
+import { SignalSender, signs } from "./outbound/send.ts";
 import { sendFile } from "./outbound/upload.ts";
 
 /** Begins to receive. Throws `OpenClawError` when signal-cli is missing or does not know the account. */
 export async function connect(config: SignalConfig, host: ChannelHost): Promise<ChannelLink> {
   const end = new AbortController();
   const signal = AbortSignal.any([host.signal, end.signal]);
-  const own = isOwn(config)
+  const own = startsDaemon(config)
     ? new StartedDaemon(config, host, {
         signal,
         check: async (until) => account.daemon.check(until),
@@ -81,7 +81,7 @@ const accountOf = ({ self }: Account, { account }: SignalConfig): string | undef
 function outgoingMethods(
   account: Account,
 ): Pick<ChannelLink, "send" | "edit" | "stream" | "remove" | "react" | "typing" | "endTyping"> {
-  const outgoing = new Outgoing(account);
+  const outgoing = new SignalSender(account);
   return {
     async send(to, part, options) {
       if (part.kind === "media") return sendFile(account, outgoing, to, { part, options });

@@ -44,14 +44,14 @@ export const sendReport = z.looseObject({
   timestamp: z.number().nullish(),
   results: z.array(recipientResult).nullish(),
 });
-export type SendReport = z.output<typeof sendReport>;
+export type SignalSendReport = z.output<typeof sendReport>;
 export type RecipientResult = z.output<typeof recipientResult>;
 
 /** An error answer of signal-cli. The codes belong to its SignalJsonRpcCommandHandler and to JSON-RPC. */
 export interface CallError {
   readonly code: number;
   readonly message: string;
-  readonly report?: SendReport;
+  readonly report?: SignalSendReport;
 }
 const USER = -1;
 const UNTRUSTED = -4;
@@ -113,27 +113,27 @@ function limitedOutcome({ token, retryAfterSeconds }: RecipientResult): Unsent {
 }
 
 /** A reason why a send did not reach everybody, and the step that the operator can take. */
-export interface Remedy {
+export interface SendProblem {
   readonly problem: string;
   readonly fix: string;
 }
 
-export const nameOf = ({ recipientAddress: address }: RecipientResult): string =>
+export const recipientName = ({ recipientAddress: address }: RecipientResult): string =>
   address?.number ?? address?.uuid ?? address?.username ?? "the recipient";
 
 /** A person must compare a new safety number. */
-export const untrusted = (who: string, account: string): Remedy => ({
+export const untrusted = (who: string, account: string): SendProblem => ({
   problem: `the safety number of ${who} has changed`,
   fix: `Compare it with ${who}, then run: signal-cli -a ${account} trust -v <safety number> ${who}`,
 });
 
 /** Signal accepted the message for other recipients only. It is not sent again, as they would see it twice. */
-export const limited = (who: string): Remedy => ({
+export const limited = (who: string): SendProblem => ({
   problem: `a message to a group did not reach ${who}: Signal accepts no more messages now`,
   fix: "Wait, or have the account send less. Later messages reach everybody again.",
 });
 
-export const missed = (who: string, type: string): Remedy =>
+export const missed = (who: string, type: string): SendProblem =>
   type === "UNREGISTERED_FAILURE"
     ? {
         problem: `messages to a group do not reach ${who}, who is not registered with Signal any more`,
@@ -144,7 +144,7 @@ export const missed = (who: string, type: string): Remedy =>
         fix: "Send the message again if it matters. The log of signal-cli may say more.",
       };
 
-export const challenge = (token: string, account: string): Remedy => ({
+export const challenge = (token: string, account: string): SendProblem => ({
   problem: "Signal asks for a captcha",
   fix:
     "Solve https://signalcaptchas.org/challenge/generate.html, then run: " +
@@ -154,7 +154,7 @@ export const challenge = (token: string, account: string): Remedy => ({
 /**
  * Reports a signal-cli whose events have no ids, so that the gateway cannot ask again for an event that was on its way.
  */
-export const tooOld: Remedy = {
+export const tooOld: SendProblem = {
   problem: "this signal-cli does not number its events: a message that arrives while the gateway is killed is lost",
   fix: "Update signal-cli to 0.14 or newer.",
 };

@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { LoginHost } from "openclaw/plugin-sdk";
 import { z } from "zod";
-import { isOwn } from "./config.ts";
+import { startsDaemon } from "./config.ts";
 import type { SignalConfig } from "./config.ts";
 import { badConfig, METHOD_NOT_FOUND, unknownAccount } from "./failures.ts";
 import { openDaemon, UNREACHED_FIX, DEFAULT_URL, whyNot } from "./rpc.ts";
-import type { Answer } from "./rpc.ts";
+import type { CallAnswer } from "./rpc.ts";
 
 /** The name that the phone shows in its list of linked devices. */
 const DEVICE_NAME = "openclaw";
@@ -28,7 +28,7 @@ export async function link(config: SignalConfig, host: LoginHost): Promise<Linke
     kind: "text",
     text: "On the phone: Signal, Settings, Linked devices, Link a new device. Scan this code.",
   });
-  const account = isOwn(config) ? await linkHere(config, host) : await linkThere(config, host);
+  const account = startsDaemon(config) ? await linkHere(config, host) : await linkThere(config, host);
   host.show({ kind: "text", text: `Linked. Set channels.signal.account to ${account}.` });
   return { id: account, name: account };
 }
@@ -66,14 +66,14 @@ async function linkThere(config: SignalConfig, { signal, show }: LoginHost): Pro
   return account;
 }
 
-function read<T>(schema: z.ZodType<T>, answer: Answer): T {
+function read<T>(schema: z.ZodType<T>, answer: CallAnswer): T {
   const { success, data, error } = schema.safeParse(answer.kind === "done" ? answer.result : undefined);
   if (success) return data;
   const reason = answer.kind === "done" ? "its answer is invalid" : whyNot(answer);
   throw badConfig(`signal-cli cannot link an account: ${reason}.`, fixOf(answer), error);
 }
 
-function fixOf(answer: Answer): string {
+function fixOf(answer: CallAnswer): string {
   if (answer.kind === "done") return "Check that channels.signal.httpUrl leads to signal-cli.";
   if (answer.kind === "lost") return UNREACHED_FIX;
   return answer.error.code === METHOD_NOT_FOUND

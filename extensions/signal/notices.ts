@@ -1,6 +1,6 @@
 import type { ChannelHost } from "openclaw/plugin-sdk";
-import { challenge, limited, missed, nameOf, tooOld, untrusted } from "./failures.ts";
-import type { RecipientResult, Remedy, SendReport } from "./failures.ts";
+import { challenge, limited, missed, recipientName, tooOld, untrusted } from "./failures.ts";
+import type { RecipientResult, SendProblem, SignalSendReport } from "./failures.ts";
 
 /** A longer list would not be read. */
 const MOST = 20;
@@ -13,24 +13,24 @@ const VERSION = "version";
 export class Notices {
   readonly #host: Pick<ChannelHost, "report" | "log">;
   /** Problems by recipient, or by one of the keys above. */
-  readonly #open = new Map<string, Remedy>();
+  readonly #open = new Map<string, SendProblem>();
 
   constructor(host: Pick<ChannelHost, "report" | "log">) {
     this.#host = host;
   }
 
   /** Records signal-cli's report on a send. `account` appears in commands for the operator. */
-  sent({ results }: SendReport, account: string): void {
+  sent({ results }: SignalSendReport, account: string): void {
     const all = results ?? [];
     const reached = all.filter(({ type }) => type === "SUCCESS");
-    const solved = reached.map(nameOf);
+    const solved = reached.map(recipientName);
     if (reached.length > 0 && !all.some(({ token }) => token)) solved.push(CAPTCHA);
     const found = all.flatMap((result) => problemOf(result, account, reached.length > 0));
     this.#change(solved, found);
   }
 
   /** Records that a sender has a new safety number. */
-  untrusted(who: string, account: string): Remedy {
+  untrusted(who: string, account: string): SendProblem {
     const remedy = untrusted(who, account);
     this.#change([], [[who, remedy]]);
     return remedy;
@@ -42,7 +42,7 @@ export class Notices {
     else this.#change([], [[VERSION, tooOld]]);
   }
 
-  #change(solved: readonly string[], found: readonly (readonly [string, Remedy])[]): void {
+  #change(solved: readonly string[], found: readonly (readonly [string, SendProblem])[]): void {
     const before = JSON.stringify([...this.#open]);
     for (const key of solved) this.#open.delete(key);
     for (const [key, remedy] of found) {
@@ -60,8 +60,8 @@ function problemOf(
   result: RecipientResult,
   account: string,
   isPartly: boolean,
-): readonly (readonly [string, Remedy])[] {
-  const who = nameOf(result);
+): readonly (readonly [string, SendProblem])[] {
+  const who = recipientName(result);
   if (result.type === "IDENTITY_FAILURE") return [[who, untrusted(who, account)]];
   if (result.token) return [[CAPTCHA, challenge(result.token, account)]];
   if (!isPartly || result.type === "SUCCESS") return [];

@@ -5,19 +5,19 @@ import { badConfig, sendReport, Trouble, unknownAccount } from "./failures.ts";
 import type { CallError, Unsent } from "./failures.ts";
 
 /** The result of a call. `lost`: signal-cli did not answer; `outcome` is the result of the send. */
-export type Answer =
+export type CallAnswer =
   | { readonly kind: "done"; readonly result: unknown }
   | { readonly kind: "error"; readonly error: CallError }
   | { readonly kind: "lost"; readonly outcome: Unsent; readonly fix?: string | undefined };
 
 /** Why a call gave no result. */
-export const whyNot = (answer: Exclude<Answer, { kind: "done" }>): string =>
+export const whyNot = (answer: Exclude<CallAnswer, { kind: "done" }>): string =>
   answer.kind === "error" ? answer.error.message : answer.outcome.reason;
 
 /** A `signal-cli daemon --http` (the man page signal-cli-jsonrpc(5) lists the three addresses). */
 export interface Daemon {
   /** Makes a JSON-RPC call. Never rejects. */
-  call(method: string, params: Readonly<Record<string, unknown>>, ends?: CallLimits): Promise<Answer>;
+  call(method: string, params: Readonly<Record<string, unknown>>, ends?: CallLimits): Promise<CallAnswer>;
   /** Throws `Trouble` when the daemon does not answer. */
   check(signal: AbortSignal): Promise<void>;
   /** The stream of events after an id. Throws `Trouble`, or `OpenClawError` when a retry is useless. */
@@ -105,7 +105,7 @@ function whyNoEvents(status: number): Error {
   return badConfig("signal-cli takes no requests for the host in channels.signal.httpUrl.", fix);
 }
 
-async function post(url: string, body: string, signal: AbortSignal): Promise<Answer> {
+async function post(url: string, body: string, signal: AbortSignal): Promise<CallAnswer> {
   const answer = await fetch(url, {
     method: "POST",
     headers: { "content-type": "application/json", ...CLOSE },
@@ -126,7 +126,7 @@ async function post(url: string, body: string, signal: AbortSignal): Promise<Ans
 }
 
 /** Errors come with status 200. */
-function read(text: string): Answer {
+function read(text: string): CallAnswer {
   const { error, result } = rpcAnswer.parse(JSON.parse(text));
   if (!error) return { kind: "done", result };
   const report = error.data?.response ?? undefined;

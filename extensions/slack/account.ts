@@ -16,7 +16,7 @@ import { Streams } from "./outbound/streams.ts";
 import { Threads } from "./inbound/threads.ts";
 import { Typing } from "./outbound/typing.ts";
 import { openUploads } from "./outbound/uploads.ts";
-import type { Uploads } from "./outbound/uploads.ts";
+import type { PendingUploads } from "./outbound/uploads.ts";
 
 /** Parts that reading a message needs, apart from the time for it. */
 type Reading = Omit<ReadContext, "people" | "until"> & { readonly people: People };
@@ -42,7 +42,7 @@ export class Account implements AccountContext {
   readonly reactions: Reactions;
   readonly typing: Typing;
   readonly streams: Streams;
-  readonly uploads: Uploads;
+  readonly uploads: PendingUploads;
   readonly mentions: Mentions;
   readonly unreadable = new Set<string>();
   #reading: Reading | undefined;

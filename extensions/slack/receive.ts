@@ -5,7 +5,7 @@ import { requireSecret, whoAmI } from "./transport/api.ts";
 import type { Delivery } from "./events.ts";
 import { Intake } from "./inbound/intake.ts";
 import { listen, reportFailure } from "./inbound/listen.ts";
-import { answer } from "./transport/webhook.ts";
+import { answerWebhook } from "./transport/webhook.ts";
 
 /** How often the token is checked in `mode: http`, where no socket shows that it is valid. */
 const TOKEN_CHECK_MS = 60_000;
@@ -57,7 +57,7 @@ function receiveFromWebhook(account: Account, intake: Intake, signal: AbortSigna
   let isDead = false;
   const reply = async (request: WebhookRequest): Promise<WebhookAnswer> => {
     if (signal.aborted || isDead) return { status: 503 };
-    return answer(request, { secret, accept, alive: () => account.alive() });
+    return answerWebhook(request, { secret, accept, alive: () => account.alive() });
   };
   host.serve(config.webhookPath, reply);
   return checkToken(account, signal).then(() => {

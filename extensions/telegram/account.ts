@@ -1,5 +1,5 @@
 import type { ChannelHost } from "openclaw/plugin-sdk";
-import type { Bot } from "./api.ts";
+import type { BotApi } from "./api.ts";
 import type { TelegramConfig } from "./config.ts";
 import type { Forums } from "./forums.ts";
 import type { GroupMigrations } from "./migrations.ts";
@@ -8,7 +8,7 @@ import type { Posts } from "./posts.ts";
 
 /** A connected account: its settings, its bot and the facts about its chats. */
 export interface Account {
-  readonly bot: Bot;
+  readonly bot: BotApi;
   readonly config: TelegramConfig;
   readonly host: ChannelHost;
   readonly migrations: GroupMigrations;

@@ -16,7 +16,7 @@ export interface Self {
 }
 
 /** The Bot API with a bot's token. `token` itself is only used in URLs of files. */
-export interface Bot {
+export interface BotApi {
   /** API for all calls except long polls. */
   readonly calls: Api["raw"];
   /** API for long polls, with their longer timeout. */
@@ -27,7 +27,7 @@ export interface Bot {
 }
 
 /** Throws `OpenClawError` when there is no token. */
-export async function openBot(config: TelegramConfig): Promise<Bot> {
+export async function openBot(config: TelegramConfig): Promise<BotApi> {
   const token = await readToken(config);
   const wire = await openHttp(config.proxy);
   const open = (timeoutSeconds: number): Api["raw"] =>
@@ -53,7 +53,7 @@ const noToken = (message: string, cause?: unknown): OpenClawError =>
   });
 
 /** Asks Telegram which bot the token belongs to. Throws what grammY throws. */
-export async function whoAmI(bot: Bot, signal: AbortSignal): Promise<Self> {
+export async function whoAmI(bot: BotApi, signal: AbortSignal): Promise<Self> {
   const me = await bot.calls.getMe(grammySignal(signal));
   return { id: me.id, username: me.username, name: me.first_name };
 }

@@ -1,5 +1,5 @@
 import { type ChannelHost, type ChannelLink, BoundedMap, type Peer, background, wait } from "openclaw/plugin-sdk";
-import { openBot, whoAmI, type Bot, type Self } from "./api.ts";
+import { openBot, whoAmI, type BotApi, type Self } from "./api.ts";
 import type { TelegramConfig } from "./config.ts";
 import { download } from "./receive/download.ts";
 import { Drafts } from "./send/drafts.ts";
@@ -29,7 +29,7 @@ export async function connect(config: TelegramConfig, host: ChannelHost): Promis
 }
 
 /** Undefined when Telegram cannot be reached; `receive` asks again. */
-async function firstContact(bot: Bot, host: ChannelHost): Promise<Self | undefined> {
+async function firstContact(bot: BotApi, host: ChannelHost): Promise<Self | undefined> {
   try {
     return await whoAmI(bot, host.signal);
   } catch (error) {

@@ -3,7 +3,7 @@ import type { ChannelHost, ChannelLink } from "openclaw/plugin-sdk";
 import { openAuth } from "./link/auth.ts";
 import { loadBaileys } from "./baileys.ts";
 import type { WhatsAppConfig } from "./config.ts";
-import { Connection } from "./link/connection.ts";
+import { AccountConnection } from "./link/connection.ts";
 import { download } from "./inbound/media.ts";
 import { createSender } from "./send.ts";
 
@@ -15,7 +15,7 @@ export async function connect(config: WhatsAppConfig, host: ChannelHost): Promis
     auth.close();
     throw notLinked();
   }
-  const connection = new Connection({ baileys, auth, config, host });
+  const connection = new AccountConnection({ baileys, auth, config, host });
   try {
     await connection.start();
   } catch (error) {

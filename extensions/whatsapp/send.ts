@@ -11,10 +11,10 @@ import {
   fileNameOf,
 } from "openclaw/plugin-sdk";
 import type { WhatsAppConfig } from "./config.ts";
-import { type Connection, codeOf } from "./link/connection.ts";
+import { type AccountConnection, codeOf } from "./link/connection.ts";
 import { addressOf, isGroup, isOwnId, ownId, readMessageId } from "./jid.ts";
 import { namesSomebody, withMentions } from "./inbound/mentions.ts";
-import { type WaSocket, NoAnswer, type Answer } from "./link/port.ts";
+import { type WaSocket, NoAnswer, type ServerAnswer } from "./link/port.ts";
 
 /** How long a send waits for a reconnect. */
 const READY_MS = 3000;
@@ -24,7 +24,7 @@ const EDITABLE_MS = 14 * 60_000;
 const NOT_CONNECTED: SendResult = { kind: "retry", reason: "WhatsApp is not connected" };
 
 export interface Sending {
-  readonly connection: Connection;
+  readonly connection: AccountConnection;
   readonly config: WhatsAppConfig;
   readonly host: ChannelHost;
   /** Epoch milliseconds at which this connection, or one before, sent a message; undefined when it was days ago. */
@@ -45,7 +45,7 @@ export function createSender(sending: Sending): Link {
     const chat = addressOf(to.chat.id);
     const messageId = ownId(`${host.account}\n${chat}\n${seed}`);
     await markRead(sending, socket, to);
-    const seconds = await connection.inbox.timerOf(to.chat.id);
+    const seconds = await connection.intake.timerOf(to.chat.id);
     const timer = seconds > 0 ? { ephemeralExpiration: seconds } : {};
     return attempt(messageId, () => socket.send(chat, content, { messageId, ...quote, ...timer }));
   }
@@ -119,7 +119,7 @@ function whyNotEditable({ sentAt }: Sending, messageId: string): string | undefi
 
 /** Marks a chat as read when the gateway answers in it, and not already when a message arrives. */
 async function markRead({ connection, config, host }: Sending, socket: WaSocket, to: Peer): Promise<void> {
-  const unread = connection.inbox.takeUnread(to.chat.id);
+  const unread = connection.intake.takeUnread(to.chat.id);
   if (!config.sendReadReceipts || unread.length === 0) return;
   await socket.markRead([...unread]).catch((error: unknown) => {
     host.log.info("a chat was not marked as read", { reason: String(error) });
@@ -128,9 +128,9 @@ async function markRead({ connection, config, host }: Sending, socket: WaSocket,
 
 type Quote = Pick<MiscMessageGenerationOptions, "quoted">;
 
-function quoteOf(connection: Connection, to: Peer, { replyTo }: SendOptions): Quote | undefined {
+function quoteOf(connection: AccountConnection, to: Peer, { replyTo }: SendOptions): Quote | undefined {
   if (replyTo === undefined) return undefined;
-  const conversation = connection.inbox.textOf(to.chat.id, replyTo) ?? "";
+  const conversation = connection.intake.textOf(to.chat.id, replyTo) ?? "";
   return { quoted: { key: keyOf(to, replyTo), message: { conversation } } };
 }
 
@@ -141,10 +141,10 @@ function keyOf(to: Peer, messageId: string): WAMessageKey {
 }
 
 /** Content of a text. In a group, an `@` with a member's number or LID becomes a mention, as in WhatsApp itself. */
-async function textContent({ inbox }: Connection, part: OutboundText, to: Peer): Promise<TextContent> {
+async function textContent({ intake }: AccountConnection, part: OutboundText, to: Peer): Promise<TextContent> {
   const text = part.format === "whatsapp" ? part.body : part.plain;
   if (!isGroup(to.chat.id) || !namesSomebody(text)) return { text, linkPreview: null };
-  const named = withMentions(text, await inbox.membersOf(to.chat.id));
+  const named = withMentions(text, await intake.membersOf(to.chat.id));
   if (named.mentions.length === 0) return { text, linkPreview: null };
   return { text: named.text, linkPreview: null, mentions: [...named.mentions] };
 }
@@ -180,7 +180,7 @@ async function sendFile(
 }
 
 /** Makes one call that sends a message. Never rejects. */
-async function attempt(messageId: string, call: () => Promise<Answer>): Promise<SendResult> {
+async function attempt(messageId: string, call: () => Promise<ServerAnswer>): Promise<SendResult> {
   try {
     const answer = await call();
     return answer.kind === "taken" ? { kind: "sent", messageId } : refusal(answer.error);

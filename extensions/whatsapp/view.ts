@@ -9,7 +9,7 @@ export interface Self {
 }
 
 /** Facts about this account and the people in a message that its conversion needs. */
-export interface View {
+export interface MessageView {
   readonly account: AccountId;
   readonly self: Self;
   readonly now: number;
@@ -25,13 +25,13 @@ export const isSelf = (jid: string, self: Self): boolean =>
   [self.jid, self.lid].some((own) => own !== undefined && bare(own) === bare(jid));
 
 /** The name of a person, or else their number or address. */
-export function nameOf(jid: string, view: Pick<View, "phones" | "self" | "names">): string {
+export function nameOf(jid: string, view: Pick<MessageView, "phones" | "self" | "names">): string {
   const id = idOf(jid, view);
   return isSelf(jid, view.self) ? view.self.name : (view.names.get(id) ?? id);
 }
 
 /** A person's number if known, else the address that WhatsApp uses instead. */
-export function idOf(jid: string, view: Pick<View, "phones" | "self">, alt?: string | null): string {
+export function idOf(jid: string, view: Pick<MessageView, "phones" | "self">, alt?: string | null): string {
   if (isSelf(jid, view.self)) return phoneOf(view.self.jid) ?? bare(jid);
   return phoneOf(jid) ?? (alt ? phoneOf(alt) : undefined) ?? view.phones.get(bare(jid)) ?? bare(jid);
 }

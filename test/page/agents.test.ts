@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { agentIn, channelName, isOwnChat, sessionTitle } from "../../extensions/webchat/page/model/format.ts";
+import { agentInKey, channelName, isOwnChat, sessionTitle } from "../../extensions/webchat/page/model/format.ts";
 import { readAgents } from "../../extensions/webchat/page/model/agents.ts";
 import { agentTitle, initialState, reduce } from "../../extensions/webchat/page/model/state.ts";
 
@@ -28,7 +28,7 @@ test("a session of another agent has its channel and title, and the agent's name
     false,
     false,
   ]);
-  expect([agentIn(key), agentIn("agent:owl:webchat:default:1", "owl"), agentIn("webchat:default:1")]).toEqual([
+  expect([agentInKey(key), agentInKey("agent:owl:webchat:default:1", "owl"), agentInKey("webchat:default:1")]).toEqual([
     "owl",
     undefined,
     undefined,

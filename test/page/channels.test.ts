@@ -12,7 +12,7 @@ import {
   remainingLink,
   readChannels,
   readLogin,
-  type ChannelAccount,
+  type ReportedAccount,
 } from "../../extensions/webchat/page/channels/channels.ts";
 import { bundledContributions } from "../../src/app/contributions/extensions.ts";
 import { setupFields } from "../../src/channels/setup.ts";
@@ -107,7 +107,7 @@ test("an account that is switched off is listed after those that the gateway has
 });
 
 describe("a message into a chat", () => {
-  const from: ChannelAccount = {
+  const from: ReportedAccount = {
     channel: "telegram",
     label: "Telegram",
     account: "work",

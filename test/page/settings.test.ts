@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import {
   choicesOf,
-  numberIn,
+  wholeNumberIn,
   readSettings,
   SECTIONS,
   valueText,
@@ -44,7 +44,7 @@ test("people read what a value means, also one that the page does not know", () 
 });
 
 test("only whole numbers are taken from a field", () => {
-  expect([" 20 ", "0", "2.5", "-1", "x", ""].map(numberIn)).toEqual([
+  expect([" 20 ", "0", "2.5", "-1", "x", ""].map(wholeNumberIn)).toEqual([
     20,
     0,
     undefined,

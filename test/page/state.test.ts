@@ -5,14 +5,14 @@ import { plainKey, sessionTitle, titleOf } from "../../extensions/webchat/page/m
 import { readApprovals, readPairings, readFrame, readSessions } from "../../extensions/webchat/page/model/protocol.ts";
 import type { Hello } from "../../extensions/webchat/page/model/protocol.ts";
 import { initialState, isOpen, reduce } from "../../extensions/webchat/page/model/state.ts";
-import type { Action, State } from "../../extensions/webchat/page/model/state.ts";
+import type { Action, PageState } from "../../extensions/webchat/page/model/state.ts";
 import { readWaiting } from "../../extensions/webchat/page/model/waiting.ts";
 import { readTurns } from "../../extensions/webchat/page/model/transcript.ts";
 import { shownTurns } from "../../extensions/webchat/page/model/view.ts";
 
 const MAIN = "webchat:default:operator";
 
-function play(...actions: readonly Action[]): State {
+function play(...actions: readonly Action[]): PageState {
   return actions.reduce(reduce, initialState("main"));
 }
 
@@ -58,7 +58,7 @@ function sessions(settleBefore: number | undefined, ...rows: readonly object[]):
 }
 
 /** What a person sees: each turn as its side and its words. */
-function seen(state: State): string[] {
+function seen(state: PageState): string[] {
   return shownTurns(state.transcript.turns, state.exchanges, state.waiting).map((turn) => {
     const words = turn.parts.map((part) => {
       if (part.kind === "tool") return `<${part.name} ${part.state}>`;

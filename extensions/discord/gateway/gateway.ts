@@ -3,8 +3,8 @@ import type { GatewayInfo } from "../api.ts";
 import type { Bot } from "../bot.ts";
 import { INTENT_FIX, isBadToken, reasonOf, TOKEN_FIX } from "../failures.ts";
 import type { EventQueue } from "../inbound/event-queue.ts";
-import type { Ending } from "../connection.ts";
-import { AUTHENTICATION_FAILED, readNote, Session, UNOPENED } from "./session.ts";
+import type { ConnectionEnding } from "../connection.ts";
+import { AUTHENTICATION_FAILED, readShardNote, ShardSession, UNOPENED } from "./session.ts";
 
 /** Discord turns a bot away that identifies more often. docs.discord.com/developers/events/gateway#rate-limiting */
 const IDENTIFY_EVERY_MS = 5000;
@@ -26,10 +26,10 @@ const DEAD: Readonly<Record<number, readonly [reason: string, fix: string]>> = {
 };
 
 /** Keeps a bot connected: with one session for each part of its servers, as many as Discord says. */
-export class Gateway {
+export class DiscordGateway {
   readonly #bot: Bot;
   readonly #queue: EventQueue;
-  #sessions: readonly Session[] = [];
+  #sessions: readonly ShardSession[] = [];
   /** Ids of the shards that are not connected. */
   #down = new Set<number>();
   #info: { readonly answer: Promise<GatewayInfo>; readonly at: number } | undefined;
@@ -56,7 +56,7 @@ export class Gateway {
   /** Resolves when the signal aborts, or when only the operator can help; never rejects. */
   async run(): Promise<void> {
     const { signal, host } = this.#bot;
-    let count = (await readNote(0, this.#bot))?.shards;
+    let count = (await readShardNote(0, this.#bot))?.shards;
     while (!signal.aborted) {
       count ??= await this.#recommended();
       const code = count === undefined ? AUTHENTICATION_FAILED : await this.#keep(count);
@@ -114,10 +114,10 @@ export class Gateway {
     return codes.find((code) => code !== undefined);
   }
 
-  async #open(id: number, count: number): Promise<Session> {
+  async #open(id: number, count: number): Promise<ShardSession> {
     const of = count > 1 ? ` (shard ${id} of ${count})` : "";
     const parts = { bot: this.#bot, queue: this.#queue };
-    const session = new Session({ id, count }, parts, {
+    const session = new ShardSession({ id, count }, parts, {
       address: async () => this.#address(count),
       mayIdentify: async (signal) => this.#mayIdentify(id, signal),
       alive: () => this.#alive(id),
@@ -127,7 +127,7 @@ export class Gateway {
         this.#settled.resolve();
       },
     });
-    const note = await readNote(id, this.#bot);
+    const note = await readShardNote(id, this.#bot);
     if (note?.shards === count) session.restore(note);
     return session;
   }
@@ -142,7 +142,7 @@ export class Gateway {
     this.#begun.resolve();
   }
 
-  async #address(count: number): Promise<string | Ending> {
+  async #address(count: number): Promise<string | ConnectionEnding> {
     const { url, shards = 1, session_start_limit: limit } = await this.#ask();
     if (shards > count) return { ...UNOPENED, code: SHARDING_REQUIRED };
     const needed = this.#sessions.filter(({ isKnown }) => !isKnown).length;

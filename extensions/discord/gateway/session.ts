@@ -8,8 +8,8 @@ import type { Bot } from "../bot.ts";
 import { isBadToken, outcomeOf } from "../failures.ts";
 import type { EventQueue } from "../inbound/event-queue.ts";
 import { respondTo } from "../inbound/interactions.ts";
-import { Connection } from "../connection.ts";
-import type { Ending, GatewayEvent } from "../connection.ts";
+import { GatewayConnection } from "../connection.ts";
+import type { ConnectionEnding, DispatchEvent } from "../connection.ts";
 import { socketUrl } from "../frame.ts";
 
 /** Guilds, their messages and reactions, direct messages and their reactions, and the text of messages. */
@@ -31,13 +31,19 @@ const noteShape = z.object({
   terms: z.string(),
   shards: z.int().min(1).default(1),
 });
-export type SessionNote = z.output<typeof noteShape>;
+export type ShardNote = z.output<typeof noteShape>;
 
 export const AUTHENTICATION_FAILED = 4004;
 /** Close codes after which another try cannot help. docs.discord.com/developers/topics/opcodes-and-status-codes */
 const PERMANENT = new Set([AUTHENTICATION_FAILED, 4010, 4011, 4012, 4013, 4014]);
 /** Ending of a connection that was not opened. */
-export const UNOPENED: Ending = { code: 1006, reason: "", wasReady: false, isForgotten: false, isPlanned: false };
+export const UNOPENED: ConnectionEnding = {
+  code: 1006,
+  reason: "",
+  wasReady: false,
+  isForgotten: false,
+  isPlanned: false,
+};
 
 /** The part of the bot's servers that a session is for. */
 export interface Shard {
@@ -47,7 +53,7 @@ export interface Shard {
 
 export interface SessionPorts {
   /** The address to begin a session at, or why none may be begun now. Throws the errors of the API. */
-  address(): Promise<string | Ending>;
+  address(): Promise<string | ConnectionEnding>;
   /** Resolves when the session may send IDENTIFY; rejects when the signal aborts. */
   mayIdentify(signal: AbortSignal): Promise<void>;
   alive(): void;
@@ -55,13 +61,13 @@ export interface SessionPorts {
 }
 
 /** The note of a shard's last session, where there is one for the same server, intents and bot. */
-export async function readNote(shardId: number, { host, config, self }: Bot): Promise<SessionNote | undefined> {
+export async function readShardNote(shardId: number, { host, config, self }: Bot): Promise<ShardNote | undefined> {
   const note = await read(host, noteName(shardId));
   if (note?.terms !== termsOf(config)) return undefined;
   return self.known && self.known.id !== note.self.id ? undefined : note;
 }
 
-async function read(host: ChannelHost, name: string): Promise<SessionNote | undefined> {
+async function read(host: ChannelHost, name: string): Promise<ShardNote | undefined> {
   try {
     return await readOwnNote(host, name, noteShape);
   } catch (error) {
@@ -79,12 +85,12 @@ const termsOf = ({ apiUrl, gatewayUrl = "" }: Bot["config"]): string => [INTENTS
  * Keeps one shard's session over its connections. Discord sends again the events after the last stored one, also after a
  * restart of the gateway, as long as it remembers the session.
  */
-export class Session {
+export class ShardSession {
   readonly #shard: Shard;
   readonly #bot: Bot;
   readonly #queue: EventQueue;
   readonly #ports: SessionPorts;
-  #known: Pick<SessionNote, "id" | "url" | "since"> | undefined;
+  #known: Pick<ShardNote, "id" | "url" | "since"> | undefined;
   /** Number of the last event that is stored or in the queue. */
   #received = 0;
   /** Number of an event that did not follow the event before; it counts once the next event follows it. */
@@ -110,7 +116,7 @@ export class Session {
   }
 
   /** Continues the session of an earlier process. */
-  restore({ id, url, self, since, sequence }: SessionNote): void {
+  restore({ id, url, self, since, sequence }: ShardNote): void {
     this.#bot.self.known = self;
     this.#known = { id, url, since };
     this.#received = sequence;
@@ -142,14 +148,14 @@ export class Session {
     });
   }
 
-  async #connect(failures: number, signal: AbortSignal): Promise<Ending> {
+  async #connect(failures: number, signal: AbortSignal): Promise<ConnectionEnding> {
     const { api, config, host } = this.#bot;
     try {
       const url = await this.#address(failures);
       if (typeof url !== "string") return url;
       const readyTimeoutMs = config.gatewayReadyTimeoutMs;
       const settings = { url, token: api.token, intents: INTENTS, shard: this.#shard, readyTimeoutMs };
-      const connection = new Connection(settings, {
+      const connection = new GatewayConnection(settings, {
         session: () => this.#info(),
         begun: ({ sessionId, resumeURL, sequence }) => this.#begin(sessionId, resumeURL, sequence),
         received: (event) => this.#receive(event),
@@ -170,7 +176,7 @@ export class Session {
     }
   }
 
-  async #address(failures: number): Promise<string | Ending> {
+  async #address(failures: number): Promise<string | ConnectionEnding> {
     const { config } = this.#bot;
     if (config.gatewayUrl !== undefined) return config.gatewayUrl;
     return this.#known && failures < RESUME_URL_TRIES ? this.#known.url : this.#ports.address();
@@ -201,7 +207,7 @@ export class Session {
     this.#begin(id, url, sequence);
   }
 
-  #receive(event: GatewayEvent): void {
+  #receive(event: DispatchEvent): void {
     const { payload } = event;
     if (payload.t === "READY") this.#beginAgain(payload.d, event.sequence);
     // A resumed session sends again what waits in the queue.
@@ -252,7 +258,7 @@ export class Session {
   }
 
   /** Reports the problem. Returns the milliseconds until the next try. */
-  #pauseAfter(ending: Ending, failures: number): number {
+  #pauseAfter(ending: ConnectionEnding, failures: number): number {
     if (ending.isForgotten && this.#known) {
       this.#queue.end(this.#known.id);
       this.#known = undefined;

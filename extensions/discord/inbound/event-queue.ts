@@ -1,8 +1,8 @@
 import { backoff, wait } from "openclaw/plugin-sdk";
 import type { InboundMessage } from "openclaw/plugin-sdk";
-import type { GatewayEvent } from "../connection.ts";
+import type { DispatchEvent } from "../connection.ts";
 import { isBug, outcomeOf, reasonOf } from "../failures.ts";
-import { chatOf, readEvent } from "./inbound.ts";
+import { eventChannel, readEvent } from "./inbound.ts";
 import { unasking } from "../bot.ts";
 import type { Bot } from "../bot.ts";
 
@@ -13,7 +13,7 @@ const PATIENCE_MS = 120_000;
 
 interface Item {
   readonly session: string;
-  readonly event: GatewayEvent;
+  readonly event: DispatchEvent;
   /** The number up to which the session is stored once this event and all before it are. */
   readonly mark: number;
   messages: readonly InboundMessage[];
@@ -57,12 +57,12 @@ export class EventQueue {
   }
 
   /** Adds an event. Once the event is stored, the session counts as stored up to `mark`. */
-  push(session: string, event: GatewayEvent, mark: number): void {
+  push(session: string, event: DispatchEvent, mark: number): void {
     const item: Item = { session, event, mark, messages: [], isStored: false };
     const open = this.#open.get(session) ?? [];
     this.#open.set(session, open);
     open.push(item);
-    const chat = chatOf(event);
+    const chat = eventChannel(event);
     if (chat === undefined) return this.#advance([item]);
     const before = this.#reading.get(chat) ?? Promise.resolve();
     const reading = before
@@ -141,14 +141,14 @@ export class EventQueue {
   }
 
   /** Skips an event that the adapter misreads: it must not hold up all later ones. */
-  #skipped({ name, sequence }: GatewayEvent, error: unknown): readonly InboundMessage[] {
+  #skipped({ name, sequence }: DispatchEvent, error: unknown): readonly InboundMessage[] {
     const fields = { event: name, sequence, error: String(error) };
     this.#bot.host.log.warn("an event could not be read and was skipped", fields);
     return [];
   }
 
   /** Only a refused token is a trouble of the account: one chat of which Discord says nothing holds up no other. */
-  #pauseAfter({ name, sequence }: GatewayEvent, error: unknown, failures: number): number {
+  #pauseAfter({ name, sequence }: DispatchEvent, error: unknown, failures: number): number {
     const { host } = this.#bot;
     const outcome = outcomeOf(error);
     const { afterMs, fix }: { afterMs?: number; fix?: string } = outcome.kind === "retry" ? outcome : {};
@@ -160,7 +160,7 @@ export class EventQueue {
   }
 
   /** The bot for an event that has waited long enough: it asks Discord nothing. */
-  #withoutLookups({ name, sequence }: GatewayEvent): Bot {
+  #withoutLookups({ name, sequence }: DispatchEvent): Bot {
     const bot = this.#bot;
     bot.host.log.warn("an event goes on without what Discord does not say", { event: name, sequence });
     return unasking(bot);

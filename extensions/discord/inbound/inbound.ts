@@ -1,7 +1,7 @@
 import type { GatewayMessageDeleteDispatchData } from "discord-api-types/v10";
 import type { InboundMessage, MessageContext, QuotedMessage, Sender, ChatNews } from "openclaw/plugin-sdk";
 import type { z } from "zod";
-import type { GatewayEvent } from "../connection.ts";
+import type { DispatchEvent } from "../connection.ts";
 import { readInteraction } from "./interactions.ts";
 import { mediaOf } from "./media.ts";
 import {
@@ -15,14 +15,14 @@ import {
 import { DM, peerOf, timeOf, type Place } from "../places.ts";
 import { askMessage } from "../threads.ts";
 import { selfId, type Bot, type EventContext } from "../bot.ts";
-import { nameOf, readable, snapshotsOf, untrustedOf, userOf, wholeText, type Names } from "../text.ts";
+import { nameOf, readable, snapshotsOf, untrustedOf, authorOf, wholeText, type Names } from "../text.ts";
 
 /** Plain messages, replies, and other bots' answers to commands. Other types are Discord's notices. */
 const WRITTEN = new Set([0, 19, 20, 23]);
 const REPLY = 19;
 
 /** The chat of an event that may hold something for an agent. The events of one chat are read in their order. */
-export function chatOf({ payload }: GatewayEvent): string | undefined {
+export function eventChannel({ payload }: DispatchEvent): string | undefined {
   switch (payload.t) {
     case "MESSAGE_CREATE":
     case "MESSAGE_UPDATE":
@@ -39,7 +39,7 @@ export function chatOf({ payload }: GatewayEvent): string | undefined {
 }
 
 /** The messages in an event; none when it holds nothing for an agent. Throws when Discord does not answer. */
-export async function readEvent(event: GatewayEvent, context: EventContext): Promise<readonly InboundMessage[]> {
+export async function readEvent(event: DispatchEvent, context: EventContext): Promise<readonly InboundMessage[]> {
   const { payload } = event;
   if (payload.t === "MESSAGE_DELETE_BULK") {
     const { ids, ...where } = payload.d;
@@ -51,7 +51,7 @@ export async function readEvent(event: GatewayEvent, context: EventContext): Pro
 }
 
 async function readOne(
-  { payload, sequence }: GatewayEvent,
+  { payload, sequence }: DispatchEvent,
   context: EventContext,
 ): Promise<InboundMessage | undefined> {
   switch (payload.t) {
@@ -207,7 +207,7 @@ async function mentionsIn(
 function senderOf(author: Person, message: Message): Sender {
   const { member, webhook_id: webhook } = message;
   const isBot = author.bot === true || webhook !== undefined;
-  return { ...userOf(author, member), ...(isBot && { isBot: true }) };
+  return { ...authorOf(author, member), ...(isBot && { isBot: true }) };
 }
 
 async function quoteOf(message: Message, names: Names, bot: Bot): Promise<QuotedMessage | undefined> {
@@ -241,7 +241,7 @@ async function readReaction(
     // Discord gives reactions no id: one person may add and remove the same one many times.
     eventKey: `r${session}:${sequence}`,
     from: peerOf(place, bot.places, { account: bot.host.account, personId: person }),
-    sender: member?.user ? userOf(member.user, member) : { id: person },
+    sender: member?.user ? authorOf(member.user, member) : { id: person },
     text: "",
     media: [],
     mentionsBot: place.kind === "direct",

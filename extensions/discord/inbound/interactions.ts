@@ -6,7 +6,7 @@ import type { Response } from "../deferred-reply.ts";
 import { peerOf, timeOf } from "../places.ts";
 import type { Place } from "../places.ts";
 import type { Bot, EventContext } from "../bot.ts";
-import { userOf } from "../text.ts";
+import { authorOf } from "../text.ts";
 
 /** Name of the only option of each command. */
 export const ARGUMENTS = "args";
@@ -113,7 +113,7 @@ export async function readInteraction(
     id: written.id,
     eventKey: keyOf(interaction),
     from: peerOf(place, bot.places, { account: bot.host.account, personId: user.id }),
-    sender: userOf(user, member),
+    sender: authorOf(user, member),
     text: written.text,
     media: [],
     mentionsBot: true,

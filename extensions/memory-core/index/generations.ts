@@ -83,7 +83,7 @@ function drop(db: DatabaseSync, id: number): void {
 }
 
 /** Makes a complete generation the searched one. */
-export function complete(db: DatabaseSync, id: number): void {
+export function completeGeneration(db: DatabaseSync, id: number): void {
   const current = generationOf(db, "current");
   if (current && current.id !== id) drop(db, current.id);
   db.prepare("UPDATE generations SET state = 'current', syncedAt = ? WHERE id = ?").run(Date.now(), id);

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { chunksOf } from "../chunks.ts";
 import {
   begin,
-  complete,
+  completeGeneration,
   countOf,
   generationOf,
   generationToFill,
@@ -13,8 +13,8 @@ import {
   openIndex,
   revisionOf,
 } from "./generations.ts";
-import { noteFiles, readNote, type NoteFile } from "../notes.ts";
-import type { IndexState, Place } from "../job.ts";
+import { noteFiles, readNoteText, type NoteFile } from "../notes.ts";
+import type { IndexState, MemoryPlace } from "../job.ts";
 import { SESSIONS } from "../session-paths.ts";
 import { readSession, sessionFiles, type SessionText } from "../sessions.ts";
 import { makeVectorTables } from "./vector-sets.ts";
@@ -24,7 +24,7 @@ import { makeVectorTables } from "./vector-sets.ts";
  * generation is built beside the searched one, and takes its place in one transaction.
  */
 export class IndexFile {
-  #place: Place;
+  #place: MemoryPlace;
   #db: DatabaseSync;
   #degraded: string | undefined;
   #pending = 0;
@@ -37,7 +37,7 @@ export class IndexFile {
   #counted: { readonly revision: string; readonly counts: Counts } | undefined;
 
   /** Makes the file when there is none. */
-  constructor(place: Place) {
+  constructor(place: MemoryPlace) {
     this.#place = place;
     mkdirSync(dirname(place.db), { recursive: true, mode: 0o700 });
     try {
@@ -71,7 +71,7 @@ export class IndexFile {
   }
 
   /** The settings of the agent may have changed since the last job. */
-  at(place: Place): this {
+  at(place: MemoryPlace): this {
     this.#place = place;
     return this;
   }
@@ -133,7 +133,7 @@ export class IndexFile {
     if (this.#pending > 0) return;
     this.#degraded = undefined;
     this.#completeAt = Date.now();
-    if (changed.length + gone.length > 0 || !isComplete(db, id)) inOne(db, () => complete(db, id));
+    if (changed.length + gone.length > 0 || !isComplete(db, id)) inOne(db, () => completeGeneration(db, id));
   }
 
   /** Damage and a first build are named until everything is in the index, notes that cannot be read for as long as that is so. */
@@ -214,7 +214,7 @@ function opened(path: string): DatabaseSync {
  * The notes that a generation does not have in their present state, the paths of removed notes, and the notes that are
  * not read.
  */
-function compare(db: DatabaseSync, id: number, { sessions, hasNotes = true, ...places }: Place) {
+function compare(db: DatabaseSync, id: number, { sessions, hasNotes = true, ...places }: MemoryPlace) {
   const rows = db.prepare(`SELECT path, version FROM files_${id}`).all();
   const known = new Map(rows.map((row) => [String(row["path"]), String(row["version"])]));
   const all = [...(hasNotes ? noteFiles(places) : []), ...(sessions ? sessionFiles(sessions, known) : [])];
@@ -241,10 +241,10 @@ interface Taken {
   readonly read: SessionText | typeof UNREADABLE | undefined;
 }
 
-function readText({ sessions, ...places }: Place, path: string): Taken["read"] {
+function readText({ sessions, ...places }: MemoryPlace, path: string): Taken["read"] {
   try {
     if (path.startsWith(SESSIONS)) return sessions && readSession(sessions, path);
-    const text = readNote(places, path);
+    const text = readNoteText(places, path);
     return text === undefined ? undefined : { chunks: chunksOf(text), isUntrusted: false };
   } catch (error) {
     // A file that is not for this process must not keep the others from being found.

@@ -81,7 +81,7 @@ export class Vectors {
       const { retryAfterMs } = error instanceof EmbedError ? error : {};
       return this.state(settings, {
         ...(error instanceof EmbedError ? error.counted : counted),
-        failed: textOf(error),
+        failed: errorMessage(error),
         ...(retryAfterMs !== undefined && { retryAfterMs }),
       });
     }
@@ -118,7 +118,7 @@ export class Vectors {
       ({ counted } = made);
       return { ...counted, near: this.#nearTo(settings, made.vectors, most) };
     } catch (error) {
-      const why = textOf(error);
+      const why = errorMessage(error);
       // Searches that wait for this one would each wait as long.
       this.#rest = { why, until: performance.now() + REST_MS };
       return { ...(error instanceof EmbedError ? error.counted : counted), failed: why };
@@ -145,4 +145,4 @@ function mustFit({ dimensions }: VectorSet, vectors: readonly Float32Array[]): v
   );
 }
 
-export const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+export const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -5,7 +5,7 @@ import type { SignalConfig } from "../config.ts";
 import { isTemporary, outcomeOf } from "../failures.ts";
 import { readFileRef } from "./media.ts";
 import { whyNot } from "../rpc.ts";
-import type { Answer, Daemon } from "../rpc.ts";
+import type { CallAnswer, Daemon } from "../rpc.ts";
 
 const fileData = z.looseObject({ data: z.base64() });
 
@@ -29,7 +29,7 @@ export async function download(daemon: Daemon, config: SignalConfig, item: Media
   };
 }
 
-function whyNoFile(answer: Exclude<Answer, { kind: "done" }>): Error {
+function whyNoFile(answer: Exclude<CallAnswer, { kind: "done" }>): Error {
   const outcome = answer.kind === "error" ? outcomeOf(answer.error) : answer.outcome;
   const isFinal = answer.kind === "error" ? !isTemporary(answer.error) : outcome.kind === "refused";
   if (isFinal) return unavailable(whyNot(answer));

@@ -10,10 +10,10 @@ import {
 import { SIGNAL, type SignalConfig } from "../config.ts";
 import { mediaOf, originOf, quotedMediaOf } from "./media.ts";
 import { addressOf, idOf, isSame, personOf, refText, type Person } from "../people.ts";
-import type { DataMessage, Envelope, Quote, Reaction, Mention, Contact, Preview } from "./schema.ts";
+import type { DataMessage, Envelope, Quote, Reaction, Mention, Contact, LinkPreview } from "./schema.ts";
 
 /** Facts about this account that the conversion of an envelope needs. */
-export interface View extends Readers {
+export interface MessageView extends Readers {
   readonly account: AccountId;
   readonly config: Pick<SignalConfig, "selfChatMode" | "ignoreAttachments">;
   readonly now: number;
@@ -31,7 +31,7 @@ interface Written {
 }
 
 /** The message in an envelope; undefined when it has nothing for an agent. */
-export function readEnvelope(envelope: Envelope, view: View): InboundMessage | undefined {
+export function readEnvelope(envelope: Envelope, view: MessageView): InboundMessage | undefined {
   const written = openEnvelope(envelope, view);
   if (!written) return undefined;
   const { reaction } = written.data;
@@ -40,7 +40,7 @@ export function readEnvelope(envelope: Envelope, view: View): InboundMessage | u
   return news ? newsMessage(written, news, view) : textMessage(written, view);
 }
 
-function openEnvelope(envelope: Envelope, view: View): Written | undefined {
+function openEnvelope(envelope: Envelope, view: MessageView): Written | undefined {
   const author = personOf(envelope.sourceUuid, envelope.sourceNumber, envelope.source);
   if (addressOf(author) === undefined) return undefined;
   const written = isSame(author, view.self) ? noteToSelf(envelope, view) : openMessage(envelope);
@@ -55,7 +55,7 @@ function openMessage({ dataMessage, editMessage }: Pick<Envelope, "dataMessage" 
 }
 
 /** A message that the owner wrote to themself on another device; undefined for our other own messages. */
-function noteToSelf({ timestamp, syncMessage }: Envelope, { self, config }: View): Content | undefined {
+function noteToSelf({ timestamp, syncMessage }: Envelope, { self, config }: MessageView): Content | undefined {
   const sent = syncMessage?.sentMessage;
   if (!sent || !config.selfChatMode) return undefined;
   const to = personOf(sent.destinationUuid, sent.destinationNumber, sent.destination);
@@ -66,7 +66,7 @@ function noteToSelf({ timestamp, syncMessage }: Envelope, { self, config }: View
   });
 }
 
-function textMessage(written: Written, view: View): InboundMessage | undefined {
+function textMessage(written: Written, view: MessageView): InboundMessage | undefined {
   const { data, author, replaces } = written;
   if (!hasContent(data)) return undefined;
   const { text, named } = withNames(data.message, data.mentions, view);
@@ -88,7 +88,7 @@ function textMessage(written: Written, view: View): InboundMessage | undefined {
 const hasContent = ({ message, attachments, sticker, contacts, pollCreate, payment }: DataMessage): boolean =>
   Boolean(message || attachments?.length || sticker || contacts?.length || pollCreate || payment);
 
-function reactionMessage(written: Written, reaction: Reaction, view: View): InboundMessage {
+function reactionMessage(written: Written, reaction: Reaction, view: MessageView): InboundMessage {
   const target = personOf(reaction.targetAuthorUuid, reaction.targetAuthorNumber, reaction.targetAuthor);
   const messageId = refOf(target, reaction.targetSentTimestamp, view);
   const toBot = isSame(target, view.self);
@@ -109,7 +109,7 @@ function reactionMessage(written: Written, reaction: Reaction, view: View): Inbo
 }
 
 /** Only authors can delete a message by `remoteDelete`. */
-function newsOf({ author, data }: Written, view: View): ChatNews | undefined {
+function newsOf({ author, data }: Written, view: MessageView): ChatNews | undefined {
   const { remoteDelete, pinMessage, unpinMessage } = data;
   if (remoteDelete) return { kind: "deleted", messageId: refOf(author, remoteDelete.timestamp, view) };
   const pin = pinMessage ?? unpinMessage;
@@ -119,7 +119,7 @@ function newsOf({ author, data }: Written, view: View): ChatNews | undefined {
   return { kind: pinMessage ? "pinned" : "unpinned", messageId };
 }
 
-const newsMessage = (written: Written, news: ChatNews, view: View): InboundMessage => ({
+const newsMessage = (written: Written, news: ChatNews, view: MessageView): InboundMessage => ({
   id: refOf(written.author, written.data.timestamp, view),
   ...frame(written, view),
   text: "",
@@ -132,7 +132,7 @@ const newsMessage = (written: Written, news: ChatNews, view: View): InboundMessa
 /** The fields of a message other than its content. */
 function frame(
   { envelope, author, data }: Written,
-  view: View,
+  view: MessageView,
 ): Pick<InboundMessage, "eventKey" | "from" | "sender" | "receivedAt" | "sentAt"> {
   const { sourceName, sourceDevice } = envelope;
   const id = idOf(author);
@@ -157,7 +157,7 @@ function peerOf(sender: string, { groupInfo }: DataMessage, account: AccountId):
 
 const isDirect = ({ data }: Written): boolean => !data.groupInfo;
 
-function quoteOf(quote: Quote, { author: by, data }: Written, view: View): QuotedMessage {
+function quoteOf(quote: Quote, { author: by, data }: Written, view: MessageView): QuotedMessage {
   const author = personOf(quote.authorUuid, quote.authorNumber, quote.author);
   const { text } = withNames(quote.text, quote.mentions, view);
   const sender = view.nameOf(author) ?? author.number;
@@ -173,7 +173,7 @@ function quoteOf(quote: Quote, { author: by, data }: Written, view: View): Quote
   };
 }
 
-function refOf(author: Person, timestamp: number, { self }: View): string {
+function refOf(author: Person, timestamp: number, { self }: MessageView): string {
   const address = isSame(author, self) ? undefined : addressOf(author);
   return refText({ timestamp, ...(address !== undefined && { author: address }) });
 }
@@ -244,7 +244,7 @@ function unloaded({ attachments }: DataMessage, config: Pick<SignalConfig, "igno
     .map(({ filename, contentType }) => `File, not loaded: ${filename ?? contentType ?? "of unknown type"}`);
 }
 
-function previewLine({ title, description }: Preview): readonly string[] {
+function previewLine({ title, description }: LinkPreview): readonly string[] {
   const parts = [title, description].filter(Boolean);
   return parts.length === 0 ? [] : [`Link preview: ${parts.join(", ")}`];
 }

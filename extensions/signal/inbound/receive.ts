@@ -8,7 +8,7 @@ import {
   type MediaItem,
 } from "openclaw/plugin-sdk";
 import { reasonOf, Trouble, troubleReport } from "../failures.ts";
-import { readEnvelope, type View } from "./inbound.ts";
+import { readEnvelope, type MessageView } from "./inbound.ts";
 import { addressOf, personOf, type Person, readRef, recipientOf } from "../people.ts";
 import { type Account, seenKey } from "../account.ts";
 import { readReceived, type Envelope, type Received, type DataMessage } from "./schema.ts";
@@ -174,7 +174,7 @@ async function readEvent(account: Account, data: string): Promise<readonly Inbou
 const isForOther = ({ account }: Received, self: Person | undefined): boolean =>
   Boolean(account && self) && account !== self?.number && account !== self?.uuid;
 
-function viewOf({ host, config, names, seen, self = {} }: Account, envelope: Envelope): View {
+function viewOf({ host, config, names, seen, self = {} }: Account, envelope: Envelope): MessageView {
   const { uuid, number } = personOf(envelope.sourceUuid, envelope.sourceNumber, envelope.source);
   for (const address of [uuid, number]) {
     if (address !== undefined && envelope.sourceName) names.set(address, envelope.sourceName);

@@ -64,7 +64,7 @@ const contact = z.looseObject({
 export type Contact = z.output<typeof contact>;
 
 const preview = z.looseObject({ url: text, title: text, description: text });
-export type Preview = z.output<typeof preview>;
+export type LinkPreview = z.output<typeof preview>;
 
 const dataMessage = z.looseObject({
   timestamp: time,

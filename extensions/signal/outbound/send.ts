@@ -9,10 +9,10 @@ import {
   type SendResult,
 } from "openclaw/plugin-sdk";
 import { z } from "zod";
-import { outcomeOf, outcomeOfResults, sendReport, type SendReport, type Unsent } from "../failures.ts";
+import { outcomeOf, outcomeOfResults, sendReport, type SignalSendReport, type Unsent } from "../failures.ts";
 import { addressOf, readRef, recipientOf, isSame, personOf, type Person } from "../people.ts";
 import { type Account, seenKey } from "../account.ts";
-import { whyNot, type Answer, type Daemon } from "../rpc.ts";
+import { whyNot, type CallAnswer, type Daemon } from "../rpc.ts";
 
 type TextPart = Extract<OutboundPart, { kind: "text" }>;
 type Params = Readonly<Record<string, unknown>>;
@@ -34,7 +34,7 @@ export function quoted({ self = {}, seen }: Account, to: Peer, { replyTo }: Pick
 const NO_KEEP_ALIVE_MS = 24 * 3_600_000;
 
 /** Calls with an effect that people see. None rejects. */
-export class Outgoing {
+export class SignalSender {
   readonly #account: Account;
   readonly #edits = new Edits();
   readonly #members: Members;
@@ -67,7 +67,7 @@ export class Outgoing {
     return result;
   }
 
-  #resultOf(answer: Answer): SendResult {
+  #resultOf(answer: CallAnswer): SendResult {
     if (answer.kind === "lost") return answer.outcome;
     if (answer.kind === "error") {
       this.#noteReport(answer.error.report);
@@ -88,7 +88,7 @@ export class Outgoing {
     return { kind: "retry", reason: `signal-cli has no connection to Signal: ${whyNot(answer)}` };
   }
 
-  #noteReport(report: SendReport | undefined): void {
+  #noteReport(report: SignalSendReport | undefined): void {
     const { notices, self = {} } = this.#account;
     if (report) notices.sent(report, self.number ?? addressOf(self) ?? "<account>");
   }
@@ -143,7 +143,7 @@ export class Outgoing {
   }
 }
 
-function reported(report: SendReport | undefined): SendResult {
+function reported(report: SignalSendReport | undefined): SendResult {
   const failed = report?.results?.length ? outcomeOfResults(report.results) : undefined;
   if (failed) return failed;
   const timestamp = report?.timestamp ?? undefined;
@@ -154,7 +154,7 @@ function reported(report: SendReport | undefined): SendResult {
 type Signs = Required<Pick<ChannelLink, "react" | "typing" | "endTyping">>;
 
 /** Reactions and "typing…". */
-export function signs(account: Account, outgoing: Outgoing): Signs {
+export function signs(account: Account, outgoing: SignalSender): Signs {
   const last = new BoundedMap<string, string>(1000);
   return {
     async react(to, messageId, emoji) {

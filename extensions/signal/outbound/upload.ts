@@ -3,11 +3,11 @@ import path from "node:path";
 import { randomUUID } from "node:crypto";
 import { fileNameOf } from "openclaw/plugin-sdk";
 import type { MediaItem, OutboundFiles, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
-import { isOwn } from "../config.ts";
+import { startsDaemon } from "../config.ts";
 import { reasonOf } from "../failures.ts";
 import type { Account } from "../account.ts";
 import { quoted, target } from "./send.ts";
-import type { Outgoing } from "./send.ts";
+import type { SignalSender } from "./send.ts";
 
 /** signal-cli's JSON parser, Jackson, limits strings to 20,000,000 characters; base64 needs four for three bytes. */
 const MOST_INLINE_BYTES = 14_000_000;
@@ -15,7 +15,7 @@ const MOST_INLINE_BYTES = 14_000_000;
 /** Sends files: inside the call, or by path if one is too large and the gateway started signal-cli. Never rejects. */
 export async function sendFile(
   account: Account,
-  outgoing: Outgoing,
+  outgoing: SignalSender,
   to: Peer,
   { part, options }: { readonly part: OutboundFiles; readonly options: SendOptions },
 ): Promise<SendResult> {
@@ -51,7 +51,7 @@ async function open(account: Account, item: MediaItem): Promise<Opened> {
   if (typeof bytes === "string")
     return { kind: "refused", reason: `${item.name ?? "the file"} cannot be read: ${bytes}` };
   if (bytes.length <= MOST_INLINE_BYTES) return { attachment: dataUri(item, bytes) };
-  if (!isOwn(account.config)) {
+  if (!startsDaemon(account.config)) {
     const why = "a file above 14 MB reaches signal-cli only where the gateway starts it (channels.signal.autoStart)";
     return { kind: "refused", reason: why };
   }

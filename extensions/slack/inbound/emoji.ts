@@ -58,7 +58,7 @@ function bare(emoji: string): string {
 const SKIN = /[\u{1f3fb}-\u{1f3ff}]/gu;
 
 /** Slack's name for an emoji; also of `:name:`. Undefined for an emoji that is not listed. */
-export function nameOf(emoji: string): string | undefined {
+export function emojiName(emoji: string): string | undefined {
   const named = /^:?([a-z0-9_+'-]+):?$/.exec(emoji)?.[1];
   return named ?? byEmoji.get(bare(emoji).replaceAll(SKIN, ""));
 }

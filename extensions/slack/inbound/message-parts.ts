@@ -1,7 +1,7 @@
 import type { Sender } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import type { Attachment, SlackFile, SlackMessage } from "../events.ts";
-import type { Names } from "./people.ts";
+import type { NameLookups } from "./people.ts";
 import { escapeText } from "./message-text.ts";
 
 /** Epoch milliseconds of a Slack time, which is in seconds with a fraction that makes it unique. */
@@ -79,7 +79,7 @@ export const threadOf = ({ ts, thread_ts: thread }: Pick<SlackMessage, "ts" | "t
   thread != null && thread !== ts ? thread : undefined;
 
 /** Who wrote a message. Old bots have only a name. */
-export async function senderOf(message: SlackMessage, people: Pick<Names, "sender">): Promise<Sender> {
+export async function senderOf(message: SlackMessage, people: Pick<NameLookups, "sender">): Promise<Sender> {
   const isBot = message.bot_id != null || message.subtype === "bot_message" || message.user === "USLACKBOT";
   const name = message.username ?? message.bot_profile?.name;
   const named = { ...(name != null && { name }), ...(isBot && { isBot }) };

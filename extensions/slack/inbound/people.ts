@@ -13,7 +13,7 @@ interface Person {
 }
 
 /** The lookups of names. None rejects. */
-export interface Names extends NameLookup {
+export interface NameLookups extends NameLookup {
   sender(id: string): Promise<Sender>;
 }
 
@@ -28,7 +28,7 @@ export class People {
   }
 
   /** Lookups that wait until an epoch millisecond. Afterwards they give the names that are known. */
-  until(until: number): Names {
+  until(until: number): NameLookups {
     return {
       user: async (id) => (await this.#person(id, until))?.name,
       channel: (id) => this.#channel(id, until),

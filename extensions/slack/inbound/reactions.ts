@@ -1,6 +1,6 @@
 import type { WebClient } from "@slack/web-api";
 import { BoundedMap } from "openclaw/plugin-sdk";
-import { nameOf } from "./emoji.ts";
+import { emojiName } from "./emoji.ts";
 import { ignoreRefusal } from "../transport/failures.ts";
 
 type Calls = WebClient["reactions"];
@@ -23,7 +23,7 @@ export class Reactions {
 
   /** Replaces the bot's reaction; undefined removes it. Throws the errors of the Web API client. */
   async set(calls: Calls, at: MessageRef, emoji: string | undefined): Promise<void> {
-    const name = emoji === undefined ? undefined : (nameOf(emoji) ?? emoji);
+    const name = emoji === undefined ? undefined : (emojiName(emoji) ?? emoji);
     const before = this.#current.get(keyOf(at));
     const stale = before === undefined && name === undefined ? await this.#ours(calls, at) : [before ?? name];
     if (name !== undefined) await this.#add(calls, at, name);

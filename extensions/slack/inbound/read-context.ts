@@ -3,7 +3,7 @@ import type { Self } from "../transport/api.ts";
 import type { SlackConfig } from "../config.ts";
 import type { OutsideCommands } from "./outside-commands.ts";
 import type { Mentions } from "./mentions.ts";
-import type { Names } from "./people.ts";
+import type { NameLookups } from "./people.ts";
 import type { Threads } from "./threads.ts";
 
 /** Parts that reading a delivery needs: the account, its settings, and lookups at Slack. */
@@ -11,7 +11,7 @@ export interface ReadContext {
   readonly account: AccountId;
   readonly self: Self;
   readonly config: SlackConfig;
-  readonly people: Names;
+  readonly people: NameLookups;
   readonly outsideCommands: Pick<OutsideCommands, "directChatFor" | "privateChatFor" | "heardFrom" | "refuse">;
   readonly mentions: Pick<Mentions, "withFiles" | "hasLateFiles">;
   readonly threads: Pick<

@@ -5,7 +5,7 @@ import type { SlackConfig } from "../config.ts";
 import type { Reactions } from "../inbound/reactions.ts";
 import type { Streams } from "./streams.ts";
 import type { Threads } from "../inbound/threads.ts";
-import type { Uploads } from "./uploads.ts";
+import type { PendingUploads } from "./uploads.ts";
 
 /** Parts that the functions of one account share. */
 export interface AccountContext {
@@ -15,7 +15,7 @@ export interface AccountContext {
   readonly channelIds: ChannelIds;
   readonly reactions: Reactions;
   readonly streams: Streams;
-  readonly uploads: Uploads;
+  readonly uploads: PendingUploads;
   /** Chats that Slack refused to show when missed messages were requested. Each is logged once. */
   readonly unreadable: Set<string>;
   /** Undefined until the identity of the bot is known. */

@@ -1,6 +1,6 @@
 import { BoundedMap } from "openclaw/plugin-sdk";
 import type { Peer } from "openclaw/plugin-sdk";
-import { nameOf } from "../inbound/emoji.ts";
+import { emojiName } from "../inbound/emoji.ts";
 import { reasonOf, ignoreRefusal, errorCodeOf } from "../transport/failures.ts";
 import type { MessageRef } from "../inbound/reactions.ts";
 import type { AccountContext } from "./account-context.ts";
@@ -110,7 +110,7 @@ export class Typing {
 
   #emoji(): string | undefined {
     const { typingReaction } = this.#account.config;
-    return typingReaction === undefined ? undefined : nameOf(typingReaction);
+    return typingReaction === undefined ? undefined : emojiName(typingReaction);
   }
 }
 

@@ -14,7 +14,7 @@ const uploadShape = z.object({
 });
 
 /** The files of each send, noted before Slack is asked to show the files. */
-export type Uploads = PersistentList<z.output<typeof uploadShape>>;
+export type PendingUploads = PersistentList<z.output<typeof uploadShape>>;
 
-export const openUploads = (notes: AccountNotes): Uploads =>
+export const openUploads = (notes: AccountNotes): PendingUploads =>
   new PersistentList({ notes, name: "uploads", item: uploadShape, most: MAX_ENTRIES });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
-import { emojiOf, nameOf } from "../inbound/emoji.ts";
+import { emojiOf, emojiName } from "../inbound/emoji.ts";
 import { slackConfig } from "../config.ts";
 import { readDelivery } from "../inbound/inbound.ts";
 import { escapeText, isMentioned, readableText } from "../inbound/message-text.ts";
@@ -80,7 +80,7 @@ test("nothing that Slack could deliver makes reading fail, and what is read is p
 });
 
 test("emoji have names, and names emoji", () => {
-  expect(["👍", "👍🏽", "❤", "❤️", ":tada:", "party_parrot", "🪬"].map(nameOf)).toEqual([
+  expect(["👍", "👍🏽", "❤", "❤️", ":tada:", "party_parrot", "🪬"].map(emojiName)).toEqual([
     "+1",
     "+1",
     "heart",

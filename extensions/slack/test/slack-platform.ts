@@ -1,7 +1,7 @@
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
 import type { ChatNews, Peer } from "../../../src/types/chat/message.ts";
 import type { Platform, PlatformFile } from "../../../test/contracts/channel.ts";
-import { emojiOf, nameOf } from "../inbound/emoji.ts";
+import { emojiOf, emojiName } from "../inbound/emoji.ts";
 import { slack } from "../index.ts";
 import { ADA, startFakeSlack, TOPIC } from "./fake-slack.ts";
 import type { FakeMessage, FakeSlack } from "./fake-slack.ts";
@@ -79,7 +79,7 @@ function people(
       fake.inject({
         type: removed ? "reaction_removed" : "reaction_added",
         user: ADA,
-        reaction: nameOf(emoji),
+        reaction: emojiName(emoji),
         item: { type: "message", channel: to.chat.id, ts: messageId },
         item_user: fake.self.userId,
         event_ts: removed ? "1800000000.000002" : "1800000000.000001",

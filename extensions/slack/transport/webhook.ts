@@ -18,7 +18,7 @@ export interface WebhookPorts {
 }
 
 /** Answers a request of Slack: 200 when the event is durable, else 503, after which Slack sends it again. */
-export async function answer(request: WebhookRequest, ports: WebhookPorts): Promise<WebhookAnswer> {
+export async function answerWebhook(request: WebhookRequest, ports: WebhookPorts): Promise<WebhookAnswer> {
   if (request.method !== "POST") return { status: 405 };
   const body = Buffer.from(request.body).toString("utf8");
   const isJson = (request.headers["content-type"] ?? "").includes("json");

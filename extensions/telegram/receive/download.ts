@@ -2,15 +2,15 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import { isPassingStatus, NotNow, OpenClawError, retryAfterMs } from "openclaw/plugin-sdk";
 import type { FetchedFile, MediaItem } from "openclaw/plugin-sdk";
-import type { Bot } from "../api.ts";
+import type { BotApi } from "../api.ts";
 import type { TelegramConfig } from "../config.ts";
 import { failureOf } from "../send/failures.ts";
-import type { Failure } from "../send/failures.ts";
+import type { CallFailure } from "../send/failures.ts";
 
 type Settings = Pick<TelegramConfig, "mediaMaxMb" | "timeoutSeconds" | "apiRoot" | "trustedLocalFileRoots">;
 
 /** Fetches a file from Telegram. Throws like `ChannelLink.download`. Errors never contain the URL, which has the token. */
-export async function download(bot: Bot, config: Settings, item: MediaItem): Promise<FetchedFile> {
+export async function download(bot: BotApi, config: Settings, item: MediaItem): Promise<FetchedFile> {
   if (item.source.at !== "platform") throw unavailable("it is not on Telegram");
   const limit = config.mediaMaxMb * 1_048_576;
   if ((item.bytes ?? 0) > limit) throw tooLarge(config);
@@ -24,7 +24,7 @@ export async function download(bot: Bot, config: Settings, item: MediaItem): Pro
 }
 
 /** Telegram also says "temporarily unavailable" about files that it cannot find. */
-function whyNoPath(failure: Failure, config: Settings): Error {
+function whyNoPath(failure: CallFailure, config: Settings): Error {
   const { text } = failure;
   if (failure.kind !== "answered") return new NotNow(text);
   if (/file is too big/i.test(text)) return tooLarge(config);
@@ -50,7 +50,7 @@ async function readLocal(file: string, config: Settings): Promise<Uint8Array> {
   }
 }
 
-async function fetchBytes({ wire, token }: Bot, file: string, config: Settings): Promise<Uint8Array> {
+async function fetchBytes({ wire, token }: BotApi, file: string, config: Settings): Promise<Uint8Array> {
   try {
     const url = `${config.apiRoot}/file/bot${token}/${file}`;
     const answer = await wire.get(url, AbortSignal.timeout(config.timeoutSeconds * 1000));

@@ -1,6 +1,6 @@
 import { backoff } from "openclaw/plugin-sdk";
 import { failureOf, isBadToken, TOKEN_FIX } from "../send/failures.ts";
-import type { Failure } from "../send/failures.ts";
+import type { CallFailure } from "../send/failures.ts";
 import { causeOf, StorageError } from "./intake.ts";
 import type { Account } from "../account.ts";
 
@@ -48,10 +48,10 @@ export function reportFailure({ host }: Pick<Account, "host">, error: unknown, f
 }
 
 /** Telegram refuses polls while a webhook is set. */
-export const isWebhook = (failure: Failure): boolean =>
+export const isWebhook = (failure: CallFailure): boolean =>
   failure.kind === "answered" && failure.code === 409 && failure.text.toLowerCase().includes("webhook");
 
-export function explain(failure: Failure): { readonly reason: string; readonly fix?: string } {
+export function explain(failure: CallFailure): { readonly reason: string; readonly fix?: string } {
   if (isWebhook(failure)) {
     return {
       reason: "another program has set a webhook for this bot",

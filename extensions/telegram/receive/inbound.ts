@@ -19,7 +19,7 @@ import type {
   AccountId,
   Peer,
 } from "openclaw/plugin-sdk";
-import { addressOf, textOf } from "./mentions.ts";
+import { addressedText, textOf } from "./mentions.ts";
 import { postOf } from "../posts.ts";
 import { untrustedOf } from "./untrusted.ts";
 import { editedIn, newIn } from "../updates.ts";
@@ -55,7 +55,7 @@ function readMessage(update: Update, eventKey: string, view: View): InboundMessa
 function written(message: Message, eventKey: string, view: View): InboundMessage | undefined {
   // The agent must not answer its own messages.
   if (isOurs(message, view)) return undefined;
-  const address = addressOf(message, view.self);
+  const address = addressedText(message, view.self);
   const { text } = address;
   const media = mediaOf(message);
   const untrusted = untrustedOf(message);

@@ -7,7 +7,7 @@ import {
   isPassedOn,
   markPassedOn,
   NOTHING_SPLIT,
-  readNote,
+  readSplitNote,
   resumed,
   sort,
   writeNote,
@@ -57,7 +57,7 @@ export class Intake {
   async begin(): Promise<void> {
     await this.#inTurn(async () => {
       await this.#versions.begin();
-      this.#split = resumed(await readNote(this.#account.host), Date.now() + RESUMED_MS);
+      this.#split = resumed(await readSplitNote(this.#account.host), Date.now() + RESUMED_MS);
       await this.#closeSplit(isPassedOn);
     });
   }

@@ -6,7 +6,7 @@ import type { Self } from "../api.ts";
  * The text of a message (the emoji of a sticker) without the bot's name at its start and after its command, and whether it mentions
  * the bot.
  */
-export function addressOf(message: Message, self: Self): { readonly text: string; readonly named: boolean } {
+export function addressedText(message: Message, self: Self): { readonly text: string; readonly named: boolean } {
   const shown = message.text ?? message.caption ?? "";
   const text = textOf(message) ?? message.sticker?.emoji ?? "";
   const naming = entitiesOf(message).filter((entity) => names(entity, shown, self));

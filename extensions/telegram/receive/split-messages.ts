@@ -228,7 +228,7 @@ const noteShape = z.object({
 });
 
 /** The split messages that were incomplete when the process ended. */
-export const readNote = async (host: ChannelHost): Promise<SplitState> =>
+export const readSplitNote = async (host: ChannelHost): Promise<SplitState> =>
   (await readOwnNote(host, NOTE, noteShape)) ?? NOTHING_SPLIT;
 
 /** Writes the state. Resolves when it is durable. */

@@ -5,7 +5,7 @@ import type { Update } from "grammy/types";
 import { OpenClawError, wait } from "openclaw/plugin-sdk";
 import type { WebhookAnswer, WebhookRequest } from "openclaw/plugin-sdk";
 import { grammySignal } from "../api.ts";
-import type { Bot, Self } from "../api.ts";
+import type { BotApi, Self } from "../api.ts";
 import type { TelegramConfig } from "../config.ts";
 import { failureOf } from "../send/failures.ts";
 import { causeOf, StorageError } from "./intake.ts";
@@ -112,7 +112,7 @@ export function webhook(receiving: Receiving, url: string): (self: Self) => Prom
 }
 
 async function setWebhook(
-  bot: Bot,
+  bot: BotApi,
   { url, config }: { readonly url: string; readonly config: TelegramConfig },
   signal: AbortSignal,
 ): Promise<void> {

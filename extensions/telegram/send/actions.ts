@@ -1,7 +1,7 @@
 import type { ChatActions, ChatFacts, Looked, Peer, Poll, SendResult } from "openclaw/plugin-sdk";
 import type { Account } from "../account.ts";
 import { chatId, envelope } from "./envelope.ts";
-import { failureOf, resultOf } from "./failures.ts";
+import { failureOf, outcomeOf } from "./failures.ts";
 import { change, deliver } from "./send.ts";
 
 /** Seconds for which Telegram lets a poll be open (core.telegram.org/bots/api#sendpoll). */
@@ -23,7 +23,7 @@ export function actions(account: Account): ChatActions {
         const made = await calls.createForumTopic({ chat_id: chatId(account, to), name });
         return { kind: "sent", messageId: String(made.message_thread_id) };
       } catch (error) {
-        return resultOf(failureOf(error));
+        return outcomeOf(failureOf(error));
       }
     },
     async renameThread(to, name) {
@@ -54,7 +54,7 @@ async function lookUp(ask: () => Promise<ChatFacts>): Promise<Looked<ChatFacts>>
   try {
     return { kind: "found", value: await ask() };
   } catch (error) {
-    const result = resultOf(failureOf(error));
+    const result = outcomeOf(failureOf(error));
     return result.kind === "sent" ? { kind: "unknown", reason: "no answer" } : result;
   }
 }

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { NativeStream, StreamOptions, OutboundText, Peer, SendResult } from "openclaw/plugin-sdk";
 import { envelope } from "./envelope.ts";
-import { failureOf, resultOf } from "./failures.ts";
-import type { Failure } from "./failures.ts";
+import { failureOf, outcomeOf } from "./failures.ts";
+import type { CallFailure } from "./failures.ts";
 import type { Account } from "../account.ts";
 import { withPlainTextFallback } from "./send.ts";
 import type { FormattedText } from "./send.ts";
@@ -51,7 +51,7 @@ export class Drafts {
     } catch (error) {
       const failure = failureOf(error);
       if (isUnsupported(failure)) this.#refuse(failure.text);
-      return resultOf(failure);
+      return outcomeOf(failure);
     }
   }
 
@@ -62,7 +62,7 @@ export class Drafts {
 }
 
 /** A Bot API server before 9.3 does not know the method, one before 9.5 refuses it to bots without topics. */
-const isUnsupported = (failure: Failure): boolean =>
+const isUnsupported = (failure: CallFailure): boolean =>
   failure.kind === "answered" && (failure.code === 404 || failure.text.includes("TEXTDRAFT_"));
 
 /** Stable for one answer, also after a restart; never zero. */

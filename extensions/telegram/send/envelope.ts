@@ -13,7 +13,7 @@ const GENERAL = "1";
 type ChatId = number | string;
 
 /** The fields of a message other than its content. */
-export interface Envelope {
+export interface SendFields {
   readonly chat_id: ChatId;
   readonly message_thread_id?: number;
   readonly disable_notification?: boolean;
@@ -25,7 +25,7 @@ export function envelope(
   account: Pick<Account, "config" | "migrations">,
   to: Peer,
   options: Partial<SendOptions>,
-): Envelope {
+): SendFields {
   const { replyTo, silent, buttons } = options;
   return {
     chat_id: chatId(account, to),

@@ -3,7 +3,7 @@ import { answeredOutcome, OpenClawError, thrownOutcome } from "openclaw/plugin-s
 import type { SendResult } from "openclaw/plugin-sdk";
 
 /** Classes of failed calls, with Telegram's text if it answered. */
-export type Failure =
+export type CallFailure =
   | {
       readonly kind: "answered";
       readonly code: number;
@@ -17,7 +17,7 @@ export type Failure =
   | { readonly kind: "unanswered"; readonly text: string };
 
 /** Classifies an error of grammY. The text never contains the token. */
-export function failureOf(error: unknown): Failure {
+export function failureOf(error: unknown): CallFailure {
   if (error instanceof GrammyError) return answered(error);
   const cause = error instanceof HttpError ? error.error : error;
   const outcome = thrownOutcome(cause, "Telegram");
@@ -34,7 +34,7 @@ export function failureOf(error: unknown): Failure {
 const textOf = (description: unknown): string =>
   typeof description === "string" && description !== "" ? description : "no reason given";
 
-function answered({ error_code: code, description, parameters }: GrammyError): Failure {
+function answered({ error_code: code, description, parameters }: GrammyError): CallFailure {
   const { retry_after: wait, migrate_to_chat_id: movedTo } = parameters;
   const text = textOf(description);
   return {
@@ -57,7 +57,7 @@ function unansweredReason(reason: string): string {
 }
 
 /** Result of a send for a failure: whether the message may have arrived. */
-export function resultOf(failure: Failure): SendResult {
+export function outcomeOf(failure: CallFailure): SendResult {
   if (failure.kind === "unreached") return { kind: "retry", reason: failure.text };
   if (failure.kind === "unanswered") return { kind: "unknown", reason: failure.text };
   // Telegram will take the message when the token is replaced.
@@ -75,7 +75,7 @@ const PROXY_FIX = "Check channels.telegram.proxy and the proxy that it names, or
 export const TOKEN_FIX = "Check channels.telegram.botToken; @BotFather shows the current one.";
 
 /** Telegram answers 401 to a revoked token and 404 to one that never existed. */
-export const isBadToken = (failure: Failure): boolean =>
+export const isBadToken = (failure: CallFailure): boolean =>
   failure.kind === "answered" && (failure.code === 401 || failure.code === 404);
 
 export const badToken = (text: string): OpenClawError =>

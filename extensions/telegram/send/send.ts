@@ -1,9 +1,9 @@
 import type { ChannelLink, OutboundText, SendResult } from "openclaw/plugin-sdk";
-import type { Bot } from "../api.ts";
+import type { BotApi } from "../api.ts";
 import type { TelegramConfig } from "../config.ts";
 import { chatId, markup, typingTarget } from "./envelope.ts";
-import type { Envelope } from "./envelope.ts";
-import { failureOf, resultOf } from "./failures.ts";
+import type { SendFields } from "./envelope.ts";
+import { failureOf, outcomeOf } from "./failures.ts";
 import type { Account } from "../account.ts";
 
 const THREAD_GONE = /message thread not found/i;
@@ -14,8 +14,8 @@ const THREAD_GONE = /message thread not found/i;
  */
 export async function deliver(
   account: Account,
-  to: Envelope,
-  call: (to: Envelope) => Promise<{ message_id: number }>,
+  to: SendFields,
+  call: (to: SendFields) => Promise<{ message_id: number }>,
 ): Promise<SendResult> {
   try {
     const message = await call(to);
@@ -32,11 +32,11 @@ export async function deliver(
       const { message_thread_id: _gone, ...group } = to;
       return deliver(account, group, call);
     }
-    return resultOf(failure);
+    return outcomeOf(failure);
   }
 }
 
-async function noteMigration({ migrations, host }: Account, from: Envelope, to: number): Promise<void> {
+async function noteMigration({ migrations, host }: Account, from: SendFields, to: number): Promise<void> {
   await migrations.add(String(from.chat_id), String(to)).catch((error: unknown) => {
     host.log.warn("the new id of a group was not noted", { from: from.chat_id, to, error: String(error) });
   });
@@ -66,7 +66,7 @@ export async function withPlainTextFallback(
 const previews = ({ linkPreview }: TelegramConfig): { readonly link_preview_options?: { is_disabled: true } } =>
   linkPreview ? {} : { link_preview_options: { is_disabled: true } };
 
-export async function sendText(account: Account, to: Envelope, part: OutboundText): Promise<SendResult> {
+export async function sendText(account: Account, to: SendFields, part: OutboundText): Promise<SendResult> {
   return withPlainTextFallback(part, (text) =>
     deliver(account, to, (at) => account.bot.calls.sendMessage({ ...at, ...text, ...previews(account.config) })),
   );
@@ -114,11 +114,11 @@ export async function change(messageId: string, call: () => Promise<unknown>): P
     await call();
     return { kind: "sent", messageId };
   } catch (error) {
-    return resultOf(failureOf(error));
+    return outcomeOf(failureOf(error));
   }
 }
 
-type Reaction = Extract<Parameters<Bot["calls"]["setMessageReaction"]>[0]["reaction"], readonly unknown[]>[number];
+type Reaction = Extract<Parameters<BotApi["calls"]["setMessageReaction"]>[0]["reaction"], readonly unknown[]>[number];
 type Emoji = Extract<Reaction, { type: "emoji" }>["emoji"];
 // Only Telegram knows which emoji it accepts; it refuses the others.
 const isReaction = (emoji: string): emoji is Emoji => emoji !== "";

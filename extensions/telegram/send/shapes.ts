@@ -2,7 +2,7 @@ import type { MediaItem, OutboundFiles, SendResult } from "openclaw/plugin-sdk";
 import type { TelegramConfig } from "../config.ts";
 
 /** The calls that send a file. */
-export type Method =
+export type FileMethod =
   | "sendPhoto"
   | "sendVoice"
   | "sendAudio"
@@ -20,7 +20,7 @@ const LOCAL_BYTES = 2000 * MB;
 export const CAPTION_UNITS = 1024;
 const PUBLIC_ROOT = "https://api.telegram.org";
 
-const METHODS: Readonly<Record<MediaItem["kind"], Method>> = {
+const METHODS: Readonly<Record<MediaItem["kind"], FileMethod>> = {
   image: "sendPhoto",
   sticker: "sendSticker",
   voice: "sendVoice",
@@ -32,7 +32,7 @@ const METHODS: Readonly<Record<MediaItem["kind"], Method>> = {
 const STICKERS = new Set(["image/webp", "video/webm", "application/x-tgsticker", undefined]);
 
 /** The call that sends a file of this size: the call for its kind, if Telegram accepts the file as that. */
-export function methodOf({ media, asVoice }: Pick<OutboundFiles, "media" | "asVoice">, bytes: number): Method {
+export function methodOf({ media, asVoice }: Pick<OutboundFiles, "media" | "asVoice">, bytes: number): FileMethod {
   if (asVoice) return "sendVoice";
   if (media.mime === "image/gif" && media.kind !== "document") return "sendAnimation";
   if (media.kind === "image" && (bytes > PHOTO_BYTES || media.mime === "image/svg+xml")) return "sendDocument";
@@ -46,7 +46,7 @@ export function sortOf(media: MediaItem): "visual" | "audio" | "file" | undefine
   return SORTS[method];
 }
 
-const SORTS: Readonly<Partial<Record<Method, "visual" | "audio" | "file">>> = {
+const SORTS: Readonly<Partial<Record<FileMethod, "visual" | "audio" | "file">>> = {
   sendPhoto: "visual",
   sendVideo: "visual",
   sendAudio: "audio",

@@ -1,10 +1,10 @@
 import { InputFile } from "grammy";
 import type { InputMediaAudio, InputMediaDocument, InputMediaPhoto, InputMediaVideo } from "grammy/types";
 import { BoundedMap, type OutboundFiles, type SendResult, fileNameOf, type MediaItem } from "openclaw/plugin-sdk";
-import type { Envelope } from "./envelope.ts";
+import type { SendFields } from "./envelope.ts";
 import type { Account } from "../account.ts";
 import { deliver, withPlainTextFallback, sendText, type FormattedText } from "./send.ts";
-import { CAPTION_UNITS, isWrongKind, methodOf, sizeRefusal, type Method, maxFileBytes } from "./shapes.ts";
+import { CAPTION_UNITS, isWrongKind, methodOf, sizeRefusal, type FileMethod, maxFileBytes } from "./shapes.ts";
 
 const MOST_CAPTIONED = 200;
 
@@ -19,7 +19,7 @@ export class Uploads {
   }
 
   /** A file that Telegram does not accept as a photo or a voice message is sent as a plain file. Never rejects. */
-  async send(to: Envelope, part: OutboundFiles, key: string): Promise<SendResult> {
+  async send(to: SendFields, part: OutboundFiles, key: string): Promise<SendResult> {
     const files: Opened[] = [];
     for (const item of [part.media, ...(part.more ?? [])]) {
       const opened = await openFile(this.#account, item);
@@ -38,7 +38,7 @@ export class Uploads {
     return result;
   }
 
-  async #sendAll(to: Envelope, part: OutboundFiles, files: readonly Opened[]): Promise<SendResult> {
+  async #sendAll(to: SendFields, part: OutboundFiles, files: readonly Opened[]): Promise<SendResult> {
     const { caption } = part;
     const send = async (text?: FormattedText): Promise<SendResult> => {
       const result = await (files.length > 1
@@ -49,11 +49,11 @@ export class Uploads {
     return caption ? withPlainTextFallback(caption, send) : send();
   }
 
-  async #sendAs(to: Envelope, part: OutboundFiles, { files, text }: FileMessage): Promise<SendResult> {
+  async #sendAs(to: SendFields, part: OutboundFiles, { files, text }: FileMessage): Promise<SendResult> {
     const [opened] = files;
     if (!opened) return { kind: "refused", reason: "there is no file" };
     const method = methodOf(part, opened.bytes);
-    const attempt = (how: Method): Promise<SendResult> =>
+    const attempt = (how: FileMethod): Promise<SendResult> =>
       deliver(this.#account, to, (at) =>
         call(this.#account, how, { to: { ...at, ...captionOf(text) }, file: opened.file() }),
       );
@@ -65,11 +65,11 @@ export class Uploads {
 const fitsCaption = (part: OutboundFiles, [first]: readonly Opened[]): boolean =>
   (part.caption?.plain.length ?? 0) <= CAPTION_UNITS && methodOf(part, first?.bytes ?? 0) !== "sendSticker";
 
-type Captioned = Envelope & ReturnType<typeof captionOf>;
+type Captioned = SendFields & ReturnType<typeof captionOf>;
 
 async function call(
   { bot }: Account,
-  method: Method,
+  method: FileMethod,
   { to, file }: { readonly to: Captioned; readonly file: InputFile | string },
 ): Promise<{ message_id: number }> {
   switch (method) {
@@ -91,7 +91,7 @@ async function call(
 }
 
 /** Sends an album. Pictures that Telegram does not accept as such are sent as plain files. Never rejects. */
-async function sendGroup(account: Account, to: Envelope, load: FileMessage): Promise<SendResult> {
+async function sendGroup(account: Account, to: SendFields, load: FileMessage): Promise<SendResult> {
   const methods = load.files.map(({ item, bytes }) => methodOf({ media: item }, bytes));
   const kind = kindOf(methods);
   const attempt = async (media: () => Media): Promise<SendResult> =>
@@ -109,7 +109,7 @@ type Media =
   | readonly (InputMediaPhoto | InputMediaVideo)[];
 
 /** An album of documents or of audio holds nothing else; a mixed one is sent as documents. */
-function kindOf(methods: readonly Method[]): Kind {
+function kindOf(methods: readonly FileMethod[]): Kind {
   if (methods.every((method) => method === "sendPhoto" || method === "sendVideo")) return "visual";
   return methods.every((method) => method === "sendAudio") ? "audio" : "files";
 }
@@ -117,7 +117,7 @@ function kindOf(methods: readonly Method[]): Kind {
 /** Telegram shows the caption of the first file below the album, if no other file has one. */
 const caption = ({ text }: FileMessage, at: number) => (at === 0 ? captionOf(text) : {});
 
-const MEDIA: Readonly<Record<Kind, (load: FileMessage, methods: readonly Method[]) => Media>> = {
+const MEDIA: Readonly<Record<Kind, (load: FileMessage, methods: readonly FileMethod[]) => Media>> = {
   visual: (load, methods) =>
     load.files.map((file, at) => {
       const type = methods[at] === "sendVideo" ? "video" : "photo";
@@ -127,7 +127,7 @@ const MEDIA: Readonly<Record<Kind, (load: FileMessage, methods: readonly Method[
   files: (load) => load.files.map((file, at) => ({ type: "document", media: file.file(), ...caption(load, at) })),
 };
 
-async function post({ bot, own }: Account, to: Envelope, media: Media): Promise<{ message_id: number }> {
+async function post({ bot, own }: Account, to: SendFields, media: Media): Promise<{ message_id: number }> {
   const [first, ...others] = await bot.calls.sendMediaGroup({ ...to, media });
   if (!first) throw new Error("Telegram names no message of the album");
   for (const { message_id: id } of others) own.add(String(to.chat_id), String(id), to.message_thread_id);

@@ -2,7 +2,7 @@ import type { Message } from "grammy/types";
 import { afterEach, expect, test, vi } from "vitest";
 import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
 import { telegramPlatform } from "../../../test/contracts/telegram-platform.ts";
-import { addressOf } from "../receive/mentions.ts";
+import { addressedText } from "../receive/mentions.ts";
 
 afterEach(stopAll);
 
@@ -90,9 +90,9 @@ test("links that overlap are all named, with work that grows with the text", asy
   }));
   const message: Message = { ...frame(67), text: "a".repeat(4096), entities: many };
   const self = { id: 7, username: "bot", name: "Bot" };
-  const written = addressOf(message, self).text.length;
+  const written = addressedText(message, self).text.length;
   expect(written).toBeGreaterThan(500 * 200);
-  expect(charactersCut(() => addressOf(message, self))).toBeLessThan(5 * written);
+  expect(charactersCut(() => addressedText(message, self))).toBeLessThan(5 * written);
 });
 
 test("the content of messages is known after the process was killed", async () => {

@@ -71,7 +71,7 @@ function pollOf(content: WAMessageContent): string | undefined {
 const textOfCard = (content: WAMessageContent): string => (cardOf(content)?.texts ?? []).filter(Boolean).join("\n");
 
 /** The mentions of a message and the message that it answers. Every kind of message may have them. */
-export function contextOf(content: WAMessageContent): WAContextInfo | undefined {
+export function contextInfoOf(content: WAMessageContent): WAContextInfo | undefined {
   const parts: readonly unknown[] = Object.values(content);
   return parts.find(hasContext)?.contextInfo;
 }
@@ -145,7 +145,7 @@ export function limitsOn(content: WAMessageContent | null | undefined): readonly
   const { inner, layers } = opened(content);
   const parts: readonly unknown[] = Object.values(inner);
   const isOnce = layers.some((name) => name.startsWith("viewOnce")) || parts.some(isViewedOnce);
-  const seconds = contextOf(inner)?.expiration;
+  const seconds = contextInfoOf(inner)?.expiration;
   return [...(isOnce ? ["To be viewed once"] : []), ...(seconds ? [`Disappears after ${seconds} s`] : [])];
 }
 
@@ -161,7 +161,7 @@ const TIMER = 3;
 export function timerIn(content: WAMessageContent): number | undefined {
   const { protocolMessage: change, conversation } = content;
   if (change) return change.type === TIMER ? (change.ephemeralExpiration ?? 0) : undefined;
-  const context = contextOf(content);
+  const context = contextInfoOf(content);
   return context || conversation ? (context?.expiration ?? 0) : undefined;
 }
 

@@ -8,22 +8,22 @@ import {
 } from "openclaw/plugin-sdk";
 import { WHATSAPP } from "../config.ts";
 import type { AlbumNews } from "./albums.ts";
-import { albumIdIn, contextOf, isBetterCopy, limitsOn, linesOf, textOf, unsupportedIn, unwrap } from "./content.ts";
+import { albumIdIn, contextInfoOf, isBetterCopy, limitsOn, linesOf, textOf, unsupportedIn, unwrap } from "./content.ts";
 import { bare, isGroup, isLid, isList, isNoChat, isOwnId, messageId, userOf } from "../jid.ts";
 import { mediaOf } from "./media.ts";
 import { newsOf } from "./news.ts";
 import { idOf, isSelf, nameOf } from "../view.ts";
-import type { View } from "../view.ts";
+import type { MessageView } from "../view.ts";
 
 /** The LIDs in a message. Only WhatsApp's directory may know their numbers. */
 export function lidsIn(message: WAMessage): readonly string[] {
-  const context = contextOf(unwrap(message.message));
+  const context = contextInfoOf(unwrap(message.message));
   const jids = [message.key.remoteJid, message.key.participant, context?.participant, ...(context?.mentionedJid ?? [])];
   return [...new Set(jids.flatMap((jid) => (jid && isLid(jid) ? [bare(jid)] : [])))];
 }
 
 /** Converts a message; undefined when it has nothing for an agent or is our own. */
-export function readMessage(message: WAMessage, view: View): InboundMessage | undefined {
+export function readMessage(message: WAMessage, view: MessageView): InboundMessage | undefined {
   const { key } = message;
   if (!key.remoteJid || !key.id || isNoChat(key.remoteJid) || isOurs(message, view)) return undefined;
   if (isBetterCopy(message.message)) return undefined;
@@ -40,7 +40,7 @@ export function readMessage(message: WAMessage, view: View): InboundMessage | un
 }
 
 /** The album that a message announces or is a part of. */
-export function albumOf(message: WAMessage, view: View): AlbumNews | undefined {
+export function albumOf(message: WAMessage, view: MessageView): AlbumNews | undefined {
   if (isOurs(message, view)) return undefined;
   const { albumMessage } = unwrap(message.message);
   const id = albumMessage ? message.key.id : albumIdIn(message.message);
@@ -51,7 +51,7 @@ export function albumOf(message: WAMessage, view: View): AlbumNews | undefined {
 }
 
 /** Our own message. A note that the owner of the number writes to itself does not count, if such notes are enabled. */
-function isOurs({ key }: WAMessage, view: View): boolean {
+function isOurs({ key }: WAMessage, view: MessageView): boolean {
   if (!key.fromMe) return false;
   const own = isSelf(key.remoteJid ?? "", view.self);
   return !(view.ownChat && own && !isOwnId(key.id ?? ""));
@@ -61,12 +61,12 @@ function isOurs({ key }: WAMessage, view: View): boolean {
 const authorOf = ({ key }: WAMessage): string | undefined =>
   isGroup(key.remoteJid ?? "") ? (key.participant ?? undefined) : undefined;
 
-function written(message: WAMessage, content: WAMessageContent, view: View): InboundMessage | undefined {
+function written(message: WAMessage, content: WAMessageContent, view: MessageView): InboundMessage | undefined {
   const media = mediaOf(content);
   const lines = linesOrKind(content);
   const body = textOf(content);
   if (body === "" && media.length === 0 && lines.length === 0) return undefined;
-  const context = contextOf(content);
+  const context = contextInfoOf(content);
   const quoted = quoteOf(message, context, view);
   const untrusted = [...(context?.isForwarded ? ["Forwarded"] : []), ...lines, ...limitsOn(message.message)];
   return {
@@ -90,7 +90,7 @@ const isDirect = ({ key }: WAMessage): boolean => !isGroup(key.remoteJid ?? "");
 
 type Frame = Pick<InboundMessage, "id" | "eventKey" | "from" | "sender" | "receivedAt" | "sentAt">;
 
-function frame(message: WAMessage, view: View): Frame {
+function frame(message: WAMessage, view: MessageView): Frame {
   const { key, messageTimestamp } = message;
   const id = key.id ?? "";
   const chat = key.remoteJid ?? "";
@@ -105,7 +105,7 @@ function frame(message: WAMessage, view: View): Frame {
 }
 
 /** Where a message was written. */
-export function peerOf(message: WAMessage, view: View): Peer {
+export function peerOf(message: WAMessage, view: MessageView): Peer {
   const { key } = message;
   const chat = key.remoteJid ?? "";
   const where = { channel: WHATSAPP, account: view.account };
@@ -117,7 +117,7 @@ export function peerOf(message: WAMessage, view: View): Peer {
   return { ...where, chat: { kind: "direct", id: idOf(person, view, alt) } };
 }
 
-function senderOf(message: WAMessage, view: View): Sender {
+function senderOf(message: WAMessage, view: MessageView): Sender {
   const { key } = message;
   const own = key.fromMe ? view.self.jid : undefined;
   const id = idOf(own ?? (key.participant || key.remoteJid || ""), view, key.participantAlt ?? key.remoteJidAlt);
@@ -125,13 +125,13 @@ function senderOf(message: WAMessage, view: View): Sender {
   return { id, ...(name && { name }), ...(id.startsWith("+") && { e164: id }) };
 }
 
-function mentions(message: WAMessage, context: WAContextInfo | undefined, view: View): boolean {
+function mentions(message: WAMessage, context: WAContextInfo | undefined, view: MessageView): boolean {
   if (!isGroup(message.key.remoteJid ?? "")) return true;
   return (context?.mentionedJid ?? []).some((jid) => isSelf(jid, view.self));
 }
 
 /** Replaces the digits of mentioned numbers and LIDs by names. Our own at the start are left out. */
-function readable(text: string, context: WAContextInfo | undefined, view: View): string {
+function readable(text: string, context: WAContextInfo | undefined, view: MessageView): string {
   const named = context?.mentionedJid ?? [];
   const ours = named.filter((jid) => isSelf(jid, view.self)).map((jid) => `@${userOf(jid)}`);
   const begin = openingMentionEnd(text, (at) => ours.find((own) => text.startsWith(own, at))?.length ?? 0);
@@ -141,7 +141,7 @@ function readable(text: string, context: WAContextInfo | undefined, view: View):
   );
 }
 
-function quoteOf(message: WAMessage, context: WAContextInfo | undefined, view: View): QuotedMessage | undefined {
+function quoteOf(message: WAMessage, context: WAContextInfo | undefined, view: MessageView): QuotedMessage | undefined {
   if (!context?.stanzaId) return undefined;
   const author = context.participant ?? "";
   // In the chat of a number with itself, every message has the same author.
@@ -161,7 +161,11 @@ function quoteOf(message: WAMessage, context: WAContextInfo | undefined, view: V
 
 type Reaction = NonNullable<WAMessageContent["reactionMessage"]>;
 
-function reactionMessage(message: WAMessage, { key: target, text }: Reaction, view: View): InboundMessage | undefined {
+function reactionMessage(
+  message: WAMessage,
+  { key: target, text }: Reaction,
+  view: MessageView,
+): InboundMessage | undefined {
   if (!target?.id) return undefined;
   const toBot = target.fromMe === true;
   const author = isGroup(message.key.remoteJid ?? "") && !toBot ? (target.participant ?? undefined) : undefined;

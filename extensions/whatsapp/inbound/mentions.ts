@@ -2,7 +2,7 @@ import type { GroupMetadata } from "@whiskeysockets/baileys";
 import { bare, isLid, phoneOf, userOf } from "../jid.ts";
 
 /** A member of a group. */
-export interface Member {
+export interface GroupMember {
   /** The address in this group: of a number, or a LID (Baileys: `addressing_mode`). */
   readonly address: string;
   /** Number with leading plus, if known. */
@@ -11,7 +11,7 @@ export interface Member {
 }
 
 /** The members of a group; `phones` has numbers of LIDs that the group's data lacks. */
-export const membersOf = (group: GroupMetadata, phones: ReadonlyMap<string, string>): readonly Member[] =>
+export const membersOf = (group: GroupMetadata, phones: ReadonlyMap<string, string>): readonly GroupMember[] =>
   group.participants.map(({ id, phoneNumber, lid }) => ({
     address: bare(id),
     lid: isLid(id) ? id : lid,
@@ -33,7 +33,7 @@ export const namesSomebody = (text: string): boolean => text.search(NAMED) >= 0;
  */
 export function withMentions(
   text: string,
-  members: readonly Member[],
+  members: readonly GroupMember[],
 ): { readonly text: string; readonly mentions: readonly string[] } {
   const mentions = new Set<string>();
   const written = text.replaceAll(NAMED, (word, plus: string, digits: string) => {
@@ -45,5 +45,5 @@ export function withMentions(
   return { text: written, mentions: [...mentions] };
 }
 
-const isMeant = ({ phone, lid = "" }: Member, isNumber: boolean, digits: string): boolean =>
+const isMeant = ({ phone, lid = "" }: GroupMember, isNumber: boolean, digits: string): boolean =>
   phone === `+${digits}` || (!isNumber && userOf(lid) === digits);

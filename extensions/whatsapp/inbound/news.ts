@@ -3,7 +3,7 @@ import type { ChatNews } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import { bare, isGroup, messageId } from "../jid.ts";
 import { isSelf, nameOf } from "../view.ts";
-import type { View } from "../view.ts";
+import type { MessageView } from "../view.ts";
 
 /** `ProtocolMessage.Type.REVOKE`, and the type of a `pinInChatMessage` that pins, in WhatsApp's protocol. */
 const REVOKE = 0;
@@ -17,7 +17,7 @@ const LEFT = [28, 32];
 export const isNotice = ({ messageStubType: type }: WAMessage): boolean =>
   type != null && [RENAMED, ...JOINED, ...LEFT].includes(type);
 
-type Names = Pick<View, "phones" | "self" | "names">;
+type Names = Pick<MessageView, "phones" | "self" | "names">;
 
 /** News in a message that nobody wrote; undefined for other messages, and for news about the bot itself. */
 export function newsOf(message: WAMessage, content: WAMessageContent, view: Names): ChatNews | undefined {

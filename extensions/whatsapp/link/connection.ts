@@ -6,7 +6,7 @@ import type { Baileys } from "../baileys.ts";
 import type { WhatsAppConfig } from "../config.ts";
 import { endingOf } from "./endings.ts";
 import type { Ending } from "./endings.ts";
-import { Inbox } from "./inbox.ts";
+import { Intake } from "./intake.ts";
 import type { Self } from "../view.ts";
 import { openSocket } from "./socket.ts";
 import type { WaSocket } from "./port.ts";
@@ -25,11 +25,11 @@ interface Parts {
 }
 
 /** Keeps one account connected until `close`. */
-export class Connection {
+export class AccountConnection {
   readonly #parts: Parts;
   readonly #end = new AbortController();
   readonly #signal: AbortSignal;
-  readonly inbox: Inbox;
+  readonly intake: Intake;
   readonly #sealed = new BoundedMap<string, true>(2000);
   #socket: WaSocket | undefined;
   #isOpen = false;
@@ -42,12 +42,12 @@ export class Connection {
   constructor(parts: Parts) {
     this.#parts = parts;
     this.#signal = AbortSignal.any([parts.host.signal, this.#end.signal]);
-    this.inbox = new Inbox({ ...parts, signal: this.#signal, socket: () => this.#socket });
+    this.intake = new Intake({ ...parts, signal: this.#signal, socket: () => this.#socket });
   }
 
   /** Resolves when the first connection is open or has failed. Throws `CHANNEL_AUTH` when WhatsApp has ended the link. */
   async start(): Promise<void> {
-    await this.inbox.begin();
+    await this.intake.begin();
     const first = Promise.withResolvers<Ending | undefined>();
     this.#running = this.#keep(first.resolve);
     const ending = await Promise.race([first.promise, this.#running.then(() => undefined)]);
@@ -71,7 +71,7 @@ export class Connection {
     const closing = this.#socket?.close();
     this.#end.abort();
     await this.#running;
-    await this.inbox.idle();
+    await this.intake.idle();
     await Promise.race([closing, pauseOf(CLOSING_MS)]);
     this.#parts.auth.close();
   }
@@ -132,12 +132,12 @@ export class Connection {
     return openSocket({
       ...this.#parts,
       opened: this.#sealed,
-      knownGroup: (jid) => this.inbox.knownGroup(jid),
+      knownGroup: (jid) => this.intake.knownGroup(jid),
       events: {
         changed,
-        take: (message) => this.inbox.take(message),
+        take: (message) => this.intake.take(message),
         answered: () => void (this.#hasWorked = true),
-        groupChanged: (jid) => this.inbox.forgetGroup(jid),
+        groupChanged: (jid) => this.intake.forgetGroup(jid),
         alive: () => this.#alive(ALIVE_EVERY_MS),
         unreadable: (from, error) =>
           this.#parts.host.log.warn("a message could not be decrypted; its sender's phone is asked for it again", {

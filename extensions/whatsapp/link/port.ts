@@ -13,7 +13,7 @@ import type { WhatsAppConfig } from "../config.ts";
 import type { Self } from "../view.ts";
 
 /** The server's answer to one of our messages; `error` is its code. */
-export type Answer = { readonly kind: "taken" } | { readonly kind: "refused"; readonly error: number };
+export type ServerAnswer = { readonly kind: "taken" } | { readonly kind: "refused"; readonly error: number };
 
 export interface SocketEvents {
   /** Rejects when the message could not be stored: then it is not acknowledged. */
@@ -36,7 +36,7 @@ export interface SocketEvents {
 export interface WaSocket {
   self(): Self | undefined;
   /** Resolves with the server's answer. Rejects with `NoAnswer` when the message was sent and there was no answer. */
-  send(to: string, content: AnyMessageContent, options: MiscMessageGenerationOptions): Promise<Answer>;
+  send(to: string, content: AnyMessageContent, options: MiscMessageGenerationOptions): Promise<ServerAnswer>;
   markRead(keys: WAMessageKey[]): Promise<void>;
   composing(to: string): Promise<void>;
   /** Takes `composing` back. */

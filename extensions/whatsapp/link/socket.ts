@@ -3,7 +3,7 @@ import type { BaileysEventMap, ConnectionState, proto } from "@whiskeysockets/ba
 import type { Baileys } from "../baileys.ts";
 import { bare, isNoChat } from "../jid.ts";
 import { NoAnswer } from "./port.ts";
-import type { Answer, Opening, SocketEvents, WaSocket } from "./port.ts";
+import type { ServerAnswer, Opening, SocketEvents, WaSocket } from "./port.ts";
 import { silenceSignalLogs, silent } from "./log-filter.ts";
 import { interceptDecryption } from "./decryption.ts";
 
@@ -136,8 +136,8 @@ function calls(sock: Sock, leaving: AsyncLocalStorage<Leaving>, { answered }: So
 }
 
 /** Waits for the server's answer, which has the message's id. The library itself only reports refusals, with a delay. */
-function listenForAnswer({ ws, ev }: Sock, id: string): { wait(): Promise<Answer>; stop(): void } {
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+function listenForAnswer({ ws, ev }: Sock, id: string): { wait(): Promise<ServerAnswer>; stop(): void } {
+  const { promise, resolve, reject } = Promise.withResolvers<ServerAnswer>();
   // The promise may reject before anybody awaits it.
   promise.catch(() => undefined);
   const onAnswer = ({ attrs }: { attrs: Readonly<Record<string, string>> }): void => {

@@ -12,7 +12,8 @@ import type { Config } from "./schema/schema.ts";
 const TOKEN_BYTES = 32;
 /** Least characters of a token; a shorter one can be guessed. */
 export const TOKEN_CHARS = 24;
-export const TOKEN_FIX = "Take it out (openclaw config unset gateway.auth.token): the next start makes a good one.";
+export const GATEWAY_TOKEN_FIX =
+  "Take it out (openclaw config unset gateway.auth.token): the next start makes a good one.";
 
 export const gatewayTokenFile = (paths: Pick<StatePaths, "credentials">): string =>
   join(paths.credentials, "gateway-token");

@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import { findPortOwner } from "../../server/port-owner.ts";
 import { readStateLock } from "../../store/lock/lock.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
-import { readGatewayToken, TOKEN_CHARS, TOKEN_FIX } from "../config/gateway-token.ts";
+import { readGatewayToken, TOKEN_CHARS, GATEWAY_TOKEN_FIX } from "../config/gateway-token.ts";
 import type { StatePaths } from "../config/paths.ts";
 import type { Config } from "../config/schema/schema.ts";
 
@@ -71,7 +71,7 @@ export function tokenCheck(config: Config, paths: StatePaths): Check {
         {
           status: isPublic(config) ? "fail" : "warn",
           message: `The token has fewer than ${TOKEN_CHARS} characters and can be guessed.`,
-          fix: TOKEN_FIX,
+          fix: GATEWAY_TOKEN_FIX,
         } satisfies CheckResult,
       ];
     },

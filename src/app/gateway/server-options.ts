@@ -9,7 +9,7 @@ import type { ChatPort } from "../../types/chat/chat.ts";
 import { systemClock } from "../../types/clock.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { Secret } from "../../types/secret.ts";
-import { ensureGatewayToken, TOKEN_CHARS, TOKEN_FIX } from "../config/gateway-token.ts";
+import { ensureGatewayToken, TOKEN_CHARS, GATEWAY_TOKEN_FIX } from "../config/gateway-token.ts";
 import { packageRoot } from "../package-root.ts";
 import { openWebhooks } from "./hooks/open-hooks.ts";
 import type { Parts, StartOptions } from "./parts/parts.ts";
@@ -34,7 +34,9 @@ export async function serverOptions(parts: Parts, options: StartOptions): Promis
   const token =
     options.token === undefined ? await ensureGatewayToken(live.paths, live.config, log) : new Secret(options.token);
   if (token.reveal().length < TOKEN_CHARS)
-    log.warn(`the gateway's token has fewer than ${TOKEN_CHARS} characters and can be guessed`, { fix: TOKEN_FIX });
+    log.warn(`the gateway's token has fewer than ${TOKEN_CHARS} characters and can be guessed`, {
+      fix: GATEWAY_TOKEN_FIX,
+    });
   return {
     host: guarded(hostFor(options.bind ?? gateway.bind, gateway.customBindHost), token),
     port: options.port ?? gateway.port,

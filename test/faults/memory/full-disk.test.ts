@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { Memory, type Outcome } from "../../../extensions/memory-core/memory.ts";
+import { Memory, type JobOutcome } from "../../../extensions/memory-core/memory.ts";
 import { agentId } from "../../../src/types/ids.ts";
 
 /** A small disk for the index; undefined where none can be mounted, which `disk.test.ts` reports. */
@@ -30,8 +30,8 @@ function fill(dir: string): void {
   }
 }
 
-const pathsIn = (outcome: Outcome) => ("hits" in outcome ? outcome.hits.map(({ path }) => path) : outcome.failed);
-const degradedIn = (outcome: Outcome) => ("state" in outcome ? outcome.state.degraded : undefined);
+const pathsIn = (outcome: JobOutcome) => ("hits" in outcome ? outcome.hits.map(({ path }) => path) : outcome.failed);
+const degradedIn = (outcome: JobOutcome) => ("state" in outcome ? outcome.state.degraded : undefined);
 
 test("while the disk is full searches are answered from the index, and changes are taken in once there is space", async ({
   skip,

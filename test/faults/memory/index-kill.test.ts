@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { IndexFile } from "../../../extensions/memory-core/index/index-file.ts";
-import type { Place } from "../../../extensions/memory-core/job.ts";
+import type { MemoryPlace } from "../../../extensions/memory-core/job.ts";
 import { hitsOf, scoresByWords } from "../../../extensions/memory-core/index/search-index.ts";
 import { startEndpoint } from "../../../extensions/memory-core/test/memory-kit.ts";
 import { Vectors } from "../../../extensions/memory-core/index/vectors.ts";
@@ -45,7 +45,7 @@ while (state.pending > 0 && !state.failed) state = await vectors.fill(place.vect
 process.stdout.write(String(steps));
 `;
 
-async function build(place: Place, at: number): Promise<{ readonly killed: boolean; readonly steps: number }> {
+async function build(place: MemoryPlace, at: number): Promise<{ readonly killed: boolean; readonly steps: number }> {
   const args = ["--input-type=module", "-e", BUILDER, JSON.stringify(place), JSON.stringify(at)];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   let out = "";

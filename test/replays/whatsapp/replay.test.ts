@@ -4,7 +4,7 @@ import { BufferJSON } from "@whiskeysockets/baileys";
 import type { WAMessage } from "@whiskeysockets/baileys";
 import { expect, test } from "vitest";
 import { readMessage } from "../../../extensions/whatsapp/inbound/inbound.ts";
-import type { View } from "../../../extensions/whatsapp/view.ts";
+import type { MessageView } from "../../../extensions/whatsapp/view.ts";
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
 
 interface Replay {
@@ -18,7 +18,7 @@ const files = fs.readdirSync(import.meta.dirname).filter((name) => name.endsWith
 test.each(files)("%s becomes the messages that it should", (name) => {
   const text = fs.readFileSync(path.join(import.meta.dirname, name), "utf8");
   const replay = JSON.parse(text, BufferJSON.reviver) as Replay;
-  const view: View = {
+  const view: MessageView = {
     account: DEFAULT_ACCOUNT,
     self: { jid: "4915550001:1@s.whatsapp.net", lid: "900900:1@lid", name: "Claw" },
     now: 0,

@@ -1,6 +1,6 @@
-import type { Ask, ChannelAccount } from "./channels.ts";
+import type { Ask, ReportedAccount } from "./channels.ts";
 import { size } from "../model/format.ts";
-import { fields, list, nonEmpty, text } from "../model/json.ts";
+import { fields, list, nonEmpty, stringOr } from "../model/json.ts";
 
 /** A file to send. */
 export interface OutgoingFile {
@@ -50,7 +50,7 @@ export function messageProblem({ to, text: body, files, url }: OutgoingMessage, 
  */
 export async function sendMessage(
   ask: Ask,
-  from: ChannelAccount,
+  from: ReportedAccount,
   message: OutgoingMessage,
   key: string,
 ): Promise<string> {
@@ -84,16 +84,16 @@ function outcomeOf(sent: Record<string, unknown>): string {
 }
 
 /** Sends a test message, as `sendMessage` does. Without a chat, asks the platform for the account's name. */
-export async function sendTest(ask: Ask, account: ChannelAccount, to: string): Promise<string> {
+export async function sendTest(ask: Ask, account: ReportedAccount, to: string): Promise<string> {
   if (to === "") return probe(ask, account);
   const message = { to, text: "A test message of openclaw.", files: [], url: "", replyTo: "" };
   return sendMessage(ask, account, message, crypto.randomUUID());
 }
 
-async function probe(ask: Ask, { channel, account, connected }: ChannelAccount): Promise<string> {
+async function probe(ask: Ask, { channel, account, connected }: ReportedAccount): Promise<string> {
   const accounts = list(fields(await ask("channels.probe", { channel }))["accounts"]).map(fields);
   const own = accounts.find((one) => one["accountId"] === account);
-  const answer = [text(own?.["message"], "The platform cannot be asked for the account."), text(own?.["fix"])]
+  const answer = [stringOr(own?.["message"], "The platform cannot be asked for the account."), stringOr(own?.["fix"])]
     .filter(Boolean)
     .join(" ");
   return `${connected ? "Connected" : "Not connected"}; ${answer}`;

@@ -1,4 +1,4 @@
-import { fields, list, nonEmpty, text } from "../model/json.ts";
+import { fields, list, nonEmpty, stringOr } from "../model/json.ts";
 
 /** A field of an account's setup. */
 export interface SetupField {
@@ -21,7 +21,7 @@ export interface Setup {
 }
 
 /** Where the secrets of an account are: in the config, in a file, or in the gateway's environment. */
-export type Source = "typed" | "file" | "env";
+export type SecretSource = "typed" | "file" | "env";
 
 const TOKEN_FILE = "tokenFile";
 
@@ -30,22 +30,22 @@ export function readSetups(value: unknown): readonly Setup[] {
   return list(fields(value)["channels"])
     .map(fields)
     .map((row) => {
-      const channel = text(row["channel"]);
+      const channel = stringOr(row["channel"]);
       const known = list(row["fields"]).map(fields).map(readField);
-      return { channel, label: text(row["label"], channel), login: row["login"] === true, fields: known };
+      return { channel, label: stringOr(row["label"], channel), login: row["login"] === true, fields: known };
     });
 }
 
 const readField = (row: Record<string, unknown>): SetupField => ({
-  name: text(row["name"]),
-  label: text(row["label"]),
+  name: stringOr(row["name"]),
+  label: stringOr(row["label"]),
   secret: row["secret"] === true,
   required: row["required"] === true,
   env: nonEmpty(row["env"]),
 });
 
 /** Where the secrets of this channel can be; empty if it has no secrets. */
-export function sourcesOf(setup: Setup): readonly Source[] {
+export function sourcesOf(setup: Setup): readonly SecretSource[] {
   const file = setup.fields.some((field) => field.name === TOKEN_FILE);
   const env = setup.fields.some((field) => field.env !== undefined);
   if (!file && !env) return [];
@@ -53,7 +53,7 @@ export function sourcesOf(setup: Setup): readonly Source[] {
 }
 
 /** The fields of the form for this source of the secrets. */
-export function fieldsFor({ fields: all }: Setup, source: Source): readonly SetupField[] {
+export function fieldsFor({ fields: all }: Setup, source: SecretSource): readonly SetupField[] {
   if (source === "typed") return all.filter((field) => field.name !== TOKEN_FILE);
   if (source === "env") return all.filter((field) => field.name !== TOKEN_FILE && field.env === undefined);
   return all.flatMap((field) => {
@@ -67,7 +67,7 @@ export interface SetupAnswers {
   readonly channel: string;
   /** Id of the account; empty for the default one. */
   readonly account: string;
-  readonly source: Source;
+  readonly source: SecretSource;
   readonly values: ReadonlyMap<string, string>;
   /** Whether the account exists and gets other values. */
   readonly replace: boolean;

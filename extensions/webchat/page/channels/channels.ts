@@ -1,11 +1,11 @@
 import { size } from "../model/format.ts";
-import { fields, list, nonEmpty, number, strings, text } from "../model/json.ts";
+import { fields, list, nonEmpty, number, strings, stringOr } from "../model/json.ts";
 
 /** A request to the gateway outside of the chat. Rejects like `Connection.request`. */
 export type Ask = (method: string, params: Record<string, unknown>) => Promise<unknown>;
 
 /** An account of a chat platform, as the gateway reports it. */
-export interface ChannelAccount {
+export interface ReportedAccount {
   readonly channel: string;
   readonly label: string;
   readonly account: string;
@@ -36,7 +36,7 @@ export interface ChannelAccount {
 export type Capability = readonly [name: string, value: string];
 
 /** All accounts: the gateway's in its order, then accounts of the config that it has not started. */
-export async function readChannels(ask: Ask): Promise<readonly ChannelAccount[]> {
+export async function readChannels(ask: Ask): Promise<readonly ReportedAccount[]> {
   const status = fields(await ask("channels.status", {}));
   const reported = list(fields(await ask("channels.capabilities", {}))["channels"]).map(fields);
   const accounts = fields(status["channelAccounts"]);
@@ -45,7 +45,7 @@ export async function readChannels(ask: Ask): Promise<readonly ChannelAccount[]>
     list(accounts[channel]).map((item) => {
       const row = fields(item);
       const own = reported.find((one) => one["channel"] === channel && one["accountId"] === row["accountId"]);
-      return { ...readAccount(row), channel, label: text(labels[channel], channel), ...readCapabilities(own) };
+      return { ...readAccount(row), channel, label: stringOr(labels[channel], channel), ...readCapabilities(own) };
     }),
   );
   const notStarted = reported.filter(
@@ -59,25 +59,25 @@ export async function readChannels(ask: Ask): Promise<readonly ChannelAccount[]>
 function readAccount(row: Record<string, unknown>) {
   const count = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined);
   return {
-    account: text(row["accountId"]),
-    state: row["enabled"] === false ? "off" : text(row["lifecycle"], "unknown"),
-    activity: text(row["activity"]),
+    account: stringOr(row["accountId"]),
+    state: row["enabled"] === false ? "off" : stringOr(row["lifecycle"], "unknown"),
+    activity: stringOr(row["activity"]),
     connected: row["connected"] === true,
-    name: text(fields(row["self"])["name"]),
+    name: stringOr(fields(row["self"])["name"]),
     retryAt: count(row["retryAt"]),
     silentMs: count(row["silentMs"]),
-    error: text(row["lastError"]),
-    fix: text(row["fix"]),
+    error: stringOr(row["lastError"]),
+    fix: stringOr(row["fix"]),
     notices: list(row["notices"])
       .map(fields)
-      .map(({ problem, fix }) => `${text(problem)}. ${text(fix)}`),
+      .map(({ problem, fix }) => `${stringOr(problem)}. ${stringOr(fix)}`),
   };
 }
 
-function readNotStarted(reported: Record<string, unknown>): ChannelAccount {
-  const channel = text(reported["channel"]);
+function readNotStarted(reported: Record<string, unknown>): ReportedAccount {
+  const channel = stringOr(reported["channel"]);
   const row = { accountId: reported["accountId"], enabled: false };
-  return { ...readAccount(row), channel, label: text(reported["label"], channel), ...readCapabilities(reported) };
+  return { ...readAccount(row), channel, label: stringOr(reported["label"], channel), ...readCapabilities(reported) };
 }
 
 function readCapabilities(reported: Record<string, unknown> | undefined) {
@@ -86,7 +86,7 @@ function readCapabilities(reported: Record<string, unknown> | undefined) {
   const { text: maxLength, media, caption, album = 1, format } = limits;
   const yes = (value: unknown): string => (value === true ? "yes" : "no");
   const capabilities: readonly Capability[] = [
-    ["Format", text(format, "plain")],
+    ["Format", stringOr(format, "plain")],
     ["Maximum message length", characters(maxLength)],
     ["Maximum file size", size(number(media))],
     ["Maximum caption length", caption === undefined ? "no captions" : characters(caption)],
@@ -122,17 +122,17 @@ export function readLogin(value: unknown, before?: LoginView): LoginView {
     .map(fields)
     .reduce<typeof known>((last, step) => {
       if (step["kind"] === "qr") return { qr: strings(step["rows"]), code: undefined, message: undefined };
-      if (step["kind"] === "code") return { qr: undefined, code: text(step["code"]), message: undefined };
-      return { ...last, message: text(step["text"]) };
+      if (step["kind"] === "code") return { qr: undefined, code: stringOr(step["code"]), message: undefined };
+      return { ...last, message: stringOr(step["text"]) };
     }, known);
   const state = view["state"] === "linked" || view["state"] === "failed" ? view["state"] : "waiting";
   const next = typeof view["next"] === "number" ? view["next"] : (before?.next ?? 0);
   const end = [view["error"], view["fix"]].flatMap((part) => nonEmpty(part) ?? []).join(" ");
-  return { ...shown, ...(end !== "" && { message: end }), loginId: text(view["loginId"]), next, state };
+  return { ...shown, ...(end !== "" && { message: end }), loginId: stringOr(view["loginId"]), next, state };
 }
 
 /** Step for a person after `channels.logout` if another program holds the link; undefined if the link is ended. */
 export function remainingLink(answer: unknown): string | undefined {
   const { holder, fix } = fields(answer);
-  return nonEmpty(holder) === undefined ? undefined : `${text(holder)} ${text(fix)}`.trim();
+  return nonEmpty(holder) === undefined ? undefined : `${stringOr(holder)} ${stringOr(fix)}`.trim();
 }

@@ -3,18 +3,18 @@ import { useEffect, useState } from "preact/hooks";
 import type { Chat } from "../model/chat.ts";
 import { sessionTitle } from "../model/format.ts";
 import { isOpen, openRow } from "../model/state.ts";
-import type { State } from "../model/state.ts";
+import type { PageState } from "../model/state.ts";
 import { Questions } from "./approval.tsx";
-import { Boundary } from "./boundary.tsx";
+import { ErrorBoundary } from "./boundary.tsx";
 import { Composer } from "./composer/composer.tsx";
-import { Gate } from "./gate.tsx";
-import { Banners, Header } from "./header.tsx";
+import { TokenForm } from "./gate.tsx";
+import { Banners, PageHeader } from "./header.tsx";
 import { useFileDropsIgnored, useNarrow } from "./common/hooks.ts";
-import { Log } from "./log.tsx";
+import { ConversationLog } from "./log.tsx";
 import { Drawer, Sidebar } from "./sidebar.tsx";
 
 /** The whole page. */
-export function App(props: { state: State; chat: Chat }): VNode {
+export function App(props: { state: PageState; chat: Chat }): VNode {
   const { state, chat } = props;
   const narrow = useNarrow();
   const [drawer, setDrawer] = useState(false);
@@ -24,7 +24,7 @@ export function App(props: { state: State; chat: Chat }): VNode {
   useTitle(state, running);
   useFileDropsIgnored();
   if (state.link.state === "unauthorized") {
-    return <Gate message={state.link.message} offered={state.offered !== undefined} chat={chat} />;
+    return <TokenForm message={state.link.message} offered={state.offered !== undefined} chat={chat} />;
   }
   const closeDrawer = (): void => setDrawer(false);
   return (
@@ -33,21 +33,21 @@ export function App(props: { state: State; chat: Chat }): VNode {
         <Drawer state={state} chat={chat} open={drawer} done={closeDrawer} />
       ) : (
         <aside>
-          <Boundary retryOn={state} fallback={() => <DrawingFailed />}>
+          <ErrorBoundary retryOn={state} fallback={() => <DrawingFailed />}>
             <Sidebar state={state} chat={chat} done={closeDrawer} />
-          </Boundary>
+          </ErrorBoundary>
         </aside>
       )}
       <main>
-        <Header state={state} chat={chat} narrow={narrow} menu={() => setDrawer(true)} />
+        <PageHeader state={state} chat={chat} narrow={narrow} menu={() => setDrawer(true)} />
         <Banners state={state} chat={chat} />
-        <Boundary retryOn={state} fallback={() => <DrawingFailed />}>
-          <Log state={state} chat={chat} />
-        </Boundary>
+        <ErrorBoundary retryOn={state} fallback={() => <DrawingFailed />}>
+          <ConversationLog state={state} chat={chat} />
+        </ErrorBoundary>
         <div class="foot">
-          <Boundary retryOn={state} fallback={() => <DrawingFailed />}>
+          <ErrorBoundary retryOn={state} fallback={() => <DrawingFailed />}>
             <Questions state={state} chat={chat} />
-          </Boundary>
+          </ErrorBoundary>
           <Composer state={state} chat={chat} running={running} />
         </div>
       </main>
@@ -63,7 +63,7 @@ function DrawingFailed(): VNode {
   );
 }
 
-function isRunning(state: State): boolean {
+function isRunning(state: PageState): boolean {
   const busy = state.exchanges.some((exchange) => {
     const waiting = exchange.reply.state === "none" && exchange.sent?.state === "accepted";
     return isOpen(state, exchange.sessionKey) && (waiting || exchange.reply.state === "running");
@@ -84,7 +84,7 @@ function useEscape(running: boolean, chat: Chat): void {
   }, [running, chat]);
 }
 
-function useTitle(state: State, running: boolean): void {
+function useTitle(state: PageState, running: boolean): void {
   const title = sessionTitle(state.sessionKey, openRow(state)?.label);
   useEffect(() => {
     document.title = `${running ? "… " : ""}${title} – openclaw`;

@@ -4,12 +4,12 @@ import type { Chat } from "../model/chat.ts";
 import { sessionTitle } from "../model/format.ts";
 import type { Approval, Pairing } from "../model/protocol.ts";
 import { isOpen } from "../model/state.ts";
-import type { State } from "../model/state.ts";
+import type { PageState } from "../model/state.ts";
 import { useNow } from "./common/hooks.ts";
 import { Icon } from "./common/icons.tsx";
 
 /** The approvals and pairings that wait for an answer, above the composer. */
-export function Questions(props: { state: State; chat: Chat }): VNode | null {
+export function Questions(props: { state: PageState; chat: Chat }): VNode | null {
   const { state, chat } = props;
   if (state.approvals.length + state.pairings.length === 0) return null;
   return (

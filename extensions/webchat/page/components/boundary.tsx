@@ -15,7 +15,7 @@ interface BoundaryState {
 }
 
 /** Catches an error in drawing a part of the page, so that the rest of the page is drawn. */
-export class Boundary extends Component<Props, BoundaryState> {
+export class ErrorBoundary extends Component<Props, BoundaryState> {
   override state: BoundaryState = { failed: false, retryOn: undefined };
 
   static override getDerivedStateFromProps(props: Props, state: BoundaryState): BoundaryState {

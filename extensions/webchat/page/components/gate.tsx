@@ -4,7 +4,7 @@ import type { Chat } from "../model/chat.ts";
 import { Logo } from "./common/icons.tsx";
 
 /** Asks for the token when none is known or the known one was refused. */
-export function Gate(props: { message: string; offered: boolean; chat: Chat }): VNode {
+export function TokenForm(props: { message: string; offered: boolean; chat: Chat }): VNode {
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
   const submit = (event: Event): void => {
@@ -26,7 +26,7 @@ export function Gate(props: { message: string; offered: boolean; chat: Chat }): 
             {props.message}
           </p>
         )}
-        {props.offered && <Offer chat={props.chat} />}
+        {props.offered && <LinkTokenQuestion chat={props.chat} />}
         <label>
           Token
           <input ref={field} type="password" autocomplete="off" spellcheck={false} required />
@@ -40,7 +40,7 @@ export function Gate(props: { message: string; offered: boolean; chat: Chat }): 
 }
 
 /** Asks before a link's token is used, because anybody can make such a link. */
-export function Offer(props: { chat: Chat }): VNode {
+export function LinkTokenQuestion(props: { chat: Chat }): VNode {
   const { chat } = props;
   return (
     <div class="banner">

@@ -1,15 +1,15 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { Chat } from "../model/chat.ts";
-import { count, sessionTitle } from "../model/format.ts";
-import { agentTitle, openRow, type State, type Link } from "../model/state.ts";
-import { Offer } from "./gate.tsx";
+import { shortCount, sessionTitle } from "../model/format.ts";
+import { agentTitle, openRow, type PageState, type Link } from "../model/state.ts";
+import { LinkTokenQuestion } from "./gate.tsx";
 import { Icon } from "./common/icons.tsx";
 import { SessionSettings } from "./settings/settings.tsx";
 import { useNow } from "./common/hooks.ts";
 
 /** The session's name and tokens, and the state of the connection. */
-export function Header(props: { state: State; chat: Chat; narrow: boolean; menu: () => void }): VNode {
+export function PageHeader(props: { state: PageState; chat: Chat; narrow: boolean; menu: () => void }): VNode {
   const { state, chat, narrow, menu } = props;
   const row = openRow(state);
   const title = sessionTitle(state.sessionKey, row?.label);
@@ -33,7 +33,7 @@ export function Header(props: { state: State; chat: Chat; narrow: boolean; menu:
   );
 }
 
-function SettingsButton(props: { state: State; chat: Chat }): VNode {
+function SettingsButton(props: { state: PageState; chat: Chat }): VNode {
   const [open, setOpen] = useState(false);
   return (
     <>
@@ -52,7 +52,7 @@ function SettingsButton(props: { state: State; chat: Chat }): VNode {
   );
 }
 
-function Tokens(props: { state: State }): VNode | null {
+function Tokens(props: { state: PageState }): VNode | null {
   const tokens = openRow(props.state)?.tokens;
   if (tokens === undefined || tokens.input + tokens.output + tokens.total === 0) return null;
   const share = tokens.window > 0 ? Math.min(100, Math.round((tokens.total / tokens.window) * 100)) : undefined;
@@ -61,7 +61,7 @@ function Tokens(props: { state: State }): VNode | null {
   return (
     <p class="tokens" title={detail + context}>
       <span class="tokens-both">
-        {count(tokens.input)} in · {count(tokens.output)} out
+        {shortCount(tokens.input)} in · {shortCount(tokens.output)} out
       </span>
       {share !== undefined && <span class="tokens-share">{share}% of context</span>}
     </p>
@@ -69,12 +69,12 @@ function Tokens(props: { state: State }): VNode | null {
 }
 
 /** Banners about problems: no connection, an invalid config, a failure. */
-export function Banners(props: { state: State; chat: Chat }): VNode {
+export function Banners(props: { state: PageState; chat: Chat }): VNode {
   const { state, chat } = props;
   return (
     <div class="banners column">
       <LinkBanner link={state.link} chat={chat} />
-      {state.offered !== undefined && <Offer chat={chat} />}
+      {state.offered !== undefined && <LinkTokenQuestion chat={chat} />}
       {state.status.problems.map((problem) => (
         <div class="banner warning" role="status" key={problem.message}>
           <Icon name="warning" />

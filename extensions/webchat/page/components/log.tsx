@@ -1,14 +1,14 @@
 import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Chat } from "../model/chat.ts";
-import { isOpen, type State } from "../model/state.ts";
-import { shownTurns, type ShownTurn } from "../model/view.ts";
-import { Boundary } from "./boundary.tsx";
+import { isOpen, type PageState } from "../model/state.ts";
+import { shownTurns, type DisplayedTurn } from "../model/view.ts";
+import { ErrorBoundary } from "./boundary.tsx";
 import { Icon, Logo } from "./common/icons.tsx";
 import { TurnView } from "./turn.tsx";
 
 /** The conversation. It scrolls to new text unless the reader has scrolled up. */
-export function Log(props: { state: State; chat: Chat }): VNode {
+export function ConversationLog(props: { state: PageState; chat: Chat }): VNode {
   const { state, chat } = props;
   const { turns, hasMore, loaded } = state.transcript;
   const shown = useMemo(() => {
@@ -31,9 +31,9 @@ export function Log(props: { state: State; chat: Chat }): VNode {
           {shown.length === 0 && loaded && <Welcome state={state} chat={chat} />}
           <ol class="turns">
             {withKeys(shown).map(([key, turn]) => (
-              <Boundary key={key} retryOn={turn} fallback={() => <PlainTurn turn={turn} />}>
+              <ErrorBoundary key={key} retryOn={turn} fallback={() => <PlainTurn turn={turn} />}>
                 <TurnView turn={turn} chat={chat} />
-              </Boundary>
+              </ErrorBoundary>
             ))}
           </ol>
         </div>
@@ -49,7 +49,7 @@ export function Log(props: { state: State; chat: Chat }): VNode {
 }
 
 /** A turn that could not be drawn, as plain text. */
-function PlainTurn(props: { turn: ShownTurn }): VNode {
+function PlainTurn(props: { turn: DisplayedTurn }): VNode {
   return (
     <li class={`turn ${props.turn.role}`}>
       <div class="said">
@@ -61,7 +61,7 @@ function PlainTurn(props: { turn: ShownTurn }): VNode {
 }
 
 /** Keys for the turns. A turn keeps its key when it becomes part of the transcript, so that opened details remain open. */
-function withKeys(shown: readonly ShownTurn[]): readonly (readonly [string, ShownTurn])[] {
+function withKeys(shown: readonly DisplayedTurn[]): readonly (readonly [string, DisplayedTurn])[] {
   const used = new Set<string>();
   return shown.map((turn) => {
     const byRun = `${turn.runIds[0]}:${turn.role}`;
@@ -104,7 +104,7 @@ function useAutoScroll(sessionKey: string) {
 }
 
 /** Announces each finished answer once to screen readers. */
-function Announcements(props: { sessionKey: string; loaded: boolean; shown: readonly ShownTurn[] }): VNode {
+function Announcements(props: { sessionKey: string; loaded: boolean; shown: readonly DisplayedTurn[] }): VNode {
   const { sessionKey, loaded, shown } = props;
   const announced = useRef({ sessionKey: "", text: "" });
   const [spoken, setSpoken] = useState("");
@@ -125,7 +125,7 @@ function Announcements(props: { sessionKey: string; loaded: boolean; shown: read
   );
 }
 
-function textOf(turn: ShownTurn): string {
+function textOf(turn: DisplayedTurn): string {
   const texts = turn.parts.map((part) => (part.kind === "text" ? part.text : ""));
   return [...texts, turn.error ?? ""].filter((line) => line !== "").join("\n");
 }
@@ -133,7 +133,7 @@ function textOf(turn: ShownTurn): string {
 const IDEAS = ["list the files", "read README.md", "run date"];
 
 /** The content of an empty conversation. */
-function Welcome(props: { state: State; chat: Chat }): VNode {
+function Welcome(props: { state: PageState; chat: Chat }): VNode {
   const { demo } = props.state.status.model;
   return (
     <section class="welcome" aria-label="Welcome">

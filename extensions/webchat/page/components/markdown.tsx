@@ -2,7 +2,7 @@ import type { Block, Inline, List, Table } from "openclaw/plugin-sdk/markdown";
 import { h } from "preact";
 import type { ComponentChildren, VNode } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
-import { piecesOf } from "../markdown/markdown.ts";
+import { markdownPieces } from "../markdown/markdown.ts";
 import type { Piece } from "../markdown/markdown.ts";
 
 /** Maximum levels of nested quotes and lists. Deeper levels are shown without their marks. */
@@ -14,7 +14,7 @@ const SCHEMES = /^(?:https?:|mailto:|tel:|#)/i;
 export function Markdown({ text, growing }: { text: string; growing: boolean }): VNode {
   const drawn = useRef<readonly Drawn[]>([]);
   drawn.current = useMemo(
-    () => piecesOf(text, growing).map((piece, index) => draw(piece, index, drawn.current[index])),
+    () => markdownPieces(text, growing).map((piece, index) => draw(piece, index, drawn.current[index])),
     [text, growing],
   );
   return <div class="markdown">{drawn.current.map(({ view }) => view)}</div>;

@@ -3,13 +3,13 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Chat } from "../model/chat.ts";
 import { ago, channelName, plainKey, sessionTitle } from "../model/format.ts";
 import type { SessionRow } from "../model/protocol.ts";
-import { agentTitle, isOpen, openRow, type State } from "../model/state.ts";
-import { Channels } from "./channels/channels.tsx";
+import { agentTitle, isOpen, openRow, type PageState } from "../model/state.ts";
+import { ChannelsDialog } from "./channels/channels.tsx";
 import { useNow } from "./common/hooks.ts";
 import { Icon, Logo } from "./common/icons.tsx";
 
 interface SidebarProps {
-  readonly state: State;
+  readonly state: PageState;
   readonly chat: Chat;
   /** Called after a choice, so that a drawer can close. */
   readonly done: () => void;
@@ -59,14 +59,14 @@ export function Sidebar(props: SidebarProps): VNode {
           Channels
         </button>
       )}
-      {channels && <Channels chat={chat} hello={state.hello} close={() => setChannels(false)} />}
+      {channels && <ChannelsDialog chat={chat} hello={state.hello} close={() => setChannels(false)} />}
       <p class="version">{state.hello !== undefined && `gateway ${state.hello.version}`}</p>
     </nav>
   );
 }
 
 /** The sessions, latest first. The main and the open session are included even if they have no row yet. */
-function listedSessions(state: State): readonly SessionRow[] {
+function listedSessions(state: PageState): readonly SessionRow[] {
   const agent = state.hello?.defaultAgent;
   const has = (key: string): boolean => state.sessions.some((row) => plainKey(row.key, agent) === plainKey(key, agent));
   const rows = state.sessions.toSorted((one, other) => (other.updatedAt ?? 0) - (one.updatedAt ?? 0));
@@ -161,7 +161,7 @@ function DeleteQuestion(props: AskProps): VNode {
 }
 
 /** The button for a new chat, and the choice of its agent where there are several. */
-function NewChat(props: { state: State; chat: Chat; done: () => void }): VNode {
+function NewChat(props: { state: PageState; chat: Chat; done: () => void }): VNode {
   const { state, chat, done } = props;
   const { agents } = state.catalog;
   const [chosen, setChosen] = useState<string>();

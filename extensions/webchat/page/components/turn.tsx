@@ -1,10 +1,10 @@
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Chat } from "../model/chat.ts";
-import { count, dollars } from "../model/format.ts";
+import { shortCount, dollars } from "../model/format.ts";
 import { planOf, withLastPlan } from "../model/plan.ts";
 import type { Part } from "../model/transcript.ts";
-import type { ShownTurn } from "../model/view.ts";
+import type { DisplayedTurn } from "../model/view.ts";
 import { Markdown } from "./markdown.tsx";
 import { PlanCard } from "./plan.tsx";
 import { ToolCall } from "./tool.tsx";
@@ -12,7 +12,7 @@ import { ToolCall } from "./tool.tsx";
 const SPEAKERS = { user: "You", assistant: "Agent", note: "Note" } as const;
 
 /** A turn of the conversation. */
-export function TurnView(props: { turn: ShownTurn; chat: Chat }): VNode {
+export function TurnView(props: { turn: DisplayedTurn; chat: Chat }): VNode {
   const { turn, chat } = props;
   return useMemo(
     () => (
@@ -38,12 +38,12 @@ export function TurnView(props: { turn: ShownTurn; chat: Chat }): VNode {
 }
 
 /** The writer of a turn: visible for a named sender, otherwise only for screen readers. */
-function Speaker(props: { turn: ShownTurn }): VNode {
+function Speaker(props: { turn: DisplayedTurn }): VNode {
   const { role, sender } = props.turn;
   return sender === undefined ? <span class="unseen">{SPEAKERS[role]}:</span> : <span class="sender">{sender}</span>;
 }
 
-function PartView(props: { part: Part; turn: ShownTurn; growing: boolean }): VNode | null {
+function PartView(props: { part: Part; turn: DisplayedTurn; growing: boolean }): VNode | null {
   const { part, turn, growing } = props;
   switch (part.kind) {
     case "text":
@@ -77,7 +77,7 @@ function Working(props: { phase?: string | undefined }): VNode {
   );
 }
 
-function Delivery(props: { turn: ShownTurn; chat: Chat }): VNode | null {
+function Delivery(props: { turn: DisplayedTurn; chat: Chat }): VNode | null {
   const { turn, chat } = props;
   if (turn.delivery === undefined) return null;
   if (turn.delivery === "sending") return <p class="delivery">Sending…</p>;
@@ -104,12 +104,13 @@ function Delivery(props: { turn: ShownTurn; chat: Chat }): VNode | null {
   );
 }
 
-function Outcome(props: { turn: ShownTurn }): VNode | null {
+function Outcome(props: { turn: DisplayedTurn }): VNode | null {
   const { turn } = props;
   if (turn.error !== undefined) return <p class="outcome error">{turn.error}</p>;
   if (turn.live === true || turn.role !== "assistant") return null;
   const { usage } = turn;
-  const tokens = usage === undefined ? "" : `${count(usage.input + usage.cached)} in · ${count(usage.output)} out`;
+  const tokens =
+    usage === undefined ? "" : `${shortCount(usage.input + usage.cached)} in · ${shortCount(usage.output)} out`;
   const cost = dollars(usage?.cost ?? 0) ?? "";
   const shown = [turn.aborted === true ? "Stopped" : "", turn.model ?? "", tokens, cost].filter((item) => item !== "");
   if (shown.length === 0) return null;

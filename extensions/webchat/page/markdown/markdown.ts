@@ -13,7 +13,7 @@ const PLAIN_PIECE = 50_000;
  * The blocks of a Markdown text. While the text grows, an unfinished fence or span at its end is completed. Markdown that shows
  * no text, such as a lone link definition or line, is shown as its source. Never throws.
  */
-export function piecesOf(text: string, growing: boolean): readonly Piece[] {
+export function markdownPieces(text: string, growing: boolean): readonly Piece[] {
   if (text.length > LIMITS.text) return plainPiecesOf(text);
   const { blocks } = parseMarkdown(growing ? completed(text) : text, { linksAddresses: true });
   return blocks.length > LIMITS.blocks || !blocks.some(showsText) ? plainPiecesOf(text) : blocks;

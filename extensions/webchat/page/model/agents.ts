@@ -1,4 +1,4 @@
-import { fields, list, nameIn, nonEmpty } from "./json.ts";
+import { fields, list, shortNameIn, nonEmpty } from "./json.ts";
 
 /** An agent of the gateway. */
 export interface AgentRow {
@@ -15,8 +15,8 @@ export function readAgents(value: unknown): readonly AgentRow[] {
     const id = nonEmpty(row["id"]);
     if (id === undefined) return [];
     const identity = fields(row["identity"]);
-    const name = nameIn(identity["name"]) ?? nameIn(row["name"]) ?? id;
-    return [{ id, title: [nameIn(identity["emoji"]), name].filter((part) => part !== undefined).join(" ") }];
+    const name = shortNameIn(identity["name"]) ?? shortNameIn(row["name"]) ?? id;
+    return [{ id, title: [shortNameIn(identity["emoji"]), name].filter((part) => part !== undefined).join(" ") }];
   });
   const isDefault = (row: AgentRow): number => Number(row.id === answer["defaultId"]);
   return rows.toSorted((one, other) => isDefault(other) - isDefault(one));

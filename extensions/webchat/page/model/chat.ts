@@ -1,8 +1,8 @@
 import { deleteToken, setSessionInAddress, setTried, storeToken, wasTried, type Tokens } from "./address.ts";
-import { Connection, NoAnswerError, RefusedError } from "./connection.ts";
+import { PageConnection, NoAnswerError, RefusedError } from "./connection.ts";
 import type { Exchange, Picture, Sent } from "./exchanges.ts";
 import { isOwnChat, size, titleOf } from "./format.ts";
-import { fields, text } from "./json.ts";
+import { fields, stringOr } from "./json.ts";
 import { type Decision, type Hello, type Pairing, readApproval } from "./protocol.ts";
 import { Reading } from "./reading.ts";
 import { isOpen, openRow } from "./state.ts";
@@ -11,7 +11,7 @@ import type { Store } from "./store.ts";
 /** The actions of a person on the page. Each returns at once; the state shows its result. */
 export class Chat {
   readonly #store: Store;
-  readonly #connection: Connection;
+  readonly #connection: PageConnection;
   readonly #reading: Reading;
   /** Whether the transcript was read on this connection; until then, messages remain queued. */
   #caughtUp = false;
@@ -20,7 +20,7 @@ export class Chat {
 
   constructor(store: Store) {
     this.#store = store;
-    this.#connection = new Connection({
+    this.#connection = new PageConnection({
       link: (link) => {
         this.#caughtUp &&= link.state === "connected";
         if (link.state === "connected") this.#accepted();
@@ -295,9 +295,9 @@ function applyEvent(store: Store, reading: Reading, received: { event: string; p
       return approval === undefined ? undefined : store.dispatch({ type: "approval", approval });
     }
     case "exec.approval.resolved":
-      return store.dispatch({ type: "resolved", id: text(fields(payload)["id"]) });
+      return store.dispatch({ type: "resolved", id: stringOr(fields(payload)["id"]) });
     case "session.queue": {
-      const isShown = isOpen(store.state(), text(fields(payload)["sessionKey"]));
+      const isShown = isOpen(store.state(), stringOr(fields(payload)["sessionKey"]));
       return isShown ? refresh(store, reading.waiting()) : undefined;
     }
     default: {
@@ -312,7 +312,7 @@ function applyRunEvent(store: Store, reading: Reading, received: { type: "chat" 
   store.dispatch({ ...received, at: Date.now() });
   if (received.type !== "chat") return;
   const event = fields(received.payload);
-  if (!isOpen(store.state(), text(event["sessionKey"]))) return;
+  if (!isOpen(store.state(), stringOr(event["sessionKey"]))) return;
   const isNew = !knownBefore.some((exchange) => exchange.runId === event["runId"]);
   const isOver = event["state"] === "final" || event["state"] === "aborted" || event["state"] === "error";
   // The events do not contain another client's message, so the transcript is also read when its run begins.

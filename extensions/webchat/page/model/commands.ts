@@ -1,4 +1,4 @@
-import { fields, list, nonEmpty, strings, text } from "./json.ts";
+import { fields, list, nonEmpty, strings, stringOr } from "./json.ts";
 
 /** A command of chats, without slashes. */
 export interface CommandRow {
@@ -27,7 +27,7 @@ export function readCommands(value: unknown): readonly CommandRow[] {
         aliases: strings(row["textAliases"])
           .map(withoutSlash)
           .filter((alias) => alias !== name),
-        help: text(row["description"]),
+        help: stringOr(row["description"]),
         choices,
         takesText: row["acceptsArgs"] === true,
         isDirective: row["category"] === "options",

@@ -1,13 +1,13 @@
 import { readFrame, readHello } from "./protocol.ts";
-import type { Frame, Hello, Refusal } from "./protocol.ts";
-import { fields, number, text } from "./json.ts";
+import type { GatewayFrame, Hello, RequestRefusal } from "./protocol.ts";
+import { fields, number, stringOr } from "./json.ts";
 import type { Link } from "./state.ts";
 
 /** A request that the gateway refused. */
 export class RefusedError extends Error {
-  readonly refusal: Refusal;
+  readonly refusal: RequestRefusal;
 
-  constructor(refusal: Refusal) {
+  constructor(refusal: RequestRefusal) {
     super(refusal.message);
     this.name = "RefusedError";
     this.refusal = refusal;
@@ -39,7 +39,7 @@ const MAX_RETRY_WAIT_MS = 20_000;
 const SCOPES = ["operator.read", "operator.write", "operator.admin", "operator.approvals", "operator.pairing"];
 
 /** A WebSocket to the gateway that served this page. It reconnects when the connection is lost. */
-export class Connection {
+export class PageConnection {
   readonly #events: ConnectionEvents;
   readonly #pending = new Map<string, PendingRequest>();
   #token = "";
@@ -122,7 +122,7 @@ export class Connection {
     if (frame.type === "event") this.#applyEvent(frame);
   }
 
-  #applyEvent(frame: Extract<Frame, { type: "event" }>): void {
+  #applyEvent(frame: Extract<GatewayFrame, { type: "event" }>): void {
     if (frame.event === "connect.challenge") {
       this.#handshake().catch((error: unknown) => this.#handshakeFailed(error));
       return;
@@ -137,7 +137,7 @@ export class Connection {
   }
 
   #shuttingDown(payload: Record<string, unknown>): void {
-    this.#reason = text(payload["reason"], "The gateway is restarting.");
+    this.#reason = stringOr(payload["reason"], "The gateway is restarting.");
     this.#restartMs = number(payload["restartExpectedMs"], 1000);
   }
 

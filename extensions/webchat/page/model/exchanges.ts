@@ -1,4 +1,4 @@
-import { fields, nonEmpty, number, text } from "./json.ts";
+import { fields, nonEmpty, number, stringOr } from "./json.ts";
 import { readUsage } from "./protocol.ts";
 import type { Usage } from "./protocol.ts";
 import { readParts, resultText } from "./transcript.ts";
@@ -23,7 +23,7 @@ export interface Sent {
 }
 
 /** An answer, as events report it. */
-export interface Reply {
+export interface ExchangeReply {
   readonly parts: readonly Part[];
   readonly state: "none" | "running" | "final" | "aborted" | "error";
   readonly seq: number;
@@ -41,36 +41,36 @@ export interface Exchange {
   readonly anchor: number;
   readonly at: number;
   readonly sent?: Sent | undefined;
-  readonly reply: Reply;
+  readonly reply: ExchangeReply;
 }
 
 const COMPACTING = "Summarising the conversation";
 const PHASES: Readonly<Record<string, string>> = { queued: "Queued", compacting: COMPACTING };
 
 /** The state of an answer before its first event. */
-export const NO_REPLY_YET: Reply = { parts: [], state: "none", seq: -1 };
+export const NO_REPLY_YET: ExchangeReply = { parts: [], state: "none", seq: -1 };
 
 /** Whether the run has ended, for whatever reason. */
-export function ended(reply: Reply): boolean {
+export function ended(reply: ExchangeReply): boolean {
   return reply.state === "final" || reply.state === "aborted" || reply.state === "error";
 }
 
 /** Applies one `chat` event to an answer. Late or repeated events change nothing. */
-export function afterChat(reply: Reply, payload: unknown): Reply {
+export function afterChat(reply: ExchangeReply, payload: unknown): ExchangeReply {
   const event = fields(payload);
   const seq = number(event["seq"], reply.seq + 1);
   if (seq <= reply.seq || ended(reply)) return reply;
   const whole = wholeText(event["message"]);
   switch (event["state"]) {
     case "status":
-      return { ...reply, seq, state: "running", phase: PHASES[text(event["phase"])] };
+      return { ...reply, seq, state: "running", phase: PHASES[stringOr(event["phase"])] };
     case "delta":
       return {
         ...reply,
         seq,
         state: "running",
         phase: undefined,
-        parts: appendDelta(reply.parts, text(event["deltaText"]), whole),
+        parts: appendDelta(reply.parts, stringOr(event["deltaText"]), whole),
       };
     case "final":
     case "aborted":
@@ -80,14 +80,14 @@ export function afterChat(reply: Reply, payload: unknown): Reply {
         ...withEnd(reply, event, whole),
         seq,
         state: "error",
-        error: text(event["errorMessage"], "The run failed."),
+        error: stringOr(event["errorMessage"], "The run failed."),
       };
     default:
       return reply;
   }
 }
 
-function withEnd(reply: Reply, event: Record<string, unknown>, whole: string): Reply {
+function withEnd(reply: ExchangeReply, event: Record<string, unknown>, whole: string): ExchangeReply {
   const usage = readUsage(event["usage"]) ?? readUsage(fields(event["message"])["usage"]) ?? reply.usage;
   return { ...reply, parts: withToolsEnded(appendDelta(reply.parts, "", whole)), usage, phase: undefined };
 }
@@ -136,7 +136,7 @@ function textAfter(value: string, length: number): string {
 }
 
 /** Applies one `agent` event to an answer. The assistant stream is ignored, because `chat` events have its text. */
-export function afterAgent(reply: Reply, payload: unknown): Reply {
+export function afterAgent(reply: ExchangeReply, payload: unknown): ExchangeReply {
   if (ended(reply)) return reply;
   const event = fields(payload);
   const data = fields(event["data"]);
@@ -163,12 +163,12 @@ function phaseAfter(phase: string | undefined, stream: unknown, data: Record<str
 }
 
 function afterTool(parts: readonly Part[], data: Record<string, unknown>): readonly Part[] {
-  const id = text(data["toolCallId"]);
+  const id = stringOr(data["toolCallId"]);
   const known = parts.some((part) => part.kind === "tool" && part.id === id);
   const started: ToolPart = {
     kind: "tool",
     id,
-    name: text(data["name"], "tool"),
+    name: stringOr(data["name"], "tool"),
     args: data["args"],
     result: "",
     state: "running",
@@ -188,6 +188,6 @@ function afterThought(parts: readonly Part[], data: Record<string, unknown>): re
   const last = parts.at(-1);
   const open = last?.kind === "thinking" ? last.text : "";
   const before = last?.kind === "thinking" ? parts.slice(0, -1) : parts;
-  const thought = nonEmpty(data["text"]) ?? open + text(data["delta"]);
+  const thought = nonEmpty(data["text"]) ?? open + stringOr(data["delta"]);
   return thought === "" ? before : [...before, { kind: "thinking", text: thought }];
 }

@@ -16,7 +16,7 @@ export function plainKey(key: string, defaultAgent = "main"): string {
 }
 
 /** The agent of a session key; undefined for the default one. */
-export const agentIn = (key: string, defaultAgent?: string): string | undefined =>
+export const agentInKey = (key: string, defaultAgent?: string): string | undefined =>
   /^agent:([^:]+):(?=.)/.exec(plainKey(key, defaultAgent))?.[1];
 
 /** The same key without its agent. */
@@ -56,7 +56,7 @@ export function titleOf(message: string): string {
 }
 
 /** A number in short form: 950, 12.3k, 1.2M. */
-export function count(value: number): string {
+export function shortCount(value: number): string {
   if (value < 1000) return String(value);
   if (value < 999_500) return `${(value / 1000).toFixed(value < 99_950 ? 1 : 0).replace(/\.0$/, "")}k`;
   return `${(value / 1_000_000).toFixed(1).replace(/\.0$/, "")}M`;

@@ -14,7 +14,7 @@ export function list(value: unknown): readonly unknown[] {
 }
 
 /** The value when it is a string, else the fallback. */
-export function text(value: unknown, fallback = ""): string {
+export function stringOr(value: unknown, fallback = ""): string {
   return typeof value === "string" ? value : fallback;
 }
 
@@ -28,8 +28,8 @@ const MOST_NAME = 60;
 const UNSEEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Bidi_Control}]+/gu;
 
 /** A name that a stranger chose, on one line and at most 60 characters long; undefined when nothing visible is left. */
-export function nameIn(value: unknown): string | undefined {
-  const characters = Array.from(text(value).replace(UNSEEN, " ").trim());
+export function shortNameIn(value: unknown): string | undefined {
+  const characters = Array.from(stringOr(value).replace(UNSEEN, " ").trim());
   if (characters.length > MOST_NAME) return `${characters.slice(0, MOST_NAME - 1).join("")}…`;
   return nonEmpty(characters.join(""));
 }
@@ -45,7 +45,7 @@ export function strings(value: unknown): readonly string[] {
 }
 
 /** Milliseconds since 1970 from a number or an ISO date; undefined for any other value. */
-export function timestamp(value: unknown): number | undefined {
+export function timeIn(value: unknown): number | undefined {
   if (typeof value === "number" && Number.isFinite(value)) return value;
   const parsed = typeof value === "string" ? Date.parse(value) : Number.NaN;
   return Number.isNaN(parsed) ? undefined : parsed;

@@ -1,4 +1,4 @@
-import { fields, list, nonEmpty, text } from "./json.ts";
+import { fields, list, nonEmpty, stringOr } from "./json.ts";
 import type { Part, ToolPart } from "./transcript.ts";
 
 export interface PlanStep {
@@ -20,8 +20,8 @@ export function planOf(part: ToolPart): Plan | undefined {
   if (!isPlan(part)) return undefined;
   const args = fields(part.args);
   const listed = list(args["plan"]).flatMap((one) => stepOf(fields(one)));
-  const steps = listed.length > 0 ? listed : text(args["markdown"]).split("\n").flatMap(stepIn);
-  return { explanation: text(args["explanation"]).trim(), steps };
+  const steps = listed.length > 0 ? listed : stringOr(args["markdown"]).split("\n").flatMap(stepIn);
+  return { explanation: stringOr(args["explanation"]).trim(), steps };
 }
 
 /** The parts of a turn without the plans that a later one replaces. */
@@ -31,7 +31,7 @@ export function withLastPlan(parts: readonly Part[]): readonly Part[] {
 }
 
 function stepOf({ step, status }: Record<string, unknown>): readonly PlanStep[] {
-  const named = nonEmpty(text(step).trim());
+  const named = nonEmpty(stringOr(step).trim());
   if (named === undefined) return [];
   return [{ step: named, status: status === "in_progress" || status === "completed" ? status : "pending" }];
 }

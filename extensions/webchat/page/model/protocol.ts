@@ -1,10 +1,10 @@
-import { fields, isRecord, list, nameIn, nonEmpty, number, strings, text, timestamp } from "./json.ts";
+import { fields, isRecord, list, shortNameIn, nonEmpty, number, strings, stringOr, timeIn } from "./json.ts";
 
 /**
  * The refusal of a request. `detail` is `details.code`, which is more specific than `code`; `field` is the form field whose
  * value must change.
  */
-export interface Refusal {
+export interface RequestRefusal {
   readonly code: string;
   readonly detail: string;
   readonly field?: string | undefined;
@@ -13,9 +13,9 @@ export interface Refusal {
 }
 
 /** A frame from the gateway. */
-export type Frame =
+export type GatewayFrame =
   | { readonly type: "answer"; readonly id: string; readonly payload: unknown }
-  | { readonly type: "refusal"; readonly id: string; readonly refusal: Refusal }
+  | { readonly type: "refusal"; readonly id: string; readonly refusal: RequestRefusal }
   | { readonly type: "event"; readonly event: string; readonly payload: unknown; readonly seq?: number | undefined };
 
 /** Report of the gateway when the page connects. Sizes are bytes, times milliseconds. */
@@ -111,15 +111,15 @@ export interface Usage {
 }
 
 /** Reads one text frame; undefined when it is not a frame of protocol 4. */
-export function readFrame(raw: string): Frame | undefined {
+export function readFrame(raw: string): GatewayFrame | undefined {
   const frame = parse(raw);
   if (!isRecord(frame)) return undefined;
   if (frame["type"] === "event") {
     const seq = typeof frame["seq"] === "number" ? frame["seq"] : undefined;
-    return { type: "event", event: text(frame["event"]), payload: frame["payload"], seq };
+    return { type: "event", event: stringOr(frame["event"]), payload: frame["payload"], seq };
   }
   if (frame["type"] !== "res") return undefined;
-  const id = text(frame["id"]);
+  const id = stringOr(frame["id"]);
   if (frame["ok"] === true) return { type: "answer", id, payload: frame["payload"] };
   return { type: "refusal", id, refusal: readRefusal(frame["error"]) };
 }
@@ -133,15 +133,15 @@ function parse(raw: string): unknown {
   }
 }
 
-function readRefusal(value: unknown): Refusal {
+function readRefusal(value: unknown): RequestRefusal {
   const error = fields(value);
   const details = fields(error["details"]);
   const retry = error["retryAfterMs"] ?? details["retryAfterMs"];
   return {
-    code: text(error["code"], "UNKNOWN"),
-    detail: text(details["code"]),
+    code: stringOr(error["code"], "UNKNOWN"),
+    detail: stringOr(details["code"]),
     field: nonEmpty(details["field"]),
-    message: text(error["message"], "The gateway refused the request and gave no reason."),
+    message: stringOr(error["message"], "The gateway refused the request and gave no reason."),
     retryAfterMs: typeof retry === "number" ? retry : undefined,
   };
 }
@@ -155,9 +155,9 @@ export function readHello(value: unknown): Hello {
   const payload = number(policy["maxPayload"], 26_214_400);
   const attachment = number(attachments["maxBytes"], 20 * 1024 * 1024);
   return {
-    version: text(fields(hello["server"])["version"]),
+    version: stringOr(fields(hello["server"])["version"]),
     methods: strings(fields(hello["features"])["methods"]),
-    defaultAgent: text(defaults["defaultAgentId"], "main"),
+    defaultAgent: stringOr(defaults["defaultAgentId"], "main"),
     tickMs: number(policy["tickIntervalMs"], 15_000),
     limits: { payload, attachment, image: number(attachments["maxImageBytes"], attachment) },
   };
@@ -177,7 +177,7 @@ function readSession(key: string, row: Record<string, unknown>): SessionRow {
   return {
     key,
     label: nonEmpty(row["label"]) ?? nonEmpty(row["displayName"]) ?? nonEmpty(row["derivedTitle"]),
-    updatedAt: timestamp(row["updatedAt"]),
+    updatedAt: timeIn(row["updatedAt"]),
     tokens: {
       input: number(row["inputTokens"]),
       output: number(row["outputTokens"]),
@@ -198,9 +198,9 @@ export function readModels(value: unknown): readonly ModelRow[] {
     const row = fields(item);
     const id = nonEmpty(row["id"]);
     if (id === undefined) return [];
-    const name = text(row["name"], id);
+    const name = stringOr(row["name"], id);
     const available = row["available"] !== false;
-    return [{ id, name, provider: text(row["provider"]), reasoning: row["reasoning"] === true, available }];
+    return [{ id, name, provider: stringOr(row["provider"]), reasoning: row["reasoning"] === true, available }];
   });
 }
 
@@ -212,8 +212,8 @@ export function readApproval(value: unknown): Approval | undefined {
   const request = isRecord(item["request"]) ? item["request"] : item;
   return {
     id,
-    sessionKey: text(request["sessionKey"]),
-    command: text(request["command"]),
+    sessionKey: stringOr(request["sessionKey"]),
+    command: stringOr(request["command"]),
     cwd: nonEmpty(request["cwd"]),
     reason: nonEmpty(request["reason"]),
     ...principalIn(request),
@@ -222,7 +222,7 @@ export function readApproval(value: unknown): Approval | undefined {
     answers: list(request["allowedDecisions"] ?? ["allow-once", "allow-always", "deny"]).flatMap(
       (one) => nonEmpty(one) ?? [],
     ),
-    expiresAt: timestamp(item["expiresAtMs"] ?? item["expiresAt"]),
+    expiresAt: timeIn(item["expiresAtMs"] ?? item["expiresAt"]),
   };
 }
 
@@ -234,7 +234,7 @@ function variablesIn(request: Record<string, unknown>): Pick<Approval, "variable
 /** Principal of the command: name and id, and whether it is an owner. */
 function principalIn(request: Record<string, unknown>): Pick<Approval, "principal" | "isOwner"> {
   const { name, id, kind } = fields(request["principal"]);
-  const known = [nameIn(name), nameIn(id)].filter((one) => one !== undefined);
+  const known = [shortNameIn(name), shortNameIn(id)].filter((one) => one !== undefined);
   return known.length === 0 ? {} : { principal: known.join(", "), isOwner: nonEmpty(kind) === "owner" };
 }
 
@@ -255,9 +255,9 @@ export function readPairings(value: unknown): readonly Pairing[] {
     const row = fields(item);
     const code = nonEmpty(row["code"]);
     if (code === undefined) return [];
-    const senderId = nameIn(row["senderId"] ?? row["id"]) ?? "";
-    const name = nameIn(row["name"]) ?? senderId;
-    return [{ channel: text(row["channel"]), code, name, senderId, expiresAt: timestamp(row["expiresAt"]) }];
+    const senderId = shortNameIn(row["senderId"] ?? row["id"]) ?? "";
+    const name = shortNameIn(row["name"]) ?? senderId;
+    return [{ channel: stringOr(row["channel"]), code, name, senderId, expiresAt: timeIn(row["expiresAt"]) }];
   });
 }
 
@@ -272,7 +272,7 @@ export function readStatus(value: unknown): GatewayStatus {
   );
   return {
     problems: [...others, ...ofConfig],
-    model: { id: text(model["id"]), provider: text(model["provider"]), demo: model["demo"] === true },
+    model: { id: stringOr(model["id"]), provider: stringOr(model["provider"]), demo: model["demo"] === true },
   };
 }
 

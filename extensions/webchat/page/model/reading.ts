@@ -1,7 +1,7 @@
 import { readCommands } from "./commands.ts";
 import { readAgents } from "./agents.ts";
-import type { Connection } from "./connection.ts";
-import { fields, text } from "./json.ts";
+import type { PageConnection } from "./connection.ts";
+import { fields, stringOr } from "./json.ts";
 import { readApprovals, readModels, readPairings, readSessions, readStatus, readTurnedAway } from "./protocol.ts";
 import { readWaiting } from "./waiting.ts";
 import { isOpen } from "./state.ts";
@@ -15,13 +15,13 @@ const MAX_MESSAGES = 1000;
 /** Reads the data of the page from the gateway. Reads of the transcript never overlap. */
 export class Reading {
   readonly #store: Store;
-  readonly #connection: Connection;
+  readonly #connection: PageConnection;
   #limit = PAGE;
   #pending: Promise<void> | undefined;
   #isStale = false;
   #waitingReads = 0;
 
-  constructor(store: Store, connection: Connection) {
+  constructor(store: Store, connection: PageConnection) {
     this.#store = store;
     this.#connection = connection;
   }
@@ -87,7 +87,7 @@ export class Reading {
   async sessions(settleBefore?: number): Promise<void> {
     const answer = await this.#connection.request("sessions.list", { limit: 100 });
     const defaults = fields(fields(answer)["defaults"]);
-    const defaultModel = { id: text(defaults["model"]), provider: text(defaults["modelProvider"]) };
+    const defaultModel = { id: stringOr(defaults["model"]), provider: stringOr(defaults["modelProvider"]) };
     this.#store.dispatch({ type: "sessions", rows: readSessions(answer), defaultModel, settleBefore });
   }
 

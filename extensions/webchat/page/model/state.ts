@@ -1,12 +1,12 @@
 import type { CommandRow } from "./commands.ts";
 import { afterAgent, afterChat, ended, NO_REPLY_YET } from "./exchanges.ts";
 import type { Exchange, Sent } from "./exchanges.ts";
-import { agentIn, plainKey } from "./format.ts";
+import { agentInKey, plainKey } from "./format.ts";
 import type { AgentRow } from "./agents.ts";
-import { fields, text } from "./json.ts";
+import { fields, stringOr } from "./json.ts";
 import type { Approval, GatewayStatus, Hello, ModelRow, Pairing, SessionRow } from "./protocol.ts";
 import type { WaitingMessage } from "./waiting.ts";
-import type { Turn } from "./transcript.ts";
+import type { TranscriptTurn } from "./transcript.ts";
 import { endOf, isUnbegun, isWritten, withRuns } from "./view.ts";
 
 /** The state of the connection to the gateway. `retryAt` is milliseconds since 1970. */
@@ -19,8 +19,8 @@ export type Link =
   | { readonly state: "refused"; readonly message: string };
 
 /** The part of the open session's transcript that was read. `last` is the position of its last message. */
-export interface Transcript {
-  readonly turns: readonly Turn[];
+export interface PageTranscript {
+  readonly turns: readonly TranscriptTurn[];
   readonly last: number;
   readonly hasMore: boolean;
   readonly loaded: boolean;
@@ -37,11 +37,11 @@ interface Catalog {
 }
 
 /** Everything that the page shows, except unsent input. */
-export interface State {
+export interface PageState {
   readonly link: Link;
   readonly hello?: Hello | undefined;
   readonly sessionKey: string;
-  readonly transcript: Transcript;
+  readonly transcript: PageTranscript;
   readonly exchanges: readonly Exchange[];
   /** Messages of the open session that wait for their turn, of this page and of others. */
   readonly waiting: readonly WaitingMessage[];
@@ -65,7 +65,7 @@ export type Action =
   | {
       readonly type: "history";
       readonly sessionKey: string;
-      readonly turns: readonly Turn[];
+      readonly turns: readonly TranscriptTurn[];
       readonly hasMore: boolean;
     }
   | { readonly type: "waiting"; readonly sessionKey: string; readonly messages: readonly WaitingMessage[] }
@@ -97,10 +97,10 @@ export type Action =
   | { readonly type: "notice"; readonly text?: string | undefined }
   | { readonly type: "offered"; readonly token: string | undefined };
 
-const NOTHING_LOADED: Transcript = { turns: [], last: 0, hasMore: false, loaded: false };
+const NOTHING_LOADED: PageTranscript = { turns: [], last: 0, hasMore: false, loaded: false };
 
 /** The state before the first answer of the gateway. */
-export function initialState(sessionKey: string): State {
+export function initialState(sessionKey: string): PageState {
   return {
     link: { state: "connecting" },
     sessionKey,
@@ -117,28 +117,28 @@ export function initialState(sessionKey: string): State {
 }
 
 /** Whether a session key of the gateway is that of the open session. */
-export function isOpen(state: State, key: string): boolean {
+export function isOpen(state: PageState, key: string): boolean {
   return sameSession(state, key, state.sessionKey);
 }
 
-function sameSession(state: State, one: string, other: string): boolean {
+function sameSession(state: PageState, one: string, other: string): boolean {
   const agent = state.hello?.defaultAgent;
   return plainKey(one, agent) === plainKey(other, agent);
 }
 
 /** The title of the agent of a session, where that is not the default one; its id when the gateway does not list it. */
-export function agentTitle(state: State, key: string): string | undefined {
-  const id = agentIn(key, state.hello?.defaultAgent);
+export function agentTitle(state: PageState, key: string): string | undefined {
+  const id = agentInKey(key, state.hello?.defaultAgent);
   return state.catalog.agents.find((row) => row.id === id)?.title ?? id;
 }
 
 /** The row of the open session, once the gateway has one. */
-export function openRow(state: State): SessionRow | undefined {
+export function openRow(state: PageState): SessionRow | undefined {
   return state.sessions.find((row) => isOpen(state, row.key));
 }
 
 /** Applies an action to the state. Pure; an action on something unknown changes nothing. */
-export function reduce(state: State, action: Action): State {
+export function reduce(state: PageState, action: Action): PageState {
   switch (action.type) {
     case "link":
       return { ...state, link: action.link };
@@ -172,7 +172,7 @@ function withoutSeq(exchange: Exchange): Exchange {
   return ended(exchange.reply) ? exchange : { ...exchange, reply: { ...exchange.reply, seq: NO_REPLY_YET.seq } };
 }
 
-function reduceRuns(state: State, action: Action): State {
+function reduceRuns(state: PageState, action: Action): PageState {
   switch (action.type) {
     case "approvals":
       return { ...state, approvals: action.approvals };
@@ -205,7 +205,7 @@ function reduceRuns(state: State, action: Action): State {
   }
 }
 
-function withoutRun(state: State, runId: string): State {
+function withoutRun(state: PageState, runId: string): PageState {
   const isOther = (one: { readonly runId: string }): boolean => one.runId !== runId;
   return { ...state, exchanges: state.exchanges.filter(isOther), waiting: state.waiting.filter(isOther) };
 }
@@ -214,7 +214,7 @@ function without(approvals: readonly Approval[], id: string): readonly Approval[
   return approvals.filter((approval) => approval.id !== id);
 }
 
-function newExchange(state: State, action: { runId: string; sent: Sent; at: number }): Exchange {
+function newExchange(state: PageState, action: { runId: string; sent: Sent; at: number }): Exchange {
   const { runId, sent, at } = action;
   return { runId, sessionKey: state.sessionKey, anchor: state.transcript.last, at, sent, reply: NO_REPLY_YET };
 }
@@ -226,18 +226,18 @@ function withSendState(exchange: Exchange, action: { state: Sent["state"]; error
 }
 
 function runOf(payload: unknown): string {
-  return text(fields(payload)["runId"]);
+  return stringOr(fields(payload)["runId"]);
 }
 
-function withExchange(state: State, runId: string, change: (exchange: Exchange) => Exchange): State {
+function withExchange(state: PageState, runId: string, change: (exchange: Exchange) => Exchange): PageState {
   if (!state.exchanges.some((exchange) => exchange.runId === runId)) return state;
   return { ...state, exchanges: state.exchanges.map((item) => (item.runId === runId ? change(item) : item)) };
 }
 
 /** Adds a run that another client began in the open session; ignores runs of other sessions. */
-function withRunOfOthers(state: State, action: { payload: unknown; at: number }): State {
+function withRunOfOthers(state: PageState, action: { payload: unknown; at: number }): PageState {
   const runId = runOf(action.payload);
-  const sessionKey = text(fields(action.payload)["sessionKey"]);
+  const sessionKey = stringOr(fields(action.payload)["sessionKey"]);
   if (runId === "" || !isOpen(state, sessionKey)) return state;
   if (state.exchanges.some((exchange) => exchange.runId === runId)) return state;
   if (isLate(action.payload)) return state;
@@ -256,7 +256,7 @@ function isLate(payload: unknown): boolean {
   return isEnd || event["stream"] === "usage";
 }
 
-function afterHistory(state: State, action: Extract<Action, { type: "history" }>): State {
+function afterHistory(state: PageState, action: Extract<Action, { type: "history" }>): PageState {
   if (!isOpen(state, action.sessionKey)) return state;
   const { hasMore } = action;
   const endedHere = state.exchanges.filter((exchange) => isOpen(state, exchange.sessionKey) && ended(exchange.reply));
@@ -279,13 +279,13 @@ function afterHistory(state: State, action: Extract<Action, { type: "history" }>
   return { ...state, exchanges: moved, transcript: { turns, last, hasMore, loaded: true } };
 }
 
-function afterDelete(state: State, sessionKey: string): State {
+function afterDelete(state: PageState, sessionKey: string): PageState {
   const exchanges = state.exchanges.filter((exchange) => !sameSession(state, exchange.sessionKey, sessionKey));
   const transcript = isOpen(state, sessionKey) ? { ...NOTHING_LOADED, loaded: true } : state.transcript;
   return { ...state, exchanges, transcript };
 }
 
-function afterSessions(state: State, action: Extract<Action, { type: "sessions" }>): State {
+function afterSessions(state: PageState, action: Extract<Action, { type: "sessions" }>): PageState {
   const { rows, defaultModel, settleBefore } = action;
   const running = new Set(rows.flatMap((row) => row.activeRuns));
   const exchanges = state.exchanges.map((exchange): Exchange => {

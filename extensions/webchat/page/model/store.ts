@@ -1,9 +1,9 @@
 import { initialState, reduce } from "./state.ts";
-import type { Action, State } from "./state.ts";
+import type { Action, PageState } from "./state.ts";
 
 /** The state of the page, with the listeners that are called after each change. */
 export interface Store {
-  readonly state: () => State;
+  readonly state: () => PageState;
   readonly dispatch: (action: Action) => void;
   readonly subscribe: (changed: () => void) => void;
 }

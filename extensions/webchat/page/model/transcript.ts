@@ -1,4 +1,4 @@
-import { fields, list, nameIn, nonEmpty, number, text, timestamp } from "./json.ts";
+import { fields, list, shortNameIn, nonEmpty, number, stringOr, timeIn } from "./json.ts";
 import { readUsage } from "./protocol.ts";
 import type { Usage } from "./protocol.ts";
 
@@ -20,7 +20,7 @@ export type Part =
   | ToolPart;
 
 /** All consecutive messages of one side; a tool loop is one turn. */
-export interface Turn {
+export interface TranscriptTurn {
   readonly id: string;
   readonly role: "user" | "assistant" | "note";
   readonly parts: readonly Part[];
@@ -38,8 +38,8 @@ export interface Turn {
 }
 
 /** Reads the messages of `chat.history` as turns. A tool result becomes part of its call. */
-export function readTurns(messages: unknown): readonly Turn[] {
-  const turns: Turn[] = [];
+export function readTurns(messages: unknown): readonly TranscriptTurn[] {
+  const turns: TranscriptTurn[] = [];
   for (const [index, item] of list(messages).entries()) {
     const message = fields(item);
     const previous = turns.at(-1);
@@ -55,26 +55,26 @@ export function readTurns(messages: unknown): readonly Turn[] {
   return turns;
 }
 
-function readTurn(message: Record<string, unknown>, position: number): Turn | undefined {
+function readTurn(message: Record<string, unknown>, position: number): TranscriptTurn | undefined {
   const meta = fields(message["__openclaw"]);
   const seq = number(meta["seq"], position);
   const runId = nonEmpty(meta["runId"]);
   const parts = imagesFirst(roleOf(message["role"]), readParts(message["content"] ?? message["summary"]));
-  const stopReason = text(message["stopReason"]);
+  const stopReason = stringOr(message["stopReason"]);
   const failed = stopReason === "error" || nonEmpty(message["errorMessage"]) !== undefined;
   if (parts.length === 0 && !failed && stopReason !== "aborted") return undefined;
   return {
-    id: text(meta["id"], `place-${seq}`),
+    id: stringOr(meta["id"], `place-${seq}`),
     role: roleOf(message["role"]),
     parts,
     first: seq,
     last: seq,
-    at: timestamp(message["timestamp"]),
+    at: timeIn(message["timestamp"]),
     runIds: runId === undefined ? [] : [runId],
     usage: readUsage(message["usage"]),
     model: message["model"] === INJECTED ? undefined : nonEmpty(message["model"]),
-    sender: nameIn(meta["sender"]),
-    error: failed && stopReason !== "aborted" ? text(message["errorMessage"], "The model call failed.") : undefined,
+    sender: shortNameIn(meta["sender"]),
+    error: failed && stopReason !== "aborted" ? stringOr(message["errorMessage"], "The model call failed.") : undefined,
     aborted: stopReason === "aborted" ? true : undefined,
   };
 }
@@ -83,13 +83,13 @@ function readTurn(message: Record<string, unknown>, position: number): Turn | un
 const INJECTED = "gateway-injected";
 
 /** A person's images come before the text, as when they were sent. */
-function imagesFirst(role: Turn["role"], parts: readonly Part[]): readonly Part[] {
+function imagesFirst(role: TranscriptTurn["role"], parts: readonly Part[]): readonly Part[] {
   if (role !== "user") return parts;
   const images = parts.filter((part) => part.kind === "image");
   return [...images, ...parts.filter((part) => part.kind !== "image")];
 }
 
-function roleOf(role: unknown): Turn["role"] {
+function roleOf(role: unknown): TranscriptTurn["role"] {
   return role === "user" || role === "assistant" ? role : "note";
 }
 
@@ -102,9 +102,9 @@ export function readParts(content: unknown): readonly Part[] {
 function readPart(block: Record<string, unknown>): Part | undefined {
   switch (block["type"]) {
     case "text":
-      return text(block["text"]).trim() === "" ? undefined : { kind: "text", text: text(block["text"]) };
+      return stringOr(block["text"]).trim() === "" ? undefined : { kind: "text", text: stringOr(block["text"]) };
     case "thinking": {
-      const thought = text(block["thinking"]);
+      const thought = stringOr(block["thinking"]);
       return thought.trim() === "" ? undefined : { kind: "thinking", text: thought };
     }
     case "image":
@@ -113,8 +113,8 @@ function readPart(block: Record<string, unknown>): Part | undefined {
     case "tool_use":
       return {
         kind: "tool",
-        id: text(block["id"]),
-        name: text(block["name"], "tool"),
+        id: stringOr(block["id"]),
+        name: stringOr(block["name"], "tool"),
         args: block["arguments"] ?? block["input"],
         result: "",
         state: "running",
@@ -126,14 +126,14 @@ function readPart(block: Record<string, unknown>): Part | undefined {
 
 function readImage(block: Record<string, unknown>): Part {
   const data = nonEmpty(block["data"]);
-  const mimeType = text(block["mimeType"], "image/png");
-  const name = text(block["fileName"], "image");
+  const mimeType = stringOr(block["mimeType"], "image/png");
+  const name = stringOr(block["fileName"], "image");
   if (data === undefined || !/^image\/[\w.+-]+$/.test(mimeType)) return { kind: "text", text: `[${name}]` };
   return { kind: "image", src: `data:${mimeType};base64,${data}`, name };
 }
 
-function withResult(turn: Turn, message: Record<string, unknown>): Turn {
-  const id = text(message["toolCallId"]);
+function withResult(turn: TranscriptTurn, message: Record<string, unknown>): TranscriptTurn {
+  const id = stringOr(message["toolCallId"]);
   const position = number(fields(message["__openclaw"])["seq"], turn.last + 1);
   const result = resultText(message["content"]);
   const state = message["isError"] === true ? "failed" : "done";
@@ -154,10 +154,10 @@ export function resultText(result: unknown): string {
 }
 
 function blockText(block: Record<string, unknown>): string {
-  return block["type"] === "image" ? "[image]" : text(block["text"]);
+  return block["type"] === "image" ? "[image]" : stringOr(block["text"]);
 }
 
-function merged(before: Turn, after: Turn): Turn {
+function merged(before: TranscriptTurn, after: TranscriptTurn): TranscriptTurn {
   return {
     ...before,
     parts: [...before.parts, ...after.parts],

@@ -1,10 +1,10 @@
 import { ended } from "./exchanges.ts";
 import type { Exchange } from "./exchanges.ts";
 import type { WaitingMessage } from "./waiting.ts";
-import type { Part, Turn } from "./transcript.ts";
+import type { Part, TranscriptTurn } from "./transcript.ts";
 
 /** A turn on the screen: from the transcript, or from an exchange that is not in it yet. */
-export interface ShownTurn extends Turn {
+export interface DisplayedTurn extends TranscriptTurn {
   readonly delivery?: "queued" | "sending" | "failed" | "waiting" | undefined;
   /** The gateway's id of a message that waits. */
   readonly inboxId?: number | undefined;
@@ -15,8 +15,8 @@ export interface ShownTurn extends Turn {
 
 /** The turns of the transcript that belong to an exchange. */
 interface Written {
-  readonly user?: Turn | undefined;
-  readonly assistant?: Turn | undefined;
+  readonly user?: TranscriptTurn | undefined;
+  readonly assistant?: TranscriptTurn | undefined;
 }
 
 /**
@@ -24,11 +24,11 @@ interface Written {
  * twice.
  */
 export function shownTurns(
-  turns: readonly Turn[],
+  turns: readonly TranscriptTurn[],
   exchanges: readonly Exchange[],
   waiting: readonly WaitingMessage[] = [],
-): readonly ShownTurn[] {
-  const after = new Map<number, ShownTurn[]>();
+): readonly DisplayedTurn[] {
+  const after = new Map<number, DisplayedTurn[]>();
   for (const exchange of exchanges) {
     const written = writtenTurns(exchange, turns);
     const index = indexOf(exchange, turns, written);
@@ -44,14 +44,14 @@ export function shownTurns(
 
 const isUnanswered = ({ sent, reply }: Exchange): boolean => sent?.state === "accepted" && reply.state === "none";
 
-function waitingTurns(exchange: Exchange, { id }: WaitingMessage): readonly ShownTurn[] {
+function waitingTurns(exchange: Exchange, { id }: WaitingMessage): readonly DisplayedTurn[] {
   return exchange.sent === undefined
     ? []
     : [{ ...sentTurn(exchange, exchange.sent), delivery: "waiting", inboxId: id }];
 }
 
 /** A message that waits and that this page did not write, or that it wrote before it was reloaded. */
-function turnOfOthers({ id, runId, text, files, at, sender }: WaitingMessage): ShownTurn {
+function turnOfOthers({ id, runId, text, files, at, sender }: WaitingMessage): DisplayedTurn {
   const names = files === 0 ? [] : [files === 1 ? "[file]" : `[${files} files]`];
   const parts = [...names, ...(text === "" ? [] : [text])].map((one): Part => ({ kind: "text", text: one }));
   const place = { first: Infinity, last: Infinity, at, runIds: [runId] };
@@ -59,7 +59,7 @@ function turnOfOthers({ id, runId, text, files, at, sender }: WaitingMessage): S
 }
 
 /** Whether the transcript has everything that the exchange shows, so that the exchange can be removed. */
-export function isWritten(exchange: Exchange, turns: readonly Turn[]): boolean {
+export function isWritten(exchange: Exchange, turns: readonly TranscriptTurn[]): boolean {
   if (!ended(exchange.reply)) return false;
   const { assistant } = writtenTurns(exchange, turns);
   if (assistant === undefined) return exchange.reply.state === "final" && isEmpty(exchange, turns);
@@ -67,7 +67,7 @@ export function isWritten(exchange: Exchange, turns: readonly Turn[]): boolean {
 }
 
 /** The transcript position of the last message of an exchange; 0 when there is none. */
-export function endOf(exchange: Exchange, turns: readonly Turn[]): number {
+export function endOf(exchange: Exchange, turns: readonly TranscriptTurn[]): number {
   const { user, assistant } = writtenTurns(exchange, turns);
   return Math.max(user?.last ?? 0, assistant?.last ?? 0);
 }
@@ -79,10 +79,10 @@ export function isUnbegun({ sent, reply }: Exchange): boolean {
 
 /** The turns, each with its run if this page saw that run or knew it at the last read. */
 export function withRuns(
-  turns: readonly Turn[],
+  turns: readonly TranscriptTurn[],
   exchanges: readonly Exchange[],
-  before: readonly Turn[],
-): readonly Turn[] {
+  before: readonly TranscriptTurn[],
+): readonly TranscriptTurn[] {
   const runs = new Map(before.map((turn) => [turn.id, turn.runIds]));
   for (const exchange of exchanges) {
     const { user, assistant } = writtenTurns(exchange, turns);
@@ -91,12 +91,12 @@ export function withRuns(
   return turns.map((turn) => (turn.runIds.length > 0 ? turn : { ...turn, runIds: runs.get(turn.id) ?? [] }));
 }
 
-function isEmpty(exchange: Exchange, turns: readonly Turn[]): boolean {
+function isEmpty(exchange: Exchange, turns: readonly TranscriptTurn[]): boolean {
   const sentIsThere = exchange.sent === undefined || writtenTurns(exchange, turns).user !== undefined;
   return sentIsThere && exchange.reply.parts.length === 0;
 }
 
-function writtenTurns(exchange: Exchange, turns: readonly Turn[]): Written {
+function writtenTurns(exchange: Exchange, turns: readonly TranscriptTurn[]): Written {
   const named = turns.filter((turn) => turn.runIds.includes(exchange.runId));
   const later = turns.filter((turn) => turn.last > exchange.anchor);
   const unnamed = later.filter((turn) => turn.runIds.length === 0);
@@ -105,7 +105,7 @@ function writtenTurns(exchange: Exchange, turns: readonly Turn[]): Written {
   return { user, assistant: assistant ?? likelyAssistant(exchange, unnamed, user) };
 }
 
-function likelyUser(exchange: Exchange, later: readonly Turn[]): Turn | undefined {
+function likelyUser(exchange: Exchange, later: readonly TranscriptTurn[]): TranscriptTurn | undefined {
   const users = later.filter((turn) => turn.role === "user" && turn.first > exchange.anchor);
   const { sent } = exchange;
   if (sent === undefined) return users.at(-1);
@@ -118,7 +118,11 @@ function likelyUser(exchange: Exchange, later: readonly Turn[]): Turn | undefine
   });
 }
 
-function likelyAssistant(exchange: Exchange, later: readonly Turn[], user: Turn | undefined): Turn | undefined {
+function likelyAssistant(
+  exchange: Exchange,
+  later: readonly TranscriptTurn[],
+  user: TranscriptTurn | undefined,
+): TranscriptTurn | undefined {
   if (isUnbegun(exchange) && user === undefined) return undefined;
   const from = user?.last ?? exchange.anchor;
   const next = later.find((turn) => turn.role === "assistant" && turn.last > from);
@@ -137,7 +141,7 @@ function withSingleSpaces(value: string): string {
   return value.replace(/\s+/g, " ").trim();
 }
 
-function indexOf(exchange: Exchange, turns: readonly Turn[], written: Written): number {
+function indexOf(exchange: Exchange, turns: readonly TranscriptTurn[], written: Written): number {
   const last = Math.max(
     written.user === undefined ? -1 : turns.indexOf(written.user),
     written.assistant === undefined ? -1 : turns.indexOf(written.assistant),
@@ -145,15 +149,15 @@ function indexOf(exchange: Exchange, turns: readonly Turn[], written: Written): 
   return last >= 0 ? last : turns.findLastIndex((turn) => turn.first <= exchange.anchor);
 }
 
-function unwritten(exchange: Exchange, turns: readonly Turn[], written: Written): readonly ShownTurn[] {
-  const shown: ShownTurn[] = [];
+function unwritten(exchange: Exchange, turns: readonly TranscriptTurn[], written: Written): readonly DisplayedTurn[] {
+  const shown: DisplayedTurn[] = [];
   if (exchange.sent !== undefined && written.user === undefined) shown.push(sentTurn(exchange, exchange.sent));
   const reply = replyTurn(exchange, turns, written);
   if (reply !== undefined) shown.push(reply);
   return shown;
 }
 
-function sentTurn(exchange: Exchange, sent: NonNullable<Exchange["sent"]>): ShownTurn {
+function sentTurn(exchange: Exchange, sent: NonNullable<Exchange["sent"]>): DisplayedTurn {
   const pictures = sent.pictures.map((picture): Part => {
     return { kind: "image", src: `data:${picture.mimeType};base64,${picture.data}`, name: picture.name };
   });
@@ -163,7 +167,7 @@ function sentTurn(exchange: Exchange, sent: NonNullable<Exchange["sent"]>): Show
   return { ...base, delivery, deliveryError: sent.error };
 }
 
-function replyTurn(exchange: Exchange, turns: readonly Turn[], written: Written): ShownTurn | undefined {
+function replyTurn(exchange: Exchange, turns: readonly TranscriptTurn[], written: Written): DisplayedTurn | undefined {
   const { reply } = exchange;
   const waiting = reply.state === "none" && exchange.sent?.state === "accepted";
   const live = waiting || reply.state === "running";
@@ -181,7 +185,7 @@ function replyTurn(exchange: Exchange, turns: readonly Turn[], written: Written)
   };
 }
 
-function isInTranscript(part: Part, turns: readonly Turn[], written: Written): boolean {
+function isInTranscript(part: Part, turns: readonly TranscriptTurn[], written: Written): boolean {
   if (part.kind === "tool") {
     return turns.some((turn) =>
       turn.parts.some((known) => known.kind === "tool" && known.id === part.id && part.id !== ""),
@@ -191,7 +195,7 @@ function isInTranscript(part: Part, turns: readonly Turn[], written: Written): b
   return withSingleSpaces(textOf(written.assistant.parts)).includes(withSingleSpaces(part.text));
 }
 
-function emptyTurn(exchange: Exchange, role: "user" | "assistant"): Turn {
+function emptyTurn(exchange: Exchange, role: "user" | "assistant"): TranscriptTurn {
   const { runId, anchor, at } = exchange;
   return { id: `${runId}:${role}`, role, parts: [], first: anchor, last: anchor, at, runIds: [runId] };
 }

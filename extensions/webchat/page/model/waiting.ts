@@ -1,4 +1,4 @@
-import { fields, list, nameIn, nonEmpty, number, text } from "./json.ts";
+import { fields, list, shortNameIn, nonEmpty, number, stringOr } from "./json.ts";
 
 /** A message that waits for its turn in the open session. */
 export interface WaitingMessage {
@@ -23,10 +23,10 @@ export function readWaiting(value: unknown): readonly WaitingMessage[] {
       {
         id: number(row["id"]),
         runId,
-        text: text(row["text"]),
+        text: stringOr(row["text"]),
         files: number(row["files"]),
         at: number(row["receivedAt"]),
-        sender: row["isOperator"] === true ? undefined : (nameIn(name) ?? nameIn(id)),
+        sender: row["isOperator"] === true ? undefined : (shortNameIn(name) ?? shortNameIn(id)),
       },
     ];
   });

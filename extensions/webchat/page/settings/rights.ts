@@ -1,4 +1,4 @@
-import { fields, list, nonEmpty, text } from "../model/json.ts";
+import { fields, list, nonEmpty, stringOr } from "../model/json.ts";
 
 /** A fact about the rights of a turn in the session, and its source. */
 export interface Right {
@@ -66,7 +66,7 @@ function readTool(item: unknown): ToolRight {
   const stage = nonEmpty(tool["stage"]);
   const source = sourceOf(tool);
   return {
-    tool: text(tool["tool"]),
+    tool: stringOr(tool["tool"]),
     isAllowed: tool["allowed"] === true,
     source: stage === undefined || source === undefined ? undefined : `${stage}: ${source}`,
   };

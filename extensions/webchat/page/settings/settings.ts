@@ -15,10 +15,10 @@ export interface Setting {
   readonly range?: readonly [number, number] | undefined;
 }
 
-export type Settings = ReadonlyMap<string, Setting>;
+export type PageSettings = ReadonlyMap<string, Setting>;
 
 /** Reads the answer of `sessions.describe`. */
-export function readSettings(answer: unknown): Settings {
+export function readSettings(answer: unknown): PageSettings {
   const all = Object.entries(fields(fields(answer)["settings"]));
   return new Map(all.flatMap(([name, item]) => (isRecord(item) ? [[name, readSetting(item)] as const] : [])));
 }
@@ -126,5 +126,5 @@ export function choicesOf({ value, choices }: Setting): readonly string[] {
 }
 
 /** Reads a number that a person wrote. Undefined when it is none. */
-export const numberIn = (written: string): number | undefined =>
+export const wholeNumberIn = (written: string): number | undefined =>
   /^\s*\d+\s*$/.test(written) ? Number(written) : undefined;

@@ -1,17 +1,17 @@
 import type { VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { Setup } from "../../channels/channel-setup.ts";
-import { remainingLink, type Ask, type Capability, type ChannelAccount } from "../../channels/channels.ts";
+import { remainingLink, type Ask, type Capability, type ReportedAccount } from "../../channels/channels.ts";
 import { ago } from "../../model/format.ts";
 import { ChannelLogin } from "./channel-login.tsx";
 import { SendForm, TestForm } from "./channel-send.tsx";
-import { ChannelSetup } from "./channel-setup.tsx";
+import { ChannelSetupForm } from "./channel-setup.tsx";
 import { useFocus, useNow } from "../common/hooks.ts";
 
 type Opened = "nothing" | "send" | "test" | "login" | "forget" | "change" | "remove";
 
 interface AccountProps {
-  readonly account: ChannelAccount;
+  readonly account: ReportedAccount;
   readonly ask: Ask;
   /** Setup of the account; undefined when the gateway does not report it. */
   readonly setup: Setup | undefined;
@@ -22,7 +22,7 @@ interface AccountProps {
 }
 
 /** An account: its status and its actions. */
-export function Account(props: AccountProps): VNode {
+export function AccountCard(props: AccountProps): VNode {
   const { account, ask, setup, most, changed } = props;
   const [opened, setOpened] = useState<Opened>("nothing");
   const close = (message?: string): void => (setOpened("nothing"), changed(message));
@@ -46,7 +46,7 @@ export function Account(props: AccountProps): VNode {
       {opened === "send" && <SendForm account={account} ask={ask} most={most} done={close} />}
       {opened === "test" && <TestForm account={account} ask={ask} done={close} />}
       {opened === "login" && <ChannelLogin account={account} ask={ask} done={close} />}
-      {opened === "change" && setup && <ChannelSetup account={account} setups={[setup]} ask={ask} done={close} />}
+      {opened === "change" && setup && <ChannelSetupForm account={account} setups={[setup]} ask={ask} done={close} />}
       {(opened === "forget" || opened === "remove") && (
         <Question what={opened} account={account} act={act} keep={close} />
       )}
@@ -57,10 +57,10 @@ export function Account(props: AccountProps): VNode {
 
 type Act = (method: string, more: object, done: string) => void;
 
-const nameOf = ({ label, account }: ChannelAccount): string => `${label} (${account})`;
+const nameOf = ({ label, account }: ReportedAccount): string => `${label} (${account})`;
 
 interface ActionsProps {
-  readonly account: ChannelAccount;
+  readonly account: ReportedAccount;
   readonly setup: Setup | undefined;
   readonly opened: Opened;
   readonly open: (what: Opened) => void;
@@ -106,7 +106,7 @@ function Actions(props: ActionsProps): VNode {
   );
 }
 
-function Facts(props: { account: ChannelAccount }): VNode {
+function Facts(props: { account: ReportedAccount }): VNode {
   const { state, activity, connected, silentMs, retryAt, error, fix, notices } = props.account;
   const now = useNow(1000, retryAt !== undefined);
   const facts = [
@@ -131,7 +131,7 @@ function Facts(props: { account: ChannelAccount }): VNode {
 
 interface QuestionProps {
   readonly what: "forget" | "remove";
-  readonly account: ChannelAccount;
+  readonly account: ReportedAccount;
   readonly act: Act;
   readonly keep: () => void;
 }

@@ -1,10 +1,10 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { readLogin, type Ask, type ChannelAccount, type LoginView } from "../../channels/channels.ts";
+import { readLogin, type Ask, type ReportedAccount, type LoginView } from "../../channels/channels.ts";
 
 interface LoginProps {
   readonly ask: Ask;
-  readonly account: ChannelAccount;
+  readonly account: ReportedAccount;
   readonly done: () => void;
 }
 
@@ -35,7 +35,7 @@ function statusOf(view: LoginView | undefined): string {
 }
 
 /** Runs one login while the component is mounted. */
-function useLogin(ask: Ask, { channel, account }: ChannelAccount): LoginView | undefined {
+function useLogin(ask: Ask, { channel, account }: ReportedAccount): LoginView | undefined {
   const [view, setView] = useState<LoginView>();
   useEffect(() => {
     let isGone = false;

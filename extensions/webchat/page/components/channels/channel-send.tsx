@@ -2,12 +2,12 @@ import type { VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { base64 } from "../../model/attachments.ts";
 import { messageProblem, sendMessage, sendTest, type OutgoingMessage } from "../../channels/channel-send.ts";
-import type { Ask, ChannelAccount } from "../../channels/channels.ts";
+import type { Ask, ReportedAccount } from "../../channels/channels.ts";
 import { Checkbox, Field } from "../common/fields.tsx";
 import { useFocus } from "../common/hooks.ts";
 
 interface FormProps {
-  readonly account: ChannelAccount;
+  readonly account: ReportedAccount;
   readonly ask: Ask;
   readonly done: () => void;
 }

@@ -8,10 +8,10 @@ import {
   type Setup,
   type SetupAnswers,
   type SetupProblem,
-  type Source,
+  type SecretSource,
 } from "../../channels/channel-setup.ts";
-import type { Ask, ChannelAccount } from "../../channels/channels.ts";
-import { fields, text } from "../../model/json.ts";
+import type { Ask, ReportedAccount } from "../../channels/channels.ts";
+import { fields, stringOr } from "../../model/json.ts";
 import { Choice, Field } from "../common/fields.tsx";
 import { useFocus } from "../common/hooks.ts";
 
@@ -20,19 +20,19 @@ interface SetupProps {
   /** The setups of the channels to choose from, or that of the account that is changed. */
   readonly setups: readonly Setup[];
   /** The account to change; a new one is added when unset. */
-  readonly account?: ChannelAccount;
+  readonly account?: ReportedAccount;
   /** Called at the end, with a text about the result. */
   readonly done: (message?: string) => void;
 }
 
-const SOURCES: Readonly<Record<Source, string>> = {
+const SOURCES: Readonly<Record<SecretSource, string>> = {
   typed: "typed here, stored in the config",
   file: "in a file on the gateway's machine",
   env: "in the gateway's environment",
 };
 
 /** Asks for the values of an account, which the gateway writes into its config. */
-export function ChannelSetup(props: SetupProps): VNode | null {
+export function ChannelSetupForm(props: SetupProps): VNode | null {
   const { setups, account, done } = props;
   const [channel, setChannel] = useState(setups[0]?.channel ?? "");
   const { problem, setProblem, save } = useSaving(props);
@@ -89,7 +89,7 @@ interface SetupFieldsProps {
 function SetupFields(props: SetupFieldsProps): VNode {
   const { setup, isNew, problem } = props;
   const sources = openSources(setup, isNew);
-  const [source, setSource] = useState<Source>("typed");
+  const [source, setSource] = useState<SecretSource>("typed");
   const shown = fieldsFor(setup, source);
   const names = [...shown.map(({ name }) => name), ...(isNew ? ["accountId"] : []), SOURCE];
   const errorOf = (name: string): string | undefined => (problem?.field === name ? problem.message : undefined);
@@ -126,13 +126,13 @@ function SetupFields(props: SetupFieldsProps): VNode {
 const SOURCE = "useEnv";
 
 /** Excludes a file for an existing account: some channels would ignore it in favour of the token. */
-const openSources = (setup: Setup, isNew: boolean): readonly Source[] =>
+const openSources = (setup: Setup, isNew: boolean): readonly SecretSource[] =>
   sourcesOf(setup).filter((source) => isNew || source !== "file");
 
 const variablesOf = (setup: Setup): string => setup.fields.flatMap(({ env }) => env ?? []).join(", ");
 
 /** Reads the values from the form when they are sent, so that the page does not store secrets. */
-function answersOf(form: HTMLFormElement, setup: Setup, account: ChannelAccount | undefined): SetupAnswers {
+function answersOf(form: HTMLFormElement, setup: Setup, account: ReportedAccount | undefined): SetupAnswers {
   const entries = new FormData(form);
   const valueOf = (name: string): string => {
     const value = entries.get(name);
@@ -166,7 +166,7 @@ function useSaving({ ask, done }: SetupProps) {
 }
 
 function resultOf({ label, login }: Setup, { replace }: SetupAnswers, answer: Record<string, unknown>): string {
-  const what = `${label} (${text(answer["accountId"], "default")}) is ${replace ? "changed" : "added"}.`;
+  const what = `${label} (${stringOr(answer["accountId"], "default")}) is ${replace ? "changed" : "added"}.`;
   if (answer["restartNeeded"] === true) return `${what} It takes effect when the gateway restarts.`;
   return login && !replace ? `${what} Link it now.` : what;
 }

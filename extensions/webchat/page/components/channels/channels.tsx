@@ -1,11 +1,11 @@
 import type { VNode } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { readSetups, type Setup } from "../../channels/channel-setup.ts";
-import { readChannels, type Ask, type ChannelAccount } from "../../channels/channels.ts";
+import { readChannels, type Ask, type ReportedAccount } from "../../channels/channels.ts";
 import type { Chat } from "../../model/chat.ts";
 import type { Hello } from "../../model/protocol.ts";
-import { Account } from "./channel-account.tsx";
-import { ChannelSetup } from "./channel-setup.tsx";
+import { AccountCard } from "./channel-account.tsx";
+import { ChannelSetupForm } from "./channel-setup.tsx";
 import { Icon } from "../common/icons.tsx";
 
 const REFRESH_MS = 3000;
@@ -19,7 +19,7 @@ interface ChannelsProps {
 }
 
 /** The accounts of chat platforms, with their status and actions. */
-export function Channels(props: ChannelsProps): VNode {
+export function ChannelsDialog(props: ChannelsProps): VNode {
   const { chat, hello, close } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const [status, setStatus] = useState("");
@@ -46,7 +46,7 @@ export function Channels(props: ChannelsProps): VNode {
         {problem !== undefined && <p role="alert">{problem}</p>}
         <ul>
           {accounts?.map((account) => (
-            <Account
+            <AccountCard
               key={`${account.channel} ${account.account}`}
               account={account}
               ask={ask}
@@ -74,13 +74,13 @@ function Adding(props: { setups: readonly Setup[]; ask: Ask; changed: (message?:
         <Icon name="plus" />
         Add a channel
       </button>
-      {open && <ChannelSetup setups={setups} ask={ask} done={(message) => (setOpen(false), changed(message))} />}
+      {open && <ChannelSetupForm setups={setups} ask={ask} done={(message) => (setOpen(false), changed(message))} />}
     </>
   );
 }
 
 function useChannels(ask: Ask, hasSetups: boolean) {
-  const [accounts, setAccounts] = useState<readonly ChannelAccount[]>();
+  const [accounts, setAccounts] = useState<readonly ReportedAccount[]>();
   const [setups, setSetups] = useState<readonly Setup[]>([]);
   const [problem, setProblem] = useState<string>();
   const pending = useRef<readonly number[]>([]);

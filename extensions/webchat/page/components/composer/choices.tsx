@@ -2,12 +2,12 @@ import type { VNode } from "preact";
 import type { Chat } from "../../model/chat.ts";
 import type { ModelRow } from "../../model/protocol.ts";
 import { openRow } from "../../model/state.ts";
-import type { State } from "../../model/state.ts";
+import type { PageState } from "../../model/state.ts";
 
 const LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh"];
 
 /** The choice of the model for this session. */
-export function ModelChoice(props: { state: State; chat: Chat }): VNode | null {
+export function ModelPicker(props: { state: PageState; chat: Chat }): VNode | null {
   const { state, chat } = props;
   const row = openRow(state);
   const { model } = state.status;
@@ -52,7 +52,7 @@ export function fullName(provider: string, id: string): string {
 }
 
 /** The choice of the thinking level for this session. */
-export function ThinkingChoice(props: { state: State; chat: Chat }): VNode {
+export function ThinkingChoice(props: { state: PageState; chat: Chat }): VNode {
   const level = openRow(props.state)?.thinking ?? "";
   const isKnown = level === "" || LEVELS.includes(level);
   return (

@@ -5,16 +5,16 @@ import type { Chat } from "../../model/chat.ts";
 import { withModels, type CommandRow } from "../../model/commands.ts";
 import type { Picture } from "../../model/exchanges.ts";
 import type { Limits } from "../../model/protocol.ts";
-import type { State } from "../../model/state.ts";
+import type { PageState } from "../../model/state.ts";
 import { Icon, StopIcon } from "../common/icons.tsx";
-import { fullName, ModelChoice, ThinkingChoice } from "./choices.tsx";
+import { fullName, ModelPicker, ThinkingChoice } from "./choices.tsx";
 import { MessageField } from "./message-field.tsx";
 
 const MAX_PICTURES = 10;
 const LIMITS: Limits = { payload: 26_214_400, attachment: 5_242_880, image: 5_242_880 };
 
 /** The input for messages. Enter sends, Shift+Enter starts a new line; images can be pasted, dropped or chosen. */
-export function Composer(props: { state: State; chat: Chat; running: boolean }): VNode {
+export function Composer(props: { state: PageState; chat: Chat; running: boolean }): VNode {
   const { state, chat, running } = props;
   const [draft, setDraft] = useState("");
   const { pictures, setPictures, add } = usePictures(state.hello?.limits ?? LIMITS, chat);
@@ -38,7 +38,7 @@ export function Composer(props: { state: State; chat: Chat; running: boolean }):
       <MessageField draft={draft} setDraft={setDraft} send={send} commands={commands} sessionKey={state.sessionKey} />
       <div class="controls">
         <FilePicker add={add} />
-        <ModelChoice state={state} chat={chat} />
+        <ModelPicker state={state} chat={chat} />
         <ThinkingChoice state={state} chat={chat} />
         <SendButtons running={running} isEmpty={isEmpty} chat={chat} />
       </div>
@@ -47,7 +47,7 @@ export function Composer(props: { state: State; chat: Chat; running: boolean }):
 }
 
 /** The commands, with the names of the models for the command that chooses a model. */
-function useCommands({ catalog: { commands, models } }: State): readonly CommandRow[] {
+function useCommands({ catalog: { commands, models } }: PageState): readonly CommandRow[] {
   return useMemo(() => {
     const available = models.filter((model) => model.available);
     return withModels(

@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import {
   choicesOf,
-  numberIn,
+  wholeNumberIn,
   valueText,
   type Setting,
   type SettingText,
@@ -88,7 +88,7 @@ function Amount(props: ControlProps & { range: readonly [number, number] }): VNo
   useEffect(() => setWritten(undefined), [shown]);
   const value = written ?? String(shown ?? "");
   const store = (): void => {
-    const wanted = numberIn(value);
+    const wanted = wholeNumberIn(value);
     if (wanted === undefined || wanted === shown) return setWritten(undefined);
     if (wanted === sent.current) return;
     sent.current = wanted;

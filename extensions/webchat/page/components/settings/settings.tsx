@@ -1,9 +1,9 @@
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Chat } from "../../model/chat.ts";
-import { sessionTitle, count, dollars } from "../../model/format.ts";
+import { sessionTitle, shortCount, dollars } from "../../model/format.ts";
 import { SECTIONS } from "../../settings/settings.ts";
-import { openRow, type State } from "../../model/state.ts";
+import { openRow, type PageState } from "../../model/state.ts";
 import { Icon } from "../common/icons.tsx";
 import { SessionRights } from "./rights.tsx";
 import { SettingRow } from "./setting-row.tsx";
@@ -11,7 +11,7 @@ import { useSettings, type EditedSettings } from "./use-settings.ts";
 import { readDays, type UsedDay } from "../../settings/used.ts";
 
 /** The settings of the open session, beside the conversation. */
-export function SessionSettings(props: { state: State; chat: Chat; close: () => void }): VNode {
+export function SessionSettings(props: { state: PageState; chat: Chat; close: () => void }): VNode {
   const { state, chat, close } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const edited = useSettings(state, chat);
@@ -112,7 +112,7 @@ function Used({ sessionKey, chat }: { readonly sessionKey: string; readonly chat
 }
 
 const amount = ({ tokens, cost }: UsedDay): string =>
-  [`${count(tokens)} tokens`, dollars(cost)].filter((part) => part !== undefined).join(" · ");
+  [`${shortCount(tokens)} tokens`, dollars(cost)].filter((part) => part !== undefined).join(" · ");
 
 function ofSession({ day }: UsedDay, session: readonly UsedDay[]): string {
   const own = session.find((other) => other.day === day);

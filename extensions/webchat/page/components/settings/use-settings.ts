@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { Chat } from "../../model/chat.ts";
 import { readRights, type Rights } from "../../settings/rights.ts";
-import { readSettings, type Settings, type SettingValue } from "../../settings/settings.ts";
-import type { State } from "../../model/state.ts";
+import { readSettings, type PageSettings, type SettingValue } from "../../settings/settings.ts";
+import type { PageState } from "../../model/state.ts";
 
 type Values = Readonly<Record<string, SettingValue>>;
 type Problems = Readonly<Record<string, string>>;
@@ -10,7 +10,7 @@ type Problems = Readonly<Record<string, string>>;
 /** The settings of the open session, with the changes of a person. */
 export interface EditedSettings {
   /** Settings of the session; undefined until they are read. */
-  readonly settings: Settings | undefined;
+  readonly settings: PageSettings | undefined;
   /** Rights of a turn in the session; undefined until they are read. */
   readonly rights: Rights | undefined;
   /** Why the settings could not be read. */
@@ -23,9 +23,9 @@ export interface EditedSettings {
 }
 
 /** The settings of the session, read again whenever a session or the gateway's state changes, whatever the cause. */
-export function useSettings(state: State, chat: Chat): EditedSettings {
+export function useSettings(state: PageState, chat: Chat): EditedSettings {
   const { sessionKey, sessions, status } = state;
-  const [settings, setSettings] = useState<Settings>();
+  const [settings, setSettings] = useState<PageSettings>();
   const [rights, setRights] = useState<Rights>();
   const [problem, setProblem] = useState<string>();
   const [pending, setPending] = useState<Values>({});

@@ -1,5 +1,5 @@
 import { degradedIn } from "../../../../../extensions/memory-core/degraded.ts";
-import type { Answer, Place } from "../../../../../extensions/memory-core/job.ts";
+import type { JobAnswer, MemoryPlace } from "../../../../../extensions/memory-core/job.ts";
 import { embed } from "../../../../../extensions/memory-core/index/embeddings.ts";
 import type { AgentSettings } from "../../../../types/settings.ts";
 import { errorText } from "../../../../utils/text/error-text.ts";
@@ -32,7 +32,7 @@ export async function memoryStatus(io: Io, flags: MemoryStatusFlags): Promise<nu
 }
 
 /** One word is sent. */
-async function tried(vectors: NonNullable<Place["vectors"]>): Promise<string> {
+async function tried(vectors: NonNullable<MemoryPlace["vectors"]>): Promise<string> {
   try {
     await embed(vectors, ["test"], { kind: "query", ms: ENDPOINT_MS });
     return "answers";
@@ -66,8 +66,8 @@ export async function memorySearch(io: Io, query: string, flags: SearchFlags): P
 
 interface Shown {
   readonly agent: AgentSettings;
-  readonly place: Place;
-  readonly answer: Answer;
+  readonly place: MemoryPlace;
+  readonly answer: JobAnswer;
   /** What became of a request for a vector; unset when none was made. */
   readonly endpoint?: string;
 }
@@ -97,5 +97,5 @@ function show(io: Io, { agent, place, answer, endpoint }: Shown, { json }: Memor
   return 0;
 }
 
-const vectorsText = ({ provider, model, dimensions, pending }: NonNullable<Answer["vectors"]>): string =>
+const vectorsText = ({ provider, model, dimensions, pending }: NonNullable<JobAnswer["vectors"]>): string =>
   `${provider}/${model}, ${dimensions === undefined ? "none yet" : `${dimensions} numbers`}, ${pending} parts without one`;

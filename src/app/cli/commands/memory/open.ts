@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
-import type { Answer, Place } from "../../../../../extensions/memory-core/job.ts";
-import { Memory, type Outcome } from "../../../../../extensions/memory-core/memory.ts";
+import type { JobAnswer, MemoryPlace } from "../../../../../extensions/memory-core/job.ts";
+import { Memory, type JobOutcome } from "../../../../../extensions/memory-core/memory.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import type { AgentSettings } from "../../../../types/settings.ts";
 import { resolveAgents } from "../../../config/settings.ts";
@@ -18,7 +18,7 @@ export interface MemoryFlags {
 interface OpenMemory {
   readonly memory: Memory;
   readonly agent: AgentSettings;
-  readonly place: Place;
+  readonly place: MemoryPlace;
 }
 
 /** The memory of the agent that the flags name, else of the default one. Throws NOT_FOUND. */
@@ -39,7 +39,7 @@ export async function openFor(io: Io, { agent: id }: MemoryFlags): Promise<OpenM
   return { memory, agent, place: memory.placeOf(agent) };
 }
 
-export function jobAnswer(outcome: Outcome): Answer {
+export function jobAnswer(outcome: JobOutcome): JobAnswer {
   if ("failed" in outcome) throw new Error(`the index cannot be used: ${outcome.failed}`);
   return outcome;
 }

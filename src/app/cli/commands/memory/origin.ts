@@ -8,8 +8,8 @@ import {
   readChanges,
   type NoteRecord,
 } from "../../../../../extensions/memory-core/changes.ts";
-import type { Place } from "../../../../../extensions/memory-core/job.ts";
-import { readNote } from "../../../../../extensions/memory-core/notes.ts";
+import type { MemoryPlace } from "../../../../../extensions/memory-core/job.ts";
+import { readNoteText } from "../../../../../extensions/memory-core/notes.ts";
 import { writeAtomic } from "../../../../store/disk.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { canAsk, confirmed } from "../../ask.ts";
@@ -78,7 +78,7 @@ export async function memoryForget(io: Io, asked: string, flags: ForgetFlags): P
   const gone = new Set(lines.map(({ number }) => number));
   const kept = all.filter((_line, index) => !gone.has(index + 1));
   // What an agent has written since would be lost.
-  if (readNote(place, path) !== all.join("\n")) {
+  if (readNoteText(place, path) !== all.join("\n")) {
     throw new OpenClawError("USAGE", { message: `${path} has just been changed.`, fix: "Look at it and try again." });
   }
   await writeAtomic(resolve(place.workspace, path), kept.join("\n"));
@@ -117,7 +117,7 @@ interface Line {
 }
 
 /** `path:line`, `path:from-to`, or the same with `#`, as results of a search name them. */
-function linesAt(places: Place, asked: string): { path: string; lines: readonly Line[]; all: readonly string[] } {
+function linesAt(places: MemoryPlace, asked: string): { path: string; lines: readonly Line[]; all: readonly string[] } {
   const [, path = "", first = "", last = first] =
     /^(.*?)[:#](\d+)(?:-(\d+))?$/.exec(asked.replace(/^Source: /, "")) ?? [];
   if (path === "") {
@@ -126,7 +126,7 @@ function linesAt(places: Place, asked: string): { path: string; lines: readonly 
       fix: "Write it as MEMORY.md:12 or memory/2026-01-05.md:3-5.",
     });
   }
-  const text = readNote(places, path);
+  const text = readNoteText(places, path);
   const all = text?.split("\n") ?? [];
   const lines = all.flatMap((line, index) =>
     index + 1 >= Number(first) && index + 1 <= Number(last) ? [{ number: index + 1, text: line }] : [],

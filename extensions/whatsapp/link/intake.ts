@@ -5,9 +5,9 @@ import type { WhatsAppConfig } from "../config.ts";
 import { timerIn, unsupportedIn, unwrap } from "../inbound/content.ts";
 import { Albums, type AlbumNews } from "../inbound/albums.ts";
 import { albumOf, readMessage, lidsIn, peerOf } from "../inbound/inbound.ts";
-import { idOf, type Self, type View } from "../view.ts";
+import { idOf, type Self, type MessageView } from "../view.ts";
 import { isGroup } from "../jid.ts";
-import { membersOf, lidsWithoutPhone, type Member } from "../inbound/mentions.ts";
+import { membersOf, lidsWithoutPhone, type GroupMember } from "../inbound/mentions.ts";
 import type { WaSocket } from "./port.ts";
 
 interface Parts {
@@ -22,7 +22,7 @@ interface Parts {
 const LOOK_UP_MS = 3000;
 
 /** Passes messages to the host, with data about the people and groups in each message. */
-export class Inbox {
+export class Intake {
   readonly #parts: Parts;
   readonly #groups = new BoundedMap<string, GroupMetadata>(500);
   readonly #names = new BoundedMap<string, string>(2000);
@@ -82,7 +82,7 @@ export class Inbox {
   }
 
   /** Notes the timer of a chat, which also changes with messages that its owner writes on the phone. */
-  async #noteTimer(message: WAMessage, view: View): Promise<void> {
+  async #noteTimer(message: WAMessage, view: MessageView): Promise<void> {
     const seconds = message.key.remoteJid ? timerIn(unwrap(message.message)) : undefined;
     if (seconds !== undefined) await this.#timers.note(peerOf(message, view).chat.id, seconds);
   }
@@ -96,7 +96,7 @@ export class Inbox {
     });
   }
 
-  async #view(message: WAMessage): Promise<View | undefined> {
+  async #view(message: WAMessage): Promise<MessageView | undefined> {
     const { host, config } = this.#parts;
     const self = this.#self();
     if (!self) return undefined;
@@ -164,7 +164,7 @@ export class Inbox {
   }
 
   /** The members of a group; none when WhatsApp does not answer in time. */
-  async membersOf(jid: string): Promise<readonly Member[]> {
+  async membersOf(jid: string): Promise<readonly GroupMember[]> {
     const group = await this.#group(jid);
     if (!group) return [];
     const lids = lidsWithoutPhone(group);

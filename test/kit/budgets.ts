@@ -9,6 +9,13 @@ export const NO_BUDGETS: Budgets = {
   allow: async () => undefined,
   states: async () => [],
   raise: async () => "No budget limits this conversation.",
-  spentToday: async () => ({ calls: 0, ...NOTHING, costUsd: 0, unknown: { tokens: 0, usd: 0 } }),
+  spentToday: async () => ({
+    calls: 0,
+    ...NOTHING,
+    costUsd: 0,
+    costs: NOTHING,
+    unpriced: 0,
+    unknown: { tokens: 0, usd: 0 },
+  }),
   softFor: async () => undefined,
 };

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { keyField } from "../../types/key-field.ts";
 import { usageWindow } from "../../providers/usage-windows.ts";
 import type { Answer } from "../../types/method.ts";
+import { messageCounts, toolUsage } from "../../sessions/shown/message-counts.ts";
 import { budgetState } from "../../types/spend/budgets.ts";
 import { dayAt } from "../../providers/budget/days.ts";
 import { added, sumOf, tokensIn } from "../../providers/budget/sum.ts";
@@ -32,6 +33,12 @@ const figures = z.object({
   cacheWrite: z.number(),
   totalTokens: z.number(),
   totalCost: z.number(),
+  inputCost: z.number(),
+  outputCost: z.number(),
+  cacheReadCost: z.number(),
+  cacheWriteCost: z.number(),
+  /** Calls of models whose price is not known. */
+  missingCostEntries: z.number(),
   /** The most that calls of a killed process may have taken; in no other figure. */
   unknownTokens: z.number(),
   unknownCost: z.number(),
@@ -58,6 +65,8 @@ export type UsageDays = Pick<UsageReport, "since" | "until">;
 
 const daily = z.array(figures.extend({ date: z.string() }));
 const updatedAt = z.number();
+const model = { provider: z.string(), model: z.string() };
+const amount = { tokens: z.number(), cost: z.number() };
 
 /** The answers of `usage.*` and `sessions.usage`. */
 export const usageAnswers = {
@@ -84,18 +93,36 @@ export const usageAnswers = {
     sessions: z.array(
       z.looseObject({
         key: keyField(),
+        sessionFamilyKey: keyField().optional(),
         agentId: z.string(),
         sessionId: z.string().optional(),
         updatedAt: updatedAt.optional(),
-        usage: figures,
+        usage: figures.loose(),
       }),
     ),
     totals: figures,
     aggregates: z.looseObject({
-      byModel: z.array(z.looseObject({ model: z.string(), totals: figures })),
+      byModel: z.array(z.looseObject({ ...model, count: z.number(), totals: figures })),
+      byProvider: z.array(z.looseObject({ provider: z.string(), count: z.number(), totals: figures })),
       byAgent: z.array(z.looseObject({ agentId: z.string(), totals: figures })),
-      daily,
+      byChannel: z.array(z.looseObject({ channel: z.string(), totals: figures })),
+      costDaily: daily,
+      modelDaily: z.array(z.looseObject({ ...model, date: z.string(), ...amount, count: z.number() })),
+      daily: z.array(z.looseObject({ date: z.string(), ...amount })),
+      sessionCount: z.number(),
+      messages: messageCounts,
+      tools: toolUsage,
     }),
+    creatorOptions: z.array(z.looseObject({ key: z.string() })),
+  }),
+  timeseries: z.looseObject({
+    sessionId: z.string().optional(),
+    points: z.array(
+      z.looseObject({ timestamp: z.number(), totalTokens: z.number(), cost: z.number(), cumulativeTokens: z.number() }),
+    ),
+  }),
+  logs: z.looseObject({
+    logs: z.array(z.looseObject({ timestamp: z.number(), role: z.string(), content: z.string() })),
   }),
 };
 type Answers = { readonly [Name in keyof typeof usageAnswers]: Answer<z.output<(typeof usageAnswers)[Name]>> };
@@ -142,7 +169,7 @@ export function usageRows(lines: readonly SpendLine[], nameOf: (line: SpendLine)
 }
 
 export function figuresOf(sum: SpendSum): UsageFigures {
-  const { calls, input, output, cacheRead, cacheWrite, costUsd, unknown } = sum;
+  const { calls, input, output, cacheRead, cacheWrite, costUsd, costs, unpriced, unknown } = sum;
   return {
     calls,
     input,
@@ -151,6 +178,11 @@ export function figuresOf(sum: SpendSum): UsageFigures {
     cacheWrite,
     totalTokens: tokensIn(sum),
     totalCost: costUsd,
+    inputCost: costs.input,
+    outputCost: costs.output,
+    cacheReadCost: costs.cacheRead,
+    cacheWriteCost: costs.cacheWrite,
+    missingCostEntries: unpriced,
     unknownTokens: unknown.tokens,
     unknownCost: unknown.usd,
   };

@@ -10,7 +10,7 @@ import type { CronPorts } from "./ports.ts";
 import { inWordsOfToday } from "./reading/old-words.ts";
 import { type BadJob, patched, readJob } from "./read-job.ts";
 import type { CronScheduler, NotRun } from "./scheduler.ts";
-import { jobView, jobRevision, runView } from "./views.ts";
+import { type CronDestinations, destinationOf, jobRevision, jobView, runView, snapshotOf } from "./views.ts";
 import { runIdOf } from "../../dispatch/turn-facts.ts";
 import { DEFAULT_ACCOUNT } from "../../types/ids.ts";
 
@@ -77,11 +77,25 @@ export class CronDesk {
     };
   }
 
-  list(query: CronListQuery): { jobs: readonly CronJobView[]; total: number } {
-    const wanted = [...this.#jobs.all()].filter((entry) => isWanted(entry, query));
+  /** A page of jobs. `snapshotRevision` is the same as long as all pages have the same jobs in the same order. */
+  list(query: CronListQuery): { jobs: readonly CronJobView[]; total: number; snapshotRevision: string } {
+    const wanted = sorted(
+      [...this.#jobs.all()].filter((entry) => isWanted(entry, query)),
+      query,
+    );
     const { offset = 0, limit = 50 } = query;
-    const page = sorted(wanted, query).slice(offset, offset + limit);
-    return { jobs: page.map(viewOf), total: wanted.length };
+    return {
+      jobs: wanted.slice(offset, offset + limit).map(viewOf),
+      total: wanted.length,
+      snapshotRevision: snapshotOf(wanted.map(({ job }) => job)),
+    };
+  }
+
+  /** Where the reports of these jobs go, by id. */
+  destinations(jobs: readonly { readonly id: string }[]): CronDestinations {
+    const entries = jobs.flatMap(({ id }) => this.#jobs.find(id) ?? []);
+    const places = entries.map(({ job }) => [job.id, destinationOf(job, this.#ports.reach.placeOf(job, "preview"))]);
+    return Object.fromEntries(places);
   }
 
   get(id: string): CronJobView | undefined {

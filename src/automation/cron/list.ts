@@ -17,6 +17,9 @@ export const listParams = z.looseObject({
   agentId: z.string().min(1).max(200).optional(),
   sortBy: z.enum(["nextRunAtMs", "updatedAtMs", "name"]).optional(),
   sortDir: z.enum(["asc", "desc"]).optional(),
+  /** Rows without payload and delivery. */
+  compact: z.boolean().optional(),
+  includeDeliveryPreviews: z.boolean().optional(),
 });
 export type CronListQuery = Partial<Answer<z.output<typeof listParams>>> & AgentFilter;
 

@@ -1,8 +1,8 @@
 import { performance } from "node:perf_hooks";
 import { z } from "zod";
 import { type Answer, defineMethod, type Method } from "../../types/method.ts";
-import { healthAnswer, modelsAnswer, statusAnswer } from "../../types/gateway-status.ts";
-import { type Catalog, logTail, type ServerPorts } from "../options.ts";
+import { healthAnswer, statusAnswer } from "../../types/gateway-status.ts";
+import { logTail, type ServerPorts } from "../options.ts";
 import type { MethodParts } from "./parts.ts";
 
 const anything = z.looseObject({});
@@ -13,7 +13,6 @@ export function statusMethods(ports: ServerPorts, parts: MethodParts): readonly 
   return [
     readMethod("health", healthAnswer, () => health(ports, parts)),
     readMethod("status", statusAnswer, () => status(ports, parts)),
-    readMethod("models.list", modelsAnswer, async () => ({ models: (await ports.catalog.models()).map(showModel) })),
     readMethod("system-presence", z.array(z.looseObject({ ts: z.number() })), async () => parts.presence.list()),
     defineMethod({
       name: "logs.tail",
@@ -31,11 +30,6 @@ export function statusMethods(ports: ServerPorts, parts: MethodParts): readonly 
 
 function readMethod<T>(name: string, result: z.ZodType<unknown, T>, run: () => Promise<Answer<T>>): Method {
   return defineMethod({ name, scope: "operator.read", params: anything, result, run });
-}
-
-function showModel(model: Awaited<ReturnType<Catalog["models"]>>[number]) {
-  const { id, name, provider, contextWindow, reasoning, available, input } = model;
-  return { id, name, provider, contextWindow, reasoning, available, input };
 }
 
 async function health(ports: ServerPorts, { eventLoop, sessionsFile }: MethodParts) {

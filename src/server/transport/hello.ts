@@ -21,6 +21,9 @@ const OWN_EVENTS = [
   "session.message",
 ];
 
+/** What clients of OpenClaw do only where the gateway says that it can: `openclaw models list` reads the gateway's models. */
+const CAPABILITIES = ["published-model-catalog"];
+
 type Ports = Pick<ServerPorts, "catalog" | "reports" | "keys" | "clock" | "log">;
 
 interface Parts {
@@ -68,7 +71,7 @@ function hello(options: ServerOptions, { calls }: Parts, caller: Caller): Record
     features: {
       methods: calls.names(),
       events: [...new Set([...OWN_EVENTS, ...options.eventNames])].toSorted(),
-      capabilities: [],
+      capabilities: CAPABILITIES,
     },
     auth: { role: "operator", scopes: [...caller.scopes] },
     policy: CONNECTION_POLICY,

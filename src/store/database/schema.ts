@@ -255,6 +255,17 @@ export const MIGRATIONS: readonly Migration[] = [
     `,
   },
   { from: 21, to: 22, sql: "DROP TABLE allowed" },
+  {
+    from: 22,
+    to: 23,
+    sql: `
+    ALTER TABLE spend ADD COLUMN input_cost REAL NOT NULL DEFAULT 0;
+    ALTER TABLE spend ADD COLUMN output_cost REAL NOT NULL DEFAULT 0;
+    ALTER TABLE spend ADD COLUMN cache_read_cost REAL NOT NULL DEFAULT 0;
+    ALTER TABLE spend ADD COLUMN cache_write_cost REAL NOT NULL DEFAULT 0;
+    ALTER TABLE spend ADD COLUMN unpriced INTEGER NOT NULL DEFAULT 0;
+    `,
+  },
 ];
 
 /** The version whose rows name the state directory by its path. Later versions name it as `own-path.ts` does. */

@@ -8,6 +8,7 @@ import type {
   HoldAmount,
   HoldRequest,
   SettledCall,
+  SpentCall,
 } from "../../types/spend/ledger.ts";
 import type { Commits } from "../database/commits.ts";
 import type { Statements, Row } from "../database/sqlite.ts";
@@ -47,6 +48,7 @@ export function createSpendLedger(
     raise: ({ place, ...raise }) => commits.write((sql) => addRaise(sql, place, raise)),
     balance: (place) => commits.readAhead((sql) => balancesIn(sql)(place)),
     lines: (ask) => commits.readAhead((sql) => readLines(sql, ask)),
+    calls: (session, limit) => commits.readAhead((sql) => sql.all(CALLS, session, limit).map(toCall).toReversed()),
     held: () => commits.readAhead((sql) => new OpenHolds(sql).total),
   };
 }
@@ -127,13 +129,16 @@ const HOLD = `
   INSERT INTO model_calls (state, boot, at, day, cause, provider, model, profile, plugin, agent, session_key, run_id, root, root_session,
     job, sender, is_priced, held_tokens, held_cost, held_input, held_output)
   VALUES ('held', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-const COUNTED = "day, provider, model, agent, session_key, root, root_session, job, sender";
+const COUNTED = "day, provider, model, agent, session_key, root, root_session, job, sender, is_priced";
 // An index has the open ones alone: as many as calls run at the same time.
 const ALL_OPEN = "SELECT * FROM model_calls WHERE state = 'held'";
 const ABANDONED = "SELECT * FROM model_calls WHERE state = 'held' AND boot <> ? ORDER BY id";
 const SETTLE = `
   UPDATE model_calls SET state = ?, ended_at = ?, input = ?, output = ?, cache_read = ?, cache_write = ?, cost = ?, is_estimate = ?
   WHERE id = ? AND state = 'held' RETURNING ${COUNTED}`;
+const CALLS = `
+  SELECT at, ended_at, provider, model, input, output, cache_read, cache_write, cost FROM model_calls
+  WHERE session_key = ? AND state = 'settled' ORDER BY id DESC LIMIT ?`;
 const LEAVE = "UPDATE model_calls SET state = 'unknown', ended_at = ? WHERE id = ?";
 
 /** Writes a hold and returns its id. */
@@ -214,4 +219,16 @@ const countedOf = (row: Row, at: number): CountedCall => ({
   model: `${text(row, "provider")}/${text(row, "model")}`,
   day: text(row, "day"),
   at,
+  isPriced: count(row, "is_priced") === 1,
+});
+
+const toCall = (row: Row): SpentCall => ({
+  at: count(row, "at"),
+  endedAt: count(row, "ended_at"),
+  model: { provider: text(row, "provider"), id: text(row, "model") },
+  input: count(row, "input"),
+  output: count(row, "output"),
+  cacheRead: count(row, "cache_read"),
+  cacheWrite: count(row, "cache_write"),
+  costUsd: count(row, "cost"),
 });

@@ -14,13 +14,33 @@ import type { Row, Statements } from "../database/sqlite.ts";
 /** The period of a run's tree, which has no days. */
 const TREE = "tree";
 
-/** Adds the figures ?1 to ?6 to several sums in one statement. The scope, the period and the name of each sum follow. */
+/** The figures of a call, in the order of their columns after `at`. */
+const FIGURES = [
+  "input",
+  "output",
+  "cache_read",
+  "cache_write",
+  "cost",
+  "input_cost",
+  "output_cost",
+  "cache_read_cost",
+  "cache_write_cost",
+  "unpriced",
+] as const;
+const FIGURE_MARKS = FIGURES.map((_, at) => `?${at + 2}`).join(", ");
+
+/** The names of a sum's row, after the figures of the call. */
+function rowMarks(_sum: unknown, at: number): string {
+  const first = FIGURES.length + 2 + 3 * at;
+  return `(?${first}, ?${first + 1}, ?${first + 2}, ?1, 1, ${FIGURE_MARKS})`;
+}
+
+/** Adds a call's time and figures to several sums in one statement. The scope, the period and the name of each sum follow. */
 const addTo = (sums: number): string => `
-  INSERT INTO spend (scope, period, name, at, calls, input, output, cache_read, cache_write, cost)
-  VALUES ${Array.from({ length: sums }, (_, at) => `(?${7 + 3 * at}, ?${8 + 3 * at}, ?${9 + 3 * at}, ?1, 1, ?2, ?3, ?4, ?5, ?6)`).join(", ")}
-  ON CONFLICT (scope, period, name) DO UPDATE SET calls = calls + 1, input = input + excluded.input,
-    output = output + excluded.output, cache_read = cache_read + excluded.cache_read,
-    cache_write = cache_write + excluded.cache_write, cost = cost + excluded.cost`;
+  INSERT INTO spend (scope, period, name, at, calls, ${FIGURES.join(", ")})
+  VALUES ${Array.from({ length: sums }, rowMarks).join(", ")}
+  ON CONFLICT (scope, period, name) DO UPDATE SET calls = calls + 1,
+    ${FIGURES.map((name) => `${name} = ${name} + excluded.${name}`).join(", ")}`;
 /** The index is the number of sums. A call counts in at most seven sums of a day. */
 const ADD = Array.from({ length: 8 }, (_, sums) => addTo(sums));
 // The sum of a day is as old as its day, whenever it was changed last. Each change of the time would be written into an index, too.
@@ -48,6 +68,8 @@ export interface CountedCall {
   readonly model: string;
   readonly day: string;
   readonly at: number;
+  /** Whether the model's price is known. */
+  readonly isPriced: boolean;
 }
 
 /** The names under which a call counts, in their order. */
@@ -78,7 +100,8 @@ export function addSpent(
   call: CountedCall,
   { input, output, cacheRead, cacheWrite, cost }: Usage,
 ): void {
-  const figures = [call.at, input, output, cacheRead, cacheWrite, cost.total];
+  const costs = [cost.total, cost.input, cost.output, cost.cacheRead, cost.cacheWrite];
+  const figures = [call.at, input, output, cacheRead, cacheWrite, ...costs, call.isPriced ? 0 : 1];
   const names = countedNames(call);
   const days = names.filter(([scope]) => scope !== "run");
   sql.run(
@@ -127,6 +150,13 @@ function toLine(row: Row): SpendLine {
     cacheRead: count(row, "cache_read"),
     cacheWrite: count(row, "cache_write"),
     costUsd: count(row, "cost"),
+    costs: {
+      input: count(row, "input_cost"),
+      output: count(row, "output_cost"),
+      cacheRead: count(row, "cache_read_cost"),
+      cacheWrite: count(row, "cache_write_cost"),
+    },
+    unpriced: count(row, "unpriced"),
     unknown: { tokens: count(row, "unknown_tokens"), usd: count(row, "unknown_cost") },
   };
 }

@@ -23,6 +23,19 @@ const job = cronJob.omit({ scheduleRevision: true, setUpBy: true }).extend({
 });
 export type CronJobView = Answer<z.output<typeof job>>;
 
+const row = job.pick({ id: true, name: true, enabled: true, schedule: true, configRevision: true }).extend({
+  ...job.pick({ agentId: true, updatedAtMs: true, declarationKey: true, displayName: true }).shape,
+  ...job.pick({ nextRunAtMs: true, lastDeliveryStatus: true }).shape,
+  scheduleKind: z.string(),
+  nextRunAt: z.string().optional(),
+  lastRunAt: z.string().nullable(),
+  lastRunAtMs: z.number().nullable(),
+  lastRunStatus: job.shape.lastRunStatus.unwrap().nullable(),
+  lastRunError: z.string().nullable(),
+});
+/** A job in a list of many. */
+export type CronJobRow = Answer<z.output<typeof row>>;
+
 /** A record as clients see it. */
 const run = cronRun
   .omit({ slotAtMs: true, costUsd: true, webhookStatus: true })
@@ -53,7 +66,14 @@ export const cronAnswers = {
   update: job,
   preview,
   status: z.looseObject({ enabled: z.boolean(), jobs: z.number(), running: z.number(), nextWakeAtMs: time }),
-  list: z.looseObject({ jobs: z.array(job), ...page, nextOffset }),
+  list: z.looseObject({
+    jobs: z.array(job.extend({ effectiveAgentId: z.string() })),
+    ...page,
+    nextOffset,
+    /** The pages of one list have the same. */
+    snapshotRevision: z.string(),
+    deliveryPreviews: z.record(z.string(), z.looseObject({ label: z.string(), detail: z.string() })).optional(),
+  }),
   runs: z.looseObject({ entries: z.array(run), ...page, nextOffset }),
   remove: z.looseObject({ ok: z.boolean(), removed: z.boolean() }),
   /** `reason`: why no run was begun. */
@@ -66,6 +86,9 @@ export const cronAnswers = {
   }),
 };
 export type CronAnswers = { readonly [Name in keyof typeof cronAnswers]: Answer<z.output<(typeof cronAnswers)[Name]>> };
+
+/** The answer of `cron.list` to a client that wants compact rows. */
+export const cronRows = cronAnswers.list.extend({ jobs: z.array(row.extend({ effectiveAgentId: z.string() })) });
 
 /** The answer of `cron.add` to a job with a `declarationKey`. */
 export const cronDeclared = z.looseObject({ created: z.boolean(), updated: z.boolean().optional(), job });

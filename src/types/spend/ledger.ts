@@ -98,7 +98,18 @@ export interface SpendSum {
   readonly cacheRead: number;
   readonly cacheWrite: number;
   readonly costUsd: number;
+  /** US dollars of each kind of tokens; 0 for calls of versions that did not record them. */
+  readonly costs: Readonly<Record<"input" | "output" | "cacheRead" | "cacheWrite", number>>;
+  /** Calls of models whose price is not known. */
+  readonly unpriced: number;
   readonly unknown: Amount;
+}
+
+/** A call that has ended, as the ledger keeps it. */
+export interface SpentCall extends Pick<SpendSum, "input" | "output" | "cacheRead" | "cacheWrite" | "costUsd"> {
+  readonly at: number;
+  readonly endedAt: number;
+  readonly model: ModelRef;
 }
 
 /** The sum of one day and name. */
@@ -140,6 +151,8 @@ export interface SpendLedger {
   balance(place: SpendPlace): Promise<Balance>;
   /** Sorted by day, then by name. */
   lines(ask: SpendAsk): Promise<readonly SpendLine[]>;
+  /** The newest calls of a session, the oldest first. Calls are kept for as long as the journal's records are. */
+  calls(session: SessionKey, limit: number): Promise<readonly SpentCall[]>;
   /** Amount that is held now, by calls that have not ended. */
   held(): Promise<Amount & { readonly calls: number }>;
 }

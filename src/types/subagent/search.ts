@@ -24,5 +24,10 @@ const hit = z.looseObject({
 export type SessionHit = Answer<z.output<typeof hit>>;
 
 /** The answer of `sessions.search`. `truncated`: there may be more. */
-export const sessionHits = z.looseObject({ results: z.array(hit), truncated: z.literal(true).optional() });
+export const sessionHits = z.looseObject({
+  results: z.array(hit),
+  truncated: z.literal(true).optional(),
+  /** Rows of the conversations that were found, for a client that shows them in a list. */
+  sessions: z.array(z.looseObject({ key: keyField() })).optional(),
+});
 export type SessionHits = Answer<z.output<typeof sessionHits>>;

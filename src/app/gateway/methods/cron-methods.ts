@@ -1,7 +1,8 @@
 import { z } from "zod";
 import type { CronDesk, CronRefusal } from "../../../automation/cron/desk.ts";
 import { listParams } from "../../../automation/cron/list.ts";
-import { cronAnswers, cronDeclared } from "../../../types/cron/answers.ts";
+import { compactView } from "../../../automation/cron/views.ts";
+import { cronAnswers, cronDeclared, cronRows } from "../../../types/cron/answers.ts";
 import { CRON_DELIVERIES, CRON_STATUSES } from "../../../types/cron/run.ts";
 import { ofAgent } from "../../../types/run/agent-filter.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
@@ -122,10 +123,18 @@ const listMethod = (desk: CronDesk, live: Parts["live"]): Method =>
     name: "cron.list",
     scope: "operator.read",
     params: listParams,
-    result: cronAnswers.list,
-    run: async ({ agentId, ...query }) => {
-      const { jobs, total } = desk.list({ ...query, ...ofAgent(agentId, live.defaultAgent.id) });
-      return { jobs, ...pageOf(query, jobs.length, total) };
+    result: z.union([cronAnswers.list, cronRows]),
+    run: async ({ agentId, compact, includeDeliveryPreviews, ...query }) => {
+      const defaultAgent = live.defaultAgent.id;
+      const { jobs, total, snapshotRevision } = desk.list({ ...query, ...ofAgent(agentId, defaultAgent) });
+      const page = {
+        snapshotRevision,
+        ...pageOf(query, jobs.length, total),
+        ...(includeDeliveryPreviews === true && { deliveryPreviews: desk.destinations(jobs) }),
+      };
+      const owned = <T extends { readonly agentId?: string | undefined }>(rows: readonly T[]) =>
+        rows.map((row) => ({ ...row, effectiveAgentId: row.agentId ?? defaultAgent }));
+      return compact === true ? { jobs: owned(jobs.map(compactView)), ...page } : { jobs: owned(jobs), ...page };
     },
   });
 

@@ -5,8 +5,10 @@ import { channelMethods } from "./channel-methods.ts";
 import { commandMethods } from "./command-methods.ts";
 import { configMethods } from "./config-methods.ts";
 import { cronMethods } from "./cron-methods.ts";
+import { emptyMethods } from "./empty-methods.ts";
 import { heartbeatMethods } from "./heartbeats.ts";
 import { messageMethods } from "./message-methods.ts";
+import { modelMethods } from "./model-methods.ts";
 import { pluginMethods } from "./plugin-methods.ts";
 import { policyMethods } from "./policy-methods.ts";
 import type { Parts } from "../parts/parts.ts";
@@ -25,8 +27,10 @@ export const gatewayMethods = (parts: Parts): readonly Method[] => [
   ...commandMethods(parts),
   ...configMethods(parts),
   ...cronMethods(parts),
+  ...emptyMethods(parts),
   ...heartbeatMethods(parts),
   ...messageMethods(parts),
+  ...modelMethods(parts),
   ...pluginMethods(parts),
   ...policyMethods(parts),
   ...runMethods(parts),

@@ -5,6 +5,7 @@ import { isFields } from "../../../utils/fields.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { faultsOf } from "../../plugins/faults.ts";
 import { pluginAnswers } from "../../plugins/loaded-problems.ts";
+import { agentCalled } from "./agent-called.ts";
 import { putIntoForce } from "../lifecycle/reload.ts";
 import type { Parts } from "../parts/parts.ts";
 
@@ -42,8 +43,7 @@ function hooksStatus({ live, plugins }: Parts): Method {
     scope: "operator.read",
     params: z.looseObject({ agentId: name.optional() }),
     run: async ({ agentId }) => {
-      const agent = agentId === undefined ? live.defaultAgent : live.agents.find(({ id }) => id === agentId);
-      if (!agent) throw new MethodError("NOT_FOUND", `there is no agent "${agentId}"`);
+      const agent = agentCalled(agentId, { live });
       const { hooks, leftOut } = plugins.hooks.folders.view;
       const own = hooks.filter(
         ({ root }) => agentId === undefined || root.agent === undefined || root.agent === agentId,

@@ -7,7 +7,7 @@ import { writeJson, type Io } from "../../io.ts";
 import { withProgress } from "../../progress.ts";
 import { pairs, table } from "../../table.ts";
 import { showDuration } from "../../../../utils/time/duration.ts";
-import { probeAll, type ModelProbe, type ProbeLimits } from "./models-probe.ts";
+import { probeAll, type ModelProbe, type ProbeLimits } from "../../../../providers/probe.ts";
 import { chosenAgent, keysFor, openModelState, type ModelState } from "./models-state.ts";
 
 export interface ModelStatusFlags {

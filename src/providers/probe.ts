@@ -1,9 +1,9 @@
-import type { Models } from "../../../../providers/catalog.ts";
-import { callModel, type CallFacts } from "../../../../providers/call.ts";
-import { classifyFailure } from "../../../../providers/failure.ts";
-import type { ModelRef } from "../../../../types/run/model.ts";
-import { modelName } from "../../../../types/run/model.ts";
-import type { FailureKind } from "../../../../types/run/run.ts";
+import type { Models } from "./catalog.ts";
+import { callModel, type CallFacts } from "./call.ts";
+import { classifyFailure } from "./failure.ts";
+import type { ModelRef } from "../types/run/model.ts";
+import { modelName } from "../types/run/model.ts";
+import type { FailureKind } from "../types/run/run.ts";
 
 /** The result of one small call with a key to a model. */
 export interface ModelProbe {

@@ -1,0 +1,128 @@
+import { z } from "zod";
+import { defineMethod, type Method, type Scope } from "../../../types/method.ts";
+import type { AgentSettings } from "../../../types/settings.ts";
+import { agentCalled } from "./agent-called.ts";
+import type { Parts } from "../parts/parts.ts";
+
+/** The agent that a request is about, and the time. */
+interface Asked {
+  readonly agent: AgentSettings;
+  readonly now: number;
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+type Row = readonly [name: string, scope: Scope, answer: (asked: Asked) => unknown];
+
+/** The pull requests and accounts of GitHub that an agent can reach: this gateway signs in nowhere. */
+const NO_GITHUB = {
+  source: "system-detected",
+  credentialKind: "native",
+  credentialState: "unavailable",
+  account: null,
+  gitAuthor: { name: null, email: null },
+  evidence: "none",
+  accessExpiresAtMs: null,
+  refreshState: "not_applicable",
+  oauthScopes: [],
+  repositoryGrants: "unknown",
+};
+
+/** The theme that the Control UI has by itself. */
+const THEME = { id: "claw", name: "Claw", description: "", source: "builtin", modes: ["light", "dark"] };
+
+const NEVER = new Date(0).toISOString();
+
+/** Lists that OpenClaw's clients ask for whatever the gateway offers, and of which this gateway has nothing. */
+const ROWS: readonly Row[] = [
+  ["artifacts.list", "operator.read", () => ({ artifacts: [] })],
+  ["device.pair.list", "operator.pairing", () => ({ pending: [], paired: [] })],
+  ["environments.list", "operator.read", () => ({ environments: [localEnvironment()] })],
+  [
+    "migrations.memory.plan",
+    "operator.admin",
+    ({ agent: { id, workspace } }) => ({ agentId: id, workspace, providers: [] }),
+  ],
+  ["node.list", "operator.read", ({ now }) => ({ ts: now, nodes: [] })],
+  ["node.pair.list", "operator.pairing", () => ({ pending: [], paired: [] })],
+  ["openclaw.approval.list", "operator.approvals", () => []],
+  ["progressCard.get", "operator.read", () => ({ card: null })],
+  [
+    "skills.curator.status",
+    "operator.read",
+    () => ({
+      lastAttemptAtMs: null,
+      lastSuccessAtMs: null,
+      lastError: null,
+      counts: { active: 0, stale: 0, archived: 0 },
+      skills: [],
+      overlaps: [],
+    }),
+  ],
+  [
+    "skills.library.list",
+    "operator.read",
+    () => ({
+      entries: [],
+      profileId: null,
+      multipleProfiles: false,
+      defaultTarget: "workspace",
+      canManageWorkspace: false,
+      defaultSelectionLimit: 64,
+    }),
+  ],
+  [
+    "skills.proposals.list",
+    "operator.read",
+    () => ({ schema: "openclaw.skill-workshop.proposals-manifest.v1", updatedAt: NEVER, proposals: [] }),
+  ],
+  [
+    "themes.list",
+    "operator.read",
+    () => ({
+      current: { id: THEME.id, mode: "system", scope: "gateway", overrides: {} },
+      theme: THEME,
+      themes: [THEME],
+    }),
+  ],
+  [
+    "tools.github.status",
+    "operator.read",
+    ({ agent, params: { selectedScope = "system" } }) => ({
+      agentId: agent.id,
+      selectedScope,
+      selected: { scope: selectedScope, configured: false, identity: selectedScope === "system" ? NO_GITHUB : null },
+      effective: NO_GITHUB,
+    }),
+  ],
+  ["transcripts.list", "operator.read", () => ({ sessions: [], nextCursor: null })],
+  ["users.list", "operator.read", () => ({ profiles: [] })],
+  ["worktrees.list", "operator.read", () => ({ worktrees: [] })],
+];
+
+const localEnvironment = () => ({
+  id: "gateway",
+  type: "local",
+  label: "Gateway",
+  status: "available",
+  platform: process.platform,
+  sessionHost: true,
+  trust: "persistent",
+  capabilities: ["agent.run", "sessions"],
+});
+
+const asked = z.looseObject({ agentId: z.string().min(1).optional() });
+
+/** The methods whose answer is an empty list. */
+export const emptyMethods = ({ live, core }: Pick<Parts, "live" | "core">): readonly Method[] =>
+  ROWS.map(([name, scope, answer]) =>
+    defineMethod({
+      name,
+      scope,
+      params: asked,
+      result: z.unknown(),
+      run: async (params) => {
+        const agent = agentCalled(params.agentId, { live });
+        return answer({ agent, now: core.ports.clock.now(), params });
+      },
+    }),
+  );

@@ -1,0 +1,228 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
+import { connectParams, RawClient } from "../../../kit/server/server.ts";
+import { startFakeModel, type FakeModel } from "../../../fakes/model.ts";
+import { expectShape } from "../../../server/shapes.ts";
+
+let model: FakeModel;
+let fixture: GatewayFixture;
+let client: RawClient;
+
+const SESSION = "agent:main:main";
+const SCOPES = ["operator.admin", "operator.approvals", "operator.pairing"];
+
+beforeAll(async () => {
+  model = await startFakeModel();
+  model.answer(() => ({ text: "The tea is ready." }));
+  fixture = await startGatewayFixture({ enabled: false }, model.url);
+  client = new RawClient(fixture.http.replace("http", "ws"));
+  await client.connect({ ...connectParams(TOKEN), scopes: SCOPES });
+  const { payload } = z.looseObject({ payload: z.looseObject({ runId: z.string() }) }).parse(
+    await client.request("chat.send", {
+      sessionKey: SESSION,
+      message: "Is the tea ready?",
+      idempotencyKey: randomUUID(),
+    }),
+  );
+  await client.request("agent.wait", { runId: payload.runId, timeoutMs: 60_000 });
+});
+afterAll(async () => {
+  client.close();
+  await fixture.close();
+  await model.close();
+});
+
+const answered = z.looseObject({
+  payload: z.unknown().optional(),
+  error: z.looseObject({ code: z.string(), message: z.string() }).optional(),
+});
+
+async function ask(method: string, params: object = {}): Promise<unknown> {
+  const { payload, error } = answered.parse(await client.request(method, params));
+  expect(error, method).toBeUndefined();
+  return payload;
+}
+
+describe("a list of the protocol has its shape", () => {
+  const LISTS: readonly (readonly [method: string, params: object, shape: string])[] = [
+    ["artifacts.list", { sessionKey: SESSION }, "ArtifactsListResult"],
+    ["environments.list", {}, "EnvironmentsListResult"],
+    ["migrations.memory.plan", { agentId: "main" }, "MigrationsMemoryPlanResult"],
+    ["models.list", { view: "all" }, "ModelsListResult"],
+    ["models.list", { view: "configured" }, "ModelsListResult"],
+    ["models.probe", { provider: "fake" }, "ModelsProbeResult"],
+    ["models.probe", { provider: "unknown" }, "ModelsProbeResult"],
+    ["progressCard.get", { sessionKey: SESSION }, "ProgressCardGetResult"],
+    ["skills.curator.status", {}, "SkillsCuratorStatusResult"],
+    ["skills.proposals.list", {}, "SkillsProposalsListResult"],
+    ["tools.github.status", { agentId: "main", selectedScope: "agent" }, "ToolsGitHubStatusResult"],
+    ["worktrees.list", {}, "WorktreesListResult"],
+  ];
+  test.each(LISTS)("%s %j", async (method, params, shape) => {
+    const answer = await ask(method, params);
+    expect(answer).toBeDefined();
+    expectShape(shape, answer);
+  });
+});
+
+test.each([
+  ["device.pair.list", { pending: [], paired: [] }],
+  ["node.list", { nodes: [] }],
+  ["node.pair.list", { pending: [], paired: [] }],
+  ["skills.library.list", { entries: [] }],
+  ["themes.list", { current: { id: "claw" }, themes: [{ id: "claw" }] }],
+  ["transcripts.list", { sessions: [], nextCursor: null }],
+  ["users.list", { profiles: [] }],
+])("%s has what clients read of it", async (method, answer) => expect(await ask(method)).toMatchObject(answer));
+
+test("no system agent asks for anything", async () => expect(await ask("openclaw.approval.list")).toEqual([]));
+
+test("an unknown agent is refused", async () => {
+  for (const method of ["progressCard.get", "models.list", "models.authStatus", "tools.github.status"])
+    expect(answered.parse(await client.request(method, { agentId: "nobody" })).error?.code, method).toBe("NOT_FOUND");
+});
+
+test("the hello tells the capability that the command line of OpenClaw needs for models", async () => {
+  const another = new RawClient(fixture.http.replace("http", "ws"));
+  const hello = await another.connect(connectParams(TOKEN));
+  expect(hello).toMatchObject({ payload: { features: { capabilities: ["published-model-catalog"] } } });
+  another.close();
+});
+
+describe("models", () => {
+  test("the agent's own one is marked, with the levels at which it can think", async () => {
+    expect(await ask("models.list", { provider: "fake" })).toMatchObject({
+      models: [
+        { id: "fake-1", provider: "fake", tags: ["default"], thinkingLevels: [{ id: "off" }], thinkingDefault: "off" },
+      ],
+    });
+    expect(await ask("models.list", { provider: "unknown" })).toEqual({ models: [] });
+  });
+
+  test("the keys are shown without their secrets, and tried", async () => {
+    const status = await ask("models.authStatus");
+    expect(status).toMatchObject({
+      providers: [{ provider: "fake", status: "static", profiles: [{ type: "api_key" }] }],
+    });
+    expect(await ask("models.probe", { provider: "fake" })).toMatchObject({
+      status: "ok",
+      results: [{ status: "ok" }],
+    });
+  });
+});
+
+describe("usage", () => {
+  const counts = { total: 2, user: 1, assistant: 1, toolCalls: 0, toolResults: 0, errors: 0 };
+  const costs = { inputCost: 0, outputCost: 0, cacheReadCost: 0, cacheWriteCost: 0 };
+
+  test("is divided as the page of OpenClaw reads it, and unpriced calls are counted", async () => {
+    const { sessions, totals, aggregates } = z
+      .looseObject({
+        sessions: z.array(z.unknown()),
+        totals: z.looseObject({ calls: z.number(), totalTokens: z.number() }),
+        aggregates: z.unknown(),
+      })
+      .parse(await ask("sessions.usage", { range: "7d", groupBy: "instance", limit: 1000 }));
+    const { calls, totalTokens } = totals;
+    const sum = { totalTokens, missingCostEntries: calls, ...costs };
+    expect(totals).toMatchObject(sum);
+    expect(sessions).toMatchObject([
+      {
+        key: SESSION,
+        agentId: "main",
+        scope: "instance",
+        usage: {
+          ...sum,
+          messageCounts: counts,
+          dailyMessageCounts: [counts],
+          dailyBreakdown: [{ tokens: totalTokens }],
+        },
+      },
+    ]);
+    const ref = { provider: "fake", model: "fake-1" };
+    const date = expect.stringMatching(/^\d{4}-\d\d-\d\d$/);
+    expect(aggregates).toMatchObject({
+      sessionCount: 1,
+      messages: counts,
+      tools: { totalCalls: 0, uniqueTools: 0, tools: [] },
+      byProvider: [{ provider: "fake", count: expect.any(Number) }],
+      byModel: [{ ...ref, totals: { missingCostEntries: expect.any(Number) } }],
+      byChannel: [{ channel: "webchat", totals: sum }],
+      byAgent: [{ agentId: "main" }],
+      latency: { count: 1 },
+      dailyLatency: [{ date, count: 1 }],
+      costDaily: [{ date, ...sum }],
+      modelDaily: [{ date, ...ref }],
+      daily: [{ date, tokens: totalTokens, cost: 0, messages: 2, toolCalls: 0, errors: 0 }],
+    });
+    expect(answered.parse(await client.request("sessions.usage", { creatorKey: "somebody" })).error?.code).toBe(
+      "INVALID_REQUEST",
+    );
+  });
+
+  test("of one session is a line of calls and a log of messages", async () => {
+    const { points } = z
+      .looseObject({ points: z.array(z.looseObject({ totalTokens: z.number(), cumulativeTokens: z.number() })) })
+      .parse(await ask("sessions.usage.timeseries", { key: SESSION }));
+    expect(points.at(-1)?.cumulativeTokens).toBe(points.reduce((sum, point) => sum + point.totalTokens, 0));
+    expect(points.length).toBeGreaterThan(0);
+    expect(await ask("sessions.usage.logs", { key: SESSION })).toMatchObject({
+      logs: [
+        { role: "user", content: "Is the tea ready?" },
+        { role: "assistant", content: "The tea is ready." },
+      ],
+    });
+    expect(await ask("sessions.usage.timeseries", { key: "agent:main:unknown" })).toEqual({ points: [] });
+    expect(await ask("sessions.usage.logs", { key: "agent:main:unknown" })).toEqual({ logs: [] });
+  });
+});
+
+describe("scheduled jobs", () => {
+  const page = z.looseObject({ jobs: z.array(z.unknown()), snapshotRevision: z.string() });
+  const add = (name: string, more: object = {}) =>
+    ask("cron.add", {
+      name,
+      schedule: { kind: "cron", expr: "0 7 * * *", tz: "UTC" },
+      payload: { kind: "agentTurn", message: "Make tea." },
+      sessionTarget: "isolated",
+      ...more,
+    });
+
+  test("come in pages of one snapshot, compact on request, with the place of their reports", async () => {
+    await add("tea", { delivery: { mode: "none" } });
+    await add("cake", { delivery: { mode: "webhook", to: "https://cake.example.org/" } });
+    const first = page.parse(await ask("cron.list", { limit: 1, sortBy: "name" }));
+    const second = page.parse(await ask("cron.list", { limit: 1, offset: 1, sortBy: "name" }));
+    expect(second.snapshotRevision).toBe(first.snapshotRevision);
+    expect([...first.jobs, ...second.jobs]).toMatchObject([
+      { name: "cake" },
+      { name: "tea", effectiveAgentId: "main" },
+    ]);
+    const compact = page.parse(
+      await ask("cron.list", { compact: true, sortBy: "name", includeDeliveryPreviews: true }),
+    );
+    expect(compact.jobs[1]).toMatchObject({ name: "tea", scheduleKind: "cron", lastRunAt: null, lastRunStatus: null });
+    expect(compact.jobs[1]).not.toHaveProperty("payload");
+    expect(Object.values(Object(compact["deliveryPreviews"]))).toEqual(
+      expect.arrayContaining([
+        { label: "not requested", detail: "not requested" },
+        { label: "webhook", detail: "https://cake.example.org/" },
+      ]),
+    );
+    await add("bread");
+    expect(page.parse(await ask("cron.list", { limit: 1, sortBy: "name" })).snapshotRevision).not.toBe(
+      first.snapshotRevision,
+    );
+  });
+});
+
+test("a search for a list answers with the rows of what it found", async () => {
+  const found = await ask("sessions.search", { query: "tea ready", scope: { agentId: "main", includeGlobal: true } });
+  expect(found).toMatchObject({ sessions: [{ key: SESSION, agentId: "main", sessionId: expect.any(String) }] });
+  expect(await ask("sessions.search", { query: "tea", scope: { spawnedBy: SESSION } })).toMatchObject({ sessions: [] });
+  const plain = await ask("sessions.search", { query: "tea" });
+  expect(plain).not.toHaveProperty("sessions");
+  expectShape("SessionsSearchResult", plain);
+});

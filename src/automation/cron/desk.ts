@@ -10,7 +10,7 @@ import type { CronPorts } from "./ports.ts";
 import { inWordsOfToday } from "./reading/old-words.ts";
 import { type BadJob, patched, readJob } from "./read-job.ts";
 import type { CronScheduler, NotRun } from "./scheduler.ts";
-import { type CronDestinations, destinationOf, jobRevision, jobView, runView, snapshotOf } from "./views.ts";
+import { type CronDestinations, destinationOf, jobRevision, jobView, runView, jobsRevision } from "./views.ts";
 import { runIdOf } from "../../dispatch/turn-facts.ts";
 import { DEFAULT_ACCOUNT } from "../../types/ids.ts";
 
@@ -87,7 +87,7 @@ export class CronDesk {
     return {
       jobs: wanted.slice(offset, offset + limit).map(viewOf),
       total: wanted.length,
-      snapshotRevision: snapshotOf(wanted.map(({ job }) => job)),
+      snapshotRevision: jobsRevision(wanted.map(({ job }) => job)),
     };
   }
 

@@ -26,7 +26,7 @@ export const jobRevision = once(({ updatedAtMs: _updated, createdAtMs: _created,
 );
 
 /** A hash that changes when jobs of a list, their order or their settings do. */
-export const snapshotOf = (jobs: readonly CronJob[]): string =>
+export const jobsRevision = (jobs: readonly CronJob[]): string =>
   `sha256:${createHash("sha256")
     .update(JSON.stringify(jobs.map((job) => [job.id, jobRevision(job)])))
     .digest("hex")}`;

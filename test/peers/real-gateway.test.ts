@@ -35,6 +35,26 @@ describe("the comparison of two answers", () => {
     expect(lines(real, brought({ rows: [{ at: 7, more: true }], list: [1] }))).toEqual([]);
   });
 
+  test("names another session key and another word of a state", () => {
+    const real = brought({ status: "started", key: "agent:main:main", runId: "1" });
+    expect(lines(real, brought({ status: "ok", key: "agent:main:x", runId: "2" }))).toEqual([
+      'other type: status is "ok", not "started"',
+    ]);
+  });
+
+  test("names what events lack", () => {
+    const delta = (more: object) => event("chat", { state: "delta", ...more });
+    const real = brought(
+      answer({}),
+      delta({ runId: "1", message: { role: "assistant" } }),
+      delta({ runId: "1", deltaText: "a" }),
+    );
+    expect(lines(real, brought(answer({}), delta({ runId: 1, deltaText: "a" })))).toEqual([
+      "event chat delta: other type: runId is number, not string",
+      "event chat delta: missing: message (object)",
+    ]);
+  });
+
   test("names another code, also one of the details", () => {
     const real = brought(refusal({ code: "INVALID_REQUEST", message: "no", details: { code: "GONE" } }));
     expect(

@@ -1,5 +1,4 @@
 import { answersIn, type Frame, type Recorded } from "./recorder.ts";
-import { shapeOf, type Shape } from "./shape.ts";
 
 /** What differs in one row, a line each. */
 export interface Differences {
@@ -16,7 +15,12 @@ export function compare(real: Recorded, ours: Recorded): Differences {
   if (isUnknown(mine[0]) && !isUnknown(theirs[0])) {
     return { ...about, isUnknownMethod: true, lines: [`the real gateway answers ${told(theirs[0])}`] };
   }
-  const lines = [...otherAnswer(theirs, mine), ...otherShape(theirs, mine), ...otherOrder(real, ours)];
+  const lines = [
+    ...otherAnswer(theirs, mine),
+    ...otherShape(theirs, mine),
+    ...otherOrder(real, ours),
+    ...otherEvents(real, ours),
+  ];
   return { ...about, isUnknownMethod: false, lines };
 }
 
@@ -88,11 +92,30 @@ const OTHERS = new Set(["tick", "health", "presence", "heartbeat"]);
 function otherOrder(real: Recorded, ours: Recorded): string[] {
   const [theirs, mine] = [orderOf(real), orderOf(ours)];
   const lines = theirs.filter((step) => !mine.includes(step)).map((step) => `no event: ${step}`);
-  const [before, asBefore] = [theirs, mine].map((steps) => steps.slice(0, steps.indexOf("answer")));
-  const early = (asBefore ?? []).filter((step) => theirs.includes(step) && !(before ?? []).includes(step));
+  const isBefore = (steps: readonly string[], step: string) => steps.indexOf(step) < steps.indexOf("answer");
+  const early = mine.filter((step) => isBefore(mine, step) && theirs.includes(step) && !isBefore(theirs, step));
   if (early.length > 0) lines.push(`before the answer instead of after it: ${early.join(", ")}`);
   return lines;
 }
+
+/** Compares the payloads of the events that both sent. */
+function otherEvents(real: Recorded, ours: Recorded): string[] {
+  const [theirs, mine] = [payloadsOf(real), payloadsOf(ours)];
+  return [...theirs].flatMap(([step, payloads]) => {
+    const own = mine.get(step);
+    if (own === undefined) return [];
+    return shapeLines(shapeOf(payloads), shapeOf(own)).map((line) => `event ${step}: ${line.replace("[].", "")}`);
+  });
+}
+
+const payloadsOf = ({ frames }: Recorded): Map<string, unknown[]> => {
+  const payloads = new Map<string, unknown[]>();
+  for (const { frame } of frames) {
+    const step = frame["type"] === "event" ? stepOf(frame) : undefined;
+    if (step !== undefined) payloads.set(step, [...(payloads.get(step) ?? []), frame["payload"]]);
+  }
+  return payloads;
+};
 
 /** The steps of a request in the order in which each came first. */
 export function orderOf({ id, frames }: Recorded): string[] {
@@ -120,4 +143,42 @@ function stepOf(frame: Frame): string | undefined {
     payload["action"],
   ];
   return [event, ...new Set(parts.filter((part) => typeof part === "string"))].join(" ");
+}
+
+/** The types that the values at each path have: `sessions[].key` → `string`. */
+type Shape = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** The shape of a JSON value; the elements of an array share their paths. */
+function shapeOf(value: unknown): Shape {
+  const shape = new Map<string, Set<string>>();
+  add(shape, "", value);
+  return shape;
+}
+
+function add(shape: Map<string, Set<string>>, path: string, value: unknown): void {
+  const types = shape.get(path) ?? new Set<string>();
+  shape.set(path, types.add(typeOf(value, path)));
+  if (Array.isArray(value)) for (const item of value) add(shape, `${path}[]`, item);
+  else if (typeof value === "object" && value !== null) {
+    for (const [key, item] of Object.entries(value)) add(shape, path === "" ? key : `${path}.${key}`, item);
+  }
+}
+
+function typeOf(value: unknown, path: string): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return value.length > 0 ? "array" : "empty array";
+  if (typeof value === "string") return formOf(value, path);
+  return typeof value;
+}
+
+const KEY_FIELD = /(?:^|[.\]])(?:\w*[sS]essionKey|key|spawnedBy|mainKey)s?(?:\[\])?$/;
+const AGENT_KEY = /^agent:[^:]+:./;
+const WORD_FIELD = /(?:^|[.\]])(?:status|state|kind|role|decision|scope|mode)$/;
+const WORD = /^[a-z][\w-]{0,30}$/i;
+
+/** A session key is in one of two forms; words that clients branch on are types of their own; every other text is a string. */
+function formOf(text: string, path: string): string {
+  if (WORD_FIELD.test(path) && WORD.test(text)) return `"${text}"`;
+  if (!KEY_FIELD.test(path)) return "string";
+  return AGENT_KEY.test(text) ? "key agent:…" : "string";
 }

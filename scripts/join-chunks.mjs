@@ -40,7 +40,9 @@ export function partsOf(outputs, read, entry) {
   const taking = new Set();
   for (let left = -1; left !== homes.size;) {
     left = homes.size;
-    for (const file of others.filter((one) => !homes.has(one) && !taking.has(one))) {
+    for (const file of others) {
+      // What took a part stays where it is: moved too, its code would be in two files, with the state of its modules.
+      if (homes.has(file) || taking.has(file)) continue;
       const places = importsOf(outputs, file).map(placeOf);
       const needed = places.filter((one) => path.basename(one) !== LEAVES);
       const canTake = (host) => host !== file && !homes.has(host) && needed.every((one) => loads.get(host).has(one));

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 
 const script = join(import.meta.dirname, "../../scripts/join-chunks.mjs");
@@ -55,6 +56,29 @@ describe("small files of the build", () => {
       [chunk("TWO")]: "chunk-BOTH.js",
       // Neither BIG nor ZOD loads the other one. BOTH loads both, but not everybody who loads APART loads BOTH.
     });
+  });
+
+  it("do not move once another file is a part of them", () => {
+    const graph = fc.array(fc.record({ isSmall: fc.boolean(), imported: fc.array(fc.nat(), { maxLength: 3 }) }), {
+      minLength: 2,
+      maxLength: 9,
+    });
+    fc.assert(
+      fc.property(graph, (files) => {
+        const nameOf = (index: number) => `F${index}`;
+        // A file imports only later ones.
+        const below = (index: number, one: number) => index + 1 + (one % (files.length - index - 1));
+        const made = files.map(({ isSmall, imported }, index): [string, Output] => {
+          const others = index === files.length - 1 ? [] : imported.map((one) => nameOf(below(index, one)));
+          return [chunk(nameOf(index)), file(isSmall ? SMALL : LARGE, ...new Set(others))];
+        });
+        const all = { ...Object.fromEntries(made), [GATEWAY]: file(LARGE, ...files.keys().map(nameOf)) };
+        const homes = joining.partsOf(all, () => "", GATEWAY);
+        const moved = [...homes.keys()].map((name) => name.split("/").at(-1));
+        expect([...homes.values()].filter((home) => moved.includes(home))).toEqual([]);
+      }),
+      { numRuns: 2_000 },
+    );
   });
 
   it("are imported from where they are, in front of a text that is as long as before", () => {

@@ -40,6 +40,8 @@ export interface Catalog {
   agents(): readonly { readonly id: AgentId; readonly name?: string }[];
   readonly defaultAgent: AgentId;
   models(): Promise<readonly (ModelInfo & { readonly available: boolean })[]>;
+  /** The commands of chats in the protocol's shape; none where the config turns text commands off. */
+  commands(): Promise<readonly { readonly name: string }[]>;
   /** The model that a new session of the default agent uses. */
   defaultModel(): ModelInfo | undefined;
   /** The settings of a session, begun or not, by the names that `sessions.patch` has for them. */
@@ -66,6 +68,8 @@ export interface Reports {
 interface SessionPorts {
   readonly chat: ChatPort;
   readonly sessions: Sessions;
+  /** The names of the groups into which people sort sessions, in their order. */
+  readonly sessionGroups: { read(): Promise<readonly string[]>; write(names: readonly string[]): Promise<void> };
   /** Called when a client has changed settings of a session. Must not throw. */
   onPatched?(key: SessionKey, patch: SessionPatch, entry: Readonly<SessionEntry>): void;
 }

@@ -19,7 +19,7 @@ import type {
 import { setAside } from "./transcript/archive.ts";
 import { TRANSCRIPT_VERSION } from "./transcript/entries.ts";
 import { HeldSession, type Keeper, type Renewed } from "./held-session.ts";
-import { type HistoryPage, readHistory } from "./transcript/history.ts";
+import { type HistoryPage, readHistory, readOpening } from "./transcript/history.ts";
 import { agentOf, canonicalKey } from "./keys.ts";
 import { type PoolLimits, TranscriptPool } from "./pool.ts";
 import { readHeader } from "./transcript/prepare.ts";
@@ -180,6 +180,11 @@ class SessionFiles implements Sessions, Keeper {
 
   updates(signal?: AbortSignal): AsyncIterable<TranscriptUpdate> {
     return this.#pool.updates.watch(signal);
+  }
+
+  async opening(asked: SessionKey): Promise<string | undefined> {
+    const path = this.fileOf(asked);
+    return path === undefined ? undefined : readOpening(path);
   }
 
   settingChanges(signal?: AbortSignal): AsyncIterable<SessionKey> {

@@ -7,13 +7,20 @@ import { sessionKey } from "./ids.ts";
  */
 export type KeyForm = "key" | "alias" | "place";
 
-/** The fields of methods' parameters and answers that name conversations; the server translates them. */
-export const keyFields = z.registry<{ readonly form: KeyForm }>();
+const FORMS: ReadonlySet<unknown> = new Set<KeyForm>(["key", "alias", "place"]);
+const isForm = (value: unknown): value is KeyForm => FORMS.has(value);
 
-const marked = <T extends z.ZodType>(field: T, form: KeyForm = "key"): T => {
-  keyFields.add(field, { form });
+/** How a field of a method's parameters or answer names a conversation; undefined when it names none. */
+export function keyFormOf(field: z.core.$ZodType): KeyForm | undefined {
+  const form = z.globalRegistry.get(field)?.["namesSession"];
+  return isForm(form) ? form : undefined;
+}
+
+// The registry is zod's own, because the build has several copies of this file.
+function marked<T extends z.ZodType>(field: T, form: KeyForm = "key"): T {
+  z.globalRegistry.add(field, { namesSession: form });
   return field;
-};
+}
 
 /** A session key in an answer. */
 export const keyField = (): z.ZodString => marked(z.string());

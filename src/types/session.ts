@@ -89,6 +89,17 @@ export interface SessionEntry extends SubagentEntry, QueueEntry, ShownEntry, Exe
    */
   untrustedContent?: UntrustedMark;
   label?: string;
+  /** When a person archived it; a later message brings it back. */
+  archivedAt?: number;
+  pinnedAt?: number;
+  /** When a person marked it as unread. */
+  markedUnreadAt?: number;
+  /** A person's order of sessions: the group that has it, and its look. */
+  category?: string;
+  icon?: string;
+  color?: string;
+  /** The session in which a client began this one. */
+  parentSessionKey?: string;
   displayName?: string;
   channel?: string;
   groupId?: string;
@@ -273,6 +284,9 @@ export interface ChatFilter {
 /** The settings of a session that people set, as its row names them; its model is `providerOverride` and `modelOverride`. */
 export const SESSION_SETTINGS = [
   "label",
+  "category",
+  "icon",
+  "color",
   "thinkingLevel",
   "verboseLevel",
   "reasoningLevel",
@@ -290,6 +304,13 @@ export const SESSION_SETTINGS = [
   "elevatedLevel",
 ] as const satisfies readonly (keyof SessionEntry)[];
 
+/** Times at which a person put a session aside, pinned it, or marked it as unread. */
+export const SESSION_MARKS = [
+  "archivedAt",
+  "pinnedAt",
+  "markedUnreadAt",
+] as const satisfies readonly (keyof SessionEntry)[];
+
 /** Changes of sessions for watchers. Each iteration ends with the signal or with `close`. */
 interface SessionChanges {
   /** Every later write of a transcript, after it is done. */
@@ -305,6 +326,8 @@ interface SessionChanges {
 export interface TranscriptReading {
   /** Messages for people, oldest first, the newest `limit`; reads from the file's end. */
   history(key: SessionKey, limit: number): Promise<{ entries: readonly TranscriptEntry[]; hasMore: boolean }>;
+  /** The first text of a person in the transcript, with the gateway's additions; undefined when its beginning has none. */
+  opening(key: SessionKey): Promise<string | undefined>;
   /** Absolute path of the session's transcript; the file may not be there yet. Undefined when there is no row. */
   fileOf(key: SessionKey): string | undefined;
 }
@@ -380,6 +403,7 @@ export interface SessionWatcher {
 const listedSession = z.looseObject({
   key: keyField(),
   spawnedBy: keyField().optional(),
+  parentSessionKey: keyField().optional(),
   agentId: z.string().optional(),
   sessionId: z.string().optional(),
   updatedAt: z.number(),
@@ -438,8 +462,10 @@ export const sessionAnswers = {
     settings: z.record(z.string(), settingInForce),
   }),
   history: z.looseObject({
-    sessionKey: keyField(),
-    sessionInfo: z.looseObject({ key: keyField() }).optional(),
+    sessionKey: keyField().optional(),
+    sessionInfo: z
+      .looseObject({ key: keyField(), spawnedBy: keyField().optional(), parentSessionKey: keyField().optional() })
+      .optional(),
     messages: z.array(shownMessage),
   }),
 };

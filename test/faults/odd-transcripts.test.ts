@@ -13,6 +13,7 @@ import { recordLog } from "../kit/log.ts";
 import { eventsOf, openRunFixture, userTurn, type RunFixture } from "../kit/run.ts";
 import { oddTranscripts } from "../kit/store/odd-transcript.ts";
 import { openFile } from "../kit/store/transcript-file.ts";
+import { CATALOG } from "../kit/server/server.ts";
 import { MemorySessions } from "../kit/server/memory-sessions.ts";
 import { ScriptedChat } from "../kit/server/scripted-chat.ts";
 import { REFS, wire, type WireApi } from "../harness/wire/wires.ts";
@@ -93,6 +94,6 @@ async function pageOf(path: string): Promise<void> {
   sessions.add("odd", (await readHistory(path, 1000)).entries);
   const media = { read: () => Promise.reject(new Error("no such file")), put: () => Promise.reject(new Error("no")) };
   const chat = new ScriptedChat(() => undefined);
-  for (const method of historyMethods({ chat, sessions, media }))
+  for (const method of historyMethods({ chat, sessions, media, catalog: CATALOG }))
     JSON.stringify(await method.run({ sessionKey: "odd" }, { connId: "1", scopes: new Set<string>(), client }));
 }

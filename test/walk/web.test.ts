@@ -205,15 +205,15 @@ describe.concurrent("a web client", () => {
     const rows = payloadOf(await client.request("sessions.list"))["sessions"] as Frame[];
     const keys = rows.map((row) => String(row["key"]));
     expect(keys).toHaveLength(2);
-    const web = keys.find((key) => key.includes("webchat")) ?? "";
+    const web = keys.find((key) => key.endsWith(":main")) ?? "";
     const patched = await client.request("sessions.patch", { key: web, label: "My talk", thinkingLevel: "low" });
     expect(payloadOf(patched)).toMatchObject({ ok: true, entry: { label: "My talk", thinkingLevel: "low" } });
     const again = payloadOf(await client.request("sessions.list", { search: "my talk" }))["sessions"] as Frame[];
     expect(again).toMatchObject([{ key: web, label: "My talk", thinkingLevel: "low" }]);
-    const before = sessionsOf(home)[web]?.sessionId;
+    const before = sessionsOf(home)["webchat:default:operator"]?.sessionId;
     const reset = await client.request("sessions.reset", { key: web });
     expect(payloadOf(reset)).toMatchObject({ ok: true });
-    expect(sessionsOf(home)[web]?.sessionId).not.toBe(before);
+    expect(sessionsOf(home)["webchat:default:operator"]?.sessionId).not.toBe(before);
     expect(await historyOf(client)).toEqual([]);
     const telegram = keys.find((key) => key.includes("telegram")) ?? "";
     expect((await historyOf(client, telegram)).map((message) => textOf(message.content)).join()).toContain(

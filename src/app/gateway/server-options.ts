@@ -16,7 +16,8 @@ import type { Parts, StartOptions } from "./parts/parts.ts";
 import { reportsOf } from "./reports.ts";
 import { rightsOf } from "./methods/session-rights.ts";
 import { settingsInForce } from "./session-settings.ts";
-import type { Notified, Paired } from "../../types/journal.ts";
+import { z } from "zod";
+import type { KeyValue, Notified, Paired } from "../../types/journal.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { blocksOf, deliverAndWait, targetPeer } from "../outgoing.ts";
 
@@ -66,6 +67,7 @@ export function serverPorts(parts: Parts, chat: ChatPort): ServerPorts {
   return {
     chat,
     sessions: core.sessions,
+    sessionGroups: groupsIn(core.journal.values),
     onPatched: (sessionKey, patch, entry) =>
       core.ports.runs.hooks?.notify("session:patch", { sessionKey, patch, sessionEntry: { ...entry } }, { sessionKey }),
     media: core.media,
@@ -123,9 +125,19 @@ const catalogOf = (parts: Parts): Catalog => ({
   agents: () => parts.live.agents.map(({ id, name }) => ({ id, ...(name !== undefined && { name }) })),
   defaultAgent: parts.live.defaultAgent.id,
   models: () => parts.core.models.list(),
+  commands: async () => (await import("./methods/command-methods.ts")).shownCommands(parts, true),
   defaultModel: () => parts.model.info,
   settingsOf: (key) => settingsInForce(key, parts),
   rightsOf: (key) => rightsOf(key, parts),
+});
+
+/** The value with the names of the groups of sessions. */
+const GROUPS = "session-groups";
+const groupNames = z.array(z.string()).catch([]);
+
+const groupsIn = (values: KeyValue): ServerPorts["sessionGroups"] => ({
+  read: async () => groupNames.parse(JSON.parse((await values.get(GROUPS)) ?? "[]")),
+  write: (names) => values.set(GROUPS, JSON.stringify(names)),
 });
 
 /** Most milliseconds that the operator waits for the platform; after that the message stays in the outbox. */

@@ -2,7 +2,7 @@ import { compactedSizes } from "../../harness/compaction/compact.ts";
 import { RunLog } from "../../harness/log/log.ts";
 import { withoutTags } from "../../harness/run/unanswered.ts";
 import { parseReply } from "../../reply/plain-reply.ts";
-import type { ChatPort, ChatRequest } from "../../types/chat/chat.ts";
+import type { ChatPort, ChatRequest, InputReceipt } from "../../types/chat/chat.ts";
 import type { RunStream } from "../../types/run/events.ts";
 import { channelId, DEFAULT_ACCOUNT, runId, type SessionKey } from "../../types/ids.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
@@ -15,6 +15,7 @@ import type { Dispatch } from "../dispatch.ts";
 import { oneShot } from "./one-shot.ts";
 import { plainStream } from "./plain-stream.ts";
 import type { DispatchPorts } from "../ports.ts";
+import { turnIdOf } from "../turn-facts.ts";
 
 /** Gives a client's message to its channel. Resolves when the message is durable. */
 export type Submit = (message: WebMessage) => Promise<void>;
@@ -39,6 +40,7 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts, submit:
       return found && plainStream(found);
     },
     runOf: (turnId) => dispatch.registry.runOf(turnId),
+    inputs: (runIds) => inputsOf(runIds, ports.storage.journal.inbox),
     compactions: (signal) => dispatch.compactions.watch(signal),
     runs: (signal) => plainStreams(dispatch.registry.watch(signal)),
     plain: (text, message) => parseReply(withoutTags(text, message)).text,
@@ -71,6 +73,21 @@ async function send(
   if (row) checkSame(row.message, request);
   if (row) await dispatch.decided(row);
   return { runId: id, status: isBusy ? ("queued" as const) : ("started" as const) };
+}
+
+async function inputsOf(
+  runIds: readonly string[],
+  inbox: Pick<DispatchPorts["storage"]["journal"]["inbox"], "find">,
+): Promise<readonly InputReceipt[]> {
+  const find = (id: string) => inbox.find(channelId("webchat"), DEFAULT_ACCOUNT, webEventKey(id));
+  const rows = await Promise.all(runIds.map(async (id) => [runId(id), await find(id)] as const));
+  return rows.flatMap(([id, row]): InputReceipt[] => {
+    if (!row) return [];
+    const isTaken = row.state === "done" || row.turnId !== undefined;
+    return [
+      isTaken ? { runId: id, state: "consumed", consumedByEventId: turnIdOf(row) } : { runId: id, state: "pending" },
+    ];
+  });
 }
 
 async function* plainStreams(streams: AsyncIterable<RunStream>): AsyncIterable<RunStream> {

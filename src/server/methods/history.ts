@@ -1,16 +1,19 @@
 import { z } from "zod";
-import type { ChatPort } from "../../types/chat/chat.ts";
+import type { ChatPort, InputReceipt } from "../../types/chat/chat.ts";
+import type { SessionKey } from "../../types/ids.ts";
 import { keyParam } from "../../types/key-field.ts";
 import { defineMethod, type Method } from "../../types/method.ts";
 import type { ChatMessage } from "../../types/run/model.ts";
 import {
   sessionAnswers,
-  type SessionEntry,
+  shownMessage,
   type ShownBlock,
   type ShownMessage,
   type TranscriptEntry,
 } from "../../types/session.ts";
 import type { ServerPorts } from "../options.ts";
+import { requireAgent } from "./patch.ts";
+import { showSession, showUnused } from "./session-row.ts";
 import { joinAnswers } from "../../sessions/shown/joined-answers.ts";
 import { noticeIn, type ShownNotice, fileLine, type NoticeFile } from "../../sessions/shown/notice.ts";
 import { defined } from "../../utils/defined.ts";
@@ -22,13 +25,21 @@ const DEFAULT_LIMIT = 200;
 /** Bytes well below the limit of a client's frame. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-const historyParams = z.looseObject({
+export const historyParams = z.looseObject({
   sessionKey: keyParam(),
+  agentId: z.string().min(1).optional(),
   limit: z.int().min(1).max(1000).optional(),
   maxChars: z.int().min(1).max(500_000).optional(),
+  /** How many of the newest messages are left out. */
+  offset: z.int().min(0).max(1_000_000).optional(),
+  /** The page has this message. */
+  messageId: z.string().min(1).max(256).optional(),
+  /** Runs that the client has asked for, and does not know of. */
+  inputRunIds: z.array(z.string().min(1).max(256)).max(50).optional(),
 });
+type HistoryParams = z.output<typeof historyParams>;
 
-type HistoryPorts = Pick<ServerPorts, "chat" | "media" | "sessions">;
+type HistoryPorts = Pick<ServerPorts, "chat" | "media" | "sessions" | "catalog">;
 
 /** The method that reads a conversation. */
 export function historyMethods(ports: HistoryPorts): readonly Method[] {
@@ -40,40 +51,145 @@ export function historyMethods(ports: HistoryPorts): readonly Method[] {
       result: sessionAnswers.history,
       run: (params) => readHistory(params, ports),
     }),
+    defineMethod({
+      name: "chat.message.get",
+      scope: "operator.read",
+      params: z.looseObject({
+        sessionKey: keyParam(),
+        agentId: z.string().min(1).optional(),
+        messageId: z.string().min(1).max(256),
+        maxChars: z.int().min(1).max(2_000_000).optional(),
+      }),
+      result: z.looseObject({
+        ok: z.boolean(),
+        message: shownMessage.optional(),
+        unavailableReason: z.enum(["not_found"]).optional(),
+      }),
+      async run({ sessionKey: key, ...params }) {
+        requireAgent(params, key, ports);
+        const { messages } = await lastMessages(key, { ...params, limit: 1 }, ports);
+        const message = messages.find((one) => idIn(one) === params.messageId);
+        return message ? { ok: true, message } : { ok: false, unavailableReason: "not_found" as const };
+      },
+    }),
   ];
 }
 
-async function readHistory(params: z.infer<typeof historyParams>, ports: HistoryPorts) {
-  const { chat, sessions } = ports;
-  const { sessionKey: key } = params;
-  const entry = sessions.peek(key);
-  if (entry === undefined) return { sessionKey: key, messages: [], hasMore: false, totalMessages: 0 };
-  const { entries, hasMore } = await sessions.history(key, params.limit ?? DEFAULT_LIMIT);
-  const plain = joinAnswers(entries).map((entry) => withPlainAnswer(entry, chat));
-  const images = await imagesIn(plain, ports.media);
-  const shown = showEntries(plain, params.maxChars, { images, runOf: (id) => chat.runOf(id) });
-  const messages = newest(shown, MAX_BYTES);
-  const isCut = hasMore || messages.length < shown.length;
-  return {
+/** The answer of `chat.history`, and of `chat.startup`, which asks for nothing else. */
+export async function readHistory(params: HistoryParams, ports: HistoryPorts) {
+  const { chat, sessions, catalog } = ports;
+  const { sessionKey: key, inputRunIds, offset } = params;
+  requireAgent(params, key, ports);
+  const inputs = inputRunIds ? await chat.inputs(inputRunIds) : [];
+  const model = catalog.defaultModel();
+  const common = {
     sessionKey: key,
+    pendingInputs: { items: [], total: 0 },
+    ...(inputRunIds && {
+      inputReceipts: inputs,
+      inputConsumptions: inputs.filter(({ state }) => state === "consumed"),
+    }),
+    defaults: {
+      modelProvider: model?.provider ?? null,
+      model: model?.id ?? null,
+      contextTokens: model?.contextWindow ?? null,
+    },
+  };
+  const entry = sessions.peek(key);
+  const active = chat.active(key);
+  if (!entry)
+    return {
+      ...common,
+      messages: [],
+      hasMore: false,
+      totalMessages: 0,
+      sessionInfo: { ...showUnused(key, ports), activeRunIds: [] },
+    };
+  const { messages, hasMore, total } = await lastMessages(key, { ...params, inputs }, ports);
+  const [run] = active;
+  return {
+    ...common,
     sessionId: entry.sessionId,
     messages,
-    hasMore: isCut,
-    ...(isCut ? {} : { totalMessages: messages.length }),
-    sessionInfo: sessionInfo(key, entry),
+    hasMore,
+    ...(offset !== undefined && { offset }),
+    ...(hasMore && params.messageId === undefined && { nextOffset: (offset ?? 0) + messages.length }),
+    ...(total !== undefined && { totalMessages: total }),
+    sessionInfo: showSession({ key, entry }, active, ports),
+    ...(run && { inFlightRun: { runId: run.runId, text: "" } }),
     ...defined({ thinkingLevel: entry.thinkingLevel, verboseLevel: entry.verboseLevel }),
   };
 }
 
-function sessionInfo(key: string, entry: Readonly<SessionEntry>) {
-  const { sessionId, updatedAt, label, thinkingLevel, totalTokens, contextTokens } = entry;
-  const { providerOverride: modelProvider, modelOverride: model } = entry;
-  return {
-    key,
-    sessionId,
-    updatedAt,
-    ...defined({ label, thinkingLevel, totalTokens, contextTokens, modelProvider, model }),
-  };
+/** The part of a conversation that a client wants. */
+interface PageWanted {
+  readonly limit?: number | undefined;
+  readonly offset?: number | undefined;
+  readonly messageId?: string | undefined;
+  readonly maxChars?: number | undefined;
+  readonly inputs?: readonly InputReceipt[];
+}
+
+interface Page {
+  readonly messages: readonly ShownMessage[];
+  readonly hasMore: boolean;
+  /** All messages; undefined when the transcript was not read to its beginning. */
+  readonly total?: number;
+}
+
+/**
+ * The newest messages, or those around one. Reads as many entries as these messages need: entries that nobody is shown do
+ * not count.
+ */
+export async function lastMessages(key: SessionKey, wanted: PageWanted, ports: HistoryPorts): Promise<Page> {
+  const { limit = DEFAULT_LIMIT, offset = 0 } = wanted;
+  for (let asked = limit + offset; ; asked *= 2) {
+    const { entries, hasMore } = await ports.sessions.history(key, asked);
+    const plain = joinAnswers(entries).map((entry) => withPlainAnswer(entry, ports.chat));
+    const shown = await showPage(plain, wanted, ports, hasMore);
+    if (shown) return shown;
+  }
+}
+
+/** The page that is wanted; undefined when older entries have to be read for it. */
+async function showPage(
+  entries: readonly TranscriptEntry[],
+  { limit = DEFAULT_LIMIT, offset = 0, messageId, maxChars, inputs = [] }: PageWanted,
+  { chat, media }: HistoryPorts,
+  hasOlder: boolean,
+): Promise<Page | undefined> {
+  const runOf = runsOf(inputs, chat);
+  const all = showEntries(entries, maxChars, { images: NO_IMAGES, runOf });
+  const place = messageId === undefined ? all.length - offset : endAround(messageId, all, limit);
+  if (hasOlder && (place === undefined || place < limit)) return undefined;
+  const to = Math.max(0, place ?? 0);
+  const from = Math.max(0, to - limit);
+  const ids = new Set(all.slice(from, to).map(entryIdOf));
+  const images = await imagesIn(
+    entries.filter(({ id }) => ids.has(id)),
+    media,
+  );
+  const page = (images.size === 0 ? all : showEntries(entries, maxChars, { images, runOf })).slice(from, to);
+  const messages = newest(page, MAX_BYTES);
+  const isCut = hasOlder || from > 0 || messages.length < page.length;
+  return { messages, hasMore: isCut, ...(!hasOlder && { total: all.length }) };
+}
+
+const NO_IMAGES: ReadonlyMap<string, string> = new Map();
+
+const idIn = ({ __openclaw }: ShownMessage & { readonly __openclaw?: { readonly id: string } }) => __openclaw?.id ?? "";
+const entryIdOf = (message: ShownMessage) => idIn(message).split(":")[0] ?? "";
+
+/** The end of a page of `limit` messages with the given one in its middle; undefined when it is not there. */
+function endAround(messageId: string, all: readonly ShownMessage[], limit: number): number | undefined {
+  const at = all.findIndex((message) => idIn(message) === messageId);
+  return at < 0 ? undefined : Math.min(all.length, Math.max(limit, at + 1 + Math.floor(limit / 2)));
+}
+
+/** The run of a person's message: as the client has named it, or as this process remembers. */
+function runsOf(inputs: readonly InputReceipt[], chat: Pick<ChatPort, "runOf">): Known["runOf"] {
+  const known = new Map(inputs.map(({ consumedByEventId, runId }) => [consumedByEventId, runId]));
+  return (id) => known.get(id) ?? chat.runOf(id);
 }
 
 /** A message before it gets its number. `runId` is set when the transcript or the gateway's memory has it. */
@@ -118,8 +234,14 @@ function withPlainAnswer(entry: TranscriptEntry, chat: Pick<ChatPort, "plain">):
 }
 
 function showEntry(entry: TranscriptEntry, { images, runOf }: Known): readonly UnnumberedMessage[] {
-  if (entry.type === "message" && entry.message.role === "user")
-    return [{ ...showUser(entry.message), runId: runOf(entry.id) }];
+  if (entry.type === "message" && entry.message.role === "user") {
+    const runId = runOf(entry.id);
+    const { message, sender } = showUser(entry.message);
+    // Clients compare it with the messages that they have sent.
+    return [
+      { message: { ...message, ...(runId !== undefined && { idempotencyKey: `${runId}:user` }) }, runId, sender },
+    ];
+  }
   if (entry.type === "message") return [{ message: { ...entry.message } }];
   const notice = noticeIn(entry);
   if (notice) return showNotice(notice, entry.timestamp, images);

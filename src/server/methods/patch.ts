@@ -16,13 +16,15 @@ import { chatOf } from "../../sessions/chat-of.ts";
 import { agentOf } from "../../sessions/keys.ts";
 import { sessionForTurn } from "./turn-session.ts";
 
-type Ports = Pick<ServerPorts, "sessions" | "catalog" | "onPatched">;
+type Ports = Pick<ServerPorts, "sessions" | "catalog" | "clock" | "onPatched">;
 type Parts = Pick<MethodParts, "sessionsFile">;
 
 function numberWithin(least: number, most: number) {
   const error = `takes a whole number from ${least} to ${most}`;
   return z.int(error).min(least, error).max(most, error);
 }
+
+const word = (most: number) => z.string().trim().min(1).max(most).nullish();
 
 // Null removes a setting.
 const patchParams = z.looseObject({
@@ -43,10 +45,20 @@ const patchParams = z.looseObject({
   execHost: z.enum(EXEC_HOSTS).nullish(),
   execSecurity: z.enum(EXEC_SECURITY).nullish(),
   execAsk: z.enum(EXEC_ASK).nullish(),
+  category: word(128),
+  icon: word(64),
+  color: word(64),
+  archived: z.boolean().optional(),
+  pinned: z.boolean().optional(),
+  unread: z.boolean().optional(),
+  agentId: z.string().min(1).optional(),
+  /** The session must still be this one. */
+  expectedSessionId: z.string().min(1).optional(),
+  expectedMarkedUnreadAt: z.number().nullish(),
 });
 
 /** Fields of a patch that are not settings. */
-const ABOUT = ["key"];
+const ABOUT: readonly string[] = ["key", "agentId", "expectedSessionId", "expectedMarkedUnreadAt"];
 type PatchParams = z.infer<typeof patchParams>;
 
 /** The method that changes the settings of a session. */
@@ -59,8 +71,10 @@ export function patchMethods(ports: Ports, { sessionsFile }: Parts): readonly Me
       run: async (params) => {
         refuseUnsupported(params);
         const key = sessionForPatch(params.key, ports);
+        requireAgent(params, key, ports);
+        requireUnchanged(params, key, ports);
         if (typeof params.groupActivation === "string") refuseActivation(key, ports);
-        const patch = { ...patchOf(params), ...(await modelPatch(params.model, ports)) };
+        const patch = { ...patchOf(params), ...marksOf(params, ports), ...(await modelPatch(params.model, ports)) };
         const entry = await store(key, patch, ports);
         ports.onPatched?.(key, patch, entry);
         const resolved = { modelProvider: entry.providerOverride ?? null, model: entry.modelOverride ?? null };
@@ -94,11 +108,51 @@ const patchOf = (params: PatchParams): SessionPatch =>
     SESSION_SETTINGS.flatMap((name) => (params[name] === undefined ? [] : [[name, params[name] ?? undefined]])),
   );
 
+/** The times that stand for the marks of a patch. */
+function marksOf({ archived, pinned, unread }: PatchParams, { clock }: Ports): SessionPatch {
+  const now = clock.now();
+  const mark = (isSet: boolean) => (isSet ? now : undefined);
+  return {
+    ...(archived !== undefined && { archivedAt: mark(archived) }),
+    ...(pinned !== undefined && { pinnedAt: mark(pinned) }),
+    ...(unread !== undefined && { markedUnreadAt: mark(unread) }),
+  };
+}
+
+/** Throws `MethodError` when the session belongs to another agent than the client believes. */
+export function requireAgent(
+  { agentId }: { readonly agentId?: string | undefined },
+  key: SessionKey,
+  { catalog }: Pick<ServerPorts, "catalog">,
+): void {
+  const agent = agentOf(key, catalog.defaultAgent);
+  if (agentId === undefined || agentId === agent) return;
+  throw refused("AGENT_MISMATCH", `agentId: the session belongs to the agent ${agent}`);
+}
+
+/** Throws `MethodError` when the session is not any more what the client has seen. */
+function requireUnchanged(
+  { expectedSessionId, expectedMarkedUnreadAt }: PatchParams,
+  key: SessionKey,
+  { sessions }: Ports,
+): void {
+  const entry = sessions.peek(key);
+  const isOther = expectedSessionId !== undefined && entry?.sessionId !== expectedSessionId;
+  const isRead = expectedMarkedUnreadAt !== undefined && (entry?.markedUnreadAt ?? null) !== expectedMarkedUnreadAt;
+  if (!isOther && !isRead) return;
+  throw new MethodError("INVALID_REQUEST", "the session has changed since the client read it; read it again", {
+    details: { reason: "session-changed" },
+  });
+}
+
 /** A key that somebody pinned belongs to the model before. */
 const NO_PIN: SessionPatch = { authProfileOverride: undefined, authProfileOverrideSource: undefined };
 
 /** `provider/id`, or an id alone when one known model has it. */
-async function modelPatch(model: string | null | undefined, { catalog }: Ports): Promise<SessionPatch> {
+export async function modelPatch(
+  model: string | null | undefined,
+  { catalog }: Pick<ServerPorts, "catalog">,
+): Promise<SessionPatch> {
   if (model === undefined) return {};
   if (model === null) return { providerOverride: undefined, modelOverride: undefined, ...NO_PIN };
   const known = await catalog.models();

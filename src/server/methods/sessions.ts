@@ -4,12 +4,11 @@ import { agentOf } from "../../sessions/keys.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import { keyParam } from "../../types/key-field.ts";
 import { defineMethod, type Method, MethodError } from "../../types/method.ts";
-import type { ModelInfo } from "../../types/run/model.ts";
-import type { RunFacts } from "../../types/run/run.ts";
-import { SESSION_SETTINGS, sessionAnswers, type SessionEntry, type SessionRow } from "../../types/session.ts";
+import { sessionAnswers, type SessionRow } from "../../types/session.ts";
 import { type Hub, MOST_FOLLOWED } from "../transport/hub.ts";
 import type { ServerPorts } from "../options.ts";
 import type { MethodParts } from "./parts.ts";
+import { isArchived, showSession, textsOf } from "./session-row.ts";
 
 type Ports = Pick<ServerPorts, "sessions" | "chat" | "catalog" | "clock">;
 type Parts = Pick<MethodParts, "hub" | "sessionsFile">;
@@ -21,6 +20,12 @@ const listParams = z.looseObject({
   agentId: z.string().min(1).optional(),
   label: z.string().min(1).optional(),
   search: z.string().optional(),
+  /** The sessions that were put aside, or these too; without them when unset. */
+  archived: z.union([z.boolean(), z.literal("all")]).optional(),
+  spawnedBy: keyParam().optional(),
+  includeDerivedTitles: z.boolean().optional(),
+  includeLastMessage: z.boolean().optional(),
+  sortBy: z.enum(["updatedAt", "lastInteractionAt"]).optional(),
 });
 type ListParams = z.infer<typeof listParams>;
 
@@ -76,12 +81,18 @@ function readMethods(ports: Ports, sessionsFile: string): readonly Method[] {
     defineMethod({
       name: "sessions.describe",
       scope: "operator.read",
-      params: keyParams,
+      params: keyParams.extend({
+        includeDerivedTitles: z.boolean().optional(),
+        includeLastMessage: z.boolean().optional(),
+      }),
       result: sessionAnswers.describe,
-      run: async ({ key }) => {
+      run: async ({ key, ...texts }) => {
         const [settings, rights] = await Promise.all([ports.catalog.settingsOf(key), ports.catalog.rightsOf(key)]);
         const entry = ports.sessions.peek(key);
-        const session = entry ? showSession({ key, entry }, ports.chat.active(key), ports) : null;
+        const row = entry && { key, entry };
+        const session = row
+          ? { ...showSession(row, ports.chat.active(key), ports), ...(await textsOf(row, texts, ports)) }
+          : null;
         return { ...rights, key, session, settings };
       },
     }),
@@ -151,11 +162,16 @@ async function listSessions(params: ListParams, ports: Ports) {
       model: model?.id ?? null,
       contextTokens: model?.contextWindow ?? null,
     },
-    sessions: page.map((row) => showSession(row, active.get(row.key) ?? [], ports)),
+    sessions: await Promise.all(
+      page.map(async (row) => ({
+        ...showSession(row, active.get(row.key) ?? [], ports),
+        ...(await textsOf(row, params, ports)),
+      })),
+    ),
   };
 }
 
-const FILTERS = ["activeMinutes", "agentId", "label", "search"] as const;
+const FILTERS = ["activeMinutes", "agentId", "label", "search", "spawnedBy"] as const;
 
 /** The rows of a page, the newest first, and how many all pages have. */
 async function findPage(
@@ -164,7 +180,7 @@ async function findPage(
   now: number,
 ) {
   const { sessions } = ports;
-  const isFiltered = FILTERS.some((name) => params[name] !== undefined);
+  const isFiltered = params.archived !== "all" || FILTERS.some((name) => params[name] !== undefined);
   if (!isFiltered)
     return { page: [...Iterator.from(sessions.newest()).take(to).drop(from)], totalCount: sessions.count };
   const all = [...sessions.newest()];
@@ -177,58 +193,12 @@ async function findPage(
 }
 
 function isWanted({ key, entry }: SessionRow, params: ListParams, ports: Ports, now: number): boolean {
-  const { activeMinutes, agentId, label, search } = params;
+  const { activeMinutes, agentId, label, search, archived = false, spawnedBy } = params;
+  if (archived !== "all" && isArchived(entry) !== archived) return false;
+  if (spawnedBy !== undefined && spawnedBy !== entry.spawnedBy) return false;
   if (activeMinutes !== undefined && entry.updatedAt < now - activeMinutes * 60_000) return false;
   if (agentId !== undefined && agentOf(key, ports.catalog.defaultAgent) !== agentId) return false;
   if (label !== undefined && entry.label !== label) return false;
   const searched = [key, entry.label, entry.displayName, entry.subject].join("\n").toLowerCase();
   return search === undefined || searched.includes(search.toLowerCase());
-}
-
-function showSession({ key, entry }: SessionRow, active: readonly RunFacts[], ports: Ports) {
-  const { sessionId, updatedAt, chatType = "direct", inputTokens = 0, outputTokens = 0, totalTokens = 0 } = entry;
-  const activeRunIds = active.map((facts) => facts.runId);
-  return {
-    key,
-    kind: chatType === "direct" ? "direct" : "group",
-    agentId: agentOf(key, ports.catalog.defaultAgent),
-    chatType,
-    sessionId,
-    updatedAt,
-    inputTokens,
-    outputTokens,
-    totalTokens,
-    ...modelOf(entry, ports.catalog.defaultModel()),
-    hasActiveRun: activeRunIds.length > 0,
-    activeRunIds,
-    ...shownFields(entry),
-  };
-}
-
-function modelOf(entry: Readonly<SessionEntry>, model: ModelInfo | undefined) {
-  return {
-    model: entry.modelOverride ?? model?.id ?? null,
-    modelProvider: entry.providerOverride ?? model?.provider ?? null,
-    contextTokens: entry.contextTokens ?? model?.contextWindow ?? null,
-  };
-}
-
-const SHOWN = [
-  ...SESSION_SETTINGS,
-  "displayName",
-  "channel",
-  "subject",
-  "groupId",
-  "spawnedBy",
-  "totalTokensFresh",
-  "abortedLastRun",
-  "lastChannel",
-  "lastTo",
-  "lastAccountId",
-  "lastThreadId",
-] as const satisfies readonly (keyof SessionEntry)[];
-
-/** The further fields of a row that clients may see; paths and unknown fields are left out. */
-function shownFields(entry: Readonly<SessionEntry>): Partial<SessionEntry> {
-  return Object.fromEntries(SHOWN.flatMap((name) => (entry[name] === undefined ? [] : [[name, entry[name]]])));
 }

@@ -7,6 +7,9 @@ import { sessionMethods } from "./sessions.ts";
 import { statusMethods } from "./status.ts";
 import type { ServerPorts } from "../options.ts";
 import type { MethodParts } from "./parts.ts";
+import { sessionActMethods } from "./session-acts.ts";
+import { sessionGroupMethods } from "./session-groups.ts";
+import { startupMethods } from "./startup.ts";
 import { patchMethods } from "./patch.ts";
 
 /** The server's own methods. */
@@ -16,6 +19,9 @@ export function serverMethods(ports: ServerPorts, parts: MethodParts): readonly 
     ...historyMethods(ports),
     ...agentRunMethods(ports),
     ...sessionMethods(ports, parts),
+    ...startupMethods(ports),
+    ...sessionGroupMethods(ports),
+    ...sessionActMethods(ports, parts.hub),
     ...patchMethods(ports, parts),
     ...statusMethods(ports, parts),
     ...approvalMethods(ports, parts.hub),

@@ -73,7 +73,11 @@ export class Hub {
   }
 
   /** Publishes to the followers of the session list that a row changed. */
-  announceSession(sessionKey: SessionKey, reason: "patch" | "reset" | "delete" | "run" | "compact", ts: number): void {
+  announceSession(
+    sessionKey: SessionKey,
+    reason: "create" | "patch" | "reset" | "delete" | "run" | "compact",
+    ts: number,
+  ): void {
     this.publish({ event: "sessions.changed", payload: { sessionKey, reason, ts }, scope: "operator.read" });
   }
 

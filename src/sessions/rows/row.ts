@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { EarlierPlaces } from "../../store/places.ts";
-import { SESSION_SETTINGS, type SessionEntry, type SessionPatch } from "../../types/session.ts";
+import { SESSION_MARKS, SESSION_SETTINGS, type SessionEntry, type SessionPatch } from "../../types/session.ts";
 import { type Fields, isFields } from "../../utils/fields.ts";
 import { isInside } from "../../utils/real-path.ts";
 
@@ -63,7 +63,7 @@ export function renewRow(
   return kept([...stays, ...Object.entries(fresh)]);
 }
 
-const SETTINGS = [...SESSION_SETTINGS, "providerOverride", "modelOverride"] as const;
+const SETTINGS = [...SESSION_SETTINGS, ...SESSION_MARKS, "providerOverride", "modelOverride"] as const;
 
 /** Whether people have set the same in both rows. A row that is not there yet sets nothing. */
 export const hasSameSettings = (one: Readonly<SessionEntry> | undefined, other: Readonly<SessionEntry>): boolean =>

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { AgentId, SessionKey } from "../../types/ids.ts";
-import { keyFields, type KeyForm } from "../../types/key-field.ts";
+import { keyFormOf, type KeyForm } from "../../types/key-field.ts";
 import { isFields } from "../../utils/fields.ts";
 import { resolveAlias, wireKey } from "../keys.ts";
 
@@ -50,8 +50,8 @@ function walkOf(schema: z.core.$ZodType): Walk | undefined {
 }
 
 function makeWalk(schema: z.core.$ZodType): Walk | undefined {
-  const mark = keyFields.get(schema);
-  if (mark) return (value, rename) => (typeof value === "string" ? rename(value, mark.form) : value);
+  const form = keyFormOf(schema);
+  if (form) return (value, rename) => (typeof value === "string" ? rename(value, form) : value);
   if (schema instanceof z.ZodObject) return walkObject(schema);
   if (schema instanceof z.ZodArray) return walkItems(walkOf(schema.element));
   if (schema instanceof z.ZodRecord) return walkValues(walkOf(schema.valueType));

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { UserMessage } from "../../types/run/model.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
 import { TranscriptCut } from "./back-reader.ts";
@@ -25,6 +26,44 @@ export async function readHistory(path: string, limit: number): Promise<HistoryP
     // A torn line is set aside once, when the conversation is opened.
     if (error instanceof TranscriptCut) return readOnce(path, limit);
     throw error;
+  }
+}
+
+/** Bytes at the beginning of a transcript in which its first message is searched. */
+const OPENING = 64 * 1024;
+const opening = z.looseObject({
+  type: z.literal("message"),
+  message: z.looseObject({
+    role: z.literal("user"),
+    content: z.union([z.string(), z.array(z.looseObject({ text: z.string().optional() }))]),
+  }),
+});
+
+/** The first text of a person in a transcript, as it was stored; undefined when the beginning of the file has none. */
+export async function readOpening(path: string): Promise<string | undefined> {
+  const file = await openOrMissing(path, "r");
+  if (!file) return undefined;
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(OPENING), 0, OPENING, 0);
+    for (const line of buffer.toString("utf8", 0, bytesRead).split("\n")) {
+      const found = opening.safeParse(parsed(line));
+      if (!found.success) continue;
+      const { content } = found.data.message;
+      const text = typeof content === "string" ? content : content.map((part) => part.text ?? "").join("");
+      if (text.trim() !== "") return text;
+    }
+    return undefined;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Undefined for the line that the end of the part cuts, and for a damaged one. */
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
   }
 }
 

@@ -45,6 +45,14 @@ export interface CompactionUpdate {
   readonly event: RunEvent;
 }
 
+/** A message of a web client: it waits, or the conversation has it. */
+export interface InputReceipt {
+  readonly runId: RunId;
+  readonly state: "pending" | "consumed";
+  /** The entry of the transcript. */
+  readonly consumedByEventId?: string;
+}
+
 /** Methods of `dispatch/` that `server/` may call. */
 export interface ChatPort {
   /**
@@ -67,6 +75,8 @@ export interface ChatPort {
   stream(runId: RunId): RunStream | undefined;
   /** The run that answers or answered a message, by the message's transcript id; undefined for all but the last runs. */
   runOf(turnId: string): RunId | undefined;
+  /** The messages of web clients with these run ids; those that are not known are left out. */
+  inputs(runIds: readonly string[]): Promise<readonly InputReceipt[]>;
   /** Every new run, as it begins. */
   runs(signal: AbortSignal): AsyncIterable<RunStream>;
   /** New compactions outside of runs. */

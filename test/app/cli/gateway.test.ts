@@ -312,7 +312,7 @@ test("the gateway runs, is found by its state directory, answers and is stopped"
   expect([answer.code, answer.err]).toEqual([0, ""]);
   expect(answer.out).toContain("hello");
   expect((await run(["gateway", "status"], env)).out).toContain(`Process  ${gateway.pid}`);
-  expect((await run(["sessions"], env)).out).toContain("webchat:default:operator");
+  expect((await run(["sessions"], env)).out).toContain("agent:main:main");
   const local = await ended(start(["agent", "--local", "-m", "x"], env));
   expect([local.code, local.err]).toEqual([78, expect.stringContaining("error STATE_LOCKED")]);
   expect(await run(["gateway", "stop"], env)).toMatchObject({

@@ -93,6 +93,13 @@ export class MemorySessions implements Sessions {
     return { entries: all.slice(-limit), hasMore: all.length > limit };
   }
 
+  async opening(key: SessionKey) {
+    for (const entry of this.#kept.get(key)?.transcript ?? [])
+      if (entry.type === "message" && entry.message.role === "user" && typeof entry.message.content === "string")
+        return entry.message.content;
+    return undefined;
+  }
+
   readonly changes = new Feed<TranscriptUpdate>();
   updates(signal?: AbortSignal) {
     return this.changes.watch(signal);

@@ -155,6 +155,10 @@ export class ScriptedChat implements ChatPort {
     return this.#runs.get(id);
   }
 
+  async inputs() {
+    return [];
+  }
+
   runOf(turnId: string): RunId | undefined {
     return [...this.#runs.values()].find((run) => run.facts.turnId === turnId)?.facts.runId;
   }

@@ -41,10 +41,11 @@ export const MODEL: ModelInfo = {
   demo: true,
 };
 
-const CATALOG: Catalog = {
+export const CATALOG: Catalog = {
   agents: () => [{ id: DEFAULT_AGENT }, { id: agentId("coder"), name: "Coder" }],
   defaultAgent: DEFAULT_AGENT,
   models: async () => [{ ...MODEL, available: true }],
+  commands: async () => [{ name: "status" }],
   defaultModel: () => MODEL,
   rightsOf: async () => ({}),
   settingsOf: async () => ({
@@ -82,6 +83,7 @@ export interface Overrides {
 export async function startTestServer(overrides: Overrides = {}): Promise<TestServer> {
   const chat = new ScriptedChat((run) => run.tell(...says("Hello from the script."), ends()));
   const sessions = new MemorySessions();
+  let groups: readonly string[] = [];
   const events = new Feed<GatewayEvent>();
   const stored: TestServer["stored"] = [];
   const options: ServerOptions = {
@@ -103,6 +105,7 @@ export async function startTestServer(overrides: Overrides = {}): Promise<TestSe
   const ports: ServerPorts = {
     chat,
     sessions,
+    sessionGroups: { read: async () => groups, write: async (names) => void (groups = names) },
     media: {
       read: async (id) => {
         const at = Number(/^m(\d+)$/.exec(id)?.[1]) - 1;

@@ -68,7 +68,7 @@ describe.concurrent("the ledger of tasks", () => {
     expect(got.task).toMatchObject({
       prompt: "count the sheep",
       result: "There are 42 sheep.",
-      sessionKey: "telegram:default:1001",
+      sessionKey: "agent:main:telegram:default:1001",
     });
     await gateway.kill();
     const { tasks: left } = await jsonOf("list", "--session", "telegram:default:1001");
@@ -111,7 +111,7 @@ describe.concurrent("the ledger of tasks", () => {
     await world.told("it runs");
     await outcomesOf(home, 1);
     const { tasks } = (await call(gateway, "tasks.list", { status: "running" })) as { tasks: Task[] };
-    expect(tasks).toMatchObject([{ kind: "exec", title: "sleep 300", sessionKey: "telegram:default:1001" }]);
+    expect(tasks).toMatchObject([{ kind: "exec", title: "sleep 300", sessionKey: "agent:main:telegram:default:1001" }]);
     expectShape("TasksListResult", { tasks });
     expect(await call(gateway, "tasks.cancel", { taskId: tasks[0]?.id })).toMatchObject({
       cancelled: true,

@@ -55,7 +55,7 @@ describe.concurrent("the config of hooks", () => {
     expect(await ask({ sessionKey: "main" })).toBe(400);
     expect(await ask({ agentId: "other" })).toBe(400);
     await outcomesOf(home, 2);
-    expect((await keysOf(gateway)).toSorted()).toEqual(["hook:all", "hook:mine"]);
+    expect((await keysOf(gateway)).toSorted()).toEqual(["agent:main:hook:all", "agent:main:hook:mine"]);
   });
 
   test("says what a mapping does", async ({ world, expect }) => {

@@ -19,12 +19,15 @@ export const commandMethods = ({ core }: Pick<Parts, "core">): readonly Method[]
     name: "commands.list",
     scope: "operator.read",
     params: z.looseObject({ includeArgs: z.boolean().default(true) }),
-    run: async ({ includeArgs }) => {
-      const all = core.ports.settings().textCommands ? core.dispatch.commands.all : [];
-      return { commands: all.slice(0, MOST_COMMANDS).map((command) => entryOf(command, includeArgs)) };
-    },
+    run: async ({ includeArgs }) => ({ commands: shownCommands({ core }, includeArgs) }),
   }),
 ];
+
+/** The commands of chats as the protocol has them. */
+export function shownCommands({ core }: Pick<Parts, "core">, withArgs: boolean) {
+  const all = core.ports.settings().textCommands ? core.dispatch.commands.all : [];
+  return all.slice(0, MOST_COMMANDS).map((command) => entryOf(command, withArgs));
+}
 
 /** A command as the protocol has it. */
 function entryOf({ name, aliases = [], help, choices, isSkill }: Command, withArgs: boolean) {

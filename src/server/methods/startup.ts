@@ -1,0 +1,146 @@
+import { z } from "zod";
+import { keyField, keyParam } from "../../types/key-field.ts";
+import { defineMethod, type Method } from "../../types/method.ts";
+import { sessionAnswers } from "../../types/session.ts";
+import type { ServerPorts } from "../options.ts";
+import { historyParams, readHistory } from "./history.ts";
+import { requireAgent } from "./patch.ts";
+import { showSession, textIn, textsOf } from "./session-row.ts";
+import { showModel } from "./status.ts";
+
+type Ports = Pick<ServerPorts, "chat" | "media" | "sessions" | "catalog">;
+
+const ofSession = z.looseObject({ sessionKey: keyParam(), agentId: z.string().min(1).optional() });
+const named = z.looseObject({ name: z.string() });
+
+/** Methods that a client calls when it opens a chat. */
+export const startupMethods = (ports: Ports): readonly Method[] => [
+  defineMethod({
+    name: "chat.startup",
+    scope: "operator.read",
+    params: historyParams,
+    result: sessionAnswers.history,
+    run: (params) => readHistory(params, ports),
+  }),
+  defineMethod({
+    name: "chat.metadata",
+    scope: "operator.read",
+    params: z.looseObject({ sessionKey: keyParam().optional(), agentId: z.string().min(1).optional() }),
+    result: z.looseObject({ models: z.array(named), commands: z.array(named), swarmEnabled: z.boolean() }),
+    run: async ({ sessionKey: key, agentId }) => {
+      if (key !== undefined) requireAgent({ agentId }, key, ports);
+      const [models, commands] = await Promise.all([ports.catalog.models(), ports.catalog.commands()]);
+      return {
+        models: models.map(showModel),
+        commands,
+        swarmEnabled: false,
+        accountSelection: { kind: "automatic", label: "Automatic account selection" },
+        ...(key !== undefined && { runtimeSelectionLocked: false }),
+      };
+    },
+  }),
+  defineMethod({
+    name: "controlUi.sessionPreview",
+    scope: "operator.read",
+    params: ofSession,
+    result: z.looseObject({ status: z.enum(["ok", "missing"]), sessionKey: keyField() }),
+    run: async ({ sessionKey: key }) => {
+      const entry = ports.sessions.peek(key);
+      if (!entry) return { status: "missing" as const, sessionKey: key };
+      const row = { key, entry };
+      const { agentId, kind, updatedAt, archived, ...shown } = showSession(row, [], ports);
+      const texts = await textsOf(row, { includeDerivedTitles: true, includeLastMessage: true }, ports);
+      const title = "derivedTitle" in shown ? { derivedTitle: shown.derivedTitle } : {};
+      return { status: "ok" as const, sessionKey: key, agentId, kind, updatedAt, archived, ...title, ...texts };
+    },
+  }),
+  defineMethod({
+    name: "sessions.branches.list",
+    scope: "operator.read",
+    params: ofSession,
+    result: z.looseObject({ branches: z.array(z.looseObject({ leafEntryId: z.string(), active: z.boolean() })) }),
+    run: async ({ sessionKey: key }) => {
+      if (!ports.sessions.peek(key)) return { branches: [] };
+      const { entries } = await ports.sessions.history(key, SEARCHED);
+      const leaf = entries.at(-1);
+      if (!leaf) return { branches: [] };
+      const headline =
+        entries
+          .toReversed()
+          .map(textIn)
+          .find((text) => text !== "") ?? "";
+      const about = { headline: headline.slice(0, 200), updatedAt: leaf.timestamp, active: true };
+      return { branches: [{ leafEntryId: leaf.id, ...about }] };
+    },
+  }),
+  ...alone,
+];
+
+/** Entries in which the last text of a branch is searched. */
+const SEARCHED = 20;
+
+/** Methods about people who share a chat: here one operator reads and writes it, and nobody else. */
+const alone: readonly Method[] = [
+  defineMethod({
+    name: "chat.toolTitles",
+    scope: "operator.read",
+    params: ofSession,
+    result: z.looseObject({ titles: z.record(z.string(), z.string()), disabled: z.boolean() }),
+    run: async () => ({ titles: {}, disabled: true }),
+  }),
+  defineMethod({
+    name: "sessions.observer.visibility",
+    scope: "operator.read",
+    params: z.looseObject({ visible: z.boolean() }),
+    result: z.looseObject({ ok: z.boolean() }),
+    run: async () => ({ ok: true }),
+  }),
+  defineMethod({
+    name: "sessions.companion.state",
+    scope: "operator.read",
+    params: z.looseObject({ sessionKey: keyParam() }),
+    result: z.looseObject({ exchanges: z.array(z.unknown()) }),
+    run: async () => ({ exchanges: [] }),
+  }),
+  defineMethod({
+    name: "sessions.viewers.set",
+    scope: "operator.read",
+    params: z.looseObject({ sessionKeys: z.array(keyParam()).max(200) }),
+    result: z.looseObject({ sessionKeys: z.array(keyField()) }),
+    run: async ({ sessionKeys }) => ({ sessionKeys }),
+  }),
+  defineMethod({
+    name: "session.typing",
+    scope: "operator.write",
+    params: z.looseObject({ sessionKey: keyParam(), typing: z.boolean() }),
+    result: z.looseObject({ ok: z.boolean(), broadcast: z.boolean() }),
+    run: async () => ({ ok: true, broadcast: false }),
+  }),
+  defineMethod({
+    name: "session.members.list",
+    scope: "operator.read",
+    params: z.looseObject({ sessionKey: keyParam() }),
+    result: z.looseObject({ sessionKey: keyField(), members: z.array(z.unknown()) }),
+    run: async ({ sessionKey }) => ({
+      sessionKey,
+      members: [],
+      identities: [],
+      role: "admin",
+      allowedVisibilities: ["shared"],
+    }),
+  }),
+  defineMethod({
+    name: "session.suggestions.list",
+    scope: "operator.read",
+    params: z.looseObject({ sessionKey: keyParam() }),
+    result: z.looseObject({ suggestions: z.array(z.unknown()) }),
+    run: async () => ({ role: "admin", suggestions: [] }),
+  }),
+  defineMethod({
+    name: "session.discussion.info",
+    scope: "operator.read",
+    params: z.looseObject({ sessionKey: keyParam() }),
+    result: z.looseObject({ state: z.string() }),
+    run: async () => ({ state: "none" }),
+  }),
+];

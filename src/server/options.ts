@@ -40,8 +40,11 @@ export interface Catalog {
   agents(): readonly { readonly id: AgentId; readonly name?: string }[];
   readonly defaultAgent: AgentId;
   models(): Promise<readonly (ModelInfo & { readonly available: boolean })[]>;
-  /** The commands of chats in the protocol's shape; none where the config turns text commands off. */
-  commands(): Promise<readonly { readonly name: string }[]>;
+  /** The models of an agent, and the commands of chats, in the protocol's shapes. */
+  forInput(agentId: string | undefined): Promise<{
+    readonly models: readonly { readonly name: string }[];
+    readonly commands: readonly { readonly name: string }[];
+  }>;
   /** The model that a new session of the default agent uses. */
   defaultModel(): ModelInfo | undefined;
   /** The settings of a session, begun or not, by the names that `sessions.patch` has for them. */

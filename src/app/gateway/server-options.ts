@@ -125,7 +125,13 @@ const catalogOf = (parts: Parts): Catalog => ({
   agents: () => parts.live.agents.map(({ id, name }) => ({ id, ...(name !== undefined && { name }) })),
   defaultAgent: parts.live.defaultAgent.id,
   models: () => parts.core.models.list(),
-  commands: async () => (await import("./methods/command-methods.ts")).shownCommands(parts, true),
+  forInput: async (agentId) => {
+    const [{ shownModels }, { shownCommands }] = await Promise.all([
+      import("./methods/model-methods.ts"),
+      import("./methods/command-methods.ts"),
+    ]);
+    return { models: await shownModels({ agentId }, parts), commands: shownCommands(parts, true) };
+  },
   defaultModel: () => parts.model.info,
   settingsOf: (key) => settingsInForce(key, parts),
   rightsOf: (key) => rightsOf(key, parts),

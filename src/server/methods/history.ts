@@ -160,10 +160,11 @@ async function showPage(
 ): Promise<Page | undefined> {
   const runOf = runsOf(inputs, chat);
   const all = showEntries(entries, maxChars, { images: NO_IMAGES, runOf });
-  const place = messageId === undefined ? all.length - offset : endAround(messageId, all, limit);
-  if (hasOlder && (place === undefined || place < limit)) return undefined;
-  const to = Math.max(0, place ?? 0);
-  const from = Math.max(0, to - limit);
+  const wanted = messageId === undefined ? all.length - offset - limit : startAround(messageId, all, limit);
+  if (hasOlder && (wanted === undefined || wanted < 0)) return undefined;
+  if (wanted === undefined) return { messages: [], hasMore: false, total: all.length };
+  const from = Math.max(0, wanted);
+  const to = messageId === undefined ? Math.max(0, all.length - offset) : Math.min(all.length, from + limit);
   const ids = new Set(all.slice(from, to).map(entryIdOf));
   const images = await imagesIn(
     entries.filter(({ id }) => ids.has(id)),
@@ -180,10 +181,14 @@ const NO_IMAGES: ReadonlyMap<string, string> = new Map();
 const idIn = ({ __openclaw }: ShownMessage & { readonly __openclaw?: { readonly id: string } }) => __openclaw?.id ?? "";
 const entryIdOf = (message: ShownMessage) => idIn(message).split(":")[0] ?? "";
 
-/** The end of a page of `limit` messages with the given one in its middle; undefined when it is not there. */
-function endAround(messageId: string, all: readonly ShownMessage[], limit: number): number | undefined {
+/**
+ * The start of a page of `limit` messages with the given one in its middle; less than 0 when the page needs older ones, undefined
+ * when the message is not there.
+ */
+function startAround(messageId: string, all: readonly ShownMessage[], limit: number): number | undefined {
   const at = all.findIndex((message) => idIn(message) === messageId);
-  return at < 0 ? undefined : Math.min(all.length, Math.max(limit, at + 1 + Math.floor(limit / 2)));
+  if (at < 0) return undefined;
+  return Math.min(at - Math.floor((limit - 1) / 2), all.length - limit);
 }
 
 /** The run of a person's message: as the client has named it, or as this process remembers. */

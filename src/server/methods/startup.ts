@@ -6,7 +6,6 @@ import type { ServerPorts } from "../options.ts";
 import { historyParams, readHistory } from "./history.ts";
 import { requireAgent } from "./patch.ts";
 import { showSession, textIn, textsOf } from "./session-row.ts";
-import { showModel } from "./status.ts";
 
 type Ports = Pick<ServerPorts, "chat" | "media" | "sessions" | "catalog">;
 
@@ -29,10 +28,8 @@ export const startupMethods = (ports: Ports): readonly Method[] => [
     result: z.looseObject({ models: z.array(named), commands: z.array(named), swarmEnabled: z.boolean() }),
     run: async ({ sessionKey: key, agentId }) => {
       if (key !== undefined) requireAgent({ agentId }, key, ports);
-      const [models, commands] = await Promise.all([ports.catalog.models(), ports.catalog.commands()]);
       return {
-        models: models.map(showModel),
-        commands,
+        ...(await ports.catalog.forInput(agentId)),
         swarmEnabled: false,
         accountSelection: { kind: "automatic", label: "Automatic account selection" },
         ...(key !== undefined && { runtimeSelectionLocked: false }),

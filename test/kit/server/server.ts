@@ -45,7 +45,7 @@ export const CATALOG: Catalog = {
   agents: () => [{ id: DEFAULT_AGENT }, { id: agentId("coder"), name: "Coder" }],
   defaultAgent: DEFAULT_AGENT,
   models: async () => [{ ...MODEL, available: true }],
-  commands: async () => [{ name: "status" }],
+  forInput: async () => ({ models: [MODEL], commands: [{ name: "status" }] }),
   defaultModel: () => MODEL,
   rightsOf: async () => ({}),
   settingsOf: async () => ({

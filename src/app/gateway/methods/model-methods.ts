@@ -28,16 +28,7 @@ export const modelMethods = (parts: Pick<Parts, "live" | "core">): readonly Meth
       view: z.enum(["default", "configured", "provider-config", "all"]).default("default"),
     }),
     result: modelsAnswer,
-    run: async ({ agentId: id, provider, view }) => {
-      const agent = agentCalled(id, parts);
-      const all = await parts.core.models.of(agent.id).list(view === "all" ? "all" : "usable");
-      const described = parts.live.config.models.providers;
-      const isInView = (model: ModelInfo) =>
-        view === "default" || view === "all" || own(described, model.provider) !== undefined;
-      const wanted = all.filter((model) => isInView(model) && (provider === undefined || model.provider === provider));
-      const primary = agent.model.primary ?? (await parts.core.models.of(agent.id).choose());
-      return { models: wanted.map((model) => shownModel(model, agent, primary)) };
-    },
+    run: async (asked) => ({ models: await shownModels(asked, parts) }),
   }),
   defineMethod({
     name: "models.authStatus",
@@ -65,6 +56,27 @@ export const modelMethods = (parts: Pick<Parts, "live" | "core">): readonly Meth
     run: (asked) => probe(parts, asked),
   }),
 ];
+
+interface ModelsAsked {
+  readonly agentId?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly view?: "default" | "configured" | "provider-config" | "all";
+}
+
+/** The models of an agent as the protocol has them. */
+export async function shownModels(
+  { agentId: id, provider, view = "default" }: ModelsAsked,
+  parts: Pick<Parts, "live" | "core">,
+) {
+  const agent = agentCalled(id, parts);
+  const all = await parts.core.models.of(agent.id).list(view === "all" ? "all" : "usable");
+  const described = parts.live.config.models.providers;
+  const isInView = (model: ModelInfo) =>
+    view === "default" || view === "all" || own(described, model.provider) !== undefined;
+  const wanted = all.filter((model) => isInView(model) && (provider === undefined || model.provider === provider));
+  const primary = agent.model.primary ?? (await parts.core.models.of(agent.id).choose());
+  return wanted.map((model) => shownModel(model, agent, primary));
+}
 
 function shownModel(model: ModelInfo & { available: boolean }, agent: AgentSettings, primary: ModelRef) {
   const { id, name: called, provider, contextWindow, reasoning, available, input } = model;

@@ -1,0 +1,257 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runId, sessionKey } from "../../src/types/ids.ts";
+import type { EntryBody } from "../../src/types/session.ts";
+import { assistant, facts } from "../kit/server/scripted-chat.ts";
+import { RawClient, startTestServer, type TestServer } from "../kit/server/server.ts";
+
+let gateway: TestServer;
+let client: RawClient;
+
+beforeAll(async () => {
+  gateway = await startTestServer();
+  client = new RawClient(gateway.url);
+  await client.connect();
+});
+afterAll(async () => {
+  client.close();
+  await gateway.server.close(200);
+});
+
+const says = (text: string): EntryBody => ({ type: "message", message: { role: "user", content: text, timestamp: 1 } });
+const answers = (text: string): EntryBody => ({ type: "message", message: assistant(text) });
+const ask = (method: string, params: object = {}) => client.request(method, params);
+const keysOf = (answer: Record<string, unknown>): string[] =>
+  (answer["payload"] as { sessions: { key: string }[] }).sessions.map(({ key }) => key);
+const textsOf = (answer: Record<string, unknown>): unknown[] =>
+  (answer["payload"] as { messages: { content: unknown }[] }).messages.map(({ content }) =>
+    typeof content === "string" ? content : (content as { text: string }[])[0]?.text,
+  );
+
+describe("sessions.create", () => {
+  test("begins a chat of its own, with what the client says of it", async () => {
+    const made = await ask("sessions.create", { label: "plans", model: "demo/echo-agent", thinkingLevel: "low" });
+    expect(made).toMatchObject({
+      payload: {
+        key: expect.stringMatching(/^agent:main:webchat:default:[\w-]{36}$/),
+        entry: { label: "plans", modelOverride: "echo-agent", thinkingLevel: "low" },
+        runStarted: false,
+        resolved: { modelProvider: "demo", model: "echo-agent" },
+      },
+    });
+  });
+
+  test("takes the client's key, and sends the first message", async () => {
+    const made = await ask("sessions.create", { key: "agent:main:mine", message: "hello", idempotencyKey: "create-1" });
+    expect(made).toMatchObject({ payload: { key: "agent:main:mine", runStarted: true, runId: "create-1" } });
+    expect(gateway.chat.requests.at(-1)).toMatchObject({ sessionKey: "mine", text: "hello" });
+  });
+
+  test.each([
+    [{ incognito: true }, "PARAMETER_NOT_SERVED"],
+    [{ permissionMode: "read-only" }, "PARAMETER_NOT_SERVED"],
+    [{ agentId: "nobody" }, "UNKNOWN_AGENT_ID"],
+    [{ key: "agent:coder:x", agentId: "main" }, "AGENT_MISMATCH"],
+  ])("refuses %o, and makes nothing", async (params, code) => {
+    const before = gateway.sessions.count;
+    expect(await ask("sessions.create", params)).toMatchObject({ ok: false, error: { details: { code } } });
+    expect(gateway.sessions.count).toBe(before);
+  });
+});
+
+describe("messages to a session", () => {
+  test("sessions.send goes to a session that is there", async () => {
+    gateway.sessions.add("sent-to");
+    const params = { key: "agent:main:sent-to", message: "hi", idempotencyKey: "send-1" };
+    expect(await ask("sessions.send", params)).toMatchObject({ payload: { runId: "send-1", status: "started" } });
+    expect(await ask("sessions.send", { ...params, key: "agent:main:not-there" })).toMatchObject({
+      ok: false,
+      error: { code: "NOT_FOUND" },
+    });
+  });
+
+  test("sessions.steer ends the run that is active, and sessions.abort ends one by its id", async () => {
+    gateway.sessions.add("steered");
+    gateway.chat.begin({ ...facts("old-run", "steered"), runId: runId("old-run") });
+    const params = { key: "agent:main:steered", message: "faster", idempotencyKey: "steer-1" };
+    expect(await ask("sessions.steer", params)).toMatchObject({ payload: { interruptedActiveRun: true } });
+    gateway.chat.begin({ ...facts("next-run", "steered"), runId: runId("next-run") });
+    expect(await ask("sessions.abort", { runId: "next-run" })).toMatchObject({
+      payload: { ok: true, abortedRunId: "next-run", status: "aborted" },
+    });
+    expect(await ask("sessions.abort", { key: "agent:main:sent-to-nobody" })).toMatchObject({
+      payload: { abortedRunId: null, status: "no-active-run" },
+    });
+  });
+});
+
+describe("finding sessions", () => {
+  beforeAll(() => {
+    gateway.sessions.add("found-one", [says("what is the weather"), answers("sunny")], {
+      sessionId: "11112222-aaaa",
+      label: "weather",
+    });
+  });
+
+  test.each([
+    [{ key: "agent:main:found-one" }, "agent:main:found-one"],
+    [{ key: "found-one" }, "agent:main:found-one"],
+    [{ sessionId: "11112222-aaaa" }, "agent:main:found-one"],
+    [{ shortId: "11112222" }, "agent:main:found-one"],
+    [{ label: "weather" }, "agent:main:found-one"],
+    [{ key: "main" }, "agent:main:main"],
+  ])("sessions.resolve finds %o", async (params, key) => {
+    expect(await ask("sessions.resolve", params)).toMatchObject({ payload: { ok: true, key, agentId: "main" } });
+  });
+
+  test.each([{ key: "agent:main:nothing" }, { label: "weather", agentId: "coder" }, {}])(
+    "sessions.resolve does not find %o",
+    async (params) => {
+      expect(await ask("sessions.resolve", params)).toMatchObject({ ok: false, error: { code: "INVALID_REQUEST" } });
+      expect(await ask("sessions.resolve", { ...params, allowMissing: true })).toMatchObject({
+        payload: { ok: false },
+      });
+    },
+  );
+
+  test("sessions.get and sessions.preview show what was said", async () => {
+    expect(textsOf(await ask("sessions.get", { key: "agent:main:found-one" }))).toEqual([
+      "what is the weather",
+      "sunny",
+    ]);
+    const keys = ["agent:main:found-one", "agent:main:nothing"];
+    expect(await ask("sessions.preview", { keys, limit: 1, maxChars: 3 })).toMatchObject({
+      payload: {
+        previews: [
+          { key: keys[0], status: "ok", items: [{ role: "assistant", text: "sun" }] },
+          { key: keys[1], status: "missing", items: [] },
+        ],
+      },
+    });
+  });
+
+  test("a list has titles and last messages for a client that asks for them", async () => {
+    gateway.sessions.add("untitled", [says("a question\nin two lines"), answers("an answer")]);
+    const wanted = { includeDerivedTitles: true, includeLastMessage: true, limit: 500 };
+    const { sessions } = (await ask("sessions.list", wanted))["payload"] as { sessions: Record<string, unknown>[] };
+    expect(sessions.find(({ key }) => key === "agent:main:untitled")).toMatchObject({
+      derivedTitle: "a question in two lines",
+      lastMessagePreview: "an answer",
+    });
+    expect(sessions.find(({ key }) => key === "agent:main:found-one")).toMatchObject({ derivedTitle: "weather" });
+  });
+});
+
+describe("sorting sessions", () => {
+  test("an archived session leaves the list until somebody writes in it", async () => {
+    const key = "agent:main:aside";
+    gateway.sessions.add("aside");
+    expect(await ask("sessions.patch", { key, agentId: "main", archived: true })).toMatchObject({ ok: true });
+    expect(keysOf(await ask("sessions.list", { limit: 500 }))).not.toContain(key);
+    expect(keysOf(await ask("sessions.list", { archived: true }))).toEqual([key]);
+    expect(keysOf(await ask("sessions.list", { archived: "all", limit: 500 }))).toContain(key);
+    gateway.sessions.add("aside", [], { updatedAt: Date.now() + 60_000 });
+    expect(keysOf(await ask("sessions.list", { limit: 500 }))).toContain(key);
+  });
+
+  test("a session is pinned, marked as unread, and both are taken back", async () => {
+    const key = "agent:main:marked";
+    gateway.sessions.add("marked");
+    await ask("sessions.patch", { key, pinned: true, unread: true, icon: "book" });
+    expect(await ask("sessions.describe", { key })).toMatchObject({
+      payload: { session: { pinned: true, unread: true, icon: "book" } },
+    });
+    const at = gateway.sessions.peek(sessionKey("marked"))?.markedUnreadAt;
+    const wrong = await ask("sessions.patch", { key, unread: false, expectedMarkedUnreadAt: Number(at) - 1 });
+    expect(wrong).toMatchObject({ ok: false, error: { details: { reason: "session-changed" } } });
+    await ask("sessions.patch", { key, pinned: false, unread: false, expectedMarkedUnreadAt: at });
+    expect(await ask("sessions.describe", { key })).toMatchObject({
+      payload: { session: { pinned: false, unread: false } },
+    });
+  });
+
+  test("a patch for another session or another agent changes nothing", async () => {
+    const key = "agent:main:guarded";
+    gateway.sessions.add("guarded");
+    expect(await ask("sessions.patch", { key, label: "x", expectedSessionId: "another" })).toMatchObject({
+      ok: false,
+      error: { details: { reason: "session-changed" } },
+    });
+    expect(await ask("sessions.patch", { key, label: "x", agentId: "coder" })).toMatchObject({ ok: false });
+    expect(gateway.sessions.peek(sessionKey("guarded"))?.label).toBeUndefined();
+  });
+
+  test("only the subagents of a session are listed for it", async () => {
+    gateway.sessions.add("parent::main:one", [], { spawnedBy: "parent" });
+    expect(keysOf(await ask("sessions.list", { spawnedBy: "agent:main:parent" }))).toEqual([
+      "agent:main:parent::main:one",
+    ]);
+    expect(keysOf(await ask("sessions.list", { spawnedBy: "agent:main:nobody" }))).toEqual([]);
+  });
+
+  test("groups keep their order, and a renamed or deleted one takes its sessions along", async () => {
+    gateway.sessions.add("grouped");
+    await ask("sessions.groups.put", { names: ["work", "home"] });
+    await ask("sessions.patch", { key: "agent:main:grouped", category: "home" });
+    expect(await ask("sessions.groups.rename", { name: "home", to: "house" })).toMatchObject({
+      payload: { groups: [{ name: "work" }, { name: "house", position: 1 }], updatedSessions: 1 },
+    });
+    expect(gateway.sessions.peek(sessionKey("grouped"))?.category).toBe("house");
+    expect(await ask("sessions.groups.delete", { name: "house" })).toMatchObject({ payload: { updatedSessions: 1 } });
+    expect(await ask("sessions.groups.list")).toMatchObject({ payload: { groups: [{ name: "work", position: 0 }] } });
+    expect(await ask("sessions.groups.delete", { name: "house" })).toMatchObject({ error: { code: "NOT_FOUND" } });
+  });
+});
+
+describe("paging through a chat", () => {
+  const key = "agent:main:long";
+  const hidden: EntryBody = { type: "compaction", summary: "s", firstKeptEntryId: "entry0", tokensBefore: 9 };
+
+  beforeAll(() => {
+    const turns = Array.from({ length: 30 }, (_, at) => [says(`q${at}`), answers(`a${at}`), hidden, hidden]).flat();
+    gateway.sessions.add("long", turns);
+  });
+
+  test.each([1, 2, 5, 31])("the newest %d messages, whatever lies between them", async (limit) => {
+    const texts = textsOf(await ask("chat.history", { sessionKey: key, limit }));
+    expect(texts).toHaveLength(limit);
+    expect(texts.at(-1)).toBe("a29");
+  });
+
+  test("from an offset, page by page, each message comes once", async () => {
+    const seen: unknown[] = [];
+    let offset: number | undefined = 0;
+    while (offset !== undefined) {
+      const page = await ask("chat.history", { sessionKey: key, limit: 7, offset });
+      seen.unshift(...textsOf(page));
+      offset = (page["payload"] as { nextOffset?: number }).nextOffset;
+    }
+    expect(seen).toEqual(Array.from({ length: 30 }, (_, at) => [`q${at}`, `a${at}`]).flat());
+  });
+
+  test("around a message, and one message by its id", async () => {
+    const all = (await ask("chat.history", { sessionKey: key, limit: 60 }))["payload"] as {
+      messages: { content: unknown; __openclaw: { id: string } }[];
+    };
+    const id = all.messages[20]?.__openclaw.id;
+    const around = textsOf(await ask("chat.history", { sessionKey: key, limit: 5, messageId: id }));
+    expect(around).toEqual(["q9", "a9", "q10", "a10", "q11"]);
+    expect(await ask("chat.message.get", { sessionKey: key, messageId: id })).toMatchObject({
+      payload: { ok: true, message: { role: "user", content: "q10" } },
+    });
+    expect(await ask("chat.message.get", { sessionKey: key, messageId: "nothing" })).toMatchObject({
+      payload: { ok: false, unavailableReason: "not_found" },
+    });
+  });
+
+  test("chat.startup is the history with the session, and an unused session has one too", async () => {
+    expect(await ask("chat.startup", { sessionKey: key, limit: 2 })).toMatchObject({
+      payload: { sessionKey: key, hasMore: true, nextOffset: 2, sessionInfo: { key, isMain: false, archived: false } },
+    });
+    expect(await ask("chat.startup", { sessionKey: "agent:main:unused" })).toMatchObject({
+      payload: { messages: [], totalMessages: 0, sessionInfo: { key: "agent:main:unused", updatedAt: null } },
+    });
+    expect(await ask("chat.metadata", { sessionKey: key })).toMatchObject({
+      payload: { models: [{ id: expect.any(String) }], commands: [{ name: "status" }], swarmEnabled: false },
+    });
+  });
+});

@@ -103,7 +103,7 @@ export async function readHistory(params: HistoryParams, ports: HistoryPorts) {
       messages: [],
       hasMore: false,
       totalMessages: 0,
-      sessionInfo: { ...showUnused(key, ports), activeRunIds: [] },
+      sessionInfo: showUnused(key, ports),
     };
   const { messages, hasMore, total } = await lastMessages(key, { ...params, inputs }, ports);
   const [run] = active;
@@ -112,12 +112,15 @@ export async function readHistory(params: HistoryParams, ports: HistoryPorts) {
     sessionId: entry.sessionId,
     messages,
     hasMore,
-    ...(offset !== undefined && { offset }),
     ...(hasMore && params.messageId === undefined && { nextOffset: (offset ?? 0) + messages.length }),
-    ...(total !== undefined && { totalMessages: total }),
     sessionInfo: showSession({ key, entry }, active, ports),
     ...(run && { inFlightRun: { runId: run.runId, text: "" } }),
-    ...defined({ thinkingLevel: entry.thinkingLevel, verboseLevel: entry.verboseLevel }),
+    ...defined({
+      offset,
+      totalMessages: total,
+      thinkingLevel: entry.thinkingLevel,
+      verboseLevel: entry.verboseLevel,
+    }),
   };
 }
 

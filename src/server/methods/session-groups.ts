@@ -11,43 +11,60 @@ const groups = z.looseObject({
 });
 const changed = groups.extend({ ok: z.boolean(), updatedSessions: z.number().optional() });
 
-/** Methods for the groups into which a person sorts sessions: the names, in order. A session names its group as `category`. */
-export const sessionGroupMethods = ({ sessions, sessionGroups }: Ports): readonly Method[] => {
+/** The groups into which a person sorts sessions: the names, in order. A session names its group as `category`. */
+class Groups {
+  readonly #ports: Ports;
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
   /** The kept names, and after them those that only sessions have. */
-  const all = async () => {
-    const kept = await sessionGroups.read();
+  async all(): Promise<readonly string[]> {
+    const { sessions, sessionGroups } = this.#ports;
     const used = sessions.list().flatMap(({ entry: { category } }) => (category === undefined ? [] : [category]));
-    return [...new Set([...kept, ...used])];
-  };
-  const shown = (names: readonly string[]) => ({
-    groups: names.map((one, position) => ({ name: one, position })),
-    sectionOrder: [],
-  });
-  /** Gives the sessions of a group another one, or none. Returns how many there were. */
-  const move = async (from: string, to: string | undefined) => {
+    return [...new Set([...(await sessionGroups.read()), ...used])];
+  }
+
+  async shown() {
+    const names = await this.all();
+    return { groups: names.map((one, position) => ({ name: one, position })), sectionOrder: [] };
+  }
+
+  keep(names: readonly string[]): Promise<void> {
+    return this.#ports.sessionGroups.write([...new Set(names)]);
+  }
+
+  /** Gives a group another name, or takes it away; its sessions follow. Throws `MethodError` when there is no such group. */
+  async change(from: string, to: string | undefined) {
+    const names = await this.all();
+    if (!names.includes(from)) throw new MethodError("NOT_FOUND", `there is no group "${from}"`);
+    const rest = names.map((one) => (one === from ? to : one)).filter((one) => one !== undefined);
+    const { sessions } = this.#ports;
     const rows = sessions.list().filter(({ entry }) => entry.category === from);
-    for (const { key } of rows) await sessions.patch(key, { category: to }, { now: true });
-    return rows.length;
-  };
-  const known = async (wanted: string) => {
-    const names = await all();
-    if (!names.includes(wanted)) throw new MethodError("NOT_FOUND", `there is no group "${wanted}"`);
-    return names;
-  };
+    await Promise.all(rows.map(({ key }) => sessions.patch(key, { category: to }, { now: true })));
+    await this.keep(rest);
+    return { ok: true, ...(await this.shown()), updatedSessions: rows.length };
+  }
+}
+
+/** Methods for the groups of sessions. */
+export function sessionGroupMethods(ports: Ports): readonly Method[] {
+  const all = new Groups(ports);
   return [
     defineMethod({
       name: "sessions.groups.list",
       scope: "operator.read",
       params: z.looseObject({}),
       result: groups,
-      run: async () => shown(await all()),
+      run: () => all.shown(),
     }),
     defineMethod({
       name: "sessions.groups.defaults",
       scope: "operator.read",
       params: z.looseObject({}),
       result: z.looseObject({ defaults: z.array(z.looseObject({ name: z.string() })) }),
-      run: async () => ({ defaults: (await all()).map((one) => ({ name: one })) }),
+      run: async () => ({ defaults: (await all.all()).map((one) => ({ name: one })) }),
     }),
     defineMethod({
       name: "sessions.groups.put",
@@ -55,8 +72,8 @@ export const sessionGroupMethods = ({ sessions, sessionGroups }: Ports): readonl
       params: z.looseObject({ names: z.array(name).max(200) }),
       result: changed,
       run: async ({ names }) => {
-        await sessionGroups.write([...new Set(names)]);
-        return { ok: true, ...shown(await all()) };
+        await all.keep(names);
+        return { ok: true, ...(await all.shown()) };
       },
     }),
     defineMethod({
@@ -64,24 +81,14 @@ export const sessionGroupMethods = ({ sessions, sessionGroups }: Ports): readonl
       scope: "operator.write",
       params: z.looseObject({ name, to: name }),
       result: changed,
-      run: async ({ name: from, to }) => {
-        const names = await known(from);
-        await sessionGroups.write([...new Set(names.map((one) => (one === from ? to : one)))]);
-        const updatedSessions = await move(from, to);
-        return { ok: true, ...shown(await all()), updatedSessions };
-      },
+      run: ({ name: from, to }) => all.change(from, to),
     }),
     defineMethod({
       name: "sessions.groups.delete",
       scope: "operator.write",
       params: z.looseObject({ name }),
       result: changed,
-      run: async ({ name: gone }) => {
-        const names = await known(gone);
-        const updatedSessions = await move(gone, undefined);
-        await sessionGroups.write(names.filter((one) => one !== gone));
-        return { ok: true, ...shown(await all()), updatedSessions };
-      },
+      run: ({ name: gone }) => all.change(gone, undefined),
     }),
   ];
-};
+}

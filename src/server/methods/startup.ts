@@ -51,6 +51,11 @@ export const startupMethods = (ports: Ports): readonly Method[] => [
       return { status: "ok" as const, sessionKey: key, agentId, kind, updatedAt, archived, ...title, ...texts };
     },
   }),
+  branchesMethod(ports),
+  ...alone,
+];
+
+const branchesMethod = (ports: Ports): Method =>
   defineMethod({
     name: "sessions.branches.list",
     scope: "operator.read",
@@ -69,9 +74,7 @@ export const startupMethods = (ports: Ports): readonly Method[] => [
       const about = { headline: headline.slice(0, 200), updatedAt: leaf.timestamp, active: true };
       return { branches: [{ leafEntryId: leaf.id, ...about }] };
     },
-  }),
-  ...alone,
-];
+  });
 
 /** Entries in which the last text of a branch is searched. */
 const SEARCHED = 20;

@@ -49,11 +49,26 @@ interface ExecEntry {
   elevatedLevel?: string;
 }
 
+/** How people sort the sessions in a list. */
+interface SortedEntry {
+  /** When a person archived it; a later message brings it back. */
+  archivedAt?: number;
+  pinnedAt?: number;
+  /** When a person marked it as unread. */
+  markedUnreadAt?: number;
+  /** A person's order of sessions: the group that has it, and its look. */
+  category?: string;
+  icon?: string;
+  color?: string;
+  /** The session in which a client began this one. */
+  parentSessionKey?: string;
+}
+
 /**
  * A session's row in the journal and in `sessions.json`, in the field's names. Times are epoch milliseconds. Unknown
  * fields of a row are kept.
  */
-export interface SessionEntry extends SubagentEntry, QueueEntry, ShownEntry, ExecEntry {
+export interface SessionEntry extends SubagentEntry, QueueEntry, ShownEntry, ExecEntry, SortedEntry {
   sessionId: string;
   updatedAt: number;
   sessionFile?: string;
@@ -89,17 +104,6 @@ export interface SessionEntry extends SubagentEntry, QueueEntry, ShownEntry, Exe
    */
   untrustedContent?: UntrustedMark;
   label?: string;
-  /** When a person archived it; a later message brings it back. */
-  archivedAt?: number;
-  pinnedAt?: number;
-  /** When a person marked it as unread. */
-  markedUnreadAt?: number;
-  /** A person's order of sessions: the group that has it, and its look. */
-  category?: string;
-  icon?: string;
-  color?: string;
-  /** The session in which a client began this one. */
-  parentSessionKey?: string;
   displayName?: string;
   channel?: string;
   groupId?: string;

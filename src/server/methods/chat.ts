@@ -35,7 +35,7 @@ export function chatMethods(ports: Ports): readonly Method[] {
       params: sendParams,
       run: (params, caller) => {
         checkCommand(params.message, caller.scopes);
-        return send(params, ports);
+        return sendChat(params, ports);
       },
     }),
     defineMethod({
@@ -53,7 +53,7 @@ export function chatMethods(ports: Ports): readonly Method[] {
 }
 
 /** The chat port keeps the idempotency keys on disk, so a repeated one gets the state of its run even after a restart. */
-export async function send(params: z.output<typeof sendParams>, ports: Ports) {
+export async function sendChat(params: z.output<typeof sendParams>, ports: Ports) {
   const key = sessionForTurn(params.sessionKey, ports);
   const media = await storeAttachments(params.attachments ?? [], ports.media);
   if (params.message.trim() === "" && media.length === 0) {

@@ -49,7 +49,7 @@ export function historyMethods(ports: HistoryPorts): readonly Method[] {
       scope: "operator.read",
       params: historyParams,
       result: sessionAnswers.history,
-      run: (params) => readHistory(params, ports),
+      run: (params) => chatHistory(params, ports),
     }),
     defineMethod({
       name: "chat.message.get",
@@ -76,7 +76,7 @@ export function historyMethods(ports: HistoryPorts): readonly Method[] {
 }
 
 /** The answer of `chat.history`, and of `chat.startup`, which asks for nothing else. */
-export async function readHistory(params: HistoryParams, ports: HistoryPorts) {
+export async function chatHistory(params: HistoryParams, ports: HistoryPorts) {
   const { chat, sessions, catalog } = ports;
   const { sessionKey: key, inputRunIds, offset } = params;
   requireAgent(params, key, ports);

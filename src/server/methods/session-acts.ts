@@ -11,10 +11,10 @@ import type { ServerPorts } from "../options.ts";
 import type { Hub } from "../transport/hub.ts";
 import { checkCommand } from "../transport/scopes.ts";
 import { attachmentsSchema } from "./attachments.ts";
-import { send } from "./chat.ts";
+import { sendChat } from "./chat.ts";
 import { lastMessages } from "./history.ts";
 import { modelPatch, requireAgent } from "./patch.ts";
-import { textIn } from "./session-row.ts";
+import { entryText } from "./session-row.ts";
 
 type Ports = Pick<ServerPorts, "chat" | "media" | "sessions" | "keys" | "catalog" | "clock">;
 
@@ -103,7 +103,7 @@ async function create(params: CreateParams, ports: Ports, hub: Hub) {
   const message = params.message ?? params.task ?? "";
   if (message === "" && params.attachments === undefined) return { ...answer, runStarted: false };
   const idempotencyKey = params.idempotencyKey ?? randomUUID();
-  const sent = await send({ sessionKey: key, message, idempotencyKey, attachments: params.attachments }, ports);
+  const sent = await sendChat({ sessionKey: key, message, idempotencyKey, attachments: params.attachments }, ports);
   return { ...answer, runStarted: true, ...sent };
 }
 
@@ -204,7 +204,7 @@ async function sendTo(params: z.output<typeof sendParams>, ports: Ports) {
   if (!ports.sessions.peek(key) && !isMainKey(key))
     throw new MethodError("NOT_FOUND", `session not found: ${ports.keys.wire(key)}`);
   const idempotencyKey = params.idempotencyKey ?? randomUUID();
-  return send({ sessionKey: key, message, thinking, attachments, timeoutMs, idempotencyKey }, ports);
+  return sendChat({ sessionKey: key, message, thinking, attachments, timeoutMs, idempotencyKey }, ports);
 }
 
 const sessionOfRun = (id: string | undefined, { chat }: Ports): SessionKey | undefined =>
@@ -306,7 +306,7 @@ async function previewOf(
   if (!sessions.peek(key)) return { key, status: "missing" as const, items: [] };
   const { entries } = await sessions.history(key, limit * ENTRIES_A_MESSAGE);
   const texts = entries.flatMap((one) => {
-    const text = textIn(one);
+    const text = entryText(one);
     return text === ""
       ? []
       : [{ role: one.type === "message" ? one.message.role : "assistant", text: text.slice(0, maxChars) }];

@@ -121,7 +121,7 @@ export interface TextsWanted {
 }
 
 /** Texts of a session for a list that asks for them: a title for a session without one, and the last message. */
-export async function textsOf(
+export async function rowTexts(
   { key, entry }: SessionRow,
   { includeDerivedTitles = false, includeLastMessage = false }: TextsWanted,
   { sessions }: Pick<ServerPorts, "sessions">,
@@ -140,12 +140,12 @@ async function lastText(key: SessionKey, sessions: ServerPorts["sessions"]): Pro
   const { entries } = await sessions.history(key, SEARCHED);
   return entries
     .toReversed()
-    .map(textIn)
+    .map(entryText)
     .find((text) => text !== "");
 }
 
 /** The text of an entry as people read it; empty when it has none. */
-export function textIn(entry: TranscriptEntry): string {
+export function entryText(entry: TranscriptEntry): string {
   const notice = noticeIn(entry);
   if (notice) return notice.text;
   if (entry.type !== "message") return "";

@@ -8,7 +8,7 @@ import { sessionAnswers, type SessionRow } from "../../types/session.ts";
 import { type Hub, MOST_FOLLOWED } from "../transport/hub.ts";
 import type { ServerPorts } from "../options.ts";
 import type { MethodParts } from "./parts.ts";
-import { isArchived, showSession, textsOf } from "./session-row.ts";
+import { isArchived, showSession, rowTexts } from "./session-row.ts";
 
 type Ports = Pick<ServerPorts, "sessions" | "chat" | "catalog" | "clock">;
 type Parts = Pick<MethodParts, "hub" | "sessionsFile">;
@@ -91,7 +91,7 @@ function readMethods(ports: Ports, sessionsFile: string): readonly Method[] {
         const entry = ports.sessions.peek(key);
         const row = entry && { key, entry };
         const session = row
-          ? { ...showSession(row, ports.chat.active(key), ports), ...(await textsOf(row, texts, ports)) }
+          ? { ...showSession(row, ports.chat.active(key), ports), ...(await rowTexts(row, texts, ports)) }
           : null;
         return { ...rights, key, session, settings };
       },
@@ -165,7 +165,7 @@ async function listSessions(params: ListParams, ports: Ports) {
     sessions: await Promise.all(
       page.map(async (row) => ({
         ...showSession(row, active.get(row.key) ?? [], ports),
-        ...(await textsOf(row, params, ports)),
+        ...(await rowTexts(row, params, ports)),
       })),
     ),
   };

@@ -3,9 +3,9 @@ import { keyField, keyParam } from "../../types/key-field.ts";
 import { defineMethod, type Method } from "../../types/method.ts";
 import { sessionAnswers } from "../../types/session.ts";
 import type { ServerPorts } from "../options.ts";
-import { historyParams, readHistory } from "./history.ts";
+import { historyParams, chatHistory } from "./history.ts";
 import { requireAgent } from "./patch.ts";
-import { showSession, textIn, textsOf } from "./session-row.ts";
+import { showSession, entryText, rowTexts } from "./session-row.ts";
 
 type Ports = Pick<ServerPorts, "chat" | "media" | "sessions" | "catalog">;
 
@@ -19,7 +19,7 @@ export const startupMethods = (ports: Ports): readonly Method[] => [
     scope: "operator.read",
     params: historyParams,
     result: sessionAnswers.history,
-    run: (params) => readHistory(params, ports),
+    run: (params) => chatHistory(params, ports),
   }),
   defineMethod({
     name: "chat.metadata",
@@ -46,7 +46,7 @@ export const startupMethods = (ports: Ports): readonly Method[] => [
       if (!entry) return { status: "missing" as const, sessionKey: key };
       const row = { key, entry };
       const { agentId, kind, updatedAt, archived, ...shown } = showSession(row, [], ports);
-      const texts = await textsOf(row, { includeDerivedTitles: true, includeLastMessage: true }, ports);
+      const texts = await rowTexts(row, { includeDerivedTitles: true, includeLastMessage: true }, ports);
       const title = "derivedTitle" in shown ? { derivedTitle: shown.derivedTitle } : {};
       return { status: "ok" as const, sessionKey: key, agentId, kind, updatedAt, archived, ...title, ...texts };
     },
@@ -69,7 +69,7 @@ const branchesMethod = (ports: Ports): Method =>
       const headline =
         entries
           .toReversed()
-          .map(textIn)
+          .map(entryText)
           .find((text) => text !== "") ?? "";
       const about = { headline: headline.slice(0, 200), updatedAt: leaf.timestamp, active: true };
       return { branches: [{ leafEntryId: leaf.id, ...about }] };

@@ -3,7 +3,7 @@ import type { InboundMessage, WebMessage } from "openclaw/plugin-sdk";
 
 /** Converts a client's message. Its chat is the session; its sender is the operator. */
 export function inboundOf(message: WebMessage): InboundMessage {
-  const { idempotencyKey, sessionKey, thinking, model, timeoutMs, deliverTo, senderName } = message;
+  const { idempotencyKey, sessionKey, thinking, model, timeoutMs, deliverTo, senderName, client } = message;
   return {
     id: idempotencyKey,
     eventKey: webEventKey(idempotencyKey),
@@ -20,6 +20,7 @@ export function inboundOf(message: WebMessage): InboundMessage {
       ...(model !== undefined && { model }),
       ...(timeoutMs !== undefined && { timeoutMs }),
       ...(deliverTo && { deliverTo }),
+      ...(client && { client, kind: "request" }),
     },
   };
 }

@@ -1,5 +1,7 @@
 import type { TurnKind, TurnKinds } from "../types/run/turn-kind.ts";
 import { kindNameOf } from "../types/run/turn-kind.ts";
+import type { InboundMessage } from "../types/chat/message.ts";
+import { clientPrompt } from "./client-tools.ts";
 
 /** A message that somebody wrote, in a chat or at a client. */
 export const MESSAGE = {
@@ -16,7 +18,15 @@ export const MESSAGE = {
   maintenance: "full",
 } as const satisfies TurnKind;
 
-/** A request to the OpenAI endpoint, which contains its own history. */
+/** A request in OpenAI's protocol that continues a conversation. Each request is a turn of its own, because its client waits for it. */
+const REQUEST = {
+  ...MESSAGE,
+  name: "request",
+  queue: "alone",
+  systemPrompt: ({ options }: InboundMessage) => options?.client && clientPrompt(options.client),
+} as const satisfies TurnKind;
+
+/** A request in OpenAI's protocol that contains its own history. */
 export const ONE_SHOT = {
   ...MESSAGE,
   name: "one-shot",
@@ -39,7 +49,7 @@ export const MEMORY_FLUSH = {
 } as const satisfies TurnKind;
 
 /** The kinds of dispatch itself. Other modules and plugins add theirs where the gateway is composed. */
-export const TURN_KINDS: readonly TurnKind[] = [MESSAGE, ONE_SHOT, MEMORY_FLUSH];
+export const TURN_KINDS: readonly TurnKind[] = [MESSAGE, REQUEST, ONE_SHOT, MEMORY_FLUSH];
 
 /** A kind of a later version or of a removed plugin. A turn of this kind is never run and has no rights. */
 const UNKNOWN: TurnKind = {

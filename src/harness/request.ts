@@ -10,7 +10,15 @@ import type { HookRunner } from "../types/hook/hooks.ts";
 import type { Texts } from "../types/journal.ts";
 import type { AgentInternalEvent } from "../types/engine/internal-event.ts";
 import type { Log } from "../types/log.ts";
-import type { ImageContent, InputProvenance, ModelInfo, ModelRef, ThinkLevel } from "../types/run/model.ts";
+import type {
+  ImageContent,
+  InputProvenance,
+  ModelInfo,
+  ModelRef,
+  ThinkLevel,
+  ToolResultMessage,
+} from "../types/run/model.ts";
+import type { AnswerWish } from "../types/chat/client-ask.ts";
 import type { RemovedTool } from "../types/tool-policy.ts";
 import type { Failure, PromptPart, RunFacts, SideCost } from "../types/run/run.ts";
 import type { Session, SessionNote } from "../types/session.ts";
@@ -29,6 +37,8 @@ export interface UserTurn {
   readonly text: string;
   readonly images: readonly ImageContent[];
   readonly at: number;
+  /** The results of calls that the client made, which come before the text. The turn is these alone when it has no text. */
+  readonly results?: readonly ToolResultMessage[];
   /** The parts of the text. */
   readonly parts?: readonly PromptPart[];
   /** The events that the turn was made from. */
@@ -66,6 +76,8 @@ export interface ModelChoice {
   readonly askedBefore?: ModelRef | undefined;
   /** Keys that the session prefers, or that its user pinned. */
   readonly keys?: ProfileWish;
+  /** How they are to answer; as the config says when unset. */
+  readonly wish?: AnswerWish;
   /** Why none of the models is to be asked; found out before the run began. */
   readonly unusable?: Failure;
 }

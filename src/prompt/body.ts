@@ -69,13 +69,18 @@ function noteLines(files: readonly AttachedFile[]): string[] {
   return [`[media attached: ${files.length} files]`, ...each];
 }
 
+/** The lines that name the files of a message to the model. Transcribed speech is left out. */
+export function mediaLines(files: readonly AttachedFile[], missing: readonly MissingFile[]): readonly string[] {
+  return [...noteLines(files.filter((file) => file.transcribed !== true)), ...missing.map(missingLine)];
+}
+
 /** Lists the attached files, and files that are not available. Transcribed speech is left out. */
 const mediaNotes: BodyStage = {
   name: "mediaNotes",
   source: "the message's files",
   apply(draft, context) {
     const files = context.media.filter((file) => file.transcribed !== true);
-    const lines = [...noteLines(files), ...(context.missing ?? []).map(missingLine)];
+    const lines = mediaLines(files, context.missing ?? []);
     const hint = files.length > 0 && context.hasMessageTool() ? [SEND_BACK] : [];
     return prepend(draft, [...lines, ...hint].join("\n"));
   },

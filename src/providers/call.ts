@@ -18,7 +18,7 @@ import {
   withTornMarked,
 } from "./message.ts";
 import { addedByThinking, outputFor, estimatedTokens } from "./call/output.ts";
-import { withPayload } from "./call/payload.ts";
+import { type AddedOptions, withPayload } from "./call/payload.ts";
 import { Size } from "./call/size.ts";
 import { CallSpending } from "./call/spending.ts";
 import { Wire } from "./call/wire.ts";
@@ -34,8 +34,8 @@ export { isTorn } from "./message.ts";
 export type CallOptions = PiStreamOptions & {
   /** Cause and principal of the call. */
   readonly origin: CallOrigin;
-  /** `top_p`: the share of the likeliest tokens that the model may choose from. Ignored where the API has no such option. */
-  readonly topP?: number;
+  /** Options that the SDK has no option for. Each is ignored where the API has no such option. */
+  readonly added?: AddedOptions;
   /** Milliseconds without a byte after which the call fails. No limit when unset. */
   readonly idleMs?: number;
   /** Called once, just before the last event. Must not throw. */
@@ -146,11 +146,11 @@ class Call {
       onSettled: _settled,
       origin: _origin,
       clock: _clock,
-      topP,
+      added = {},
       ...options
     } = this.#options;
     const { pi, apiKey, openStream } = this.#handle;
-    const payload = withPayload(pi, context, topP);
+    const payload = withPayload(pi, context, added);
     return openStream(pi, payload.context, {
       ...options,
       ...payload.options,

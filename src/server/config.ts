@@ -50,10 +50,37 @@ const http = z.strictObject({
     .strictObject({
       chatCompletions: z
         .strictObject({
-          enabled: z.boolean().default(true).meta(about("Enabled", "Serves `/v1/chat/completions` and `/v1/models`.")),
+          enabled: z.boolean().default(true).meta(about("Enabled", "Serves `/v1/chat/completions`.")),
+          conversationHeaders: z
+            .array(z.string().min(1))
+            .prefault(["X-OpenWebUI-Chat-Id", "X-LibreChat-Conversation-Id", "X-Conversation-Id"])
+            .meta(
+              about(
+                "Conversation headers",
+                "Headers that name the conversation of a request, the first one that the request has. `x-openclaw-session-key` " +
+                  "comes before them.",
+              ),
+            ),
+          utilityModel: z
+            .string()
+            .regex(/^[^/]+\/.+$/, { error: "must be provider/model" })
+            .optional()
+            .meta(
+              about(
+                "Utility model",
+                "Model that answers what clients ask for themselves, such as titles, tags and follow-up questions, and what they " +
+                  "ask the model `openclaw/utility`. The agent's own model when unset.",
+              ),
+            ),
         })
         .prefault({})
         .meta(about("Chat completions", "The OpenAI-compatible endpoint.")),
+      responses: z
+        .strictObject({
+          enabled: z.boolean().default(true).meta(about("Enabled", "Serves `/v1/responses`.")),
+        })
+        .prefault({})
+        .meta(about("Responses", "The endpoint of OpenAI's Responses API.")),
     })
     .prefault({})
     .meta(about("Endpoints", "HTTP endpoints in addition to the page and health.")),

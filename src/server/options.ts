@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ChatPort } from "../types/chat/chat.ts";
 import type { ToolCallOutcome, ToolCallRequest } from "../types/chat/tool-call.ts";
 import type { Clock } from "../types/clock.ts";
+import type { EmbeddingOutcome, EmbeddingRequest } from "../types/media/embedding.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { MediaStore, Notified, Paired, PairingDesk } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
@@ -87,6 +88,8 @@ export interface ServerPorts extends SessionPorts {
   readonly keys: KeyNames;
   /** Calls one tool for a client with the token. Rejects when the gateway itself fails. */
   callTool(request: ToolCallRequest): Promise<ToolCallOutcome>;
+  /** Makes vectors of texts for a client with the token. Rejects when the gateway itself fails. */
+  embed(request: EmbeddingRequest): Promise<EmbeddingOutcome>;
   readonly catalog: Catalog;
   readonly reports: Reports;
   /** Events of the other modules; events of runs come through `chat`. */
@@ -133,6 +136,18 @@ export interface AddedRoutes {
   readonly httpRoutes: readonly HttpRouteContribution[];
 }
 
+/** The endpoints in OpenAI's protocol. */
+export interface OpenAiOptions {
+  /** Whether `/v1/chat/completions` is served. */
+  readonly chatCompletions: boolean;
+  /** Whether `/v1/responses` is served. */
+  readonly responses: boolean;
+  /** Headers that name the conversation of a request, as clients other than the gateway's own send them. */
+  readonly conversationHeaders: readonly string[];
+  /** The model that answers what clients ask for themselves, such as titles; the agent's own when unset. */
+  readonly utilityModel?: string;
+}
+
 /** How the server is set up. */
 export interface ServerOptions {
   readonly host: string;
@@ -148,8 +163,8 @@ export interface ServerOptions {
   readonly eventNames: readonly string[];
   /** Path of `sessions.json`, shown to people. */
   readonly sessionsFile: string;
-  /** Whether `/v1` is served; true when unset. */
-  readonly chatCompletions?: boolean;
+  /** How `/v1` is served; not at all when unset. */
+  readonly openAi?: OpenAiOptions;
   /** Folder of the built page; without it no page is served. */
   readonly pageDir?: string;
 }

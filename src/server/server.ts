@@ -122,6 +122,6 @@ async function closeAll(app: FastifyInstance, sockets: Sockets, graceMs: number)
 /** Everything that the server answers over HTTP. */
 function serveRoutes(app: FastifyInstance, options: ServerOptions, ports: ServerPorts, gate: AuthGate): void {
   serveBasics(app, options, ports, gate);
-  if (options.chatCompletions !== false) serveOpenAi(app, ports, gate);
+  if (options.openAi) serveOpenAi(app, options.openAi, ports, gate);
   serveToolCalls(app, ports, gate);
 }

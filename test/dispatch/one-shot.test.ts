@@ -14,6 +14,8 @@ const ask = (key: string, signal = new AbortController().signal) =>
   boot.chat.oneShot({
     agentId: boot.ports.settings().defaultAgent,
     messages: [{ role: "user", content: `question ${key}`, timestamp: 1 }],
+    media: [],
+    client: {},
     idempotencyKey: key,
     signal,
   });

@@ -98,7 +98,7 @@ describe("top P", () => {
       });
       if ("missing" in found) throw new Error(found.missing);
       const ask = { messages: [{ role: "user" as const, content: "hello", timestamp: 1 }] };
-      await callModel(found, ask, { origin: { cause: "probe" }, temperature: 0.3, topP: 0.5 }).result();
+      await callModel(found, ask, { origin: { cause: "probe" }, temperature: 0.3, added: { topP: 0.5 } }).result();
       expect(fake.calls.at(-1)?.body).toMatchObject(sent);
     } finally {
       await fake.close();

@@ -17,7 +17,7 @@ const CAPTURED = "captured";
 
 async function capture({ model, context, options }: Order): Promise<Captured> {
   let request: unknown;
-  const payload = withPayload(model, context, undefined);
+  const payload = withPayload(model, context, {});
   const stream = streamSimple(model, payload.context, {
     ...options,
     onPayload: async (body, of) => {

@@ -22,7 +22,7 @@ test("the official client reads an answer as it comes", async () => {
   const told = await streamWithOpenAi(gateway.http, TOKEN, "what is it?");
   expect(told).toMatchObject({ text: "The answer is 42.", finish: "stop", usage });
   expect(gateway.chat.requests.at(-1)).toMatchObject({
-    system: "Be brief.",
+    client: { system: "Be brief." },
     messages: [{ role: "user", content: "what is it?" }],
   });
 });

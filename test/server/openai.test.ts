@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { startTestServer, TOKEN, type TestServer } from "../kit/server/server.ts";
 import { manualClock } from "../kit/clock.ts";
-import { ends, says } from "../kit/server/scripted-chat.ts";
+import { assistant, ends, says } from "../kit/server/scripted-chat.ts";
 
 let gateway: TestServer;
 beforeAll(async () => {
@@ -56,6 +56,8 @@ test.each([
   ["openclaw", {}, "main"],
   ["openclaw/coder", {}, "coder"],
   ["openclaw:coder", {}, "coder"],
+  ["agent:coder", {}, "coder"],
+  ["openclaw/default", {}, "main"],
   ["openclaw", { "x-openclaw-agent-id": "coder" }, "coder"],
 ])("the model %s with %o is the agent %s", async (model, headers, agent) => {
   await post({ model, messages: [user("x")] }, headers);
@@ -82,9 +84,9 @@ test("the messages seed a stateless run", async () => {
     ],
   });
   expect(gateway.chat.requests.at(-1)).toMatchObject({
-    system: "One.\n\nTwo.",
+    client: { system: "One.\n\nTwo." },
     messages: [
-      { role: "user", content: "look it up" },
+      { role: "user", content: [{ type: "text", text: "look it up" }] },
       {
         role: "assistant",
         content: [{ type: "toolCall", id: "c1", name: "find", arguments: { q: 1 } }],
@@ -235,13 +237,17 @@ test("a client that does not read gets no keep-alive into what waits for it", as
 });
 
 test.each([
-  ["tools", [{ type: "function", function: { name: "f" } }]],
   ["functions", [{ name: "f" }]],
-  ["tool_choice", "required"],
   ["function_call", { name: "f" }],
-  ["response_format", { type: "json_object" }],
+  ["tool_choice", "required"],
+  ["tool_choice", { type: "function", function: { name: "g" } }],
+  ["tools", [{ type: "function", function: { name: "no such name" } }]],
+  ["response_format", { type: "xml" }],
+  ["response_format", { type: "json_schema" }],
   ["n", 2],
-])("%s is refused by its name, and starts nothing", async (name, value) => {
+  ["temperature", 3],
+  ["stop", ["a", "b", "c", "d", "e"]],
+])("%s %j is refused by its name, and starts nothing", async (name, value) => {
   const before = gateway.chat.requests.length;
   const answer = await post({ model: "openclaw", messages: [user("x")], [name]: value });
   expect(answer.status).toBe(400);
@@ -252,4 +258,232 @@ test.each([
 test("parameters with default values are accepted", async () => {
   const plain = { tools: [], tool_choice: "auto", response_format: { type: "text" }, n: 1, temperature: 0.2 };
   expect((await post({ model: "openclaw", messages: [user("x")], ...plain })).status).toBe(200);
+});
+
+test("parameters of the answer and tools reach the run as they are", async () => {
+  const parameters = { type: "object", properties: { city: { type: "string" } } };
+  await post({
+    model: "openclaw",
+    messages: [user("x")],
+    tools: [{ type: "function", function: { name: "weather", description: "Tells it.", parameters, strict: true } }],
+    tool_choice: { type: "function", function: { name: "weather" } },
+    response_format: { type: "json_schema", json_schema: { name: "a", schema: { type: "object" } } },
+    temperature: 0.2,
+    top_p: 0.9,
+    max_tokens: 5,
+    max_completion_tokens: 6,
+    stop: "END",
+    seed: 7,
+    frequency_penalty: 0.1,
+    presence_penalty: -0.1,
+  });
+  expect(gateway.chat.requests.at(-1)).toMatchObject({
+    client: {
+      tools: [{ name: "weather", description: "Tells it.", parameters }],
+      wish: {
+        calls: { tool: "weather" },
+        format: { schema: { type: "object" } },
+        temperature: 0.2,
+        topP: 0.9,
+        maxTokens: 6,
+        stop: ["END"],
+        seed: 7,
+        frequencyPenalty: 0.1,
+        presencePenalty: -0.1,
+      },
+    },
+  });
+});
+
+test("files and recordings of the last message are kept as files", async () => {
+  await post({
+    model: "openclaw",
+    messages: [
+      user([
+        { type: "text", text: "read this" },
+        { type: "file", file: { filename: "a.pdf", file_data: "data:application/pdf;base64,aGVsbG8=" } },
+        { type: "input_audio", input_audio: { data: "aGVsbG8=", format: "wav" } },
+      ]),
+    ],
+  });
+  expect(gateway.chat.requests.at(-1)).toMatchObject({
+    messages: [{ role: "user", content: "read this" }],
+    media: [
+      { kind: "document", mime: "application/pdf", name: "a.pdf" },
+      { kind: "audio", mime: "audio/wav" },
+    ],
+  });
+});
+
+test.each([
+  ["a file of an upload", [{ type: "file", file: { file_id: "file-1" } }]],
+  ["a file that is no base64", [{ type: "file", file: { file_data: "data:text/plain;base64,%%%" } }]],
+  ["nine images", Array.from({ length: 9 }, () => ({ type: "image_url", image_url: { url: PNG } }))],
+])("%s is refused", async (_name, parts) => {
+  const answer = await post({ model: "openclaw", messages: [user(parts)] });
+  expect([answer.status, await answer.json()]).toEqual([
+    400,
+    { error: expect.objectContaining({ type: "invalid_request_error" }) },
+  ]);
+});
+
+const calling = (text: string) => [
+  { type: "message_start" as const },
+  {
+    type: "message_end" as const,
+    message: {
+      ...assistant(text),
+      content: [
+        { type: "text" as const, text },
+        { type: "toolCall" as const, id: "call_1", name: "weather", arguments: { city: "Oslo" } },
+        { type: "toolCall" as const, id: "call_2", name: "read", arguments: {} },
+      ],
+      stopReason: "toolUse" as const,
+    },
+    text,
+    entryId: "entry-1",
+  },
+];
+const weather = [{ type: "function", function: { name: "weather" } }];
+
+test("a call of the client's tool goes back to the client, and no call of the agent's own", async () => {
+  const { script } = gateway.chat;
+  gateway.chat.script = (run) => run.tell(...calling(""), ends());
+  const asked = { model: "openclaw", messages: [user("x")], tools: weather };
+  expect(await (await post(asked)).json()).toMatchObject({
+    choices: [
+      {
+        finish_reason: "tool_calls",
+        message: {
+          content: null,
+          tool_calls: [{ id: "call_1", type: "function", function: { name: "weather", arguments: '{"city":"Oslo"}' } }],
+        },
+      },
+    ],
+  });
+  const text = await (await post({ ...asked, stream: true })).text();
+  expect(text).toContain('"tool_calls":[{"index":0,"id":"call_1","type":"function"');
+  expect(text).toContain('"finish_reason":"tool_calls"');
+  gateway.chat.script = script;
+});
+
+test("the results of calls are a turn", async () => {
+  const call = { id: "call_1", type: "function", function: { name: "weather", arguments: "{}" } };
+  const messages = [
+    user("x"),
+    { role: "assistant", content: null, tool_calls: [call] },
+    { role: "tool", tool_call_id: "call_1", content: "rain" },
+  ];
+  const result = { role: "toolResult", toolCallId: "call_1", toolName: "weather" };
+  await post({ model: "openclaw", messages, tools: weather });
+  expect(gateway.chat.requests.at(-1)).toMatchObject({ messages: [{ role: "user" }, { role: "assistant" }, result] });
+  await post({ model: "openclaw", messages, tools: weather }, { "x-openclaw-session-key": "one" });
+  expect(gateway.chat.requests.at(-1)).toMatchObject({ sessionKey: "one", text: "", client: { results: [result] } });
+});
+
+test.each([
+  ["one END two", ["END"], "one "],
+  ["one EN two", ["END"], "one EN two"],
+  ["one E", ["END", "E N"], "one E"],
+])("the answer %j with the stops %j is %j", async (said, stop, shown) => {
+  const { script } = gateway.chat;
+  gateway.chat.script = (run) => {
+    const deltas = [...said].map((delta, at) => ({
+      type: "text_delta" as const,
+      delta,
+      text: said.slice(0, at + 1),
+    }));
+    run.tell({ type: "message_start" }, ...deltas, ...says(said).slice(-1), ends());
+  };
+  const asked = { model: "openclaw", messages: [user("x")], stop };
+  expect(await (await post(asked)).json()).toMatchObject({ choices: [{ message: { content: shown } }] });
+  const text = await (await post({ ...asked, stream: true })).text();
+  const chunk = z.object({ choices: z.array(z.object({ delta: z.object({ content: z.string().optional() }) })) });
+  const chunks = text.split("\n\n").filter((line) => line.startsWith("data: {"));
+  const pieces = chunks.map((line) => chunk.parse(JSON.parse(line.slice(6))).choices[0]?.delta.content ?? "");
+  expect(pieces.join("")).toBe(shown);
+  gateway.chat.script = script;
+});
+
+test("a JSON answer comes without what the model wrote around it, and an answer without JSON is an error", async () => {
+  const { script } = gateway.chat;
+  gateway.chat.script = (run) => run.tell(...says("Let me see."), ...says('Here:\n```json\n{"a":1}\n```'), ends());
+  const asked = { model: "openclaw", messages: [user("x")], response_format: { type: "json_object" } };
+  expect(await (await post(asked)).json()).toMatchObject({ choices: [{ message: { content: '{"a":1}' } }] });
+  expect(await (await post({ ...asked, stream: true })).text()).toContain('"content":"{\\"a\\":1}"');
+  gateway.chat.script = (run) => run.tell(...says("I would rather not."), ends());
+  for (const stream of [false, true]) {
+    const answer = await post({ ...asked, stream });
+    expect([answer.status, await answer.json()]).toEqual([
+      502,
+      { error: expect.objectContaining({ code: "invalid_json" }) },
+    ]);
+  }
+  gateway.chat.script = script;
+});
+
+test.each([
+  ["openclaw", { "x-openclaw-session-key": "main" }, "webchat:default:operator"],
+  ["openclaw/coder", { "x-openclaw-session-key": "notes" }, "agent:coder:notes"],
+  ["openclaw", { "x-openclaw-session-key": "agent:coder:notes" }, "agent:coder:notes"],
+  ["openclaw", { "x-openwebui-chat-id": "c:1" }, "openai-chat:c%3A1"],
+  ["agent:coder", { "x-conversation-id": "c1" }, "agent:coder:openai-chat:c1"],
+  ["openclaw", { "x-openclaw-session-key": "notes", "x-openwebui-chat-id": "c1" }, "notes"],
+])("%s with %o continues the conversation %s", async (model, headers, sessionKey) => {
+  await post({ model, messages: [user("x")], user: "ann" }, headers);
+  expect(gateway.chat.requests.at(-1)).toMatchObject({ sessionKey });
+});
+
+test.each([
+  ["an account's id as LibreChat sends it", "65f0c0ffee0123456789abcd", {}],
+  ["the account that a header names", "ann", { "x-openwebui-user-id": "ann" }],
+])("%s names no conversation", async (_name, account, headers) => {
+  await post({ model: "openclaw", messages: [user("x")], user: account }, headers);
+  expect(gateway.chat.requests.at(-1)).not.toHaveProperty("sessionKey");
+});
+
+test.each(["subagent:x", "cron:x", "acp:x", "agent:main:subagent:x", "agent:coder:cron:x"])(
+  "the session %s is not for clients",
+  async (key) => {
+    const answer = await post({ model: "openclaw", messages: [user("x")] }, { "x-openclaw-session-key": key });
+    expect(answer.status).toBe(400);
+  },
+);
+
+test("a session of another agent than the model's is refused", async () => {
+  const headers = { "x-openclaw-session-key": "agent:coder:notes" };
+  expect((await post({ model: "openclaw/main", messages: [user("x")] }, headers)).status).toBe(400);
+});
+
+test("a header chooses the model of the run, and only one of the config", async () => {
+  const asked = { model: "openclaw", messages: [user("x")] };
+  await post(asked, { "x-openclaw-model": "demo/echo-agent" });
+  expect(gateway.chat.requests.at(-1)).toMatchObject({ model: "demo/echo-agent" });
+  const answer = await post(asked, { "x-openclaw-model": "demo/other" });
+  expect([answer.status, await answer.json()]).toMatchObject([400, { error: { code: "model_not_found" } }]);
+});
+
+const get = (path: string) => fetch(`${gateway.http}${path}`, { headers: { authorization: `Bearer ${TOKEN}` } });
+
+test.each([
+  ["/v1/models/openclaw/coder", "openclaw/coder"],
+  ["/v1/models/openclaw%2Fcoder", "openclaw/coder"],
+  ["/v1/models/agent:main", "agent:main"],
+])("%s is a model", async (path, id) => {
+  expect(await (await get(path)).json()).toMatchObject({ id, object: "model" });
+});
+
+test("a path with another method names the right one", async () => {
+  const answer = await get("/v1/chat/completions");
+  expect([answer.status, answer.headers.get("allow")]).toEqual([405, "POST"]);
+  expect(await answer.json()).toMatchObject({ error: { code: "method_not_allowed" } });
+});
+
+test.each([
+  ["/v1/models/gpt-4", "model_not_found"],
+  ["/v1/files", "unknown_url"],
+  ["/v1/", "unknown_url"],
+])("%s is not found, in OpenAI's shape", async (path, code) => {
+  const answer = await get(path);
+  expect([answer.status, await answer.json()]).toMatchObject([404, { error: { code, type: "invalid_request_error" } }]);
 });

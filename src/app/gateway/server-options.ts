@@ -48,7 +48,22 @@ export async function serverOptions(parts: Parts, options: StartOptions): Promis
     eventNames: EVENT_NAMES,
     sessionsFile: join(live.paths.sessionsDir, "sessions.json"),
     ...(gateway.controlUi.enabled && existsSync(page) && { pageDir: page }),
-    chatCompletions: gateway.http.endpoints.chatCompletions.enabled,
+    ...openAiOptions(gateway),
+  };
+}
+
+/** `/v1` is served when one of its endpoints is. */
+function openAiOptions({ http: { endpoints } }: GatewayConfig): Pick<ServerOptions, "openAi"> {
+  const { chatCompletions, responses } = endpoints;
+  if (!chatCompletions.enabled && !responses.enabled) return {};
+  const { conversationHeaders, utilityModel } = chatCompletions;
+  return {
+    openAi: {
+      chatCompletions: chatCompletions.enabled,
+      responses: responses.enabled,
+      conversationHeaders,
+      ...(utilityModel !== undefined && { utilityModel }),
+    },
   };
 }
 
@@ -74,6 +89,8 @@ export function serverPorts(parts: Parts, chat: ChatPort): ServerPorts {
     pairing: { ...core.journal.pairing, notify: (paired) => notifyPaired(paired, parts) },
     keys: keyNames(() => live.defaultAgent.id),
     callTool: openToolCalls(core.dispatch, core.ports, () => live.config.gateway.tools),
+    // The provider of vectors is asked by few clients.
+    embed: async (request) => (await import("./embeddings.ts")).embedFor(request, live),
     catalog: catalogOf(parts),
     reports: reportsOf(parts),
     events: (signal) => events.watch(signal),

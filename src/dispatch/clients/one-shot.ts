@@ -2,65 +2,62 @@ import { startRun, type Run } from "../../harness/run.ts";
 import { estimateInRequest } from "../../sessions/transcript/tokens.ts";
 import type { OneShotRequest } from "../../types/chat/chat.ts";
 import type { RunStream } from "../../types/run/events.ts";
-import { runId, sessionKey } from "../../types/ids.ts";
-import type { ChatMessage, UserMessage } from "../../types/run/model.ts";
+import { channelId, DEFAULT_ACCOUNT, runId, type SessionKey, sessionKey } from "../../types/ids.ts";
+import type { MediaItem } from "../../types/chat/message.ts";
+import { type ChatMessage, parseModelName, type UserMessage } from "../../types/run/model.ts";
 import { OPERATOR } from "../../types/run/principal.ts";
 import type { SessionWindow } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { Dispatch } from "../dispatch.ts";
 import { prompterFor } from "../approvals/prompter.ts";
-import { runDepsOf } from "../turn/request.ts";
+import { mediaLines } from "../../prompt/body.ts";
+import { candidatesFor } from "../candidates.ts";
+import { fetchMedia } from "../media/media.ts";
+import { offeredTools, runDepsOf } from "../turn/request.ts";
+import { clientPrompt, withClientTools } from "../client-tools.ts";
+import type { RunRequest } from "../../harness/request.ts";
 import type { DispatchPorts } from "../ports.ts";
 import { runEndOf } from "../answer/run-end.ts";
 import { ONE_SHOT } from "../turn-kinds.ts";
 
 /**
- * Runs a given history without a session; only the run's receipt is kept. Resolves when the run begins, once a slot is
- * free.
+ * Runs a given history without a session; only the run's receipt is kept. Resolves when the run begins: once a slot is
+ * free, or at once when the agent has no part in it.
  */
 export function oneShot(request: OneShotRequest, dispatch: Dispatch, ports: DispatchPorts): Promise<RunStream> {
   const begun = Promise.withResolvers<RunStream>();
-  void dispatch.lanes
-    .inSlot(async () => {
-      const run = await begin(request, dispatch, ports);
-      begun.resolve(run.stream);
-      await record(run, ports);
-    })
-    .catch(begun.reject);
+  const work = async () => {
+    const run = await begin(request, dispatch, ports);
+    begun.resolve(run.stream);
+    await record(run, ports);
+  };
+  void (request.isBare ? work() : dispatch.lanes.inSlot(work)).catch(begun.reject);
   return begun.promise;
 }
 
 async function begin(request: OneShotRequest, dispatch: Dispatch, ports: DispatchPorts): Promise<Run> {
   const settings = ports.settings();
   const agent = settings.agents.get(request.agentId) ?? settings.agents.get(settings.defaultAgent);
-  const last = request.messages.at(-1);
-  if (!agent || last?.role !== "user") throw new Error("a one-shot request needs an agent and a user turn");
+  const { before, results, user } = partsOf(request.messages);
+  if (!agent || (!user && results.length === 0)) throw new Error("a one-shot request needs an agent and a turn");
   const id = runId(request.idempotencyKey);
   const key = sessionKey(`openai:${id}`);
   const facts = { runId: id, sessionKey: key, sessionId: id, agentId: agent.id, trigger: ONE_SHOT.trigger };
-  await ports.runs.toolsReady(request.signal);
-  const set = ports.runs.tools(agent, { principal: OPERATOR, sessionKey: key });
+  const at = ports.clock.now();
+  const { client, media, signal } = request;
   const run: Run = startRun(
     {
       facts,
       settings: agent,
-      conversation: new MemoryConversation(request.messages.slice(0, -1)),
-      turn: { entryId: id, ...contentOf(last), at: last.timestamp },
-      choice: { candidates: await candidatesOf(agent, ports) },
-      thinking: agent.thinking,
+      conversation: new MemoryConversation(before),
+      turn: { entryId: id, ...(await contentOf(user, media, ports)), at, ...(results.length > 0 && { results }) },
+      choice: {
+        candidates: await candidatesOf(request.model, agent, ports),
+        ...(client.wish && { wish: client.wish }),
+      },
+      thinking: request.isBare ? "off" : agent.thinking,
       timeoutMs: agent.timeoutMs,
-      tools: set.tools,
-      toolsOn: (model) => set.on(model),
-      removed: (name, model) => set.removed?.(name, model),
-      systemPrompt: (model) =>
-        ports.prompts.systemPrompt({
-          agent,
-          model,
-          tools: set.on(model),
-          session: { key, entry: { sessionId: id, updatedAt: last.timestamp } },
-          isPrivate: true,
-          ...(request.system !== undefined && { extra: request.system }),
-        }),
+      ...(request.isBare ? bareParts(request) : await agentParts(request, { agent, key, id, at }, ports)),
     },
     {
       ...runDepsOf(ports),
@@ -72,24 +69,102 @@ async function begin(request: OneShotRequest, dispatch: Dispatch, ports: Dispatc
       ),
     },
   );
-  if (request.signal.aborted) run.abort("user");
-  request.signal.addEventListener("abort", () => run.abort("user"), { once: true });
+  if (signal.aborted) run.abort("user");
+  signal.addEventListener("abort", () => run.abort("user"), { once: true });
   dispatch.registry.add(run.stream);
   return run;
 }
 
-const candidatesOf = async ({ id, model }: AgentSettings, { runs: { models } }: Pick<DispatchPorts, "runs">) => [
-  model.primary ?? (await models.of(id).choose()),
-  ...model.fallbacks,
-];
+type AgentParts = Pick<RunRequest, "tools" | "toolsOn" | "removed" | "systemPrompt">;
 
-function contentOf({ content }: UserMessage) {
-  const parts = typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
+/** The tools and the prompt of a request that the agent has no part in: the client's own. */
+function bareParts({ client }: Pick<OneShotRequest, "client">): AgentParts {
+  const text = clientPrompt(client) ?? "";
+  const none = { tools: [], toolsOn: () => [] };
+  return { ...withClientTools(none, client), systemPrompt: async () => ({ text, parts: [] }) };
+}
+
+interface OneShotFacts {
+  readonly agent: AgentSettings;
+  readonly key: SessionKey;
+  readonly id: string;
+  readonly at: number;
+}
+
+/** The tools and the prompt of the agent, with those of the client. */
+async function agentParts(
+  { client, signal }: Pick<OneShotRequest, "client" | "signal">,
+  { agent, key, id, at }: OneShotFacts,
+  ports: DispatchPorts,
+): Promise<AgentParts> {
+  await ports.runs.toolsReady(signal);
+  const set = ports.runs.tools(agent, { principal: OPERATOR, sessionKey: key });
+  const extra = clientPrompt(client);
   return {
-    text: parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n"),
-    images: parts.flatMap((part) => (part.type === "image" ? [part] : [])),
+    ...offeredTools(set, client),
+    removed: (name, model) => set.removed?.(name, model),
+    systemPrompt: (model, tools) =>
+      ports.prompts.systemPrompt({
+        agent,
+        model,
+        tools,
+        session: { key, entry: { sessionId: id, updatedAt: at } },
+        isPrivate: true,
+        ...(extra !== undefined && { extra }),
+      }),
   };
 }
+
+/** The models that are asked, the client's choice first. */
+const candidatesOf = (
+  model: string | undefined,
+  agent: AgentSettings,
+  { runs: { models } }: Pick<DispatchPorts, "runs">,
+) => candidatesFor({ said: model === undefined ? undefined : parseModelName(model) }, NO_CHOICE, agent, { models });
+
+/** A conversation in which nobody chose a model. */
+const NO_CHOICE = { entry: { sessionId: "", updatedAt: 0 } };
+
+/** The messages before the turn, and the turn: results of the client's calls, and the user's text after them. */
+function partsOf(messages: readonly ChatMessage[]) {
+  const last = messages.at(-1);
+  const user = last?.role === "user" ? last : undefined;
+  const rest = user ? messages.slice(0, -1) : messages;
+  const begin = rest.findLastIndex(({ role }) => role !== "toolResult") + 1;
+  return {
+    before: rest.slice(0, begin),
+    results: rest.slice(begin).filter((message) => message.role === "toolResult"),
+    user,
+  };
+}
+
+/** The user's text and images, with the files: their words, or where they are. */
+async function contentOf(user: UserMessage | undefined, media: readonly MediaItem[], ports: DispatchPorts) {
+  const content = user?.content ?? [];
+  const parts = typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
+  const { files, missing, images, spoken } = await fetchMedia([rowOf(media)], { ...ports, stopping: NEVER });
+  const heard = [...spoken.values()].flat().map(({ line }) => line);
+  const said = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  const text = [...mediaLines(files, missing), ...said, ...heard].join("\n");
+  return { text, images: [...parts.filter((part) => part.type === "image"), ...images] };
+}
+
+const NEVER = new AbortController().signal;
+
+/** The files as those of a message of no conversation. */
+const rowOf = (media: readonly MediaItem[]) => ({
+  id: 0,
+  message: {
+    id: "",
+    eventKey: "",
+    from: { channel: channelId("webchat"), account: DEFAULT_ACCOUNT, chat: { kind: "direct" as const, id: "" } },
+    sender: { id: "operator" },
+    text: "",
+    media,
+    mentionsBot: true,
+    receivedAt: 0,
+  },
+});
 
 /** Never rejects: the client gets its answer even when the receipt cannot be written. */
 async function record(

@@ -28,13 +28,16 @@ interface Spoken {
 const MOST_IMAGE_BYTES = 5 * 1024 * 1024;
 const IMAGE_TYPES = /^image\/(png|jpeg|gif|webp)$/;
 
+/** A message with files, and the id of its row. */
+type MediaRow = Pick<InboxRow, "id" | "message">;
+
 export type MediaPorts = FetchPorts & Pick<DispatchPorts, "prompts">;
 
 /**
  * Fetches the files of messages and of the messages that they quote, in parallel. A file that cannot be fetched is
  * reported to the log and to the model, and the text is still answered. Throws as `fetchFile`.
  */
-export async function fetchMedia(rows: readonly InboxRow[], ports: MediaPorts): Promise<FetchedMedia> {
+export async function fetchMedia(rows: readonly MediaRow[], ports: MediaPorts): Promise<FetchedMedia> {
   const fetched = await Promise.all(
     itemsOf(rows).map(async (asked) => ({ row: asked.row.id, ...(await fetchItem(asked, ports)) })),
   );
@@ -52,14 +55,14 @@ export async function fetchMedia(rows: readonly InboxRow[], ports: MediaPorts): 
 
 interface Asked {
   readonly item: MediaItem;
-  readonly row: InboxRow;
+  readonly row: MediaRow;
   readonly quoted: boolean;
 }
 
 /**
  * Each file of the messages once: a message may quote another message of the same turn, and several may quote the same.
  */
-function itemsOf(rows: readonly InboxRow[]): readonly Asked[] {
+function itemsOf(rows: readonly MediaRow[]): readonly Asked[] {
   const own = rows.flatMap((row) => row.message.media.map((item) => ({ item, row, quoted: false })));
   const quoted = rows.flatMap((row) => (row.message.replyTo?.media ?? []).map((item) => ({ item, row, quoted: true })));
   const placeOf = ({ item: { source } }: Asked) => (source.at === "store" ? source.id : source.ref);
@@ -113,7 +116,7 @@ async function fetchItem({ item, row, quoted }: Asked, ports: MediaPorts): Promi
 const nameOf = ({ name }: MediaItem) => (name === undefined ? {} : { name });
 const lengthOf = ({ durationSeconds }: MediaItem) => (durationSeconds === undefined ? {} : { durationSeconds });
 
-function fateOf(item: MediaItem, row: InboxRow, end: FileEnd): FileFate {
+function fateOf(item: MediaItem, row: MediaRow, end: FileEnd): FileFate {
   const { tries, ms: durationMs } = end;
   const what = end.kind === "stored" ? { bytes: end.file.bytes.byteLength } : { why: end.why };
   return { inboxId: row.id, kind: item.kind, ...nameOf(item), tries, durationMs, ...what };

@@ -56,15 +56,19 @@ async function prepareTurn(
     media.files.map(({ path }) => basename(path)),
     session.key,
   );
-  const events = await claimEvents(session, turnId, ports.storage.journal.events);
+  const results = first.message.options?.client?.results;
+  const isOnlyResults = results !== undefined && first.message.text === "" && media.files.length === 0;
+  // A turn that is only results has no text in which the model could read the events.
+  const events = isOnlyResults ? [] : await claimEvents(session, turnId, ports.storage.journal.events);
   const acting = actingOf(queued.rows, session, ports);
   const notes = await dailyNotesFor(queued, { session, agent, acting }, ports);
   const body = bodyFor(queued, session, agent, { ports, media, events, acting, ...notes });
   notifyPrepared({ rows: queued.rows, key: session.key, text: body.text, spoken: media.spoken }, ports);
   const turn = {
     entryId: turnId,
-    text: body.text,
+    text: isOnlyResults ? "" : body.text,
     images: media.images,
+    ...(results && { results }),
     at: first.message.receivedAt,
     parts: partSizes(body.parts),
     ...turnSignals(queued.rows, ports),

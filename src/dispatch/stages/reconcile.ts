@@ -12,6 +12,7 @@ import { callsOf, isInterrupted } from "../../history/parts.ts";
 import { unbegunCalls } from "../../harness/tools/tools.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import { withRun } from "../../tools/lazy-tool.ts";
+import { takeHistory } from "./given-history.ts";
 
 /** Settles the remains of earlier turns in the conversation: unanswered turns, and sends that were not recorded. */
 export async function reconcile(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
@@ -21,6 +22,8 @@ export async function reconcile(turn: Turn, ports: TurnPorts): Promise<StageEnd>
   // From here on the transcript changes. After a power cut it must not be ahead of the journal.
   await untilStored(turn, ports);
   await prepared.kind.begin?.({ message: prepared.message, turnId }, session);
+  const given = prepared.message.options?.client?.history;
+  if (given) await takeHistory(session, turnId, given, ports);
   await noteGuests(prepared, session, ports);
   await adoptUnansweredTurns(session, turnId, { journal: ports.storage.journal, log: ports.log });
   await noteEarlierActs(prepared, session, ports);

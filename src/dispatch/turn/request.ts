@@ -4,13 +4,15 @@ import type { RunDeps, RunRequest } from "../../harness/request.ts";
 import type { ProfileWish } from "../../types/auth.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
 import { speechLevelOf, type SpeechLevel } from "../../types/media/speech.ts";
-import type { ModelRef, ThinkLevel } from "../../types/run/model.ts";
+import type { ModelInfo, ModelRef, ThinkLevel } from "../../types/run/model.ts";
 import type { Session } from "../../types/session.ts";
 import type { Failure } from "../../types/run/run.ts";
 import { isOwnersAlone } from "../../types/run/principal.ts";
 import { untrustedMarkOf } from "../../types/run/untrusted.ts";
 import type { AgentSettings } from "../../types/settings.ts";
-import type { ApprovalDesk } from "../../types/run/tool.ts";
+import type { ApprovalDesk, ToolSet } from "../../types/run/tool.ts";
+import type { ClientAsk } from "../../types/chat/client-ask.ts";
+import { withClientTools } from "../client-tools.ts";
 import type { DispatchPorts } from "../ports.ts";
 import type { QueuedTurn } from "../queue/lane-task.ts";
 import { agentInChat } from "../settings.ts";
@@ -69,6 +71,7 @@ export function requestFor(
   const peer = placed?.from;
   const how = howFor(prepared, () => engineFor(prepared, session, candidates, ports));
   const onlyFiles = kind.promptFiles?.(message);
+  const client = message.options?.client;
   const said = [placed && activationText(placed, session), kind.systemPrompt?.(message), extra];
   const more = {
     ...placeFor(peer, ports),
@@ -87,12 +90,12 @@ export function requestFor(
       candidates,
       askedBefore,
       keys: keysFor(session),
+      ...(client?.wish && { wish: client.wish }),
       ...(set.emptiedBy !== undefined && { unusable: withoutTools(agent, set.emptiedBy) }),
     },
     thinking: thinkingFor(prepared, session),
     timeoutMs: message.options?.timeoutMs ?? agent.timeoutMs,
-    tools: set.tools,
-    toolsOn: (model) => set.on(model),
+    ...offeredTools(set, client),
     removed: (name, model) => set.removed?.(name, model),
     untrusted: keepingIn(session),
     ...how,
@@ -112,6 +115,12 @@ const keepingIn = (session: Session): NonNullable<RunRequest["untrusted"]> => ({
   known: () => untrustedMarkOf(session.entry.untrustedContent),
   keep: (untrustedContent) => session.update({ untrustedContent }, { now: true }),
 });
+
+/** The tools of a run that answers a client or a chat. */
+export function offeredTools(set: ToolSet, client: ClientAsk | undefined): Pick<RunRequest, "tools" | "toolsOn"> {
+  const own = { tools: set.tools, toolsOn: (model: ModelInfo) => set.on(model) };
+  return client ? withClientTools(own, client) : own;
+}
 
 /** Whether only owners read the answer, now and later in the same session. */
 const isPrivate = (

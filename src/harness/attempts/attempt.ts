@@ -22,6 +22,8 @@ import type { Attempt, RunParts } from "../run/plan.ts";
 import type { SentRequest } from "../failover/refused.ts";
 import type { RunRequest } from "../request.ts";
 import { toAgentTool } from "../tools/tools.ts";
+import type { AnswerWish } from "../../types/chat/client-ask.ts";
+import { defined } from "../../utils/defined.ts";
 import { isFields } from "../../utils/fields.ts";
 import { beganInThought, isUnanswered } from "../run/unanswered.ts";
 import type { AgentSettings, ModelParams } from "../../types/settings.ts";
@@ -133,6 +135,7 @@ async function makeAgent(plan: Attempt, request: RunRequest, making: Making): Pr
   const { Agent } = await loadAgentSdk();
   const { handle } = plan;
   const setting = { ...run.setting, mostChars: resultCharsOf(handle.info, request.settings) };
+  const handedOver = new Set(request.tools.flatMap((tool) => (tool.isClients ? [tool.name] : [])));
   return new Agent({
     initialState: {
       systemPrompt: opening.systemPrompt,
@@ -161,25 +164,47 @@ async function makeAgent(plan: Attempt, request: RunRequest, making: Making): Pr
       const reason = loops.refusal();
       return reason === undefined ? undefined : { block: true, reason };
     },
-    afterToolCall: async ({ toolCall, result, isError }) => {
+    afterToolCall: async ({ assistantMessage, toolCall, result, isError }) => {
       loops.ran(toolCall.id);
-      return { isError: isError || hasError(result.details) };
+      // The model is asked again when the client has made its calls.
+      const ends = assistantMessage.content.some((part) => part.type === "toolCall" && handedOver.has(part.name));
+      return { isError: isError || hasError(result.details), ...(ends && { terminate: true }) };
     },
   });
 }
 
-/** The configured parameters of the model's answers. */
-function answerOptions({ handle, maxOutput }: Attempt, { settings }: RunRequest) {
-  const { temperature, topP } = paramsFor(settings, handle.info);
+/** The parameters of the model's answers: as the client wishes, else as configured. */
+function answerOptions({ handle, thinking, maxOutput }: Attempt, { settings, choice: { wish = {} } }: RunRequest) {
+  const { temperature: configured, topP } = paramsFor(settings, handle.info);
+  const wished = takesSampling(handle, thinking) ? samplingIn(wish) : {};
+  const { temperature, ...sampling } = { ...defined({ temperature: configured, topP }), ...wished };
+  const added = { ...sampling, ...defined({ calls: wish.calls }) };
   return {
-    ...(temperature !== undefined && { temperature }),
-    ...(topP !== undefined && { topP }),
-    ...(maxOutput !== undefined && { maxTokens: maxOutput }),
+    ...defined({ temperature, maxTokens: maxOutput }),
+    ...(Object.keys(added).length > 0 && { added }),
   };
 }
 
-function mostAnswered({ handle, maxOutput }: Attempt, { settings }: RunRequest): number | undefined {
-  return mostOutput(paramsFor(settings, handle.info).maxTokens, handle.info.maxTokens, maxOutput);
+/** APIs of OpenAI's own models. */
+const OPENAI_APIS: ReadonlySet<string> = new Set([
+  "openai-responses",
+  "azure-openai-responses",
+  "openai-codex-responses",
+]);
+
+/**
+ * Whether a model takes a client's wishes about sampling. Many clients send them with every request, and providers refuse
+ * them for a model that thinks; OpenAI does for every model that can.
+ */
+const takesSampling = ({ info, pi }: Attempt["handle"], thinking: ThinkLevel): boolean =>
+  !info.reasoning || (thinking === "off" && info.provider !== "openai" && !OPENAI_APIS.has(pi.api));
+
+const samplingIn = ({ temperature, topP, stop, seed, frequencyPenalty, presencePenalty }: AnswerWish) =>
+  defined({ temperature, topP, stop, seed, frequencyPenalty, presencePenalty });
+
+function mostAnswered({ handle, maxOutput }: Attempt, { settings, choice: { wish } }: RunRequest): number | undefined {
+  const wanted = wish?.maxTokens ?? paramsFor(settings, handle.info).maxTokens;
+  return mostOutput(wanted, handle.info.maxTokens, maxOutput);
 }
 
 /**
@@ -231,7 +256,9 @@ function outcomeOf(agent: Agent, { translator, plan, request, guard, facts, cont
     sent,
   });
   if (!isAssistant(last))
-    return endsTurn(last) ? { kind: "replied", stop: "stop" } : failed(agent.state.errorMessage ?? "");
+    return lastResults(agent.state.messages).some(endsTurn)
+      ? { kind: "replied", stop: "stop" }
+      : failed(agent.state.errorMessage ?? "");
   if (BROKEN.has(last.stopReason)) return failed(last.errorMessage ?? "", last);
   if (isUnanswered(agent.state.messages.filter(isChat), request))
     return last.stopReason === "length" ? { kind: "failed", failure: SPENT, broken: undefined, sent } : failed("");
@@ -263,6 +290,10 @@ function isAssistant(message: unknown): message is AssistantMessage {
 
 const isChat = (message: AgentMessage): message is ChatMessage =>
   message.role === "user" || message.role === "assistant" || message.role === "toolResult";
+
+/** The results after the last answer. The loop ends with them only when one of them ends the turn. */
+const lastResults = (messages: readonly AgentMessage[]): readonly AgentMessage[] =>
+  messages.slice(messages.findLastIndex(isAssistant) + 1);
 
 /** Whether a message is the result of a tool that ends the turn. */
 const endsTurn = (message: AgentMessage | undefined): boolean =>

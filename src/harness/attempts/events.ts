@@ -15,6 +15,7 @@ import { hasTokens } from "../../types/run/usage.ts";
 import { propertyOf } from "../../utils/own.ts";
 import { askedIn } from "../asked-in.ts";
 import { isWordless, stripperFor } from "../run/unanswered.ts";
+import { isHandedOver } from "../tools/tools.ts";
 import { MOST_SILENT_REST, withRest } from "../../types/run/turns.ts";
 
 export interface TranslatorParts {
@@ -122,6 +123,8 @@ export class EventTranslator {
 
   async #end(message: AgentMessage): Promise<void> {
     if (message.role === "assistant") return this.#endAnswer(message);
+    // The client brings the result with its next request.
+    if (message.role === "toolResult" && isHandedOver(message)) return;
     const joined = this.#steering.turnOf(message);
     const id = joined?.entryId;
     await this.#conversation.append({ type: "message", message: plain(message) }, { durable: true, ...(id && { id }) });

@@ -1,7 +1,8 @@
 import type { BoundHooks } from "../../types/hook/hooks.ts";
 import type { ChatMessage, ModelRef, UserMessage } from "../../types/run/model.ts";
-import { textOfAnswer } from "../../history/parts.ts";
+import { hasCalls, textOfAnswer } from "../../history/parts.ts";
 import { isFields, type Fields } from "../../utils/fields.ts";
+import { formatFault } from "../../utils/json-schema/json-answer.ts";
 import type { RunRequest } from "../request.ts";
 
 /** The most passes that hooks may ask for in one run, whatever their `maxAttempts`. */
@@ -12,13 +13,29 @@ type Wish =
   | { readonly kind: "final" }
   | { readonly kind: "revise"; readonly key: string; readonly most: number; readonly instruction: string };
 
-/** Asks `before_agent_finalize` whether an answer is final, or what the model is to do about it. */
+/** Passes in which the model mends an answer of another form than the client wished. */
+const MOST_MENDED = 2;
+
+/** Whether an answer is final, or what the model is to do about it: by the form that the client wished, then by `before_agent_finalize`. */
 export class Revisions {
   readonly #asked = new Map<string, number>();
   #total = 0;
+  #mended = 0;
 
   /** The message that asks the model for another pass; undefined when the answer is final. */
   async after(
+    request: RunRequest,
+    model: ModelRef,
+    messages: readonly ChatMessage[],
+    hooks: BoundHooks | undefined,
+  ): Promise<UserMessage | undefined> {
+    const fault = this.#mended < MOST_MENDED ? faultIn(messages, request) : undefined;
+    if (fault === undefined) return this.#ask(request, model, messages, hooks);
+    this.#mended += 1;
+    return messageOf(`${fault} Write the whole answer again in the form that was asked for.`, "response_format");
+  }
+
+  async #ask(
     { facts, settings }: RunRequest,
     model: ModelRef,
     messages: readonly ChatMessage[],
@@ -41,9 +58,7 @@ export class Revisions {
     const instructions = this.#instructionsIn(await hooks.runner.ask(call, wishIn));
     if (instructions.length === 0) return undefined;
     this.#total += 1;
-    const content = [{ type: "text" as const, text: instructions.join("\n\n") }];
-    const provenance = { kind: "internal_system" as const, sourceTool: "before_agent_finalize" };
-    return { role: "user", content, timestamp: Date.now(), steered: true, provenance };
+    return messageOf(instructions.join("\n\n"), "before_agent_finalize");
   }
 
   #instructionsIn(wishes: readonly Wish[]): readonly string[] {
@@ -56,6 +71,24 @@ export class Revisions {
       return [wish.instruction];
     });
   }
+}
+
+const messageOf = (text: string, sourceTool: string): UserMessage => ({
+  role: "user",
+  content: [{ type: "text", text }],
+  timestamp: Date.now(),
+  steered: true,
+  provenance: { kind: "internal_system", sourceTool },
+});
+
+/** Why the last answer has not the form that the client wished. A call of the client's has no form. */
+function faultIn(
+  messages: readonly ChatMessage[],
+  { choice: { wish } }: Pick<RunRequest, "choice">,
+): string | undefined {
+  const last = messages.findLast((message) => message.role !== "user");
+  if (!wish?.format || last?.role !== "assistant" || hasCalls(last)) return undefined;
+  return formatFault(textOfAnswer(last), wish.format);
 }
 
 /**

@@ -99,13 +99,21 @@ export function userMessage({ text, images, at, provenance, events: internalEven
   };
 }
 
+/** The messages with which the turn begins: results of the client's calls, then the user's text. */
+const messagesOf = (turn: UserTurn): readonly ChatMessage[] => {
+  const { results = [], text, images } = turn;
+  return results.length > 0 && text === "" && images.length === 0 ? results : [...results, userMessage(turn)];
+};
+
 /** Makes the transcript end in the user's turn, or in the results of the calls that an earlier process began. */
 export async function openTurn(conversation: Conversation, turn: UserTurn, progress: Progress): Promise<void> {
   if (progress.kind === "fresh") {
-    const message = userMessage(turn);
-    // The entry is not synced: the journal has the message until the turn is over, and the first answer syncs the entry
-    // too.
-    await conversation.append({ type: "message", message }, { id: turn.entryId });
+    // The entries are not synced: the journal has the message until the turn is over, and the first answer syncs them too.
+    const messages = messagesOf(turn);
+    // The turn is found by its first entry, or by its text where it has one.
+    const named = turn.text === "" && turn.images.length === 0 ? 0 : messages.length - 1;
+    for (const [at, message] of messages.entries())
+      await conversation.append({ type: "message", message }, at === named ? { id: turn.entryId } : {});
   } else if (progress.kind === "underway") {
     await closeCalls(conversation, turn.entryId);
   }

@@ -6,6 +6,7 @@ import { toolSchema } from "../../tools/schema.ts";
 import type { BoundHooks } from "../../types/hook/hooks.ts";
 import type { Log } from "../../types/log.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
+import type { ChatMessage } from "../../types/run/model.ts";
 import type { Aside } from "../../types/media/drawing.ts";
 import type {
   ApprovalDesk,
@@ -163,6 +164,7 @@ class RunAgentTool implements AgentTool {
 
   async execute(callId: string, params: unknown, given?: AbortSignal, onUpdate?: OnUpdate): Promise<AgentToolResult> {
     const tool = this.#tool;
+    if (tool.isClients) return { ...HANDED_OVER, terminate: true };
     const { before, note, hooks, untrusted, asideFor, ...rest } = this.#setting;
     const signal = given ? AbortSignal.any([given, rest.signal]) : rest.signal;
     if (before) await unlessAborted(before(callId), signal);
@@ -184,6 +186,16 @@ class RunAgentTool implements AgentTool {
     return { content: result.content, details, ...(ends && { terminate: true }) };
   }
 }
+
+/** The result that the loop gets for a call of the client's. A model reads it only when the loop goes on all the same. */
+const HANDED_OVER: AgentToolResult = {
+  content: [{ type: "text", text: "This call was not made, because another call of the same answer failed." }],
+  details: { endsTurn: true, isHandedOver: true },
+};
+
+/** Whether a message is the result of a call that the client makes. */
+export const isHandedOver = (message: ChatMessage): boolean =>
+  message.role === "toolResult" && isFields(message.details) && message.details["isHandedOver"] === true;
 
 type AgentToolResult = Awaited<ReturnType<AgentTool["execute"]>>;
 type OnUpdate = Parameters<AgentTool["execute"]>[3];

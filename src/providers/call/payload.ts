@@ -1,44 +1,115 @@
 import type { Api } from "@mariozechner/pi-ai";
 import { z } from "zod";
+import type { AnswerWish } from "../../types/chat/client-ask.ts";
+import { defined } from "../../utils/defined.ts";
 import type { PiContext, PiModel, PiStreamOptions } from "../pi.ts";
+
+/** Options of an answer that the SDK has no option for. */
+export type AddedOptions = Pick<
+  AnswerWish,
+  "topP" | "stop" | "seed" | "frequencyPenalty" | "presencePenalty" | "calls"
+>;
+
+type Place = (body: unknown, wish: AddedOptions) => unknown;
 
 const fields = z.looseObject({});
 const google = z.looseObject({ config: fields.optional() });
-const bedrock = z.looseObject({ inferenceConfig: fields.optional() });
+const bedrock = z.looseObject({ inferenceConfig: fields.optional(), toolConfig: fields.optional() });
 
-type Place = (body: unknown, topP: number) => unknown;
-
-const atTop: Place = (body, topP) => ({ ...fields.parse(body), top_p: topP });
-const inConfig: Place = (body, topP) => {
-  const { config, ...rest } = google.parse(body);
-  return { ...rest, config: { ...config, topP } };
+/** The fields with which an API makes the model call a tool; `any` and `one` are its words for some tool and this tool. */
+const forced = <T>({ calls }: AddedOptions, any: T, one: (name: string) => T): T | undefined => {
+  if (calls === undefined || calls === "none") return undefined;
+  return calls === "required" ? any : one(calls.tool);
 };
 
-/** Where each API has `top_p` in its request. The SDK has no option for it, and the server of Codex does not accept it. */
+const chat: Place = (body, wish) => ({
+  ...fields.parse(body),
+  ...defined({
+    top_p: wish.topP,
+    stop: wish.stop,
+    seed: wish.seed,
+    frequency_penalty: wish.frequencyPenalty,
+    presence_penalty: wish.presencePenalty,
+    tool_choice: forced<unknown>(wish, "required", (name) => ({ type: "function", function: { name } })),
+  }),
+});
+
+const responses: Place = (body, wish) => ({
+  ...fields.parse(body),
+  ...defined({
+    top_p: wish.topP,
+    tool_choice: forced<unknown>(wish, "required", (name) => ({ type: "function", name })),
+  }),
+});
+
+const anthropic: Place = (given, wish) => {
+  const body = fields.parse(given);
+  // A model that thinks cannot be made to call a tool.
+  const choice =
+    body["thinking"] !== undefined
+      ? undefined
+      : forced<unknown>(wish, { type: "any" }, (name) => ({ type: "tool", name }));
+  return {
+    ...body,
+    ...defined({ top_p: wish.topP, stop_sequences: wish.stop, tool_choice: choice }),
+  };
+};
+
+const inConfig: Place = (body, wish) => {
+  const { config, ...rest } = google.parse(body);
+  const { topP, stop: stopSequences, seed, frequencyPenalty, presencePenalty } = wish;
+  const names = forced<readonly string[]>(wish, [], (name) => [name]);
+  const calling = names && { mode: "ANY", ...(names.length > 0 && { allowedFunctionNames: names }) };
+  const added = defined({ topP, stopSequences, seed, frequencyPenalty, presencePenalty });
+  return {
+    ...rest,
+    config: { ...config, ...added, ...(calling && { toolConfig: { functionCallingConfig: calling } }) },
+  };
+};
+
+const mistral: Place = (body, wish) => {
+  const { topP, stop, seed: randomSeed, frequencyPenalty, presencePenalty } = wish;
+  const toolChoice = forced<unknown>(wish, "any", (name) => ({ type: "function", function: { name } }));
+  return {
+    ...fields.parse(body),
+    ...defined({ topP, stop, randomSeed, frequencyPenalty, presencePenalty, toolChoice }),
+  };
+};
+
+const converse: Place = (body, wish) => {
+  const { inferenceConfig, toolConfig, ...rest } = bedrock.parse(body);
+  const { topP, stop: stopSequences } = wish;
+  const toolChoice = toolConfig && forced<unknown>(wish, { any: {} }, (name) => ({ tool: { name } }));
+  return {
+    ...rest,
+    inferenceConfig: { ...inferenceConfig, ...defined({ topP, stopSequences }) },
+    ...(toolConfig && { toolConfig: { ...toolConfig, ...defined({ toolChoice }) } }),
+  };
+};
+
+/** Where each API has these options in its request. The server of Codex accepts none of them. */
 const PLACES: Readonly<Partial<Record<Api, Place>>> = {
-  "openai-completions": atTop,
-  "openai-responses": atTop,
-  "azure-openai-responses": atTop,
-  "anthropic-messages": atTop,
+  "openai-completions": chat,
+  "openai-responses": responses,
+  "azure-openai-responses": responses,
+  "anthropic-messages": anthropic,
   "google-generative-ai": inConfig,
   "google-vertex": inConfig,
-  "mistral-conversations": (body, topP) => ({ ...fields.parse(body), topP }),
-  "bedrock-converse-stream": (body, topP) => {
-    const { inferenceConfig, ...rest } = bedrock.parse(body);
-    return { ...rest, inferenceConfig: { ...inferenceConfig, topP } };
-  },
+  "mistral-conversations": mistral,
+  "bedrock-converse-stream": converse,
 };
 
 /**
- * The call with additions that the SDK leaves out of a request: `topP`, if the API accepts it, and thoughts for which
+ * The call with additions that the SDK leaves out of a request: options, as far as the API accepts them, and thoughts for which
  * Anthropic gave only the signature.
  */
 export function withPayload(
   { api }: PiModel,
   context: PiContext,
-  topP: number | undefined,
+  wish: AddedOptions,
 ): { readonly context: PiContext; readonly options: Pick<PiStreamOptions, "onPayload"> } {
-  const place = topP === undefined ? undefined : PLACES[api];
+  const isWished = Object.values(wish).some((value) => value !== undefined);
+  const place = isWished ? PLACES[api] : undefined;
   const { signatures, messages } = api === "anthropic-messages" ? hidden(context.messages) : NONE;
   if (!place && !messages) return { context, options: {} };
   return {
@@ -46,7 +117,7 @@ export function withPayload(
     options: {
       onPayload: (body: unknown) => {
         const shown = signatures.size > 0 ? withEmptyThoughts(body, signatures) : body;
-        return place && topP !== undefined ? place(shown, topP) : shown;
+        return place ? place(shown, wish) : shown;
       },
     },
   };

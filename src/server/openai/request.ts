@@ -1,99 +1,199 @@
 import { z } from "zod";
+import type { AnswerFormat, AnswerWish, ClientTool } from "../../types/chat/client-ask.ts";
+import { isFields } from "../../utils/fields.ts";
 import { problemsOf } from "../transport/frames.ts";
 import { badRequest, type ApiError } from "./errors.ts";
+import { contentSchema, readContentParts } from "./parts.ts";
+import { type AskedAnswer, type Said, type SaidPart, partsText } from "./said.ts";
 
-const textPart = z.looseObject({ type: z.literal("text"), text: z.string() });
-const imagePart = z.looseObject({ type: z.literal("image_url"), image_url: z.looseObject({ url: z.string() }) });
-const content = z.union([z.string(), z.array(z.discriminatedUnion("type", [textPart, imagePart]))]);
-export type Content = z.infer<typeof content>;
+const jsonSchema = z.record(z.string(), z.unknown());
+const toolName = z.string().regex(/^[\w-]{1,64}$/, { error: "must have 1 to 64 letters, digits, _ or -" });
+const functionFields = { name: toolName, description: z.string().nullish(), parameters: jsonSchema.nullish() };
+
+/** A function of the client, as the Responses API has it; the chat API has it in `function`. */
+export const functionTool = z.looseObject({ type: z.literal("function"), ...functionFields });
+const chatTool = z.looseObject({ type: z.literal("function"), function: z.looseObject(functionFields) });
 
 const toolCall = z.looseObject({
   id: z.string(),
   function: z.looseObject({ name: z.string(), arguments: z.string() }),
 });
-export type CompletionToolCall = z.infer<typeof toolCall>;
 
 const message = z.discriminatedUnion("role", [
-  z.looseObject({ role: z.enum(["system", "developer"]), content }),
-  z.looseObject({ role: z.literal("user"), content }),
+  z.looseObject({ role: z.enum(["system", "developer"]), content: contentSchema }),
+  z.looseObject({ role: z.literal("user"), content: contentSchema }),
   z.looseObject({
     role: z.literal("assistant"),
-    content: content.nullish(),
-    tool_calls: z.array(toolCall).optional(),
+    content: contentSchema.nullish(),
+    tool_calls: z.array(toolCall).nullish(),
   }),
-  z.looseObject({ role: z.literal("tool"), content, tool_call_id: z.string() }),
+  z.looseObject({ role: z.literal("tool"), content: contentSchema, tool_call_id: z.string() }),
 ]);
-export type ApiMessage = z.infer<typeof message>;
+type ApiMessage = z.infer<typeof message>;
 
-// Settings that the agent decides itself (temperature, penalties …) are accepted and have no effect.
+const chatChoice = z.union([
+  z.enum(["none", "auto", "required"]),
+  z.looseObject({ type: z.literal("function"), function: z.looseObject({ name: z.string() }) }),
+]);
+
+/** Options of samplingFields, which both protocols have. */
+export const samplingFields = {
+  temperature: z.number().min(0).max(2).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
+};
+
 const completionRequest = z.looseObject({
   model: z.string().min(1),
   messages: z.array(message).min(1),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   user: z.string().min(1).max(256).nullish(),
-  tools: z.array(z.unknown()).nullish(),
-  functions: z.array(z.unknown()).nullish(),
-  tool_choice: z.unknown().optional(),
-  function_call: z.unknown().optional(),
-  response_format: z.looseObject({ type: z.string() }).nullish(),
-  n: z.number().nullish(),
+  tools: z.array(chatTool).max(128).nullish(),
+  tool_choice: chatChoice.nullish(),
+  functions: z.array(z.unknown()).max(0, { error: "is the old form of tools; send tools" }).nullish(),
+  function_call: z.enum(["none", "auto"]).nullish(),
+  response_format: z
+    .looseObject({ type: z.string(), json_schema: z.looseObject({ schema: jsonSchema.optional() }).optional() })
+    .nullish(),
+  n: z.literal(1, { error: "must be 1: a request gets one answer" }).nullish(),
+  max_tokens: z.int().min(1).nullish(),
+  max_completion_tokens: z.int().min(1).nullish(),
+  stop: z.union([z.string(), z.array(z.string()).max(4)]).nullish(),
+  seed: z.int().nullish(),
+  frequency_penalty: z.number().min(-2).max(2).nullish(),
+  presence_penalty: z.number().min(-2).max(2).nullish(),
+  ...samplingFields,
 });
-export type CompletionRequest = z.infer<typeof completionRequest>;
+type Completion = z.infer<typeof completionRequest>;
 
-export type ParsedCompletion =
-  | { readonly kind: "ok"; readonly request: CompletionRequest }
-  | { readonly kind: "bad"; readonly error: ApiError };
+/** A request for a chat completion. */
+export interface CompletionAsked extends AskedAnswer {
+  readonly isStream: boolean;
+  /** Whether the stream ends with the tokens that the run took. */
+  readonly withUsage: boolean;
+}
 
-/** Reads a request. Never throws. */
-export function parseCompletion(body: unknown): ParsedCompletion {
+export const isApiError = (value: object): value is ApiError =>
+  "status" in value && "message" in value && "code" in value;
+
+/** Reads a request of `/v1/chat/completions`. Never throws. */
+export function readCompletionBody(body: unknown): CompletionAsked | ApiError {
   const parsed = completionRequest.safeParse(body);
-  if (!parsed.success) return { kind: "bad", error: badRequest(problemsOf(parsed.error)) };
-  const request = parsed.data;
-  const unsupported = unsupportedPart(request);
-  if (unsupported !== undefined) return { kind: "bad", error: unsupported };
-  if (request.messages.at(-1)?.role !== "user") {
-    return { kind: "bad", error: badRequest("the last message must have the role user", "messages") };
+  if (!parsed.success) return bodyProblem(parsed.error);
+  const { data } = parsed;
+  const said: Said[] = [];
+  for (const one of data.messages) {
+    const read = readMessage(one);
+    if (isApiError(read)) return read;
+    said.push(read);
   }
-  const image = imageUrls(request).find((url) => !isDataImage(url));
-  if (image === undefined) return { kind: "ok", request };
-  const error = badRequest("images must be base64 data URLs; this gateway fetches no address", "messages");
-  return { kind: "bad", error };
+  const wish = wishOf(data);
+  const tools = data.tools?.map((tool) => toolOf(tool.function)) ?? [];
+  const wrong = wrongChoice(wish, tools) ?? wrongFormat(data);
+  if (wrong) return wrong;
+  return {
+    model: data.model,
+    said,
+    ask: { ...(tools.length > 0 && { tools }), ...(Object.keys(wish).length > 0 && { wish }) },
+    ...(data.user ? { user: data.user } : {}),
+    isStream: data.stream === true,
+    withUsage: data.stream_options?.include_usage === true,
+  };
 }
 
-/** Refuses parts that the gateway does not support: a client that sends one would misread an answer without it. */
-function unsupportedPart(request: CompletionRequest): ApiError | undefined {
-  const found = UNSUPPORTED.find(({ is }) => is(request));
-  return found && badRequest(found.message, found.param);
+/** The error for a body of another shape, which names the first field that is wrong. */
+export function bodyProblem(error: z.ZodError): ApiError {
+  const [first] = error.issues;
+  const param = first?.path[0];
+  return badRequest(problemsOf(error), typeof param === "string" ? param : undefined);
 }
 
-const OWN_TOOLS = "the agent calls its own tools and cannot call the client's; leave them out";
-const isForced = (choice: unknown): boolean => ![undefined, null, "none", "auto"].some((free) => free === choice);
-
-const UNSUPPORTED: readonly { param: string; message: string; is(request: CompletionRequest): boolean }[] = [
-  { param: "tools", message: OWN_TOOLS, is: ({ tools }) => (tools?.length ?? 0) > 0 },
-  { param: "functions", message: OWN_TOOLS, is: ({ functions }) => (functions?.length ?? 0) > 0 },
-  { param: "tool_choice", message: OWN_TOOLS, is: ({ tool_choice: choice }) => isForced(choice) },
-  { param: "function_call", message: OWN_TOOLS, is: ({ function_call: call }) => isForced(call) },
-  {
-    param: "response_format",
-    message: "the agent answers in text; JSON mode and schemas are not supported",
-    is: ({ response_format: format }) => format !== undefined && format !== null && format.type !== "text",
-  },
-  { param: "n", message: "a request gets one answer", is: ({ n }) => n !== undefined && n !== null && n !== 1 },
-];
-
-function imageUrls(request: CompletionRequest): readonly string[] {
-  const parts = request.messages.flatMap((item) => (Array.isArray(item.content) ? item.content : []));
-  return parts.flatMap((part) => (part.type === "image_url" ? [part.image_url.url] : []));
+function readMessage(given: ApiMessage): Said | ApiError {
+  const parts = readContentParts(given.content ?? "");
+  if (!isParts(parts)) return parts;
+  switch (given.role) {
+    case "system":
+    case "developer":
+      return { role: "system", parts };
+    case "user":
+      return { role: "user", parts };
+    case "tool":
+      return { role: "tool", callId: given.tool_call_id, parts };
+    case "assistant": {
+      const calls = (given.tool_calls ?? []).map(({ id, function: { name, arguments: args } }) => ({ id, name, args }));
+      return { role: "assistant", text: partsText(parts), calls };
+    }
+  }
 }
 
-const isDataImage = (url: string) => /^data:image\/[\w.+-]+;base64,/.test(url.slice(0, 100));
+export const isParts = (value: readonly SaidPart[] | ApiError): value is readonly SaidPart[] => Array.isArray(value);
 
-/** The agent that a model name or header requests: `openclaw`, `openclaw/<agentId>`, `openclaw:<agentId>`. */
-export function requestedAgent(model: string, header: string | undefined): string | undefined {
-  const [, name] = /^openclaw[/:](.+)$/.exec(model) ?? [];
-  return header ?? (name === "default" ? undefined : name);
+interface GivenTool {
+  readonly name: string;
+  readonly description?: string | null | undefined;
+  readonly parameters?: Record<string, unknown> | null | undefined;
 }
 
-export const isOurModel = (model: string) => /^openclaw(?:$|[/:].)/.test(model);
+export function toolOf({ name, description, parameters }: GivenTool): ClientTool {
+  return {
+    name,
+    ...(typeof description === "string" && description !== "" && { description }),
+    ...(parameters && { parameters }),
+  };
+}
+
+function wishOf(data: Completion): AnswerWish {
+  const { tool_choice: choice, response_format: format, stop } = data;
+  const stops = [stop ?? []].flat().filter((one) => one !== "");
+  return withoutNulls({
+    temperature: data.temperature,
+    topP: data.top_p,
+    maxTokens: data.max_completion_tokens ?? data.max_tokens,
+    stop: stops.length > 0 ? stops : undefined,
+    seed: data.seed,
+    frequencyPenalty: data.frequency_penalty,
+    presencePenalty: data.presence_penalty,
+    calls: callsIn(typeof choice === "string" ? choice : choice?.function.name, typeof choice !== "string"),
+    format: formatIn(format?.type, format?.json_schema?.schema),
+  });
+}
+
+type Given<T> = { [K in keyof T]?: NonNullable<T[K]> };
+
+/** The same object without the keys that a request left out or set to null. */
+export const withoutNulls = <T extends object>(all: T): Given<T> =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Object.fromEntries forgets the keys
+  Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined && value !== null)) as Given<T>;
+
+/** Whether tools are called, by a word or by the name of the only tool. */
+export function callsIn(choice: string | undefined, isName: boolean): AnswerWish["calls"] | undefined {
+  if (choice === undefined) return undefined;
+  if (isName) return { tool: choice };
+  return choice === "none" || choice === "required" ? choice : undefined;
+}
+
+export function formatIn(
+  type: string | undefined,
+  schema: Record<string, unknown> | undefined,
+): AnswerFormat | undefined {
+  if (type === "json_object") return {};
+  return type === "json_schema" && schema ? { schema } : undefined;
+}
+
+const FORMATS: readonly unknown[] = ["text", "json_object", "json_schema"];
+
+function wrongFormat({ response_format: format }: Completion): ApiError | undefined {
+  if (!format) return undefined;
+  if (!FORMATS.includes(format.type))
+    return badRequest("response_format.type must be text, json_object or json_schema", "response_format");
+  const isBare = format.type === "json_schema" && !isFields(format.json_schema?.schema);
+  return isBare ? badRequest("response_format.json_schema.schema is missing", "response_format") : undefined;
+}
+
+/** The error for a demand of calls that the request has no tools for. */
+export function wrongChoice({ calls }: AnswerWish, tools: readonly ClientTool[]): ApiError | undefined {
+  if (calls === "required" && tools.length === 0) return badRequest("tool_choice needs tools", "tool_choice");
+  const name = typeof calls === "object" ? calls.tool : undefined;
+  const isThere = name === undefined || tools.some((tool) => tool.name === name);
+  return isThere ? undefined : badRequest(`tool_choice names ${name}, which is not among the tools`, "tool_choice");
+}

@@ -1,54 +1,165 @@
 import { randomUUID } from "node:crypto";
-import { z } from "zod";
-import { agentId, runId, type AgentId } from "../../types/ids.ts";
+import type { FastifyRequest } from "fastify";
+import { alignHistory } from "../../sessions/shown/given-history.ts";
+import type { ClientAsk, GivenHistory } from "../../types/chat/client-ask.ts";
+import { defined } from "../../utils/defined.ts";
+import { isSideTask } from "./side-tasks.ts";
+import { runId, type AgentId } from "../../types/ids.ts";
 import type { RunStream } from "../../types/run/events.ts";
-import { buildKey } from "../../sessions/keys.ts";
-import { storeAttachments } from "../methods/attachments.ts";
+import { type ChatMessage, modelName, parseModelName } from "../../types/run/model.ts";
 import { background } from "../../utils/background.ts";
-import type { Catalog, ServerPorts } from "../options.ts";
 import { findRun } from "../events/runs.ts";
-import type { CompletionRequest, ApiMessage, Content, CompletionToolCall } from "./request.ts";
-import type { AssistantMessage, ChatMessage, ImageContent, TextContent } from "../../types/run/model.ts";
-import { emptyUsage } from "../../types/run/usage.ts";
+import { storeAttachments } from "../methods/attachments.ts";
+import type { OpenAiOptions, ServerPorts } from "../options.ts";
+import { headerOf, clientPlaceOf, type ClientPlace } from "./conversation.ts";
+import { badRequest, type ApiError } from "./errors.ts";
+import { namedModel } from "./models.ts";
+import { isApiError } from "./request.ts";
+import { saidConversation, type AskedAnswer, type SaidConversation } from "./said.ts";
 
-export type StartPorts = Pick<ServerPorts, "chat" | "media" | "keys" | "catalog" | "clock">;
+export type StartPorts = Pick<
+  ServerPorts,
+  "chat" | "sessions" | "media" | "keys" | "catalog" | "embed" | "clock" | "log"
+>;
+
+/** A request that can be answered: by which agent and model, and in which conversation. */
+export interface AnswerOrder {
+  readonly agent: AgentId;
+  readonly ask: AskedAnswer["ask"];
+  readonly conversation: SaidConversation;
+  /** The conversation that the request continues; the request stands alone when unset. */
+  readonly place?: ClientPlace;
+  /** The model that is asked before the agent's own. */
+  readonly model?: string;
+  /** A task of the client's own, such as a title: the model answers without the agent. */
+  readonly isSideTask?: true;
+}
+
+/** Reads the headers and messages of a request. Rejects with `MethodError` for a name that cannot be a session's. */
+export async function orderOf(
+  request: Pick<FastifyRequest, "headers">,
+  asked: AskedAnswer,
+  { conversationHeaders, utilityModel }: OpenAiOptions,
+  ports: StartPorts,
+): Promise<AnswerOrder | ApiError> {
+  const header = headerOf(request, "x-openclaw-agent-id");
+  const named = namedModel(asked.model, header, ports.catalog);
+  if (isApiError(named)) return named;
+  const conversation = saidConversation(asked.said, ports.clock.now());
+  if (isApiError(conversation)) return conversation;
+  const model = await modelIn(request, ports);
+  if (typeof model === "object") return model;
+  const order = { agent: named.agent, ask: asked.ask, conversation };
+  if (named.isUtility || isSideTask(asked.said))
+    return { ...order, ...defined({ model: model ?? utilityModel }), isSideTask: true };
+  const isNamed = header !== undefined || asked.model !== "openclaw";
+  const place = clientPlaceOf(request, { agent: named.agent, isNamed, user: asked.user }, conversationHeaders, ports);
+  if (place && isApiError(place)) return place;
+  const history = place && (await historyFor(place, conversation, ports));
+  return {
+    ...order,
+    ...(place && history !== "other" && { place: { ...place, ...history } }),
+    ...defined({ model }),
+  };
+}
+
+/** The most entries at the end of a conversation that are compared with a request's history. */
+const MOST_COMPARED = 200;
 
 /**
- * Begins the run that answers a request: a stateless one, or a turn of the session that `user` names. The run is aborted
- * with the signal. Undefined when the signal aborts before the run begins.
+ * The history that the turn has to compare with the conversation: none when the conversation ends as the request has it, as
+ * it does nearly always. `other`: `user` names an account, because the request is about another conversation of that user.
  */
-export async function startCompletion(
-  request: CompletionRequest,
-  agent: AgentId,
+async function historyFor(
+  { key, isAll, isUsers }: ClientPlace,
+  { before }: SaidConversation,
+  { sessions, chat }: Pick<StartPorts, "sessions" | "chat">,
+): Promise<{ readonly history?: GivenHistory } | "other"> {
+  const history = { messages: before.map(withoutImages), ...(isAll && { isAll }) };
+  const entry = sessions.peek(key);
+  const { entries } = entry ? await sessions.history(key, MOST_COMPARED) : { entries: [] };
+  const { missing, left, isKnown } = alignHistory(before, entries);
+  const isFitting = missing.length === 0 && (!isAll || left === undefined);
+  if (isFitting && chat.active(key).length === 0) return {};
+  if (before.length === 0) return isAll ? { history } : {};
+  return isUsers && !isKnown && entries.length > 0 ? "other" : { history };
+}
+
+/** The message with a note in the place of each image: the journal keeps the history of a request as text. */
+function withoutImages(message: ChatMessage): ChatMessage {
+  if (message.role === "assistant" || typeof message.content === "string") return message;
+  const content = message.content.map((part) =>
+    part.type === "image" ? { type: "text" as const, text: "[image]" } : part,
+  );
+  return { ...message, content };
+}
+
+/** The model that `x-openclaw-model` names. */
+async function modelIn(
+  request: Pick<FastifyRequest, "headers">,
+  { catalog }: Pick<StartPorts, "catalog">,
+): Promise<string | undefined | ApiError> {
+  const name = headerOf(request, "x-openclaw-model");
+  if (name === undefined) return undefined;
+  const ref = parseModelName(name);
+  const models = await catalog.models();
+  const isThere = ref && models.some((one) => one.provider === ref.provider && one.id === ref.id);
+  if (isThere) return modelName(ref);
+  return { ...badRequest(`There is no model ${name} in the config.`, "x-openclaw-model"), code: "model_not_found" };
+}
+
+/** Begins the run that answers a request. The run is aborted with the signal. Undefined when the signal aborts before it begins. */
+export async function startAnswer(
+  order: AnswerOrder,
   ports: StartPorts,
   signal: AbortSignal,
 ): Promise<RunStream | undefined> {
-  if (request.user) return startInSession({ ...request, user: request.user }, agent, ports, signal);
-  const seed = seedFrom(request.messages, ports.clock.now());
-  return ports.chat.oneShot({ agentId: agent, ...seed, idempotencyKey: `openai-${randomUUID()}`, signal });
+  const { agent, ask, conversation, place, model, isSideTask } = order;
+  if (place) return startInSession({ ...order, place }, ports, signal);
+  const { system } = conversation;
+  return ports.chat.oneShot({
+    agentId: agent,
+    ...(model !== undefined && { model }),
+    messages: messagesOf(conversation, ports.clock.now()),
+    media: await storeAttachments(conversation.files, ports.media),
+    client: { ...ask, ...(system !== undefined && { system }) },
+    ...(isSideTask && { isBare: true }),
+    idempotencyKey: `openai-${randomUUID()}`,
+    signal,
+  });
+}
+
+function messagesOf(
+  { before, results, text, images, files }: SaidConversation,
+  timestamp: number,
+): readonly ChatMessage[] {
+  const isSaid = text !== "" || images.length > 0 || files.length > 0;
+  if (!isSaid && results.length > 0) return [...before, ...results];
+  const content = images.length === 0 ? text : [{ type: "text" as const, text }, ...images];
+  return [...before, ...results, { role: "user", content, timestamp }];
 }
 
 async function startInSession(
-  request: CompletionRequest & { readonly user: string },
-  agent: AgentId,
+  { ask, conversation, place, model }: AnswerOrder & { readonly place: ClientPlace },
   ports: StartPorts,
   signal: AbortSignal,
 ): Promise<RunStream | undefined> {
-  const text = `openai:${request.user.replaceAll("%", "%25").replaceAll(":", "%3A")}`;
-  const sessionKey = ports.keys.inner(buildKey({ kind: "other", agentId: agent, text }, ports.catalog.defaultAgent));
-  const content = request.messages.at(-1)?.content ?? "";
-  const images = Array.isArray(content)
-    ? content.flatMap((part) => (part.type === "image_url" ? [part.image_url.url] : []))
-    : [];
-  const media = await storeAttachments(
-    images.map((url) => ({ type: "image", content: url })),
-    ports.media,
-  );
+  const { images, files, results, system, text } = conversation;
+  const pictures = images.map(({ data, mimeType }) => ({ type: "image", mimeType, content: data }));
+  const media = await storeAttachments([...pictures, ...files], ports.media);
+  const client: ClientAsk = {
+    ...ask,
+    ...(system !== undefined && { system }),
+    ...(results.length > 0 && { results }),
+    ...(place.history && { history: place.history }),
+  };
   const id = runId(`openai-${randomUUID()}`);
+  const { key: sessionKey } = place;
   // The client has disconnected. If the abort fails, nobody waits for the result, and the run ends at its own time limit.
   const abort = () => background("abort after a client left", ports.chat.abort(sessionKey, id));
   signal.addEventListener("abort", abort, { once: true });
-  const sent = await ports.chat.send({ sessionKey, text: textOf(content), media, idempotencyKey: id });
+  const chosen = model === undefined ? {} : { model };
+  const sent = await ports.chat.send({ sessionKey, text, media, client, idempotencyKey: id, ...chosen });
   // The client may have left while its images were stored, before there was a run.
   if (signal.aborted) abort();
   const stream = await findRun(ports.chat, sent.runId, signal);
@@ -60,98 +171,4 @@ async function startInSession(
     );
   }
   return stream;
-}
-
-/** Undefined when the gateway has no such agent. */
-export function findAgent(asked: string | undefined, { agents, defaultAgent }: Catalog): AgentId | undefined {
-  if (asked === undefined) return defaultAgent;
-  const wanted = agentId(asked);
-  return agents().some(({ id }) => id === wanted) ? wanted : undefined;
-}
-
-/** The messages with which a stateless run begins. */
-interface Seed {
-  readonly system?: string;
-  readonly messages: readonly ChatMessage[];
-}
-
-/** The request's messages as a transcript; system and developer messages become one system text. */
-function seedFrom(messages: readonly ApiMessage[], now: number): Seed {
-  const rules = messages.filter((item) => item.role === "system" || item.role === "developer");
-  const system = rules.map((item) => textOf(item.content ?? "")).join("\n\n");
-  const toolNames = new Map(
-    messages.flatMap((item) => (item.role === "assistant" ? (item.tool_calls ?? []) : [])).map(nameById),
-  );
-  const turns = messages.flatMap((item) => toMessage(item, toolNames, now));
-  return system === "" ? { messages: turns } : { system, messages: turns };
-}
-
-const nameById = (call: CompletionToolCall): [string, string] => [call.id, call.function.name];
-
-function toMessage(item: ApiMessage, toolNames: ReadonlyMap<string, string>, timestamp: number): ChatMessage[] {
-  switch (item.role) {
-    case "user":
-      return [{ role: "user", content: contentOf(item.content), timestamp }];
-    case "assistant":
-      return [assistant(textOf(item.content ?? ""), item.tool_calls ?? [], timestamp)];
-    case "tool": {
-      const toolName = toolNames.get(item.tool_call_id) ?? "unknown";
-      const result = [{ type: "text" as const, text: textOf(item.content) }];
-      return [
-        { role: "toolResult", toolCallId: item.tool_call_id, toolName, content: result, isError: false, timestamp },
-      ];
-    }
-    case "system":
-    case "developer":
-      return [];
-  }
-}
-
-function assistant(text: string, calls: readonly CompletionToolCall[], timestamp: number): AssistantMessage {
-  const said = text === "" ? [] : [{ type: "text" as const, text }];
-  const toolCalls = calls.map((call) => ({
-    type: "toolCall" as const,
-    id: call.id,
-    name: call.function.name,
-    arguments: argumentsOf(call.function.arguments),
-  }));
-  const stopReason = calls.length === 0 ? "stop" : "toolUse";
-  const origin = { api: "openai-completions", provider: "openclaw", model: "openclaw" };
-  return {
-    role: "assistant",
-    content: [...said, ...toolCalls],
-    ...origin,
-    usage: emptyUsage(),
-    stopReason,
-    timestamp,
-  };
-}
-
-const jsonObject = z.record(z.string(), z.unknown());
-
-function argumentsOf(text: string): Record<string, unknown> {
-  try {
-    return jsonObject.safeParse(JSON.parse(text)).data ?? {};
-  } catch {
-    // Broken arguments of a model are kept as text.
-    return { raw: text };
-  }
-}
-
-function textOf(content: Content): string {
-  if (typeof content === "string") return content;
-  return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
-}
-
-function contentOf(content: Content): string | (TextContent | ImageContent)[] {
-  if (typeof content === "string") return content;
-  return content.map((part) =>
-    part.type === "text" ? { type: "text", text: part.text } : imageOf(part.image_url.url),
-  );
-}
-
-/** A data URL as an image; `parseCompletion` refuses all other URLs. */
-function imageOf(url: string): ImageContent {
-  const comma = url.indexOf(",");
-  return { type: "image", data: url.slice(comma + 1), mimeType: url.slice(5, url.indexOf(";")) };
 }

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { keyField } from "../key-field.ts";
 import type { RunEvent, RunStream } from "../run/events.ts";
 import type { AgentId, RunId, SessionKey } from "../ids.ts";
+import type { ClientAsk } from "./client-ask.ts";
 import type { MediaItem } from "./message.ts";
 import type { AssistantMessage, ChatMessage, ThinkLevel } from "../run/model.ts";
 import type { RunFacts } from "../run/run.ts";
@@ -21,6 +22,8 @@ export interface ChatRequest {
   readonly senderName?: string;
   /** The answer also goes to the chat that the session belongs to. */
   readonly deliver?: boolean;
+  /** Set for a request in OpenAI's protocol. */
+  readonly client?: ClientAsk;
 }
 
 /** The answers of `agent` and `agent.wait`. */
@@ -32,9 +35,15 @@ export const agentAnswers = {
 /** A request that brings its own history and is not kept in a transcript (OpenAI-compatible endpoints). */
 export interface OneShotRequest {
   readonly agentId: AgentId;
-  readonly system?: string;
-  /** Ends with the user's turn. */
+  /** The model that is asked before the agent's own, `provider/id`; only where the agent may use it. */
+  readonly model?: string;
+  /** Ends with the user's turn, or with the results of calls that the client made. */
   readonly messages: readonly ChatMessage[];
+  /** Files of the user's turn. */
+  readonly media: readonly MediaItem[];
+  readonly client: Pick<ClientAsk, "system" | "tools" | "wish">;
+  /** The model answers from the messages alone, without the agent's prompt and tools. */
+  readonly isBare?: true;
   readonly idempotencyKey: string;
   readonly signal: AbortSignal;
 }

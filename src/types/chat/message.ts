@@ -1,6 +1,7 @@
 import type { AccountId, ChannelId, MediaId, RunId, SessionKey } from "../ids.ts";
 import type { AgentInternalEvent } from "../engine/internal-event.ts";
 import type { ThinkLevel } from "../run/model.ts";
+import type { ClientAsk } from "./client-ask.ts";
 
 /** Where a message came from and where its answer goes. Ids are the platform's, as strings. */
 export interface Peer {
@@ -179,6 +180,8 @@ export interface MessageOptions extends KindOptions {
   readonly operator?: boolean;
   /** The name of the turn's `TurnKind`; a person's message when unset. */
   readonly kind?: string;
+  /** Set for a request in OpenAI's protocol. */
+  readonly client?: ClientAsk;
 }
 
 /** How the turn of a request from another program runs. */

@@ -121,6 +121,11 @@ export interface Tool<Input = unknown> {
   riskOf?(input: Input, context: Pick<ToolContext, "workspace">): Promise<Risk | readonly Risk[] | undefined>;
   /** True when the tool changes anything outside: such a turn is continued, never replayed. */
   readonly hasSideEffects: boolean;
+  /**
+   * The client that asks makes the calls: `run` is not called, a call ends the run, and the transcript has no result
+   * until the client brings one.
+   */
+  readonly isClients?: true;
   run(input: Input, context: ToolContext): Promise<ToolResult>;
 }
 

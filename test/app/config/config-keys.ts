@@ -43,6 +43,21 @@ const ofMemory = (...keys: readonly string[]) => MEMORY.flatMap((at) => keys.map
 
 export const NAMED: readonly (readonly [file: string, title: string, keys: readonly string[]])[] = [
   [
+    "test/app/gateway/gateway-config.test.ts",
+    "what is switched off is not served",
+    ["chatCompletions", "responses"].map((name) => `gateway.http.endpoints.${name}.enabled`),
+  ],
+  [
+    "test/app/gateway/gateway-config.test.ts",
+    "the headers of the config name the conversations of /v1",
+    ["gateway.http.endpoints.chatCompletions.conversationHeaders"],
+  ],
+  [
+    "test/server/openai-conversations.test.ts",
+    "the utility model of the config answers side tasks and its own name",
+    ["gateway.http.endpoints.chatCompletions.utilityModel"],
+  ],
+  [
     "test/app/config/config-memory.test.ts",
     "memorySearch can be off, and says how many results there are",
     ofMemory("enabled", "query.maxResults", "query.minScore"),
@@ -1177,7 +1192,6 @@ export const NOT_SHOWN: readonly string[] = [
   "gateway.controlUi.enabled",
   "gateway.customBindHost",
   "gateway.handshakeTimeoutMs",
-  "gateway.http.endpoints.chatCompletions.enabled",
   "gateway.mode",
   "gateway.port",
   "gateway.reload.debounceMs",

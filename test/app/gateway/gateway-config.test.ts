@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -65,10 +65,31 @@ test.each([
 test("what is switched off is not served", async () => {
   const off = { enabled: false };
   const { url, modelsFor } = await start(
-    gatewayWith({ auth: { token: "a-token" }, controlUi: off, http: { endpoints: { chatCompletions: off } } }),
+    gatewayWith({
+      auth: { token: "a-token" },
+      controlUi: off,
+      http: { endpoints: { chatCompletions: off, responses: off } },
+    }),
   );
   expect(await modelsFor("a-token")).toBe(404);
   expect((await fetch(url)).status).toBe(503);
+});
+
+test("the headers of the config name the conversations of /v1", async () => {
+  const chatCompletions = { conversationHeaders: ["X-My-Chat"] };
+  const { url } = await start(gatewayWith({ auth: { token: "a-token" }, http: { endpoints: { chatCompletions } } }));
+  const ask = (headers: Record<string, string>) =>
+    fetch(`${url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: "Bearer a-token", "content-type": "application/json", ...headers },
+      body: JSON.stringify({ model: "openclaw", messages: [{ role: "user", content: "hi" }] }),
+    });
+  // Nothing answers at the model's address.
+  await (await ask({ "x-openwebui-chat-id": "a" })).text();
+  await (await ask({ "x-my-chat": "b" })).text();
+  const sessions = () => readdirSync(dir, { recursive: true }).filter((file) => String(file).endsWith(".jsonl"));
+  await until(() => sessions().length > 0);
+  expect(sessions()).toHaveLength(1);
 });
 
 test("a changed log level holds at once", async () => {

@@ -83,6 +83,8 @@ describe("a question that nobody could answer is a denial at once", () => {
     const run = await boot.chat.oneShot({
       agentId: boot.ports.settings().defaultAgent,
       messages: [{ role: "user", content: "do it", timestamp: 1 }],
+      media: [],
+      client: {},
       idempotencyKey: "one",
       signal: new AbortController().signal,
     });

@@ -100,6 +100,11 @@ export async function startTestServer(overrides: Overrides = {}): Promise<TestSe
     added: { methods: [], httpRoutes: [] },
     eventNames: ["sessions.changed", "pairing.requested"],
     sessionsFile: "/state/sessions.json",
+    openAi: {
+      chatCompletions: true,
+      responses: true,
+      conversationHeaders: ["X-OpenWebUI-Chat-Id", "X-Conversation-Id"],
+    },
     ...overrides.options,
   };
   const ports: ServerPorts = {
@@ -125,6 +130,7 @@ export async function startTestServer(overrides: Overrides = {}): Promise<TestSe
     },
     keys: keyNames(() => DEFAULT_AGENT),
     callTool: async () => ({ kind: "missing" }),
+    embed: async () => ({ kind: "none", why: "the test has no vectors" }),
     catalog: CATALOG,
     reports: { ...REPORTS, ...overrides.reports },
     events: (signal) => events.watch(signal),

@@ -6,6 +6,7 @@ import { agentId, type AgentId } from "../types/ids.ts";
 import { MethodError } from "../types/method.ts";
 import type { ServerPorts } from "./options.ts";
 import type { AuthGate } from "./transport/auth.ts";
+import { AnsweredOnce } from "./transport/answered-once.ts";
 import { disconnectSignal } from "./transport/disconnect.ts";
 import { problemsOf } from "./transport/frames.ts";
 import { judgeRequest } from "./transport/judge.ts";
@@ -22,7 +23,7 @@ const PATH = "/tools/invoke";
 
 type Ports = Pick<ServerPorts, "callTool" | "keys" | "catalog" | "clock" | "log">;
 
-// A program of the field may send further fields. `idempotencyKey` is refused: a client that sends it relies on it.
+// A program of the field may send further fields.
 const invocation = z.lazy(() =>
   z
     .looseObject({
@@ -33,7 +34,7 @@ const invocation = z.lazy(() =>
       sessionKey: z.string().min(1).max(512).nullish(),
       agentId: z.string().min(1).max(128).nullish(),
       dryRun: z.boolean().nullish(),
-      idempotencyKey: z.never({ error: "is not supported; a repeated request calls the tool again" }).optional(),
+      idempotencyKey: z.string().min(1).max(256).nullish(),
     })
     .refine(({ tool, name }) => tool !== undefined || name !== undefined, { path: ["tool"], message: "is missing" }),
 );
@@ -51,6 +52,7 @@ const invalid = (message: string): ApiError => ({ status: 400, type: "invalid_re
 /** `POST /tools/invoke`: calls one tool without a model. The gateway's token is needed. */
 export function serveToolCalls(app: FastifyInstance, ports: Ports, gate: AuthGate): void {
   let running = 0;
+  const once: OnceCalled = new AnsweredOnce(({ kind }) => kind !== "done");
   void app.register(async (api) => {
     api.addHook("onRequest", async (request, reply) => judge(request, reply, gate, ports));
     api.setErrorHandler((error, request, reply) => answerError(error, request, reply, ports));
@@ -60,7 +62,7 @@ export function serveToolCalls(app: FastifyInstance, ports: Ports, gate: AuthGat
       if (running >= MOST_CALLS) return send(reply.header("retry-after", RETRY_AFTER.busy), BUSY);
       running += 1;
       try {
-        return await answer(request, reply, ports);
+        return await answer(request, reply, ports, once);
       } finally {
         running -= 1;
       }
@@ -130,23 +132,36 @@ function answerError(error: unknown, request: FastifyRequest, reply: FastifyRepl
   return send(reply, FAILED);
 }
 
-async function answer(request: FastifyRequest, reply: FastifyReply, ports: Ports): Promise<FastifyReply> {
+type OnceCalled = AnsweredOnce<ToolCallOutcome>;
+
+async function answer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  ports: Ports,
+  once: OnceCalled,
+): Promise<FastifyReply> {
   const parsed = invocation.safeParse(request.body);
   if (!parsed.success) return send(reply, invalid(problemsOf(parsed.error)));
-  const { tool, name, action, args, dryRun } = parsed.data;
+  const { tool, name, action, args, dryRun, idempotencyKey: key } = parsed.data;
   const where = placeOf(parsed.data, ports);
   if ("status" in where) return send(reply, where);
   const wanted = tool ?? name ?? "";
-  const outcome = await ports.callTool({
+  const call = {
     ...where,
     tool: wanted,
     args: args ?? {},
     ...(typeof action === "string" && { action }),
     isDryRun: dryRun === true,
-    signal: disconnectSignal(reply.raw),
-  });
+  };
+  const outcome =
+    typeof key === "string"
+      ? await once.answer(key, JSON.stringify(call), () => ports.callTool({ ...call, signal: NEVER }))
+      : await ports.callTool({ ...call, signal: disconnectSignal(reply.raw) });
   return sendOutcome(outcome, wanted, reply);
 }
+
+/** A call with a key goes on when its client has gone, because the client will ask for the result again. */
+const NEVER = new AbortController().signal;
 
 type Place = Pick<ToolCallRequest, "agentId" | "sessionKey">;
 

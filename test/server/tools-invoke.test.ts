@@ -63,7 +63,7 @@ test.each([
   ["the session of an unknown agent", { tool: "x", sessionKey: "agent:nobody:main" }],
   ["the session of another agent", { tool: "x", agentId: "coder", sessionKey: "main" }],
   ["the session of a subagent", { tool: "x", sessionKey: "agent:main:subagent:4711" }],
-  ["a key for repeated requests", { tool: "x", idempotencyKey: "k" }],
+  ["a key that is no text", { tool: "x", idempotencyKey: 1 }],
 ])("%s is refused with 400, and no tool is called", async (_, body) => {
   const answer = await invoke(body);
   expect(answer.status).toBe(400);
@@ -72,6 +72,37 @@ test.each([
     error: { type: "invalid_request", message: expect.stringMatching(/\w/) },
   });
   expect(asked).toEqual([]);
+});
+
+test("a repeated key gets the result of the first call, also when that client has gone, and no other call gets it", async () => {
+  const ended = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<ToolCallRequest>();
+  play = async (call) => {
+    begun.resolve(call);
+    await ended.promise;
+    return { kind: "done", result: { content: [{ type: "text", text: "once" }] } };
+  };
+  const body = { tool: "x", args: { n: 1 }, idempotencyKey: "key-1" };
+  const gone = new AbortController();
+  const first = invoke(body, { signal: gone.signal }).catch(() => "gone");
+  const { signal } = await begun.promise;
+  gone.abort();
+  expect(await first).toBe("gone");
+  const second = invoke(body);
+  ended.resolve();
+  expect(await (await second).json()).toMatchObject({ ok: true, result: { content: [{ text: "once" }] } });
+  expect([asked.length, signal.aborted]).toEqual([1, false]);
+  const other = await invoke({ ...body, args: { n: 2 } });
+  expect([other.status, asked.length]).toEqual([400, 1]);
+});
+
+test("a key whose call changed nothing may be used again", async () => {
+  play = async () => ({ kind: "missing" });
+  const body = { tool: "y", idempotencyKey: "key-2" };
+  expect((await invoke(body)).status).toBe(404);
+  play = async () => ({ kind: "done", result: { content: [] } });
+  expect((await invoke(body)).status).toBe(200);
+  expect(asked).toHaveLength(2);
 });
 
 test("a body without a content type, or with another one, is read as JSON", async () => {

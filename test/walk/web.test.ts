@@ -1,3 +1,4 @@
+import OpenAI from "openai";
 import { describe } from "vitest";
 import {
   askWithOpenAi,
@@ -99,6 +100,34 @@ describe.concurrent("a web client", () => {
     );
     expect(await listModelsWithOpenAi(http(gateway), TOKEN)).toContain("openclaw");
     await expect(askWithOpenAi(http(gateway), "wrong", "hello")).rejects.toThrow(/401/);
+  });
+
+  test("that is OpenAI's brings the result of its call to a gateway that was killed meanwhile", async ({
+    world,
+    expect,
+  }) => {
+    const { home, gateway } = await world.start(WEB_ONLY);
+    world.model.answer((call) =>
+      call.isAfterTool ? { text: `It is ${call.toolText}.` } : { tool: "weather", args: { city: "Oslo" } },
+    );
+    const parameters = { type: "object", properties: { city: { type: "string" } } };
+    const tools = [{ type: "function" as const, function: { name: "weather", parameters } }];
+    const headers = { "x-openclaw-session-key": "weather" };
+    const ask = (address: Address, messages: OpenAI.ChatCompletionMessageParam[]) =>
+      new OpenAI({ baseURL: `${http(address)}/v1`, apiKey: TOKEN, maxRetries: 0 }).chat.completions.create(
+        { model: "openclaw", messages, tools },
+        { headers },
+      );
+    const question = { role: "user" as const, content: "weather?" };
+    const first = await ask(gateway, [question]);
+    const [said] = first.choices;
+    const [call] = said?.message.tool_calls ?? [];
+    if (!said || !call) throw new Error("no call came");
+    await gateway.kill("SIGKILL");
+    const result = { role: "tool" as const, tool_call_id: call.id, content: "rainy" };
+    const second = await ask(await home.start(), [question, said.message, result]);
+    expect(second.choices[0]?.message.content).toBe("It is rainy.");
+    expect(world.model.calls.at(-1)?.messages.map(({ role }) => role)).toEqual(["system", "user", "assistant", "tool"]);
   });
 
   inOneGateway("that sends one key twice starts one run", async ({ world, expect }) => {

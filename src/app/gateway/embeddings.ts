@@ -10,7 +10,7 @@ import type { Live } from "../live.ts";
 /** Milliseconds for one answer of the endpoint. */
 const ENDPOINT_MS = 60_000;
 
-type Places = Pick<Live, "agents" | "paths" | "reserve">;
+type Places = Pick<Live, "agents" | "reserve"> & { readonly paths: Pick<Live["paths"], "stateDir"> };
 
 /** Makes vectors of a client's texts, by the provider of the agent's memory and within the budgets. */
 export async function embedFor(request: EmbeddingRequest, live: Places): Promise<EmbeddingOutcome> {

@@ -1,26 +1,17 @@
-import { createHash } from "node:crypto";
 import { InStages, MethodError, type Caller, type Method } from "../../types/method.ts";
 import { OpenClawError, withFix } from "../../types/errors.ts";
 import type { Log } from "../../types/log.ts";
 import { keysInward, keysOutward } from "../../sessions/shown/wire-keys.ts";
-import { forgetOldest } from "../../utils/forget-oldest.ts";
 import type { AddedMethods, ServerPorts } from "../options.ts";
+import { AnsweredOnce } from "./answered-once.ts";
 import { errorShape, problemsOf, type FrameAnswer, type RequestFrame } from "./frames.ts";
 import { hasScope, missingScope } from "./scopes.ts";
-
-const MAX_REMEMBERED = 2_000;
-
-interface Remembered {
-  /** Hash of the params: another request with the same key must not get this answer. */
-  readonly print: string;
-  readonly answer: Promise<unknown>;
-}
 
 /** Calls methods by name. Checks the caller's scope, and answers a repeated idempotency key from memory. */
 export class Calls {
   readonly #methods: ReadonlyMap<string, Method>;
   readonly #added: AddedMethods;
-  readonly #remembered = new Map<string, Remembered>();
+  readonly #once = new AnsweredOnce<unknown>();
   readonly #keys: ServerPorts["keys"];
   readonly #log: Log;
 
@@ -72,23 +63,10 @@ export class Calls {
     }
     const key = keyOf(method, params);
     const run = () => method.run(params, caller);
-    const answer = await (key === undefined ? run() : this.#once(key, JSON.stringify(params), run));
+    const answer = await (key === undefined ? run() : this.#once.answer(key, JSON.stringify(params), run));
     const outward = (value: unknown) =>
       method.result === undefined ? value : keysOutward(method.result, value, this.#keys);
     return answer instanceof InStages ? new InStages(outward(answer.first), answer.outcome) : outward(answer);
-  }
-
-  // A failed call changed nothing, so its key may be used again.
-  #once(key: string, params: string, run: () => Promise<unknown>): Promise<unknown> {
-    const known = this.#remembered.get(key);
-    const print = createHash("sha256").update(params).digest("base64");
-    if (known !== undefined && known.print !== print) throw keyTaken();
-    this.#remembered.delete(key);
-    const answer = known?.answer ?? run();
-    this.#remembered.set(key, { print, answer });
-    if (known === undefined) answer.catch(() => this.#remembered.delete(key));
-    forgetOldest(this.#remembered, MAX_REMEMBERED);
-    return answer;
   }
 
   #translate(error: unknown, frame: RequestFrame): MethodError {
@@ -103,11 +81,6 @@ export class Calls {
 }
 
 const done = (payload: unknown): FrameAnswer => ({ ok: true, payload: payload ?? {} });
-
-const keyTaken = () =>
-  new MethodError("INVALID_REQUEST", "this idempotency key was used for another request", {
-    details: { code: "IDEMPOTENCY_KEY_REUSED" },
-  });
 
 function keyOf(method: Method, params: unknown): string | undefined {
   if (method.idempotencyKey === undefined || typeof params !== "object" || params === null) return undefined;

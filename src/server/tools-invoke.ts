@@ -143,7 +143,7 @@ async function answer(
   const parsed = invocation.safeParse(request.body);
   if (!parsed.success) return send(reply, invalid(problemsOf(parsed.error)));
   const { tool, name, action, args, dryRun, idempotencyKey: key } = parsed.data;
-  const where = placeOf(parsed.data, ports);
+  const where = callPlace(parsed.data, ports);
   if ("status" in where) return send(reply, where);
   const wanted = tool ?? name ?? "";
   const call = {
@@ -166,9 +166,9 @@ const NEVER = new AbortController().signal;
 type Place = Pick<ToolCallRequest, "agentId" | "sessionKey">;
 
 /** The session, and the agent that answers there. Throws `MethodError` for a name that cannot be a session's. */
-function placeOf(
+export function callPlace(
   asked: Pick<z.output<typeof invocation>, "sessionKey" | "agentId">,
-  { catalog, keys }: Ports,
+  { catalog, keys }: Pick<Ports, "catalog" | "keys">,
 ): Place | ApiError {
   const named = typeof asked.agentId === "string" ? agentId(asked.agentId) : undefined;
   if (typeof asked.sessionKey !== "string") {

@@ -32,7 +32,7 @@ const listed = z.object({
   plugins: z.array(z.looseObject({ id: z.string(), state: z.string(), why: z.string().optional() })),
 });
 async function recordsOf(gateway: GatewayUnderTest) {
-  const { plugins } = listed.parse(await call(gateway, "plugins.list"));
+  const { plugins } = listed.parse(await call(gateway, "plugins.loaded"));
   return new Map(plugins.map((plugin) => [plugin.id, plugin]));
 }
 

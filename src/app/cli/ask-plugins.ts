@@ -28,7 +28,7 @@ export async function askPlugins(io: Io): Promise<Omit<PluginView, "isGateway"> 
   const state = await readState(io);
   if (!hasGateway(io, state)) return undefined;
   const ms = ANSWER_MS + state.config.plugins.contextEngineTimeoutSeconds.bootstrap * 1000;
-  const ask = (client: GatewayClient) => client.call("plugins.list", { check: true }, pluginAnswers.list, ms);
+  const ask = (client: GatewayClient) => client.call("plugins.loaded", { check: true }, pluginAnswers.list, ms);
   const { plugins: records, faults } = await withGateway(io, state, ask, { isQuiet: true });
   return { records, faults };
 }

@@ -59,7 +59,7 @@ async function toolFor(
   ports: DispatchPorts,
   http: ToolLists,
 ): Promise<Tool | undefined> {
-  const set = ports.runs.tools(agent, actingIn(sessionKey, ports, http));
+  const set = ports.runs.tools(agent, { ...operatorIn(sessionKey, ports), http });
   const model = agent.model.primary ?? (await chosenModel(agent, ports));
   const tools = model ? set.on(model) : set.tools;
   return tools.find((tool) => tool.name === name) ?? tools.find((tool) => tool.name === normalName(name));
@@ -78,7 +78,8 @@ const chosenModel = ({ id }: AgentSettings, { runs: { models }, log }: DispatchP
       return undefined;
     });
 
-function actingIn(key: SessionKey, { storage: { sessions }, settings }: DispatchPorts, http: ToolLists): Acting {
+/** The operator in a session: with its settings, and the rules of its chat. */
+export function operatorIn(key: SessionKey, { storage: { sessions }, settings }: DispatchPorts): Acting {
   const entry = sessions.peek(key);
   const { defaultAgent, chatTools } = settings();
   const peer = chatOf(key, entry, defaultAgent);
@@ -87,7 +88,6 @@ function actingIn(key: SessionKey, { storage: { sessions }, settings }: Dispatch
   return {
     principal: OPERATOR,
     sessionKey: key,
-    http,
     ...(entry && { sessionId: entry.sessionId }),
     ...(chatRules && chatRules.length > 0 && { chatRules }),
     ...(Object.keys(exec).length > 0 && { exec }),

@@ -26,27 +26,44 @@ export interface SkillMachine {
   readonly config: unknown;
 }
 
+/** Conditions that this machine does not meet, each with its names; an empty list for a condition that is met. */
+export type UnmetNeeds = Record<"os" | "bins" | "anyBins" | "env" | "config", string[]>;
+
 /**
- * Why a skill cannot be used here; undefined when it can. `given`: names of variables that the skill gets besides the
- * machine's. Costs a few `access` calls a program. Never throws.
+ * The unmet conditions of a skill. `given`: names of variables that the skill gets besides the machine's. Costs a few
+ * `access` calls a program. Never throws.
  */
+export async function unmetNeeds(
+  { os, always, bins, anyBins, env, config }: SkillConditions,
+  machine: SkillMachine,
+  given: readonly string[] = [],
+): Promise<UnmetNeeds> {
+  const none = { bins: [], anyBins: [], env: [], config: [] };
+  if (os.length > 0 && !os.includes(machine.platform)) return { ...none, os: [...os] };
+  if (always) return { ...none, os: [] };
+  const missing = await missingPrograms([...bins, ...anyBins], machine);
+  const hasNone = anyBins.length > 0 && anyBins.every((name) => missing.has(name));
+  return {
+    os: [],
+    bins: bins.filter((name) => missing.has(name)),
+    anyBins: hasNone ? [...anyBins] : [],
+    env: env.filter((name) => !given.includes(name) && !machine.env[name]?.trim()),
+    config: config.filter((path) => !isSet(machine.config, path)),
+  };
+}
+
+/** Why a skill cannot be used here; undefined when it can. Otherwise as `unmetNeeds`. */
 export async function unmetCondition(
   needs: SkillConditions,
   machine: SkillMachine,
   given: readonly string[] = [],
 ): Promise<string | undefined> {
-  const { os, always, bins, anyBins, env, config } = needs;
-  if (os.length > 0 && !os.includes(machine.platform)) return `it is for ${os.join(", ")}, this is ${machine.platform}`;
-  if (always) return undefined;
-  const variable = env.find((name) => !given.includes(name) && !machine.env[name]?.trim());
-  if (variable !== undefined) return `it needs the environment variable ${variable}`;
-  const key = config.find((path) => !isSet(machine.config, path));
-  if (key !== undefined) return `it needs the config key ${key}`;
-  const missing = await missingPrograms([...bins, ...anyBins], machine);
-  const program = bins.find((name) => missing.has(name));
-  if (program !== undefined) return `it needs the program ${program} in PATH`;
-  const hasNone = anyBins.length > 0 && anyBins.every((name) => missing.has(name));
-  return hasNone ? `it needs one of the programs ${anyBins.join(", ")} in PATH` : undefined;
+  const { os, env, config, bins, anyBins } = await unmetNeeds(needs, machine, given);
+  if (os.length > 0) return `it is for ${os.join(", ")}, this is ${machine.platform}`;
+  if (env[0] !== undefined) return `it needs the environment variable ${env[0]}`;
+  if (config[0] !== undefined) return `it needs the config key ${config[0]}`;
+  if (bins[0] !== undefined) return `it needs the program ${bins[0]} in PATH`;
+  return anyBins.length > 0 ? `it needs one of the programs ${anyBins.join(", ")} in PATH` : undefined;
 }
 
 function isSet(config: unknown, path: string): boolean {

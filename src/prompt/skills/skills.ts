@@ -120,23 +120,38 @@ export async function loadSkills(sources: SkillSources, report: Report = () => u
   };
 }
 
+/** Kinds of sources, each of which replaces those before it. `managed`: of the state directory. */
+export type SkillOrigin = "plugin" | "extra" | "bundled" | "managed" | "workspace";
+
+/** The skills of each source, in the order in which a later source replaces an earlier one. */
+export async function readSources(
+  sources: SkillSources,
+  limits: SkillLimits,
+  report: Report,
+): Promise<readonly { readonly origin: SkillOrigin; readonly skills: readonly SkillFile[] }[]> {
+  const directories: readonly (readonly [SkillOrigin, string])[] = [
+    ...sources.extraDirs.map((path) => ["extra", path] as const),
+    ["bundled", sources.bundledDir],
+    ["managed", join(sources.stateDir, "skills")],
+    ["workspace", join(sources.workspace, "skills")],
+  ];
+  return Promise.all([
+    ...(sources.pluginDirs ?? []).map(async (path) => ({
+      origin: "plugin" as const,
+      skills: await skillsAt(path, limits, report),
+    })),
+    ...directories.map(async ([origin, path]) => ({ origin, skills: await skillsIn(path, limits, report) })),
+  ]);
+}
+
 async function readAll(
   sources: SkillSources,
   limits: SkillLimits,
   report: Report,
 ): Promise<ReadonlyMap<string, RankedSkill>> {
-  const directories = [
-    ...sources.extraDirs,
-    sources.bundledDir,
-    join(sources.stateDir, "skills"),
-    join(sources.workspace, "skills"),
-  ];
-  const read = await Promise.all([
-    ...(sources.pluginDirs ?? []).map((path) => skillsAt(path, limits, report)),
-    ...directories.map((directory) => skillsIn(directory, limits, report)),
-  ]);
+  const read = await readSources(sources, limits, report);
   const found = new Map<string, RankedSkill>();
-  for (const [rank, skills] of read.entries()) {
+  for (const [rank, { skills }] of read.entries()) {
     const seen = skills.filter((skill) => isSeen(skill, sources) && !isLeftOut(skill, sources));
     for (const skill of seen) found.set(skill.name, { ...skill, rank });
   }
@@ -180,7 +195,7 @@ function whatFits(skills: readonly SkillSummary[], limits: SkillLimits, report: 
 }
 
 /** True for a bundled skill that `allowBundled` does not name, if that names any. */
-const isLeftOut = ({ name, location }: SkillSummary, { bundledDir, allowBundled = [] }: SkillSources): boolean =>
+export const isLeftOut = ({ name, location }: SkillSummary, { bundledDir, allowBundled = [] }: SkillSources): boolean =>
   allowBundled.length > 0 && location.startsWith(join(bundledDir, sep)) && !allowBundled.includes(name);
 
 const isSeen = ({ name, key }: SkillFile, { only, hidden }: SkillSources): boolean =>

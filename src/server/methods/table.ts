@@ -11,6 +11,7 @@ import { sessionActMethods } from "./session-acts.ts";
 import { sessionGroupMethods } from "./session-groups.ts";
 import { startupMethods } from "./startup.ts";
 import { patchMethods } from "./patch.ts";
+import { toolCallMethods } from "./tools.ts";
 
 /** The server's own methods. */
 export function serverMethods(ports: ServerPorts, parts: MethodParts): readonly Method[] {
@@ -24,6 +25,7 @@ export function serverMethods(ports: ServerPorts, parts: MethodParts): readonly 
     ...sessionActMethods(ports, parts.hub),
     ...patchMethods(ports, parts),
     ...statusMethods(ports, parts),
+    ...toolCallMethods(ports),
     ...approvalMethods(ports, parts.hub),
   ];
 }

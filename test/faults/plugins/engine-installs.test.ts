@@ -57,7 +57,7 @@ const listed = z.looseObject({
 });
 
 async function loadedFrom({ gateway }: Place): Promise<string | undefined> {
-  const { plugins } = listed.parse(await call(gateway, "plugins.list"));
+  const { plugins } = listed.parse(await call(gateway, "plugins.loaded"));
   return plugins.find(({ id, state }) => id === "recorder" && state === "loaded")?.root;
 }
 

@@ -102,7 +102,7 @@ test("a client of the protocol selects no broken engine either", async ({ world,
   const root = writePlugin(join(home.dir, "mine"), broken!);
   await home.writeConfig(configOf(world, { load: { paths: [root] } }));
   const listed = z.looseObject({ plugins: z.array(z.looseObject({ state: z.string() })) });
-  await until(async () => listed.parse(await call(gateway, "plugins.list")).plugins[0]?.state === "loaded");
+  await until(async () => listed.parse(await call(gateway, "plugins.loaded")).plugins[0]?.state === "loaded");
   const patch = (contextEngine: string) =>
     call(gateway, "config.patch", { patch: { plugins: { slots: { contextEngine } } } });
   await expect(patch(broken!.id)).rejects.toThrow(broken!.why);

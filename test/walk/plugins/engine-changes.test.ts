@@ -190,7 +190,7 @@ test("a run that has begun keeps its engine to its end, although the plugin is r
   await world.model.called(1);
   expect(await home.run(["plugins", "uninstall", "keeps", "--force"])).toMatchObject({ code: 0 });
   // The gateway has followed: it does not want the plugin any more.
-  expect(JSON.stringify(await call(gateway, "plugins.list"))).not.toContain("loaded");
+  expect(JSON.stringify(await call(gateway, "plugins.loaded"))).not.toContain("loaded");
   expect(readFileSync(notes, "utf8")).toBe("");
   resolve();
   expect(await answer).toBe("the answer");

@@ -12,6 +12,7 @@ import { textHash, readConfigText, type LoadOptions } from "../../config/load.ts
 import { loadOptionsFor } from "../../plugins/load-options.ts";
 import type { Parts } from "../parts/parts.ts";
 import { agentFileMethods } from "./agent-file-methods.ts";
+import { agentWorkspaceMethods } from "./agent-workspace-methods.ts";
 import { agentReadMethods, knownAgent } from "./agent-read-methods.ts";
 
 const text = z.string().min(1).max(4096);
@@ -29,6 +30,7 @@ export function agentMethods(parts: AgentParts): readonly Method[] {
   return [
     ...agentReadMethods(parts),
     ...agentFileMethods(parts),
+    ...agentWorkspaceMethods(parts),
     createMethod(parts, edit),
     defineMethod({
       name: "agents.update",

@@ -30,13 +30,32 @@ const NO_GITHUB = {
 /** The theme that the Control UI has by itself. */
 const THEME = { id: "claw", name: "Claw", description: "", source: "builtin", modes: ["light", "dark"] };
 
+/** Voices and transcription in the browser: this gateway speaks and listens in channels only. */
+const NO_TALK = {
+  modes: [],
+  transports: [],
+  brains: [],
+  speech: { providers: [] },
+  transcription: { ready: false, providers: [] },
+  realtime: { ready: false, providers: [] },
+};
+
+const MEMORY_UNCHECKED = "run `openclaw memory status --deep` to check the memory";
+
 const NEVER = new Date(0).toISOString();
 
 /** Lists that OpenClaw's clients ask for whatever the gateway offers, and of which this gateway has nothing. */
 const ROWS: readonly Row[] = [
+  ["approval.history", "operator.approvals", () => ({ items: [] })],
   ["artifacts.list", "operator.read", () => ({ artifacts: [] })],
   ["device.pair.list", "operator.pairing", () => ({ pending: [], paired: [] })],
+  [
+    "doctor.memory.status",
+    "operator.read",
+    ({ agent }) => ({ agentId: agent.id, embedding: { ok: false, checked: false, error: MEMORY_UNCHECKED } }),
+  ],
   ["environments.list", "operator.read", () => ({ environments: [localEnvironment()] })],
+  ["exec.approval.grants.list", "operator.approvals", () => ({ grants: [] })],
   [
     "migrations.memory.plan",
     "operator.admin",
@@ -45,7 +64,9 @@ const ROWS: readonly Row[] = [
   ["node.list", "operator.read", ({ now }) => ({ ts: now, nodes: [] })],
   ["node.pair.list", "operator.pairing", () => ({ pending: [], paired: [] })],
   ["openclaw.approval.list", "operator.approvals", () => []],
+  ["plugins.catalog.browse", "operator.read", () => ({ items: [] })],
   ["progressCard.get", "operator.read", () => ({ card: null })],
+  ["question.list", "operator.read", () => ({ questions: [] })],
   [
     "skills.curator.status",
     "operator.read",
@@ -75,6 +96,9 @@ const ROWS: readonly Row[] = [
     "operator.read",
     () => ({ schema: "openclaw.skill-workshop.proposals-manifest.v1", updatedAt: NEVER, proposals: [] }),
   ],
+  ["skills.securityVerdicts", "operator.read", () => ({ schema: "openclaw.skills.security-verdicts.v1", items: [] })],
+  ["talk.catalog", "operator.read", () => NO_TALK],
+  ["talk.config", "operator.read", () => ({ config: {} })],
   [
     "themes.list",
     "operator.read",

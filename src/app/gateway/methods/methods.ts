@@ -10,13 +10,16 @@ import { heartbeatMethods } from "./heartbeats.ts";
 import { messageMethods } from "./message-methods.ts";
 import { modelMethods } from "./model-methods.ts";
 import { pluginMethods } from "./plugin-methods.ts";
+import { pluginListMethods } from "./plugin-list-methods.ts";
 import { policyMethods } from "./policy-methods.ts";
 import type { Parts } from "../parts/parts.ts";
 import { runMethods } from "./run-methods.ts";
 import { sendMethods } from "./send-methods.ts";
 import { sessionSearchMethods } from "./session-search-methods.ts";
+import { skillMethods } from "./skill-methods.ts";
 import { taskMethods } from "./task-methods.ts";
-import { usageMethods } from "./usage-methods.ts";
+import { toolMethods } from "./tool-methods.ts";
+import { usageMethods } from "../usage/usage-methods.ts";
 
 /** The gateway's methods in addition to the server's own. */
 export const gatewayMethods = (parts: Parts): readonly Method[] => [
@@ -31,11 +34,14 @@ export const gatewayMethods = (parts: Parts): readonly Method[] => [
   ...heartbeatMethods(parts),
   ...messageMethods(parts),
   ...modelMethods(parts),
+  ...pluginListMethods(parts),
   ...pluginMethods(parts),
   ...policyMethods(parts),
   ...runMethods(parts),
   ...sendMethods(parts),
   ...sessionSearchMethods(parts),
+  ...skillMethods(parts),
   ...taskMethods(parts),
+  ...toolMethods(parts),
   ...usageMethods(parts),
 ];

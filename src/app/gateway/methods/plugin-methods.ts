@@ -60,7 +60,7 @@ export function pluginMethods(parts: Parts): readonly Method[] {
   return [
     hooksStatus(parts),
     defineMethod({
-      name: "plugins.list",
+      name: "plugins.loaded",
       scope: "operator.read",
       params: z.looseObject({ check: z.boolean().optional() }),
       result: pluginAnswers.list,

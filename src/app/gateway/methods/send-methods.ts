@@ -38,6 +38,38 @@ const sendParams = z.looseObject({
   timeoutMs: z.int().min(0).max(120_000).default(20_000),
 });
 
+const actionParams = z.looseObject({
+  channel: text,
+  action: text,
+  params: z.record(z.string(), z.unknown()),
+  accountId: text.optional(),
+  reply: z.looseObject({ replyToId: text }).optional(),
+  idempotencyKey: text.max(200),
+});
+
+const unknownAction = (action: string): MethodError =>
+  new MethodError(
+    "INVALID_REQUEST",
+    `clients can only send, not ${action}: the tool message does that in a conversation`,
+    {
+      details: { code: "MESSAGE_ACTION_UNSUPPORTED", action },
+    },
+  );
+
+/** The parameters of `send`, from those of the field's message tool. */
+function sentBy(params: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { target, media, path, filePath, ...rest } = params;
+  const file = media ?? path ?? filePath;
+  const to = rest["to"] ?? target;
+  return {
+    ...rest,
+    ...(to !== undefined && { to }),
+    ...(file !== undefined && { mediaUrl: rest["mediaUrl"] ?? file }),
+  };
+}
+
+const repliesTo = (reply: { readonly replyToId: string } | undefined) => reply && { replyToId: reply.replyToId };
+
 /** Sends a message to a chat without an agent. */
 export function sendMethods(parts: Parts): readonly Method[] {
   return [
@@ -49,6 +81,26 @@ export function sendMethods(parts: Parts): readonly Method[] {
       result: sendAnswer,
       idempotencyKey: "idempotencyKey",
       run: (params) => send(params, parts),
+    }),
+    defineMethod({
+      name: "message.action",
+      mayWait: true,
+      scope: "operator.write",
+      params: actionParams,
+      result: sendAnswer,
+      idempotencyKey: "idempotencyKey",
+      run: ({ channel, accountId, action, params, idempotencyKey, reply }) => {
+        if (action !== "send") throw unknownAction(action);
+        const asked = sendParams.safeParse({
+          ...sentBy(params),
+          channel,
+          accountId,
+          idempotencyKey,
+          ...repliesTo(reply),
+        });
+        if (asked.success) return send(asked.data, parts);
+        throw new MethodError("INVALID_REQUEST", `invalid message.action params: ${z.prettifyError(asked.error)}`);
+      },
     }),
   ];
 }

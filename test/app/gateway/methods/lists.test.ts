@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
@@ -47,16 +49,30 @@ async function ask(method: string, params: object = {}): Promise<unknown> {
 
 describe("a list of the protocol has its shape", () => {
   const LISTS: readonly (readonly [method: string, params: object, shape: string])[] = [
+    ["agents.workspace.list", { agentId: "main" }, "AgentsWorkspaceListResult"],
+    ["agents.workspace.get", { agentId: "main", path: "AGENTS.md" }, "AgentsWorkspaceGetResult"],
+    ["approval.history", { limit: 50 }, "ApprovalHistoryResult"],
     ["artifacts.list", { sessionKey: SESSION }, "ArtifactsListResult"],
     ["environments.list", {}, "EnvironmentsListResult"],
+    ["exec.approval.grants.list", {}, "ExecApprovalGrantsListResult"],
     ["migrations.memory.plan", { agentId: "main" }, "MigrationsMemoryPlanResult"],
     ["models.list", { view: "all" }, "ModelsListResult"],
     ["models.list", { view: "configured" }, "ModelsListResult"],
     ["models.probe", { provider: "fake" }, "ModelsProbeResult"],
     ["models.probe", { provider: "unknown" }, "ModelsProbeResult"],
+    ["plugins.list", {}, "PluginsListResult"],
+    ["plugins.refresh", {}, "PluginsRefreshResult"],
     ["progressCard.get", { sessionKey: SESSION }, "ProgressCardGetResult"],
+    ["question.list", {}, "QuestionListResult"],
     ["skills.curator.status", {}, "SkillsCuratorStatusResult"],
+    ["skills.search", { query: "tea" }, "SkillsSearchResult"],
+    ["skills.securityVerdicts", {}, "SkillsSecurityVerdictsResult"],
     ["skills.proposals.list", {}, "SkillsProposalsListResult"],
+    ["talk.catalog", {}, "TalkCatalogResult"],
+    ["tools.catalog", { agentId: "main" }, "ToolsCatalogResult"],
+    ["tools.effective", { sessionKey: SESSION }, "ToolsEffectiveResult"],
+    ["tools.invoke", { name: "session_status" }, "ToolsInvokeResult"],
+    ["tools.invoke", { name: "nothing" }, "ToolsInvokeResult"],
     ["tools.github.status", { agentId: "main", selectedScope: "agent" }, "ToolsGitHubStatusResult"],
     ["worktrees.list", {}, "WorktreesListResult"],
   ];
@@ -68,6 +84,9 @@ describe("a list of the protocol has its shape", () => {
 });
 
 test.each([
+  ["doctor.memory.status", { agentId: "main", embedding: { ok: false, checked: false } }],
+  ["plugins.catalog.browse", { items: [] }],
+  ["talk.config", { config: {} }],
   ["device.pair.list", { pending: [], paired: [] }],
   ["node.list", { nodes: [] }],
   ["node.pair.list", { pending: [], paired: [] }],
@@ -225,4 +244,124 @@ test("a search for a list answers with the rows of what it found", async () => {
   const plain = await ask("sessions.search", { query: "tea" });
   expect(plain).not.toHaveProperty("sessions");
   expectShape("SessionsSearchResult", plain);
+});
+
+describe("tools", () => {
+  const listed = z.looseObject({
+    groups: z.array(
+      z.looseObject({ id: z.string(), tools: z.array(z.looseObject({ id: z.string(), description: z.string() })) }),
+    ),
+  });
+  const namesIn = (answer: unknown) => listed.parse(answer).groups.flatMap(({ tools }) => tools.map(({ id }) => id));
+
+  test("of the catalogue are all tools, those of a session what its rules leave", async () => {
+    const all = await ask("tools.catalog");
+    const fs = listed.parse(all).groups.find(({ id }) => id === "fs");
+    expect(fs?.tools.find(({ id }) => id === "read")).toMatchObject({
+      source: "core",
+      defaultProfiles: ["coding"],
+      description: expect.stringMatching(/./),
+    });
+    await ask("config.patch", { raw: JSON.stringify({ tools: { deny: ["read"] } }) });
+    await expect.poll(async () => namesIn(await ask("tools.effective", { sessionKey: SESSION }))).not.toContain("read");
+    expect(namesIn(await ask("tools.effective", { sessionKey: SESSION }))).toContain("session_status");
+    expect(namesIn(await ask("tools.catalog"))).toEqual(namesIn(all));
+    const other = { sessionKey: SESSION, agentId: "other" };
+    expect(answered.parse(await client.request("tools.effective", other)).error?.code).toBe("INVALID_REQUEST");
+  });
+
+  test("are called by a client, within the rules", async () => {
+    expect(await ask("tools.invoke", { name: "session_status", sessionKey: SESSION })).toMatchObject({
+      ok: true,
+      toolName: "session_status",
+      output: { content: [{ type: "text" }] },
+    });
+    expect(await ask("tools.invoke", { name: "nothing" })).toMatchObject({ ok: false, error: { code: "not_found" } });
+    expect(await ask("tools.invoke", { name: "session_status", agentId: "nobody" })).toMatchObject({ ok: false });
+  });
+});
+
+describe("skills", () => {
+  const skill = (name: string, metadata: object = {}) => {
+    const folder = join(fixture.dir, "workspace", "skills", name);
+    mkdirSync(folder, { recursive: true });
+    const head = `name: ${name}\ndescription: About ${name}.\nmetadata: ${JSON.stringify({ openclaw: metadata })}`;
+    writeFileSync(join(folder, "SKILL.md"), `---\n${head}\n---\nText.\n`);
+  };
+  const status = async (name: string) =>
+    z
+      .looseObject({ skills: z.array(z.looseObject({ name: z.string() })) })
+      .parse(await ask("skills.status"))
+      .skills.find((one) => one.name === name);
+
+  test("are shown with what they miss, and switched off", async () => {
+    skill("tea-making");
+    skill("tea-tasting", { requires: { bins: ["no-such-program"], env: ["NO_SUCH_VARIABLE"] } });
+    const found = { source: "openclaw-workspace", bundled: false, disabled: false };
+    expect(await status("tea-making")).toMatchObject({
+      ...found,
+      eligible: true,
+      modelVisible: true,
+      commandVisible: true,
+    });
+    expect(await status("tea-tasting")).toMatchObject({
+      ...found,
+      eligible: false,
+      modelVisible: false,
+      missing: { bins: ["no-such-program"], env: ["NO_SUCH_VARIABLE"], anyBins: [], config: [], os: [] },
+    });
+    expect(await ask("skills.update", { skillKey: "tea-making", enabled: false })).toEqual({
+      ok: true,
+      skillKey: "tea-making",
+      config: { enabled: false },
+    });
+    await expect.poll(() => status("tea-making")).toMatchObject({ disabled: true, eligible: false });
+  });
+});
+
+test("the files of a workspace are shown, and nothing outside of it", async () => {
+  const folder = join(fixture.dir, "workspace");
+  mkdirSync(join(folder, "tea"));
+  writeFileSync(join(folder, "tea", "green.md"), "Green tea.");
+  writeFileSync(join(folder, "tea", "leaf.bin"), Buffer.from([0, 1, 2]));
+  symlinkSync(join(fixture.dir, "openclaw.json"), join(folder, "tea", "config.md"));
+  expect(await ask("agents.workspace.list", { agentId: "main", path: "tea" })).toMatchObject({
+    path: "tea",
+    parentPath: "",
+    entries: [{ path: "tea/green.md", kind: "file", size: 10 }, { name: "leaf.bin" }],
+    totalEntries: 2,
+  });
+  expect(await ask("agents.workspace.get", { agentId: "main", path: "./tea/green.md" })).toMatchObject({
+    file: { path: "tea/green.md", content: "Green tea.", encoding: "utf8" },
+  });
+  const refused = async (path: string) =>
+    answered.parse(await client.request("agents.workspace.get", { agentId: "main", path })).error?.code;
+  for (const path of [
+    "tea/config.md",
+    "../openclaw.json",
+    join(fixture.dir, "openclaw.json"),
+    "tea",
+    "none.md",
+    "a\0b",
+  ])
+    expect(await refused(path), path).toBe("NOT_FOUND");
+  expect(await refused("tea/leaf.bin")).toBe("INVALID_REQUEST");
+});
+
+test("the message of OpenClaw's command line is sent as by send, and other acts are refused", async () => {
+  const asked = { channel: "telegram", idempotencyKey: randomUUID() };
+  const sent = await client.request("message.action", {
+    ...asked,
+    action: "send",
+    params: { target: "1001", message: "hi" },
+  });
+  const direct = await client.request("send", {
+    channel: "telegram",
+    to: "1001",
+    message: "hi",
+    idempotencyKey: randomUUID(),
+  });
+  expect(answered.parse(sent).error).toEqual(answered.parse(direct).error);
+  const other = await client.request("message.action", { ...asked, action: "pin", params: {} });
+  expect(answered.parse(other).error).toMatchObject({ code: "INVALID_REQUEST" });
 });

@@ -11,7 +11,10 @@ export async function pluginsRuntime(
   id: string | undefined,
   flags: { readonly json?: boolean },
 ): Promise<number> {
-  const { plugins } = await callOnce(io, await requireState(io), { method: "plugins.list", shape: pluginAnswers.list });
+  const { plugins } = await callOnce(io, await requireState(io), {
+    method: "plugins.loaded",
+    shape: pluginAnswers.list,
+  });
   const chosen = id === undefined ? plugins : plugins.filter((plugin) => plugin.id === id);
   if (id !== undefined && chosen.length === 0)
     throw new OpenClawError("NOT_FOUND", {

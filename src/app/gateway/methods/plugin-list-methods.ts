@@ -1,0 +1,167 @@
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import type { PluginRecord } from "../../../plugins/host/record.ts";
+import { OpenClawError, withFix } from "../../../types/errors.ts";
+import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
+import type { FoundPlugin } from "../../../types/plugin/manifest.ts";
+import { defined } from "../../../utils/defined.ts";
+import { own } from "../../../utils/own.ts";
+import { writeConfigValues } from "../../config/edit/write.ts";
+import { loadOptionsFor } from "../../plugins/load-options.ts";
+import { putIntoForce } from "../lifecycle/reload.ts";
+import type { Parts } from "../parts/parts.ts";
+
+const pluginId = z.string().min(1).max(200);
+
+const row = z.looseObject({
+  id: z.string(),
+  name: z.string(),
+  installed: z.boolean(),
+  enabled: z.boolean(),
+  state: z.enum(["enabled", "disabled", "not-installed", "error"]),
+  error: z.string().optional(),
+});
+
+const answers = {
+  list: z.looseObject({
+    plugins: z.array(row),
+    diagnostics: z.array(z.looseObject({ level: z.string(), message: z.string() })),
+    mutationAllowed: z.boolean(),
+  }),
+  setEnabled: z.looseObject({ ok: z.literal(true), plugin: row, restartRequired: z.boolean() }),
+};
+
+/** The plugins in the protocol's words. `plugins.loaded` has them as this gateway's own clients read them. */
+export const pluginListMethods = (parts: Parts): readonly Method[] => [
+  defineMethod({
+    name: "plugins.list",
+    scope: "operator.read",
+    params: z.looseObject({}),
+    result: answers.list,
+    run: async () => {
+      const { records } = parts.plugins.plugins;
+      const failed = records.filter(({ state }) => state === "failed" || state === "broken");
+      return {
+        plugins: records.map((record) => rowOf(record, parts)),
+        diagnostics: failed.map(({ id, why = "it does not say why" }) => ({
+          level: "error",
+          pluginId: id,
+          message: `${id}: ${why}`,
+        })),
+        mutationAllowed: true,
+      };
+    },
+  }),
+  defineMethod({
+    name: "plugins.inspect",
+    scope: "operator.read",
+    params: z.looseObject({ pluginId }),
+    run: async (asked) => inspected(recordOf(asked.pluginId, parts), parts),
+  }),
+  defineMethod({
+    name: "plugins.setEnabled",
+    scope: "operator.admin",
+    params: z.looseObject({ pluginId, enabled: z.boolean() }),
+    result: answers.setEnabled,
+    run: async ({ pluginId: id, enabled }) => {
+      const record = recordOf(id, parts);
+      await writeEnabled(id, enabled, parts);
+      const state = enabled ? ("enabled" as const) : ("disabled" as const);
+      const { mode } = parts.live.started.gateway.reload;
+      const plugin = { ...rowOf(record, parts), enabled, state };
+      return { ok: true as const, plugin, restartRequired: mode === "off" || mode === "restart" };
+    },
+  }),
+  defineMethod({
+    name: "plugins.refresh",
+    scope: "operator.admin",
+    params: z.looseObject({}),
+    run: async () => {
+      const replaced = await putIntoForce(parts);
+      if (replaced.length > 0) await parts.channels.restart(replaced);
+      return { ok: true };
+    },
+  }),
+];
+
+/** The protocol's words for what became of a plugin. */
+const STATES = { loaded: "enabled", off: "disabled", failed: "error", broken: "error" } as const;
+
+function recordOf(id: string, { plugins }: Parts): PluginRecord {
+  const record = plugins.plugins.records.find((one) => one.id === id);
+  if (record) return record;
+  throw new MethodError("NOT_FOUND", `the gateway has found no plugin "${id}"`);
+}
+
+const foundOf = ({ root }: PluginRecord, { live }: Parts): FoundPlugin | undefined =>
+  live.loaded.plugins.plugins.find((plugin) => plugin.root === root);
+
+function rowOf(record: PluginRecord, parts: Parts) {
+  const { id, version, origin, state, why } = record;
+  const { manifest, package: npm } = foundOf(record, parts) ?? {};
+  return {
+    id,
+    name: manifest?.name ?? id,
+    ...defined({ version, packageName: npm?.name, description: manifest?.description }),
+    ...(manifest && manifest.kinds.length > 0 && { kind: [...manifest.kinds] }),
+    origin,
+    installed: true,
+    enabled: state === "loaded" || state === "failed",
+    state: STATES[state],
+    ...(STATES[state] === "error" && { error: why ?? "it does not say why" }),
+    removable: origin === "global",
+  };
+}
+
+/** What a plugin's manifest declares, and what the config grants it. */
+function inspected(record: PluginRecord, parts: Parts) {
+  const { manifest } = foundOf(record, parts) ?? {};
+  const { id, name, description, version, origin, installed, enabled } = {
+    description: undefined,
+    version: undefined,
+    ...rowOf(record, parts),
+  };
+  const tools = [...(manifest?.tools ?? [])];
+  const hooks = own(parts.live.config.plugins.entries, id)?.hooks;
+  const grant = (value: boolean | undefined, isUnset: boolean) => ({
+    effective: value ?? isUnset,
+    ...(value !== undefined && { configured: value }),
+  });
+  return {
+    ok: true,
+    plugin: { id, name, ...defined({ version, description }), origin, installed, enabled },
+    source: { kind: "path", spec: record.root },
+    declared: {
+      channels: (manifest?.channels ?? []).map((channel) => channel.id),
+      providers: [...(manifest?.providers ?? [])],
+      tools,
+      contracts: tools.map((tool) => `tools: ${tool}`),
+      hooks: [],
+      mcpServers: [],
+      cliCommands: [...(manifest?.cliCommands ?? [])],
+      cliBackends: [],
+      skills: [],
+      dangerousConfigFlags: [],
+    },
+    reviewToken: createHash("sha256")
+      .update(JSON.stringify(manifest ?? null))
+      .digest("hex"),
+    grants: {
+      hooks: {
+        allowPromptInjection: grant(hooks?.allowPromptInjection, true),
+        allowConversationAccess: grant(hooks?.allowConversationAccess, false),
+      },
+    },
+  };
+}
+
+/** The watcher of the config then loads or unloads the plugin. */
+async function writeEnabled(id: string, enabled: boolean, { live }: Parts): Promise<void> {
+  try {
+    const edits = [{ path: ["plugins", "entries", id, "enabled"], value: enabled }];
+    await writeConfigValues(await loadOptionsFor(live.contributions, live.paths), edits);
+  } catch (error) {
+    if (error instanceof OpenClawError) throw new MethodError("INVALID_REQUEST", withFix(error));
+    throw error;
+  }
+}

@@ -3,7 +3,7 @@ import { agentOf } from "../../../sessions/keys.ts";
 import type { SessionKey } from "../../../types/ids.ts";
 import { keyParam } from "../../../types/key-field.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
-import type { ModelRef } from "../../../types/run/model.ts";
+import { type ModelRef, THINK_LEVELS } from "../../../types/run/model.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import { defined } from "../../../utils/defined.ts";
 import { showAvatar, workspaceIdentity, type Identity } from "../../agents/identity.ts";
@@ -64,6 +64,8 @@ function summaryOf({ id, name, workspace, model, thinking }: AgentSettings, conf
       ...(model.primary && { primary: showModel(model.primary) }),
       ...(model.fallbacks.length > 0 && { fallbacks: model.fallbacks.map(showModel) }),
     },
+    thinkingLevels: THINK_LEVELS.map((level) => ({ id: level, label: level })),
+    thinkingOptions: [...THINK_LEVELS],
     thinkingDefault: thinking,
   };
 }

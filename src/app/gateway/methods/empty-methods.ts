@@ -119,6 +119,7 @@ const ROWS: readonly Row[] = [
     }),
   ],
   ["transcripts.list", "operator.read", () => ({ sessions: [], nextCursor: null })],
+  ["tts.personas", "operator.read", () => ({ active: null, personas: [] })],
   ["users.list", "operator.read", () => ({ profiles: [] })],
   ["worktrees.list", "operator.read", () => ({ worktrees: [] })],
 ];

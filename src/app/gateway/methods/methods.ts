@@ -17,6 +17,7 @@ import { runMethods } from "./run-methods.ts";
 import { sendMethods } from "./send-methods.ts";
 import { sessionSearchMethods } from "./session-search-methods.ts";
 import { skillMethods } from "./skill-methods.ts";
+import { speechMethods } from "./speech-methods.ts";
 import { taskMethods } from "./task-methods.ts";
 import { toolMethods } from "./tool-methods.ts";
 import { usageMethods } from "../usage/usage-methods.ts";
@@ -41,6 +42,7 @@ export const gatewayMethods = (parts: Parts): readonly Method[] => [
   ...sendMethods(parts),
   ...sessionSearchMethods(parts),
   ...skillMethods(parts),
+  ...speechMethods(parts),
   ...taskMethods(parts),
   ...toolMethods(parts),
   ...usageMethods(parts),

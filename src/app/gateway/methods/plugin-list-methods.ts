@@ -1,15 +1,13 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { PluginRecord } from "../../../plugins/host/record.ts";
-import { OpenClawError, withFix } from "../../../types/errors.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import type { FoundPlugin } from "../../../types/plugin/manifest.ts";
 import { defined } from "../../../utils/defined.ts";
 import { own } from "../../../utils/own.ts";
-import { writeConfigValues } from "../../config/edit/write.ts";
-import { loadOptionsFor } from "../../plugins/load-options.ts";
 import { putIntoForce } from "../lifecycle/reload.ts";
 import type { Parts } from "../parts/parts.ts";
+import { writeByClient } from "./write-by-client.ts";
 
 const pluginId = z.string().min(1).max(200);
 
@@ -65,7 +63,7 @@ export const pluginListMethods = (parts: Parts): readonly Method[] => [
     result: answers.setEnabled,
     run: async ({ pluginId: id, enabled }) => {
       const record = recordOf(id, parts);
-      await writeEnabled(id, enabled, parts);
+      await writeByClient([{ path: ["plugins", "entries", id, "enabled"], value: enabled }], parts);
       const state = enabled ? ("enabled" as const) : ("disabled" as const);
       const { mode } = parts.live.started.gateway.reload;
       const plugin = { ...rowOf(record, parts), enabled, state };
@@ -153,15 +151,4 @@ function inspected(record: PluginRecord, parts: Parts) {
       },
     },
   };
-}
-
-/** The watcher of the config then loads or unloads the plugin. */
-async function writeEnabled(id: string, enabled: boolean, { live }: Parts): Promise<void> {
-  try {
-    const edits = [{ path: ["plugins", "entries", id, "enabled"], value: enabled }];
-    await writeConfigValues(await loadOptionsFor(live.contributions, live.paths), edits);
-  } catch (error) {
-    if (error instanceof OpenClawError) throw new MethodError("INVALID_REQUEST", withFix(error));
-    throw error;
-  }
 }

@@ -2,13 +2,11 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 import { surveySkills, type SurveyedSkill } from "../../../prompt/skills/survey.ts";
 import type { SkillOrigin } from "../../../prompt/skills/skills.ts";
-import { OpenClawError, withFix } from "../../../types/errors.ts";
-import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
+import { defineMethod, type Method } from "../../../types/method.ts";
 import { skillSources } from "../../compose/skill-sources.ts";
-import { writeConfigValues } from "../../config/edit/write.ts";
-import { loadOptionsFor } from "../../plugins/load-options.ts";
 import type { Parts } from "../parts/parts.ts";
 import { agentCalled } from "./agent-called.ts";
+import { writeByClient } from "./write-by-client.ts";
 
 const name = z.string().min(1).max(200);
 const names = z.array(z.string());
@@ -125,18 +123,13 @@ interface SkillUpdate {
 }
 
 /** Writes the settings of a skill into the config; the watcher applies them. */
-async function updateSkill({ skillKey, enabled, apiKey, env = {} }: SkillUpdate, { live }: Parts) {
+async function updateSkill({ skillKey, enabled, apiKey, env = {} }: SkillUpdate, parts: Parts) {
   const base = ["skills", "entries", skillKey];
   const edits = [
     ...(enabled === undefined ? [] : [{ path: [...base, "enabled"], value: enabled }]),
     ...(apiKey === undefined ? [] : [{ path: [...base, "apiKey"], value: apiKey }]),
     ...Object.entries(env).map(([variable, value]) => ({ path: [...base, "env", variable], value })),
   ];
-  try {
-    if (edits.length > 0) await writeConfigValues(await loadOptionsFor(live.contributions, live.paths), edits);
-  } catch (error) {
-    if (error instanceof OpenClawError) throw new MethodError("INVALID_REQUEST", withFix(error));
-    throw error;
-  }
+  await writeByClient(edits, parts);
   return { ok: true as const, skillKey, config: enabled === undefined ? {} : { enabled } };
 }

@@ -365,3 +365,27 @@ test("the message of OpenClaw's command line is sent as by send, and other acts 
   const other = await client.request("message.action", { ...asked, action: "pin", params: {} });
   expect(answered.parse(other).error).toMatchObject({ code: "INVALID_REQUEST" });
 });
+
+test("speech is shown with its services, and switched", async () => {
+  expect(await ask("tts.status")).toMatchObject({ enabled: false, auto: "off", provider: "", providerStates: [] });
+  const providers = { piper: { command: ["piper", "{{OutputPath}}.wav"] }, cloud: { voice: "calm" } };
+  await ask("config.patch", { raw: JSON.stringify({ messages: { tts: { providers } } }) });
+  const services = [
+    { id: "piper", configured: true },
+    { id: "cloud", configured: false },
+  ];
+  await expect.poll(() => ask("tts.status")).toMatchObject({ provider: "piper", providerStates: services });
+  expect(await ask("tts.providers")).toMatchObject({
+    active: "piper",
+    providers: [{ models: [] }, { voices: ["calm"] }],
+  });
+  expect(await ask("tts.enable")).toEqual({ enabled: true });
+  await expect.poll(() => ask("tts.status")).toMatchObject({ enabled: true, auto: "always" });
+  expect(await ask("tts.setProvider", { provider: "cloud" })).toEqual({ provider: "cloud" });
+  await expect.poll(() => ask("tts.status")).toMatchObject({ provider: "cloud", fallbackProviders: ["piper"] });
+  expect(await ask("tts.disable")).toEqual({ enabled: false });
+  await expect.poll(() => ask("tts.status")).toMatchObject({ enabled: false });
+  expect(answered.parse(await client.request("tts.setProvider", { provider: "none" })).error?.code).toBe(
+    "INVALID_REQUEST",
+  );
+});

@@ -1,6 +1,9 @@
 import { z } from "zod";
 import type { RunRequest } from "../harness/request.ts";
 import type { AnswerWish, ClientAsk, ClientTool } from "../types/chat/client-ask.ts";
+import { callsOf } from "../history/parts.ts";
+import type { ToolResultMessage } from "../types/run/model.ts";
+import type { Session } from "../types/session.ts";
 import type { Tool } from "../types/run/tool.ts";
 import { formatRule } from "../utils/json-schema/json-answer.ts";
 
@@ -47,4 +50,37 @@ export function clientPrompt({ system, wish }: Pick<ClientAsk, "system" | "wish"
     wish?.format && formatRule(wish.format),
   ].filter((part) => part !== undefined && part !== "");
   return parts.length > 0 ? parts.join("\n\n") : undefined;
+}
+
+/** Entries at the end of a conversation that are searched for the calls of a client's results. */
+const MOST_SEARCHED = 50;
+
+/** The results of a client's calls, as the turn takes them. */
+interface TakenResults {
+  /** Results of calls that wait for one. */
+  readonly results: readonly ToolResultMessage[];
+  /** Words about other results, whose calls the conversation does not have or has answered: a client may repeat a request. */
+  readonly told: string;
+}
+
+/** Takes the results that a client brings to a conversation. Rejects when the transcript cannot be read. */
+export async function takeResults(
+  { results = [], history }: Pick<ClientAsk, "results" | "history">,
+  session: Pick<Session, "newest">,
+): Promise<TakenResults> {
+  if (results.length === 0) return { results, told: "" };
+  const entries = await session.newest(MOST_SEARCHED);
+  const messages = [
+    ...entries.flatMap((entry) => (entry.type === "message" ? [entry.message] : [])),
+    ...(history?.messages ?? []),
+  ];
+  const answered = new Set(messages.flatMap((one) => (one.role === "toolResult" ? [one.toolCallId] : [])));
+  const open = new Set(messages.flatMap(callsOf).flatMap(({ id }) => (answered.has(id) ? [] : [id])));
+  const others = results.filter(({ toolCallId }) => !open.has(toolCallId));
+  return { results: results.filter((one) => open.has(one.toolCallId)), told: others.map(resultLine).join("\n") };
+}
+
+function resultLine({ toolName, content }: ToolResultMessage): string {
+  const text = content.map((part) => (part.type === "text" ? part.text : "[image]")).join("\n");
+  return `[The call of ${toolName} gave: ${text}]`;
 }

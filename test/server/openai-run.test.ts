@@ -112,6 +112,66 @@ test("a call that the client never answers does not spoil the conversation", asy
   expect(roles()).toEqual(["system", "user", "assistant", "tool", "user"]);
 });
 
+test("a request with results that is repeated is answered again", async () => {
+  fixture.model.answer((call) =>
+    call.isAfterTool || call.said.includes("gave") ? { text: "fine" } : { tool: "weather", args: { city: "Oslo" } },
+  );
+  const headers = { "x-openclaw-session-key": "notes" };
+  const first = await ask({ messages: [user("weather?")], tools }, headers);
+  const result = { role: "tool", tool_call_id: first.tool_calls?.[0]?.id, content: "rainy" };
+  const messages = [user("weather?"), { role: "assistant", ...first }, result];
+  for (const _ of [1, 2]) expect(await ask({ messages, tools }, headers)).toMatchObject({ content: "fine" });
+  expect(lastCall().said).toContain("rainy");
+});
+
+test("a result without its call is refused where nothing else has the call", async () => {
+  const answer = await fetch(`${gateway.http}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      model: "openclaw",
+      messages: [user("x"), { role: "tool", tool_call_id: "call_9", content: "rainy" }],
+    }),
+  });
+  expect([answer.status, await answer.json()]).toMatchObject([400, { error: { param: "messages" } }]);
+});
+
+test("a turn that ended with a call of the client's is not run again after a crash", async () => {
+  const held = Promise.withResolvers<void>();
+  fixture.model.answer((call) => (call.isAfterTool ? { text: "fine" } : { tool: "weather", args: { city: "Oslo" } }));
+  const headers = { "x-openclaw-session-key": "notes" };
+  const { inbox } = boot.journal;
+  const { recordTurn } = inbox;
+  // The process ends before the outcome is written.
+  inbox.recordTurn = async (...given) => {
+    await held.promise;
+    return recordTurn.apply(inbox, given);
+  };
+  const first = await ask({ messages: [user("weather?")], tools }, headers);
+  await boot.stop();
+  const again = await fixture.boot();
+  await again.recover();
+  const [call] = first.tool_calls ?? [];
+  const own = await startTestServer({ ports: { chat: again.chat, sessions: again.sessions } });
+  const answer = await fetch(`${own.http}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json", ...headers },
+    body: JSON.stringify({
+      model: "openclaw",
+      tools,
+      messages: [
+        user("weather?"),
+        { role: "assistant", ...first },
+        { role: "tool", tool_call_id: call?.id, content: "rainy" },
+      ],
+    }),
+  });
+  expect(await answer.json()).toMatchObject({ choices: [{ message: { content: "fine" } }] });
+  expect(fixture.model.calls).toHaveLength(2);
+  held.resolve();
+  await own.server.close(100);
+});
+
 test("the agent's own calls of the same answer are made before the client's go back", async () => {
   const ran: string[] = [];
   fixture.tools.push(makeTool("clock", async () => (ran.push("clock"), textResult("noon"))));

@@ -11,6 +11,7 @@ import type { QueuedTurn } from "../queue/lane-task.ts";
 import { notifyPrepared } from "../turn/message-hooks.ts";
 import { actingOf } from "../turn/acting.ts";
 import { bodyFor, type BodyPorts, turnSignals } from "../turn/body.ts";
+import { takeResults } from "../client-tools.ts";
 import { startTyping } from "../notices/typing.ts";
 import { factsFor, turnIdOf } from "../turn-facts.ts";
 import type { TurnPorts } from "../turn/ports.ts";
@@ -56,8 +57,9 @@ async function prepareTurn(
     media.files.map(({ path }) => basename(path)),
     session.key,
   );
-  const results = first.message.options?.client?.results;
-  const isOnlyResults = results !== undefined && first.message.text === "" && media.files.length === 0;
+  const { results, told } = await takeResults(first.message.options?.client ?? {}, session);
+  const isSaid = first.message.text !== "" || media.files.length > 0 || told !== "";
+  const isOnlyResults = results.length > 0 && !isSaid;
   // A turn that is only results has no text in which the model could read the events.
   const events = isOnlyResults ? [] : await claimEvents(session, turnId, ports.storage.journal.events);
   const acting = actingOf(queued.rows, session, ports);
@@ -66,9 +68,9 @@ async function prepareTurn(
   notifyPrepared({ rows: queued.rows, key: session.key, text: body.text, spoken: media.spoken }, ports);
   const turn = {
     entryId: turnId,
-    text: isOnlyResults ? "" : body.text,
+    text: isOnlyResults ? "" : [told, body.text].filter((part) => part !== "").join("\n\n"),
     images: media.images,
-    ...(results && { results }),
+    ...(results.length > 0 && { results }),
     at: first.message.receivedAt,
     parts: partSizes(body.parts),
     ...turnSignals(queued.rows, ports),

@@ -31,11 +31,23 @@ export async function progressOf(conversation: Conversation, turnId: string, ask
   const { said, carried } = saidIn(entries);
   const messages = messagesIn(entries);
   const last = messages.at(-1);
+  const handedOver = asked && handedOverBy(messages, asked);
+  if (handedOver) return { kind: "finished", said, last: handedOver };
   // A steered turn or a tool's result after the last answer still waits for an answer.
   const isOpen = endsInJoined(entries) || (asked !== undefined && isUnanswered(messages, asked));
   return last?.role === "assistant" && isFinal(last) && !isOpen
     ? { kind: "finished", said, last }
     : { kind: "underway", said, carried };
+}
+
+/** The last answer, when the turn ended with calls of it that the client makes. */
+function handedOverBy(messages: readonly ChatMessage[], { tools }: AnswerRequest): AssistantMessage | undefined {
+  const at = messages.findLastIndex(({ role }) => role !== "toolResult");
+  const last = messages[at];
+  if (last?.role !== "assistant" || !isWhole(last)) return undefined;
+  const clients = new Set(tools.flatMap((tool) => (tool.isClients ? [tool.name] : [])));
+  const answered = messages.slice(at + 1).flatMap((one) => (one.role === "toolResult" ? [one.toolCallId] : []));
+  return callsOf(last).some(({ id, name }) => clients.has(name) && !answered.includes(id)) ? last : undefined;
 }
 
 /** Whether a prompt joined after the last answer that the transcript does not keep. */

@@ -65,8 +65,6 @@ type Body = z.infer<typeof responseRequest>;
 /** A request for a response. */
 export interface ResponseAsked extends AskedAnswer {
   readonly isStream: boolean;
-  /** The response that the request continues. */
-  readonly previous?: string;
   /** Whether a later request may continue the response. */
   readonly isStored: boolean;
   readonly instructions: string | null;

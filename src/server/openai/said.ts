@@ -32,6 +32,8 @@ export interface AskedAnswer {
   readonly said: readonly Said[];
   readonly ask: Pick<ClientAsk, "tools" | "wish">;
   readonly user?: string;
+  /** The response that the request continues. */
+  readonly previous?: string;
 }
 
 /** A request as the gateway answers it: the turn, and what was said before. */

@@ -46,8 +46,8 @@ export async function orderOf(
   const named = namedModel(asked.model, header, ports.catalog);
   if (isApiError(named)) return named;
   const conversation = saidConversation(asked.said, ports.clock.now());
-  if (isApiError(conversation)) return conversation;
   const model = await modelIn(request, ports);
+  if (isApiError(conversation)) return conversation;
   if (typeof model === "object") return model;
   const order = { agent: named.agent, ask: asked.ask, conversation };
   if (named.isUtility || isSideTask(asked.said))
@@ -55,12 +55,32 @@ export async function orderOf(
   const isNamed = header !== undefined || asked.model !== "openclaw";
   const place = clientPlaceOf(request, { agent: named.agent, isNamed, user: asked.user }, conversationHeaders, ports);
   if (place && isApiError(place)) return place;
-  const history = place && (await historyFor(place, conversation, ports));
-  return {
-    ...order,
-    ...(place && history !== "other" && { place: { ...place, ...history } }),
-    ...defined({ model }),
-  };
+  const placed = place ? await placedIn(place, conversation, ports) : {};
+  const orphan = placed.place || asked.previous !== undefined ? undefined : orphanResult(conversation);
+  return orphan ?? { ...order, ...placed, ...defined({ model }) };
+}
+
+/** The conversation with the history that its turn compares; none when `user` turns out to name an account. */
+async function placedIn(
+  place: ClientPlace,
+  conversation: SaidConversation,
+  ports: StartPorts,
+): Promise<Pick<AnswerOrder, "place">> {
+  const history = await historyFor(place, conversation, ports);
+  return history === "other" ? {} : { place: { ...place, ...history } };
+}
+
+/** The error for a result whose call is not in the request, which has no other conversation. */
+function orphanResult({ before, results }: SaidConversation): ApiError | undefined {
+  const made = new Set(
+    before.flatMap((message) =>
+      message.role === "assistant"
+        ? message.content.flatMap((part) => (part.type === "toolCall" ? [part.id] : []))
+        : [],
+    ),
+  );
+  const orphan = results.find(({ toolCallId }) => !made.has(toolCallId));
+  return orphan && badRequest(`no call with the id ${orphan.toolCallId} is in the messages`, "messages");
 }
 
 /** The most entries at the end of a conversation that are compared with a request's history. */

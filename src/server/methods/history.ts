@@ -30,6 +30,8 @@ export const historyParams = z.looseObject({
   agentId: z.string().min(1).optional(),
   limit: z.int().min(1).max(1000).optional(),
   maxChars: z.int().min(1).max(500_000).optional(),
+  /** Bytes of all messages; at least one message comes. */
+  maxBytes: z.int().min(1).max(MAX_BYTES).optional(),
   /** How many of the newest messages are left out. */
   offset: z.int().min(0).max(1_000_000).optional(),
   /** The page has this message. */
@@ -130,6 +132,7 @@ interface PageWanted {
   readonly offset?: number | undefined;
   readonly messageId?: string | undefined;
   readonly maxChars?: number | undefined;
+  readonly maxBytes?: number | undefined;
   readonly inputs?: readonly InputReceipt[];
 }
 
@@ -157,7 +160,7 @@ export async function lastMessages(key: SessionKey, wanted: PageWanted, ports: H
 /** The page that is wanted; undefined when older entries have to be read for it. */
 async function showPage(
   entries: readonly TranscriptEntry[],
-  { limit = DEFAULT_LIMIT, offset = 0, messageId, maxChars, inputs = [] }: PageWanted,
+  { limit = DEFAULT_LIMIT, offset = 0, messageId, maxChars, maxBytes = MAX_BYTES, inputs = [] }: PageWanted,
   { chat, media }: HistoryPorts,
   hasOlder: boolean,
 ): Promise<Page | undefined> {
@@ -174,7 +177,7 @@ async function showPage(
     media,
   );
   const page = (images.size === 0 ? all : showEntries(entries, maxChars, { images, runOf })).slice(from, to);
-  const messages = newest(page, MAX_BYTES);
+  const messages = newest(page, maxBytes);
   const isCut = hasOlder || from > 0 || messages.length < page.length;
   return { messages, hasMore: isCut, ...(!hasOlder && { total: all.length }) };
 }
@@ -221,8 +224,12 @@ function showEntries(
   known: Known,
 ): readonly ShownMessage[] {
   let seq = 0;
+  /** The run of the turn, which answers name too: clients replace what they have seen of it by the stored messages. */
+  let turnRun: string | undefined;
   return entries.flatMap((entry) =>
-    showEntry(entry, known).map(({ message, runId, sender }, index) => {
+    showEntry(entry, known).map(({ message, runId: own, sender }, index) => {
+      if (message.role === "user") turnRun = own;
+      const runId = own ?? turnRun;
       // Only the end of the file may have been read, so the time serves as the number.
       seq = Math.max(seq + 1, Date.parse(entry.timestamp) || 0);
       const id = index === 0 ? entry.id : `${entry.id}:${index}`;

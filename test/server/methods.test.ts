@@ -220,6 +220,7 @@ test("chat.history names the run that answers a message", async () => {
     { type: "message", message: { role: "user", content: "hi", timestamp: 1 } },
     { type: "message", message: assistant("hello") },
     { type: "message", message: { role: "user", content: "and then?", timestamp: 2 } },
+    { type: "message", message: assistant("this") },
   ]);
   gateway.chat.begin({ ...facts("asked-by-another", "h2"), turnId: "entry2" });
   expect(await client.request("chat.history", { sessionKey: "h2" })).toMatchObject({
@@ -227,10 +228,17 @@ test("chat.history names the run that answers a message", async () => {
       messages: [
         { __openclaw: { id: "entry0", seq: expect.any(Number) } },
         { __openclaw: { id: "entry1" } },
-        { content: "and then?", __openclaw: { id: "entry2", runId: "asked-by-another" } },
+        {
+          content: "and then?",
+          idempotencyKey: "asked-by-another:user",
+          __openclaw: { id: "entry2", runId: "asked-by-another" },
+        },
+        { role: "assistant", __openclaw: { id: "entry3", runId: "asked-by-another" } },
       ],
     },
   });
+  const one = await client.request("chat.history", { sessionKey: "h2", maxBytes: 10 });
+  expect(one).toMatchObject({ payload: { hasMore: true, messages: [{ __openclaw: { id: "entry3" } }] } });
 });
 
 test("chat.history shows an answer that was cut off and was continued as one message", async () => {

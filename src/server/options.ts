@@ -13,6 +13,7 @@ import type { Answer, GatewayEvent, Method } from "../types/method.ts";
 import type { GatewayHealth, GatewayStatus } from "../types/gateway-status.ts";
 import type { ModelInfo } from "../types/run/model.ts";
 import type { Secret } from "../types/secret.ts";
+import type { HeartbeatSettings } from "../types/settings.ts";
 import type { SessionEntry, SessionPatch, Sessions, SettingInForce } from "../types/session.ts";
 
 import type { RemotePeer } from "./remote-peer.ts";
@@ -36,9 +37,12 @@ export interface LogTailRequest {
   readonly maxBytes?: number | undefined;
 }
 
+type ListedHeartbeat = Pick<HeartbeatSettings, "everyMs" | "target" | "prompt" | "ackMaxChars">;
+
 /** The agents and models that the config names, as they are now. */
 export interface Catalog {
-  agents(): readonly { readonly id: AgentId; readonly name?: string }[];
+  /** `heartbeat`: unset for an agent without heartbeats. */
+  agents(): readonly { readonly id: AgentId; readonly name?: string; readonly heartbeat?: ListedHeartbeat }[];
   readonly defaultAgent: AgentId;
   models(): Promise<readonly (ModelInfo & { readonly available: boolean })[]>;
   /** The models of an agent, and the commands of chats, in the protocol's shapes. */

@@ -22,13 +22,17 @@ const recent = z.array(z.looseObject({ key: keyField() })).optional();
 const spent = { input: z.number(), output: z.number(), costUsd: z.number() };
 const plugin = z.looseObject({ plugin: z.string(), calls: z.number(), ...spent });
 
+/** The sessions as `status` tells them: `paths` are the files of the lists. */
+const sessions = z.looseObject({ count, recent, byAgent: z.array(z.looseObject({ recent })).optional() });
+
 /** The answer of `status`. Each part may be missing in another version. */
 export const statusAnswer = z.looseObject({
   version: z.string().optional(),
+  runtimeVersion: z.string().optional(),
   uptimeMs: count,
   activeRuns: count,
   connections: count,
-  sessions: z.looseObject({ count, recent }).optional(),
+  sessions: sessions.optional(),
   ready: z.looseObject({ ok: z.boolean(), problems: texts }).optional(),
   model: model.optional(),
   channels: z.array(z.looseObject({ channel: z.string(), accountId: z.string(), lifecycle: z.string() })).optional(),
@@ -51,6 +55,9 @@ export type GatewayStatus = Answer<z.output<typeof statusAnswer>>;
 export const healthAnswer = z.looseObject({
   ok: z.boolean(),
   problems: texts,
+  agents: z
+    .array(z.looseObject({ agentId: z.string(), sessions: z.looseObject({ count: z.number(), recent }).optional() }))
+    .optional(),
   durationMs: count,
   channelOrder: texts,
   sessions: z.looseObject({ count: z.number(), recent }).optional(),

@@ -311,6 +311,8 @@ export interface PairingDesk {
    * does, or when the id waits at several accounts.
    */
   approve(channel: string, codeOrSender: string, account?: string): Promise<Paired | undefined>;
+  /** Takes the stranger's code away; the next message gets a new one. False when there is none. */
+  dismiss(of: Pick<PairingRequest, "channel" | "account" | "code">): Promise<boolean>;
   isPaired(channel: string, account: string, senderId: string): Promise<boolean>;
 }
 

@@ -157,3 +157,16 @@ it("gives a code again to whoever lost one an hour ago, not earlier", async () =
   now += 1;
   expect(await pairing.request(from("1"))).toMatchObject({ kind: "new" });
 });
+
+it("takes a code away, after which the stranger may ask again", async () => {
+  const asked = await pairing.request(from("1"));
+  if (asked.kind === "full") throw new Error("nobody waits yet");
+  const { request } = asked;
+  expect(await pairing.dismiss({ ...request, account: "other" })).toBe(false);
+  expect(await pairing.dismiss({ ...request, code: "AAAAAAAA" })).toBe(false);
+  expect(await waiting()).toEqual(["1"]);
+  expect([await pairing.dismiss(request), await pairing.dismiss(request)]).toEqual([true, false]);
+  expect(await waiting()).toEqual([]);
+  expect(await pairing.approve("telegram", request.code)).toBeUndefined();
+  expect(await codeOf("1")).toMatch(/^[A-HJ-NP-Z2-9]{8}$/);
+});

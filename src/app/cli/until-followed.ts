@@ -46,8 +46,8 @@ const isFollowedBy = (io: Io, state: State, until: number): Promise<boolean> =>
     state,
     async (client) => {
       for (;;) {
-        const { hash } = await client.call("config.get", {}, configAnswer);
-        if (hash === textHash((await readConfigText(state.load.path)) ?? "")) return true;
+        const { hash, appliedConfigHash = hash } = await client.call("config.get", {}, configAnswer);
+        if (appliedConfigHash === textHash((await readConfigText(state.load.path)) ?? "")) return true;
         if (Date.now() > until) return false;
         await wait(LOOK_EVERY_MS);
       }

@@ -5,8 +5,14 @@ import { isSecretLike } from "../../utils/secrets/secret-name.ts";
 import { namesSecret, replaceSecrets } from "../../utils/secrets/secret-text.ts";
 import { isPluginPlace, isSecretPlace } from "./secrets.ts";
 
-/** The answer of `config.get`. `hash`: of the file's text. */
-export const configAnswer = z.looseObject({ hash: z.string() });
+/**
+ * The answer of `config.get`. `hash`: of the file's text as it is now; `appliedConfigHash`: of the text that the gateway
+ * works with.
+ */
+export const configAnswer = z.looseObject({ hash: z.string(), appliedConfigHash: z.string().optional() });
+
+/** The protocol's placeholder for a value that clients do not see. Written back, it keeps the value. */
+export const REDACTED = "__OPENCLAW_REDACTED__";
 
 /**
  * A value of the config as clients and terminals may see it: no secret by its type, by the name of its key (also where
@@ -30,9 +36,9 @@ function shownText(text: string, path: KeyPath): string {
   return replaceSecrets(Secret.mask(text), () => MASK);
 }
 
-/** Whether a value has the placeholder of a masked one in it, which must not be written into the file. */
+/** Whether a value has a placeholder of one that is not shown in it, which must not be written into the file. */
 export function hasMask(value: unknown): boolean {
-  if (typeof value === "string") return value.includes(MASK);
+  if (typeof value === "string") return value.includes(MASK) || value.includes(REDACTED);
   if (Array.isArray(value)) return value.some(hasMask);
   return isRecord(value) && Object.values(value).some(hasMask);
 }

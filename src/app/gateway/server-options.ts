@@ -9,17 +9,17 @@ import type { ChatPort } from "../../types/chat/chat.ts";
 import { systemClock } from "../../types/clock.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { Secret } from "../../types/secret.ts";
+import type { AgentSettings } from "../../types/settings.ts";
 import { ensureGatewayToken, TOKEN_CHARS, GATEWAY_TOKEN_FIX } from "../config/gateway-token.ts";
 import { packageRoot } from "../package-root.ts";
+import { notifyPaired } from "./strangers/notify-paired.ts";
 import { openWebhooks } from "./hooks/open-hooks.ts";
 import type { Parts, StartOptions } from "./parts/parts.ts";
 import { reportsOf } from "./reports.ts";
 import { rightsOf } from "./methods/session-rights.ts";
 import { settingsInForce } from "./session-settings.ts";
 import { z } from "zod";
-import type { KeyValue, Notified, Paired } from "../../types/journal.ts";
-import { errorText } from "../../utils/text/error-text.ts";
-import { blocksOf, deliverAndWait, targetPeer } from "../outgoing.ts";
+import type { KeyValue } from "../../types/journal.ts";
 
 /** Events in addition to those of runs. */
 const EVENT_NAMES = ["sessions.changed", "session.queue", "pairing.requested", "config.changed", "cron", "health"];
@@ -139,7 +139,7 @@ function tailnetAddress(): string {
 
 /** The agents, models and settings of this gateway, as the server shows them. */
 const catalogOf = (parts: Parts): Catalog => ({
-  agents: () => parts.live.agents.map(({ id, name }) => ({ id, ...(name !== undefined && { name }) })),
+  agents: () => parts.live.agents.map(listedAgent),
   defaultAgent: parts.live.defaultAgent.id,
   models: () => parts.core.models.list(),
   forInput: async (agentId) => {
@@ -163,24 +163,9 @@ const groupsIn = (values: KeyValue): ServerPorts["sessionGroups"] => ({
   write: (names) => values.set(GROUPS, JSON.stringify(names)),
 });
 
-/** Most milliseconds that the operator waits for the platform; after that the message stays in the outbox. */
-const WAIT_MS = 5000;
-const PAIRED_TEXT = "The operator has let you in. You can write to me now.";
-
-/** Informs a stranger whose pairing was approved. Never rejects. */
-async function notifyPaired(paired: Paired, parts: Parts): Promise<Notified> {
-  const { channel, account, senderId } = paired;
-  try {
-    const outgoing = { to: senderId, channel, accountId: account, message: PAIRED_TEXT, media: [], files: [] };
-    const to = targetPeer(outgoing, parts);
-    const blocks = await blocksOf({ ...outgoing, guestOf: [] }, to, parts);
-    // A stranger who is approved twice at once is informed once.
-    const replyKey = `paired:${channel}:${account}:${senderId}:${paired.code ?? Math.floor(parts.core.ports.clock.now() / 60_000)}`;
-    const rows = await deliverAndWait({ replyKey, to, blocks }, WAIT_MS, parts);
-    const failed = rows.find((row) => row.state === "failed");
-    if (failed) return { state: "failed", reason: failed.error ?? "the platform did not take the message" };
-    return { state: rows.every((row) => row.state === "sent") ? "sent" : "queued" };
-  } catch (error) {
-    return { state: "failed", reason: errorText(error) };
-  }
+function listedAgent({ id, name, heartbeat }: AgentSettings): ReturnType<Catalog["agents"]>[number] {
+  const named = { id, ...(name !== undefined && { name }) };
+  if (!heartbeat) return named;
+  const { everyMs, target, prompt, ackMaxChars } = heartbeat;
+  return { ...named, heartbeat: { everyMs, target, ...(prompt !== undefined && { prompt }), ackMaxChars } };
 }

@@ -39,6 +39,7 @@ export async function statusOf(parts: Parts) {
     },
     sandboxes: sandboxStates(live.agents, core.sandboxes.machine),
     channels: channels.status(),
+    channelSummary: channels.statusLines(),
     plugins: pluginStatus(parts.plugins.plugins.records, crashes),
     strangers: { waiting: requests.length, turnedAway: turnedAway.length },
     journal,

@@ -7,7 +7,7 @@ const MOST_TAIL_LINES = 500;
 
 /** The last lines of the log file, or the lines after a cursor; complete lines only. */
 export async function tailLogs(path: string | undefined, request: LogTailRequest): Promise<LogTail> {
-  if (path === undefined) return { file: "", cursor: 0, size: 0, lines: [] };
+  if (path === undefined) return { file: "", cursor: 0, size: 0, lines: [], truncated: false, reset: false };
   const { size } = await stat(path);
   const reset = request.cursor !== undefined && request.cursor > size;
   const from = reset ? 0 : (request.cursor ?? 0);
@@ -23,7 +23,7 @@ export async function tailLogs(path: string | undefined, request: LogTailRequest
   const lines = whole.slice(-(request.limit ?? MOST_TAIL_LINES));
   const truncated = lines.length < whole.length || isCut;
   const cursor = isCut && end === 0 ? from : start + end;
-  return { file: path, cursor, size, lines, ...(truncated && { truncated }), ...(reset && { reset }) };
+  return { file: path, cursor, size, lines, truncated, reset };
 }
 
 async function readFrom(path: string, start: number, length: number): Promise<Buffer> {

@@ -201,6 +201,14 @@ export class Lanes<R extends LaneRun> {
     return [...this.#lanes.values()].reduce((sum, lane) => sum + lane.waiting, 0);
   }
 
+  /** The lanes of sessions: how many there are, how many have work, and what waits in them. */
+  load(): { laneCount: number; activeCount: number; queuedCount: number; queuedLaneCount: number } {
+    const lanes = [...this.#lanes.values()];
+    const queued = lanes.filter((lane) => lane.waiting > 0).length;
+    const active = lanes.filter((lane) => lane.active !== undefined).length;
+    return { laneCount: lanes.length, activeCount: active, queuedCount: this.waiting, queuedLaneCount: queued };
+  }
+
   /** Does work that belongs to no session, in one of the slots of all runs. */
   inSlot(work: () => Promise<void>): Promise<void> {
     return this.#runner.inSlot(work);

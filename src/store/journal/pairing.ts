@@ -60,6 +60,13 @@ export function createPairing(commits: Commits, clock: Clock): PairingDesk {
       ),
     approve: (channel, codeOrSender, account) =>
       commits.write((sql) => approve(sql, { channel, codeOrSender: codeOrSender.trim(), account }, clock.now())),
+    dismiss: ({ channel, account, code }) =>
+      commits.write((sql) => {
+        const row = sql.one(OF_CODE, channel, code);
+        if (row === undefined || text(row, "account") !== account) return false;
+        sql.run("DELETE FROM pairing WHERE code = ?", code);
+        return true;
+      }),
     isPaired: (channel, account, senderId) =>
       commits.readAhead((sql) => sql.one(IS_PAIRED, channel, account, senderId) !== undefined),
   };

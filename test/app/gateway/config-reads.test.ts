@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { keysAtStart, schemaKeys } from "../../../src/app/config/keys/schema-keys.ts";
+import { schemaKeys } from "../../../src/app/config/keys/schema-keys.ts";
 import { loadConfig, type LoadedConfig } from "../../../src/app/config/load.ts";
 import { makeStateDirs, resolvePaths } from "../../../src/app/config/paths.ts";
 import { Live } from "../../../src/app/live.ts";
@@ -15,7 +15,7 @@ import { until } from "../../kit/until.ts";
 const TOKEN = "token-of-the-config";
 
 const SECTIONS = schemaKeys().flatMap(({ path: [name = "", ...below] }) => (below.length === 0 ? [name] : []));
-const AT_START = keysAtStart().map((path) => path.join("."));
+const AT_START = schemaKeys().flatMap(({ path, node }) => (node["applies"] === "at start" ? [path.join(".")] : []));
 /** Sections of which one message and the commands below need nothing, and those that are read at the start. */
 const OTHER_OCCASIONS = ["$schema", "approvals", "audio", "bindings", "broadcast", "budgets", "channels", "retention"];
 const UNREAD = [...OTHER_OCCASIONS, "gateway", "logging", "journal", "env"];

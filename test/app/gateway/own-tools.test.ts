@@ -171,7 +171,12 @@ test("config.apply takes the whole config as it is shown, with a change, and ref
   const { hash: baseHash, config } = await get();
   const apply = (next: unknown) => ({
     tool: "gateway",
-    args: { action: "config.apply", raw: JSON.stringify(next), baseHash },
+    // The tool has a placeholder of its own.
+    args: {
+      action: "config.apply",
+      raw: JSON.stringify(next).replaceAll("__OPENCLAW_REDACTED__", "[secret]"),
+      baseHash,
+    },
   });
   const { gateway: _gateway, ...without } = config;
   const before = fixture.config();

@@ -1,6 +1,6 @@
 import { Secret } from "../../../types/secret.ts";
 import { isRecord, showPath, type KeyPath } from "../schema/problem.ts";
-import { keysAtStart } from "../keys/schema-keys.ts";
+import { isWaiting } from "../keys/schema-keys.ts";
 import type { Config } from "../schema/schema.ts";
 import { own } from "../../../utils/own.ts";
 
@@ -20,8 +20,6 @@ export function compareConfigs(before: Config, after: Config): ConfigChanges {
   const paths = differences(before, after, []);
   const ofChannels = paths.filter((path) => path[0] === "channels");
   const others = paths.filter((path) => path[0] !== "channels");
-  const waits = paths.length === 0 ? [] : keysAtStart();
-  const isWaiting = (path: KeyPath): boolean => waits.some((key) => isBelow(path, key) || isBelow(key, path));
   return {
     changed: paths.map(showPath),
     live: others.filter((path) => !isWaiting(path)).map(showPath),
@@ -29,8 +27,6 @@ export function compareConfigs(before: Config, after: Config): ConfigChanges {
     restart: others.filter(isWaiting).map(showPath),
   };
 }
-
-const isBelow = (path: KeyPath, key: KeyPath): boolean => key.every((name, at) => path[at] === name);
 
 function differences(before: unknown, after: unknown, path: KeyPath): readonly KeyPath[] {
   if (isRecord(before) && isRecord(after)) {

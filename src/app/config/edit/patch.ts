@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { own } from "../../../utils/own.ts";
 import { isRecord, valueAt, type KeyPath } from "../schema/problem.ts";
 import { hasMask, shownConfig } from "../shown.ts";
@@ -35,13 +36,19 @@ function leavesOf(value: unknown, path: KeyPath): readonly Leaf[] {
  * Pure.
  */
 export function wholeLeaves(config: unknown, next: Readonly<Record<string, unknown>>): readonly Leaf[] {
-  return differing(shownConfig(config), next, []);
+  return leavesBetween(shownConfig(config), next);
 }
 
-function differing(before: unknown, after: unknown, path: KeyPath): readonly Leaf[] {
+/**
+ * The changes from one value to another, leaf by leaf. A list that does not become shorter is changed item by item, so
+ * that the comments in it stay. Pure.
+ */
+export function leavesBetween(before: unknown, after: unknown, path: KeyPath = []): readonly Leaf[] {
   if (isRecord(before) && isRecord(after)) {
     const names = new Set([...Object.keys(before), ...Object.keys(after)]);
-    return [...names].flatMap((name) => differing(own(before, name), own(after, name), [...path, name]));
+    return [...names].flatMap((name) => leavesBetween(own(before, name), own(after, name), [...path, name]));
   }
-  return JSON.stringify(before) === JSON.stringify(after) ? [] : [{ path, value: after }];
+  if (Array.isArray(before) && Array.isArray(after) && after.length >= before.length)
+    return after.flatMap((item: unknown, at) => leavesBetween(before[at], item, [...path, at]));
+  return isDeepStrictEqual(before, after) ? [] : [{ path, value: after }];
 }

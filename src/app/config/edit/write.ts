@@ -9,7 +9,7 @@ import { setConfigValue, unsetConfigValue } from "./edit.ts";
 import { textHash, loadConfigText, readConfigText, type LoadOptions } from "../load.ts";
 import { parseConfigText } from "../parse.ts";
 import { ConfigError, showPath, type ConfigNote, type KeyPath } from "../schema/problem.ts";
-import { hasMask } from "../shown.ts";
+import { hasMask, REDACTED } from "../shown.ts";
 
 /**
  * Changes one value of the file. Throws as `writeConfigText` does, `CONFIG_SYNTAX` when the file is no JSON5, `USAGE`
@@ -18,9 +18,19 @@ import { hasMask } from "../shown.ts";
 export const writeConfigValue = async (options: LoadOptions, path: KeyPath, value: unknown): Promise<void> =>
   writeConfigValues(options, [{ path, value }]);
 
+/** The file has another hash than the one that a change is based on. */
+export class ConfigChangedError extends OpenClawError {
+  constructor() {
+    super("USAGE", {
+      message: "The config file was changed since it was read.",
+      fix: "Read it again, and use the new hash.",
+    });
+  }
+}
+
 /**
- * Changes several values of the file in one step, or none. Throws as `writeConfigValue` does, and `USAGE` when the file
- * has another hash than `baseHash`.
+ * Changes several values of the file in one step, or none. Throws as `writeConfigValue` does, and `ConfigChangedError`
+ * when the file has another hash than `baseHash`.
  */
 export async function writeConfigValues(
   options: LoadOptions,
@@ -29,12 +39,17 @@ export async function writeConfigValues(
 ): Promise<void> {
   for (const edit of edits) refuseUnfit(edit);
   await rewrite(options, (text) => {
-    if (baseHash !== undefined && baseHash !== textHash(text))
-      throw new OpenClawError("USAGE", {
-        message: "The config file was changed since it was read.",
-        fix: "Read it again, and use the new hash.",
-      });
+    if (baseHash !== undefined && baseHash !== textHash(text)) throw new ConfigChangedError();
     return edits.reduce(edited, text);
+  });
+}
+
+/** Replaces the text of the file by a person's own. Throws as `writeConfigValues` does. */
+export async function writeWholeConfig(options: LoadOptions, text: string, baseHash: string): Promise<void> {
+  refuseUnfit({ path: [], value: parseConfigText(text, options.path) });
+  await rewrite(options, (before) => {
+    if (baseHash !== textHash(before)) throw new ConfigChangedError();
+    return text;
   });
 }
 
@@ -51,7 +66,7 @@ const edited = (text: string, { path, value }: Edit): string =>
 function refuseUnfit({ path, value }: Edit): void {
   if (hasMask(value)) {
     throw new OpenClawError("USAGE", {
-      message: `${showPath(path)} has ${MASK} in it, the placeholder for a value that is not shown.`,
+      message: `${showPath(path) || "The config"} has ${MASK} or ${REDACTED} in it, placeholders for values that are not shown.`,
       fix: "Give the value itself, or leave the key out to keep what is there.",
     });
   }

@@ -14,6 +14,7 @@ export interface SchemaKey {
 }
 
 let cached: readonly SchemaKey[] | undefined;
+let cachedAtStart: readonly KeyPath[] | undefined;
 
 /** Every key of the schema, in its order, parents first. */
 export function schemaKeys(): readonly SchemaKey[] {
@@ -22,8 +23,16 @@ export function schemaKeys(): readonly SchemaKey[] {
 }
 
 /** The keys that the gateway reads once, at its start (`atStart`). */
-export const keysAtStart = (): readonly KeyPath[] =>
-  schemaKeys().flatMap(({ path, node }) => (node["applies"] === "at start" ? [path] : []));
+function keysAtStart(): readonly KeyPath[] {
+  cachedAtStart ??= schemaKeys().flatMap(({ path, node }) => (node["applies"] === "at start" ? [path] : []));
+  return cachedAtStart;
+}
+
+/** Whether the gateway reads this key, or a key below it, only at its start. */
+export const isWaiting = (path: KeyPath): boolean =>
+  keysAtStart().some((key) => isBelow(path, key) || isBelow(key, path));
+
+const isBelow = (path: KeyPath, key: KeyPath): boolean => key.every((name, at) => path[at] === name);
 
 /** Every key of a JSON Schema, parents first, each with its path below `path`. */
 export function keysBelow(node: Readonly<Record<string, unknown>>, path: readonly string[]): SchemaKey[] {

@@ -3,7 +3,8 @@ import type { ChannelContribution } from "../../../types/contribution.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
 import { compareConfigs } from "../../config/edit/changes.ts";
-import type { LoadedConfig } from "../../config/load.ts";
+import { loadConfig, type LoadedConfig } from "../../config/load.ts";
+import { loadOptionsFor } from "../../plugins/load-options.ts";
 import { watchConfig, type ConfigEvent } from "../../config/edit/watch.ts";
 import type { Parts } from "../parts/parts.ts";
 import { channelsThatDiffer } from "../../config/keys/narrowing.ts";
@@ -30,6 +31,17 @@ export async function followConfig(
   }
 }
 
+/**
+ * Reads the config again and resolves its secrets anew, also when the file is the same: the value of a variable, a file
+ * or a program may have changed. Resolves with what was read; throws as `loadConfig` does, and the current config stays.
+ */
+export async function reloadConfig(parts: Parts): Promise<LoadedConfig> {
+  const { live } = parts;
+  const loaded = await loadConfig(await loadOptionsFor(live.contributions, live.paths));
+  await apply(parts, { kind: "valid", loaded, ...compareConfigs(live.config, loaded.config) });
+  return loaded;
+}
+
 async function applyAndTell(parts: Parts, event: ConfigEvent): Promise<void> {
   try {
     await apply(parts, event);
@@ -39,8 +51,9 @@ async function applyAndTell(parts: Parts, event: ConfigEvent): Promise<void> {
     parts.live.problems = [{ message: errorText(error), fix }];
     parts.log.error("config not applied", { error });
   }
-  const { problems } = parts.live;
-  const payload = { valid: event.kind !== "invalid", problems };
+  const { problems, loaded } = parts.live;
+  const { path, hash } = event.kind === "valid" ? event.loaded : loaded;
+  const payload = { valid: event.kind !== "invalid", problems, path, hash, ts: Date.now() };
   parts.events.publish({ event: "config.changed", payload, scope: "operator.read" });
 }
 

@@ -34,6 +34,13 @@ const newAccount = oneAccount.extend({
 });
 type NewAccount = z.output<typeof newAccount>;
 
+/** Writes an account into the config and switches it on. Throws `MethodError` with the field in `details.field` if it is known. */
+export const addAccount = (parts: Parts, asked: NewAccount) =>
+  editAndTell(parts, "added", {
+    channel: asked.channel,
+    work: (load) => add(load, parts.live.contributions, asked),
+  });
+
 /** The protocol's methods that add, enable, disable and remove accounts in the config. The config's watcher applies the change. */
 export function channelEditMethods(parts: Parts): readonly Method[] {
   const edits = new KeyedQueue();

@@ -3,12 +3,14 @@ import { agentMethods } from "../agents/agent-methods.ts";
 import { approvalFileMethods } from "./approval-methods.ts";
 import { channelMethods } from "./channel-methods.ts";
 import { commandMethods } from "./command-methods.ts";
-import { configMethods } from "./config-methods.ts";
+import { configMethods } from "../config/config-methods.ts";
+import { configWriteMethods } from "../config/config-write-methods.ts";
 import { cronMethods } from "./cron-methods.ts";
 import { emptyMethods } from "./empty-methods.ts";
 import { heartbeatMethods } from "./heartbeats.ts";
 import { messageMethods } from "./message-methods.ts";
 import { modelMethods } from "./model-methods.ts";
+import { pairingMethods } from "../strangers/pairing-methods.ts";
 import { pluginMethods } from "./plugin-methods.ts";
 import { pluginListMethods } from "./plugin-list-methods.ts";
 import { policyMethods } from "./policy-methods.ts";
@@ -21,6 +23,8 @@ import { speechMethods } from "./speech-methods.ts";
 import { taskMethods } from "./task-methods.ts";
 import { toolMethods } from "./tool-methods.ts";
 import { usageMethods } from "../usage/usage-methods.ts";
+import { systemMethods } from "./system-methods.ts";
+import { wizardMethods } from "./wizard-methods.ts";
 
 /** The gateway's methods in addition to the server's own. */
 export const gatewayMethods = (parts: Parts): readonly Method[] => [
@@ -30,12 +34,14 @@ export const gatewayMethods = (parts: Parts): readonly Method[] => [
   ...channelMethods(parts),
   ...commandMethods(parts),
   ...configMethods(parts),
+  ...configWriteMethods(parts),
   ...cronMethods(parts),
   ...emptyMethods(parts),
   ...heartbeatMethods(parts),
   ...messageMethods(parts),
   ...modelMethods(parts),
   ...pluginListMethods(parts),
+  ...pairingMethods(parts),
   ...pluginMethods(parts),
   ...policyMethods(parts),
   ...runMethods(parts),
@@ -43,7 +49,9 @@ export const gatewayMethods = (parts: Parts): readonly Method[] => [
   ...sessionSearchMethods(parts),
   ...skillMethods(parts),
   ...speechMethods(parts),
+  ...systemMethods(parts),
   ...taskMethods(parts),
   ...toolMethods(parts),
   ...usageMethods(parts),
+  ...wizardMethods(parts),
 ];

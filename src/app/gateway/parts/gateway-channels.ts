@@ -74,7 +74,7 @@ export class GatewayChannels {
       onDiskFull: async (messages, { error, isAdmitted }) =>
         isAdmitted ? this.#notices.waiting(messages, error) : this.#notices.refused(messages, error),
       onDiskError: (error) => this.disk.refused(error),
-      statusLines: () => this.#statusLines(),
+      statusLines: () => this.statusLines(),
     };
   }
 
@@ -240,7 +240,7 @@ export class GatewayChannels {
       channelOrder: [...byChannel.keys()],
       channelLabels: Object.fromEntries([...byChannel].map(([id, own]) => [id, own[0]?.label ?? id])),
       channels: Object.fromEntries(
-        [...byChannel].map(([id, own]) => [id, { connected: own.some((row) => row.connected) }]),
+        [...byChannel].map(([id, own]) => [id, { configured: true, connected: own.some((row) => row.connected) }]),
       ),
       plugins: { loaded: [], errors: [] },
     };
@@ -262,7 +262,8 @@ export class GatewayChannels {
     return rows.length === 0 ? "none (web chat only)" : rows.map((row) => `${row.label} (${row.accountId})`).join(", ");
   }
 
-  #statusLines(): readonly string[] {
+  /** A line about each account that the config enables. */
+  statusLines(): readonly string[] {
     return this.#configured().map(
       (row) => `${row.label}: ${row.connected ? "connected" : (problemText(row) ?? row.lifecycle)}`,
     );

@@ -50,7 +50,8 @@ export const healthOf = async (parts: Parts) => ({
   ...parts.channels.health(),
   heartbeatSeconds: heartbeatSeconds(parts.live.defaultAgent),
   contextEngine: await engineHealth(parts),
-  plugins: pluginHealth(parts),
+  plugins: { ...pluginHealth(parts), unavailable: [] },
+  configReload: { hotReloadStatus: parts.live.started.gateway.reload.mode === "off" ? "disabled" : "active" },
 });
 
 const pluginHealth = ({ plugins: { plugins } }: Parts) => ({

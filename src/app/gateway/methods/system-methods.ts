@@ -1,0 +1,178 @@
+import { statfs } from "node:fs/promises";
+import { cpus, freemem, hostname, loadavg, totalmem, type as systemName, release } from "node:os";
+import { z } from "zod";
+import { OpenClawError, withFix } from "../../../types/errors.ts";
+import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
+import { reloadConfig } from "../lifecycle/reload.ts";
+import type { Parts } from "../parts/parts.ts";
+
+/** Parameters of methods that take none. */
+const none = z.looseObject({});
+
+const machine = z.looseObject({ hostname: z.string(), pid: z.number(), uptimeMs: z.number() });
+const preflight = z.looseObject({
+  safe: z.boolean(),
+  counts: z.record(z.string(), z.number()),
+  blockers: z.array(z.looseObject({ kind: z.string(), count: z.number(), message: z.string() })),
+  summary: z.string(),
+});
+const lanesShape = z.looseObject({
+  ts: z.number(),
+  lanes: z.array(z.looseObject({ lane: z.string(), activeCount: z.number(), queuedCount: z.number() })),
+});
+
+/** The protocol's methods about the machine, the process and its work. */
+export const systemMethods = (parts: Parts): readonly Method[] => [
+  defineMethod({
+    name: "system.info",
+    scope: "operator.read",
+    params: none,
+    result: machine,
+    run: () => systemInfo(parts),
+  }),
+  defineMethod({
+    name: "gateway.restart.preflight",
+    scope: "operator.read",
+    params: none,
+    result: preflight,
+    run: () => restartPreflight(parts),
+  }),
+  defineMethod({
+    name: "diagnostics.lanes",
+    scope: "operator.read",
+    params: none,
+    result: lanesShape,
+    run: async () => lanesOf(parts),
+  }),
+  defineMethod({
+    name: "diagnostics.stability",
+    scope: "operator.read",
+    params: z.looseObject({
+      limit: z.int().min(1).max(1000).optional(),
+      type: z.string().optional(),
+      sinceSeq: z.int().min(0).optional(),
+    }),
+    run: async () => stability(),
+  }),
+  defineMethod({
+    name: "update.status",
+    scope: "operator.admin",
+    params: none,
+    // The gateway asks no registry for versions, and installs none.
+    run: async () => ({ sentinel: null, updateAvailable: null }),
+  }),
+  defineMethod({ name: "update.hold", scope: "operator.admin", params: none, run: async () => ({ ok: false }) }),
+  defineMethod({ name: "secrets.reload", scope: "operator.admin", params: none, run: () => reloadSecrets(parts) }),
+];
+
+async function systemInfo({ live, startedAt }: Parts) {
+  const [first, ...others] = cpus();
+  const disk = await diskOf(live.paths.stateDir);
+  return {
+    machineName: hostname(),
+    hostname: hostname(),
+    platform: process.platform,
+    release: release(),
+    arch: process.arch,
+    osLabel: `${systemName()} ${release()}`,
+    nodeVersion: process.version,
+    pid: process.pid,
+    uptimeMs: Math.max(0, Math.round(Date.now() - startedAt)),
+    cpuCount: first === undefined ? 0 : others.length + 1,
+    ...(first !== undefined && { cpuModel: first.model }),
+    loadAverage: loadavg(),
+    memoryTotalBytes: totalmem(),
+    memoryFreeBytes: freemem(),
+    ...disk,
+  };
+}
+
+/** The disk of the state directory; nothing where the system does not tell. */
+async function diskOf(path: string) {
+  try {
+    const { bsize, blocks, bavail } = await statfs(path);
+    return { diskPath: path, diskTotalBytes: bsize * blocks, diskAvailableBytes: bsize * bavail };
+  } catch {
+    // The fields are optional, and `health` reports a broken disk.
+    return {};
+  }
+}
+
+const KINDS = [
+  ["queueSize", "queue", "queued message"],
+  ["pendingReplies", "reply", "unsent reply chunk"],
+  ["embeddedRuns", "embedded-run", "active run"],
+  ["cronRuns", "cron-run", "active job"],
+  ["activeTasks", "task", "active task"],
+] as const;
+
+/** The work that a restart would interrupt. The next start continues it; still people may want to wait. */
+async function restartPreflight({ core, cron, tasks }: Parts) {
+  const { tasks: active } = await tasks.list({ statuses: ["queued", "running"], limit: 500 });
+  const counted = {
+    queueSize: core.dispatch.lanes.waiting,
+    pendingReplies: core.journal.counts().openOutbox,
+    embeddedRuns: core.dispatch.registry.active,
+    cronRuns: cron.desk.status().running,
+    activeTasks: active.length,
+  };
+  const totalActive = Object.values(counted).reduce((sum, count) => sum + count, 0);
+  const blockers = KINDS.flatMap(([name, kind, what]) => {
+    const count = counted[name];
+    return count === 0 ? [] : [{ kind, count, message: `${count} ${what}${count === 1 ? "" : "s"}` }];
+  });
+  const why = blockers.map(({ message }) => message).join("; ");
+  return {
+    safe: totalActive === 0,
+    counts: { ...counted, backgroundExecSessions: 0, rootRequests: 0, totalActive },
+    blockers,
+    summary: totalActive === 0 ? "safe to restart now" : `restart deferred: ${why}`,
+  };
+}
+
+/** The slots for runs of conversations and of jobs, and the lanes of conversations that have work. */
+function lanesOf({ core, cron, live }: Parts) {
+  const { lanes } = core.dispatch;
+  const { agents, cron: jobs } = live.config;
+  const load = lanes.load();
+  const lane = (name: string, activeCount: number, queuedCount: number, maxConcurrent: number) => ({
+    lane: name,
+    activeCount,
+    queuedCount,
+    maxConcurrent,
+    draining: false,
+    generation: 0,
+    blockedBy: null,
+  });
+  return {
+    ts: Date.now(),
+    lanes: [
+      lane("main", core.dispatch.registry.active, lanes.waiting, agents.defaults.maxConcurrent),
+      lane("cron", cron.desk.status().running, 0, jobs.maxConcurrentRuns),
+    ],
+    dynamic: load,
+  };
+}
+
+/** This gateway keeps no record of such events: its log and its metrics have them. */
+function stability() {
+  const { rss, heapTotal, heapUsed, external, arrayBuffers } = process.memoryUsage();
+  const latest = {
+    rssBytes: rss,
+    heapTotalBytes: heapTotal,
+    heapUsedBytes: heapUsed,
+    externalBytes: external,
+    arrayBuffersBytes: arrayBuffers,
+  };
+  const summary = { byType: {}, memory: { latest, pressureCount: 0 } };
+  return { generatedAt: new Date().toISOString(), capacity: 0, count: 0, dropped: 0, events: [], summary };
+}
+
+async function reloadSecrets(parts: Parts) {
+  try {
+    return { ok: true, warningCount: (await reloadConfig(parts)).warnings.length };
+  } catch (error) {
+    if (error instanceof OpenClawError) throw new MethodError("UNAVAILABLE", withFix(error));
+    throw error;
+  }
+}

@@ -19,6 +19,8 @@ export interface UiHint {
   readonly label?: string;
   readonly help?: string;
   readonly order?: number;
+  /** False: a form shows the key at once. A key that does not say so is hidden behind a click. */
+  readonly advanced: false;
   readonly sensitive?: true;
 }
 
@@ -30,7 +32,7 @@ export interface ShownSchema {
 
 /** The schema of the whole config, with the keys of channels and plugins. Pure. */
 export function shownSchema(added: AddedSchemas): ShownSchema {
-  const schema = withAdded(jsonSchema(), added);
+  const schema = withAdded(withoutOwnAddress(jsonSchema()), added);
   const order = Object.keys(isRecord(schema["properties"]) ? schema["properties"] : {});
   const uiHints: Record<string, UiHint> = {};
   for (const { path, node } of keysBelow(schema, [])) {
@@ -41,12 +43,19 @@ export function shownSchema(added: AddedSchemas): ShownSchema {
   return { schema, uiHints };
 }
 
+/** Without `$schema`, which is for editors of the file. */
+function withoutOwnAddress(schema: Node): Node {
+  const { $schema: _address, ...properties } = nodeAt(schema, ["properties"]);
+  return { ...schema, properties };
+}
+
 function hintOf(node: Node, path: KeyPath, order: number): UiHint {
   const { title, description } = node;
   return {
     ...(typeof title === "string" && { label: title }),
     ...(typeof description === "string" && { help: description }),
     ...(order >= 0 && { order: order * 10 }),
+    advanced: false,
     ...((isSecretNode(node) || (node["type"] === "string" && isSecretPlace(path))) && { sensitive: true }),
   };
 }

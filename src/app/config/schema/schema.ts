@@ -80,7 +80,11 @@ export type Config = z.output<typeof configSchema>;
 
 const SECRET_SHAPE = {
   type: "object",
-  properties: { source: { enum: ["env", "file", "exec"] }, provider: { type: "string" }, id: {} },
+  properties: {
+    source: { type: "string", enum: ["env", "file", "exec"] },
+    provider: { type: "string" },
+    id: { anyOf: [{ type: "string" }, { type: "array", items: { type: "string" } }] },
+  },
   required: ["source", "id"],
   additionalProperties: false,
 };

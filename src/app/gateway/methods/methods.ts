@@ -23,7 +23,7 @@ import { speechMethods } from "./speech-methods.ts";
 import { taskMethods } from "./task-methods.ts";
 import { toolMethods } from "./tool-methods.ts";
 import { usageMethods } from "../usage/usage-methods.ts";
-import { systemMethods } from "./system-methods.ts";
+import { systemMethods } from "../lifecycle/system-methods.ts";
 import { wizardMethods } from "./wizard-methods.ts";
 
 /** The gateway's methods in addition to the server's own. */

@@ -128,13 +128,14 @@ describe("config.schema", () => {
     });
     expect(uiHints).toMatchObject({
       gateway: { label: "Gateway", order: expect.any(Number) },
-      "gateway.port": { label: "Port", help: expect.any(String) },
+      "gateway.port": { label: "Port", help: expect.any(String), advanced: false },
       "gateway.auth.token": { sensitive: true },
       "channels.telegram.botToken": { sensitive: true },
       "channels.telegram.accounts.*.botToken": { sensitive: true },
       "agents.list.*.name": {},
     });
     expect(uiHints["gateway.port"]).not.toHaveProperty("sensitive");
+    expect(uiHints).not.toHaveProperty("$schema");
   });
 
   test.each([

@@ -3,7 +3,7 @@ import { cpus, freemem, hostname, loadavg, totalmem, type as systemName, release
 import { z } from "zod";
 import { OpenClawError, withFix } from "../../../types/errors.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
-import { reloadConfig } from "../lifecycle/reload.ts";
+import { reloadConfig } from "./reload.ts";
 import type { Parts } from "../parts/parts.ts";
 
 /** Parameters of methods that take none. */

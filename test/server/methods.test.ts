@@ -345,6 +345,16 @@ test.each(["inputProvenance", "internalEvents"])("agent takes no %s of a client,
   expect(gateway.chat.requests.some(({ idempotencyKey }) => idempotencyKey === params.idempotencyKey)).toBe(false);
 });
 
+test.each([
+  [{ agentId: "nobody" }, "UNKNOWN_AGENT_ID"],
+  [{ agentId: "coder", sessionKey: "agent:main:x" }, "AGENT_MISMATCH"],
+])("agent starts nothing for %o", async (params, code) => {
+  const before = gateway.chat.requests.length;
+  const answer = await client.request("agent", { message: "go", ...params });
+  expect(answer).toMatchObject({ ok: false, error: { code: "INVALID_REQUEST", details: { code } } });
+  expect(gateway.chat.requests).toHaveLength(before);
+});
+
 test("agent starts a run that agent.wait waits for", async () => {
   const started = await client.request("agent", { message: "go", idempotencyKey: "agent-1", agentId: "coder" });
   expect(started).toMatchObject({ payload: { runId: "agent-1", status: "accepted", acceptedAt: expect.any(Number) } });

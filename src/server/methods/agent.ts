@@ -12,6 +12,7 @@ import { deadline, findRun, readOutcome, type RunOutcome } from "../events/runs.
 import { checkCommand } from "../transport/scopes.ts";
 import { attachmentsSchema, storeAttachments } from "./attachments.ts";
 import { defined } from "../../utils/defined.ts";
+import { requireAgent } from "./patch.ts";
 import { sessionForTurn } from "./turn-session.ts";
 
 const DEFAULT_WAIT_MS = 30_000;
@@ -105,10 +106,17 @@ async function outcomeOf(id: RunId, chat: ServerPorts["chat"], signal: AbortSign
 }
 
 function nameSession(params: AgentParams, ports: Ports): SessionKey {
-  if (params.sessionKey !== undefined) return sessionForTurn(params.sessionKey, ports);
+  if (params.sessionKey !== undefined) {
+    requireAgent(params, params.sessionKey, ports);
+    return sessionForTurn(params.sessionKey, ports);
+  }
   if (params.sessionId !== undefined) return findSession(params.sessionId, ports);
   const { defaultAgent } = ports.catalog;
   const agent = params.agentId === undefined ? defaultAgent : agentId(params.agentId);
+  if (!ports.catalog.agents().some(({ id }) => id === agent))
+    throw new MethodError("INVALID_REQUEST", `there is no agent "${agent}"`, {
+      details: { code: "UNKNOWN_AGENT_ID", agentId: agent },
+    });
   const { channel = "webchat", accountId: account = "default", to: sender } = params;
   if (sender !== undefined) {
     return buildKey({ kind: "direct", agentId: agent, channel, account, sender }, defaultAgent);

@@ -1,4 +1,3 @@
-import { z } from "zod";
 import type { Check, CheckResult } from "../types/check.ts";
 import { OpenClawError } from "../types/errors.ts";
 import { NotNow } from "../types/not-now.ts";
@@ -18,19 +17,6 @@ export function channelChecks(accounts: readonly ConfiguredAccount[]): readonly 
     run: async (signal) => [await checkAccount(account, signal)],
   }));
 }
-
-/** The answer of `channels.probe`. */
-export const probeAnswer = z.looseObject({
-  accounts: z.array(
-    z.looseObject({
-      channel: z.string(),
-      accountId: z.string(),
-      status: z.string(),
-      message: z.string(),
-      fix: z.string().optional(),
-    }),
-  ),
-});
 
 /** Asks the platform who the account is. Never throws. */
 export async function checkAccount(account: ConfiguredAccount, signal: AbortSignal): Promise<CheckResult> {

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { type Answer, defineMethod, type Method } from "../types/method.ts";
+import { channelAnswers } from "../types/answers/channels.ts";
+import { defineMethod, type Method } from "../types/method.ts";
 import type { ChannelStatus } from "./channels.ts";
 
 /** The protocol methods of this module. `defaultOf` names the account of a channel that sends when none is given. */
@@ -12,7 +13,7 @@ export function methods(
       name: "channels.status",
       scope: "operator.read",
       params: z.looseObject({ channel: z.string().optional() }),
-      result: channelsAnswer,
+      result: channelAnswers.status,
       run: async ({ channel }) =>
         channelsStatus(
           status().filter((row) => channel === undefined || row.channel === channel),
@@ -21,30 +22,6 @@ export function methods(
     }),
   ];
 }
-
-/** An account, as clients see it. Times are epoch milliseconds; null means never. */
-const account = z.looseObject({
-  accountId: z.string(),
-  enabled: z.boolean().optional(),
-  running: z.boolean().optional(),
-  connected: z.boolean().optional(),
-  lifecycle: z.string().optional(),
-  retryAt: z.number().nullish(),
-  silentMs: z.number().nullish(),
-  lastInboundAt: z.number().nullish(),
-  activity: z.string().optional(),
-  lastError: z.string().nullish(),
-  fix: z.string().nullish(),
-  notices: z.array(z.looseObject({ problem: z.string(), fix: z.string() })).optional(),
-  unasked: z.looseObject({ from: z.number(), until: z.number() }).optional(),
-});
-export type ShownAccount = Answer<z.output<typeof account>>;
-
-/** The answer of `channels.status`. */
-export const channelsAnswer = z.looseObject({
-  channelOrder: z.array(z.string()).optional(),
-  channelAccounts: z.record(z.string(), z.array(account)).optional(),
-});
 
 function channelsStatus(rows: readonly ChannelStatus[], defaultOf: ((channel: string) => string) | undefined) {
   const byChannel = [...Map.groupBy(rows, (row) => row.channel)];

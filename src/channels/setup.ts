@@ -1,22 +1,10 @@
+import type { SetupField } from "../types/answers/channels.ts";
 import { OpenClawError } from "../types/errors.ts";
 import type { ChannelContribution, MissingValue, SetupFlag, SetupValues } from "../types/contribution.ts";
 
 /** Why an account cannot work with the given values; `key` is a key of the account. */
 export interface SetupError extends MissingValue {
   readonly kind: "shape" | "missing";
-}
-
-/** A field of the form that sets up an account. */
-export interface SetupField {
-  /** The flag of `channels add`. */
-  readonly name: string;
-  readonly label: string;
-  /** The value must not be shown while it is typed. */
-  readonly secret: boolean;
-  /** The environment variable that can hold the value. */
-  readonly env?: string;
-  /** The channel cannot work without this value. */
-  readonly required: boolean;
 }
 
 /** The fields of the form, in order; none for a channel that only needs to be linked. */

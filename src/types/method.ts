@@ -22,7 +22,7 @@ export interface Method<Params = unknown, Result = unknown> {
    * Shape of the answer. The command line and the page derive theirs from it. Only the compiler compares it with what
    * `run` returns: an answer may have more keys.
    */
-  readonly result?: z.ZodType;
+  readonly result: z.ZodType;
   /** The answer waits for a run, a platform or a person: the client gets events meanwhile. Otherwise the answer comes first. */
   readonly mayWait?: true;
   /** Name of the parameter whose value makes a repeated call return the first one's answer. */
@@ -89,11 +89,11 @@ export type Answer<T> = T extends string
 export const openText = <T extends string>() => z.custom<T>((value) => typeof value === "string");
 
 /**
- * A method whose `run` gets parsed parameters, and answers in the shape of `result` where the method states one; it may leave
- * out what has a default there.
+ * A method whose `run` gets parsed parameters, and answers in the shape of `result`; it may leave out what has a default
+ * there.
  */
 type MethodOf<Params, Result> = Omit<Method<Params>, "result" | "run"> & {
-  readonly result?: z.ZodType<unknown, Result>;
+  readonly result: z.ZodType<unknown, Result>;
   run(params: Params, caller: Caller): Promise<Answer<Result> | InStages<Answer<Result>>>;
 };
 

@@ -457,7 +457,10 @@ export const shownMessage = z.looseObject({
 });
 export type ShownMessage = Answer<z.output<typeof shownMessage>>;
 
-/** The answers of `sessions.list`, `sessions.describe` and `chat.history`. */
+const key = keyField();
+const entry = z.looseObject({ sessionId: z.string(), updatedAt: z.number(), spawnedBy: keyField().optional() });
+
+/** The answers of `sessions.*` and `chat.history`, but for those about usage, search and waiting messages. */
 export const sessionAnswers = {
   list: z.looseObject({ sessions: z.array(listedSession), nextOffset: z.int().nullish() }),
   describe: z.looseObject({
@@ -472,4 +475,24 @@ export const sessionAnswers = {
       .optional(),
     messages: z.array(shownMessage),
   }),
+  reset: z.looseObject({ ok: z.boolean(), key, entry }),
+  delete: z.looseObject({ ok: z.boolean(), key, deleted: z.boolean() }),
+  compact: z.looseObject({
+    ok: z.boolean(),
+    key,
+    compacted: z.boolean(),
+    /** Why the conversation was not compacted. */
+    reason: z.string().optional(),
+    tokensBefore: z.number().optional(),
+    tokensAfter: z.number().optional(),
+  }),
+  patch: z.looseObject({
+    ok: z.boolean(),
+    key,
+    entry,
+    /** The session's own model. */
+    resolved: z.looseObject({ modelProvider: z.string().nullable(), model: z.string().nullable() }),
+  }),
+  subscribe: z.looseObject({ subscribed: z.boolean() }),
+  follow: z.looseObject({ subscribed: z.boolean(), key }),
 };

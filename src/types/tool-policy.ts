@@ -99,14 +99,16 @@ export type StageName =
   | "run";
 
 /** Effect of a stage on one tool. */
-export interface StageAnswer {
-  readonly stage: StageName;
-  readonly key: string;
+export const stageAnswer = z.looseObject({
+  stage: openText<StageName>(),
+  /** The config key of the list that answered, or the rule of the gateway in words. */
+  key: z.string(),
   /** `allowed`: listed, or nothing is listed. `denied`: a deny list has it. `unlisted`: an allow list lacks it. */
-  readonly answer: "allowed" | "denied" | "unlisted";
+  answer: openText<"allowed" | "denied" | "unlisted">(),
   /** The entry of the list that decided. */
-  readonly entry?: string;
-}
+  entry: z.string().exactOptional(),
+});
+export type StageAnswer = Answer<z.output<typeof stageAnswer>>;
 
 /** The answer of the whole policy; the stages in their order. */
 export interface PolicyVerdict {

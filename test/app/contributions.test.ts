@@ -67,6 +67,7 @@ function notebook(): Contributor & { readonly applied: unknown[] } {
           name: "notebook.count",
           scope: "operator.read",
           params: z.looseObject({}),
+          result: z.looseObject({ notes: z.number() }),
           run: async () => ({ notes: 7 }),
         }),
       );

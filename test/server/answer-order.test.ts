@@ -12,6 +12,8 @@ let other: RawClient;
 const params = z.looseObject({ name: z.string() });
 const isTold = (name: string) => (frame: Record<string, unknown>) =>
   frame["event"] === "cron" && JSON.stringify(frame["payload"]).includes(name);
+const result = z.record(z.string(), z.string());
+
 const tell = (name: string) =>
   gateway.events.publish({ event: "cron", payload: { jobId: name }, scope: "operator.read" });
 
@@ -24,6 +26,7 @@ beforeAll(async () => {
           name: "test.causes",
           scope: "operator.read",
           params,
+          result,
           run: async ({ name }) => {
             tell(name);
             await other.until(isTold(name));
@@ -35,6 +38,7 @@ beforeAll(async () => {
           name: "test.waits",
           scope: "operator.read",
           params,
+          result,
           mayWait: true,
           run: async ({ name }) => {
             tell(name);
@@ -47,6 +51,7 @@ beforeAll(async () => {
           name: "test.hangs",
           scope: "operator.read",
           params,
+          result,
           run: async ({ name }) => {
             tell(name);
             await client.until(isTold(name));

@@ -21,6 +21,7 @@ beforeAll(async () => {
           name: "test.slow",
           scope: "operator.write",
           params: z.looseObject({ key: z.string() }),
+          result: z.looseObject({ run: z.number() }),
           idempotencyKey: "key",
           run: async () => {
             runs += 1;
@@ -32,6 +33,7 @@ beforeAll(async () => {
           name: "test.fail",
           scope: "operator.read",
           params: z.looseObject({ how: z.string() }),
+          result: z.never(),
           idempotencyKey: "how",
           run: async ({ how }) => {
             if (how === "kindly") throw new MethodError("CONFLICT", "already so", { retryAfterMs: 5 });

@@ -1,39 +1,8 @@
-import { z } from "zod";
 import { capabilitiesIn } from "../../channels/connection/link.ts";
 import type { ChannelAdapter, ChannelLink } from "../../types/chat/channel.ts";
-import type { Answer } from "../../types/method.ts";
+import type { Capabilities } from "../../types/answers/channels.ts";
 import { channelId, type AccountId, type ChannelId } from "../../types/ids.ts";
 import { accountsIn, type Configured } from "./channel-accounts.ts";
-
-/** The answer of `channels.capabilities`. */
-export const capabilitiesAnswer = z.looseObject({
-  channels: z.array(
-    z.looseObject({
-      channel: z.string(),
-      label: z.string(),
-      /** Unset for a channel that the config does not name. */
-      accountId: z.string().optional(),
-      limits: z.looseObject({
-        text: z.number(),
-        format: z.string(),
-        media: z.number(),
-        /** UTF-16 units of a text below a file. */
-        caption: z.number().optional(),
-        /** Files of one message. */
-        album: z.number().optional(),
-      }),
-      /** Messages can come without a sound. */
-      silent: z.boolean(),
-      login: z.boolean(),
-      logout: z.boolean(),
-      probe: z.boolean(),
-      /** Capabilities of a connected account's link, and `buttons` where some of its chats have them. */
-      methods: z.array(z.string()).optional(),
-    }),
-  ),
-});
-/** Capabilities of an account's channel. */
-export type Capabilities = Answer<z.output<typeof capabilitiesAnswer>>["channels"][number];
 
 type LinkOf = (channel: ChannelId, account: AccountId) => ChannelLink | undefined;
 

@@ -1,6 +1,7 @@
 import { mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { writeAtomic } from "../../store/disk.ts";
+import type { ContextFileFacts } from "../../types/answers/agents.ts";
 import { CONTEXT_FILES } from "../../types/engine/context-files.ts";
 import { unlessMissing } from "../../utils/missing.ts";
 import { readRegular } from "../../utils/read-regular.ts";
@@ -8,17 +9,6 @@ import { isInside, realOf } from "../../utils/real-path.ts";
 
 /** Most bytes of a file. The prompt shows far fewer. */
 const MOST_FILE_BYTES = 1_048_576;
-
-/** A file of a workspace that goes into the system prompt, in the protocol's names. */
-export interface ContextFileFacts {
-  readonly name: string;
-  readonly path: string;
-  readonly missing: boolean;
-  /** Bytes. */
-  readonly size?: number;
-  readonly updatedAtMs?: number;
-  readonly content?: string;
-}
 
 /** Reason why a file is not read or written, with a message for people. */
 export class UnusableFile extends Error {

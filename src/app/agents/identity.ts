@@ -1,16 +1,9 @@
 import { extname, isAbsolute, join } from "node:path";
+import type { Identity, ShownAvatar } from "../../types/answers/agents.ts";
 import { readRegular } from "../../utils/read-regular.ts";
 import { isInside, realOf } from "../../utils/real-path.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { readContextFile } from "./context-files.ts";
-
-/** Name, character and looks of an agent, from the config or from `IDENTITY.md`. */
-export interface Identity {
-  readonly name?: string;
-  readonly theme?: string;
-  readonly emoji?: string;
-  readonly avatar?: string;
-}
 
 const FIELDS = { name: "name", theme: "theme", creature: "theme", vibe: "theme", emoji: "emoji", avatar: "avatar" };
 type Label = keyof typeof FIELDS;
@@ -50,17 +43,6 @@ const PICTURES: Readonly<Record<string, string>> = {
   ".gif": "image/gif",
   ".svg": "image/svg+xml",
 };
-
-/**
- * A picture as a page can show it, in the protocol's names. `avatar` is unset when no picture is set, and when the
- * picture cannot be shown, with the reason.
- */
-export interface ShownAvatar {
-  readonly avatar?: string;
-  readonly avatarSource?: string;
-  readonly avatarStatus: "none" | "local" | "remote" | "data";
-  readonly avatarReason?: string;
-}
 
 /**
  * The picture of an avatar. A file must be a picture inside the workspace, also after its links are resolved. Never

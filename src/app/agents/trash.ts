@@ -1,21 +1,13 @@
 import { lstat, rename } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join, parse } from "node:path";
-import { z } from "zod";
+import type { AgentDeleted } from "../../types/answers/agents.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import { makePrivateDir } from "../../store/disk.ts";
 import { errorCode, unlessMissing } from "../../utils/missing.ts";
 import { isInside, realOf } from "../../utils/real-path.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 
-/** The answer of `agents.delete`, with the results for the agent's folders. */
-export const agentDeleted = z.looseObject({
-  removedBindings: z.number(),
-  /** `method`: `trash`, or `missing` for a folder that was not there. */
-  removed: z.array(z.looseObject({ path: z.string(), method: z.string() })).default([]),
-  failed: z.array(z.looseObject({ path: z.string(), reason: z.string() })).default([]),
-});
-export type AgentDeleted = z.output<typeof agentDeleted>;
 export type Trashed = Pick<AgentDeleted, "removed" | "failed">;
 
 type AgentPlaces = Pick<AgentSettings, "id" | "workspace" | "agentDir">;

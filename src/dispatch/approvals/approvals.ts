@@ -1,4 +1,5 @@
 import { randomInt } from "node:crypto";
+import type { PersonsAnswer } from "../../types/answers/approvals.ts";
 import { background } from "../../utils/background.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { KeyValue } from "../../types/journal.ts";
@@ -12,7 +13,6 @@ import type {
   ApprovalDecision,
   ApprovalDesk,
   ApprovalQuestion,
-  PersonsAnswer,
 } from "../../types/run/tool.ts";
 import type { Unasked } from "../../types/run/unasked.ts";
 import type { AllowanceKeeper } from "../ports.ts";

@@ -1,4 +1,4 @@
-import type { PersonsAnswer } from "../../types/run/tool.ts";
+import type { PersonsAnswer } from "../../types/answers/approvals.ts";
 import { endText, type QuestionEnd } from "../../types/chat/question-end.ts";
 import { NOT_OWNER } from "../notices/chat-texts.ts";
 import { commandFormOf, inCommandForm } from "../chats.ts";

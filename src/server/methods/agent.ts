@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { buildKey } from "../../sessions/keys.ts";
-import { agentAnswers } from "../../types/chat/chat.ts";
+import { agentAnswers } from "../../types/answers/chat.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import { agentId, runId, type RunId } from "../../types/ids.ts";
 import { keyParam } from "../../types/key-field.ts";

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { endText, shownApproval, type QuestionEnd } from "../../types/chat/question-end.ts";
+import { approvalAnswers, PERSONS_ANSWERS } from "../../types/answers/approvals.ts";
+import { endText, type QuestionEnd } from "../../types/chat/question-end.ts";
 import { pairingAnswers } from "../../types/journal.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { showApproval } from "../events/approval-events.ts";
@@ -29,13 +30,14 @@ function questionMethods(
       name: `${kind}.approval.list`,
       scope: "operator.approvals",
       params: z.looseObject({}),
-      result: z.array(shownApproval),
+      result: approvalAnswers.list,
       run: async () => list().map(showApproval),
     }),
     defineMethod({
       name: `${kind}.approval.resolve`,
       scope: "operator.approvals",
-      params: z.looseObject({ id: z.string().min(1), decision: z.enum(["allow-once", "allow-always", "deny"]) }),
+      params: z.looseObject({ id: z.string().min(1), decision: z.enum(PERSONS_ANSWERS) }),
+      result: approvalAnswers.resolve,
       run: async ({ id, decision }) => {
         if (approvals.resolve(id, decision)) return { ok: true, id, decision };
         const offered = approvals.offered(id);

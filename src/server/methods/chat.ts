@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { NOTICE_TYPE } from "../../sessions/transcript/history.ts";
+import { chatAnswers, type Sent } from "../../types/answers/chat.ts";
 import { runId } from "../../types/ids.ts";
 import { keyParam } from "../../types/key-field.ts";
 import type { RunStream } from "../../types/run/events.ts";
@@ -33,6 +34,7 @@ export function chatMethods(ports: Ports): readonly Method[] {
       name: "chat.send",
       scope: "operator.write",
       params: sendParams,
+      result: chatAnswers.send,
       run: (params, caller) => {
         checkCommand(params.message, caller.scopes);
         return sendChat(params, ports);
@@ -42,6 +44,7 @@ export function chatMethods(ports: Ports): readonly Method[] {
       name: "chat.abort",
       scope: "operator.write",
       params: z.looseObject({ sessionKey, runId: z.string().min(1).optional() }),
+      result: chatAnswers.abort,
       run: async (params) => {
         const only = params.runId === undefined ? undefined : runId(params.runId);
         const runIds = await ports.chat.abort(params.sessionKey, only);
@@ -53,7 +56,7 @@ export function chatMethods(ports: Ports): readonly Method[] {
 }
 
 /** The chat port keeps the idempotency keys on disk, so a repeated one gets the state of its run even after a restart. */
-export async function sendChat(params: z.output<typeof sendParams>, ports: Ports) {
+export async function sendChat(params: z.output<typeof sendParams>, ports: Ports): Promise<Sent> {
   const key = sessionForTurn(params.sessionKey, ports);
   const media = await storeAttachments(params.attachments ?? [], ports.media);
   if (params.message.trim() === "" && media.length === 0) {
@@ -91,6 +94,7 @@ function injectMethod(ports: Ports): Method {
     name: "chat.inject",
     scope: "operator.admin",
     params: injectParams,
+    result: chatAnswers.inject,
     run: async ({ sessionKey: key, message, label }) => {
       const session = await ports.sessions.acquire(key);
       try {

@@ -9,7 +9,7 @@ import { REASONING_LEVELS } from "../../types/run/reasoning-level.ts";
 import { EXEC_ASK, EXEC_HOSTS, EXEC_SECURITY } from "../../types/run/exec-wish.ts";
 import { SPEECH_LEVELS } from "../../types/media/speech.ts";
 import { USAGE_LEVELS } from "../../types/run/usage-level.ts";
-import { SESSION_SETTINGS, type SessionEntry, type SessionPatch } from "../../types/session.ts";
+import { SESSION_SETTINGS, sessionAnswers, type SessionEntry, type SessionPatch } from "../../types/session.ts";
 import type { ServerPorts } from "../options.ts";
 import type { MethodParts } from "./parts.ts";
 import { chatOf } from "../../sessions/chat-of.ts";
@@ -68,6 +68,7 @@ export function patchMethods(ports: Ports, { sessionsFile }: Parts): readonly Me
       name: "sessions.patch",
       scope: "operator.write",
       params: patchParams,
+      result: sessionAnswers.patch,
       run: async (params) => {
         refuseUnsupported(params);
         const key = sessionForPatch(params.key, ports);

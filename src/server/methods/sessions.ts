@@ -39,12 +39,14 @@ export function sessionMethods(ports: Ports, { hub, sessionsFile }: Parts): read
       name: "sessions.reset",
       scope: "operator.admin",
       params: keyParams.extend({ reason: z.enum(["new", "reset"]).default("reset") }),
+      result: sessionAnswers.reset,
       run: async ({ key, reason }) => resetSession(key, reason, ports, hub),
     }),
     defineMethod({
       name: "sessions.delete",
       scope: "operator.admin",
       params: keyParams,
+      result: sessionAnswers.delete,
       run: async ({ key }) => {
         await ports.chat.abort(key);
         const deleted = await ports.sessions.remove(key);
@@ -57,6 +59,7 @@ export function sessionMethods(ports: Ports, { hub, sessionsFile }: Parts): read
       mayWait: true,
       scope: "operator.admin",
       params: keyParams,
+      result: sessionAnswers.compact,
       run: async ({ key }) => {
         if (!ports.sessions.peek(key)) return { ok: true, key, compacted: false, reason: "There is no such session." };
         const done = await ports.chat.compact(key);
@@ -105,6 +108,7 @@ function followMethods(hub: Hub): readonly Method[] {
       name,
       scope: "operator.read",
       params: z.looseObject({}),
+      result: sessionAnswers.subscribe,
       run: async (_params, caller) => {
         hub.followSessions(caller.connId, follows);
         return { subscribed: follows };
@@ -119,6 +123,7 @@ function followMessages(hub: Hub): readonly Method[] {
       name,
       scope: "operator.read",
       params: keyParams,
+      result: sessionAnswers.follow,
       run: async ({ key }, caller) => {
         if (hub.followMessages(caller.connId, key, follows)) return { subscribed: follows, key };
         throw new MethodError("INVALID_REQUEST", `one connection may follow ${MOST_FOLLOWED} sessions at most`);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { keysOutward, type KeyNames } from "../../sessions/shown/wire-keys.ts";
-import { shownApproval } from "../../types/chat/question-end.ts";
+import { shownApproval } from "../../types/answers/approvals.ts";
 import { healthAnswer } from "../../types/gateway-status.ts";
 import { keyField, namedKeyField } from "../../types/key-field.ts";
 import type { GatewayEvent } from "../../types/method.ts";

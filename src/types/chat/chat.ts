@@ -1,5 +1,3 @@
-import { z } from "zod";
-import { keyField } from "../key-field.ts";
 import type { RunEvent, RunStream } from "../run/events.ts";
 import type { AgentId, RunId, SessionKey } from "../ids.ts";
 import type { ClientAsk } from "./client-ask.ts";
@@ -7,7 +5,8 @@ import type { MediaItem } from "./message.ts";
 import type { AssistantMessage, ChatMessage, ThinkLevel } from "../run/model.ts";
 import type { RunFacts } from "../run/run.ts";
 import type { QuestionEnd } from "./question-end.ts";
-import type { Approval, PersonsAnswer } from "../run/tool.ts";
+import type { PersonsAnswer } from "../answers/approvals.ts";
+import type { Approval } from "../run/tool.ts";
 
 /** A message of a web, RPC, HTTP or command-line client. */
 export interface ChatRequest {
@@ -25,12 +24,6 @@ export interface ChatRequest {
   /** Set for a request in OpenAI's protocol. */
   readonly client?: ClientAsk;
 }
-
-/** The answers of `agent` and `agent.wait`. */
-export const agentAnswers = {
-  start: z.looseObject({ runId: z.string(), sessionKey: keyField().optional() }),
-  wait: z.looseObject({ status: z.string(), text: z.string().optional(), error: z.string().optional() }),
-};
 
 /** A request that brings its own history and is not kept in a transcript (OpenAI-compatible endpoints). */
 export interface OneShotRequest {

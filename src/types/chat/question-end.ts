@@ -1,6 +1,5 @@
-import { z } from "zod";
-import { keyField } from "../key-field.ts";
-import type { ApprovalQuestion, PersonsAnswer } from "../run/tool.ts";
+import { PERSONS_ANSWERS, type PersonsAnswer } from "../answers/approvals.ts";
+import type { ApprovalQuestion } from "../run/tool.ts";
 
 /** The answers that a question offers. */
 export const answersTo = ({
@@ -11,21 +10,8 @@ export const answersTo = ({
   "deny",
 ];
 
-/** A question that waits for a person, as `*.approval.list` and the event have it. */
-export const shownApproval = z.looseObject({
-  id: z.string(),
-  request: z.looseObject({
-    command: z.string(),
-    runId: z.string(),
-    sessionKey: keyField().optional(),
-    files: z.array(z.looseObject({ path: z.string() })).default([]),
-    variables: z.array(z.string()).default([]),
-    allowedDecisions: z.array(z.string()).default(["allow-once", "allow-always", "deny"]),
-  }),
-});
-
 /** How a question to a person can end. `restart`: the gateway ended before anybody answered, which denied it. */
-export const QUESTION_ENDS = ["allow-once", "allow-always", "deny", "timeout", "abort", "restart"] as const;
+export const QUESTION_ENDS = [...PERSONS_ANSWERS, "timeout", "abort", "restart"] as const;
 
 export interface QuestionEnd {
   readonly how: (typeof QUESTION_ENDS)[number];

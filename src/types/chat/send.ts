@@ -1,5 +1,3 @@
-import { z } from "zod";
-import type { Answer } from "../method.ts";
 import type { ButtonLimits, ChatActions, SendResult } from "./channel.ts";
 import type { Peer } from "./message.ts";
 import type { ReplyButton } from "./reply.ts";
@@ -65,25 +63,6 @@ export interface Posted {
   /** The post was to be silent, and the platform has no silent messages. */
   readonly isLoud?: boolean;
 }
-
-/** The answer of `send`. */
-export const sendAnswer = z.looseObject({
-  state: z.enum(["sent", "queued", "failed", "dry-run"]),
-  channel: z.string(),
-  accountId: z.string(),
-  chatId: z.string(),
-  chatKind: z.string(),
-  messageId: z.string().optional(),
-  reason: z.string().optional(),
-  /** Why the account is not connected, and the fix. */
-  problem: z.string().optional(),
-  /** The gateway does not try the account again until a person fixes it. */
-  isDead: z.boolean().optional(),
-  possibleRepeat: z.boolean().optional(),
-  /** Set when the message was to be silent; false when the channel has no silent messages. */
-  silent: z.boolean().optional(),
-});
-export type SendReport = Answer<z.output<typeof sendAnswer>>;
 
 export type ChatAct = "send" | "react" | "edit" | "delete";
 

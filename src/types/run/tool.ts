@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { PersonsAnswer } from "../answers/approvals.ts";
 import type { ChatScene } from "../chat/send.ts";
 import type { AgentId, RunId, SessionKey } from "../ids.ts";
 import type { Aside } from "../media/drawing.ts";
@@ -61,9 +62,6 @@ export interface Approval extends ApprovalQuestion {
   readonly principal?: Principal;
   readonly chat?: string;
 }
-
-/** Answers that a person can give. */
-export type PersonsAnswer = "allow-once" | "allow-always" | "deny";
 
 export type ApprovalDecision = PersonsAnswer | "timeout" | "abort";
 

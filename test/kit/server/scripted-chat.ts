@@ -1,10 +1,11 @@
 import type { ChatPort, ChatRequest, CompactionUpdate, OneShotRequest } from "../../../src/types/chat/chat.ts";
+import type { PersonsAnswer } from "../../../src/types/answers/approvals.ts";
 import type { RunEvent, RunEventBody, RunStream } from "../../../src/types/run/events.ts";
 import { agentId, runId, sessionKey, type RunId, type SessionKey } from "../../../src/types/ids.ts";
 import type { AssistantMessage, Usage } from "../../../src/types/run/model.ts";
 import type { Receipt, RunFacts, RunResult } from "../../../src/types/run/run.ts";
 import type { QuestionEnd } from "../../../src/types/chat/question-end.ts";
-import type { Approval, ApprovalDecision, PersonsAnswer } from "../../../src/types/run/tool.ts";
+import type { Approval, ApprovalDecision } from "../../../src/types/run/tool.ts";
 import { Feed } from "../../../src/utils/feed.ts";
 
 export const USAGE: Usage = {

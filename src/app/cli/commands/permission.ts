@@ -1,7 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import { z } from "zod";
-import { shownApproval } from "../../../types/chat/question-end.ts";
-import type { PersonsAnswer } from "../../../types/run/tool.ts";
+import { approvalAnswers, type PersonsAnswer, shownApproval } from "../../../types/answers/approvals.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
 import { canAsk } from "../ask.ts";
 import type { GatewayClient } from "../client.ts";
@@ -57,7 +56,7 @@ export class Permissions {
     this.#asking.set(id, abort);
     try {
       const decision = await askAtTerminal(asked, abort.signal);
-      await this.#client.call("exec.approval.resolve", { id, decision }, z.unknown());
+      await this.#client.call("exec.approval.resolve", { id, decision }, approvalAnswers.resolve);
     } finally {
       this.#asking.delete(id);
     }

@@ -1,9 +1,12 @@
+import { z } from "zod";
 import { MCP_GROUPS, prefixOf } from "../../../mcp/tools/names.ts";
 import { BUILT_IN_TOOLS } from "../../../tools/policy/lint.ts";
 import { explainTool, isKey, keyOfAnswer } from "../../../tools/policy/decide.ts";
 import { normalName, type PolicyTool } from "../../../tools/policy/names.ts";
 import { dependsOnModel, stagesFor } from "../../../tools/policy/stages.ts";
-import type { StageAnswer } from "../../../types/tool-policy.ts";
+import { type StageAnswer, stageAnswer } from "../../../types/tool-policy.ts";
+import { keyField } from "../../../types/key-field.ts";
+import type { Answer } from "../../../types/method.ts";
 import { readConfigText } from "../../config/load.ts";
 import { locate } from "../../config/parse.ts";
 import { readPath } from "../../config/schema/problem.ts";
@@ -11,11 +14,19 @@ import type { Live } from "../../live.ts";
 import type { Machine } from "../sandbox/sandboxing.ts";
 import { explainedBy, type Explained, type PolicyAsk } from "./subject.ts";
 
-/** The answer of one step of the policy about a tool; `key` is the config key of the list that answered. */
-export interface PlacedAnswer extends StageAnswer {
-  /** `openclaw.json:12`; unset for a rule of the gateway itself. */
-  readonly place?: string;
-}
+/** `place`: as `openclaw.json:12`; unset for a rule of the gateway itself. */
+const placedAnswer = stageAnswer.extend({ place: z.string().exactOptional() });
+type PlacedAnswer = Answer<z.output<typeof placedAnswer>>;
+
+/** The answer of `policy.explain`. */
+export const policyAnswer = z.looseObject({
+  agentId: z.string(),
+  sessionKey: keyField(),
+  sandbox: z.looseObject({ files: z.boolean() }),
+  withoutModel: z.boolean(),
+  leftOut: z.array(z.string()),
+  tools: z.array(z.looseObject({ tool: z.string(), allowed: z.boolean(), trace: z.array(placedAnswer) })),
+});
 
 /** The verdict about one tool of a run, with the answer of each step of the policy. */
 export interface PlacedVerdict {

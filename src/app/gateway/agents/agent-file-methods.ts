@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { agentsAnswers, type ContextFileFacts } from "../../../types/answers/agents.ts";
 import { OpenClawError, withFix } from "../../../types/errors.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import {
@@ -7,7 +8,6 @@ import {
   readContextFile,
   UnusableFile,
   writeContextFile,
-  type ContextFileFacts,
 } from "../../agents/context-files.ts";
 import type { Parts } from "../parts/parts.ts";
 import { knownAgent } from "./agent-read-methods.ts";
@@ -21,6 +21,7 @@ export const agentFileMethods = ({ live, log }: Pick<Parts, "live" | "log">): re
     name: "agents.files.list",
     scope: "operator.read",
     params: z.looseObject({ agentId }),
+    result: agentsAnswers.files,
     run: async (of) => {
       const { id, workspace } = knownAgent(live, of.agentId);
       return { agentId: id, workspace, files: await listContextFiles(workspace) };
@@ -30,6 +31,7 @@ export const agentFileMethods = ({ live, log }: Pick<Parts, "live" | "log">): re
     name: "agents.files.get",
     scope: "operator.read",
     params: z.looseObject({ agentId, name }),
+    result: agentsAnswers.file,
     run: async (of) => {
       const { id, workspace } = knownAgent(live, of.agentId);
       return { agentId: id, workspace, file: await usable(of.name, () => readContextFile(workspace, of.name)) };
@@ -39,6 +41,7 @@ export const agentFileMethods = ({ live, log }: Pick<Parts, "live" | "log">): re
     name: "agents.files.set",
     scope: "operator.admin",
     params: z.looseObject({ agentId, name, content: z.string() }),
+    result: agentsAnswers.fileSet,
     run: async (of) => {
       const { id, workspace } = knownAgent(live, of.agentId);
       const file = await usable(of.name, () => writeContextFile(workspace, of.name, of.content));

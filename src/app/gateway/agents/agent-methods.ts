@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { seedWorkspace } from "../../../prompt/bootstrap.ts";
+import { agentsAnswers } from "../../../types/answers/agents.ts";
 import { OpenClawError, withFix } from "../../../types/errors.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { defined } from "../../../utils/defined.ts";
@@ -7,7 +8,7 @@ import { KeyedQueue } from "../../../utils/keyed-queue.ts";
 import { wait } from "../../../utils/pause.ts";
 import { addAgent, changeAgent, removeAgent, type AgentKeys } from "../../agents/agent-file.ts";
 import { agentIdFrom, workspaceFor, writtenPath } from "../../agents/agent-id.ts";
-import { agentDeleted, trashAgent } from "../../agents/trash.ts";
+import { trashAgent } from "../../agents/trash.ts";
 import { textHash, readConfigText, type LoadOptions } from "../../config/load.ts";
 import { loadOptionsFor } from "../../plugins/load-options.ts";
 import type { Parts } from "../parts/parts.ts";
@@ -43,6 +44,7 @@ export function agentMethods(parts: AgentParts): readonly Method[] {
         emoji: shown,
         avatar: shown,
       }),
+      result: agentsAnswers.update,
       run: async ({ agentId, ...given }) => {
         knownAgent(parts.live, agentId);
         const { workspace } = given;
@@ -69,6 +71,7 @@ const createMethod = ({ live, log }: AgentParts, edit: Editor): Method =>
       emoji: shown,
       avatar: shown,
     }),
+    result: agentsAnswers.create,
     run: async ({ name, model, emoji, avatar, ...given }) => {
       const agentId = idOf(name);
       const workspace = given.workspace ?? workspaceFor(live.paths.stateDir, agentId);
@@ -94,7 +97,7 @@ const deleteMethod = ({ live, log, cron }: AgentParts, edit: Editor): Method =>
     name: "agents.delete",
     scope: "operator.admin",
     params: z.looseObject({ agentId: text, deleteFiles: z.boolean().default(true) }),
-    result: agentDeleted,
+    result: agentsAnswers.delete,
     run: async ({ agentId, deleteFiles }) => {
       const agent = knownAgent(live, agentId);
       const removedBindings = await edit((load) => removeAgent(load, agentId));

@@ -2,11 +2,12 @@ import { z } from "zod";
 import { agentOf } from "../../../sessions/keys.ts";
 import type { SessionKey } from "../../../types/ids.ts";
 import { keyParam } from "../../../types/key-field.ts";
+import { agentsAnswers, type Identity } from "../../../types/answers/agents.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { type ModelRef, THINK_LEVELS } from "../../../types/run/model.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import { defined } from "../../../utils/defined.ts";
-import { showAvatar, workspaceIdentity, type Identity } from "../../agents/identity.ts";
+import { showAvatar, workspaceIdentity } from "../../agents/identity.ts";
 import type { Config } from "../../config/schema/schema.ts";
 import type { Parts } from "../parts/parts.ts";
 
@@ -18,6 +19,7 @@ export const agentReadMethods = ({ live, log }: Pick<Parts, "live" | "log">): re
     name: "agents.list",
     scope: "operator.read",
     params: z.looseObject({}),
+    result: agentsAnswers.list,
     run: async () => ({
       defaultId: live.defaultAgent.id,
       mainKey: "main",
@@ -29,6 +31,7 @@ export const agentReadMethods = ({ live, log }: Pick<Parts, "live" | "log">): re
     name: "agent.identity.get",
     scope: "operator.read",
     params: z.looseObject({ agentId: z.string().min(1).max(200).optional(), sessionKey: keyParam().optional() }),
+    result: agentsAnswers.identity,
     run: async ({ agentId, sessionKey }) => identityIn({ live, log }, agentFor(live, { agentId, sessionKey })),
   }),
 ];

@@ -1,6 +1,11 @@
 import { join } from "node:path";
 import { z } from "zod";
-import { replaceApprovals, shownApprovals, type ShownApprovals } from "../../../store/exec-approvals-document.ts";
+import {
+  approvalsDocument,
+  replaceApprovals,
+  shownApprovals,
+  type ShownApprovals,
+} from "../../../store/exec-approvals-document.ts";
 import { EXEC_APPROVALS_FILE } from "../../../tools/exec/rules/document.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
@@ -17,12 +22,14 @@ export function approvalFileMethods({ live, log }: Pick<Parts, "live" | "log">):
       name: "exec.approvals.get",
       scope: "operator.admin",
       params: z.looseObject({}),
+      result: approvalsDocument,
       run: async () => asMethod(async () => shownApprovals(path)),
     }),
     defineMethod({
       name: "exec.approvals.set",
       scope: "operator.admin",
       params: z.looseObject({ file: z.record(z.string(), z.unknown()), baseHash: z.string().min(1).optional() }),
+      result: approvalsDocument,
       run: async ({ file, baseHash }, { connId }) =>
         asMethod(async () => {
           if (baseHash === undefined && shownApprovals(path).exists) throw noBaseHash();

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { channelAnswers } from "../../../types/answers/channels.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { KeyedQueue } from "../../../utils/keyed-queue.ts";
@@ -52,24 +53,28 @@ export function channelEditMethods(parts: Parts): readonly Method[] {
       name: "channels.setups",
       scope: "operator.read",
       params: z.looseObject({}),
+      result: channelAnswers.setups,
       run: async () => ({ channels: await Promise.all(parts.live.contributions.channels.map(setupOf)) }),
     }),
     defineMethod({
       name: "channels.add",
       scope: "operator.admin",
       params: newAccount,
+      result: channelAnswers.edited,
       run: (asked) => edit("added", asked.channel, (load) => add(load, parts.live.contributions, asked)),
     }),
     defineMethod({
       name: "channels.remove",
       scope: "operator.admin",
       params: oneAccount,
+      result: channelAnswers.edited,
       run: (asked) => edit("removed", asked.channel, (load) => removeAccount(load, namesOf(asked))),
     }),
     defineMethod({
       name: "channels.enable",
       scope: "operator.admin",
       params: oneAccount.extend({ enabled: z.boolean() }),
+      result: channelAnswers.edited,
       run: (asked) => {
         const did = asked.enabled ? "switched on" : "switched off";
         return edit(did, asked.channel, (load) => switchAccount(load, namesOf(asked), asked.enabled));

@@ -1,15 +1,16 @@
 import { z } from "zod";
-import { checkAccount, probeAnswer } from "../../../channels/checks.ts";
+import { checkAccount } from "../../../channels/checks.ts";
 import type { ConfiguredAccount } from "../../../channels/ports.ts";
 import { systemClock } from "../../../types/clock.ts";
 import type { LoginStep } from "../../../types/chat/channel.ts";
+import { channelAnswers, type LoginView } from "../../../types/answers/channels.ts";
 import { defineMethod, type Method } from "../../../types/method.ts";
 import { accountFolder } from "../../accounts/accounts.ts";
 import { libraryStore, libraryUrl } from "../../compose/libraries.ts";
-import { capabilitiesAnswer, capabilitiesOf } from "../../accounts/channel-capabilities.ts";
+import { capabilitiesOf } from "../../accounts/channel-capabilities.ts";
 import { accountsIn, findAccount } from "../../accounts/channel-accounts.ts";
 import { channelEditMethods } from "./channel-edit-methods.ts";
-import { loginAnswers, Logins, type LoginView } from "./logins.ts";
+import { Logins } from "./logins.ts";
 import type { Parts } from "../parts/parts.ts";
 
 const name = z.string().min(1);
@@ -26,7 +27,7 @@ export function channelMethods(parts: Parts): readonly Method[] {
       name: "channels.capabilities",
       scope: "operator.read",
       params: z.looseObject({ channel: name.optional() }),
-      result: capabilitiesAnswer,
+      result: channelAnswers.capabilities,
       run: async ({ channel }) => ({
         channels: await capabilitiesOf(parts.live, channel, (of, account) => parts.channels.linkOf(of, account)),
       }),
@@ -39,14 +40,14 @@ export function channelMethods(parts: Parts): readonly Method[] {
         channel: name.optional(),
         timeoutMs: z.int().min(1).max(60_000).default(PROBE_MS),
       }),
-      result: probeAnswer,
+      result: channelAnswers.probe,
       run: async ({ channel, timeoutMs }) => ({ accounts: await probe(parts, channel, timeoutMs) }),
     }),
     defineMethod({
       name: "channels.logout",
       scope: "operator.admin",
       params: oneAccount,
-      result: loginAnswers.logout,
+      result: channelAnswers.logout,
       run: async ({ channel, accountId }) => logout(parts, await accountOf(parts, channel, accountId)),
     }),
     ...channelEditMethods(parts),
@@ -75,7 +76,7 @@ function loginMethods(parts: Parts): readonly Method[] {
           .regex(/^\+\d{6,15}$/, "a phone number as +49301234567")
           .optional(),
       }),
-      result: loginAnswers.view,
+      result: channelAnswers.login,
       run: async ({ channel, accountId, phone }) =>
         drawn(logins.start(await accountOf(parts, channel, accountId), phone)),
     }),
@@ -87,13 +88,14 @@ function loginMethods(parts: Parts): readonly Method[] {
         next: z.int().min(0).default(0),
         timeoutMs: z.int().min(0).max(WAIT_MS).default(WAIT_MS),
       }),
-      result: loginAnswers.view,
+      result: channelAnswers.login,
       run: async ({ loginId, next, timeoutMs }) => drawn(await logins.wait(loginId, next, timeoutMs)),
     }),
     defineMethod({
       name: "channels.login.cancel",
       scope: "operator.admin",
       params: oneLogin,
+      result: channelAnswers.cancelled,
       run: async ({ loginId }) => {
         logins.cancel(loginId);
         return { ok: true };

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Command } from "../../../dispatch/commands/kit/command.ts";
 import { COMMAND_NAMES } from "../../../dispatch/commands/table.ts";
 import { DIRECTIVES } from "../../../dispatch/directives/table.ts";
+import { commandsAnswer } from "../../../types/answers/chat.ts";
 import { defineMethod, type Method } from "../../../types/method.ts";
 import type { Parts } from "../parts/parts.ts";
 
@@ -19,6 +20,7 @@ export const commandMethods = ({ core }: Pick<Parts, "core">): readonly Method[]
     name: "commands.list",
     scope: "operator.read",
     params: z.looseObject({ includeArgs: z.boolean().default(true) }),
+    result: commandsAnswer,
     run: async ({ includeArgs }) => ({ commands: shownCommands({ core }, includeArgs) }),
   }),
 ];

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { z } from "zod";
 import { ownError, ownStep } from "../../../channels/own-keys.ts";
 import type { ConfiguredAccount, LibraryRequest } from "../../../channels/ports.ts";
 import type { ChannelLog, LoginStep } from "../../../types/chat/channel.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import type { Clock } from "../../../types/clock.ts";
-import { type Answer, MethodError } from "../../../types/method.ts";
+import type { LoginView } from "../../../types/answers/channels.ts";
+import { MethodError } from "../../../types/method.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
 import { background } from "../../../utils/background.ts";
 
@@ -18,41 +18,6 @@ export interface LoginPorts {
   /** Closes the account's connection, so that only the login uses its keys. The returned function opens it again. */
   pause(account: ConfiguredAccount): Promise<() => Promise<void>>;
 }
-
-const step = z.discriminatedUnion("kind", [
-  // Clients need no encoder of their own: a QR code comes with its cells.
-  z.looseObject({ kind: z.literal("qr"), text: z.string(), rows: z.array(z.string()).optional() }),
-  z.looseObject({ kind: z.literal("code"), code: z.string() }),
-  z.looseObject({ kind: z.literal("text"), text: z.string() }),
-]);
-
-/** The answers of `channels.login.*` and `channels.logout`. */
-export const loginAnswers = {
-  /** Steps are numbered, so that a client that was disconnected misses none. */
-  view: z.looseObject({
-    loginId: z.string(),
-    state: z.enum(["waiting", "linked", "failed"]),
-    steps: z.array(step),
-    /** Pass it with the next request to get only later steps. */
-    next: z.number(),
-    self: z.looseObject({ id: z.string(), name: z.string() }).optional(),
-    /** Why it failed; for an operator's error also its fix and code. */
-    error: z.string().optional(),
-    fix: z.string().optional(),
-    code: z.string().optional(),
-  }),
-  /** `holder`: another program that holds the link, and `fix` how a person ends it there. */
-  logout: z.looseObject({
-    channel: z.string(),
-    accountId: z.string(),
-    cleared: z.boolean(),
-    holder: z.string().optional(),
-    fix: z.string().optional(),
-  }),
-};
-/** The state of a login. */
-export type LoginView = Answer<z.output<typeof loginAnswers.view>>;
-export type LoggedOut = Answer<z.output<typeof loginAnswers.logout>>;
 
 /** Milliseconds after which an unfinished login ends. */
 const LONGEST_MS = 10 * 60_000;

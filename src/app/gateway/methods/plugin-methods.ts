@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { shownHook } from "../../../plugins/internal-hooks/shown-hook.ts";
+import { hooksAnswer, shownHook } from "../../../plugins/internal-hooks/shown-hook.ts";
 import type { HookRunner } from "../../../types/hook/hooks.ts";
 import { isFields } from "../../../utils/fields.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
@@ -42,6 +42,7 @@ function hooksStatus({ live, plugins }: Parts): Method {
     name: "hooks.status",
     scope: "operator.read",
     params: z.looseObject({ agentId: name.optional() }),
+    result: hooksAnswer,
     run: async ({ agentId }) => {
       const agent = agentCalled(agentId, { live });
       const { hooks, leftOut } = plugins.hooks.folders.view;
@@ -98,6 +99,7 @@ export function pluginMethods(parts: Parts): readonly Method[] {
       mayWait: true,
       scope: "operator.write",
       params: z.looseObject({ pluginId: name, actionId: name }),
+      result: z.looseObject({ result: z.unknown() }),
       run: async ({ pluginId, actionId, ...request }) => {
         const action = plugins.action(pluginId, actionId);
         if (!action) throw new MethodError("NOT_FOUND", `the plugin "${pluginId}" has no session action "${actionId}"`);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { keyParam } from "../../../types/key-field.ts";
 import { defineMethod, type Method } from "../../../types/method.ts";
-import { explainPolicy } from "../../compose/policy/explain.ts";
+import { explainPolicy, policyAnswer } from "../../compose/policy/explain.ts";
 import type { Parts } from "../parts/parts.ts";
 import { answered } from "./run-methods.ts";
 
@@ -22,6 +22,7 @@ export const policyMethods = ({ core, live }: Parts): readonly Method[] => [
       model: text,
       tool: text,
     }),
+    result: policyAnswer,
     run: async ({ agentId: agent, sessionKey: session, sender, channel, username, name, model, tool }) => {
       const ask = { agent, session, sender, channel, username, name, model, tool };
       const { of, verdicts, isWithoutModel } = await answered(explainPolicy(live, core.sandboxes.machine, ask));

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { problemText } from "../../../channels/connection/problem-text.ts";
 import type { OutboxRow } from "../../../types/journal.ts";
 import type { Peer } from "../../../types/chat/message.ts";
-import { sendAnswer, type SendReport } from "../../../types/chat/send.ts";
+import { sendAnswer, type SendReport } from "../../../types/answers/channels.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { blocksOf, deliverAndWait, targetPeer, type Outgoing } from "../../outgoing.ts";
 import type { Parts } from "../parts/parts.ts";

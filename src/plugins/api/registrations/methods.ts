@@ -33,6 +33,7 @@ export function registerGatewayMethod(
     name: called,
     scope: SCOPES.find((one) => one === wanted) ?? "operator.admin",
     params,
+    result: z.unknown(),
     // A payload that cannot be written fails here, where the log names the method and the caller gets an answer.
     run: async (given, caller) => {
       const answer = answerOf(scope, { called, run }, isFields(given) ? given : {}, caller);

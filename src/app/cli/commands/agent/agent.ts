@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { text as readAll } from "node:stream/consumers";
 import { z } from "zod";
-import { agentAnswers } from "../../../../types/chat/chat.ts";
+import { agentAnswers } from "../../../../types/answers/chat.ts";
 import { answersTo } from "../../../../types/chat/question-end.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { THINK_LEVELS, type ThinkLevel } from "../../../../types/run/model.ts";

@@ -1,10 +1,11 @@
-import { z } from "zod";
+import { type AgentDeleted, agentsAnswers } from "../../../../types/answers/agents.ts";
+import { cronAnswers } from "../../../../types/cron/answers.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import type { AgentSettings } from "../../../../types/settings.ts";
 import { isFields } from "../../../../utils/fields.ts";
 import { exists } from "../../../../utils/exists.ts";
 import { removeAgent } from "../../../agents/agent-file.ts";
-import { agentDeleted, type AgentDeleted, trashAgent, type Trashed } from "../../../agents/trash.ts";
+import { trashAgent, type Trashed } from "../../../agents/trash.ts";
 import { journalPath } from "../../../config/paths.ts";
 import { canAsk, confirmed } from "../../ask.ts";
 import { callOnce } from "../../call-gateway.ts";
@@ -22,7 +23,6 @@ export interface DeleteFlags extends Json {
   readonly keepFiles?: boolean;
 }
 
-const listed = z.looseObject({ total: z.number() });
 interface Deleted extends AgentDeleted {
   readonly removedJobs: number;
 }
@@ -60,9 +60,9 @@ async function remove(
   const { id } = agent;
   if (state.owner) {
     const jobs = { agentId: id, enabled: "all", limit: 1 };
-    const { total } = await callOnce(io, state, { method: "cron.list", params: jobs, shape: listed });
+    const { total } = await callOnce(io, state, { method: "cron.list", params: jobs, shape: cronAnswers.list });
     const params = { agentId: id, deleteFiles: !isKept };
-    const done = await callOnce(io, state, { method: "agents.delete", params, shape: agentDeleted });
+    const done = await callOnce(io, state, { method: "agents.delete", params, shape: agentsAnswers.delete });
     return { ...done, removedJobs: total };
   }
   const removedBindings = await removeAgent(state.load, id);

@@ -1,9 +1,10 @@
 import { readFile } from "node:fs/promises";
+import type { Identity } from "../../../../types/answers/agents.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { defined } from "../../../../utils/defined.ts";
 import { errorText } from "../../../../utils/text/error-text.ts";
 import { changeAgent } from "../../../agents/agent-file.ts";
-import { identityKeys, parseIdentity, workspaceIdentity, type Identity } from "../../../agents/identity.ts";
+import { identityKeys, parseIdentity, workspaceIdentity } from "../../../agents/identity.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { requireState, type State } from "../../state.ts";
 import { untilFollowed } from "../../until-followed.ts";

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { channelsAnswer, type ShownAccount } from "../../../../channels/methods.ts";
+import { channelAnswers, type ShownAccount } from "../../../../types/answers/channels.ts";
 import type { Check, CheckResult } from "../../../../types/check.ts";
 import { hasGateway } from "../../address.ts";
 import { callOnce } from "../../call-gateway.ts";
@@ -16,7 +16,7 @@ export function accountCheck(io: Io): Check {
     async run() {
       const state = await readState(io);
       if (!hasGateway(io, state)) return [{ status: "skip", message: "No gateway runs." }];
-      const call = { method: "channels.status", shape: channelsAnswer };
+      const call = { method: "channels.status", shape: channelAnswers.status };
       return judge(await callOnce(io, state, call, { isQuiet: true }));
     },
   };
@@ -24,7 +24,7 @@ export function accountCheck(io: Io): Check {
 
 type Account = ShownAccount & { readonly name: string };
 
-function judge({ channelAccounts = {} }: z.output<typeof channelsAnswer>): CheckResult[] {
+function judge({ channelAccounts = {} }: z.output<typeof channelAnswers.status>): CheckResult[] {
   const accounts = Object.entries(channelAccounts)
     .flatMap(([channel, list]) => list.map((one) => ({ ...one, name: `${channel}/${one.accountId}` })))
     .filter((one) => one.enabled !== false);

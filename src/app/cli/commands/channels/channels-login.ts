@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { ownError, ownStep } from "../../../../channels/own-keys.ts";
 import type { LoginStep } from "../../../../types/chat/channel.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
@@ -6,7 +5,7 @@ import { qrRows } from "../../../../utils/text/qr.ts";
 import { accountFolder } from "../../../accounts/accounts.ts";
 import { libraryStore, libraryUrl } from "../../../compose/libraries.ts";
 import { findAccount } from "../../../accounts/channel-accounts.ts";
-import { type LoggedOut, loginAnswers, type LoginView } from "../../../gateway/methods/logins.ts";
+import { channelAnswers, type LoggedOut, type LoginView } from "../../../../types/answers/channels.ts";
 import { findPlugins } from "../../../plugins/found.ts";
 import { hasGateway } from "../../address.ts";
 import { callOnce, withGateway } from "../../call-gateway.ts";
@@ -55,18 +54,18 @@ async function loginThere(
 ): Promise<string> {
   const { channel, account: accountId, phone } = flags;
   const asked = { channel, ...(accountId !== undefined && { accountId }), ...(phone !== undefined && { phone }) };
-  let now: LoginView = await client.call("channels.login.start", asked, loginAnswers.view);
+  let now: LoginView = await client.call("channels.login.start", asked, channelAnswers.login);
   const { loginId } = now;
   // The person has ended the command: it ends whether or not the gateway answers.
   const cancel = () =>
-    void client.call("channels.login.cancel", { loginId }, z.unknown()).catch((error: unknown) => {
+    void client.call("channels.login.cancel", { loginId }, channelAnswers.cancelled).catch((error: unknown) => {
       io.err(`The gateway did not confirm that the login is cancelled: ${errorText(error)}\n`);
     });
   signal.addEventListener("abort", cancel, { once: true });
   if (signal.aborted) cancel();
   for (const one of now.steps) showStep(io, one);
   while (now.state === "waiting") {
-    now = await client.call("channels.login.wait", { loginId, next: now.next }, loginAnswers.view);
+    now = await client.call("channels.login.wait", { loginId, next: now.next }, channelAnswers.login);
     for (const one of now.steps) showStep(io, one);
   }
   if (now.state === "linked") return now.self?.name ?? channel;
@@ -162,7 +161,7 @@ function printCleared(io: Io, done: LoggedOut): void {
 
 function logoutThere(io: Io, state: State, { channel, account: accountId }: ChannelLoginFlags) {
   const params = { channel, ...(accountId !== undefined && { accountId }) };
-  return callOnce(io, state, { method: "channels.logout", params, shape: loginAnswers.logout });
+  return callOnce(io, state, { method: "channels.logout", params, shape: channelAnswers.logout });
 }
 
 async function logoutHere(io: Io, flags: ChannelLoginFlags): Promise<LoggedOut> {

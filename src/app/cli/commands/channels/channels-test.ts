@@ -1,4 +1,5 @@
-import { capabilitiesAnswer, capabilitiesOf, type Capabilities } from "../../../accounts/channel-capabilities.ts";
+import { type Capabilities, channelAnswers } from "../../../../types/answers/channels.ts";
+import { capabilitiesOf } from "../../../accounts/channel-capabilities.ts";
 import { hasGateway } from "../../address.ts";
 import { callOnce } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
@@ -13,7 +14,7 @@ export async function channelsCapabilities(io: Io, flags: { json?: boolean; chan
   const { channel } = flags;
   const params = channel === undefined ? {} : { channel };
   const { channels } = hasGateway(io, state)
-    ? await callOnce(io, state, { method: "channels.capabilities", params, shape: capabilitiesAnswer })
+    ? await callOnce(io, state, { method: "channels.capabilities", params, shape: channelAnswers.capabilities })
     : { channels: await capabilitiesOf(state, channel, () => undefined) };
   if (flags.json === true) writeJson(io, { channels });
   else io.out(table(io, COLUMNS, channels.map(rowOf)));

@@ -1,8 +1,7 @@
 import type { z } from "zod";
-import { probeAnswer } from "../../../../channels/checks.ts";
 import { channelAccounts } from "../../../../channels/config.ts";
 import { problemText } from "../../../../channels/connection/problem-text.ts";
-import { channelsAnswer, type ShownAccount } from "../../../../channels/methods.ts";
+import { channelAnswers, type ShownAccount } from "../../../../types/answers/channels.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { callOnce } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
@@ -10,7 +9,7 @@ import { readState, requireState, type State } from "../../state.ts";
 import { table } from "../../table.ts";
 import { showDuration } from "../../../../utils/time/duration.ts";
 
-type Probed = z.output<typeof probeAnswer>["accounts"];
+type Probed = z.output<typeof channelAnswers.probe>["accounts"];
 
 export interface ChannelStatusFlags {
   readonly json?: boolean;
@@ -27,7 +26,7 @@ export async function channelsStatus(io: Io, flags: ChannelStatusFlags): Promise
   const state = await readState(io);
   const { channel, timeout: timeoutMs } = flags;
   const params = channel === undefined ? {} : { channel };
-  const call = { method: "channels.status", params, shape: channelsAnswer };
+  const call = { method: "channels.status", params, shape: channelAnswers.status };
   const status = await callOnce(io, state, call, { timeoutMs });
   if (channel !== undefined && !status.channelAccounts?.[channel]?.length) throw notOn({ channel });
   const probed = flags.probe === true ? await probe(io, state, flags) : undefined;
@@ -40,7 +39,7 @@ const PROBE_MS = 10_000;
 
 async function probe(io: Io, state: State, { channel, timeout = PROBE_MS }: ChannelStatusFlags): Promise<Probed> {
   const params = { timeoutMs: Math.min(timeout, 60_000), ...(channel !== undefined && { channel }) };
-  const call = { method: "channels.probe", params, shape: probeAnswer };
+  const call = { method: "channels.probe", params, shape: channelAnswers.probe };
   return (await callOnce(io, state, call, { timeoutMs: timeout + 5000 })).accounts;
 }
 
@@ -60,7 +59,7 @@ export async function channelsTried(
   const state = await readState(io);
   const { channel, account: only } = flags;
   const params = channel === undefined ? {} : { channel };
-  const status = await callOnce(io, state, { method: "channels.status", params, shape: channelsAnswer });
+  const status = await callOnce(io, state, { method: "channels.status", params, shape: channelAnswers.status });
   const accounts = status.channelAccounts ?? {};
   const probed = await probe(io, state, flags);
   const rows = probed.flatMap((answer) => {
@@ -93,7 +92,7 @@ const triedRow = (one: Probed[number] & { readonly state: string }): readonly st
   one.fix ?? "",
 ];
 
-export function channelRows(io: Io, status: z.infer<typeof channelsAnswer>): string {
+export function channelRows(io: Io, status: z.infer<typeof channelAnswers.status>): string {
   const rows = Object.entries(status.channelAccounts ?? {}).flatMap(([channel, accounts]) =>
     accounts.map((one) => [
       channel,

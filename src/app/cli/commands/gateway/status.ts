@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { channelsAnswer } from "../../../../channels/methods.ts";
+import { channelAnswers } from "../../../../types/answers/channels.ts";
 import type { GatewayStatus } from "../../../../types/gateway-status.ts";
 import { sessionAnswers } from "../../../../types/session.ts";
 import { modelName } from "../../../../types/run/model.ts";
@@ -46,7 +46,7 @@ export async function status(io: Io, flags: GatewayStatusFlags): Promise<number>
 const codeOf = ({ pid, status: told }: GatewayState): number => (told === undefined && pid !== undefined ? 1 : 0);
 
 interface More {
-  readonly channels?: z.infer<typeof channelsAnswer>;
+  readonly channels?: z.infer<typeof channelAnswers.status>;
   readonly sessions?: z.infer<typeof sessionAnswers.list>;
   readonly usage?: UsageStatus;
 }
@@ -55,7 +55,7 @@ function askMore(io: Io, state: State, { all, deep, usage }: GatewayStatusFlags)
   const wantsChannels = all === true || deep === true;
   if (!wantsChannels && usage !== true) return Promise.resolve({});
   return withGateway(io, state, async (client) => ({
-    ...(wantsChannels && { channels: await client.call("channels.status", {}, channelsAnswer) }),
+    ...(wantsChannels && { channels: await client.call("channels.status", {}, channelAnswers.status) }),
     ...(all === true && { sessions: await client.call("sessions.list", { limit: 20 }, sessionAnswers.list) }),
     ...(usage === true && { usage: await client.call("usage.status", {}, usageAnswers.status) }),
   }));

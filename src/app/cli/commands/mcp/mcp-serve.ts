@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { agentAnswers } from "../../../../types/chat/chat.ts";
+import { agentAnswers } from "../../../../types/answers/chat.ts";
 import { sessionAnswers } from "../../../../types/session.ts";
 import { errorText } from "../../../../utils/text/error-text.ts";
 import { packageVersion } from "../../../package-root.ts";

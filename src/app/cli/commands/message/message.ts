@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { basename } from "node:path";
-import { sendAnswer, type SendReport } from "../../../../types/chat/send.ts";
+import { sendAnswer, type SendReport } from "../../../../types/answers/channels.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { errorText } from "../../../../utils/text/error-text.ts";
 import { callOnce } from "../../call-gateway.ts";

@@ -1,0 +1,31 @@
+import { z } from "zod";
+import { keyField } from "../key-field.ts";
+import { openText } from "../method.ts";
+
+/** Answers that a person can give to a question. */
+export const PERSONS_ANSWERS = ["allow-once", "allow-always", "deny"] as const;
+export type PersonsAnswer = (typeof PERSONS_ANSWERS)[number];
+
+/** A question that waits for a person, as `*.approval.list` and the event have it. */
+export const shownApproval = z.looseObject({
+  id: z.string(),
+  request: z.looseObject({
+    command: z.string(),
+    runId: z.string(),
+    sessionKey: keyField().optional(),
+    cwd: z.string().optional(),
+    reason: z.string().optional(),
+    /** For whom the command runs. */
+    principal: z.looseObject({ kind: z.string(), id: z.string(), name: z.string().optional() }).optional(),
+    files: z.array(z.looseObject({ path: z.string() })).default([]),
+    variables: z.array(z.string()).default([]),
+    allowedDecisions: z.array(z.string()).default([...PERSONS_ANSWERS]),
+  }),
+  expiresAtMs: z.number().optional(),
+});
+
+/** The answers of `exec.approval.*` and `plugin.approval.*`. */
+export const approvalAnswers = {
+  list: z.array(shownApproval),
+  resolve: z.looseObject({ ok: z.boolean(), id: z.string(), decision: openText<PersonsAnswer>() }),
+};

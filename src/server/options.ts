@@ -7,7 +7,8 @@ import type { ToolCallOutcome, ToolCallRequest } from "../types/chat/tool-call.t
 import type { Clock } from "../types/clock.ts";
 import type { EmbeddingOutcome, EmbeddingRequest } from "../types/media/embedding.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
-import type { MediaStore, Notified, Paired, PairingDesk } from "../types/journal.ts";
+import type { Notified, Paired } from "../types/answers/pairing.ts";
+import type { MediaStore, PairingDesk } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { Answer, GatewayEvent, Method } from "../types/method.ts";
 import type { GatewayHealth, GatewayStatus } from "../types/gateway-status.ts";

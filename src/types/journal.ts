@@ -1,6 +1,5 @@
-import { z } from "zod";
 import type { AgentId, MediaId, RunId, SessionKey } from "./ids.ts";
-import type { Answer } from "./method.ts";
+import type { Paired, PairingRequest, TurnedAway } from "./answers/pairing.ts";
 import type { InboundMessage, Peer } from "./chat/message.ts";
 import type { ReplyButton, OutboundPart } from "./chat/reply.ts";
 import type { Receipt } from "./run/run.ts";
@@ -262,35 +261,6 @@ export interface OutboxJournal {
   /** Zero where none was noted. */
   previewLengthOf(inboxId: number): Promise<number>;
 }
-
-/** Somebody who wrote without being known. */
-const stranger = z.looseObject({
-  channel: z.string(),
-  account: z.string(),
-  senderId: z.string(),
-  name: z.string().exactOptional(),
-});
-/** Times are epoch milliseconds. `code`: 8 characters out of A–Z and 2–9 without O and I. */
-const pairingRequest = stranger.extend({ code: z.string(), createdAt: z.number(), expiresAt: z.number() });
-export type PairingRequest = Answer<z.output<typeof pairingRequest>>;
-
-/** Who was let in. `code` where there was one. */
-const paired = pairingRequest.partial({ code: true, createdAt: true, expiresAt: true });
-export type Paired = Answer<z.output<typeof paired>>;
-
-/** A stranger who has no code, for three others were waiting, or who lost it to a newer one. Times are epoch milliseconds. */
-const turnedAway = stranger.extend({ firstAt: z.number().optional(), lastAt: z.number() });
-export type TurnedAway = Answer<z.output<typeof turnedAway>>;
-
-/** Whether a stranger was informed. `queued`: the message is sent once the account is connected. */
-const notified = z.looseObject({ state: z.enum(["sent", "queued", "failed"]), reason: z.string().optional() });
-export type Notified = Answer<z.output<typeof notified>>;
-
-/** The answers of `pairing.*`. A gateway of an older version has no `turnedAway`. */
-export const pairingAnswers = {
-  list: z.looseObject({ requests: z.array(pairingRequest), turnedAway: z.array(turnedAway).default([]) }),
-  approve: z.looseObject({ request: paired, notified: notified.optional() }),
-};
 
 export interface PairingDesk {
   /**

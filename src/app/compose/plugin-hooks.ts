@@ -7,7 +7,7 @@ import type { ConversationFacts, Sessions, SessionTable, SessionWatcher } from "
 import type { Clock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
 import { openSessions } from "../../sessions/sessions.ts";
-import type { PairingRequest } from "../../types/journal.ts";
+import type { PairingRequest } from "../../types/answers/pairing.ts";
 import type { Live } from "../live.ts";
 
 /** The hooks of everything that contributes to the gateway. */

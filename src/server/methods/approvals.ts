@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { approvalAnswers, PERSONS_ANSWERS } from "../../types/answers/approvals.ts";
 import { endText, type QuestionEnd } from "../../types/chat/question-end.ts";
-import { pairingAnswers } from "../../types/journal.ts";
+import { pairingAnswers } from "../../types/answers/pairing.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { showApproval } from "../events/approval-events.ts";
 import type { Approval } from "../../types/run/tool.ts";

@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import type { Clock } from "../../types/clock.ts";
-import type { Paired, PairingDesk, PairingRequest, TurnedAway } from "../../types/journal.ts";
+import type { Paired, PairingRequest, TurnedAway } from "../../types/answers/pairing.ts";
+import type { PairingDesk } from "../../types/journal.ts";
 import { count, text, textOr } from "../database/columns.ts";
 import type { Commits } from "../database/commits.ts";
 import type { Row, Statements } from "../database/sqlite.ts";

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { OpenClawError } from "../../../types/errors.ts";
-import { pairingAnswers } from "../../../types/journal.ts";
+import { pairingAnswers } from "../../../types/answers/pairing.ts";
 import type { Answer } from "../../../types/method.ts";
 import { exists } from "../../../utils/exists.ts";
 import { journalPath } from "../../config/paths.ts";

@@ -1,18 +1,6 @@
-import { z } from "zod";
-import type { Answer } from "../types/method.ts";
+import type { UsageWindow } from "../types/answers/usage.ts";
 import { BoundedMap } from "../utils/bounded-map.ts";
 import { nowThere, untilMs } from "./waits.ts";
-
-/** A limit of a provider for some time, and its used part. */
-export const usageWindow = z.looseObject({
-  /** As the provider names it: `requests`, `input tokens`, `5h`. */
-  label: z.string(),
-  /** Used part, from 0 to 100. */
-  usedPercent: z.number(),
-  /** Epoch milliseconds at which the limit is free again; unset when the provider does not say. */
-  resetAt: z.number().optional(),
-});
-type UsageWindow = Answer<z.output<typeof usageWindow>>;
 
 type Headers = ReadonlyMap<string, string>;
 

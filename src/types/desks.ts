@@ -1,8 +1,7 @@
-import { z } from "zod";
+import type { StoryStep } from "./answers/messages.ts";
 import type { LoopDesk } from "./cron/loops.ts";
 import type { InboundMessage } from "./chat/message.ts";
 import type { SessionKey } from "./ids.ts";
-import { type Answer, openText } from "./method.ts";
 import type { SubagentActs } from "./subagent/spawn.ts";
 import type { TaskDesk } from "./subagent/task.ts";
 
@@ -25,16 +24,6 @@ export interface StoryAsk {
   /** Others do not get the words of providers and tools. */
   readonly isOwner: boolean;
 }
-
-/** One thing that happened to a message. Without a time, it happened during the step before it. */
-export const storyStep = z.looseObject({
-  at: z.number().optional(),
-  step: openText<
-    "received" | "planned" | "offered" | "admission" | "session" | "queue" | "file" | "run" | "reply" | "end" | "again"
-  >(),
-  text: z.string(),
-});
-export type StoryStep = Answer<z.output<typeof storyStep>>;
 
 /** The records of what happened to messages. */
 export interface StoryDesk {

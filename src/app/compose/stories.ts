@@ -1,5 +1,6 @@
 import type { DispatchPorts } from "../../dispatch/ports.ts";
-import type { StoryAsk, StoryDesk, StoryStep } from "../../types/desks.ts";
+import type { StoryStep } from "../../types/answers/messages.ts";
+import type { StoryAsk, StoryDesk } from "../../types/desks.ts";
 import type { MessageSource } from "../../store/journal/read-only.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { SessionKey } from "../../types/ids.ts";

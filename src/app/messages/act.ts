@@ -4,7 +4,7 @@ import type { MessageDesk } from "../../store/journal/messages.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import type { InboxRow, Journal, Outcome, OutboxRow } from "../../types/journal.ts";
 import { inboxRow, outboxRow } from "./list.ts";
-import type { Done } from "./view.ts";
+import type { Done } from "../../types/answers/messages.ts";
 
 /** The journal, and the gateway that owns it; no gateway when none runs. */
 export interface Desk {

@@ -10,7 +10,7 @@ import { unaskedText } from "../../types/run/unasked.ts";
 import { sourcesText } from "../../types/run/untrusted.ts";
 import { type FileFate, type Receipt, toolErrorText } from "../../types/run/run.ts";
 import { kindNameOf } from "../../types/run/turn-kind.ts";
-import type { StoryStep } from "../../types/desks.ts";
+import type { StoryStep } from "../../types/answers/messages.ts";
 import { describeOutcome } from "./act.ts";
 import type { MessageFacts } from "./facts.ts";
 

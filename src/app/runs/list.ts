@@ -3,7 +3,7 @@ import { keyField } from "../../types/key-field.ts";
 import type { RunFilter, InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import type { Answer } from "../../types/method.ts";
-import { inboxLine, outboxLine } from "../messages/view.ts";
+import { inboxLine, outboxLine } from "../../types/answers/messages.ts";
 import { receiptShape } from "../../types/run/run.ts";
 import { promptOf, type RunPlace, shownPrompt } from "./prompt.ts";
 import type { RunSource } from "../../store/journal/read-only.ts";

@@ -1,7 +1,8 @@
 import type { RunId, SessionKey } from "../../types/ids.ts";
 import { type ModelRef, parseModelName } from "../../types/run/model.ts";
 import type { CallOrigin } from "../../types/run/model-meter.ts";
-import type { BudgetRefusal, Budgets, BudgetState, SoftModel, WantedRaise } from "../../types/spend/budgets.ts";
+import type { BudgetState } from "../../types/answers/usage.ts";
+import type { BudgetRefusal, Budgets, SoftModel, WantedRaise } from "../../types/spend/budgets.ts";
 import type { Amount, SpendSum } from "../../types/spend/ledger.ts";
 import { Feed } from "../../utils/feed.ts";
 import { sumOf } from "./sum.ts";

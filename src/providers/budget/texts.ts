@@ -1,4 +1,4 @@
-import type { BudgetState } from "../../types/spend/budgets.ts";
+import type { BudgetState } from "../../types/answers/usage.ts";
 import type { Amount } from "../../types/spend/ledger.ts";
 import { defined } from "../../utils/defined.ts";
 import type { CapRefusal, Room } from "./decide.ts";

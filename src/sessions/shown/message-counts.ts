@@ -1,23 +1,6 @@
-import { z } from "zod";
-import type { Answer } from "../../types/method.ts";
+import type { MessageCounts } from "../../types/answers/usage.ts";
 import type { AssistantMessage, ChatMessage } from "../../types/run/model.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
-
-export const messageCounts = z.looseObject({
-  total: z.number(),
-  user: z.number(),
-  assistant: z.number(),
-  toolCalls: z.number(),
-  toolResults: z.number(),
-  errors: z.number(),
-});
-export type MessageCounts = Answer<z.output<typeof messageCounts>>;
-
-export const toolUsage = z.looseObject({
-  totalCalls: z.number(),
-  uniqueTools: z.number(),
-  tools: z.array(z.looseObject({ name: z.string(), count: z.number() })),
-});
 
 const NO_MESSAGES: MessageCounts = { total: 0, user: 0, assistant: 0, toolCalls: 0, toolResults: 0, errors: 0 };
 

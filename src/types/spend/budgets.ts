@@ -1,24 +1,8 @@
-import { z } from "zod";
+import type { BudgetState } from "../answers/usage.ts";
 import type { RunId, SessionKey } from "../ids.ts";
-import type { Answer } from "../method.ts";
 import type { CallOrigin } from "../run/model-meter.ts";
 import type { ModelRef } from "../run/model.ts";
 import type { SpendSum } from "./ledger.ts";
-
-const figure = z.looseObject({ taken: z.number(), limit: z.number() });
-
-/** A limit, and the amount that is taken of it. */
-export const budgetState = z.looseObject({
-  /** The config key, such as `budgets.day`. */
-  key: z.string(),
-  /** Scope of the limit, such as "this conversation today". */
-  what: z.string(),
-  /** US dollars; unset without a limit in money. Raises are included. */
-  usd: figure.optional(),
-  /** Unset without a limit in tokens. */
-  tokens: figure.optional(),
-});
-export type BudgetState = Answer<z.output<typeof budgetState>>;
 
 /** A call that a limit did not allow. */
 export interface BudgetRefusal {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { messageAnswers } from "../../../src/app/messages/view.ts";
-import { usageAnswers } from "../../../src/app/runs/usage.ts";
+import { messageAnswers } from "../../../src/types/answers/messages.ts";
+import { usageAnswers } from "../../../src/types/answers/usage.ts";
 import { connectGateway, type GatewayClient } from "../../../src/app/cli/client.ts";
 import { logTail } from "../../../src/server/options.ts";
 import { Secret } from "../../../src/types/secret.ts";

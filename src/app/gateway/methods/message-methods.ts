@@ -14,7 +14,8 @@ import type { MessageLook } from "../../../store/journal/messages.ts";
 import type { SessionKey } from "../../../types/ids.ts";
 import type { InboxRow } from "../../../types/journal.ts";
 import type { TurnKinds } from "../../../types/run/turn-kind.ts";
-import { cameIn, type Done, messageAnswers } from "../../messages/view.ts";
+import { type Done, messageAnswers } from "../../../types/answers/messages.ts";
+import { cameIn } from "../../messages/view.ts";
 
 const oneRow = z.looseObject({ id: z.int().min(1) });
 const list = z.looseObject({

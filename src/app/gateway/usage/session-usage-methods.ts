@@ -16,14 +16,8 @@ import { defineMethod, MethodError, type Method } from "../../../types/method.ts
 import type { SpendLine } from "../../../types/spend/ledger.ts";
 import { defined } from "../../../utils/defined.ts";
 import { forgetOldest } from "../../../utils/forget-oldest.ts";
-import {
-  figuresOf,
-  usageRows,
-  type SessionsUsage,
-  usageAnswers,
-  type UsageDays,
-  usageReport,
-} from "../../runs/usage.ts";
+import { type SessionsUsage, usageAnswers, type UsageDays } from "../../../types/answers/usage.ts";
+import { figuresOf, usageRows, usageReport } from "../../runs/usage.ts";
 import type { Parts } from "../parts/parts.ts";
 import { daysOf, period, type Period } from "./usage-period.ts";
 

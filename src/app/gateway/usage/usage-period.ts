@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { lastDays, type UsageDays } from "../../runs/usage.ts";
+import type { UsageDays } from "../../../types/answers/usage.ts";
+import { lastDays } from "../../runs/usage.ts";
 import type { Parts } from "../parts/parts.ts";
 
 const date = z

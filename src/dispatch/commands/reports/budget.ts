@@ -1,4 +1,5 @@
-import type { Budgets, BudgetState, WantedRaise } from "../../../types/spend/budgets.ts";
+import type { BudgetState } from "../../../types/answers/usage.ts";
+import type { Budgets, WantedRaise } from "../../../types/spend/budgets.ts";
 import type { CallOrigin } from "../../../types/run/model-meter.ts";
 import { takenText } from "../../../providers/budget/texts.ts";
 import { originIn, type CommandAnswer, type CommandContext } from "../kit/command.ts";

@@ -2,7 +2,8 @@ import { timestamp } from "../../../prompt/timestamp.ts";
 import { plainMarkdown } from "../../../utils/text/plain-markdown.ts";
 import { shorten } from "../../../utils/text/shorten.ts";
 import { Secret } from "../../../utils/secrets/secret.ts";
-import type { StoryAsk, StoryStep } from "../../../types/desks.ts";
+import type { StoryStep } from "../../../types/answers/messages.ts";
+import type { StoryAsk } from "../../../types/desks.ts";
 import type { CommandAnswer, CommandContext } from "../kit/command.ts";
 
 /** Messages before the last one that can be asked about by their number. */

@@ -9,7 +9,7 @@ import { writeJson, type Io } from "../../io.ts";
 import { strangersText } from "../../../strangers-text.ts";
 import { readState, type State } from "../../state.ts";
 import { failingText } from "../../../runs/failing.ts";
-import { usageAnswers, type UsageStatus } from "../../../runs/usage.ts";
+import { usageAnswers, type UsageStatus } from "../../../../types/answers/usage.ts";
 import { withoutTerminalControls } from "../../terminal-text.ts";
 import { pairs, table } from "../../table.ts";
 import { showDuration } from "../../../../utils/time/duration.ts";

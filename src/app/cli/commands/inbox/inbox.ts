@@ -1,6 +1,6 @@
 import { dropInbox, retryInbox } from "../../../messages/act.ts";
 import { listInbox, showInbox } from "../../../messages/list.ts";
-import { type InboxLine, messageAnswers } from "../../../messages/view.ts";
+import { type InboxLine, messageAnswers } from "../../../../types/answers/messages.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { pairs, table } from "../../table.ts";
 import { showDuration } from "../../../../utils/time/duration.ts";

@@ -1,6 +1,6 @@
 import { dropOutbox, retryOutbox } from "../../../messages/act.ts";
 import { listOutbox, showOutbox } from "../../../messages/list.ts";
-import { messageAnswers, type Done, type OutboxLine } from "../../../messages/view.ts";
+import { messageAnswers, type Done, type OutboxLine } from "../../../../types/answers/messages.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { pairs, table } from "../../table.ts";
 import { actOnRow, askMessages, filtersOf, rowNumber, type ListAsked } from "../message/message-source.ts";

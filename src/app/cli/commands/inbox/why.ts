@@ -1,5 +1,4 @@
-import type { StoryStep } from "../../../../types/desks.ts";
-import { messageAnswers } from "../../../messages/view.ts";
+import { messageAnswers, type StoryStep } from "../../../../types/answers/messages.ts";
 import { why } from "../../../messages/why.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { withoutTerminalControls } from "../../terminal-text.ts";

@@ -11,7 +11,7 @@ import { defined } from "../../../../utils/defined.ts";
 import { journalPath } from "../../../config/paths.ts";
 import { resolveAgents } from "../../../config/settings.ts";
 import type { Desk } from "../../../messages/act.ts";
-import { type Done, messageAnswers } from "../../../messages/view.ts";
+import { type Done, messageAnswers } from "../../../../types/answers/messages.ts";
 import { hasGateway } from "../../address.ts";
 import { callOnce } from "../../call-gateway.ts";
 import type { Io } from "../../io.ts";

@@ -5,14 +5,8 @@ import type { UsageGroup } from "../../../../types/spend/ledger.ts";
 import { defined } from "../../../../utils/defined.ts";
 import { openJournalToRead } from "../../../../store/journal/read-only.ts";
 import { journalPath } from "../../../config/paths.ts";
-import {
-  lastDays,
-  ONE_AGENT_BY_DAY,
-  type UsageFigures,
-  type UsageReport,
-  usageReport,
-  usageReportShape,
-} from "../../../runs/usage.ts";
+import { type UsageFigures, type UsageReport, usageReportShape } from "../../../../types/answers/usage.ts";
+import { lastDays, ONE_AGENT_BY_DAY, usageReport } from "../../../runs/usage.ts";
 import { hasGateway } from "../../address.ts";
 import { callOnce } from "../../call-gateway.ts";
 import { type Io, writeJson } from "../../io.ts";

@@ -15,7 +15,7 @@ import type { GatewayHealth, GatewayStatus } from "../types/gateway-status.ts";
 import type { ModelInfo } from "../types/run/model.ts";
 import type { Secret } from "../types/secret.ts";
 import type { HeartbeatSettings } from "../types/settings.ts";
-import type { SessionEntry, SessionPatch, Sessions, SettingInForce } from "../types/session.ts";
+import type { SessionEntry, SessionPatch, Sessions, SessionRights, SettingInForce } from "../types/session.ts";
 
 import type { RemotePeer } from "./remote-peer.ts";
 
@@ -55,8 +55,8 @@ export interface Catalog {
   defaultModel(): ModelInfo | undefined;
   /** The settings of a session, begun or not, by the names that `sessions.patch` has for them. */
   settingsOf(key: SessionKey): Promise<Readonly<Record<string, SettingInForce>>>;
-  /** Rights of an operator's turn in a session, and the keys that grant them: `tools`, `sandbox`, `exec`. */
-  rightsOf(key: SessionKey): Promise<Readonly<Record<string, unknown>>>;
+  /** Rights of an operator's turn in a session, and the keys that grant them. */
+  rightsOf(key: SessionKey): Promise<SessionRights>;
 }
 
 /** Reports of the gateway about itself. */

@@ -411,12 +411,19 @@ const listedSession = z.looseObject({
   agentId: z.string().optional(),
   sessionId: z.string().optional(),
   updatedAt: z.number(),
+  inputTokens: z.number().optional(),
+  outputTokens: z.number().optional(),
   totalTokens: z.number().optional(),
+  /** Tokens of the model's context window. */
+  contextTokens: z.number().nullish(),
   model: z.string().nullish(),
+  modelProvider: z.string().nullish(),
+  thinkingLevel: z.string().optional(),
   displayName: z.string().optional(),
   subject: z.string().optional(),
   label: z.string().optional(),
   hasActiveRun: z.boolean().optional(),
+  activeRunIds: z.array(z.string()).optional(),
 });
 /** A session in a list, with the settings of its row and other facts that are not named here. */
 export type ListedSession = Answer<z.output<typeof listedSession>>;
@@ -436,9 +443,50 @@ const settingInForce = z.looseObject({
 });
 export type SettingInForce = Answer<z.output<typeof settingInForce>>;
 
+/** A value with the config key that it comes from, and the key's place in the file; the gateway's default without them. */
+const sourced = z.looseObject({
+  value: z.string(),
+  key: z.string().exactOptional(),
+  place: z.string().exactOptional(),
+});
+export type Sourced = Answer<z.output<typeof sourced>>;
+
+/** The rights of an operator's turn in a session, and what grants them; unset for a session of no agent. */
+const rights = z.looseObject({
+  sandbox: z
+    .looseObject({
+      /** Commands run in the sandbox; `why` when they do not. */
+      commands: z.boolean(),
+      why: z.string().optional(),
+      mode: z.string(),
+      backend: z.string().optional(),
+      works: z.boolean().optional(),
+      scope: z.string().optional(),
+      workspaceAccess: z.string().optional(),
+    })
+    .optional(),
+  exec: z.looseObject({ host: sourced, security: sourced, ask: sourced }).optional(),
+  tools: z
+    .array(
+      z.looseObject({
+        tool: z.string(),
+        allowed: z.boolean(),
+        /** The step of the policy that decided. */
+        stage: z.string().optional(),
+        key: z.string().optional(),
+        place: z.string().optional(),
+      }),
+    )
+    .optional(),
+});
+export type SessionRights = Answer<z.output<typeof rights>>;
+
 const shownBlock = z.looseObject({
   type: z.string(),
   text: z.string().optional(),
+  thinking: z.string().optional(),
+  /** Of a tool call. */
+  id: z.string().optional(),
   name: z.string().optional(),
   arguments: z.unknown().optional(),
   /** Of an image: its type, its bytes as base64, and its name. */
@@ -454,6 +502,17 @@ export const shownMessage = z.looseObject({
   content: z.union([z.string(), z.array(shownBlock)]).default(""),
   timestamp: z.number().optional(),
   toolName: z.string().optional(),
+  /** Of a tool's result: the call that it answers. */
+  toolCallId: z.string().optional(),
+  isError: z.boolean().optional(),
+  model: z.string().optional(),
+  usage: z.unknown().optional(),
+  stopReason: z.string().optional(),
+  errorMessage: z.string().optional(),
+  /** `seq` increases along the transcript. `sender`: who wrote it, if not the operator. */
+  __openclaw: z
+    .looseObject({ id: z.string(), seq: z.number(), runId: z.string().optional(), sender: z.string().optional() })
+    .optional(),
 });
 export type ShownMessage = Answer<z.output<typeof shownMessage>>;
 
@@ -462,11 +521,17 @@ const entry = z.looseObject({ sessionId: z.string(), updatedAt: z.number(), spaw
 
 /** The answers of `sessions.*` and `chat.history`, but for those about usage, search and waiting messages. */
 export const sessionAnswers = {
-  list: z.looseObject({ sessions: z.array(listedSession), nextOffset: z.int().nullish() }),
+  list: z.looseObject({
+    sessions: z.array(listedSession),
+    nextOffset: z.int().nullish(),
+    /** The model of a new session. */
+    defaults: z.looseObject({ modelProvider: z.string().nullable(), model: z.string().nullable() }).optional(),
+  }),
   describe: z.looseObject({
     key: keyField(),
     session: listedSession.nullable(),
     settings: z.record(z.string(), settingInForce),
+    ...rights.shape,
   }),
   history: z.looseObject({
     sessionKey: keyField().optional(),
@@ -474,6 +539,7 @@ export const sessionAnswers = {
       .looseObject({ key: keyField(), spawnedBy: keyField().optional(), parentSessionKey: keyField().optional() })
       .optional(),
     messages: z.array(shownMessage),
+    hasMore: z.boolean().optional(),
   }),
   reset: z.looseObject({ ok: z.boolean(), key, entry }),
   delete: z.looseObject({ ok: z.boolean(), key, deleted: z.boolean() }),

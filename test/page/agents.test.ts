@@ -4,18 +4,17 @@ import { readAgents } from "../../extensions/webchat/page/model/agents.ts";
 import { agentTitle, initialState, reduce } from "../../extensions/webchat/page/model/state.ts";
 
 test("agents are read with their names and signs, the default one first", () => {
+  const more = { workspace: "/w", model: {}, thinkingDefault: "off" };
   const agents = [
-    { id: "owl", name: "Night Owl", identity: { emoji: "🦉" } },
-    { id: "fox", identity: { name: "Fox\u202e\n" } },
-    { name: "nobody" },
-    { id: "main" },
+    { ...more, id: "owl", name: "Night Owl", identity: { emoji: "🦉" } },
+    { ...more, id: "fox", identity: { name: "Fox\u202e\n" } },
+    { ...more, id: "main" },
   ];
-  expect(readAgents({ defaultId: "main", agents })).toEqual([
+  expect(readAgents({ defaultId: "main", mainKey: "main", scope: "per-sender", agents })).toEqual([
     { id: "main", title: "main" },
     { id: "owl", title: "🦉 Night Owl" },
     { id: "fox", title: "Fox" },
   ]);
-  expect(readAgents("nonsense")).toEqual([]);
 });
 
 test("a session of another agent has its channel and title, and the agent's name", () => {

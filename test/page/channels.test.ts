@@ -1,30 +1,25 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { z } from "zod";
 import { messageProblem, sendMessage } from "../../extensions/webchat/page/channels/channel-send.ts";
-import {
-  fieldsFor,
-  problemOf,
-  readSetups,
-  setupParams,
-  sourcesOf,
-} from "../../extensions/webchat/page/channels/channel-setup.ts";
+import { fieldsFor, problemOf, setupParams, sourcesOf } from "../../extensions/webchat/page/channels/channel-setup.ts";
 import {
   remainingLink,
   readChannels,
   readLogin,
+  type Ask,
   type ReportedAccount,
 } from "../../extensions/webchat/page/channels/channels.ts";
+import { ANSWERS, type Answers } from "../../src/api/answers.ts";
 import { bundledContributions } from "../../src/app/contributions/extensions.ts";
 import { setupFields } from "../../src/channels/setup.ts";
 
-const setups = readSetups({
-  channels: bundledContributions().channels.map((channel) => ({
-    channel: channel.id,
-    label: channel.label,
-    login: channel.id === "whatsapp",
-    fields: setupFields(channel),
-  })),
-});
+const setups = bundledContributions().channels.map((channel) => ({
+  channel: channel.id,
+  label: channel.label,
+  login: channel.id === "whatsapp",
+  fields: setupFields(channel),
+}));
 const setupOf = (channel: string) => setups.find((one) => one.channel === channel)!;
 const namesFor = (channel: string, source: "typed" | "file" | "env") =>
   fieldsFor(setupOf(channel), source).map(({ name }) => name);
@@ -71,9 +66,18 @@ describe("the setup form", () => {
   });
 });
 
+/** Answers each method with the answer of the table that has its name, once it has the shape that the method states. */
+const answering =
+  (answers: { readonly [Method in keyof Answers]?: z.input<(typeof ANSWERS)[Method]> }): Ask =>
+  async (method) => {
+    ANSWERS[method].parse(answers[method]);
+    return answers[method] as Answers[typeof method];
+  };
+
 test("an account that is switched off is listed after those that the gateway has started", async () => {
   const limits = { text: 2000, media: 10_485_760, format: "discord", album: 10 };
-  const answers: Record<string, unknown> = {
+  const can = { limits, silent: true, login: false, logout: false, probe: true };
+  const ask = answering({
     "channels.status": {
       channelOrder: ["webchat", "discord"],
       channelLabels: { webchat: "Web chat", discord: "Discord" },
@@ -84,13 +88,13 @@ test("an account that is switched off is listed after those that the gateway has
     },
     "channels.capabilities": {
       channels: [
-        { channel: "discord", accountId: "default", label: "Discord", limits, methods: ["edit", "react"] },
-        { channel: "telegram", accountId: "work", label: "Telegram", limits },
-        { channel: "slack", label: "Slack", limits },
+        { channel: "discord", accountId: "default", label: "Discord", ...can, methods: ["edit", "react"] },
+        { channel: "telegram", accountId: "work", label: "Telegram", ...can },
+        { channel: "slack", label: "Slack", ...can },
       ],
     },
-  };
-  const rows = await readChannels(async (method) => answers[method]);
+  });
+  const rows = await readChannels(ask);
   expect(rows.map(({ label, account, state, configured }) => [label, account, state, configured])).toEqual([
     ["Web chat", "default", "running", false],
     ["Discord", "default", "dead", true],
@@ -125,21 +129,24 @@ describe("a message into a chat", () => {
   const file = (size: number) => ({ name: "a.txt", size, read: async () => "YQ==" });
   const message = { to: "42", text: "hello", files: [file(1)], url: "", replyTo: "7" };
 
+  const outcome = { channel: "telegram", accountId: "work", chatId: "42", chatKind: "direct" };
+
   test.each([
     [{ state: "sent" }, "Sent."],
     [{ state: "sent", possibleRepeat: true }, "Sent. The message may appear twice."],
     [{ state: "queued" }, "Queued: the platform has not answered yet."],
     [{ state: "queued", reason: "rate limit" }, "Queued: rate limit."],
     [{ state: "failed", reason: "blocked" }, "Not sent: blocked."],
-  ])("%j is shown as %j", async (answer, words) => {
-    expect(await sendMessage(async () => answer, from, message, "k")).toBe(words);
+  ] as const)("%j is shown as %j", async (answer, words) => {
+    expect(await sendMessage(answering({ send: { ...outcome, ...answer } }), from, message, "k")).toBe(words);
   });
 
   test("is sent by the account with its file, and only with the given fields", async () => {
     const asked: unknown[] = [];
-    const ask = async (method: string, params: Record<string, unknown>) => {
+    const send = answering({ send: { ...outcome, state: "sent" } });
+    const ask: Ask = (method, params) => {
       asked.push([method, params]);
-      return { state: "sent" };
+      return send(method, params);
     };
     await sendMessage(ask, from, message, "key-1");
     await sendMessage(ask, from, { ...message, text: " ", replyTo: "" }, "key-2");
@@ -191,10 +198,11 @@ describe("a message into a chat", () => {
 });
 
 test("a failed login is shown with its fix, and so is a link that another program holds", () => {
-  const view = { loginId: "l", state: "failed", steps: [], next: 0, error: "Too late.", fix: "Do it again." };
+  const view = { loginId: "l", state: "failed", steps: [], next: 0, error: "Too late.", fix: "Do it again." } as const;
+  const account = { channel: "signal", accountId: "default" };
   expect(readLogin(view)).toMatchObject({ state: "failed", message: "Too late. Do it again." });
-  expect(remainingLink({ cleared: false, holder: "signal-cli holds it.", fix: "Ask there." })).toBe(
+  expect(remainingLink({ ...account, cleared: false, holder: "signal-cli holds it.", fix: "Ask there." })).toBe(
     "signal-cli holds it. Ask there.",
   );
-  expect(remainingLink({ cleared: true })).toBeUndefined();
+  expect(remainingLink({ ...account, cleared: true })).toBeUndefined();
 });

@@ -9,28 +9,29 @@ import {
 
 const choices = (...words: string[]) => [{ name: "choice", choices: words.map((value) => ({ value, label: value })) }];
 
+const usual = { source: "native", description: "", acceptsArgs: true } as const;
+
 const COMMANDS = readCommands({
   commands: [
-    { name: "new", textAliases: ["/new"], description: "Start over.", acceptsArgs: true },
-    { name: "stop", textAliases: ["/stop", "/abort"], description: "Stop.", acceptsArgs: false },
-    { name: "status", textAliases: ["/status"], description: "State.", acceptsArgs: false },
-    { name: "send", textAliases: ["/send"], acceptsArgs: true, args: choices("on", "off") },
+    { ...usual, name: "new", textAliases: ["/new"], description: "Start over." },
+    { ...usual, name: "stop", textAliases: ["/stop", "/abort"], description: "Stop.", acceptsArgs: false },
+    { ...usual, name: "status", textAliases: ["/status"], description: "State.", acceptsArgs: false },
+    { ...usual, name: "send", textAliases: ["/send"], args: choices("on", "off") },
     {
+      ...usual,
       name: "model",
       textAliases: ["/model"],
       category: "options",
-      acceptsArgs: true,
       args: choices("list", "default"),
     },
     {
+      ...usual,
       name: "think",
       textAliases: ["/think", "/t"],
       category: "options",
-      acceptsArgs: true,
       args: choices("off", "minimal", "medium", "high", "default"),
     },
-    { name: "skill", textAliases: ["/skill"], acceptsArgs: true, args: choices("list", "tide-table", "docs/review") },
-    { description: "no name" },
+    { ...usual, name: "skill", textAliases: ["/skill"], args: choices("list", "tide-table", "docs/review") },
   ],
 });
 

@@ -2,6 +2,8 @@ import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { WebSocketServer } from "ws";
+import type { z } from "zod";
+import { ANSWERS } from "../../src/api/answers.ts";
 import type { WebSocket } from "ws";
 
 /** The policy that the real gateway serves the page with. */
@@ -17,6 +19,7 @@ export const CSP = [
   "frame-ancestors 'none'",
 ].join("; ");
 
+const NO_MODEL = { modelProvider: null, model: null };
 export const TOKEN = "a-token-for-the-test";
 const MAIN = "webchat:default:operator";
 
@@ -134,18 +137,19 @@ export class FakeGateway {
       }
       const own = this.answers.get(method);
       if (own) {
-        const reply = (answer: unknown) => client.send(JSON.stringify({ type: "res", id, ...outcome(answer) }));
+        const reply = (answer: unknown) => client.send(JSON.stringify({ type: "res", id, ...outcome(method, answer) }));
         void Promise.resolve(own(params)).then(reply);
         return;
       }
       const payload = this.#answer(method, params);
-      const error = payload["error"];
+      const error = "error" in payload ? payload["error"] : undefined;
+      if (error === undefined) checkAnswer(method, payload);
       client.send(JSON.stringify({ type: "res", id, ok: error === undefined, ...(error ? { error } : { payload }) }));
       if (method === "connect" && error !== undefined) client.close(1008, "unauthorized");
     });
   }
 
-  #answer(method: string, params: Json): Json {
+  #answer(method: string, params: Json): Json | readonly Json[] {
     switch (method) {
       case "connect":
         return this.#hello(params);
@@ -157,7 +161,7 @@ export class FakeGateway {
         return { ts: Date.now(), sessions: this.rows, defaults: { modelProvider: "demo", model: "echo-agent" } };
       case "sessions.patch":
         this.rows = this.rows.map((row) => (row["key"] === params["key"] ? { ...row, ...params } : row));
-        return { ok: true, key: params["key"] };
+        return { ok: true, key: params["key"], entry: { sessionId: "s", updatedAt: 1 }, resolved: NO_MODEL };
       case "models.list":
         return {
           models: [
@@ -173,7 +177,7 @@ export class FakeGateway {
           ],
         };
       case "exec.approval.list":
-        return { approvals: this.approvals };
+        return this.approvals;
       case "pairing.list":
         return { requests: this.pairings, turnedAway: this.turnedAway };
       case "status":
@@ -182,6 +186,14 @@ export class FakeGateway {
           ready: { ok: true, problems: [...this.waits, ...this.problems.map((problem) => problem["message"])] },
           model: { provider: "demo", id: "echo-agent", demo: true },
         };
+      case "sessions.delete":
+        return { ok: true, key: params["key"], deleted: true };
+      case "exec.approval.resolve":
+        return { ok: true, ...params };
+      case "chat.abort":
+        return { ok: true, aborted: true, runIds: [] };
+      case "pairing.approve":
+        return { ok: true, request: this.pairings[0] };
       default:
         return { ok: true };
     }
@@ -236,10 +248,17 @@ export class Refusal {
   }
 }
 
-function outcome(answer: unknown): Json {
-  if (!(answer instanceof Refusal)) return { ok: true, payload: answer };
+function outcome(method: string, answer: unknown): Json {
+  if (!(answer instanceof Refusal)) return { ok: true, payload: checkAnswer(method, answer) };
   const { message, field } = answer;
   return { ok: false, error: { code: "INVALID_REQUEST", message, details: { code: "CHANNEL_SETUP", field } } };
+}
+
+/** Throws when the answer has not the shape that the gateway's method states. */
+function checkAnswer(method: string, answer: unknown): unknown {
+  const known: Readonly<Record<string, z.ZodType>> = ANSWERS;
+  known[method]?.parse(answer);
+  return answer;
 }
 
 /** A transcript message of one text. */

@@ -183,8 +183,8 @@ describe.skipIf(!hasChromium)("the page", () => {
 
   test("says that senders were refused, as long as some are", async () => {
     gateway.turnedAway = [
-      { channel: "telegram", senderId: "7" },
-      { channel: "telegram", senderId: "8" },
+      { channel: "telegram", account: "default", senderId: "7", lastAt: Date.now() },
+      { channel: "telegram", account: "default", senderId: "8", lastAt: Date.now() },
     ];
     await open();
     const line = page.getByText("2 people wrote and have no pairing code");
@@ -273,11 +273,14 @@ describe.skipIf(!hasChromium)("the page", () => {
     await page.getByLabel("Message", { exact: true }).fill("half a mess");
     const approval = {
       id: "a1",
-      sessionKey: "webchat:default:operator",
-      command: "rm -rf build",
-      cwd: "/w",
-      principal: { kind: "guest", id: "telegram:5", name: "Ada, the owner" },
-      expiresAt: Date.now() + 300_000,
+      request: {
+        sessionKey: "webchat:default:operator",
+        runId: "r1",
+        command: "rm -rf build",
+        cwd: "/w",
+        principal: { kind: "sender", id: "telegram:5", name: "Ada, the owner" },
+      },
+      expiresAtMs: Date.now() + 300_000,
     };
     gateway.emit("exec.approval.requested", approval);
     const card = page.getByRole("group", { name: "Run this command?" });
@@ -467,19 +470,23 @@ describe.skipIf(!hasChromium)("the page", () => {
     await shoot("desktop-welcome");
     gateway.approvals.push({
       id: "a1",
-      sessionKey: "webchat:default:operator",
-      command: "git push --force origin main",
-      cwd: "~/.openclaw/workspace",
-      reason: "not on the allowlist",
-      expiresAt: Date.now() + 290_000,
+      request: {
+        sessionKey: "webchat:default:operator",
+        runId: "r1",
+        command: "git push --force origin main",
+        cwd: "~/.openclaw/workspace",
+        reason: "not on the allowlist",
+      },
+      expiresAtMs: Date.now() + 290_000,
     });
     gateway.pairings = [
       {
         channel: "telegram",
         account: "default",
-        id: "77",
+        senderId: "77",
         code: "K7WQ2MXA",
         name: "Dana",
+        createdAt: Date.now() - 600_000,
         expiresAt: Date.now() + 3_000_000,
       },
     ];
@@ -522,13 +529,17 @@ describe.skipIf(!hasChromium)("the page", () => {
       },
     }));
     gateway.answers.set("channels.capabilities", () => ({
-      channels: [{ channel: "whatsapp", accountId: "default", login: true }],
+      channels: [{ ...CAPABILITIES, channel: "whatsapp", label: "WhatsApp", accountId: "default", login: true }],
     }));
-    gateway.answers.set("channels.probe", () => ({ accounts: [{ accountId: "default", message: "answers as @me" }] }));
-    gateway.answers.set("send", (params) => ({ state: params["to"] === "42" ? "sent" : "failed", reason: "blocked" }));
+    const probed = { channel: "telegram", accountId: "default", status: "ok", message: "answers as @me" };
+    gateway.answers.set("channels.probe", () => ({ accounts: [probed] }));
+    gateway.answers.set("send", ({ to, channel, accountId }) => {
+      const place = { channel, accountId, chatId: to, chatKind: "direct" };
+      return { ...place, state: to === "42" ? "sent" : "failed", reason: "blocked" };
+    });
     gateway.answers.set("channels.login.start", () => ({
       ...view,
-      steps: [{ kind: "qr", rows: ["101", "010", "111"] }],
+      steps: [{ kind: "qr", text: "2@a", rows: ["101", "010", "111"] }],
     }));
     gateway.answers.set("channels.login.wait", () => linked.promise);
     gateway.answers.set("channels.login.cancel", () => ({ ok: true }));
@@ -573,12 +584,12 @@ describe.skipIf(!hasChromium)("the page", () => {
     gateway.answers.set("channels.status", () => ({ channelOrder: [], channelLabels: {}, channelAccounts: {} }));
     gateway.answers.set("channels.capabilities", () => ({ channels: accounts }));
     gateway.answers.set("channels.setups", () => ({ channels: SETUPS }));
-    gateway.answers.set("channels.enable", () => ({ ok: true }));
+    gateway.answers.set("channels.enable", (params) => ({ ok: true, restartNeeded: false, ...params }));
     gateway.answers.set("channels.add", ({ channel, accountId, values }) => {
       const { token } = values as Record<string, string>;
       if (token === "wrong") return new Refusal("That is no token.", "token");
-      accounts.push({ channel, accountId, label: "Telegram", limits: { text: 4096, media: 52_428_800 } });
-      return { ok: true, channel, accountId };
+      accounts.push({ ...CAPABILITIES, channel, accountId, label: "Telegram" });
+      return { ok: true, channel, accountId, restartNeeded: false };
     });
     await open();
     await page.getByRole("button", { name: "Channels" }).click();
@@ -632,6 +643,13 @@ describe.skipIf(!hasChromium)("the page", () => {
   });
 });
 
+const CAPABILITIES = {
+  limits: { text: 4096, media: 52_428_800, format: "html" },
+  silent: true,
+  login: false,
+  logout: false,
+  probe: true,
+};
 const TOKEN_FIELDS = [
   { name: "token", label: "Bot token, from @BotFather", secret: true, required: true, env: "TELEGRAM_BOT_TOKEN" },
   { name: "tokenFile", label: "File with the token, on the gateway's machine", secret: false, required: false },

@@ -1,8 +1,11 @@
 import { expect, test } from "vitest";
 import { readRights } from "../../extensions/webchat/page/settings/rights.ts";
 
+const DESCRIBED = { key: "telegram:default:1", session: null, settings: {} };
+
 test("tools, sandbox and commands are read with what says so", () => {
   const rights = readRights({
+    ...DESCRIBED,
     sandbox: {
       commands: false,
       why: "No session is confined.",
@@ -11,7 +14,11 @@ test("tools, sandbox and commands are read with what says so", () => {
       works: false,
       scope: "agent",
     },
-    exec: { host: { value: "auto" }, ask: { value: "always", key: "tools.exec.ask", place: "openclaw.json:7" } },
+    exec: {
+      host: { value: "auto" },
+      security: { value: "full" },
+      ask: { value: "always", key: "tools.exec.ask", place: "openclaw.json:7" },
+    },
     tools: [
       { tool: "grep", allowed: false, stage: "global", key: "tools.deny", place: "openclaw.json:3" },
       { tool: "ls", allowed: true },
@@ -25,6 +32,7 @@ test("tools, sandbox and commands are read with what says so", () => {
   ]);
   expect(rights.exec).toEqual([
     { label: "Host", value: "auto", source: "default" },
+    { label: "Security", value: "full", source: "default" },
     { label: "Ask", value: "always", source: "tools.exec.ask (openclaw.json:7)" },
   ]);
   expect(rights.tools).toEqual([
@@ -34,6 +42,5 @@ test("tools, sandbox and commands are read with what says so", () => {
 });
 
 test("an older gateway, which sends none of it, gives empty lists", () => {
-  expect(readRights({ settings: {} })).toEqual({ sandbox: [], exec: [], tools: [] });
-  expect(readRights(undefined)).toEqual({ sandbox: [], exec: [], tools: [] });
+  expect(readRights(DESCRIBED)).toEqual({ sandbox: [], exec: [], tools: [] });
 });

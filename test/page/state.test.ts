@@ -2,7 +2,14 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { afterChat, NO_REPLY_YET } from "../../extensions/webchat/page/model/exchanges.ts";
 import { plainKey, sessionTitle, titleOf } from "../../extensions/webchat/page/model/format.ts";
-import { readApprovals, readPairings, readFrame, readSessions } from "../../extensions/webchat/page/model/protocol.ts";
+import {
+  principalText,
+  readApproval,
+  readPairings,
+  readFrame,
+  readSessions,
+} from "../../extensions/webchat/page/model/protocol.ts";
+import type { Answers } from "../../src/api/answers.ts";
 import type { Hello } from "../../extensions/webchat/page/model/protocol.ts";
 import { initialState, isOpen, reduce } from "../../extensions/webchat/page/model/state.ts";
 import type { Action, PageState } from "../../extensions/webchat/page/model/state.ts";
@@ -40,18 +47,22 @@ function agent(runId: string, stream: string, data: object): Action {
   return { type: "agent", payload: { runId, sessionKey: MAIN, stream, data }, at: 2 };
 }
 
-function message(role: string, content: unknown, seq: number, more: object = {}): object {
+type Message = Answers["chat.history"]["messages"][number];
+
+function message(role: string, content: Message["content"], seq: number, more: object = {}): Message {
   return { role, content, __openclaw: { id: `m${seq}`, seq }, ...more };
 }
 
-function history(...messages: readonly object[]): Action {
+function history(...messages: readonly Message[]): Action {
   return { type: "history", sessionKey: "main", turns: readTurns(messages), hasMore: false };
 }
 
-function sessions(settleBefore: number | undefined, ...rows: readonly object[]): Action {
+type Row = Answers["sessions.list"]["sessions"][number];
+
+function sessions(settleBefore: number | undefined, ...rows: readonly Omit<Row, "updatedAt">[]): Action {
   return {
     type: "sessions",
-    rows: readSessions({ sessions: rows }),
+    rows: readSessions({ sessions: rows.map((row) => ({ ...row, updatedAt: 1 })) }),
     defaultModel: { id: "", provider: "" },
     settleBefore,
   };
@@ -245,28 +256,24 @@ describe("the transcript", () => {
 });
 
 test("approvals come and go, each once", () => {
-  const approval = { id: "a", sessionKey: MAIN, command: "ls", files: [], answers: ["allow-once", "deny"] };
+  const payload = { id: "a", request: { sessionKey: MAIN, command: "ls", runId: "r1" } };
+  const approval = readApproval(payload);
+  if (approval === undefined) throw new Error("it was not read");
   const state = play({ type: "approval", approval }, { type: "approval", approval });
-  expect(state.approvals).toEqual([approval]);
+  expect(state.approvals).toEqual([payload]);
   expect(reduce(state, { type: "resolved", id: "a" }).approvals).toEqual([]);
-});
-
-test("approvals are read in the gateway's shape and in the flat one", () => {
-  const flat = { id: "a", sessionKey: MAIN, command: "ls", cwd: "/w", expiresAt: 9 };
-  const nested = { id: "a", request: { sessionKey: MAIN, command: "ls", cwd: "/w" }, expiresAtMs: 9 };
-  expect(readApprovals([nested])).toEqual(readApprovals({ approvals: [flat] }));
-  expect(readApprovals([nested])[0]).toMatchObject(flat);
+  expect(readApproval({ request: payload.request })).toBeUndefined();
 });
 
 test("a stranger's name neither reverses the text around it nor pushes it out of view", () => {
   const name = `Ada (the owner)\u202e\u2067\n\u200b${"x".repeat(200)}`;
-  const principal = { kind: "guest", id: "telegram:5\u202e", name };
-  const [approval] = readApprovals([{ id: "a", request: { sessionKey: MAIN, command: "ls", principal } }]);
-  expect(approval).toMatchObject({ isOwner: false, principal: `Ada (the owner) ${"x".repeat(43)}…, telegram:5` });
+  const principal = { kind: "sender", id: "telegram:5\u202e", name };
+  expect(principalText(principal)).toBe(`Ada (the owner) ${"x".repeat(43)}…, telegram:5`);
+  const from = { channel: "telegram", account: "default", createdAt: 1, expiresAt: 2 };
   const [pairing, unnamed] = readPairings({
     requests: [
-      { channel: "telegram", code: "C", name, senderId: "5" },
-      { channel: "telegram", code: "D", name: "\u2066\u200b", senderId: "6" },
+      { ...from, code: "C", name, senderId: "5" },
+      { ...from, code: "D", name: "\u2066\u200b", senderId: "6" },
     ],
   });
   expect(pairing).toMatchObject({ name: `Ada (the owner) ${"x".repeat(43)}…`, senderId: "5" });
@@ -285,8 +292,8 @@ test("one session has one name, however its key is written", () => {
 test("frames of any shape are read without a throw", () => {
   expect(readFrame("{")).toBeUndefined();
   fc.assert(fc.property(fc.json(), (raw) => void readFrame(raw)));
-  fc.assert(fc.property(fc.array(fc.jsonValue()), (messages) => void readTurns(messages)));
-  fc.assert(fc.property(fc.jsonValue(), (value) => void readSessions({ sessions: [value] })));
+  fc.assert(fc.property(fc.array(fc.jsonValue()), (messages) => void readTurns(messages as Message[])));
+  fc.assert(fc.property(fc.jsonValue(), (value) => void readSessions({ sessions: [value as Row] })));
 });
 
 test("pieces of a text add up to it, with or without the whole text in the event", () => {
@@ -312,10 +319,11 @@ test("pieces of a text add up to it, with or without the whole text in the event
 });
 
 describe("messages that wait", () => {
-  const waits = (...messages: readonly object[]): Action => {
-    return { type: "waiting", sessionKey: MAIN, messages: readWaiting({ messages }) };
+  const waits = (...messages: Answers["sessions.queue"]["messages"]): Action => {
+    return { type: "waiting", sessionKey: MAIN, messages: readWaiting({ key: MAIN, messages }) };
   };
-  const own = { id: 7, runId: "r2", text: "later", isOperator: true, sender: { id: "operator" } };
+  const row = { channel: "webchat", files: 0, receivedAt: 3 };
+  const own = { ...row, id: 7, runId: "r2", text: "later", isOperator: true, sender: { id: "operator" } };
   const running = [
     ...sent("r1", "now"),
     chat("r1", { seq: 1, state: "delta", deltaText: "I am" }),
@@ -330,7 +338,15 @@ describe("messages that wait", () => {
   });
 
   test("messages of others come last, with their writers and files", () => {
-    const other = { id: 8, runId: "t1", text: "from a phone", files: 2, sender: { id: "5", name: "Ada" } };
+    const other = {
+      ...row,
+      channel: "telegram",
+      id: 8,
+      runId: "t1",
+      text: "from a phone",
+      files: 2,
+      sender: { id: "5", name: "Ada" },
+    };
     const state = play(...running, waits(own, other));
     expect(seen(state).at(-1)).toBe("user: [2 files] | from a phone (waits as 8)");
     expect(state.waiting.map(({ sender }) => sender)).toEqual([undefined, "Ada"]);

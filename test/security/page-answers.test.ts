@@ -50,7 +50,11 @@ describe.skipIf(!hasChromium)("no answer freezes the page or hides its text", ()
     const sessionKey = new URL(page.url()).searchParams.get("session") ?? "";
     gateway.finish(run, answer, sessionKey);
     const id = `a-${name}`;
-    gateway.emit("exec.approval.requested", { id, sessionKey, command: "ls", expiresAt: Date.now() + 300_000 });
+    gateway.emit("exec.approval.requested", {
+      id,
+      request: { sessionKey, runId: "r1", command: "ls" },
+      expiresAtMs: Date.now() + 300_000,
+    });
     await page.getByRole("button", { name: "Allow once" }).waitFor();
     gateway.finish(await ask("and now?"), "Still readable.", sessionKey);
     await page.getByText("Still readable.").first().waitFor();

@@ -1,6 +1,6 @@
+import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { Ask, ReportedAccount } from "./channels.ts";
 import { size } from "../model/format.ts";
-import { fields, list, nonEmpty, stringOr } from "../model/json.ts";
 
 /** A file to send. */
 export interface OutgoingFile {
@@ -71,16 +71,14 @@ export async function sendMessage(
     idempotencyKey: key,
     tellFailure: true,
   });
-  return outcomeOf(fields(sent));
+  return outcomeOf(sent);
 }
 
-function outcomeOf(sent: Record<string, unknown>): string {
-  const reason = nonEmpty(sent["reason"]);
-  const sound =
-    sent["silent"] === false ? " It is sent with a notification sound: the platform has no silent messages." : "";
-  if (sent["state"] === "failed") return `Not sent: ${reason ?? "the reason is unknown"}.`;
-  if (sent["state"] !== "sent") return `Queued: ${reason ?? "the platform has not answered yet"}.${sound}`;
-  return `Sent.${sent["possibleRepeat"] === true ? " The message may appear twice." : ""}${sound}`;
+function outcomeOf({ state, reason, silent, possibleRepeat }: Answers["send"]): string {
+  const sound = silent === false ? " It is sent with a notification sound: the platform has no silent messages." : "";
+  if (state === "failed") return `Not sent: ${reason ?? "the reason is unknown"}.`;
+  if (state !== "sent") return `Queued: ${reason ?? "the platform has not answered yet"}.${sound}`;
+  return `Sent.${possibleRepeat === true ? " The message may appear twice." : ""}${sound}`;
 }
 
 /** Sends a test message, as `sendMessage` does. Without a chat, asks the platform for the account's name. */
@@ -91,10 +89,8 @@ export async function sendTest(ask: Ask, account: ReportedAccount, to: string): 
 }
 
 async function probe(ask: Ask, { channel, account, connected }: ReportedAccount): Promise<string> {
-  const accounts = list(fields(await ask("channels.probe", { channel }))["accounts"]).map(fields);
-  const own = accounts.find((one) => one["accountId"] === account);
-  const answer = [stringOr(own?.["message"], "The platform cannot be asked for the account."), stringOr(own?.["fix"])]
-    .filter(Boolean)
-    .join(" ");
+  const { accounts } = await ask("channels.probe", { channel });
+  const own = accounts.find(({ accountId }) => accountId === account);
+  const answer = [own?.message ?? "The platform cannot be asked for the account.", own?.fix].filter(Boolean).join(" ");
   return `${connected ? "Connected" : "Not connected"}; ${answer}`;
 }

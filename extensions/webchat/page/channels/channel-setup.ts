@@ -1,48 +1,14 @@
-import { fields, list, nonEmpty, stringOr } from "../model/json.ts";
-
-/** A field of an account's setup. */
-export interface SetupField {
-  readonly name: string;
-  readonly label: string;
-  /** Whether the value must not be visible. */
-  readonly secret: boolean;
-  readonly required: boolean;
-  /** The environment variable of the gateway that can contain the value. */
-  readonly env?: string | undefined;
-}
+import type { Answers } from "openclaw/plugin-sdk/answers";
+import { fields, nonEmpty } from "../model/json.ts";
 
 /** The setup of an account of one channel. */
-export interface Setup {
-  readonly channel: string;
-  readonly label: string;
-  /** Whether the account is then linked with a code. */
-  readonly login: boolean;
-  readonly fields: readonly SetupField[];
-}
+export type Setup = Answers["channels.setups"]["channels"][number];
+type SetupField = Setup["fields"][number];
 
 /** Where the secrets of an account are: in the config, in a file, or in the gateway's environment. */
 export type SecretSource = "typed" | "file" | "env";
 
 const TOKEN_FILE = "tokenFile";
-
-/** Reads the answer of `channels.setups`. */
-export function readSetups(value: unknown): readonly Setup[] {
-  return list(fields(value)["channels"])
-    .map(fields)
-    .map((row) => {
-      const channel = stringOr(row["channel"]);
-      const known = list(row["fields"]).map(fields).map(readField);
-      return { channel, label: stringOr(row["label"], channel), login: row["login"] === true, fields: known };
-    });
-}
-
-const readField = (row: Record<string, unknown>): SetupField => ({
-  name: stringOr(row["name"]),
-  label: stringOr(row["label"]),
-  secret: row["secret"] === true,
-  required: row["required"] === true,
-  env: nonEmpty(row["env"]),
-});
 
 /** Where the secrets of this channel can be; empty if it has no secrets. */
 export function sourcesOf(setup: Setup): readonly SecretSource[] {

@@ -1,8 +1,14 @@
+import type { Answers } from "openclaw/plugin-sdk/answers";
 import { size } from "../model/format.ts";
-import { fields, list, nonEmpty, number, strings, stringOr } from "../model/json.ts";
 
 /** A request to the gateway outside of the chat. Rejects like `Connection.request`. */
-export type Ask = (method: string, params: Record<string, unknown>) => Promise<unknown>;
+export type Ask = <Method extends keyof Answers>(
+  method: Method,
+  params: Record<string, unknown>,
+) => Promise<Answers[Method]>;
+
+type Shown = NonNullable<Answers["channels.status"]["channelAccounts"]>[string][number];
+type Reported = Answers["channels.capabilities"]["channels"][number];
 
 /** An account of a chat platform, as the gateway reports it. */
 export interface ReportedAccount {
@@ -37,77 +43,56 @@ export type Capability = readonly [name: string, value: string];
 
 /** All accounts: the gateway's in its order, then accounts of the config that it has not started. */
 export async function readChannels(ask: Ask): Promise<readonly ReportedAccount[]> {
-  const status = fields(await ask("channels.status", {}));
-  const reported = list(fields(await ask("channels.capabilities", {}))["channels"]).map(fields);
-  const accounts = fields(status["channelAccounts"]);
-  const labels = fields(status["channelLabels"]);
-  const known = strings(status["channelOrder"]).flatMap((channel) =>
-    list(accounts[channel]).map((item) => {
-      const row = fields(item);
-      const own = reported.find((one) => one["channel"] === channel && one["accountId"] === row["accountId"]);
-      return { ...readAccount(row), channel, label: stringOr(labels[channel], channel), ...readCapabilities(own) };
+  const { channelOrder = [], channelAccounts = {}, channelLabels = {} } = await ask("channels.status", {});
+  const { channels: reported } = await ask("channels.capabilities", {});
+  const known = channelOrder.flatMap((channel) =>
+    (channelAccounts[channel] ?? []).map((row) => {
+      const own = reported.find((one) => one.channel === channel && one.accountId === row.accountId);
+      return { ...readAccount(row), channel, label: channelLabels[channel] ?? channel, ...readCapabilities(own) };
     }),
   );
-  const notStarted = reported.filter(
-    (one) =>
-      one["accountId"] !== undefined &&
-      !known.some(({ channel, account }) => channel === one["channel"] && account === one["accountId"]),
-  );
-  return [...known, ...notStarted.map(readNotStarted)];
+  const notStarted = reported.flatMap((one) => {
+    const { channel, label, accountId } = one;
+    if (accountId === undefined || known.some((row) => row.channel === channel && row.account === accountId)) return [];
+    return [{ ...readAccount({ accountId, enabled: false }), channel, label, ...readCapabilities(one) }];
+  });
+  return [...known, ...notStarted];
 }
 
-function readAccount(row: Record<string, unknown>) {
-  const count = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined);
-  return {
-    account: stringOr(row["accountId"]),
-    state: row["enabled"] === false ? "off" : stringOr(row["lifecycle"], "unknown"),
-    activity: stringOr(row["activity"]),
-    connected: row["connected"] === true,
-    name: stringOr(fields(row["self"])["name"]),
-    retryAt: count(row["retryAt"]),
-    silentMs: count(row["silentMs"]),
-    error: stringOr(row["lastError"]),
-    fix: stringOr(row["fix"]),
-    notices: list(row["notices"])
-      .map(fields)
-      .map(({ problem, fix }) => `${stringOr(problem)}. ${stringOr(fix)}`),
-  };
-}
+const readAccount = (row: Shown) => ({
+  account: row.accountId,
+  state: row.enabled === false ? "off" : (row.lifecycle ?? "unknown"),
+  activity: row.activity ?? "",
+  connected: row.connected === true,
+  name: row.self?.name ?? "",
+  retryAt: row.retryAt ?? undefined,
+  silentMs: row.silentMs ?? undefined,
+  error: row.lastError ?? "",
+  fix: row.fix ?? "",
+  notices: (row.notices ?? []).map(({ problem, fix }) => `${problem}. ${fix}`),
+});
 
-function readNotStarted(reported: Record<string, unknown>): ReportedAccount {
-  const channel = stringOr(reported["channel"]);
-  const row = { accountId: reported["accountId"], enabled: false };
-  return { ...readAccount(row), channel, label: stringOr(reported["label"], channel), ...readCapabilities(reported) };
-}
-
-function readCapabilities(reported: Record<string, unknown> | undefined) {
+function readCapabilities(reported: Reported | undefined) {
   if (reported === undefined) return { configured: false, login: false, capabilities: [] };
-  const limits = fields(reported["limits"]);
-  const { text: maxLength, media, caption, album = 1, format } = limits;
-  const yes = (value: unknown): string => (value === true ? "yes" : "no");
+  const { limits, silent, login, methods } = reported;
+  const yes = (value: boolean): string => (value ? "yes" : "no");
   const capabilities: readonly Capability[] = [
-    ["Format", stringOr(format, "plain")],
-    ["Maximum message length", characters(maxLength)],
-    ["Maximum file size", size(number(media))],
-    ["Maximum caption length", caption === undefined ? "no captions" : characters(caption)],
-    ["Maximum files per message", String(number(album, 1))],
-    ["Silent messages", yes(reported["silent"])],
-    ["Linked with a code", yes(reported["login"])],
-    [
-      "Connection methods",
-      reported["methods"] === undefined ? "not connected" : strings(reported["methods"]).join(", "),
-    ],
+    ["Format", limits.format],
+    ["Maximum message length", characters(limits.text)],
+    ["Maximum file size", size(limits.media)],
+    ["Maximum caption length", limits.caption === undefined ? "no captions" : characters(limits.caption)],
+    ["Maximum files per message", String(limits.album ?? 1)],
+    ["Silent messages", yes(silent)],
+    ["Linked with a code", yes(login)],
+    ["Connection methods", methods === undefined ? "not connected" : methods.join(", ")],
   ];
-  return { configured: true, login: reported["login"] === true, capabilities };
+  return { configured: true, login, capabilities };
 }
 
-const characters = (value: unknown): string => `${number(value).toLocaleString("en")} characters`;
+const characters = (count: number): string => `${count.toLocaleString("en")} characters`;
 
 /** The state of a login: its latest step, and its result. */
-export interface LoginView {
-  readonly loginId: string;
-  readonly next: number;
-  readonly state: "waiting" | "linked" | "failed";
+export interface LoginView extends Pick<Answers["channels.login.wait"], "loginId" | "next" | "state"> {
   /** The rows of the QR code, as digits 0 and 1. */
   readonly qr?: readonly string[] | undefined;
   readonly code?: string | undefined;
@@ -115,24 +100,18 @@ export interface LoginView {
 }
 
 /** Applies an answer of `channels.login.*` to the known state. A step replaces the step before. */
-export function readLogin(value: unknown, before?: LoginView): LoginView {
-  const view = fields(value);
+export function readLogin(answer: Answers["channels.login.wait"], before?: LoginView): LoginView {
+  const { loginId, next, state, steps, error, fix } = answer;
   const known = { qr: before?.qr, code: before?.code, message: before?.message };
-  const shown = list(view["steps"])
-    .map(fields)
-    .reduce<typeof known>((last, step) => {
-      if (step["kind"] === "qr") return { qr: strings(step["rows"]), code: undefined, message: undefined };
-      if (step["kind"] === "code") return { qr: undefined, code: stringOr(step["code"]), message: undefined };
-      return { ...last, message: stringOr(step["text"]) };
-    }, known);
-  const state = view["state"] === "linked" || view["state"] === "failed" ? view["state"] : "waiting";
-  const next = typeof view["next"] === "number" ? view["next"] : (before?.next ?? 0);
-  const end = [view["error"], view["fix"]].flatMap((part) => nonEmpty(part) ?? []).join(" ");
-  return { ...shown, ...(end !== "" && { message: end }), loginId: stringOr(view["loginId"]), next, state };
+  const shown = steps.reduce<typeof known>((last, step) => {
+    if (step.kind === "qr") return { qr: step.rows, code: undefined, message: undefined };
+    if (step.kind === "code") return { qr: undefined, code: step.code, message: undefined };
+    return { ...last, message: step.text };
+  }, known);
+  const end = [error, fix].filter((part) => part !== undefined).join(" ");
+  return { ...shown, ...(end !== "" && { message: end }), loginId, next, state };
 }
 
 /** Step for a person after `channels.logout` if another program holds the link; undefined if the link is ended. */
-export function remainingLink(answer: unknown): string | undefined {
-  const { holder, fix } = fields(answer);
-  return nonEmpty(holder) === undefined ? undefined : `${stringOr(holder)} ${stringOr(fix)}`.trim();
-}
+export const remainingLink = ({ holder, fix = "" }: Answers["channels.logout"]): string | undefined =>
+  holder === undefined ? undefined : `${holder} ${fix}`.trim();

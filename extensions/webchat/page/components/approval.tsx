@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Chat } from "../model/chat.ts";
 import { sessionTitle } from "../model/format.ts";
-import type { Approval, Pairing } from "../model/protocol.ts";
+import { type Approval, type Decision, type Pairing, principalText } from "../model/protocol.ts";
 import { isOpen } from "../model/state.ts";
 import type { PageState } from "../model/state.ts";
 import { useNow } from "./common/hooks.ts";
@@ -15,7 +15,8 @@ export function Questions(props: { state: PageState; chat: Chat }): VNode | null
   return (
     <section class="questions column" aria-label="Waiting for you">
       {state.approvals.map((approval) => {
-        const from = isOpen(state, approval.sessionKey) ? undefined : sessionTitle(approval.sessionKey);
+        const { sessionKey = "" } = approval.request;
+        const from = isOpen(state, sessionKey) ? undefined : sessionTitle(sessionKey);
         return <ApprovalCard key={approval.id} approval={approval} from={from} chat={chat} />;
       })}
       {state.pairings.map((pairing) => (
@@ -25,8 +26,12 @@ export function Questions(props: { state: PageState; chat: Chat }): VNode | null
   );
 }
 
+/** The answers that an approval of an older gateway offers. */
+const ALL: readonly Decision[] = ["allow-once", "allow-always", "deny"];
+
 function ApprovalCard(props: { approval: Approval; from: string | undefined; chat: Chat }): VNode {
   const { approval, from, chat } = props;
+  const { command, cwd, reason, principal, files = [], variables = [], allowedDecisions = ALL } = approval.request;
   const card = useRef<HTMLDivElement>(null);
   // The focus moves before the card is painted: a later move would take it from a button that somebody has reached
   // already.
@@ -37,27 +42,29 @@ function ApprovalCard(props: { approval: Approval; from: string | undefined; cha
         <Icon name="shield" />
         <span role="alert">Run this command?{from !== undefined && <span class="from"> Asked in {from}</span>}</span>
       </h3>
-      <pre tabIndex={0}>{approval.command}</pre>
+      <pre tabIndex={0}>{command}</pre>
       <p class="facts">
-        {approval.cwd !== undefined && <span>in {approval.cwd}</span>}
-        {approval.reason !== undefined && <span>{approval.reason}</span>}
-        {approval.principal !== undefined && (
+        {cwd !== undefined && <span>in {cwd}</span>}
+        {reason !== undefined && <span>{reason}</span>}
+        {principal !== undefined && (
           <span>
-            {approval.isOwner === true ? "for the owner " : "for someone who is not an owner: "}
-            <bdi>{approval.principal}</bdi>
+            {principal.kind === "owner" ? "for the owner " : "for someone who is not an owner: "}
+            <bdi>{principalText(principal)}</bdi>
           </span>
         )}
-        {approval.files.length > 0 && <span>only while these files are unchanged: {approval.files.join(", ")}</span>}
-        {approval.variables && <span>plugins set these variables: {approval.variables.join(", ")}</span>}
-        <Expiry at={approval.expiresAt} />
+        {files.length > 0 && (
+          <span>only while these files are unchanged: {files.map(({ path }) => path).join(", ")}</span>
+        )}
+        {variables.length > 0 && <span>plugins set these variables: {variables.join(", ")}</span>}
+        <Expiry at={approval.expiresAtMs} />
       </p>
       <div class="answers">
-        {approval.answers.includes("allow-once") && (
+        {allowedDecisions.includes("allow-once") && (
           <button type="button" class="primary" onClick={() => chat.decide(approval.id, "allow-once")}>
             Allow once
           </button>
         )}
-        {approval.answers.includes("allow-always") && (
+        {allowedDecisions.includes("allow-always") && (
           <button type="button" class="quiet" onClick={() => chat.decide(approval.id, "allow-always")}>
             Always allow
           </button>

@@ -1,4 +1,5 @@
-import { fields, list, shortNameIn, nonEmpty } from "./json.ts";
+import type { Answers } from "openclaw/plugin-sdk/answers";
+import { shortNameIn } from "./json.ts";
 
 /** An agent of the gateway. */
 export interface AgentRow {
@@ -8,16 +9,11 @@ export interface AgentRow {
 }
 
 /** Reads `agents.list`, the default agent first. */
-export function readAgents(value: unknown): readonly AgentRow[] {
-  const answer = fields(value);
-  const rows = list(answer["agents"]).flatMap((item): readonly AgentRow[] => {
-    const row = fields(item);
-    const id = nonEmpty(row["id"]);
-    if (id === undefined) return [];
-    const identity = fields(row["identity"]);
-    const name = shortNameIn(identity["name"]) ?? shortNameIn(row["name"]) ?? id;
-    return [{ id, title: [shortNameIn(identity["emoji"]), name].filter((part) => part !== undefined).join(" ") }];
+export function readAgents({ agents, defaultId }: Answers["agents.list"]): readonly AgentRow[] {
+  const rows = agents.map(({ id, name, identity = {} }) => {
+    const shown = shortNameIn(identity.name) ?? shortNameIn(name) ?? id;
+    return { id, title: [shortNameIn(identity.emoji), shown].filter((part) => part !== undefined).join(" ") };
   });
-  const isDefault = (row: AgentRow): number => Number(row.id === answer["defaultId"]);
+  const isDefault = (row: AgentRow): number => Number(row.id === defaultId);
   return rows.toSorted((one, other) => isDefault(other) - isDefault(one));
 }

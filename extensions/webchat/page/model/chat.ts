@@ -1,3 +1,4 @@
+import type { Answers } from "openclaw/plugin-sdk/answers";
 import { deleteToken, setSessionInAddress, setTried, storeToken, wasTried, type Tokens } from "./address.ts";
 import { PageConnection, NoAnswerError, RefusedError } from "./connection.ts";
 import type { Exchange, Picture, Sent } from "./exchanges.ts";
@@ -160,7 +161,7 @@ export class Chat {
   }
 
   /** Makes a request to the gateway outside of the chat. Rejects with an `Error` whose message is for the person. */
-  async ask(method: string, params: Record<string, unknown>): Promise<unknown> {
+  async ask<Method extends keyof Answers>(method: Method, params: Record<string, unknown>): Promise<Answers[Method]> {
     try {
       return await this.#connection.request(method, params);
     } catch (error) {
@@ -202,10 +203,10 @@ export class Chat {
     const { runId, sessionKey } = exchange;
     this.#store.dispatch({ type: "sent", runId, state: "sending" });
     try {
-      const answer = await this.#connection.request("chat.send", sendParams(exchange, sent));
+      const { status } = await this.#connection.request("chat.send", sendParams(exchange, sent));
       this.#store.dispatch({ type: "sent", runId, state: "accepted" });
       // The gateway already had the message. Its run may have ended while the page was disconnected.
-      if (fields(answer)["status"] !== "started") await this.#reading.settled();
+      if (status !== "started") await this.#reading.settled();
     } catch (error) {
       if (!(error instanceof NoAnswerError)) return this.#refuse(runId, messageOf(error));
       this.#store.dispatch({ type: "sent", runId, state: "queued" });

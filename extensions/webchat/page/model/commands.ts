@@ -1,4 +1,4 @@
-import { fields, list, nonEmpty, strings, stringOr } from "./json.ts";
+import type { Answers } from "openclaw/plugin-sdk/answers";
 
 /** A command of chats, without slashes. */
 export interface CommandRow {
@@ -14,27 +14,15 @@ export interface CommandRow {
 }
 
 /** Reads the answer of `commands.list`. */
-export function readCommands(value: unknown): readonly CommandRow[] {
-  return list(fields(value)["commands"]).flatMap((item) => {
-    const row = fields(item);
-    const name = nonEmpty(row["name"]);
-    if (name === undefined) return [];
-    const [first] = list(row["args"]);
-    const choices = list(fields(first)["choices"]).flatMap((choice) => nonEmpty(fields(choice)["value"]) ?? []);
-    return [
-      {
-        name,
-        aliases: strings(row["textAliases"])
-          .map(withoutSlash)
-          .filter((alias) => alias !== name),
-        help: stringOr(row["description"]),
-        choices,
-        takesText: row["acceptsArgs"] === true,
-        isDirective: row["category"] === "options",
-      },
-    ];
-  });
-}
+export const readCommands = ({ commands }: Answers["commands.list"]): readonly CommandRow[] =>
+  commands.map(({ name, textAliases, description, args, acceptsArgs, category }) => ({
+    name,
+    aliases: textAliases.map(withoutSlash).filter((alias) => alias !== name),
+    help: description,
+    choices: args?.[0]?.choices.map(({ value }) => value) ?? [],
+    takesText: acceptsArgs,
+    isDirective: category === "options",
+  }));
 
 const withoutSlash = (name: string): string => name.replace(/^\//, "");
 

@@ -1,3 +1,4 @@
+import type { Answers } from "openclaw/plugin-sdk/answers";
 import { readFrame, readHello } from "./protocol.ts";
 import type { GatewayFrame, Hello, RequestRefusal } from "./protocol.ts";
 import { fields, number, stringOr } from "./json.ts";
@@ -29,7 +30,7 @@ export interface ConnectionEvents {
 }
 
 interface PendingRequest {
-  readonly resolve: (payload: unknown) => void;
+  resolve(payload: unknown): void;
   readonly reject: (error: Error) => void;
   readonly timer: number;
 }
@@ -70,14 +71,14 @@ export class PageConnection {
   }
 
   /** Sends a request. Rejects with RefusedError when the gateway refuses it, with NoAnswerError when no answer comes. */
-  request(method: string, params: Record<string, unknown>): Promise<unknown> {
+  request<Method extends keyof Answers>(method: Method, params: Record<string, unknown>): Promise<Answers[Method]> {
     if (!this.#ready) return Promise.reject(new NoAnswerError("Not connected."));
     return this.#send(method, params);
   }
 
-  #send(method: string, params: Record<string, unknown>): Promise<unknown> {
+  #send<Payload>(method: string, params: Record<string, unknown>): Promise<Payload> {
     const id = crypto.randomUUID();
-    return new Promise((resolve, reject) => {
+    return new Promise<Payload>((resolve, reject) => {
       const timer = setTimeout(
         () => this.#takePending(id)?.reject(new NoAnswerError(`No answer to ${method}.`)),
         ANSWER_MS,
@@ -142,7 +143,7 @@ export class PageConnection {
   }
 
   async #handshake(): Promise<void> {
-    const payload = await this.#send("connect", {
+    const payload = await this.#send<unknown>("connect", {
       minProtocol: 4,
       maxProtocol: 4,
       client: { id: "webchat-ui", version: "0.1.0", platform: "web", mode: "webchat" },

@@ -3,8 +3,12 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The fields of an object; an empty object for any other value. */
-export function fields(value: unknown): Record<string, unknown> {
+/** Of a value of unknown type, the names of the fields are unknown too. */
+type Fields<T> = [keyof T] extends [never] ? Record<string, unknown> : Partial<T>;
+
+/** The fields of an object, any of which may be missing; an empty object for any other value. */
+export function fields<T>(value: T): Fields<NonNullable<T>>;
+export function fields(value: unknown): object {
   return isRecord(value) ? value : {};
 }
 

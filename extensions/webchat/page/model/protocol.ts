@@ -1,4 +1,5 @@
-import { fields, isRecord, list, shortNameIn, nonEmpty, number, strings, stringOr, timeIn } from "./json.ts";
+import type { Answers } from "openclaw/plugin-sdk/answers";
+import { fields, isRecord, shortNameIn, nonEmpty, number, strings, stringOr, timeIn } from "./json.ts";
 
 /**
  * The refusal of a request. `detail` is `details.code`, which is more specific than `code`; `field` is the form field whose
@@ -48,46 +49,19 @@ export interface SessionRow {
 }
 
 /** A model that the gateway offers. */
-export interface ModelRow {
-  readonly id: string;
-  readonly name: string;
-  readonly provider: string;
-  readonly reasoning: boolean;
-  readonly available: boolean;
-}
+export type ModelRow = Answers["models.list"]["models"][number];
+
+/** Whether a model can be chosen; an older gateway does not say it. */
+export const isAvailable = ({ available }: ModelRow): boolean => available !== false;
 
 /** A command that waits for a person's permission. */
-export interface Approval {
-  readonly id: string;
-  readonly sessionKey: string;
-  readonly command: string;
-  readonly cwd?: string | undefined;
-  readonly reason?: string | undefined;
-  /** The name and id of the person for whom it runs. */
-  readonly principal?: string;
-  readonly isOwner?: boolean;
-  /** Paths of files; the permission is valid only while their content is unchanged. */
-  readonly files: readonly string[];
-  /** Names of the variables that plugins add to its environment. */
-  readonly variables?: readonly string[];
-  /** The answers that the approval offers; names of other versions too. */
-  readonly answers: readonly string[];
-  readonly expiresAt?: number | undefined;
-}
+export type Approval = Answers["exec.approval.list"][number];
 
 /** A person's answer to an approval. */
-export type Decision = "allow-once" | "allow-always" | "deny";
+export type Decision = Answers["exec.approval.resolve"]["decision"];
 
-/** A stranger who waits for pairing. */
-export interface Pairing {
-  readonly channel: string;
-  readonly code: string;
-  /** Chosen by the stranger; the id when there is none. */
-  readonly name: string;
-  /** The platform's id. */
-  readonly senderId: string;
-  readonly expiresAt?: number | undefined;
-}
+/** A stranger who waits for pairing. `name` is the stranger's choice, or the id. */
+export type Pairing = Answers["pairing.list"]["requests"][number] & { readonly name: string };
 
 /** A problem that stops the gateway, such as an invalid config or a full disk, and its fix. */
 export interface Problem {
@@ -163,124 +137,61 @@ export function readHello(value: unknown): Hello {
   };
 }
 
-/** Reads the rows of `sessions.list`; rows without a key are left out. */
-export function readSessions(value: unknown): readonly SessionRow[] {
-  return list(fields(value)["sessions"]).flatMap((item) => {
+/** Reads the rows of `sessions.list`; another program may have written their texts. */
+export function readSessions({ sessions }: Answers["sessions.list"]): readonly SessionRow[] {
+  return sessions.flatMap((item) => {
     const row = fields(item);
-    const key = nonEmpty(row["key"]);
+    const key = nonEmpty(row.key);
     return key === undefined ? [] : [readSession(key, row)];
   });
 }
 
-function readSession(key: string, row: Record<string, unknown>): SessionRow {
-  const activeRuns = strings(row["activeRunIds"]);
+function readSession(key: string, row: Partial<Answers["sessions.list"]["sessions"][number]>): SessionRow {
+  const activeRuns = strings(row.activeRunIds);
   return {
     key,
-    label: nonEmpty(row["label"]) ?? nonEmpty(row["displayName"]) ?? nonEmpty(row["derivedTitle"]),
-    updatedAt: timeIn(row["updatedAt"]),
+    label: nonEmpty(row.label) ?? nonEmpty(row.displayName),
+    updatedAt: timeIn(row.updatedAt),
     tokens: {
-      input: number(row["inputTokens"]),
-      output: number(row["outputTokens"]),
-      total: number(row["totalTokens"]),
-      window: number(row["contextTokens"]),
+      input: number(row.inputTokens),
+      output: number(row.outputTokens),
+      total: number(row.totalTokens),
+      window: number(row.contextTokens),
     },
-    model: nonEmpty(row["model"]),
-    provider: nonEmpty(row["modelProvider"]),
-    thinking: nonEmpty(row["thinkingLevel"]),
+    model: nonEmpty(row.model),
+    provider: nonEmpty(row.modelProvider),
+    thinking: nonEmpty(row.thinkingLevel),
     activeRuns,
-    active: row["hasActiveRun"] === true || activeRuns.length > 0,
+    active: row.hasActiveRun === true || activeRuns.length > 0,
   };
 }
 
-/** Reads `models.list`. A model without `available` is available. */
-export function readModels(value: unknown): readonly ModelRow[] {
-  return list(fields(value)["models"]).flatMap((item) => {
-    const row = fields(item);
-    const id = nonEmpty(row["id"]);
-    if (id === undefined) return [];
-    const name = stringOr(row["name"], id);
-    const available = row["available"] !== false;
-    return [{ id, name, provider: stringOr(row["provider"]), reasoning: row["reasoning"] === true, available }];
+/** Reads the approval in an event; undefined when it is none. */
+export const readApproval = (payload: unknown): Approval | undefined => (isApproval(payload) ? payload : undefined);
+
+/** The name and id of the person for whom a command runs. */
+export const principalText = ({ name, id }: NonNullable<Approval["request"]["principal"]>): string =>
+  [shortNameIn(name), shortNameIn(id)].filter((one) => one !== undefined).join(", ");
+
+const isApproval = (value: unknown): value is Approval =>
+  nonEmpty(fields(value)["id"]) !== undefined && isRecord(fields(value)["request"]);
+
+/** Reads the requests of `pairing.list`. */
+export const readPairings = ({ requests }: Answers["pairing.list"]): readonly Pairing[] =>
+  requests.map((request) => {
+    const senderId = shortNameIn(request.senderId) ?? "";
+    return { ...request, senderId, name: shortNameIn(request.name) ?? senderId };
   });
-}
-
-/** Reads one approval. Its fields are in `request` or next to its id; undefined without an id. */
-export function readApproval(value: unknown): Approval | undefined {
-  const item = fields(value);
-  const id = nonEmpty(item["id"]);
-  if (id === undefined) return undefined;
-  const request = isRecord(item["request"]) ? item["request"] : item;
-  return {
-    id,
-    sessionKey: stringOr(request["sessionKey"]),
-    command: stringOr(request["command"]),
-    cwd: nonEmpty(request["cwd"]),
-    reason: nonEmpty(request["reason"]),
-    ...principalIn(request),
-    files: list(request["files"]).flatMap((file) => nonEmpty(fields(file)["path"]) ?? []),
-    ...variablesIn(request),
-    answers: list(request["allowedDecisions"] ?? ["allow-once", "allow-always", "deny"]).flatMap(
-      (one) => nonEmpty(one) ?? [],
-    ),
-    expiresAt: timeIn(item["expiresAtMs"] ?? item["expiresAt"]),
-  };
-}
-
-function variablesIn(request: Record<string, unknown>): Pick<Approval, "variables"> {
-  const variables = list(request["variables"]).flatMap((name) => nonEmpty(name) ?? []);
-  return variables.length === 0 ? {} : { variables };
-}
-
-/** Principal of the command: name and id, and whether it is an owner. */
-function principalIn(request: Record<string, unknown>): Pick<Approval, "principal" | "isOwner"> {
-  const { name, id, kind } = fields(request["principal"]);
-  const known = [shortNameIn(name), shortNameIn(id)].filter((one) => one !== undefined);
-  return known.length === 0 ? {} : { principal: known.join(", "), isOwner: nonEmpty(kind) === "owner" };
-}
-
-/** Reads the answer of `exec.approval.list`: a list, or an object with a list. */
-export function readApprovals(value: unknown): readonly Approval[] {
-  const items = Array.isArray(value) ? list(value) : list(fields(value)["approvals"]);
-  return items.flatMap((item) => readApproval(item) ?? []);
-}
-
-/** The number of people who wrote and got no code, from the answer of `pairing.list`. */
-export function readTurnedAway(value: unknown): number {
-  return list(fields(value)["turnedAway"]).length;
-}
-
-/** Reads the answer of `pairing.list`; requests without a code are left out. */
-export function readPairings(value: unknown): readonly Pairing[] {
-  return list(fields(value)["requests"]).flatMap((item) => {
-    const row = fields(item);
-    const code = nonEmpty(row["code"]);
-    if (code === undefined) return [];
-    const senderId = shortNameIn(row["senderId"] ?? row["id"]) ?? "";
-    const name = shortNameIn(row["name"]) ?? senderId;
-    return [{ channel: stringOr(row["channel"]), code, name, senderId, expiresAt: timeIn(row["expiresAt"]) }];
-  });
-}
 
 /** Reads the answer of `status`. */
-export function readStatus(value: unknown): GatewayStatus {
-  const status = fields(value);
-  const model = fields(status["model"]);
-  const ofConfig = readProblems(fields(status["config"])["problems"]);
+export function readStatus({ config, ready, model }: Answers["status"]): GatewayStatus {
+  const ofConfig = config?.problems ?? [];
   // `ready` also lists the config's problems, without their fix.
-  const others = readProblems(fields(status["ready"])["problems"]).filter(
-    ({ message }) => !ofConfig.some((known) => known.message === message),
-  );
+  const others = (ready?.problems ?? []).filter((text) => !ofConfig.some(({ message }) => message === text));
   return {
-    problems: [...others, ...ofConfig],
-    model: { id: stringOr(model["id"]), provider: stringOr(model["provider"]), demo: model["demo"] === true },
+    problems: [...others.map((message) => ({ message })), ...ofConfig],
+    model: { id: model?.id ?? "", provider: model?.provider ?? "", demo: model?.demo === true },
   };
-}
-
-function readProblems(value: unknown): readonly Problem[] {
-  return list(value).flatMap((item) => {
-    const message = nonEmpty(item) ?? nonEmpty(fields(item)["message"]);
-    return message === undefined ? [] : [{ message, fix: nonEmpty(fields(item)["fix"]) }];
-  });
 }
 
 /** Reads a usage record with the field names of pi (`input`, `cacheRead`) or of the gateway (`inputTokens`). */

@@ -1,8 +1,7 @@
 import { readCommands } from "./commands.ts";
 import { readAgents } from "./agents.ts";
 import type { PageConnection } from "./connection.ts";
-import { fields, stringOr } from "./json.ts";
-import { readApprovals, readModels, readPairings, readSessions, readStatus, readTurnedAway } from "./protocol.ts";
+import { readPairings, readSessions, readStatus } from "./protocol.ts";
 import { readWaiting } from "./waiting.ts";
 import { isOpen } from "./state.ts";
 import type { Store } from "./store.ts";
@@ -61,9 +60,9 @@ export class Reading {
       do {
         this.#isStale = false;
         const { sessionKey } = this.#store.state();
-        const answer = fields(await this.#connection.request("chat.history", { sessionKey, limit: this.#limit }));
-        const hasMore = answer["hasMore"] === true && this.#limit < MAX_MESSAGES;
-        this.#store.dispatch({ type: "history", sessionKey, turns: readTurns(answer["messages"]), hasMore });
+        const answer = await this.#connection.request("chat.history", { sessionKey, limit: this.#limit });
+        const hasMore = answer.hasMore === true && this.#limit < MAX_MESSAGES;
+        this.#store.dispatch({ type: "history", sessionKey, turns: readTurns(answer.messages), hasMore });
         this.#isStale ||= !isOpen(this.#store.state(), sessionKey);
       } while (this.#isStale);
     } finally {
@@ -86,8 +85,8 @@ export class Reading {
   /** Reads the session list. With a time (milliseconds since 1970), runs from before it that are in no row have ended. */
   async sessions(settleBefore?: number): Promise<void> {
     const answer = await this.#connection.request("sessions.list", { limit: 100 });
-    const defaults = fields(fields(answer)["defaults"]);
-    const defaultModel = { id: stringOr(defaults["model"]), provider: stringOr(defaults["modelProvider"]) };
+    const { model, modelProvider } = answer.defaults ?? {};
+    const defaultModel = { id: model ?? "", provider: modelProvider ?? "" };
     this.#store.dispatch({ type: "sessions", rows: readSessions(answer), defaultModel, settleBefore });
   }
 
@@ -103,7 +102,8 @@ export class Reading {
 
   /** Reads the models. */
   async models(): Promise<void> {
-    this.#store.dispatch({ type: "models", models: readModels(await this.#connection.request("models.list", {})) });
+    const { models } = await this.#connection.request("models.list", {});
+    this.#store.dispatch({ type: "models", models });
   }
 
   /** Reads what depends on the config: problems, the model that answers, and commands. */
@@ -130,13 +130,19 @@ export class Reading {
 
   /** Reads the commands that wait for approval. */
   async approvals(): Promise<void> {
-    const answer = await this.#connection.request("exec.approval.list", {});
-    this.#store.dispatch({ type: "approvals", approvals: readApprovals(answer) });
+    this.#store.dispatch({
+      type: "approvals",
+      approvals: await this.#connection.request("exec.approval.list", {}),
+    });
   }
 
   /** Reads the strangers who wait for pairing. */
   async pairings(): Promise<void> {
     const answer = await this.#connection.request("pairing.list", {});
-    this.#store.dispatch({ type: "pairings", pairings: readPairings(answer), turnedAway: readTurnedAway(answer) });
+    this.#store.dispatch({
+      type: "pairings",
+      pairings: readPairings(answer),
+      turnedAway: answer.turnedAway?.length ?? 0,
+    });
   }
 }

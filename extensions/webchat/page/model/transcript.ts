@@ -1,3 +1,4 @@
+import type { Answers } from "openclaw/plugin-sdk/answers";
 import { fields, list, shortNameIn, nonEmpty, number, stringOr, timeIn } from "./json.ts";
 import { readUsage } from "./protocol.ts";
 import type { Usage } from "./protocol.ts";
@@ -37,13 +38,15 @@ export interface TranscriptTurn {
   readonly aborted?: boolean | undefined;
 }
 
+type ShownMessage = Answers["chat.history"]["messages"][number];
+
 /** Reads the messages of `chat.history` as turns. A tool result becomes part of its call. */
-export function readTurns(messages: unknown): readonly TranscriptTurn[] {
+export function readTurns(messages: readonly ShownMessage[]): readonly TranscriptTurn[] {
   const turns: TranscriptTurn[] = [];
-  for (const [index, item] of list(messages).entries()) {
+  for (const [index, item] of messages.entries()) {
     const message = fields(item);
     const previous = turns.at(-1);
-    if (message["role"] === "toolResult") {
+    if (message.role === "toolResult") {
       if (previous !== undefined) turns[turns.length - 1] = withResult(previous, message);
       continue;
     }
@@ -55,26 +58,26 @@ export function readTurns(messages: unknown): readonly TranscriptTurn[] {
   return turns;
 }
 
-function readTurn(message: Record<string, unknown>, position: number): TranscriptTurn | undefined {
-  const meta = fields(message["__openclaw"]);
-  const seq = number(meta["seq"], position);
-  const runId = nonEmpty(meta["runId"]);
-  const parts = imagesFirst(roleOf(message["role"]), readParts(message["content"] ?? message["summary"]));
-  const stopReason = stringOr(message["stopReason"]);
-  const failed = stopReason === "error" || nonEmpty(message["errorMessage"]) !== undefined;
+function readTurn(message: Partial<ShownMessage>, position: number): TranscriptTurn | undefined {
+  const meta = fields(message.__openclaw);
+  const seq = number(meta.seq, position);
+  const runId = nonEmpty(meta.runId);
+  const parts = imagesFirst(roleOf(message.role), readParts(message.content));
+  const stopReason = stringOr(message.stopReason);
+  const failed = stopReason === "error" || nonEmpty(message.errorMessage) !== undefined;
   if (parts.length === 0 && !failed && stopReason !== "aborted") return undefined;
   return {
-    id: stringOr(meta["id"], `place-${seq}`),
-    role: roleOf(message["role"]),
+    id: stringOr(meta.id, `place-${seq}`),
+    role: roleOf(message.role),
     parts,
     first: seq,
     last: seq,
-    at: timeIn(message["timestamp"]),
+    at: timeIn(message.timestamp),
     runIds: runId === undefined ? [] : [runId],
-    usage: readUsage(message["usage"]),
-    model: message["model"] === INJECTED ? undefined : nonEmpty(message["model"]),
-    sender: shortNameIn(meta["sender"]),
-    error: failed && stopReason !== "aborted" ? stringOr(message["errorMessage"], "The model call failed.") : undefined,
+    usage: readUsage(message.usage),
+    model: message.model === INJECTED ? undefined : nonEmpty(message.model),
+    sender: shortNameIn(meta.sender),
+    error: failed && stopReason !== "aborted" ? stringOr(message.errorMessage, "The model call failed.") : undefined,
     aborted: stopReason === "aborted" ? true : undefined,
   };
 }
@@ -132,11 +135,11 @@ function readImage(block: Record<string, unknown>): Part {
   return { kind: "image", src: `data:${mimeType};base64,${data}`, name };
 }
 
-function withResult(turn: TranscriptTurn, message: Record<string, unknown>): TranscriptTurn {
-  const id = stringOr(message["toolCallId"]);
-  const position = number(fields(message["__openclaw"])["seq"], turn.last + 1);
-  const result = resultText(message["content"]);
-  const state = message["isError"] === true ? "failed" : "done";
+function withResult(turn: TranscriptTurn, message: Partial<ShownMessage>): TranscriptTurn {
+  const id = stringOr(message.toolCallId);
+  const position = number(fields(message.__openclaw).seq, turn.last + 1);
+  const result = resultText(message.content);
+  const state = message.isError === true ? "failed" : "done";
   const parts = turn.parts.map((part): Part => {
     return part.kind === "tool" && part.id === id ? { ...part, result, state } : part;
   });

@@ -1,4 +1,5 @@
-import { fields, list, shortNameIn, nonEmpty, number, stringOr } from "./json.ts";
+import type { Answers } from "openclaw/plugin-sdk/answers";
+import { shortNameIn } from "./json.ts";
 
 /** A message that waits for its turn in the open session. */
 export interface WaitingMessage {
@@ -13,21 +14,18 @@ export interface WaitingMessage {
 }
 
 /** Reads the answer of `sessions.queue`. */
-export function readWaiting(value: unknown): readonly WaitingMessage[] {
-  return list(fields(value)["messages"]).flatMap((item) => {
-    const row = fields(item);
-    const runId = nonEmpty(row["runId"]);
-    if (runId === undefined) return [];
-    const { id, name } = fields(row["sender"]);
-    return [
-      {
-        id: number(row["id"]),
-        runId,
-        text: stringOr(row["text"]),
-        files: number(row["files"]),
-        at: number(row["receivedAt"]),
-        sender: row["isOperator"] === true ? undefined : (shortNameIn(name) ?? shortNameIn(id)),
-      },
-    ];
-  });
-}
+export const readWaiting = ({ messages }: Answers["sessions.queue"]): readonly WaitingMessage[] =>
+  messages.flatMap(({ id, runId, text, files, receivedAt: at, sender, isOperator }) =>
+    runId === undefined
+      ? []
+      : [
+          {
+            id,
+            runId,
+            text,
+            files,
+            at,
+            sender: isOperator === true ? undefined : (shortNameIn(sender.name) ?? shortNameIn(sender.id)),
+          },
+        ],
+  );

@@ -1,4 +1,4 @@
-import { fields, list, nonEmpty, stringOr } from "../model/json.ts";
+import type { Answers } from "openclaw/plugin-sdk/answers";
 
 /** A fact about the rights of a turn in the session, and its source. */
 export interface Right {
@@ -22,11 +22,14 @@ export interface Rights {
   readonly tools: readonly ToolRight[];
 }
 
+type Described = Answers["sessions.describe"];
+
 /** Reads the answer of `sessions.describe`. An older gateway does not send it: then the lists are empty. */
-export function readRights(answer: unknown): Rights {
-  const { sandbox, exec, tools } = fields(answer);
-  return { sandbox: readSandbox(fields(sandbox)), exec: readExec(fields(exec)), tools: list(tools).map(readTool) };
-}
+export const readRights = ({ sandbox, exec, tools = [] }: Described): Rights => ({
+  sandbox: sandbox === undefined ? [] : readSandbox(sandbox),
+  exec: exec === undefined ? [] : readExec(exec),
+  tools: tools.map(readTool),
+});
 
 const ROWS = [
   ["mode", "Mode"],
@@ -35,16 +38,14 @@ const ROWS = [
   ["workspaceAccess", "Workspace access"],
 ] as const;
 
-function readSandbox(sandbox: Readonly<Record<string, unknown>>): readonly Right[] {
+function readSandbox(sandbox: NonNullable<Described["sandbox"]>): readonly Right[] {
   const { commands, why, works } = sandbox;
-  if (typeof commands !== "boolean") return [];
   const rows = ROWS.flatMap(([name, label]): readonly Right[] => {
-    const value = nonEmpty(sandbox[name]);
+    const value = sandbox[name];
     const source = name === "backend" && works === false ? "does not work on this machine" : undefined;
     return value === undefined ? [] : [{ label, value, source }];
   });
-  const where = commands ? "in the sandbox" : "on the machine";
-  return [{ label: "Commands run", value: where, source: nonEmpty(why) }, ...rows];
+  return [{ label: "Commands run", value: commands ? "in the sandbox" : "on the machine", source: why }, ...rows];
 }
 
 const EXEC = [
@@ -53,26 +54,19 @@ const EXEC = [
   ["ask", "Ask"],
 ] as const;
 
-function readExec(exec: Readonly<Record<string, unknown>>): readonly Right[] {
-  return EXEC.flatMap(([name, label]): readonly Right[] => {
-    const setting = fields(exec[name]);
-    const value = nonEmpty(setting["value"]);
-    return value === undefined ? [] : [{ label, value, source: sourceOf(setting) ?? "default" }];
-  });
+const readExec = (exec: NonNullable<Described["exec"]>): readonly Right[] =>
+  EXEC.map(([name, label]) => ({ label, value: exec[name].value, source: sourceOf(exec[name]) ?? "default" }));
+
+function readTool(right: NonNullable<Described["tools"]>[number]): ToolRight {
+  const { tool, allowed: isAllowed, stage } = right;
+  const source = sourceOf(right);
+  return { tool, isAllowed, source: stage === undefined || source === undefined ? undefined : `${stage}: ${source}` };
 }
 
-function readTool(item: unknown): ToolRight {
-  const tool = fields(item);
-  const stage = nonEmpty(tool["stage"]);
-  const source = sourceOf(tool);
-  return {
-    tool: stringOr(tool["tool"]),
-    isAllowed: tool["allowed"] === true,
-    source: stage === undefined || source === undefined ? undefined : `${stage}: ${source}`,
-  };
+interface Sourced {
+  readonly key?: string | undefined;
+  readonly place?: string | undefined;
 }
 
-function sourceOf({ key, place }: Readonly<Record<string, unknown>>): string | undefined {
-  const [of, at] = [nonEmpty(key), nonEmpty(place)];
-  return of === undefined || at === undefined ? of : `${of} (${at})`;
-}
+const sourceOf = ({ key, place }: Sourced): string | undefined =>
+  key === undefined || place === undefined ? key : `${key} (${place})`;

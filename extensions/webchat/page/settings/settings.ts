@@ -1,40 +1,10 @@
-import { fields, isRecord, list, nonEmpty, strings } from "../model/json.ts";
-
-/** A value of a setting; null removes the session's own. */
-export type SettingValue = string | number | null;
+import type { Answers } from "openclaw/plugin-sdk/answers";
 
 /** A setting of a session, as the gateway describes it. */
-export interface Setting {
-  /** Value in force; null when the gateway cannot know it in advance. */
-  readonly value: SettingValue;
-  readonly isOwn: boolean;
-  /** Value in force when the session sets nothing. */
-  readonly default: SettingValue;
-  readonly choices: readonly string[];
-  /** The least and the greatest number. */
-  readonly range?: readonly [number, number] | undefined;
-}
+export type Setting = Answers["sessions.describe"]["settings"][string];
 
-export type PageSettings = ReadonlyMap<string, Setting>;
-
-/** Reads the answer of `sessions.describe`. */
-export function readSettings(answer: unknown): PageSettings {
-  const all = Object.entries(fields(fields(answer)["settings"]));
-  return new Map(all.flatMap(([name, item]) => (isRecord(item) ? [[name, readSetting(item)] as const] : [])));
-}
-
-function readSetting(item: Record<string, unknown>): Setting {
-  const [least, most] = list(item["range"]);
-  return {
-    value: readValue(item["value"]),
-    isOwn: item["source"] === "session",
-    default: readValue(item["default"]),
-    choices: strings(item["choices"]),
-    range: typeof least === "number" && typeof most === "number" ? [least, most] : undefined,
-  };
-}
-
-const readValue = (value: unknown): SettingValue => (typeof value === "number" ? value : (nonEmpty(value) ?? null));
+/** A value of a setting; null removes the session's own. */
+export type SettingValue = Setting["value"];
 
 /** How the page names a setting and its values. */
 export interface SettingText {
@@ -121,7 +91,7 @@ export function valueText(value: SettingValue, { meanings = {} }: SettingText): 
 }
 
 /** The values that a person can choose, with the value in force, which may be no choice any more. */
-export function choicesOf({ value, choices }: Setting): readonly string[] {
+export function choicesOf({ value, choices = [] }: Setting): readonly string[] {
   return typeof value === "string" && !choices.includes(value) ? [value, ...choices] : choices;
 }
 

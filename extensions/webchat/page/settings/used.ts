@@ -1,4 +1,4 @@
-import { fields, list, nonEmpty, number } from "../model/json.ts";
+import type { Answers } from "openclaw/plugin-sdk/answers";
 
 /** Use on a day. */
 export interface UsedDay {
@@ -9,13 +9,6 @@ export interface UsedDay {
   readonly cost: number;
 }
 
-/** Reads the days of `usage.cost`, and of the aggregates of `sessions.usage`; the latest first. */
-export function readDays(answer: unknown): readonly UsedDay[] {
-  const days = fields(answer)["daily"] ?? fields(fields(answer)["aggregates"])["daily"];
-  const read = list(days).flatMap((item) => {
-    const { date, totalTokens, totalCost } = fields(item);
-    const day = nonEmpty(date);
-    return day === undefined ? [] : [{ day, tokens: number(totalTokens), cost: number(totalCost) }];
-  });
-  return read.toReversed();
-}
+/** Reads the days of an answer about usage; the latest first. */
+export const readDays = (daily: Answers["usage.cost"]["daily"]): readonly UsedDay[] =>
+  daily.map(({ date, totalTokens, totalCost }) => ({ day: date, tokens: totalTokens, cost: totalCost })).toReversed();

@@ -4,6 +4,7 @@ import { ExecApprovalsFile } from "../../../store/exec-approvals.ts";
 import type { SessionKey } from "../../../types/ids.ts";
 import { EXEC_ASK, EXEC_HOSTS, EXEC_SECURITY, sessionExecOf, stricterOf } from "../../../types/run/exec-wish.ts";
 import { OPERATOR } from "../../../types/run/principal.ts";
+import type { SessionRights, Sourced } from "../../../types/session.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import { explainPolicy, placesIn, type PlacedVerdict } from "../../compose/policy/explain.ts";
 import { whyOutside } from "../../compose/sandbox/sandboxing.ts";
@@ -14,7 +15,7 @@ import type { Parts } from "../parts/parts.ts";
 type RightsParts = Pick<Parts, "core" | "live">;
 
 /** What a turn that an operator writes in a session may do, and what says so. Empty for a session of no agent. */
-export async function rightsOf(key: SessionKey, parts: RightsParts): Promise<Readonly<Record<string, unknown>>> {
+export async function rightsOf(key: SessionKey, parts: RightsParts): Promise<SessionRights> {
   const { core, live } = parts;
   const { agents, agentOf } = core.ports.settings();
   if (!agents.has(agentOf(key))) return {};
@@ -53,13 +54,6 @@ function sandboxOf(agent: AgentSettings, sessionKey: SessionKey, { core }: Right
     scope,
     workspaceAccess,
   };
-}
-
-/** A value with the key that it comes from; unset for the gateway's default. */
-interface Sourced {
-  readonly value: string;
-  readonly key?: string;
-  readonly place?: string;
 }
 
 /** Host, security and ask of the session's commands: the strictest of config, session and approvals document. */

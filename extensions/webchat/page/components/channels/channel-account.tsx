@@ -30,7 +30,7 @@ export function AccountCard(props: AccountProps): VNode {
     const { channel, account: accountId } = account;
     try {
       const answer = await ask(method, { channel, accountId, ...more });
-      close(remainingLink(answer) ?? done);
+      close(("cleared" in answer ? remainingLink(answer) : undefined) ?? done);
     } catch (error) {
       close(error instanceof Error ? error.message : "The request failed.");
     }
@@ -55,7 +55,7 @@ export function AccountCard(props: AccountProps): VNode {
   );
 }
 
-type Act = (method: string, more: object, done: string) => void;
+type Act = (method: "channels.enable" | "channels.logout" | "channels.remove", more: object, done: string) => void;
 
 const nameOf = ({ label, account }: ReportedAccount): string => `${label} (${account})`;
 

@@ -1,3 +1,4 @@
+import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import {
@@ -11,7 +12,6 @@ import {
   type SecretSource,
 } from "../../channels/channel-setup.ts";
 import type { Ask, ReportedAccount } from "../../channels/channels.ts";
-import { fields, stringOr } from "../../model/json.ts";
 import { Choice, Field } from "../common/fields.tsx";
 import { useFocus } from "../common/hooks.ts";
 
@@ -155,7 +155,7 @@ function useSaving({ ask, done }: SetupProps) {
     if (busy.current) return;
     busy.current = true;
     try {
-      done(resultOf(setup, answers, fields(await ask("channels.add", setupParams(answers)))));
+      done(resultOf(setup, answers, await ask("channels.add", setupParams(answers))));
     } catch (error) {
       setProblem(problemOf(error));
     } finally {
@@ -165,8 +165,8 @@ function useSaving({ ask, done }: SetupProps) {
   return { problem, setProblem, save };
 }
 
-function resultOf({ label, login }: Setup, { replace }: SetupAnswers, answer: Record<string, unknown>): string {
-  const what = `${label} (${stringOr(answer["accountId"], "default")}) is ${replace ? "changed" : "added"}.`;
-  if (answer["restartNeeded"] === true) return `${what} It takes effect when the gateway restarts.`;
+function resultOf({ label, login }: Setup, { replace }: SetupAnswers, added: Answers["channels.add"]): string {
+  const what = `${label} (${added.accountId}) is ${replace ? "changed" : "added"}.`;
+  if (added.restartNeeded) return `${what} It takes effect when the gateway restarts.`;
   return login && !replace ? `${what} Link it now.` : what;
 }

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { readSetups, type Setup } from "../../channels/channel-setup.ts";
+import type { Setup } from "../../channels/channel-setup.ts";
 import { readChannels, type Ask, type ReportedAccount } from "../../channels/channels.ts";
 import type { Chat } from "../../model/chat.ts";
 import type { Hello } from "../../model/protocol.ts";
@@ -88,7 +88,7 @@ function useChannels(ask: Ask, hasSetups: boolean) {
   const read = useCallback(async (): Promise<void> => {
     try {
       setAccounts(await readChannels(ask));
-      if (lacksSetups) setSetups(readSetups(await ask("channels.setups", {})));
+      if (lacksSetups) setSetups((await ask("channels.setups", {})).channels);
       setProblem(undefined);
     } catch (error) {
       setProblem(error instanceof Error ? error.message : "The channels cannot be read.");

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import type { Chat } from "../../model/chat.ts";
-import type { ModelRow } from "../../model/protocol.ts";
+import { isAvailable, type ModelRow } from "../../model/protocol.ts";
 import { openRow } from "../../model/state.ts";
 import type { PageState } from "../../model/state.ts";
 
@@ -16,7 +16,7 @@ export function ModelPicker(props: { state: PageState; chat: Chat }): VNode | nu
     row?.provider ?? (defaultModel.provider || model.provider),
     row?.model ?? (defaultModel.id || model.id),
   );
-  const models = state.catalog.models.filter((item) => item.available);
+  const models = state.catalog.models.filter(isAvailable);
   if (models.length === 0 && current === "") return null;
   const isListed = models.some((item) => fullName(item.provider, item.id) === current);
   const providers = [...new Set(models.map((item) => item.provider))];

@@ -4,7 +4,7 @@ import { readFiles } from "../../model/attachments.ts";
 import type { Chat } from "../../model/chat.ts";
 import { withModels, type CommandRow } from "../../model/commands.ts";
 import type { Picture } from "../../model/exchanges.ts";
-import type { Limits } from "../../model/protocol.ts";
+import { isAvailable, type Limits } from "../../model/protocol.ts";
 import type { PageState } from "../../model/state.ts";
 import { Icon, StopIcon } from "../common/icons.tsx";
 import { fullName, ModelPicker, ThinkingChoice } from "./choices.tsx";
@@ -49,7 +49,7 @@ export function Composer(props: { state: PageState; chat: Chat; running: boolean
 /** The commands, with the names of the models for the command that chooses a model. */
 function useCommands({ catalog: { commands, models } }: PageState): readonly CommandRow[] {
   return useMemo(() => {
-    const available = models.filter((model) => model.available);
+    const available = models.filter(isAvailable);
     return withModels(
       commands,
       available.map((model) => fullName(model.provider, model.id)),

@@ -22,12 +22,13 @@ interface RowProps {
 /** A setting: its value in force, where that comes from, and a way back to the default. */
 export function SettingRow(props: RowProps): VNode {
   const { text, setting, pending, refusal, change } = props;
+  const isOwn = setting.source === "session";
   const id = useId();
   const alert = useRef<HTMLParagraphElement>(null);
   useEffect(() => alert.current?.scrollIntoView({ block: "nearest" }), [refusal]);
   const control = { id, isRefused: refusal !== undefined, change };
   return (
-    <div class={setting.isOwn ? "setting own" : "setting"}>
+    <div class={isOwn ? "setting own" : "setting"}>
       <label for={id}>{text.label}</label>
       {setting.range === undefined ? (
         <Words {...control} shown={pending ?? setting.value} text={text} setting={setting} />
@@ -40,8 +41,8 @@ export function SettingRow(props: RowProps): VNode {
         </p>
       )}
       <p class="setting-source" id={`${id}-source`}>
-        {setting.isOwn ? "Set for this session" : "Default"}
-        {setting.isOwn && (
+        {isOwn ? "Set for this session" : "Default"}
+        {isOwn && (
           <button type="button" class="link" disabled={pending !== undefined} onClick={() => change(null)}>
             Use the default{setting.default !== null && `: ${setting.default}`}
             <span class="unseen"> for {text.label}</span>
@@ -80,7 +81,7 @@ function Words(props: ControlProps & { text: SettingText; setting: Setting }): V
 }
 
 /** A number. It is stored when the person leaves the field or presses Enter; a refused one stays there to be corrected. */
-function Amount(props: ControlProps & { range: readonly [number, number] }): VNode {
+function Amount(props: ControlProps & { range: readonly number[] }): VNode {
   const { id, shown, isRefused, change, range } = props;
   const [least, most] = range;
   const [written, setWritten] = useState<string>();

@@ -51,7 +51,7 @@ export function SessionSettings(props: { state: PageState; chat: Chat; close: ()
 function Sections({ settings, pending, refusals, change }: EditedSettings): VNode[] {
   return SECTIONS.flatMap(({ title, rows }) => {
     const shown = rows.flatMap((text) => {
-      const setting = settings?.get(text.name);
+      const setting = settings?.[text.name];
       return setting === undefined ? [] : [{ text, setting }];
     });
     if (shown.length === 0) return [];
@@ -88,7 +88,8 @@ function Used({ sessionKey, chat }: { readonly sessionKey: string; readonly chat
       chat.ask("sessions.usage", { ...asked, key: sessionKey, groupBy: "family" }),
       chat.ask("usage.cost", asked),
     ]).then(
-      ([session, all]) => !isOver && setRead({ session: readDays(session), all: readDays(all) }),
+      ([session, all]) =>
+        !isOver && setRead({ session: readDays(session.aggregates.costDaily), all: readDays(all.daily) }),
       () => undefined,
     );
     return () => void (isOver = true);

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { Chat } from "../../model/chat.ts";
 import { readRights, type Rights } from "../../settings/rights.ts";
-import { readSettings, type PageSettings, type SettingValue } from "../../settings/settings.ts";
+import type { Setting, SettingValue } from "../../settings/settings.ts";
 import type { PageState } from "../../model/state.ts";
 
 type Values = Readonly<Record<string, SettingValue>>;
@@ -10,7 +10,7 @@ type Problems = Readonly<Record<string, string>>;
 /** The settings of the open session, with the changes of a person. */
 export interface EditedSettings {
   /** Settings of the session; undefined until they are read. */
-  readonly settings: PageSettings | undefined;
+  readonly settings: Readonly<Record<string, Setting>> | undefined;
   /** Rights of a turn in the session; undefined until they are read. */
   readonly rights: Rights | undefined;
   /** Why the settings could not be read. */
@@ -25,7 +25,7 @@ export interface EditedSettings {
 /** The settings of the session, read again whenever a session or the gateway's state changes, whatever the cause. */
 export function useSettings(state: PageState, chat: Chat): EditedSettings {
   const { sessionKey, sessions, status } = state;
-  const [settings, setSettings] = useState<PageSettings>();
+  const [settings, setSettings] = useState<EditedSettings["settings"]>();
   const [rights, setRights] = useState<Rights>();
   const [problem, setProblem] = useState<string>();
   const [pending, setPending] = useState<Values>({});
@@ -36,7 +36,7 @@ export function useSettings(state: PageState, chat: Chat): EditedSettings {
     try {
       const answer = await chat.ask("sessions.describe", { key: sessionKey });
       if (own !== reads.current) return;
-      setSettings(readSettings(answer));
+      setSettings(answer.settings);
       setRights(readRights(answer));
       setProblem(undefined);
     } catch (error) {

@@ -1,0 +1,50 @@
+import type { z } from "zod";
+import { agentsAnswers } from "../types/answers/agents.ts";
+import { approvalAnswers } from "../types/answers/approvals.ts";
+import { channelAnswers, sendAnswer } from "../types/answers/channels.ts";
+import { chatAnswers, commandsAnswer } from "../types/answers/chat.ts";
+import { messageAnswers } from "../types/answers/messages.ts";
+import { pairingAnswers } from "../types/answers/pairing.ts";
+import { usageAnswers } from "../types/answers/usage.ts";
+import { modelsAnswer, statusAnswer } from "../types/gateway-status.ts";
+import type { Answer } from "../types/method.ts";
+import { sessionAnswers } from "../types/session.ts";
+
+/** The shapes of the answers that the chat page reads, by method: each is the `result` of the gateway's method. */
+export const ANSWERS = {
+  "agents.list": agentsAnswers.list,
+  "channels.add": channelAnswers.edited,
+  "channels.capabilities": channelAnswers.capabilities,
+  "channels.enable": channelAnswers.edited,
+  "channels.login.cancel": channelAnswers.cancelled,
+  "channels.login.start": channelAnswers.login,
+  "channels.login.wait": channelAnswers.login,
+  "channels.logout": channelAnswers.logout,
+  "channels.probe": channelAnswers.probe,
+  "channels.remove": channelAnswers.edited,
+  "channels.setups": channelAnswers.setups,
+  "channels.status": channelAnswers.status,
+  "chat.abort": chatAnswers.abort,
+  "chat.history": sessionAnswers.history,
+  "chat.send": chatAnswers.send,
+  "commands.list": commandsAnswer,
+  "exec.approval.list": approvalAnswers.list,
+  "exec.approval.resolve": approvalAnswers.resolve,
+  "inbox.drop": messageAnswers.done,
+  "models.list": modelsAnswer,
+  "pairing.approve": pairingAnswers.approve,
+  "pairing.list": pairingAnswers.list,
+  send: sendAnswer,
+  "sessions.delete": sessionAnswers.delete,
+  "sessions.describe": sessionAnswers.describe,
+  "sessions.list": sessionAnswers.list,
+  "sessions.patch": sessionAnswers.patch,
+  "sessions.queue": messageAnswers.queue,
+  "sessions.subscribe": sessionAnswers.subscribe,
+  "sessions.usage": usageAnswers.sessions,
+  status: statusAnswer,
+  "usage.cost": usageAnswers.cost,
+} as const;
+
+/** Answers as a client gets them, by method. What has a default in the shape may be missing. */
+export type Answers = { readonly [Method in keyof typeof ANSWERS]: Answer<z.input<(typeof ANSWERS)[Method]>> };

@@ -443,7 +443,7 @@ test("sessions.patch sets and removes settings, also of a session that does not 
   expect(await client.request("sessions.patch", set)).toMatchObject({
     payload: {
       ok: true,
-      key: "new-one",
+      key: "agent:main:new-one",
       entry: { label: "Work", thinkingLevel: "high" },
       resolved: { model: "echo-agent" },
     },
@@ -477,7 +477,7 @@ test("sessions.describe shows the row of a session, or none, and its settings", 
 test("sessions.reset ends runs and begins a new transcript; delete removes the row; compact reports whether it compacted", async () => {
   gateway.sessions.add("r1", [], { sessionId: "old" });
   expect(await client.request("sessions.reset", { key: "r1" })).toMatchObject({
-    payload: { ok: true, key: "r1", entry: { sessionId: "old-again" } },
+    payload: { ok: true, key: "agent:main:r1", entry: { sessionId: "old-again" } },
   });
   expect(gateway.chat.aborted.at(-1)).toEqual(["r1", undefined]);
   const isTold = (frame: Record<string, unknown>) => JSON.stringify(frame["payload"]).includes('"reason":"reset"');
@@ -602,7 +602,7 @@ test("a connection gets session.message for the sessions that it follows, up to 
     gateway.sessions.changes.publish({ key: sessionKey(key), file: `/s/${key}.jsonl`, ...(entryId && { entryId }) });
   tell("followed", "e0");
   expect(await own.request("sessions.messages.subscribe", { key: "followed" })).toMatchObject({
-    payload: { subscribed: true, key: "followed" },
+    payload: { subscribed: true, key: "agent:main:followed" },
   });
   tell("other", "e1");
   tell("followed", "e2");

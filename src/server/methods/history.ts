@@ -184,7 +184,7 @@ async function showPage(
 
 const NO_IMAGES: ReadonlyMap<string, string> = new Map();
 
-const idIn = ({ __openclaw }: ShownMessage & { readonly __openclaw?: { readonly id: string } }) => __openclaw?.id ?? "";
+const idIn = ({ __openclaw }: ShownMessage) => __openclaw?.id ?? "";
 const entryIdOf = (message: ShownMessage) => idIn(message).split(":")[0] ?? "";
 
 /**

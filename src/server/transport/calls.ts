@@ -64,8 +64,7 @@ export class Calls {
     const key = keyOf(method, params);
     const run = () => method.run(params, caller);
     const answer = await (key === undefined ? run() : this.#once.answer(key, JSON.stringify(params), run));
-    const outward = (value: unknown) =>
-      method.result === undefined ? value : keysOutward(method.result, value, this.#keys);
+    const outward = (value: unknown) => keysOutward(method.result, value, this.#keys);
     return answer instanceof InStages ? new InStages(outward(answer.first), answer.outcome) : outward(answer);
   }
 

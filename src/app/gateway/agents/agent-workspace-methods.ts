@@ -34,6 +34,14 @@ export const agentWorkspaceMethods = ({ live }: Pick<Parts, "live">): readonly M
       offset: z.int().min(0).default(0),
       limit: z.int().min(1).max(MOST_ENTRIES).default(MOST_ENTRIES),
     }),
+    result: z.looseObject({
+      agentId: z.string(),
+      path: z.string(),
+      parentPath: z.string().optional(),
+      entries: z.array(z.looseObject({})),
+      totalEntries: z.number(),
+      offset: z.number(),
+    }),
     run: async ({ agentId: id, path: asked, offset, limit }) => {
       const { workspace } = knownAgent(live, id);
       const folder = await placeIn(workspace, asked);
@@ -53,6 +61,7 @@ export const agentWorkspaceMethods = ({ live }: Pick<Parts, "live">): readonly M
     name: "agents.workspace.get",
     scope: "operator.read",
     params: z.looseObject({ agentId, path: path.min(1) }),
+    result: z.looseObject({ agentId: z.string(), file: z.looseObject({}) }),
     run: async ({ agentId: id, path: asked }) => {
       const { workspace } = knownAgent(live, id);
       return { agentId: id, file: await readPlace(await placeIn(workspace, asked)) };

@@ -54,6 +54,7 @@ export const pluginListMethods = (parts: Parts): readonly Method[] => [
     name: "plugins.inspect",
     scope: "operator.read",
     params: z.looseObject({ pluginId }),
+    result: z.looseObject({ ok: z.boolean() }),
     run: async (asked) => inspected(recordOf(asked.pluginId, parts), parts),
   }),
   defineMethod({
@@ -74,6 +75,7 @@ export const pluginListMethods = (parts: Parts): readonly Method[] => [
     name: "plugins.refresh",
     scope: "operator.admin",
     params: z.looseObject({}),
+    result: z.looseObject({ ok: z.boolean() }),
     run: async () => {
       const replaced = await putIntoForce(parts);
       if (replaced.length > 0) await parts.channels.restart(replaced);

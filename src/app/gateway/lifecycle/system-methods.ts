@@ -7,6 +7,7 @@ import { reloadConfig } from "./reload.ts";
 import type { Parts } from "../parts/parts.ts";
 
 /** Parameters of methods that take none. */
+const done = z.looseObject({ ok: z.boolean() });
 const none = z.looseObject({});
 
 const machine = z.looseObject({ hostname: z.string(), pid: z.number(), uptimeMs: z.number() });
@@ -52,17 +53,31 @@ export const systemMethods = (parts: Parts): readonly Method[] => [
       type: z.string().optional(),
       sinceSeq: z.int().min(0).optional(),
     }),
+    result: z.looseObject({ count: z.number(), events: z.array(z.unknown()) }),
     run: async () => stability(),
   }),
   defineMethod({
     name: "update.status",
     scope: "operator.admin",
     params: none,
+    result: z.looseObject({ sentinel: z.null(), updateAvailable: z.null() }),
     // The gateway asks no registry for versions, and installs none.
     run: async () => ({ sentinel: null, updateAvailable: null }),
   }),
-  defineMethod({ name: "update.hold", scope: "operator.admin", params: none, run: async () => ({ ok: false }) }),
-  defineMethod({ name: "secrets.reload", scope: "operator.admin", params: none, run: () => reloadSecrets(parts) }),
+  defineMethod({
+    name: "update.hold",
+    scope: "operator.admin",
+    params: none,
+    result: done,
+    run: async () => ({ ok: false }),
+  }),
+  defineMethod({
+    name: "secrets.reload",
+    scope: "operator.admin",
+    params: none,
+    result: done.extend({ warningCount: z.number() }),
+    run: () => reloadSecrets(parts),
+  }),
 ];
 
 async function systemInfo({ live, startedAt }: Parts) {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { setupFields, type SetupField } from "../../../channels/setup.ts";
+import { setupFields } from "../../../channels/setup.ts";
+import type { SetupField } from "../../../types/answers/channels.ts";
 import type { ChannelContribution } from "../../../types/contribution.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { addAccount } from "./channel-edit-methods.ts";

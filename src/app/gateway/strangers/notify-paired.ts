@@ -1,4 +1,4 @@
-import type { Notified, Paired } from "../../../types/journal.ts";
+import type { Notified, Paired } from "../../../types/answers/pairing.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
 import { blocksOf, deliverAndWait, targetPeer } from "../../outgoing.ts";
 import type { Parts } from "../parts/parts.ts";

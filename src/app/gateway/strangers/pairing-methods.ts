@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { defineMethod, MethodError, type Caller, type Method } from "../../../types/method.ts";
-import type { PairingRequest } from "../../../types/journal.ts";
+import type { PairingRequest } from "../../../types/answers/pairing.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
 import { accountOf } from "../../accounts/accounts.ts";
 import { writeConfigValues } from "../../config/edit/write.ts";

@@ -61,7 +61,7 @@ export type SetupField = Answer<z.output<typeof field>>;
 
 /** How an account of a channel is set up; `login`: it is linked with a code afterwards. */
 const setup = z.looseObject({ channel: z.string(), label: z.string(), login: z.boolean(), fields: z.array(field) });
-export type ChannelSetup = Answer<z.output<typeof setup>>;
+export type ShownSetup = Answer<z.output<typeof setup>>;
 
 /** The answer of `channels.add`, `channels.enable` and `channels.remove`. */
 const edited = z.looseObject({

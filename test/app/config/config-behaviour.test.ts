@@ -21,15 +21,21 @@ describe("a key of the config, in a gateway between a platform and a model", () 
   });
 });
 
-/** Without names and indices that users choose, and without the parts of a secret reference. */
-const plain = (path: readonly string[]): string =>
-  path.filter((part) => !["*", "[]", "source", "provider"].includes(part)).join(".");
-
-const keys = new Set(
-  [...schemaKeys(), ...keysBelow(describeSchema(telegramConfig), ["channels", "telegram"])].map(({ path }) =>
-    plain(path),
-  ),
+const paths = [...schemaKeys(), ...keysBelow(describeSchema(telegramConfig), ["channels", "telegram"])].map(
+  ({ path }) => path.filter((part) => part !== "*" && part !== "[]"),
 );
+const joined = (path: readonly string[]): string => path.join(".");
+const parentsOf = (name: string) =>
+  new Set(paths.filter((path) => path.at(-1) === name).map((path) => joined(path.slice(0, -1))));
+const secrets = parentsOf("source").intersection(parentsOf("id"));
+
+/** Without the parts of a secret reference; what a provider or a source is called is a part of one in most places. */
+const plain = (path: readonly string[]): string => {
+  const isSecretId = path.at(-1) === "id" && secrets.has(joined(path.slice(0, -1)));
+  return joined(path.filter((part) => part !== "source" && part !== "provider").slice(0, isSecretId ? -1 : undefined));
+};
+
+const keys = new Set(paths.map(plain));
 const leaves = [...keys].filter((key) => ![...keys].some((other) => other.startsWith(`${key}.`)));
 
 /** For editors; and what the core reads as `channels.enabled`. */

@@ -20,7 +20,9 @@ const OF_ADAPTERS: readonly string[] = [
 
 /** Exports of the chat page, which cannot import src/: its own form of what one file there exports. */
 const OF_THE_PAGE: readonly string[] =
-  "Approval GatewayStatus LoginView Plan PlanStep Sent SessionRights SessionRow Usage isRecord principalText".split(" ");
+  "Approval GatewayStatus LoginView Plan PlanStep Sent SessionRights SessionRow Usage isRecord principalText".split(
+    " ",
+  );
 
 const PAGE = "extensions/webchat/page/";
 const DECLARATION =

@@ -27,7 +27,7 @@ const paths = [...schemaKeys(), ...keysBelow(describeSchema(telegramConfig), ["c
 const joined = (path: readonly string[]): string => path.join(".");
 const parentsOf = (name: string) =>
   new Set(paths.filter((path) => path.at(-1) === name).map((path) => joined(path.slice(0, -1))));
-const secrets = parentsOf("source").intersection(parentsOf("id"));
+const secrets = new Set([...parentsOf("source")].filter((parent) => parentsOf("id").has(parent)));
 
 /** Without the parts of a secret reference; what a provider or a source is called is a part of one in most places. */
 const plain = (path: readonly string[]): string => {

@@ -94,6 +94,9 @@ async function pageOf(path: string): Promise<void> {
   sessions.add("odd", (await readHistory(path, 1000)).entries);
   const media = { read: () => Promise.reject(new Error("no such file")), put: () => Promise.reject(new Error("no")) };
   const chat = new ScriptedChat(() => undefined);
-  for (const method of historyMethods({ chat, sessions, media, catalog: CATALOG }))
-    JSON.stringify(await method.run({ sessionKey: "odd" }, { connId: "1", scopes: new Set<string>(), client }));
+  const asked: Readonly<Record<string, object>> = { "chat.message.get": { messageId: "entry0" } };
+  for (const method of historyMethods({ chat, sessions, media, catalog: CATALOG })) {
+    const params = { sessionKey: "odd", ...asked[method.name] };
+    JSON.stringify(await method.run(params, { connId: "1", scopes: new Set<string>(), client }));
+  }
 }

@@ -282,6 +282,8 @@ describe.skipIf(!hasChromium)("the page", () => {
       },
       expiresAtMs: Date.now() + 300_000,
     };
+    // The page may still read the list, which has it too then.
+    gateway.approvals.push(approval);
     gateway.emit("exec.approval.requested", approval);
     const card = page.getByRole("group", { name: "Run this command?" });
     await card.getByText("for someone who is not an owner: Ada, the owner, telegram:5").waitFor();

@@ -101,7 +101,9 @@ describe.concurrent("the calls of a subagent", () => {
     const own = await call(gateway, "sessions.usage", { ...asked, groupBy: "instance" });
     expect(own).toMatchObject({ totals: { calls: calls - 1 } });
     const family = await call(gateway, "sessions.usage", asked);
-    expect(family).toMatchObject({ sessions: [{ key: asked.key, usage: { calls, input: calls * IN } }] });
+    expect(family).toMatchObject({
+      sessions: [{ key: `agent:main:${asked.key}`, usage: { calls, input: calls * IN } }],
+    });
     const all = await call(gateway, "sessions.usage", { range: "7d" });
     expect(all).toMatchObject({
       totals: { calls },

@@ -24,7 +24,7 @@ describe.concurrent("messages of other sessions", () => {
     expect(told.text).toContain("telegram:default:2002");
     const hits = await call(gateway, "sessions.search", { query: "Oranges", sessionKeys: ["telegram:default:2002"] });
     expectShape("SessionsSearchResult", hits);
-    expect(hits).toMatchObject({ results: [{ role: "user", sessionKey: "telegram:default:2002" }] });
+    expect(hits).toMatchObject({ results: [{ role: "user", sessionKey: "agent:main:telegram:default:2002" }] });
     expect(await call(gateway, "sessions.search", { query: "oranges", agentId: "nobody" })).toEqual({ results: [] });
 
     // A guest sees only what was said in the own session.

@@ -160,7 +160,7 @@ async function answer(
   return sendOutcome(outcome, wanted, reply);
 }
 
-/** A call with a key goes on when its client has gone, because the client will ask for the result again. */
+/** A call with an idempotency key continues after its client has left: the client can ask for the result again. */
 const NEVER = new AbortController().signal;
 
 type Place = Pick<ToolCallRequest, "agentId" | "sessionKey">;

@@ -19,12 +19,12 @@ export interface UiHint {
   readonly label?: string;
   readonly help?: string;
   readonly order?: number;
-  /** False: a form shows the key at once. A key that does not say so is hidden behind a click. */
+  /** Forms show a key with `false` at once, and other keys after a click. */
   readonly advanced: false;
   readonly sensitive?: true;
 }
 
-/** The schema of the config for forms, and hints by the paths of its keys; `*` stands for any name or index. */
+/** The schema of the config for forms, and hints by the paths of its keys; `*` in a path means any name or index. */
 export interface ShownSchema {
   readonly schema: Node;
   readonly uiHints: Readonly<Record<string, UiHint>>;

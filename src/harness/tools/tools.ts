@@ -187,7 +187,7 @@ class RunAgentTool implements AgentTool {
   }
 }
 
-/** The result that the loop gets for a call of the client's. A model reads it only when the loop goes on all the same. */
+/** The result of a call that the client makes. The run ends with the call, so a model reads this text only if the run continues. */
 const HANDED_OVER: AgentToolResult = {
   content: [{ type: "text", text: "This call was not made, because another call of the same answer failed." }],
   details: { endsTurn: true, isHandedOver: true },

@@ -35,7 +35,7 @@ interface Named {
 
 /**
  * The conversation that a request continues: the one that `x-openclaw-session-key` names, else the one of a conversation header,
- * else the one of `user`, unless that is an account. Undefined for a request that stands alone. Throws `MethodError` for a name
+ * else the one of `user`, unless that is an account. Undefined for a request of no conversation. Throws `MethodError` for a name
  * that cannot be a session's.
  */
 export function clientPlaceOf(

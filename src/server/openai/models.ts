@@ -5,7 +5,7 @@ import type { ApiError } from "./errors.ts";
 /** The model that answers titles, tags and the like: the agent's small model alone, without the agent. */
 const UTILITY_MODEL = "openclaw/utility";
 
-/** What a model's id stands for. */
+/** The agent that the id of a model names. */
 export interface NamedModel {
   readonly agent: AgentId;
   readonly isUtility: boolean;

@@ -27,7 +27,7 @@ export interface AnswerOrder {
   readonly agent: AgentId;
   readonly ask: AskedAnswer["ask"];
   readonly conversation: SaidConversation;
-  /** The conversation that the request continues; the request stands alone when unset. */
+  /** The conversation that the request continues; the request belongs to none when unset. */
   readonly place?: ClientPlace;
   /** The model that is asked before the agent's own. */
   readonly model?: string;

@@ -6,7 +6,7 @@ import { itemId } from "./wire-config.ts";
 /** A merge patch applied to a config. Pure. */
 export interface Merged {
   readonly value: unknown;
-  /** Lists that lose items without being named in `replace`; `[]` stands for an item. */
+  /** Paths of the lists that lose items although `replace` does not name them; `[]` in a path means any item. */
   readonly losing: readonly string[];
 }
 

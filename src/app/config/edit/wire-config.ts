@@ -24,7 +24,7 @@ function compared(value: unknown, shown: unknown): unknown {
 /**
  * What a client sends with the stored value in place of each placeholder. An item of a list keeps the values of the item
  * that it was made from: the equal one, the one with its `id`, or the one at its place in a list of the same length.
- * Throws `USAGE` where the placeholder stands for nothing.
+ * Throws `USAGE` for a placeholder where the file has no secret.
  */
 export const restored = (next: unknown, stored: unknown): unknown =>
   restoredFrom({ stored, shown: wireConfig(stored) }, next, []);

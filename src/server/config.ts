@@ -37,8 +37,44 @@ const auth = z.strictObject({
     .meta(about("Rate limit", "Limits wrong tokens and passwords, from this machine too.")),
 });
 
+/** Paths that the server answers itself, so that no page can be served below them. */
+const OWN_ROOTS = /^\/(healthz|readyz|metrics|v1|tools)(\/|$)/i;
+
+/** The base path as the server uses it: empty, or with a slash in front and none at the end. */
+const basePath = z
+  .string()
+  .transform((text) =>
+    text
+      .trim()
+      .replace(/^(?=[^/])/, "/")
+      .replace(/\/+$/, ""),
+  )
+  .refine((path) => /^(\/(?!\.{1,2}(\/|$))[A-Za-z0-9._~-]+)*$/.test(path), { message: "is no path such as /claw" })
+  .refine((path) => !OWN_ROOTS.test(path), { message: "is a path that the gateway answers itself" });
+
 const controlUi = z.strictObject({
-  enabled: z.boolean().default(true).meta(about("Chat page", "Serves the chat page at `/`.")),
+  enabled: z
+    .boolean()
+    .default(true)
+    .meta(
+      about("Chat page", "Serves the chat page at `/`, or at the base path. Nothing answers there when it is off."),
+    ),
+  basePath: basePath
+    .prefault("")
+    .meta(
+      about("Base path", "Path below which the page is served, such as `/claw`. Its WebSocket is there too.", "/claw"),
+    ),
+  root: z
+    .string()
+    .min(1)
+    .optional()
+    .meta(
+      about(
+        "Root",
+        "Folder with a Control UI of OpenClaw, such as `dist/control-ui` of its package, which is served in place of the " +
+          "gateway's own page. A relative path starts at the config file's folder.",
+      ),
+    ),
   allowedOrigins: z
     .array(z.string())
     .prefault([])

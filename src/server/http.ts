@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ServerOptions, ServerPorts, WebhookPaths, AddedRoutes } from "./options.ts";
+import { pagePolicy } from "./page-policy.ts";
 import { servePage } from "./page.ts";
 import { background } from "../utils/background.ts";
 import type { AuthGate } from "./transport/auth.ts";
@@ -8,22 +9,6 @@ import type { HttpRouteContribution } from "../types/contribution.ts";
 import type { Log } from "../types/log.ts";
 import { answerInstead } from "../utils/net/answer-instead.ts";
 import { OWN_PATHS } from "./webhooks/webhooks.ts";
-
-/** Policy for the page. It names the WebSockets of this host, because not every browser counts them as `'self'`. */
-function contentSecurityPolicy(host: string | undefined): string {
-  const sockets = /^[\w.:[\]-]+$/.test(host ?? "") ? ` ws://${host} wss://${host}` : "";
-  return [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "img-src 'self' data: blob:",
-    `connect-src 'self'${sockets}`,
-    "font-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join("; ");
-}
 
 const SECURITY_HEADERS = {
   "x-content-type-options": "nosniff",
@@ -37,7 +22,7 @@ const SECURITY_HEADERS = {
 /** Checks that apply to every request, and the routes that need no agent. */
 export function serveBasics(
   app: FastifyInstance,
-  options: Reach & Pick<ServerOptions, "pageDir" | "added">,
+  options: Reach & Pick<ServerOptions, "page" | "added">,
   { reports, webhooks, log }: Pick<ServerPorts, "reports" | "webhooks" | "log">,
   gate: AuthGate,
 ): void {
@@ -56,7 +41,7 @@ export function serveBasics(
     if (verdict.kind !== "ok") return refuseText(reply, verdict);
     return reply.type("text/plain; version=0.0.4; charset=utf-8").send(reports.metrics());
   });
-  servePage(app, options.pageDir);
+  servePage(app, options.page);
 }
 
 /** Runs before all other checks: platforms use any host name and their own query parameters. */
@@ -71,7 +56,7 @@ function serveWebhooks(app: FastifyInstance, webhooks: WebhookPaths, { peers }: 
 
 function guardRequests(app: FastifyInstance, options: Reach): void {
   app.addHook("onRequest", (request, reply, next) => {
-    reply.headers({ ...SECURITY_HEADERS, "content-security-policy": contentSecurityPolicy(request.headers.host) });
+    reply.headers(SECURITY_HEADERS).header(...pagePolicy(request.headers.host));
     const refusal = refuseAddress({ url: request.url, host: request.headers.host }, options);
     if (refusal === undefined && !request.is404) next();
     // Answered before the body is read: a body that no route wants is not collected.

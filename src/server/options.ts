@@ -153,6 +153,16 @@ export interface OpenAiOptions {
   readonly utilityModel?: string;
 }
 
+/** The page in the browser. */
+export interface PageOptions {
+  /** Folder of the built page, with its `index.html`. */
+  readonly dir: string;
+  /** In front of every path of the page: `/claw`, or empty. */
+  readonly basePath: string;
+  /** Whether the folder has a Control UI of OpenClaw in place of the gateway's own page. */
+  readonly isControlUi: boolean;
+}
+
 /** How the server is set up. */
 export interface ServerOptions {
   readonly host: string;
@@ -170,8 +180,8 @@ export interface ServerOptions {
   readonly sessionsFile: string;
   /** How `/v1` is served; not at all when unset. */
   readonly openAi?: OpenAiOptions;
-  /** Folder of the built page; without it no page is served. */
-  readonly pageDir?: string;
+  /** The page that is served; none when unset. */
+  readonly page?: PageOptions;
 }
 
 export interface Server {

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { resolvePaths, makeStateDirs, type StatePaths } from "../../src/app/config/paths.ts";
@@ -59,6 +59,20 @@ it("an agent without a tool is found, with the keys that took them away", async 
   });
   expect(others).toEqual([]);
   expect(found(await examine({ tools }), "tools")).toMatchObject([{ status: "ok" }]);
+});
+
+it("a folder without a page is found, and its path is the config's", async () => {
+  const page = async (controlUi: object) => found(await examine({ gateway: { controlUi } }), "page");
+  expect(await page({ basePath: "claw" })).toMatchObject([
+    { status: "ok", message: expect.stringContaining("/claw/") },
+  ]);
+  expect(await page({ enabled: false, root: "ui" })).toMatchObject([{ status: "skip" }]);
+  const missing = { status: "fail", message: expect.stringContaining(join(dirname(paths.configPath), "ui")) };
+  expect(await page({ root: "ui" })).toMatchObject([missing]);
+  mkdirSync(join(dirname(paths.configPath), "ui"), { recursive: true });
+  expect(await page({ root: "ui" })).toMatchObject([missing]);
+  writeFileSync(join(dirname(paths.configPath), "ui", "index.html"), "<html></html>");
+  expect(await page({ root: "ui" })).toMatchObject([{ status: "ok" }]);
 });
 
 describe("bindings", () => {

@@ -40,7 +40,7 @@ afterAll(async () => {
 
 async function withGateway(token: string, work: (gateway: TestServer) => Promise<void>): Promise<void> {
   const gateway = await startTestServer({
-    options: { pageDir },
+    options: { page: { dir: pageDir, basePath: "", isControlUi: false } },
     access: { token: new Secret(token), rateLimit: LIMIT },
   });
   try {

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startFakeModel, type FakeModel, type ModelCall } from "../fakes/model.ts";
 import { startFakeTelegram, type FakeTelegram } from "../fakes/telegram.ts";
-import { makeHome, walkConfig, type Home } from "../kit/gateway/process.ts";
+import { makeHome, TOKEN, walkConfig, type Home } from "../kit/gateway/process.ts";
 import { hasChromium } from "../kit/page/chromium.ts";
 import { Browser, expectSameAfterReload, SOON, type Tab } from "./browser.ts";
 import { twoModels } from "./two-models.ts";
@@ -78,6 +78,21 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
     expect(turns).toHaveLength(8);
     await expectSameAfterReload(tab);
     await tab.shoot("demo");
+  });
+
+  test("below a base path it chats and opens again, and the command line names its address", async () => {
+    home = await makeHome({ gateway: { port: 0, auth: { token: TOKEN }, controlUi: { basePath: "/claw" } } });
+    const gateway = await home.start();
+    const { stdout } = await home.run(["dashboard", "--json", "--no-open"]);
+    expect(JSON.parse(stdout)).toMatchObject({ url: `http://127.0.0.1:${gateway.port}/claw/#token=${TOKEN}` });
+    const tab = await browser.open(gateway, "claw/");
+    await tab.say("hello there");
+    await tab.answered("You said: hello there");
+    await expectSameAfterReload(tab);
+    await tab.page.goto(`http://127.0.0.1:${gateway.port}/claw`);
+    await tab.connected();
+    expect(new URL(tab.page.url()).pathname).toBe("/claw/");
+    expect((await fetch(`http://127.0.0.1:${gateway.port}/`)).status).toBe(404);
   });
 
   test("commands, new chats and the session list", async () => {

@@ -8,7 +8,7 @@ import type { Config } from "../config/schema/schema.ts";
 import { allowedCheck, approvalsCheck } from "./people/approvals-check.ts";
 import { bindingsCheck } from "./agents/bindings-check.ts";
 import { configCheck } from "./config-check.ts";
-import { webhooksCheck, lockCheck, portCheck, tokenCheck } from "./gateway-checks.ts";
+import { webhooksCheck, lockCheck, pageCheck, portCheck, tokenCheck } from "./gateway-checks.ts";
 import { nodeCheck, stateDirCheck } from "./machine-checks.ts";
 import { permissionCheck } from "./permission-check.ts";
 import { policyCheck } from "./policy-check.ts";
@@ -40,7 +40,7 @@ export function appChecks(options: {
   if (!config) return always;
   const isRouted = config.bindings.length > 0 || Object.values(config.broadcast).some(Array.isArray);
   const bound = isRouted ? [bindingsCheck(config)] : [];
-  const own = [portCheck, tokenCheck, webhooksCheck].map((check) => check(config, paths));
+  const own = [portCheck, tokenCheck, pageCheck(load.env), webhooksCheck].map((check) => check(config, paths));
   const ofAgents = agentChecks({ config, paths, env: load.env, contributions });
   const jobs = cronChecks({ stateDir: paths.stateDir, journal: journalPath(paths), config: config.cron });
   const mail = webhookChecks({ config: config.hooks, env: load.env });

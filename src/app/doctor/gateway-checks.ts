@@ -2,7 +2,9 @@ import { createServer } from "node:net";
 import { findPortOwner } from "../../server/port-owner.ts";
 import { readStateLock } from "../../store/lock/lock.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
+import type { Env } from "../../utils/env.ts";
 import { readGatewayToken, TOKEN_CHARS, GATEWAY_TOKEN_FIX } from "../config/gateway-token.ts";
+import { controlUiGap, controlUiRoot } from "../config/control-ui.ts";
 import type { StatePaths } from "../config/paths.ts";
 import type { Config } from "../config/schema/schema.ts";
 
@@ -95,6 +97,22 @@ function bareResults(config: Config): readonly CheckResult[] {
 }
 
 const isPublic = (config: Config): boolean => !["loopback", "auto"].includes(config.gateway.bind);
+
+/** Whether the folder of `gateway.controlUi.root` has a page. */
+export const pageCheck =
+  (env: Env) =>
+  (config: Config, paths: StatePaths): Check => ({
+    id: "app.page",
+    title: "Page",
+    async run() {
+      const { enabled, basePath } = config.gateway.controlUi;
+      if (!enabled) return [{ status: "skip", message: "Switched off." }];
+      const root = controlUiRoot(config, paths, env);
+      const gap = root === undefined ? undefined : await controlUiGap(root);
+      if (gap) return [{ status: "fail", ...gap }];
+      return [{ status: "ok", message: `${root === undefined ? "The gateway's own" : root}, at ${basePath}/.` }];
+    },
+  });
 
 /**
  * Whether webhooks have a token of their own, long enough. Whoever has that token can make an agent work; it must not

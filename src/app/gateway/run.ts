@@ -14,6 +14,7 @@ import { type Gateway, startGateway } from "./gateway.ts";
 import { closeInherited } from "./lifecycle/inherited.ts";
 import { guardProcess, type ProcessGuard } from "./lifecycle/process-guard.ts";
 import { loadConfig, type LoadedConfig } from "../config/load.ts";
+import { dashboardAddress } from "../config/control-ui.ts";
 import { applyEnv } from "../config/env-vars.ts";
 import { bundledContributions } from "../contributions/extensions.ts";
 import type { Contributions } from "../../plugins/contributions.ts";
@@ -194,7 +195,7 @@ async function prepare(paths: StatePaths): Promise<Prepared> {
 async function greet(gateway: Gateway, live: Live, givenToken?: string): Promise<void> {
   const isTerminal = process.stdout.isTTY === true;
   if (!isTerminal && live.config.logging.consoleStyle === "json") return;
-  const page = `http://127.0.0.1:${gateway.port}/`;
+  const page = dashboardAddress("127.0.0.1", gateway.port, live.config);
   const model = await gateway.modelText();
   const lines = [
     "",

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { openToolCalls } from "../../dispatch/clients/tool-calls.ts";
@@ -11,6 +10,7 @@ import { OpenClawError } from "../../types/errors.ts";
 import { Secret } from "../../types/secret.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import { ensureGatewayToken, TOKEN_CHARS, GATEWAY_TOKEN_FIX } from "../config/gateway-token.ts";
+import { controlUiGap, controlUiRoot } from "../config/control-ui.ts";
 import { packageRoot } from "../package-root.ts";
 import { notifyPaired } from "./strangers/notify-paired.ts";
 import { openWebhooks } from "./hooks/open-hooks.ts";
@@ -31,7 +31,6 @@ const EVENT_NAMES = ["sessions.changed", "session.queue", "pairing.requested", "
 export async function serverOptions(parts: Parts, options: StartOptions): Promise<ServerOptions> {
   const { live, log, version } = parts;
   const { gateway } = live.config;
-  const page = join(packageRoot, "dist", "page");
   const token =
     options.token === undefined ? await ensureGatewayToken(live.paths, live.config, log) : new Secret(options.token);
   if (token.reveal().length < TOKEN_CHARS)
@@ -47,9 +46,19 @@ export async function serverOptions(parts: Parts, options: StartOptions): Promis
     added: live.contributions,
     eventNames: EVENT_NAMES,
     sessionsFile: join(live.paths.sessionsDir, "sessions.json"),
-    ...(gateway.controlUi.enabled && existsSync(page) && { pageDir: page }),
+    ...(await pageOptions(parts)),
     ...openAiOptions(gateway),
   };
+}
+
+/** A Control UI that is missing is told here, and by each answer of its path: the channels do not need it. */
+async function pageOptions({ live: { config, paths }, log }: Parts): Promise<Pick<ServerOptions, "page">> {
+  const { enabled, basePath } = config.gateway.controlUi;
+  if (!enabled) return {};
+  const root = controlUiRoot(config, paths, process.env);
+  const gap = root === undefined ? undefined : await controlUiGap(root);
+  if (gap) log.warn(gap.message, { fix: gap.fix });
+  return { page: { dir: root ?? join(packageRoot, "dist", "page"), basePath, isControlUi: root !== undefined } };
 }
 
 /** `/v1` is served when one of its endpoints is. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -7,6 +7,7 @@ import { makeStateDirs, resolvePaths } from "../../../src/app/config/paths.ts";
 import { type Gateway, startGateway } from "../../../src/app/gateway/gateway.ts";
 import { Live } from "../../../src/app/live.ts";
 import { openLog } from "../../../src/app/log/log.ts";
+import { gatewayConfig } from "../../../src/server/config.ts";
 import { until } from "../../kit/until.ts";
 
 let dir = "";
@@ -74,6 +75,37 @@ test("what is switched off is not served", async () => {
   expect(await modelsFor("a-token")).toBe(404);
   expect((await fetch(url)).status).toBe(503);
 });
+
+test("the page is below the base path, from the folder that the config names", async () => {
+  const ui = join(dir, "ui");
+  mkdirSync(ui);
+  const config = gatewayWith({ controlUi: { root: "ui", basePath: "/claw/" } });
+  const { url } = await start({ ...config, logging: { level: "warn", consoleLevel: "silent" } });
+  expect((await fetch(`${url}/claw/`)).status).toBe(503);
+  const log = readFileSync(join(dir, readdirSync(dir).find((name) => name.startsWith("test")) ?? ""), "utf8");
+  expect(log).toContain("has no index.html");
+  writeFileSync(join(ui, "index.html"), "<html><title>a page of its own</title></html>");
+  const answer = await fetch(`${url}/claw`, { headers: { accept: "text/html" } });
+  expect([answer.url, await answer.text()]).toEqual([`${url}/claw/`, expect.stringContaining("a page of its own")]);
+  expect((await fetch(url)).status).toBe(404);
+});
+
+test.each([
+  ["/claw", "/claw"],
+  ["claw/", "/claw"],
+  ["/a/b", "/a/b"],
+  ["/", ""],
+  ["", ""],
+])("the base path %j is %j", (given, used) => {
+  expect(gatewayConfig.parse({ controlUi: { basePath: given } }).controlUi.basePath).toBe(used);
+});
+
+test.each(["/v1", "/v1/ui", "tools", "/healthz", "/a/../b", "/a b", "/a?b", "/<b>", "//a"])(
+  "the base path %j is refused",
+  (given) => {
+    expect(gatewayConfig.safeParse({ controlUi: { basePath: given } }).success).toBe(false);
+  },
+);
 
 test("the headers of the config name the conversations of /v1", async () => {
   const chatCompletions = { conversationHeaders: ["X-My-Chat"] };

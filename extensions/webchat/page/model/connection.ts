@@ -100,7 +100,7 @@ export class PageConnection {
     this.#retryTimer = undefined;
     this.#offline = false;
     this.#events.link({ state: "connecting" });
-    const address = new URL("/", location.href);
+    const address = new URL("./", location.href);
     address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(address);
     this.#socket = socket;

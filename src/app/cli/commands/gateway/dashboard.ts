@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { OpenClawError } from "../../../../types/errors.ts";
+import { dashboardAddress } from "../../../config/control-ui.ts";
 import { readGatewayToken } from "../../../config/gateway-token.ts";
 import { gatewayHost } from "../../address.ts";
 import { writeJson, type Io } from "../../io.ts";
@@ -20,7 +21,7 @@ export async function dashboard(io: Io, options: { open: boolean; json?: boolean
     });
   }
   const port = state.owner?.port ?? state.config.gateway.port;
-  const page = `http://${gatewayHost(state.config)}:${port}/`;
+  const page = dashboardAddress(gatewayHost(state.config), port, state.config);
   const url = `${page}#token=${encodeURIComponent(token.reveal())}`;
   if (options.json === true) {
     writeJson(io, { url, running: state.owner !== undefined });

@@ -1,0 +1,34 @@
+import { stat } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { errorCode } from "../../utils/missing.ts";
+import type { Env } from "../../utils/env.ts";
+import type { StatePaths } from "./paths.ts";
+import type { Config } from "./schema/schema.ts";
+import { expandHome } from "./secrets.ts";
+
+/** The folder of `gateway.controlUi.root`, absolute; undefined when the key is not set. */
+export function controlUiRoot(
+  config: Config,
+  { configPath }: Pick<StatePaths, "configPath">,
+  env: Env,
+): string | undefined {
+  const { root } = config.gateway.controlUi;
+  return root === undefined ? undefined : resolve(dirname(configPath), expandHome(root, env));
+}
+
+/** Why a folder has no Control UI to serve; undefined when it has one. */
+export async function controlUiGap(
+  root: string,
+): Promise<{ readonly message: string; readonly fix: string } | undefined> {
+  const index = await stat(join(root, "index.html")).catch((error: unknown) => errorCode(error) ?? "unknown");
+  if (typeof index !== "string" && index.isFile()) return undefined;
+  const why = index === "EACCES" ? "cannot be read" : "has no index.html";
+  return {
+    message: `gateway.controlUi.root is ${root}, which ${why}: no page is served.`,
+    fix: "Name the folder of a built page (dist/control-ui of the package openclaw), or take the key out to serve the gateway's own page.",
+  };
+}
+
+/** The address of the page. */
+export const dashboardAddress = (host: string, port: number, config: Config): string =>
+  `http://${host}:${port}${config.gateway.controlUi.basePath}/`;

@@ -14,7 +14,7 @@ const OF_ADAPTERS: readonly string[] = [
   ..."actions addressOf albumOf askName badToken changes connect download idOf isBadToken mediaOf messageShape".split(
     " ",
   ),
-  ..."messagesOf missedSince nameOf outcomeOf peerOf reasonOf receive reportFailure sendText textOf".split(" "),
+  ..."messagesOf missedSince nameOf outcomeOf peerOf reasonOf receive sendText textOf".split(" "),
   ..."untrustedOf whoAmI wholeText".split(" "),
 ];
 

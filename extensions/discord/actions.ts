@@ -22,8 +22,7 @@ import { isLater, timeOf } from "./places.ts";
 import { messagesOf } from "./message-shape.ts";
 import { nameOf, wholeText } from "./text.ts";
 import { selfId } from "./bot.ts";
-import { changeAt, NO_MENTIONS } from "./send.ts";
-import { targetOf } from "./targets.ts";
+import { changeAt, NO_MENTIONS, targetOf } from "./send.ts";
 
 /** Hours that a poll is open: Discord's default, and its maximum (docs.discord.com/developers/resources/poll). */
 const POLL_HOURS = { usual: 24, most: 768 };

@@ -17,8 +17,8 @@ import {
   privateMessage,
   privateRoute,
   rowsOf,
+  targetOf,
 } from "./send.ts";
-import { targetOf } from "./targets.ts";
 
 type Changes = Required<Pick<ChannelLink, "actions" | "edit" | "remove" | "react" | "typing" | "find">>;
 

@@ -14,8 +14,7 @@ import { missedSince } from "./inbound/missed.ts";
 import { Places } from "./places.ts";
 import { Threads } from "./threads.ts";
 import type { Bot } from "./bot.ts";
-import { send } from "./send.ts";
-import { targetOf } from "./targets.ts";
+import { send, targetOf } from "./send.ts";
 import { DiscordGateway } from "./gateway/gateway.ts";
 
 /** Connects to the gateway. Throws `OpenClawError` when there is no token or Discord refuses it. */

@@ -1,12 +1,88 @@
 import { parentPort } from "node:worker_threads";
 import { UntrustedLines, changesFileOf } from "./changes.ts";
 import { IndexFile } from "./index/index-file.ts";
-import type { JobAnswer, Job } from "./job.ts";
+import type { JobAnswer, Job, IndexState, SearchMode, VectorSettings, VectorState } from "./job.ts";
 import { readNoteText } from "./notes.ts";
 import { SESSIONS } from "./session-paths.ts";
 import { readSession } from "./sessions.ts";
-import { search, type OpenIndex } from "./search.ts";
 import { Vectors, errorMessage } from "./index/vectors.ts";
+import { fused, hitsOf, isUntrustedFile, scoresByVectors, scoresByWords, type Scores } from "./index/search-index.ts";
+
+/** Milliseconds that a search takes to bring the index up to date, and to begin the first one: few notes are all found at once. */
+const BEFORE_SEARCH_MS = 50;
+const FIRST_MS = 1000;
+/** Nearest parts that are looked at, for each result that is wanted. */
+const NEAR = 2;
+const NO_SCORES: Scores = new Map();
+
+interface OpenIndex {
+  readonly file: IndexFile;
+  readonly vectors: Vectors;
+  readonly untrusted: UntrustedLines;
+}
+
+type Search = Job & { readonly kind: "search" };
+
+/**
+ * Brings the index up to date as far as that is quick, and searches it. Without vectors it finds notes by their words,
+ * and says why.
+ */
+async function search({ file, vectors, untrusted }: OpenIndex, job: Search): Promise<JobAnswer> {
+  const state = job.isSynced === true ? file.state() : broughtUp(file);
+  const generation = file.current();
+  const meant = await byVectors({ file, vectors }, job);
+  const wanted = { query: job.query, maxResults: job.maxResults };
+  const mode = modeOf(job, meant.scores);
+  const hits = file.with((db) => {
+    const words = mode === "vector" ? NO_SCORES : scoresByWords(db, generation, wanted);
+    const scores =
+      mode === "keyword" ? words : fused(words, meant.scores ?? NO_SCORES, weightIn(mode, job.place.vectors));
+    const { isPrivate, maxResults, corpus, except } = job;
+    return hitsOf(db, generation, { scores, isPrivate, maxResults, corpus, except });
+  });
+  const marked = hits.map((hit) => {
+    const isMarked = hit.path.startsWith(SESSIONS) && file.with((db) => isUntrustedFile(db, generation, hit.path));
+    const sources = isMarked ? "the conversation" : untrusted.in(hit.path, hit.text)?.sources;
+    return { ...hit.hit, ...(sources !== undefined && { untrusted: sources }) };
+  });
+  return { state, hits: marked, mode, ...(meant.state && { vectors: meant.state }) };
+}
+
+/**
+ * Brings the index up to date before a search. Where that fails, as on a full disk, the search uses the index as it is.
+ */
+function broughtUp(file: IndexFile): IndexState {
+  try {
+    return file.sync(file.isNew ? FIRST_MS : BEFORE_SEARCH_MS);
+  } catch (error) {
+    const state = file.look();
+    const reasons = [`changes of notes cannot be taken in now: ${errorMessage(error)}`, state.degraded];
+    return { ...state, degraded: reasons.filter((reason) => reason !== undefined).join("; ") };
+  }
+}
+
+const modeOf = ({ mode = "hybrid" }: Search, scores: Scores | undefined): SearchMode => (scores ? mode : "keyword");
+
+const weightIn = (mode: SearchMode, settings: VectorSettings | undefined): number =>
+  mode === "hybrid" ? (settings?.weight ?? 0) : 1;
+
+interface Meant {
+  /** Unset when vectors cannot be used. */
+  readonly scores?: Scores;
+  readonly state?: VectorState;
+}
+
+async function byVectors({ file, vectors }: Omit<OpenIndex, "untrusted">, job: Search): Promise<Meant> {
+  const { vectors: settings } = job.place;
+  if (!settings) return {};
+  if (job.withoutVectors !== undefined) return { state: vectors.state(settings, { failed: job.withoutVectors }) };
+  const state = vectors.state(settings);
+  if (!state.isComplete || job.mode === "keyword") return { state };
+  const { near, ...ended } = await vectors.near(settings, job.query, job.maxResults * NEAR + 1);
+  if (!near) return { state: { ...state, ...ended } };
+  const generation = file.current();
+  return { scores: file.with((db) => scoresByVectors(db, generation, near)), state: { ...state, ...ended } };
+}
 
 /** Milliseconds of one slice of indexing. A search that waits is answered after it. */
 const SLICE_MS = 200;

@@ -1,11 +1,10 @@
-import { adopt } from "./stages/adopt.ts";
+import { adopt, recordTurn } from "./stages/record-turn.ts";
 import { answerTurn } from "./stages/answer-turn.ts";
 import { claim } from "./stages/claim.ts";
 import { maintain } from "./stages/maintain.ts";
 import type { TurnPorts } from "./turn/ports.ts";
 import { prepare } from "./stages/prepare.ts";
 import { reconcile } from "./stages/reconcile.ts";
-import { recordTurn } from "./stages/record-turn.ts";
 import { renew } from "./stages/renew.ts";
 import { startTurnRun } from "./stages/start-run.ts";
 import type { StageEnd, Turn } from "./turn/turn.ts";

@@ -1,5 +1,4 @@
-import type { FenceSpan } from "./fences.ts";
-import { isBlockStart, linesOutsideFences, type TextLine } from "./lines.ts";
+import { spanTest, type FenceSpan } from "./fences.ts";
 
 /** A table, or what may still become one. */
 export interface TableSpan {
@@ -83,4 +82,32 @@ export function splitTable(
   if (at <= table.body) return undefined;
   const head = table.body > maxChars / 2 ? "" : text.slice(table.start, table.body);
   return { chunk: text.slice(0, at), rest: head + text.slice(at + 1) };
+}
+
+/** A line outside of code fences. */
+export interface TextLine {
+  readonly start: number;
+  /** End without the line break. */
+  readonly end: number;
+  readonly text: string;
+  /** The line break of the line is there. */
+  readonly isWhole: boolean;
+}
+
+const BLOCK_START = /^[ \t]*(?:[-+*][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|>)/;
+
+/** Whether a line begins a new block, which ends an open mark of the line before. */
+export const isBlockStart = (line: string): boolean => BLOCK_START.test(line);
+
+/** The lines of a text without the lines of its fences; the last line has no line break, and may be empty. */
+export function linesOutsideFences(text: string, fences: readonly FenceSpan[]): TextLine[] {
+  const lines: TextLine[] = [];
+  const inFence = spanTest(fences.map((fence) => ({ ...fence, start: fence.start - 1 })));
+  for (let start = 0; start <= text.length;) {
+    const newline = text.indexOf("\n", start);
+    const end = newline < 0 ? text.length : newline;
+    if (!inFence(start)) lines.push({ start, end, text: text.slice(start, end), isWhole: newline >= 0 });
+    start = end + 1;
+  }
+  return lines;
 }

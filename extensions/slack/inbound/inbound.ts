@@ -1,18 +1,37 @@
-import type { InboundMessage } from "openclaw/plugin-sdk";
-import { isDirect } from "../channel-ids.ts";
+import type { InboundMessage, ChatNews, Sender, Peer } from "openclaw/plugin-sdk";
+import { isDirect, isPerson } from "../channel-ids.ts";
 import { BUTTON } from "../buttons.ts";
 import { emojiOf } from "./emoji.ts";
-import { actionsShape, callbackShape, commandShape, eventShape, interactionShape } from "../events.ts";
-import type { Delivery, SlackCommand, SlackEvent, SlackMessage, MessageEvent } from "../events.ts";
+import {
+  actionsShape,
+  callbackShape,
+  commandShape,
+  eventShape,
+  interactionShape,
+  type Delivery,
+  type SlackCommand,
+  type SlackEvent,
+  type SlackMessage,
+  type MessageEvent,
+  type DeletedEvent,
+  type PinEvent,
+} from "../events.ts";
 import { fileLines, mediaOf } from "./media.ts";
-import { filesOf, forwardedIn, forwardedText, senderOf, textOf, threadOf, toMillis } from "./message-parts.ts";
-import { isNews, readNews } from "./news.ts";
-import { peerOf } from "./place.ts";
-import { threadContext } from "./thread-context.ts";
-import type { ThreadContext } from "./thread-context.ts";
-import { isOwn } from "./threads.ts";
+import {
+  filesOf,
+  forwardedIn,
+  forwardedText,
+  senderOf,
+  textOf,
+  threadOf,
+  toMillis,
+  wholeText,
+  writtenIn,
+} from "./message-parts.ts";
+import { isOwn, type Thread } from "./threads.ts";
 import type { ReadContext } from "./read-context.ts";
-import { readableText } from "./message-text.ts";
+import { readableText, isMentioned } from "./message-text.ts";
+import { SLACK } from "../config.ts";
 
 /** The message in a delivery, undefined when it has nothing for an agent. Never rejects for a known shape. */
 export async function readDelivery(
@@ -226,4 +245,196 @@ async function readButtonPress(payload: unknown, context: ReadContext): Promise<
     receivedAt: context.now(),
     sentAt: toMillis(action.action_ts),
   };
+}
+
+const JOINED = new Set(["channel_join", "group_join"]);
+const LEFT = new Set(["channel_leave", "group_leave"]);
+const RENAMED = new Set(["channel_name", "group_name"]);
+
+/** Whether an event reports something that happened in a channel, rather than a message. */
+const isNews = (event: SlackEvent): event is DeletedEvent | PinEvent | MessageEvent =>
+  "deleted_ts" in event || "channel_id" in event || ("ts" in event && isNotice(event.subtype));
+
+const isNotice = (subtype: string | null | undefined): boolean =>
+  [JOINED, LEFT, RENAMED].some((kinds) => kinds.has(subtype ?? ""));
+
+/** News in an event. Undefined when the bot itself did it, or when the person who did it is unknown. */
+async function readNews(
+  event: DeletedEvent | PinEvent | MessageEvent,
+  teamId: string,
+  context: ReadContext,
+): Promise<InboundMessage | undefined> {
+  const told = toldBy(event, context);
+  if (told === undefined || told.user === context.self.userId) return undefined;
+  const { channel, at, user, thread, ...more } = told;
+  const [from, sender, news] = await Promise.all([
+    peerOf(channel, thread, context),
+    context.people.sender(user),
+    more.news(async (id) => nameOf(await context.people.sender(id))),
+  ]);
+  return {
+    id: at,
+    eventKey: `n:${channel}:${news.kind}:${news.messageId ?? ""}:${at}`,
+    from,
+    sender,
+    text: "",
+    media: [],
+    mentionsBot: from.chat.kind === "direct",
+    event: "news",
+    news,
+    teamId,
+    receivedAt: context.now(),
+    sentAt: toMillis(at),
+  };
+}
+
+interface Told {
+  readonly channel: string;
+  readonly thread?: string;
+  readonly at: string;
+  readonly user: string;
+  news(nameOf: (id: string) => Promise<string>): Promise<ChatNews>;
+}
+
+const nameOf = ({ name, id }: Sender): string => name ?? id;
+
+function toldBy(event: DeletedEvent | PinEvent | MessageEvent, context: ReadContext): Told | undefined {
+  if ("deleted_ts" in event) return deletion(event, context);
+  return "channel_id" in event ? pinning(event) : notice(event);
+}
+
+function deletion(
+  { channel, deleted_ts: messageId, previous_message: before, ts }: DeletedEvent,
+  context: ReadContext,
+) {
+  const { user } = before ?? {};
+  if (!before || user == null || isOwn(before, context.self)) return undefined;
+  const thread = threadOf({ ts: messageId, thread_ts: before.thread_ts });
+  const news = async (): Promise<ChatNews> => ({ kind: "deleted", messageId });
+  return { channel, at: ts, user, news, ...(thread !== undefined && { thread }) };
+}
+
+function pinning({ channel_id: channel, type, user, event_ts: at, item }: PinEvent): Told {
+  const thread = threadOf(item.message);
+  const kind = type === "pin_added" ? "pinned" : "unpinned";
+  const news = async (): Promise<ChatNews> => ({ kind, messageId: item.message.ts });
+  return { channel, at, user, news, ...(thread !== undefined && { thread }) };
+}
+
+function notice({ channel, ts: at, subtype, user, inviter, name }: MessageEvent): Told | undefined {
+  if (user == null) return undefined;
+  const where = { channel, at };
+  if (RENAMED.has(subtype ?? ""))
+    return { ...where, user, news: async () => ({ kind: "renamed", subject: name ?? "" }) };
+  if (LEFT.has(subtype ?? "")) return { ...where, user, news: async () => ({ kind: "left" }) };
+  if (inviter == null || inviter === user) return { ...where, user, news: async () => ({ kind: "joined" }) };
+  return { ...where, user: inviter, news: async (nameOf) => ({ kind: "joined", subject: await nameOf(user) }) };
+}
+
+/** Where an answer to an event goes. */
+async function peerOf(channel: string, thread: string | undefined, context: ReadContext): Promise<Peer> {
+  const where = { channel: SLACK, account: context.account };
+  const inThread = thread === undefined ? {} : { thread };
+  if (isDirect(channel) || isPerson(channel)) return { ...where, chat: { kind: "direct", id: channel }, ...inThread };
+  const title = await context.people.channel(channel);
+  return { ...where, chat: { kind: "group", id: channel, ...(title !== undefined && { title }) }, ...inThread };
+}
+
+type ThreadContext = Pick<InboundMessage, "mentionsBot" | "replyTo" | "context">;
+
+/** Whether a message addresses the bot, and the context of the message in its thread. */
+async function threadContext(message: SlackMessage, channel: string, context: ReadContext): Promise<ThreadContext> {
+  const isNamed = isDirect(channel) || isMentioned(writtenIn(message), context.self.userId);
+  const thread = threadOf(message);
+  return thread === undefined ? { mentionsBot: isNamed } : inThread({ message, isNamed, channel, thread }, context);
+}
+
+interface Answer {
+  readonly message: SlackMessage;
+  readonly isNamed: boolean;
+  readonly channel: string;
+  readonly thread: string;
+}
+
+const UNREAD: Thread = { messages: [], hasBot: false, hasAnswer: false };
+
+async function inThread({ message, isNamed, channel, thread }: Answer, context: ReadContext): Promise<ThreadContext> {
+  const { messages: known, hasAnswer } = (await context.threads.read(channel, thread, context.until)) ?? UNREAD;
+  const starter = await starterOf(known, thread, context);
+  const firstSeen = context.threads.firstSeen(channel, thread, message);
+  const isByBot = message.parent_user_id === context.self.userId;
+  const hasBot = isByBot || (await context.threads.hasBot(channel, thread, context.until));
+  const isAddressed = hasBot && !context.config.thread.requireExplicitMention;
+  const mentionsBot = isNamed || isAddressed;
+  const threadHistory = [
+    ...(mentionsBot ? await parentLines({ message, channel, thread, hasAnswer }, context) : []),
+    ...(isNamed && !hasBot && context.threads.claimsHistory(channel, thread, message)
+      ? await earlierLines(known, firstSeen, context)
+      : []),
+  ];
+  return {
+    mentionsBot,
+    ...(isByBot && isAddressed && { replyTo: quote(thread, starter) }),
+    ...contextFact(starter, threadHistory),
+  };
+}
+
+function contextFact(
+  threadStarter: string | undefined,
+  threadHistory: readonly string[],
+): Pick<InboundMessage, "context"> {
+  const context = {
+    ...(threadStarter !== undefined && { threadStarter }),
+    ...(threadHistory.length > 0 && { threadHistory }),
+  };
+  return Object.keys(context).length > 0 ? { context } : {};
+}
+
+type Place = Pick<Answer, "message" | "channel" | "thread"> & Pick<Thread, "hasAnswer">;
+
+/** The channel's messages before a thread, when the bot is addressed there and has not answered yet. */
+async function parentLines(
+  { message, channel, thread, hasAnswer }: Place,
+  context: ReadContext,
+): Promise<readonly string[]> {
+  const { inheritParent, historyScope, initialHistoryLimit: limit } = context.config.thread;
+  if (hasAnswer || !inheritParent || historyScope === "channel" || limit === 0) return [];
+  if (!context.threads.claimsChannelHistory(channel, thread, message)) return [];
+  const before = await context.threads.before(channel, thread, { limit, until: context.until });
+  return linesOf(before, "Earlier in the channel", context);
+}
+
+async function starterOf(
+  messages: readonly SlackMessage[],
+  thread: string,
+  context: ReadContext,
+): Promise<string | undefined> {
+  const starter = messages.find(({ ts }) => ts === thread);
+  return starter && readableText(wholeText(starter), context.self.userId, context.people);
+}
+
+const quote = (id: string, text: string | undefined): NonNullable<InboundMessage["replyTo"]> => ({
+  id,
+  fromBot: true,
+  ...(text !== undefined && { text }),
+});
+
+/** The messages of a thread before the first one that came here. */
+async function earlierLines(
+  messages: readonly SlackMessage[],
+  firstSeen: string,
+  context: ReadContext,
+): Promise<string[]> {
+  const before = messages.filter(({ ts, thread_ts: thread }) => ts !== thread && Number(ts) < Number(firstSeen));
+  const limit = context.config.thread.initialHistoryLimit;
+  return linesOf(limit === 0 ? [] : before.slice(-limit), "Earlier in the thread", context);
+}
+
+function linesOf(lines: readonly SlackMessage[], where: string, context: ReadContext): Promise<string[]> {
+  return Promise.all(
+    lines.map(async (line) => {
+      const { id, name } = await senderOf(line, context.people);
+      return `${where}, ${name ?? id}: ${await readableText(wholeText(line), context.self.userId, context.people)}`;
+    }),
+  );
 }

@@ -17,11 +17,10 @@ import {
 } from "./split-messages.ts";
 import type { Self } from "../api.ts";
 import { failureOf } from "../send/failures.ts";
-import { albumOf, readUpdate } from "./inbound.ts";
+import { albumOf, readUpdate, untrustedOf } from "./inbound.ts";
 import type { Account } from "../account.ts";
 import { whyUnreadable, editedIn, newIn } from "../updates.ts";
 import { textOf } from "./mentions.ts";
-import { untrustedOf } from "./untrusted.ts";
 
 /** Milliseconds in which the next part of a text that the app split arrives. The parts are sent at once. */
 const NEXT_TEXT_MS = 1500;

@@ -5,9 +5,8 @@ import type { MessageSource } from "../../store/journal/read-only.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
-import { messageFacts, type MessageFacts } from "../messages/facts.ts";
+import { messageFacts, type MessageFacts, stepsOf } from "../messages/steps.ts";
 import { messagesNamed } from "../messages/find.ts";
-import { stepsOf } from "../messages/steps.ts";
 
 /** The desk for the steps of messages. `settings`: the rules by which a message belongs to a conversation. */
 export const storyDesk = (journal: MessageSource, settings: DispatchPorts["settings"]): StoryDesk => ({

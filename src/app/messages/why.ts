@@ -1,8 +1,7 @@
 import type { MessageSource } from "../../store/journal/read-only.ts";
 import type { InboxRow, OutboxRow } from "../../types/journal.ts";
-import { messageFacts, type MessageFacts } from "./facts.ts";
+import { messageFacts, type MessageFacts, stepsOfSent, stepsOf } from "./steps.ts";
 import { findMessages } from "./find.ts";
-import { stepsOfSent, stepsOf } from "./steps.ts";
 import { cameIn, wentOut } from "./view.ts";
 
 /** The steps of the messages that an id identifies. Throws as `findMessages` does. */

@@ -3,13 +3,15 @@ import type { CronJob } from "../../types/cron/job.ts";
 import type { CronState, CronUnderway } from "../../types/cron/run.ts";
 import { DEFAULT_ACCOUNT } from "../../types/ids.ts";
 import { errorText } from "../../utils/text/error-text.ts";
-import { CRON, type CronCause, cronMessage, withEvent } from "./cron-message.ts";
-import { decideSlot, type Due, graceOf } from "./due.ts";
+import { CRON, cronMessage, withEvent, type CronCause } from "./cron-message.ts";
+import { decideSlot, graceOf, type Due } from "./due.ts";
 import { CronEnds } from "./ends.ts";
 import type { CronEntry, CronJobs } from "./jobs.ts";
 import type { CronPorts } from "./ports.ts";
 import { failedRecord, queuedRecord } from "./record.ts";
-import { Watches } from "./watches.ts";
+import type { Clock } from "../../types/clock.ts";
+import type { Log } from "../../types/log.ts";
+import { JobWatch, type WatchPorts } from "./watch/watch.ts";
 
 /** Longest time in milliseconds until a change of the clock, or the end of a machine's sleep, is noticed. */
 const LONGEST_WAIT_MS = 60_000;
@@ -257,3 +259,72 @@ const runNameOf = ({ eventKey }: CronUnderway): string => eventKey.split(":").sl
 
 const withoutRetry = ({ retry: _retry, ...state }: CronState): CronState => state;
 const withoutPlans = ({ retry: _retry, pacedAtMs: _paced, ...state }: CronState): CronState => state;
+
+interface Ports {
+  readonly clock: Clock;
+  readonly log: Log;
+  start: WatchPorts["start"];
+  fire(job: CronJob, event: string): Promise<boolean>;
+  failed(job: CronJob, why: string, isLast: boolean): Promise<void>;
+}
+
+/** The commands of all jobs that begin by the output or end of a command. */
+class Watches {
+  readonly #ports: Ports;
+  /** Watches by job and revision of its schedule. */
+  readonly #kept = new Map<string, JobWatch>();
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  /**
+   * Starts the commands of jobs that are on, ends all others, and begins jobs with waiting events. Called after each
+   * change.
+   */
+  sync(entries: Iterable<Pick<CronEntry, "job" | "state">>): void {
+    const wanted = new Map<string, Pick<CronEntry, "job" | "state">>();
+    for (const entry of entries) if (isWatching(entry)) wanted.set(keyOf(entry.job), entry);
+    for (const [key, watch] of this.#kept) {
+      if (wanted.has(key)) continue;
+      watch.stop();
+      this.#kept.delete(key);
+    }
+    for (const [key, { job, state }] of wanted) {
+      // The command that began the job has ended: the job's run continues after a restart, and the command does not.
+      const isBegun = job.schedule.kind === "on-exit" && state.underway !== undefined;
+      const watch = this.#kept.get(key);
+      if (watch) watch.poke();
+      else if (!isBegun) this.#start(key, job);
+    }
+  }
+
+  /** Ends all commands. */
+  async close(): Promise<void> {
+    this.sync([]);
+    await Promise.all(this.#running);
+  }
+
+  #start(key: string, job: CronJob): void {
+    const { clock, log, start, fire, failed } = this.#ports;
+    const watch = new JobWatch(job, {
+      clock,
+      log,
+      start,
+      fire: (event) => fire(job, event),
+      failed: (why, isLast) => failed(job, why, isLast),
+    });
+    this.#kept.set(key, watch);
+    const running = watch
+      .run()
+      .catch((error: unknown) => log.error("the command of a job broke", { job: job.id, error: errorText(error) }))
+      .finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+}
+
+const isWatching = ({ job: { enabled, schedule } }: Pick<CronEntry, "job">): boolean =>
+  enabled && (schedule.kind === "on-exit" || schedule.kind === "stream");
+
+const keyOf = ({ id, scheduleRevision }: CronJob): string => `${id} ${scheduleRevision}`;

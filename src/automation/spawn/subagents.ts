@@ -23,8 +23,7 @@ import type { SessionPatch, Sessions } from "../../types/session.ts";
 import { SUBAGENT, subagentRunId } from "../../tools/session/spawn-names.ts";
 import { defined } from "../../utils/defined.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
-import { subagentEndOf } from "./ends.ts";
-import { SUBAGENT_KIND } from "./subagent-turn.ts";
+import { subagentEndOf, SUBAGENT_KIND } from "./subagent-turn.ts";
 
 /** Milliseconds between two looks at a run that has not begun again after a restart or a full disk. */
 const LOOK_MS = 500;

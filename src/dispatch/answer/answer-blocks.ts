@@ -4,13 +4,11 @@ import type { ReplyTarget } from "../../types/chat/reply.ts";
 import type { DeltaPace } from "../../types/run/events.ts";
 import type { AnswerPorts, AnswerTarget } from "./answer-target.ts";
 import type { AnswerSends } from "./answer-sends.ts";
-import { type BlockFeed, lettersOf } from "./block-feed.ts";
-import type { WaitingBlocks } from "./idle-blocks.ts";
-import { earlierPreview, replyTo } from "./places.ts";
-import type { ReplyLimit } from "./reply-limit.ts";
+import { lettersOf, type BlockFeed } from "./block-feed.ts";
 import type { ResponsePrefix } from "./response-prefix.ts";
 import type { SentTexts } from "./sent-texts.ts";
 import { openFeed, shownAtTimes } from "./showing.ts";
+import type { Clock } from "../../types/clock.ts";
 
 /** The parts of an answer that its blocks share with the rest of the answer. */
 interface AnswerParts {
@@ -136,5 +134,97 @@ export class AnswerBlocks implements WaitingBlocks {
   #pauseMs(): number {
     const { pause } = this.#target.agent.streaming;
     return pause ? pause.minMs + Math.random() * (pause.maxMs - pause.minMs) : 0;
+  }
+}
+
+/**
+ * The id of the preview's message from before a restart, also when its channel was not yet connected as the answer
+ * began.
+ */
+export function earlierPreview({ earlier: { previewId } }: Pick<AnswerTarget, "earlier">): string | undefined {
+  return previewId === "" ? undefined : previewId;
+}
+
+/**
+ * The id of the message that a reply answers visibly: the message that the model names, else the message of the turn
+ * where the settings say so.
+ */
+export function replyTo(
+  { style, message }: Pick<AnswerTarget, "style" | "message">,
+  { replyTo: named }: Pick<Directives, "replyTo">,
+): string | undefined {
+  if (named?.kind === "id") return named.id;
+  const isWanted = named?.kind === "current" || style.replyToMode !== "off";
+  return isWanted && message.id !== "" ? message.id : undefined;
+}
+
+/**
+ * The most UTF-16 units of one answer that a chat gets: some 25 full messages of Telegram, more than a person reads
+ * there.
+ */
+const MOST_CHARS = 100_000;
+
+/** Cuts an answer that is too long for its chat. The part that is left out stays in the transcript. */
+export class ReplyLimit {
+  #sent = 0;
+  #leftOut = 0;
+
+  /** The part of the next text that the chat still gets; empty when it gets nothing more. */
+  take(text: string): string {
+    const left = Math.max(0, MOST_CHARS - this.#sent);
+    const taken = text.length <= left ? text : text.slice(0, left).toWellFormed();
+    this.#sent += taken.length;
+    this.#leftOut += text.length - taken.length;
+    return taken;
+  }
+
+  /** The line for the chat about the part that is left out. Undefined when nothing was left out. */
+  get note(): string | undefined {
+    if (this.#leftOut === 0) return undefined;
+    const left = this.#leftOut.toLocaleString("en");
+    return `⚠️ This answer is too long for a chat: its last ${left} characters are left out here. Ask for them in parts.`;
+  }
+}
+
+/** The part of an answer that waits for more text. */
+export interface WaitingBlocks {
+  /** The time at which the waiting text is due, in the clock's milliseconds; undefined when no text waits. */
+  due(): number | undefined;
+  /** Sends the waiting text when it is due. */
+  sendDue(): Promise<void>;
+}
+
+/**
+ * Sends waiting blocks when the model writes nothing for a while. Events and these sends never overlap: call `pause`
+ * before an event is handled, and `resume` after it.
+ */
+export class IdleBlocks {
+  readonly #clock: Clock;
+  readonly #waiting: WaitingBlocks;
+  #cancel: (() => void) | undefined;
+  #sending: Promise<void> | undefined;
+
+  constructor(clock: Clock, waiting: WaitingBlocks) {
+    this.#clock = clock;
+    this.#waiting = waiting;
+  }
+
+  /** Cancels the timer and waits for a send in progress. Rejects with that send's error. */
+  async pause(): Promise<void> {
+    this.#cancel?.();
+    this.#cancel = undefined;
+    const sending = this.#sending;
+    this.#sending = undefined;
+    await sending;
+  }
+
+  resume(): void {
+    const due = this.#waiting.due();
+    if (due === undefined) return;
+    this.#cancel = this.#clock.after(Math.max(0, due - this.#clock.now()), () => {
+      this.#sending = this.#waiting.sendDue();
+      // `pause` reports the error; until then it must not count as unhandled.
+      this.#sending.catch(() => {});
+    });
   }
 }

@@ -4,26 +4,51 @@ import { approve } from "./approve.ts";
 import type { CommandContribution } from "../../types/contribution.ts";
 import {
   fromContribution,
+  ExportDesk,
   type Command,
   type CommandAnswer,
   type CommandContext,
   type Commands,
 } from "./kit/command.ts";
 import { switchModel } from "./model.ts";
-import { showHelp } from "./reports/help.ts";
-import { ExportDesk } from "./kit/export-desk.ts";
-import { REPORT_COMMANDS } from "./reports/report-table.ts";
+import { showHelp, REPORT_COMMANDS } from "./reports/report-table.ts";
 import { restartGateway } from "./restart.ts";
 import { SETTING_COMMANDS } from "./setting-table.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
 import { commandWord, skillChoices, skillCommand, useSkill } from "./skill.ts";
 import { statusText } from "./kit/status.ts";
 import { undoTurn } from "./undo.ts";
-import { answerWhoAmI } from "./reports/whoami.ts";
 import type { Peer } from "../../types/chat/message.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import { isSameChat } from "../chats.ts";
 import type { DispatchPorts } from "../ports.ts";
+import type { Principal } from "../../types/run/principal.ts";
+import { codeSpan } from "../../utils/text/code-span.ts";
+import { chatName, principalOf } from "../turn-facts.ts";
+
+const ROLES: Readonly<Record<Principal["kind"], string>> = {
+  owner: "an owner",
+  sender: "a person in a direct chat, no owner",
+  member: "a member of a group, no owner",
+  automation: "nobody: the gateway itself",
+  plugin: "nobody: a plugin",
+};
+
+/** The answer to `/whoami`: the sender as the gateway knows them, with the names that lists of the config need. */
+async function answerWhoAmI({ message, key, ports }: CommandContext): Promise<CommandAnswer> {
+  const { sender, from } = message;
+  const { kind, id, name } = principalOf([{ message }], ports);
+  const isOperator = message.options?.operator === true;
+  const handle = sender.username === undefined ? [] : [`Username: ${codeSpan(sender.username)}`];
+  const lines = [
+    `You are ${codeSpan(name ?? id)}: ${ROLES[kind]}.`,
+    ...(isOperator ? [] : [`Name in lists such as commands.ownerAllowFrom: ${id}`, ...handle]),
+    `Chat: ${codeSpan(chatName(from))}${from.thread === undefined ? "" : `, thread ${from.thread}`}`,
+    `Session: ${key}`,
+    `Agent: ${ports.settings().agentOf(key)}`,
+  ];
+  return { text: lines.join("\n") };
+}
 
 /** The keys of the replies that an answer consists of; see `Answering`. */
 const OF_AN_ANSWER =

@@ -1,5 +1,4 @@
-import { type Compacted, compactedSizes } from "../../harness/compaction/compact.ts";
-import { withCompactionHooks } from "../../harness/compaction/compaction-hooks.ts";
+import { type Compacted, compactedSizes, withCompactionHooks } from "../../harness/compaction/compact.ts";
 import { engineModel } from "../../harness/context/engine-view.ts";
 import type { RunRequest } from "../../harness/request.ts";
 import { untilStopped } from "../../harness/run/until-stopped.ts";

@@ -1,7 +1,12 @@
 import { lstat, realpath } from "node:fs/promises";
 import { basename, resolve } from "node:path";
-import { holdsFile, isOwnOutput } from "../../tools/host/closed.ts";
-import { hiddenFromGuests, isHiddenElsewhere, whyFileHidden } from "../../tools/host/guest-files.ts";
+import {
+  holdsFile,
+  isOwnOutput,
+  hiddenFromGuests,
+  isHiddenElsewhere,
+  whyFileHidden,
+} from "../../tools/host/guest-files.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 import { outputFolder, outputRoot } from "../../tools/host/output-folders.ts";
 import type { SessionKey } from "../../types/ids.ts";

@@ -5,7 +5,6 @@ import type { MediaItem, Peer } from "../../types/chat/message.ts";
 import { NotNow } from "../../types/not-now.ts";
 import { backoff } from "../../utils/backoff.ts";
 import { pause } from "../../utils/pause.ts";
-import { isOfType } from "../../utils/text/mime-pattern.ts";
 import type { ChatPorts, DispatchPorts, StoragePorts } from "../ports.ts";
 import type { DispatchSettings } from "../settings.ts";
 
@@ -119,3 +118,12 @@ function givenUp(now: Try & { kind: "no link" | "later" }, { channel, account }:
 
 /** The fields of a problem in the log; `NotNow` needs no further details. */
 const problemOf = ({ why, error }: Try & { kind: "later" }) => (error instanceof NotNow ? { why } : { why, error });
+
+/** Whether a MIME type is of such a kind: `image/png`, `image/*`, or with a `*` on both sides. Parameters and case do not count. */
+function isOfType(mime: string, pattern: string): boolean {
+  const [kind = "", form = ""] = partsOf(mime);
+  const [wantedKind, wantedForm] = partsOf(pattern);
+  return (wantedKind === "*" || wantedKind === kind) && (wantedForm === "*" || wantedForm === form);
+}
+
+const partsOf = (mime: string): readonly string[] => (mime.split(";", 1)[0] ?? "").trim().toLowerCase().split("/", 2);

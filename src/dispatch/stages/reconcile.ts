@@ -2,7 +2,7 @@ import { hasOwnerRights } from "../../types/run/principal.ts";
 import type { Tool } from "../../types/run/tool.ts";
 import type { Session } from "../../types/session.ts";
 import { noteEarlierActs } from "../resume/earlier-acts.ts";
-import { adoptUnansweredTurns } from "../notices/unanswered-turns.ts";
+import { adoptUnansweredTurns, abandonTurn } from "../notices/unanswered-turns.ts";
 import type { DispatchPorts } from "../ports.ts";
 import { principalOf } from "../turn-facts.ts";
 import type { TurnPorts } from "../turn/ports.ts";
@@ -12,7 +12,8 @@ import { callsOf, isInterrupted } from "../../history/parts.ts";
 import { unbegunCalls } from "../../harness/tools/tools.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import { withRun } from "../../tools/lazy-tool.ts";
-import { takeHistory } from "./given-history.ts";
+import { alignHistory } from "../../sessions/shown/given-history.ts";
+import type { GivenHistory } from "../../types/chat/client-ask.ts";
 
 /** Settles the remains of earlier turns in the conversation: unanswered turns, and sends that were not recorded. */
 export async function reconcile(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
@@ -103,3 +104,30 @@ const withheld = (tool: Tool): Tool =>
       `${tool.name} is not run again for this message: the gateway ended twice while it ran. Answer without it, or say what is missing.`,
     );
   });
+
+/** The most entries at the end of a conversation that are compared with a client's history. */
+const MOST_COMPARED = 400;
+
+/**
+ * Makes the conversation begin as its client has it, before the client's turn: adds what the client brings and the
+ * transcript lacks. The turns that a client of its own conversation has taken back stay in the file, as another branch.
+ * Rejects when the transcript cannot be written.
+ */
+async function takeHistory(
+  session: Session,
+  turnId: string,
+  { messages, isAll }: GivenHistory,
+  { log }: Pick<DispatchPorts, "log">,
+): Promise<void> {
+  // An earlier process has begun the turn.
+  if ((await session.after(turnId)) !== undefined) return;
+  const { missing, left, isKnown } = alignHistory(messages, await session.newest(MOST_COMPARED));
+  // What a summary replaced cannot be compared.
+  if (!isKnown && (session.entry.compactionCount ?? 0) > 0) return;
+  if (isAll && left !== undefined) {
+    await abandonTurn(session, left, log, "the client took it back");
+    await session.update({ totalTokensFresh: false }, { now: true });
+  }
+  for (const message of missing) await session.append({ type: "message", message });
+  if (missing.length > 0) log.info("history of a client taken in", { session: session.key, messages: missing.length });
+}

@@ -7,7 +7,6 @@ import type { ModelHandle, Models } from "../../providers/catalog.ts";
 import { estimateTextTokens } from "../../sessions/transcript/tokens.ts";
 import { roomIn } from "../context/budget.ts";
 import type { BoundHooks } from "../../types/hook/hooks.ts";
-import { notifyCompacted, notifyCompaction } from "./compaction-hooks.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { EngineCompacted } from "../../types/engine/engine-turn.ts";
 import type { CompactionEvent } from "../../types/run/events.ts";
@@ -20,6 +19,7 @@ import type { CompactionSettings } from "../../types/settings.ts";
 import type { Conversation } from "../request.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 import { Summarizer } from "./summarizer.ts";
+import type { HookEvents } from "../../types/hook/events.ts";
 
 export interface Compaction extends CompactionWatchers {
   readonly conversation: Conversation;
@@ -287,3 +287,35 @@ export function logCompaction(event: CompactionEvent, log: Log): void {
   else if (listedBecause !== undefined) log.warn("compacted without a model", { ...fields, why: listedBecause });
   else log.info("compacted", fields);
 }
+
+interface Watched {
+  readonly conversation: Pick<Conversation, "file">;
+  readonly hooks?: BoundHooks | undefined;
+}
+
+/** Calls `before_compaction`; nobody waits for the hooks. */
+function notifyCompaction({ hooks, conversation }: Watched, event: HookEvents["before_compaction"]): void {
+  hooks?.runner.notify("before_compaction", { ...event, ...fileOf(conversation) }, hooks.context);
+}
+
+/** Calls `after_compaction`; nobody waits for the hooks. */
+function notifyCompacted({ hooks, conversation }: Watched, event: HookEvents["after_compaction"]): void {
+  hooks?.runner.notify("after_compaction", { ...event, ...fileOf(conversation) }, hooks.context);
+}
+
+/** Calls both hooks around the compaction of a context engine, whose counts of messages nobody knows (-1). */
+export async function withCompactionHooks(
+  watched: Watched,
+  tokenCount: number | undefined,
+  compact: () => Promise<EngineCompacted>,
+): Promise<EngineCompacted> {
+  notifyCompaction(watched, { messageCount: -1, ...(tokenCount !== undefined && { tokenCount }) });
+  const done = await compact();
+  if (done.kind === "nothing") return done;
+  const { tokensAfter } = done;
+  const size = tokensAfter !== undefined && { tokenCount: tokensAfter };
+  notifyCompacted(watched, { messageCount: -1, compactedCount: -1, ...size });
+  return done;
+}
+
+const fileOf = ({ file }: Pick<Conversation, "file">) => (file === undefined ? {} : { sessionFile: file });

@@ -6,8 +6,14 @@ import type { CompactionEvent } from "../../types/run/events.ts";
 import { isSameModel } from "../../types/run/model.ts";
 import { callOriginOf } from "../../types/run/model-meter.ts";
 import type { Failure, SideCost } from "../../types/run/run.ts";
-import { compact, type Compacted, type Compaction, logCompaction, compactedSizes } from "./compact.ts";
-import { withCompactionHooks } from "./compaction-hooks.ts";
+import {
+  compact,
+  type Compacted,
+  type Compaction,
+  logCompaction,
+  compactedSizes,
+  withCompactionHooks,
+} from "./compact.ts";
 import { costsOf, type RunLog } from "../log/log.ts";
 import type { Shown } from "../run/plan.ts";
 import type { RunDeps, RunRequest } from "../request.ts";

@@ -1,7 +1,6 @@
 import { lstat } from "node:fs/promises";
 import { homedir } from "node:os";
-import { holdsFile } from "../../tools/host/closed.ts";
-import { hiddenFromGuests, isHiddenElsewhere } from "../../tools/host/guest-files.ts";
+import { holdsFile, hiddenFromGuests, isHiddenElsewhere } from "../../tools/host/guest-files.ts";
 import { privateNotes } from "../../tools/host/prompt-files.ts";
 import { hasOwnerRights } from "../../types/run/principal.ts";
 import type { ContextPorts } from "../run/plan.ts";

@@ -22,8 +22,7 @@ import { isFields, type Fields } from "../../utils/fields.ts";
 import { fitArguments } from "../../utils/json-schema/fit-arguments.ts";
 import type { RunLog } from "../log/log.ts";
 import type { Deadline } from "../deadline.ts";
-import { shownCall } from "./shown-call.ts";
-import { sourcesForCommands, whyUnconfirmed, type UntrustedRules } from "./untrusted.ts";
+import { shownCall, sourcesForCommands, whyUnconfirmed, type UntrustedRules } from "./untrusted.ts";
 import { background } from "../../utils/background.ts";
 import { asJson } from "../../utils/text/as-json.ts";
 

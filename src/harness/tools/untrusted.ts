@@ -12,8 +12,8 @@ import type { InputProvenance } from "../../types/run/model.ts";
 import { isUnasked, UNASKED_TEXTS } from "../../types/run/unasked.ts";
 import { isFields } from "../../utils/fields.ts";
 import type { Conversation } from "../request.ts";
-import { shownCall, visible } from "./shown-call.ts";
 import { loadOnce } from "../../utils/share-calls.ts";
+import { BLANKS, IGNORABLE, NO_LETTERS } from "../../utils/text/unicode.ts";
 
 /**
  * Tools whose results are the content of files and commands; the tools of memory, which plugins add, read files too.
@@ -165,3 +165,16 @@ export async function whyUnconfirmed(
   const nobody = isUnasked(answer) ? `nobody can be asked about it: ${UNASKED_TEXTS[answer]}` : "nobody allowed it";
   return `${nobody} (tools.untrusted.confirm). ${reason}`;
 }
+
+// Characters that a screen does not show, shows elsewhere or draws over others, and runs of blanks that push text out
+// of sight.
+const UNSEEN = new RegExp(String.raw`[[${IGNORABLE}${NO_LETTERS}${BLANKS}]--[ ]]| {12,}`, "gv");
+
+const escaped = (text: string): string =>
+  text.replaceAll(/./gs, (unit) => String.raw`\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+/** A text for a person who decides by it: characters that they could not see are written as escapes. Pure. */
+const visible = (text: string): string => text.replaceAll(UNSEEN, escaped);
+
+/** A call with its arguments, for a person who decides about it. Pure. */
+export const shownCall = (name: string, params: unknown): string => visible(`${name} ${JSON.stringify(params)}`);

@@ -6,8 +6,7 @@ import { guardedFetch, type GuardedFetch } from "../../utils/net/guarded-fetch.t
 import type { Resolve } from "../../utils/net/safe-fetch.ts";
 import type { Log } from "../../types/log.ts";
 import type { McpServerConfig } from "../config.ts";
-import { fetchWithLogin } from "../oauth/login-fetch.ts";
-import { LoginFile } from "../oauth/login-file.ts";
+import { fetchWithLogin, LoginFile } from "../oauth/login-file.ts";
 import { mcpLoginProvider } from "../oauth/provider.ts";
 import { background } from "../../utils/background.ts";
 import { Traffic } from "./traffic.ts";

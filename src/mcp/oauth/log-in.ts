@@ -3,8 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { McpServerConfig } from "../config.ts";
 import { guardedFetch } from "../../utils/net/guarded-fetch.ts";
-import { fetchWithLogin } from "./login-fetch.ts";
-import { type Login, LoginFile } from "./login-file.ts";
+import { fetchWithLogin, type Login, LoginFile } from "./login-file.ts";
 import { mcpLoginProvider } from "./provider.ts";
 
 /** Bytes of an answer of the server of the logins. */

@@ -4,16 +4,17 @@ import { sessionKey, type SessionKey } from "../../types/ids.ts";
 import type { Log } from "../../types/log.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import type { SubagentRequester } from "../../types/subagent/subagent.ts";
-import { isFields } from "../../utils/fields.ts";
+import { isFields, type Fields } from "../../utils/fields.ts";
 import { own } from "../../utils/own.ts";
 import { within } from "../../utils/within.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { ModelCalls } from "./model-calls.ts";
 import type { PluginEntry } from "../config.ts";
-import { ConnectedAccounts } from "./accounts.ts";
 import type { RunningCode } from "./running-code.ts";
 import type { CallLimit, PluginWatch } from "./watch.ts";
 import type { PluginPorts } from "../ports.ts";
+import type { ChannelHost } from "../../types/chat/channel.ts";
+import { optionalMethodIn } from "./foreign.ts";
 
 /** Milliseconds for each of the things that a plugin does at its end. */
 const END_MS = 5000;
@@ -212,4 +213,90 @@ export const conversationOf = (sessionKey: SessionKey | undefined): SubagentRequ
 export function sessionKeyIn(value: unknown): SessionKey | undefined {
   const key = isFields(value) ? value["sessionKey"] : undefined;
   return typeof key === "string" ? sessionKey(key) : undefined;
+}
+
+/** A connected account of a plugin's channel. */
+export interface ConnectedAccount {
+  readonly channel: string;
+  readonly account: string;
+  readonly host: ChannelHost;
+  /** The typing indicator of each chat that wrote lately. */
+  readonly typing: Map<string, TypingCallbacks>;
+  /** The events whose runs the account's plugin follows. */
+  readonly followed: Set<string>;
+  /** Called when a chat has one. */
+  showTyping(): void;
+}
+
+/** The connected accounts of one plugin. */
+class ConnectedAccounts {
+  readonly #accounts = new Map<string, ConnectedAccount>();
+
+  /** The returned function removes the account. */
+  add(account: ConnectedAccount): () => void {
+    const key = keyOf(account.channel, account.account);
+    this.#accounts.set(key, account);
+    return () => {
+      if (this.#accounts.get(key) === account) this.#accounts.delete(key);
+    };
+  }
+
+  /** Whether the account is still connected. */
+  has(account: ConnectedAccount): boolean {
+    return this.#accounts.get(keyOf(account.channel, account.account)) === account;
+  }
+
+  /** The account that a message names; the only one where it names none. Throws without one. */
+  find(channel: string | undefined, account: string | undefined): ConnectedAccount {
+    const all = [...this.#accounts.values()];
+    const found = all.filter(
+      (one) => (channel === undefined || one.channel === channel) && (account === undefined || one.account === account),
+    );
+    const [only] = found;
+    if (only && found.length === 1) return only;
+    const named = `${channel ?? "any channel"}, ${account ?? "any account"}`;
+    throw new Error(`the message of ${named} belongs to ${found.length} connected accounts instead of one`);
+  }
+}
+
+const keyOf = (channel: string, account: string): string => `${channel}\n${account}`;
+
+export interface TypingCallbacks {
+  onReplyStart(): unknown;
+  onIdle(): unknown;
+  onCleanup(): unknown;
+}
+
+/** The typing indicator that the options of a dispatcher have, if any: in `typingCallbacks`, or among the options themselves. */
+export function typingOf(options: Fields): TypingCallbacks | undefined {
+  const given = isFields(options["typingCallbacks"]) ? options["typingCallbacks"] : options;
+  const start = optionalMethodIn(given, "onReplyStart");
+  const idle = optionalMethodIn(given, "onIdle");
+  const cleanup = optionalMethodIn(given, "onCleanup");
+  return start && { onReplyStart: () => start(), onIdle: () => idle?.(), onCleanup: () => cleanup?.() };
+}
+
+/**
+ * A dispatcher of the field: messages that the plugin itself puts into it go to its `deliver`, in order. Answers of
+ * agents do not pass through it: they are in the gateway's outbox and leave by `outbound`.
+ */
+export function createDispatcher(options: Fields) {
+  const deliver = optionalMethodIn(options, "deliver");
+  const onError = optionalMethodIn(options, "onError");
+  const counts = { tool: 0, block: 0, final: 0 };
+  let queue: Promise<unknown> = Promise.resolve();
+  const put = (kind: keyof typeof counts) => (payload: unknown) => {
+    counts[kind]++;
+    queue = queue.then(() => deliver?.(payload, { kind })).catch((error: unknown) => onError?.(error, { kind }));
+    return true;
+  };
+  return {
+    sendToolResult: put("tool"),
+    sendBlockReply: put("block"),
+    sendFinalReply: put("final"),
+    waitForIdle: async () => void (await queue),
+    getQueuedCounts: () => ({ ...counts }),
+    getFailedCounts: () => ({ tool: 0, block: 0, final: 0 }),
+    markComplete: () => undefined,
+  };
 }

@@ -17,14 +17,15 @@ import { importEntry } from "../load/import-entry.ts";
 import type { PluginPorts } from "../ports.ts";
 import { startPlugin, stopperOf } from "./life.ts";
 import { recordFacts, refusedSettings, type PluginProblem, type PluginRecord } from "./record.ts";
-import { createObservers, observeProcess } from "./observe.ts";
 import { RunningCode } from "../api/running-code.ts";
 import { StrayErrors } from "./stray-errors.ts";
-import type { PluginTimers } from "./timers.ts";
-import type { PluginWatch } from "../api/watch.ts";
+import { PluginTimers } from "./timers.ts";
+import { PluginWatch } from "../api/watch.ts";
 import { missingSdk } from "../load/missing-sdk.ts";
 import type { SdkUrls } from "../load/sdk-resolution.ts";
 import { noGuard, type LoadGuard } from "../trial/guard.ts";
+import { HeapWatch } from "./heap-watch.ts";
+import { EventLoopWatch } from "./loop-watch.ts";
 
 /** Milliseconds for running a plugin's entry, and for its `register` where that returns a promise. */
 const IMPORT_MS = 30_000;
@@ -368,4 +369,34 @@ async function noteMissing({ plugin, log, missing }: PluginScope, { sdk }: LoadW
   for (const one of found) missing.add(one);
   const fix = `Nothing to do if you do not need that part; else run: openclaw plugins update ${plugin.manifest.id}`;
   log.warn("plugin uses parts of the SDK that this gateway does not have", { missing: found, fix });
+}
+
+/** Observers of plugins' code while it runs. */
+interface Observers {
+  readonly watch: PluginWatch;
+  readonly timers: PluginTimers;
+}
+
+function createObservers(log: Log): Observers {
+  const watch = new PluginWatch(log);
+  return { watch, timers: new PluginTimers(watch) };
+}
+
+interface Observed extends Observers {
+  readonly codes: () => readonly RunningCode[];
+  readonly log: Log;
+}
+
+/** Follows timers, the event loop and the heap of this process. The returned function ends that. Never rejects. */
+async function observeProcess({ watch, timers, codes, log }: Observed): Promise<() => void> {
+  const ends = [timers.follow(), new EventLoopWatch(watch).follow()];
+  try {
+    ends.push(await new HeapWatch(watch, codes).follow());
+  } catch (error) {
+    // A Node that was built without its inspector.
+    log.info("the heap is not watched", { error });
+  }
+  return () => {
+    for (const end of ends) end();
+  };
 }

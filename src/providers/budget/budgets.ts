@@ -8,9 +8,8 @@ import { Feed } from "../../utils/feed.ts";
 import { sumOf } from "./sum.ts";
 import { capsFor, hasCaps } from "./caps.ts";
 import { dayAt, daysAt } from "./days.ts";
-import { amountOf, leftOf, type Room } from "./decide.ts";
+import { amountOf, leftOf, type Room, stateOf, takenText, tokensText, usdText } from "./texts.ts";
 import { BudgetMeter, type BudgetPorts, type CapRefusedCall } from "./meter.ts";
-import { stateOf, takenText, tokensText, usdText } from "./texts.ts";
 
 /** Least part of a limit by which an owner's yes raises it, so that the next call does not ask again. */
 const RAISED_SHARE = 0.25;

@@ -9,8 +9,7 @@ import { forgetOldest } from "../../utils/forget-oldest.ts";
 import { capsFor, hasCaps } from "./caps.ts";
 import type { BudgetsConfig } from "./config.ts";
 import { daysAt } from "./days.ts";
-import { amountOf, type CapRefusal, decideCall } from "./decide.ts";
-import { capRefusalText } from "./texts.ts";
+import { amountOf, type CapRefusal, decideCall, capRefusalText } from "./texts.ts";
 import type { Usage } from "../../types/run/model.ts";
 import { BoundedMap } from "../../utils/bounded-map.ts";
 

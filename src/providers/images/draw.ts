@@ -1,19 +1,172 @@
 import { systemClock, type Clock } from "../../types/clock.ts";
-import type { DrawAsk, DrawnImage, DrawStyle } from "../../types/media/drawing.ts";
-import type { CallCost, CallOrigin, Reservation } from "../../types/run/model-meter.ts";
+import type { DrawAsk, DrawnImage, DrawStyle, ShownImage } from "../../types/media/drawing.ts";
+import type { CallCost, CallOrigin, Reservation, PlannedCall } from "../../types/run/model-meter.ts";
 import type { Failure } from "../../types/run/run.ts";
 import { Secret } from "../../types/secret.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import type { ModelHandle } from "../models.ts";
 import { classifyFailure } from "../failure.ts";
-import type { ImageAnswer, ImageApi, MadeImage } from "./api.ts";
-import { DrawCost } from "./cost.ts";
+import {
+  tokenCountIn,
+  dataUrlOf,
+  imageAt,
+  ratioOf,
+  fromBase64,
+  type ImageAnswer,
+  type ImageApi,
+  type MadeImage,
+  type ImageUsage,
+  type ImageService,
+} from "./api.ts";
 import { sendImageRequest, type ImageResponse } from "./send.ts";
 import type { PiModel } from "../pi.ts";
 import { googleImages } from "./google.ts";
-import { compatibleImages, openaiImages, xaiImages } from "./openai.ts";
-import { openrouterImages } from "./openrouter.ts";
 import { requestWeb } from "../../utils/net/web-request.ts";
+import { defined } from "../../utils/defined.ts";
+import { isFields, type Fields } from "../../utils/fields.ts";
+import { emptyUsage } from "../../types/run/usage.ts";
+import { hasPrice } from "../build.ts";
+
+/**
+ * OpenAI's own models, which answer with the images themselves. https://platform.openai.com/docs/api-reference/images
+ */
+const openaiImages: ImageApi = {
+  atOnce: 4,
+  takesImages: true,
+  has: ["size", "aspectRatio", "quality", "outputFormat", "background"],
+  request: (ask, service) =>
+    requestOf(ask, service, {
+      size: ask.style.size ?? sizeOf(ask.style.aspectRatio),
+      quality: ask.style.quality,
+      output_format: ask.style.outputFormat,
+      background: ask.style.background,
+    }),
+  read,
+};
+
+/** Other services with OpenAI's `/images/generations`, of whose settings only the size is common to all. */
+const compatibleImages: ImageApi = {
+  atOnce: 4,
+  takesImages: true,
+  has: ["size"],
+  request: (ask, service) => requestOf(ask, service, { size: ask.style.size, response_format: "b64_json" }),
+  read,
+};
+
+/** xAI takes no size. https://docs.x.ai/docs/guides/image-generation */
+const xaiImages: ImageApi = {
+  atOnce: 4,
+  takesImages: false,
+  has: ["aspectRatio", "resolution"],
+  request: (ask, service) =>
+    requestOf(ask, service, {
+      aspect_ratio: ask.style.aspectRatio,
+      resolution: ask.style.resolution?.toLowerCase(),
+      response_format: "b64_json",
+    }),
+  read,
+};
+
+type Settings = Readonly<Record<string, string | undefined>>;
+
+function requestOf({ prompt, images, count }: DrawAsk, { baseUrl, model, key }: ImageService, settings: Settings) {
+  const fields = { model, prompt, n: count, ...defined(settings) };
+  const headers = key === "" ? {} : { authorization: `Bearer ${key}` };
+  if (images.length === 0)
+    return {
+      url: `${baseUrl}/images/generations`,
+      headers: { ...headers, "content-type": "application/json" },
+      body: JSON.stringify(fields),
+    };
+  return { url: `${baseUrl}/images/edits`, headers, body: formOf(fields, images) };
+}
+
+function formOf(fields: Readonly<Record<string, string | number>>, images: readonly ShownImage[]): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.append(name, String(value));
+  for (const [at, { bytes, mime }] of images.entries())
+    form.append("image[]", new Blob([new Uint8Array(bytes)], { type: mime }), `image-${at + 1}.${mime.split("/")[1]}`);
+  return form;
+}
+
+/** OpenAI's models draw in three shapes. */
+function sizeOf(ratio: DrawStyle["aspectRatio"]): string | undefined {
+  const [width = 0, height = 0] = (ratio ?? "").split(":").map(Number);
+  if (!(width > 0 && height > 0)) return undefined;
+  if (width === height) return "1024x1024";
+  return width > height ? "1536x1024" : "1024x1536";
+}
+
+function read(body: unknown): ImageAnswer {
+  if (!isFields(body)) return { images: [] };
+  const data: readonly unknown[] = Array.isArray(body["data"]) ? body["data"] : [];
+  const { usage } = body;
+  return {
+    images: data.flatMap((one) => (isFields(one) ? (imageIn(one) ?? []) : [])),
+    ...(isFields(usage) && {
+      usage: { input: tokenCountIn(usage["input_tokens"]), output: tokenCountIn(usage["output_tokens"]) },
+    }),
+  };
+}
+
+function imageIn({ b64_json: text, url }: Readonly<Record<string, unknown>>): MadeImage | undefined {
+  const bytes = fromBase64(text);
+  return bytes ? { bytes } : imageAt(url);
+}
+
+/** Makers whose models can answer with text as well as images; other models refuse to. */
+const WRITES = /^~?(?:google|openai)\//;
+
+/** OpenRouter draws in its chat. https://openrouter.ai/docs/guides/overview/multimodal/image-generation */
+const openrouterImages: ImageApi = {
+  atOnce: 1,
+  takesImages: true,
+  has: ["size", "aspectRatio", "resolution"],
+  request({ prompt, images, style }, { baseUrl, model, key }) {
+    const config = defined({ aspect_ratio: style.aspectRatio ?? ratioOf(style.size), image_size: style.resolution });
+    const shown = images.map((image) => ({ type: "image_url", image_url: { url: dataUrlOf(image) } }));
+    return {
+      url: `${baseUrl}/chat/completions`,
+      headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
+      body: JSON.stringify({
+        model,
+        messages: [{ role: "user", content: [{ type: "text", text: prompt }, ...shown] }],
+        modalities: WRITES.test(model) ? ["image", "text"] : ["image"],
+        usage: { include: true },
+        ...(Object.keys(config).length > 0 && { image_config: config }),
+      }),
+    };
+  },
+  read(body) {
+    const fields = isFields(body) ? body : {};
+    const message = messageIn(fields);
+    const made: readonly unknown[] = Array.isArray(message["images"]) ? message["images"] : [];
+    const usage = usageIn(fields["usage"]);
+    const text = message["content"];
+    return {
+      images: made.flatMap(
+        (one) => (isFields(one) && isFields(one["image_url"]) && imageAt(one["image_url"]["url"])) || [],
+      ),
+      ...(typeof text === "string" && { text: text.trim() }),
+      ...(usage && { usage }),
+    };
+  },
+};
+
+function messageIn({ choices }: Fields): Fields {
+  const first: unknown = Array.isArray(choices) ? choices[0] : undefined;
+  return isFields(first) && isFields(first["message"]) ? first["message"] : {};
+}
+
+function usageIn(usage: unknown): ImageUsage | undefined {
+  if (!isFields(usage)) return undefined;
+  const { cost } = usage;
+  return {
+    input: tokenCountIn(usage["prompt_tokens"]),
+    output: tokenCountIn(usage["completion_tokens"]),
+    ...(typeof cost === "number" && cost >= 0 && { usd: cost }),
+  };
+}
 
 interface DrawOptions {
   /** Cause and principal of the call. */
@@ -202,4 +355,98 @@ async function imageOf(bytes: Uint8Array): Promise<DrawnImage> {
   const found = await fileTypeFromBuffer(bytes);
   if (found?.mime.startsWith("image/") !== true) throw new Error("The answer has something that is no image.");
   return { bytes, mime: found.mime, ending: found.ext };
+}
+
+interface Price {
+  /** US dollars for a million tokens, of images where texts are cheaper. */
+  readonly input: number;
+  readonly output: number;
+  /** The most tokens of one image. */
+  readonly most: number;
+}
+
+/**
+ * Prices of models that draw, which the SDK's catalogue does not have. https://platform.openai.com/docs/pricing,
+ * https://ai.google.dev/gemini-api/docs/pricing
+ */
+const PRICES: Readonly<Record<string, Price>> = {
+  "openai/gpt-image-1": { input: 10, output: 40, most: 6600 },
+  "openai/gpt-image-1-mini": { input: 2.5, output: 8, most: 6600 },
+  "openai/gpt-image-1.5": { input: 8, output: 32, most: 6600 },
+  "google/gemini-2.5-flash-image": { input: 0.3, output: 30, most: 2600 },
+  "google/gemini-3-pro-image-preview": { input: 2, output: 120, most: 4000 },
+};
+
+/** Tokens that count for an image of a service that counts none: then a price for each image is a thousand times lower per token. */
+const UNCOUNTED = 1000;
+/** Tokens of an image that a model is shown, estimated. */
+const SHOWN = 1600;
+const MILLION = 1_000_000;
+
+/** Cost of a request for images: the most that it can take, and the actual cost. */
+class DrawCost {
+  readonly #handle: ModelHandle;
+  readonly #input: number;
+  readonly #mostOutput: number;
+
+  constructor(handle: ModelHandle, { prompt, images, count }: DrawAsk) {
+    const known = PRICES[`${handle.info.provider}/${handle.info.id}`];
+    this.#handle = handle;
+    this.#input = Math.ceil(prompt.length / 3) + images.length * SHOWN;
+    this.#mostOutput = count * (known?.most ?? handle.pi.maxTokens);
+  }
+
+  get #price(): Omit<Price, "most"> | undefined {
+    const { pi, info } = this.#handle;
+    return hasPrice(pi) ? pi.cost : PRICES[`${info.provider}/${info.id}`];
+  }
+
+  /** An image cannot be made with fewer tokens, so it is all or nothing. */
+  planned(origin: CallOrigin): PlannedCall {
+    const { info, profile } = this.#handle;
+    const price = this.#price;
+    return {
+      ...origin,
+      model: { provider: info.provider, id: info.id },
+      profileId: profile.id,
+      estimatedInputTokens: this.#input,
+      maxOutputTokens: this.#mostOutput,
+      highestCost: price ? (this.#input * price.input + this.#mostOutput * price.output) / MILLION : 0,
+      most: {
+        inputTokens: this.#input,
+        outputTokens: this.#mostOutput,
+        leastOutputTokens: this.#mostOutput,
+        ...(price && { price: { input: price.input / MILLION, output: price.output / MILLION } }),
+      },
+    };
+  }
+
+  /** Cost of an answer with so many images. */
+  answered(images: number, usage: ImageUsage | undefined): CallCost {
+    const isCounted = usage !== undefined && usage.input + usage.output > 0;
+    const output = isCounted ? usage.output : images * UNCOUNTED;
+    return {
+      outcome: images > 0 ? "answered" : "failed",
+      ...this.#costOf(isCounted ? usage.input : this.#input, output, usage?.usd),
+      isEstimate: !isCounted,
+    };
+  }
+
+  /** Cost of a request whose answer nobody saw: the service may have made all of it. */
+  unseen(outcome: "failed" | "aborted"): CallCost {
+    return { outcome, ...this.#costOf(this.#input, this.#mostOutput), isEstimate: true };
+  }
+
+  /** Cost of a request that was not sent, or was refused. */
+  nothing(outcome: "failed" | "aborted"): CallCost {
+    return { outcome, usage: emptyUsage(), isEstimate: false };
+  }
+
+  #costOf(input: number, output: number, usd?: number): Pick<CallCost, "usage"> {
+    const price = this.#price ?? { input: 0, output: 0 };
+    const cost = { input: (input * price.input) / MILLION, output: (output * price.output) / MILLION };
+    const total = usd ?? cost.input + cost.output;
+    const usage = { ...emptyUsage(), input, output, totalTokens: input + output };
+    return { usage: { ...usage, cost: { ...usage.cost, ...cost, total } } };
+  }
 }

@@ -4,11 +4,48 @@ import type { Layout } from "../markdown/flatten.ts";
 import { inChunks } from "../markdown/in-chunks.ts";
 import { plainOf } from "../markdown/plain.ts";
 import type { StyledText, Span, Style } from "../markdown/styled.ts";
-import type { Dialect, InlineStyle } from "./dialect.ts";
+import { isInWord, withoutFences, type Dialect, type InlineStyle, type Enclosed } from "./dialect.ts";
 import { discordMarkdown } from "./discord.ts";
-import { plainText, signalStyled } from "./signal.ts";
 import { slackMrkdwn } from "./slack.ts";
-import { whatsAppText } from "./whatsapp.ts";
+
+/** Plain text; signal-cli gets the styles as ranges beside it. */
+const signalStyled: Dialect = {
+  links: "written",
+  quote: "> ",
+  marks: () => ["", ""],
+  escape: (text) => text,
+  code: (text) => text,
+  fence: () => ["", ""],
+  ranges: {
+    bold: "BOLD",
+    italic: "ITALIC",
+    strike: "STRIKETHROUGH",
+    spoiler: "SPOILER",
+    code: "MONOSPACE",
+    pre: "MONOSPACE",
+  },
+};
+
+/** Text for people and platforms that know no formatting. */
+const plainText: Dialect = { ...signalStyled, ranges: {} };
+
+/** WhatsApp's own marks (faq.whatsapp.com, "How to format your messages"); it has neither labels for links nor escapes. */
+const whatsAppText: Dialect = {
+  links: "written",
+  quote: "> ",
+  marks,
+  escape: withoutFences,
+  code: withoutFences,
+  fence: () => ["```", "```"],
+};
+
+const MARKS = { bold: "*", italic: "_", strike: "~", code: "`" } as const;
+
+function marks(style: InlineStyle, enclosed: Enclosed): readonly [string, string] | undefined {
+  if (style.kind === "link" || style.kind === "spoiler" || isInWord(enclosed)) return undefined;
+  const mark = MARKS[style.kind];
+  return enclosed.text.includes(mark) ? undefined : [mark, mark];
+}
 
 export type ChatFormat = Exclude<TextFormat, "telegram-html" | "markdown">;
 

@@ -1,6 +1,6 @@
-import { type Clock, systemClock } from "../../types/clock.ts";
+import { systemClock, type Clock } from "../../types/clock.ts";
 import type { OpenClawError } from "../../types/errors.ts";
-import type { InboxRow, Journal, SystemEvents } from "../../types/journal.ts";
+import type { InboxRow, Journal, SystemEvents, Texts } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
 import type { Peer } from "../../types/chat/message.ts";
 import { createCronTable } from "../cron/cron-table.ts";
@@ -9,15 +9,13 @@ import { createFile, fileSize } from "../files.ts";
 import { createInbox } from "./inbox.ts";
 import { createLedger, createReceived, createSpendLedger, createValues, createTaskLook } from "./ledger.ts";
 import { createMessageDesk, type MessageDesk } from "./messages.ts";
-import { createOutbox } from "./outbox.ts";
+import { createOutbox, journalId } from "./outbox.ts";
 import { createPairing } from "./pairing.ts";
 import { pruneJournal, type Keep } from "./prune.ts";
 import { createSessionTable } from "./session-table.ts";
-import { journalId } from "./send-key.ts";
 import type { TaskLook } from "./tasks.ts";
-import { createTexts } from "./texts.ts";
 import type { SpendLedger } from "../../types/spend/ledger.ts";
-import { anyJson, count, text, textOr } from "../database/columns.ts";
+import { anyJson, count, text, textOr, text as textIn } from "../database/columns.ts";
 import { Commits } from "../database/commits.ts";
 import { readPeer } from "./read-inbound.ts";
 import { toInboxRow } from "./rows.ts";
@@ -25,6 +23,9 @@ import { openDatabase } from "./database.ts";
 import { readVersion } from "../database/version.ts";
 import { openWal } from "../database/wal.ts";
 import type { SessionKey } from "../../types/ids.ts";
+import { hash } from "node:crypto";
+import { BoundedMap } from "../../utils/bounded-map.ts";
+import { forgetOldest } from "../../utils/forget-oldest.ts";
 
 export interface JournalOptions {
   /** The SQLite file. Made with its directory when it does not exist. */
@@ -220,6 +221,43 @@ function createSystemEvents(commits: Commits, clock: Clock): SystemEvents {
     remove: (key, turnId) =>
       commits.write((sql) => {
         sql.run(REMOVE, key, turnId);
+      }),
+  };
+}
+
+/** Keys that are known to be in the table. A forgotten one is only looked up again. */
+const MOST_KNOWN = 1000;
+/** System prompts, which stay the same from turn to turn, are hashed once. */
+const MOST_HASHED = 16;
+/** How often a text in use is marked as used, so that it is not pruned. */
+const TOUCH_MS = 86_400_000;
+
+/** Texts by their hash. */
+export function createTexts(commits: Commits, clock: Clock): Texts {
+  const touched = new Map<string, number>();
+  const keys = new BoundedMap<string, string>(MOST_HASHED);
+  return {
+    async put(text) {
+      const key = keys.of(text, () => hash("sha256", text, "buffer").toString("hex", 0, 16));
+      const now = clock.now();
+      const last = touched.get(key);
+      if (last !== undefined && now - last < TOUCH_MS) return key;
+      await commits.write((sql) => {
+        sql.run(
+          "INSERT INTO texts (key, text, at) VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET at = excluded.at",
+          key,
+          text,
+          now,
+        );
+      });
+      touched.set(key, now);
+      forgetOldest(touched, MOST_KNOWN);
+      return key;
+    },
+    get: (key) =>
+      commits.read((sql) => {
+        const row = sql.one("SELECT text FROM texts WHERE key = ?", key);
+        return row && textIn(row, "text");
       }),
   };
 }

@@ -5,14 +5,13 @@ import type { SpendLedger } from "../../types/spend/ledger.ts";
 import { Commits } from "../database/commits.ts";
 import { readVersion } from "../database/version.ts";
 import { createInbox } from "./inbox.ts";
-import { openJournal } from "./journal.ts";
+import { openJournal, createTexts } from "./journal.ts";
 import { createLedger, createSpendLedger, createTaskLook } from "./ledger.ts";
 import { createMessageLook, type MessageLook } from "./messages.ts";
 import { createOutbox } from "./outbox.ts";
 import { createPairing } from "./pairing.ts";
 import { SCHEMA_VERSION } from "../database/schema.ts";
 import type { TaskLook } from "./tasks.ts";
-import { createTexts } from "./texts.ts";
 
 /** Records of runs, for reading. */
 export interface RunSource {

@@ -3,8 +3,15 @@ import { stat, type FileHandle } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { AccessMode } from "../../types/run/backend.ts";
-import { holdsFile, isOwnOutput, type FileIdentity } from "./closed.ts";
-import { hiddenFromGuests, hiddenNamesIn, isHiddenElsewhere, whyFileHidden } from "./guest-files.ts";
+import {
+  holdsFile,
+  isOwnOutput,
+  type FileIdentity,
+  hiddenFromGuests,
+  hiddenNamesIn,
+  isHiddenElsewhere,
+  whyFileHidden,
+} from "./guest-files.ts";
 import { ChangedMeanwhile, openAt, OpenFolder, whereIs } from "./open.ts";
 import { shapesPrompts, type PromptFiles } from "./prompt-files.ts";
 import { existingAbove, isInside, realOf } from "../../utils/real-path.ts";

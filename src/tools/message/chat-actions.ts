@@ -5,11 +5,10 @@ import type { ToolResult } from "../../types/run/tool.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 import { wrapUntrusted } from "../../utils/text/untrusted.ts";
 import { errorResult } from "../define.ts";
-import { failureResult, changeResult } from "./change.ts";
+import { failureResult, changeResult, isHome, mayReach, refusalFor, type MessageToolOptions } from "./change.ts";
 import type { MessageAction, Input } from "./fields.ts";
 import { ACTIONS, givenText } from "./fields.ts";
 import { targetName } from "./message-result.ts";
-import { isHome, mayReach, refusalFor, type MessageToolOptions } from "./place.ts";
 
 /** Action that a method of the chat's link carries out. */
 interface ChatAction {

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { isFields } from "../../utils/fields.ts";
 import { toolSchema } from "../schema.ts";
-import { buttonList } from "./buttons.ts";
-import { presentationField, shownPresentation } from "./presentation.ts";
+import { buttonList, presentationField, shownPresentation } from "./presentation.ts";
 
 /** Actions of the tool, in the field's names. */
 export const ACTIONS = [

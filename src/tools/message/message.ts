@@ -4,15 +4,13 @@ import type { Peer } from "../../types/chat/message.ts";
 import type { ToolContext, Tool, ToolResult } from "../../types/run/tool.ts";
 import type { Risk } from "../../types/run/untrusted.ts";
 import { shorten } from "../../utils/text/shorten.ts";
-import { changeMessage } from "./change.ts";
+import { changeMessage, isHome, mayReach, refusalFor, chosenChat, type MessageToolOptions } from "./change.ts";
 import { actionsIn, CHAT_ACTIONS, isChatAction, missingAction } from "./chat-actions.ts";
 import { ACTIONS, inputFor, type MessageAction, type Input, givenText } from "./fields.ts";
 import { MESSAGE_TOOL, targetName, callKeyPrefix, postedResult } from "./message-result.ts";
-import { isHome, mayReach, refusalFor, chosenChat, type MessageToolOptions } from "./place.ts";
 import type { ButtonLimits } from "../../types/chat/channel.ts";
 import type { ChatPost, FileForm } from "../../types/chat/send.ts";
-import { buttonsFor } from "./buttons.ts";
-import { presented } from "./presentation.ts";
+import { buttonsFor, presented } from "./presentation.ts";
 
 /** Most characters of an address in a question; the call itself is shown too. */
 const MOST_ADDRESS = 200;

@@ -8,14 +8,13 @@ import { outputFolder, outputRoot } from "../host/output-folders.ts";
 import type { GuestRules } from "../host/access.ts";
 import { bwrapLaunch, withoutGateway } from "./bwrap.ts";
 import { folderOf, openFolder, type SandboxOwner } from "./folders.ts";
-import type { MachineFacts, BackendProbe, SandboxMachine } from "./machine.ts";
+import type { MachineFacts, BackendProbe, SandboxMachine, OpenView } from "./machine.ts";
 import type { Warn } from "./watch.ts";
 import { seatbeltLaunch } from "./seatbelt.ts";
 import { background } from "../../utils/background.ts";
 import { isInside, realOf } from "../../utils/real-path.ts";
 import type { GuestCopy } from "./guest-copy.ts";
 import { viewOf } from "./view.ts";
-import type { OpenView } from "./open-views.ts";
 
 /** The sandbox of one run. */
 export interface SandboxPlace {

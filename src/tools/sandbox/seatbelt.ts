@@ -2,8 +2,7 @@ import { join, relative } from "node:path";
 import type { Launch } from "../../types/run/backend.ts";
 import type { BwrapSettings } from "../../types/sandbox.ts";
 import { isInside } from "../../utils/real-path.ts";
-import { withoutGateway } from "./bwrap.ts";
-import { limitedArgv } from "./limits.ts";
+import { withoutGateway, limitedArgv } from "./bwrap.ts";
 import type { Mount, View } from "../../types/sandbox-engine.ts";
 
 /** The program of macOS that starts another one under a profile. */

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { canBeChecked } from "./schema-cost.ts";
-import { inTime } from "./slow-patterns.ts";
+import { canBeChecked, inTime } from "./slow-patterns.ts";
 
 /** The Zod schema of a JSON Schema from outside, whose checks end in time; undefined when it cannot be read. Never throws. */
 export function fromJsonSchema(jsonSchema: Readonly<Record<string, unknown>>): z.ZodType | undefined {

@@ -2,11 +2,13 @@ import { Option, type Command } from "commander";
 import type { DoctorFlags } from "../commands/gateway/doctor.ts";
 import type { LogFlags } from "../commands/logs/logs.ts";
 import type { GatewayStatusFlags } from "../commands/gateway/status.ts";
-import { listOf, wholeNumber, type Act } from "./act.ts";
-import { defineMemory } from "./memory.ts";
+import { listOf, wholeNumber, unasked, type Act } from "./act.ts";
 import type { RowFlags } from "../commands/approvals/allowlist.ts";
 import type { GetFlags, SetFlags } from "../commands/approvals/document.ts";
 import type { PolicyFlags } from "../commands/policy/policy.ts";
+import type { IndexFlags, SearchFlags, MemoryStatusFlags } from "../commands/memory/memory.ts";
+import type { MemoryFlags } from "../commands/memory/open.ts";
+import type { ForgetFlags } from "../commands/memory/origin.ts";
 
 /** The commands that show the gateway's state: status, health, doctor, logs, dashboard, policy, approvals, memory. */
 export function defineDiagnostics(program: Command, act: Act): void {
@@ -149,6 +151,70 @@ function defineApprovals(program: Command, act: Act): void {
     .action(
       act(async (io, named: string, flags: Omit<RowFlags, "argPattern">) =>
         (await import("../commands/approvals/allowlist.ts")).allowlistRemove(io, named, flags),
+      ),
+    );
+}
+
+const AGENT = ["--agent <id>", "this agent instead of the default one"] as const;
+const JSON_FLAG = ["--json", "for scripts"] as const;
+
+/** `memory …` */
+function defineMemory(program: Command, act: Act): void {
+  const memory = program.command("memory").description("the notes of agents and their index");
+  memory
+    .command("status")
+    .description("show the index of an agent's notes")
+    .option(...AGENT)
+    .option("--deep", "also ask the endpoint for a vector")
+    .option("--index", "first take changed notes into the index")
+    .option(...JSON_FLAG)
+    .action(
+      act(async (io, flags: MemoryStatusFlags) =>
+        (await import("../commands/memory/memory.ts")).memoryStatus(io, flags),
+      ),
+    );
+  memory
+    .command("index")
+    .description("take changed notes into the index")
+    .option(...AGENT)
+    .option("--force", "make the whole index again")
+    .option(...JSON_FLAG)
+    .action(
+      act(async (io, flags: IndexFlags) => (await import("../commands/memory/memory.ts")).memoryIndex(io, flags)),
+    );
+  memory
+    .command("search <query>")
+    .description("search the notes as an agent does")
+    .option(...AGENT)
+    .option("--limit <count>", "most results to show", wholeNumber(1))
+    .addOption(new Option("--max-results <n>", "the same").argParser(wholeNumber(1)).hideHelp())
+    .option(...JSON_FLAG)
+    .action(
+      act(async (io, query: string, flags: SearchFlags) =>
+        (await import("../commands/memory/memory.ts")).memorySearch(io, query, flags),
+      ),
+    );
+  defineOrigins(memory, act);
+}
+
+function defineOrigins(memory: Command, act: Act): void {
+  memory
+    .command("why <line>")
+    .description("show which conversation wrote a line of a note, such as MEMORY.md:12")
+    .option(...AGENT)
+    .option(...JSON_FLAG)
+    .action(
+      act(async (io, line: string, flags: MemoryFlags) =>
+        (await import("../commands/memory/origin.ts")).memoryWhy(io, line, flags),
+      ),
+    );
+  unasked(memory.command("forget <lines>"))
+    .description("remove lines from a note, such as MEMORY.md:12-14")
+    .option(...AGENT)
+    .option(...JSON_FLAG)
+    .action(
+      act(async (io, lines: string, flags: ForgetFlags) =>
+        (await import("../commands/memory/origin.ts")).memoryForget(io, lines, flags),
       ),
     );
 }

@@ -12,7 +12,7 @@ import { isUnguessable } from "../../../server/transport/auth.ts";
 import type { WebhookRequest } from "../../../types/chat/channel.ts";
 import { defined } from "../../../utils/defined.ts";
 import { isFields } from "../../../utils/fields.ts";
-import type { TemplateScene } from "../../../automation/hooks/template.ts";
+import type { TemplateScene } from "../../../automation/hooks/mappings.ts";
 import { isInside, realOf } from "../../../utils/real-path.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
 import { within } from "../../../utils/within.ts";

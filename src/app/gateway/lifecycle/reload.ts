@@ -2,10 +2,9 @@ import { seedWorkspace } from "../../../prompt/bootstrap.ts";
 import type { ChannelContribution } from "../../../types/contribution.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
-import { compareConfigs } from "../../config/edit/changes.ts";
+import { compareConfigs, watchConfig, type ConfigEvent } from "../../config/edit/watch.ts";
 import { loadConfig, type LoadedConfig } from "../../config/load.ts";
 import { loadOptionsFor } from "../../plugins/load-options.ts";
-import { watchConfig, type ConfigEvent } from "../../config/edit/watch.ts";
 import type { Parts } from "../parts/parts.ts";
 import { channelsThatDiffer } from "../../config/keys/narrowing.ts";
 

@@ -10,8 +10,10 @@ import type { OpenHookFolders } from "../../plugins/hooks/open-hook-folders.ts";
 import type { OpenPlugins } from "../../plugins/open-plugins.ts";
 import type { StrayErrors } from "../../../plugins/host/stray-errors.ts";
 import type { OpenLog } from "../../log/log.ts";
-import type { OpenCron } from "./cron.ts";
 import type { GatewayChannels } from "./gateway-channels.ts";
+import type { CronDesk } from "../../../automation/cron/desk.ts";
+import type { CronActs } from "../../../types/cron/acts.ts";
+import type { LoopDesk } from "../../../types/cron/loops.ts";
 
 export interface StartOptions {
   readonly log: OpenLog;
@@ -54,4 +56,16 @@ export interface Parts extends DetachedWork {
   readonly stopping: AbortSignal;
   /** The model of a new conversation; unknown until the SDK is loaded, which waits for the server. */
   readonly model: { info?: ModelInfo };
+}
+
+/** The scheduled jobs of a running gateway. */
+export interface OpenCron {
+  readonly desk: CronDesk;
+  /** Acts of agents on the jobs. */
+  readonly acts: CronActs;
+  /** The repeated tasks of conversations. */
+  readonly loops: LoopDesk;
+  /** Begins the jobs that are due. */
+  start(): void;
+  close(): Promise<void>;
 }

@@ -6,8 +6,7 @@ import type { Session } from "../../../types/session.ts";
 import type { CommandAccess, CommandContribution } from "../../../types/contribution.ts";
 import type { Approvals } from "../../approvals/approvals.ts";
 import type { StoredMediaItem } from "../../notices/replies.ts";
-import type { ExportDesk } from "./export-desk.ts";
-import type { KeyedQueue } from "../../../utils/keyed-queue.ts";
+import { KeyedQueue } from "../../../utils/keyed-queue.ts";
 import { within } from "../../../utils/within.ts";
 import type { DispatchPorts } from "../../ports.ts";
 
@@ -115,3 +114,23 @@ export const fromContribution = ({ name, aliases, help, who, choices, run }: Com
     return { text };
   },
 });
+
+/** Lets one export be made at a time, since each has a whole transcript in memory. */
+export class ExportDesk {
+  readonly #queue = new KeyedQueue();
+  readonly #asked = new Set<SessionKey>();
+
+  /**
+   * Makes an export when the exports before it are done. Undefined while another export of the same conversation waits
+   * or is made.
+   */
+  async make<T>(key: SessionKey, work: () => Promise<T>): Promise<T | undefined> {
+    if (this.#asked.has(key)) return undefined;
+    this.#asked.add(key);
+    try {
+      return await this.#queue.run("export", work);
+    } finally {
+      this.#asked.delete(key);
+    }
+  }
+}

@@ -6,9 +6,10 @@ import { plainMarkdown } from "../../../utils/text/plain-markdown.ts";
 import type { CommandAnswer, CommandContext } from "../kit/command.ts";
 import { lastRunLine } from "../kit/last-run.ts";
 import { usedTokensText } from "../kit/status.ts";
-import { conversationLines } from "./conversation.ts";
-import { saidText } from "./history.ts";
-import { SAYS } from "./subagent-says.ts";
+import { conversationLines, type ConversationLine } from "./conversation.ts";
+import { shorten } from "../../../utils/text/shorten.ts";
+import type { SubagentActs, SessionAsker } from "../../../types/subagent/spawn.ts";
+import { chatOf } from "../../../sessions/chat-of.ts";
 
 /** Milliseconds for which a subagent that does nothing any more is listed. */
 const LATELY_MS = 24 * 3_600_000;
@@ -134,4 +135,133 @@ async function stopAll(children: readonly Child[], { stop }: CommandContext): Pr
   const running = children.filter(({ isRunning }) => isRunning);
   await Promise.all(running.map(({ key }) => stop(key)));
   return running.length === 0 ? "No subagent is running." : `⏹ Stopped: ${running.length}.`;
+}
+
+const DEFAULT_TURNS = 10;
+export const MOST_TURNS = 50;
+/** The most UTF-16 units of one text. */
+const MOST_CHARS = 300;
+/** Entries that are read for one turn at first; a turn with many tool calls has more. */
+const ENTRIES_A_TURN = 8;
+const MOST_ENTRIES = 4000;
+
+/** Shows the last turns of the conversation. */
+export async function showHistory(context: CommandContext): Promise<CommandAnswer> {
+  const turns = turnsIn(context.args);
+  if (turns === undefined) return { text: `Use a number of turns from 1 to ${MOST_TURNS}.` };
+  const said = await lastTurns(context, turns);
+  if (said.length === 0) return { text: "Nothing has been said in this conversation yet." };
+  return { text: saidText(said, context, context.key) };
+}
+
+function turnsIn(args: string): number | undefined {
+  const word = args.trim();
+  if (word === "") return DEFAULT_TURNS;
+  const count = /^\d{1,4}$/.test(word) ? Number(word) : 0;
+  return count === 0 ? undefined : Math.min(count, MOST_TURNS);
+}
+
+/** The lines of the last turns. Reads further back until there are enough turns, no more entries, or `MOST_ENTRIES`. */
+async function lastTurns({ key, ports }: CommandContext, turns: number): Promise<readonly ConversationLine[]> {
+  for (let limit = turns * ENTRIES_A_TURN; ; limit *= 4) {
+    const { entries, hasMore } = await ports.storage.sessions.history(key, Math.min(limit, MOST_ENTRIES));
+    const said = conversationLines(entries);
+    const opening = said.flatMap(({ opens }, index) => (opens === true ? [index] : []));
+    const isEnough = opening.length >= turns;
+    if (isEnough || !hasMore || limit >= MOST_ENTRIES) return said.slice(isEnough ? opening.at(-turns) : 0);
+  }
+}
+
+/** The lines of a session as Markdown, in which no text of others is markup. */
+function saidText(
+  said: readonly ConversationLine[],
+  { message, ports }: Pick<CommandContext, "message" | "ports">,
+  key: SessionKey,
+): string {
+  const settings = ports.settings();
+  const id = settings.agentOf(key);
+  const agent = settings.agents.get(id);
+  const names = { agent: agent?.name ?? id, person: message.from.chat.kind === "direct" ? "You" : "Someone" };
+  return said.map((line) => lineText(line, names, agent?.timezone ?? "UTC")).join("\n");
+}
+
+function lineText(
+  { at, by, name, text }: ConversationLine,
+  names: { agent: string; person: string },
+  zone: string,
+): string {
+  const line = plainMarkdown(shorten(text.replaceAll(/\s+/g, " "), MOST_CHARS, () => " … "));
+  const who = plainMarkdown(by === "agent" ? names.agent : (name ?? names.person));
+  return `${timestamp(at, zone).slice(0, 16)} ${by === "tool" ? `🛠️ ${who}` : who}${line === "" ? "" : `: ${line}`}`;
+}
+
+const OWNERS_ONLY = "Only an owner starts subagents or gives them messages.";
+const NOT_HERE = "Subagents can only be started by the running gateway.";
+
+type Say = (context: CommandContext) => Promise<string>;
+
+/** The words of `/subagents` that give a subagent something to do. */
+const SAYS: ReadonlyMap<string, Say> = new Map([
+  ["spawn", spawn],
+  ["send", (context: CommandContext) => say("send", context)],
+  ["steer", (context: CommandContext) => say("steer", context)],
+]);
+
+async function spawn(context: CommandContext): Promise<string> {
+  const [agentId, said = ""] = wordsOf(context);
+  const { task, ...how } = howIn(said);
+  if (agentId === undefined || task === "")
+    return "Use /subagents spawn <agent> <task>, with --model <model> and --thinking <level> behind it if you like.";
+  return withActs(context, async (acts) => {
+    const answer = await acts.spawn({ task, agentId, ...how }, askerOf(context));
+    if (answer.status !== "accepted") return answer.error;
+    const note = answer.note === undefined ? "" : ` ${answer.note}`;
+    return `Started. Its result is told here.${note}`;
+  });
+}
+
+/** The task, and the model and the level that are named after it. */
+function howIn(said: string): { readonly task: string; readonly model?: string; readonly thinking?: string } {
+  const [, before = "", name, value] = /^([^]*?)(?:^|\s)--(model|thinking)[ =](\S+)\s*$/.exec(said) ?? [];
+  if (name === undefined) return { task: said.trim() };
+  return { ...howIn(before), [name]: value };
+}
+
+async function say(how: "send" | "steer", context: CommandContext): Promise<string> {
+  const [target, message] = wordsOf(context);
+  if (target === undefined || message === undefined) return `Use /subagents ${how} <number, label or id> <message>.`;
+  return withActs(context, async (acts) => {
+    const act = await acts.say(how, { target, message }, askerOf(context));
+    if (typeof act === "string") return act;
+    const { label, dropped } = act;
+    if (how === "send") return `${label}: gets it next.`;
+    const lost = dropped === undefined ? "" : ` ${droppedText(dropped)}`;
+    return `${label}: begins again with it.${lost}`;
+  });
+}
+
+const droppedText = (count: number): string =>
+  count === 1 ? "1 message that waited for it is dropped." : `${count} messages that waited for it are dropped.`;
+
+async function withActs(
+  { isOwner, ports }: CommandContext,
+  work: (acts: SubagentActs) => Promise<string>,
+): Promise<string> {
+  if (!isOwner) return OWNERS_ONLY;
+  const acts = ports.program.desks.get("subagents");
+  return acts ? work(acts) : NOT_HERE;
+}
+
+/** The word after the first one, and the text after that. */
+function wordsOf({ args }: CommandContext): readonly [string | undefined, string | undefined] {
+  const [, name, text] = /^\s*\S+\s+(\S+)\s+(\S[^]*)$/.exec(args) ?? [];
+  return [name, text?.trim()];
+}
+
+/** The person who gave the command, whose conversation gets the end of the subagent. */
+function askerOf({ key, message, isOwner, ports }: CommandContext): SessionAsker {
+  const { agentOf, defaultAgent } = ports.settings();
+  const { options, from } = message;
+  const to = options?.operator === true ? chatOf(key, ports.storage.sessions.peek(key), defaultAgent) : from;
+  return { sessionKey: key, agentId: agentOf(key), isOwner, isSandboxed: false, depth: 0, ...(to && { to }) };
 }

@@ -1,10 +1,12 @@
 import { TextDecoder } from "node:util";
 import { visibleText } from "../../../utils/text/clean-text.ts";
-import { articleOf, cutAfter } from "./article.ts";
-import { markdownOf, plainTextOf } from "./markdown.ts";
 import type { NoText, PageJob, PageText } from "./page-job.ts";
 import { StyleRules } from "./styles/style-rules.ts";
 import { visibleMarkup, type VisibleMarkup } from "./visible-markup.ts";
+import TurndownService from "turndown";
+import { highlightedCodeBlock, strikethrough, tables } from "turndown-plugin-gfm";
+import { Readability } from "@mozilla/readability";
+import { parseHTML } from "linkedom";
 
 /** Characters of markup that are searched for the text: the search takes longer with each character. */
 const LEAST_MARKUP = 128_000;
@@ -120,4 +122,127 @@ function markOf([first, second, third]: Uint8Array): string | undefined {
 function metaOf(bytes: Uint8Array): string | undefined {
   const start = Buffer.from(bytes.subarray(0, META_BYTES)).toString("latin1");
   return /<(?:meta|\?xml)[^>]{0,300}?(?:charset|encoding)\s{0,9}=\s{0,9}["']?([\w-]{1,40})/i.exec(start)?.[1];
+}
+
+/** The used parts of a DOM node. */
+interface PageNode {
+  readonly nodeType: number;
+  readonly nodeName: string;
+  readonly textContent: string;
+  readonly childNodes: Iterable<PageNode>;
+  getAttribute(name: string): string | null;
+  remove(): void;
+}
+
+interface Article {
+  readonly root: PageNode;
+  readonly title: string;
+  readonly isReadable: boolean;
+}
+
+const TEXT_NODE = 3;
+const ELEMENT_NODE = 1;
+
+/** Least characters, and least share of the page's text: an article with less of both is probably no article. */
+const LEAST_CHARS = 200;
+const LEAST_SHARE = 0.5;
+
+/** The article of a page without hidden parts, or the whole page when it has no article or `readability` is off. */
+function articleOf(html: string, { title, readability }: { title: string; readability: boolean }): Article {
+  const whole = bodyOf(html, title);
+  if (!readability) return { root: whole.body, title, isReadable: false };
+  const all = whole.body.textContent.trim().length;
+  const article = new Readability<PageNode>(whole, { serializer: (node: PageNode) => node }).parse();
+  const root = article?.content;
+  const size = article?.textContent?.trim().length ?? 0;
+  if (root && size > 0 && (size >= LEAST_CHARS || size >= all * LEAST_SHARE))
+    return { root, title: article.title?.trim() || title, isReadable: true };
+  // The search for an article changes the document.
+  return { root: bodyOf(html, title).body, title, isReadable: false };
+}
+
+function bodyOf(html: string, title: string) {
+  const head = `<title>${title.replaceAll("&", "&amp;").replaceAll("<", "&lt;")}</title>`;
+  return parseHTML(`<!doctype html><html><head>${head}</head><body>${html}</body></html>`).document;
+}
+
+/** Removes all nodes after so many characters of text and links. Returns whether there were any. */
+function cutAfter(root: PageNode, most: number): boolean {
+  let left = most;
+  let isCut = false;
+  const visit = (node: PageNode): void => {
+    // A copy of the list, because removing a child changes the node's own list.
+    for (const child of Array.from(node.childNodes)) {
+      if (left <= 0) {
+        isCut ||= child.textContent.trim() !== "";
+        child.remove();
+        continue;
+      }
+      if (child.nodeType === TEXT_NODE) left -= child.textContent.length;
+      if (child.nodeType !== ELEMENT_NODE) continue;
+      left -= child.getAttribute("href")?.length ?? 0;
+      visit(child);
+    }
+  };
+  visit(root);
+  return isCut;
+}
+
+/** A part of a page as Markdown. */
+function markdownOf(root: PageNode): string {
+  const service = new TurndownService({ headingStyle: "atx", codeBlockStyle: "fenced", bulletListMarker: "-" });
+  service.use([tables, strikethrough, highlightedCodeBlock]);
+  // Tables that only arrange a page have no headings; their text is worth more than their markup.
+  service.addRule("plainTable", {
+    filter: (node) => node.nodeName === "TABLE" && node.querySelector("th") === null,
+    replacement: (content) => `\n\n${content.trim()}\n\n`,
+  });
+  service.addRule("emptyLink", { filter: (node) => node.nodeName === "A" && isEmpty(node), replacement: () => "" });
+  service.addRule("image", { filter: "img", replacement: (_content, node) => imageOf(node) });
+  return tidy(service.turndown(root));
+}
+
+const isEmpty = (node: PageNode): boolean => node.textContent.trim() === "";
+
+function imageOf(node: PageNode): string {
+  const alt = (node.getAttribute("alt") ?? "").replaceAll(/[\s[\]]+/g, " ").trim();
+  return alt === "" ? "" : `![${alt}](${node.getAttribute("src") ?? ""})`;
+}
+
+const tidy = (text: string): string =>
+  text
+    .split("\n")
+    .map((line) => line.trimEnd())
+    .join("\n")
+    .replaceAll(/\n{3,}/g, "\n\n")
+    .trim();
+
+const BLOCKS = new Set(
+  (
+    "ADDRESS ARTICLE ASIDE BLOCKQUOTE DD DIV DL DT FIGCAPTION FIGURE FOOTER FORM H1 H2 H3 H4 H5 H6 HEADER HR LI MAIN NAV OL P " +
+    "PRE SECTION TABLE TR UL"
+  ).split(" "),
+);
+
+/** A part of a page as text: one line for each paragraph. */
+function plainTextOf(root: PageNode): string {
+  const lines: string[] = [];
+  let line = "";
+  const end = (): void => {
+    const text = line.replaceAll(/\s+/g, " ").trim();
+    if (text !== "") lines.push(text);
+    line = "";
+  };
+  const visit = (node: PageNode): void => {
+    if (node.nodeType === TEXT_NODE) line += node.textContent;
+    if (node.nodeType !== ELEMENT_NODE) return;
+    const isBlock = BLOCKS.has(node.nodeName.toUpperCase()) || node.nodeName.toUpperCase() === "BR";
+    if (isBlock) end();
+    for (const child of node.childNodes) visit(child);
+    if (isBlock) end();
+    else if (/^T[DH]$/i.test(node.nodeName)) line += " ";
+  };
+  visit(root);
+  end();
+  return lines.join("\n");
 }

@@ -1,8 +1,7 @@
 import type { MessageRun } from "../../../../types/run/message-run.ts";
 import { background } from "../../../../utils/background.ts";
 import type { Fields } from "../../../../utils/fields.ts";
-import type { PluginScope } from "../../scope.ts";
-import type { ConnectedAccount } from "../../accounts.ts";
+import type { PluginScope, ConnectedAccount } from "../../scope.ts";
 import { ReplyCallbacks } from "./reply-callbacks.ts";
 
 /** A message whose run a plugin follows. */

@@ -67,7 +67,7 @@ export class Dispatch {
     this.#late = new LateMessages(ports, this.replies);
     this.compactions = new Compactions({ ...ports, replies: this.replies });
     const { approvals, registry, replies, compactions } = this;
-    const turns = new Turns({ ...ports, approvals, registry, replies, compactions });
+    const turns = new Turns({ ...ports, shared: { approvals, registry, replies, compactions } });
     this.lanes = new Lanes(ports, turns);
   }
 

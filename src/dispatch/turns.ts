@@ -26,7 +26,10 @@ export class Turns implements TurnHandler<Run> {
   readonly #gate: StartGate;
 
   constructor(ports: TurnPorts) {
-    const { approvals, clock, registry } = ports;
+    const {
+      clock,
+      shared: { approvals, registry },
+    } = ports;
     this.#gate = new StartGate(clock);
     const liveState = (key: SessionKey) => [
       ...liveLines(key, {
@@ -97,13 +100,13 @@ export class Turns implements TurnHandler<Run> {
 
   onDiskFull(task: LaneTask, error: unknown): Promise<void> {
     const rows = task.kind === "turn" ? task.queued.rows : task.rows;
-    return this.#ports.replies.diskFull(rows, { error, isAdmitted: true });
+    return this.#ports.shared.replies.diskFull(rows, { error, isAdmitted: true });
   }
 
   async refuse(task: LaneTask, why: TaskRefusalCause): Promise<void> {
     const { rows, log } = task.kind === "turn" ? task.queued : task;
-    if (why === "stopped") await this.#ports.replies.drop(rows, log);
-    else await this.#ports.replies.refuse(rows, log, why === "full" ? QUEUE_FULL : BROKEN);
+    if (why === "stopped") await this.#ports.shared.replies.drop(rows, log);
+    else await this.#ports.shared.replies.refuse(rows, log, why === "full" ? QUEUE_FULL : BROKEN);
   }
 }
 
@@ -130,9 +133,9 @@ async function steer(run: Run, key: SessionKey, queued: QueuedTurn, ports: TurnP
   notifyPrepared({ rows: [row], key, text: turn.text, spoken: NO_MEDIA.spoken }, ports);
   // The message is part of the running turn now: no failure from here on may make it a turn of its own.
   await finishSteered(row, ports);
-  ports.replies.acks.end([row]);
+  ports.shared.replies.acks.end([row]);
   leaveUnanswered([row], ports);
-  ports.replies.endLog(queued.log, { kind: "replied", stop: "stop" });
+  ports.shared.replies.endLog(queued.log, { kind: "replied", stop: "stop" });
   return true;
 }
 

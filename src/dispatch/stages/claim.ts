@@ -22,7 +22,7 @@ export async function claim(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
   const loaded = await loadRows(queued, ports);
   const taken = loaded && (await claimRows(loaded, { sessionKey: key, agentId }, ports.storage.journal.inbox));
   if (!taken) return leave(queued, ports);
-  ports.replies.acks.end(queued.rows.filter((row) => !taken.rows.includes(row)));
+  ports.shared.replies.acks.end(queued.rows.filter((row) => !taken.rows.includes(row)));
   turn.queued = taken;
   const session = await ports.storage.sessions.acquire(key);
   turn.atEnd(() => session.release());
@@ -31,7 +31,7 @@ export async function claim(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
 }
 
 /** Leaves messages that somebody ended while they waited. */
-export function leave({ log, rows }: QueuedTurn, { replies }: TurnPorts): StageEnd {
+export function leave({ log, rows }: QueuedTurn, { shared: { replies } }: TurnPorts): StageEnd {
   replies.endLog(log, { kind: "aborted", by: "user" });
   replies.acks.end(rows);
   return "over";
@@ -39,7 +39,7 @@ export function leave({ log, rows }: QueuedTurn, { replies }: TurnPorts): StageE
 
 async function refuseAgent(agent: AgentId, { rows, log }: QueuedTurn, ports: TurnPorts): Promise<StageEnd> {
   ports.log.warn("agent does not exist", { agent, inbox: rows.map((row) => row.id) });
-  await ports.replies.refuse(rows, log, agentGone(agent), `agent_gone: the agent "${agent}" no longer exists`);
+  await ports.shared.replies.refuse(rows, log, agentGone(agent), `agent_gone: the agent "${agent}" no longer exists`);
   return "over";
 }
 
@@ -53,7 +53,7 @@ async function refuseStopped(
   ports.log.warn("agent is stopped", { agent: id, why, inbox: rows.map((row) => row.id) });
   const { isOwner } = ports.settings();
   const forOwners = rows.every(({ message }) => message.options?.operator === true || isOwner(message));
-  await ports.replies.refuse(rows, log, agentStopped(id, forOwners ? why : undefined), `agent_stopped: ${why}`);
+  await ports.shared.replies.refuse(rows, log, agentStopped(id, forOwners ? why : undefined), `agent_stopped: ${why}`);
   return "over";
 }
 
@@ -70,7 +70,7 @@ function mayAnswer(turn: Turn, { settings }: TurnPorts): boolean {
  */
 async function refuseSession({ key, queued: { rows, log, text } }: Turn, ports: TurnPorts): Promise<StageEnd> {
   const {
-    replies,
+    shared: { replies },
     storage: { journal },
   } = ports;
   const ids = rows.map((row) => row.id);
@@ -110,7 +110,7 @@ async function claimRows(
   }
 }
 
-type LoadPorts = Pick<TurnPorts, "storage" | "kinds" | "log" | "replies">;
+type LoadPorts = Pick<TurnPorts, "storage" | "kinds" | "log" | "shared">;
 
 /**
  * Completes messages whose texts the journal does not have. Messages without anything to say end here; undefined when
@@ -128,7 +128,7 @@ export async function loadRows(queued: QueuedTurn, ports: LoadPorts): Promise<Qu
 
 async function loadRow(
   row: InboxRow,
-  { storage: { journal }, kinds, log, replies }: LoadPorts,
+  { storage: { journal }, kinds, log, shared: { replies } }: LoadPorts,
 ): Promise<InboxRow | undefined> {
   const { load } = kinds.of(row.message);
   if (!load) return row;

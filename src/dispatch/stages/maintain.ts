@@ -20,7 +20,6 @@ import type { ModelRef } from "../../types/run/model.ts";
 import type { Session } from "../../types/session.ts";
 import { noteCompaction, type Compactions } from "../maintenance/compactions.ts";
 import { logRun } from "../turn/log-run.ts";
-import type { DispatchPorts } from "../ports.ts";
 import type { PreparedTurn } from "../prepared-turn.ts";
 import { requestFor, runDepsOf } from "../turn/request.ts";
 import { MEMORY_FLUSH } from "../turn-kinds.ts";
@@ -41,7 +40,10 @@ export async function maintain(turn: Turn, ports: TurnPorts): Promise<StageEnd> 
  * Adds the messages that the message tool sent to other chats to the conversations of these chats, so that the agent
  * knows there what it has said.
  */
-async function tellOthers(turn: Turn, { storage: { journal, sessions }, replies, settings }: TurnPorts): Promise<void> {
+async function tellOthers(
+  turn: Turn,
+  { storage: { journal, sessions }, shared: { replies }, settings }: TurnPorts,
+): Promise<void> {
   const { message, rows, acting } = turn.get("prepared");
   if (turn.get("outcome") === "unfinished") return;
   const { keyFor, defaultAgent } = settings();
@@ -73,7 +75,10 @@ function shown({ body }: OutboxRow): string {
     .join("\n");
 }
 
-async function endAsKind(turn: Turn, { clock, storage: { journal }, log, replies }: TurnPorts): Promise<void> {
+async function endAsKind(
+  turn: Turn,
+  { clock, storage: { journal }, log, shared: { replies } }: TurnPorts,
+): Promise<void> {
   const { message, rows, turn: entry, kind } = turn.get("prepared");
   const outcome = turn.get("outcome");
   if (!kind.end || outcome === "unfinished") return;
@@ -101,17 +106,13 @@ export interface EndedTurn {
   readonly slot: Pick<TurnSlot<Run>, "stopping" | "stoppedBy">;
 }
 
-export interface MaintenancePorts extends DispatchPorts {
-  readonly compactions: Compactions;
-}
-
 /**
  * Post-turn maintenance, while the turn still holds the session so that the next turn cannot interfere: a memory flush,
  * then compaction, then reminders for the next turn. Never rejects.
  */
-async function runMaintenance(turn: EndedTurn, ports: MaintenancePorts): Promise<void> {
+async function runMaintenance(turn: EndedTurn, ports: TurnPorts): Promise<void> {
   const { prepared, session, run } = turn;
-  const { closing } = ports.compactions;
+  const { closing } = ports.shared.compactions;
   const stop = () => run.abort("shutdown");
   closing.addEventListener("abort", stop, { once: true });
   if (closing.aborted) stop();
@@ -119,8 +120,8 @@ async function runMaintenance(turn: EndedTurn, ports: MaintenancePorts): Promise
     await reportDamage(session, chatOf(prepared), ports);
     await flush(turn, ports);
     await compactAfterTurn(turn, ports);
-    const entry = await ports.compactions.addReminders(session, prepared.turn.entryId, prepared.agent);
-    if (entry) await ports.compactions.notify(session, { entry, to: chatOf(prepared) });
+    const entry = await ports.shared.compactions.addReminders(session, prepared.turn.entryId, prepared.agent);
+    if (entry) await ports.shared.compactions.notify(session, { entry, to: chatOf(prepared) });
   } catch (error) {
     // The turn has its outcome. Maintenance is due again after the next turn.
     ports.log.error("post-turn maintenance failed", { session: session.key, error });
@@ -134,7 +135,7 @@ const chatOf = ({ message }: PreparedTurn) =>
 
 async function compactAfterTurn(
   { prepared, session, run }: EndedTurn,
-  { compactions }: MaintenancePorts,
+  { shared: { compactions } }: TurnPorts,
 ): Promise<void> {
   const { facts } = prepared;
   const tell = compactions.publisherFor(session);
@@ -147,9 +148,9 @@ async function compactAfterTurn(
   if (done?.kind === "done") await noteCompaction(session, done.tokensAfter);
 }
 
-async function flush(turn: EndedTurn, ports: MaintenancePorts): Promise<void> {
+async function flush(turn: EndedTurn, ports: TurnPorts): Promise<void> {
   const { prepared, session, candidates, slot } = turn;
-  const { closing } = ports.compactions;
+  const { closing } = ports.shared.compactions;
   const settings = prepared.agent.compaction?.memoryFlush;
   // Notes go into files that all prompts contain, so no text of guests may get into them automatically.
   if (mayHoldGuests(prepared, session)) return;
@@ -172,7 +173,7 @@ async function flush(turn: EndedTurn, ports: MaintenancePorts): Promise<void> {
       models: ports.runs.models.of(facts.agentId),
       log,
       approvals: { ask: async () => "unattended" },
-      spentAfterEnd: ports.compactions.costs.afterRun(facts),
+      spentAfterEnd: ports.shared.compactions.costs.afterRun(facts),
     },
     settings,
     signal: AbortSignal.any([slot.stopping, closing]),
@@ -198,7 +199,7 @@ const mayHoldGuests = ({ message }: PreparedTurn, { entry }: Session): boolean =
 function cannotNote(
   { agent, acting }: PreparedTurn,
   { entry }: Pick<Session, "entry">,
-  { runs: { tools } }: Pick<MaintenancePorts, "runs">,
+  { runs: { tools } }: Pick<TurnPorts, "runs">,
 ): boolean {
   const { confirmUntrusted = RISKY_USES } = agent.tools;
   const isAsked = entry.untrustedContent !== undefined && confirmUntrusted.includes("prompt-files");
@@ -215,7 +216,7 @@ const ownTurn = (prepared: PreparedTurn): PreparedTurn => ({
 async function recordFlush(
   { kind, result, receipt }: Flushed,
   { session, id }: { session: Session; id: ReturnType<typeof runId> },
-  { storage: { journal }, clock }: MaintenancePorts,
+  { storage: { journal }, clock }: TurnPorts,
 ): Promise<void> {
   const { entry } = session;
   const at = clock.now();
@@ -238,7 +239,7 @@ async function recordFlush(
 
 interface DamagePorts {
   readonly storage: { readonly journal: Pick<Journal, "values"> };
-  readonly compactions: Pick<Compactions, "sendNotice">;
+  readonly shared: { readonly compactions: Pick<Compactions, "sendNotice"> };
 }
 
 const DAMAGED =
@@ -253,7 +254,7 @@ async function reportDamage(session: Session, to: Peer | undefined, ports: Damag
   if (places === 0) return;
   const key = `transcript-damage:${session.id}`;
   if (Number((await ports.storage.journal.values.get(key)) ?? 0) >= places) return;
-  await ports.compactions.sendNotice(
+  await ports.shared.compactions.sendNotice(
     session,
     { key: `damage:${session.id}:${places}`, text: DAMAGED, because: "error" },
     to,

@@ -61,7 +61,7 @@ async function sayUsage(turn: Turn, ports: TurnPorts): Promise<void> {
   const text = usageLine(receipt, level);
   if (text === undefined || receipt.calls === 0) return;
   try {
-    await ports.replies.notices.answer(row, { text, because: "usage" });
+    await ports.shared.replies.notices.answer(row, { text, because: "usage" });
   } catch (error) {
     ports.log.warn("usage of an answer not sent", { inbox: row.id, error });
   }
@@ -93,7 +93,7 @@ function usageLine({ usage, model, durationMs }: Receipt, level: UsageLevel): st
   return `${tokens}${cached}, $${cost.total.toFixed(4)}, ${modelName(model)}, ${(durationMs / 1000).toFixed(1)} s`;
 }
 
-type RecordPorts = Pick<DispatchPorts, "clock" | "log" | "storage" | "disk" | "chats"> & Pick<TurnPorts, "replies">;
+type RecordPorts = Pick<DispatchPorts, "clock" | "log" | "storage" | "disk" | "chats"> & Pick<TurnPorts, "shared">;
 
 /** The end of a run, and the outcome of its messages; unfinished messages continue later. */
 interface TurnEnd extends RunEnd {
@@ -319,7 +319,7 @@ async function endAsFound(
 ): Promise<void> {
   const { inbox } = ports.storage.journal;
   const ids = rows.map(({ id }) => id);
-  ports.replies.endLog(log, result);
+  ports.shared.replies.endLog(log, result);
   const finish = () => (outcome.kind === "merged" ? inbox.finish(ids, outcome) : inbox.finishTurn(ids, outcome));
   await retryWhileDiskFull("outcome", finish, ports);
   endSigns(rows, outcome, ports);
@@ -338,7 +338,7 @@ async function giveUp(turn: Turn, ports: TurnPorts): Promise<void> {
     rows.map(({ message }) => message),
     session,
   );
-  await ports.replies.refuse(rows, log, givenUp?.notice ?? tooManyStarts(rows.length), TOO_MANY_STARTS);
+  await ports.shared.replies.refuse(rows, log, givenUp?.notice ?? tooManyStarts(rows.length), TOO_MANY_STARTS);
 }
 
 /**
@@ -348,9 +348,9 @@ async function giveUp(turn: Turn, ports: TurnPorts): Promise<void> {
 function endSigns(
   rows: readonly InboxRow[],
   outcome: Outcome,
-  ports: Pick<TurnPorts, "chats" | "log" | "replies">,
+  ports: Pick<TurnPorts, "chats" | "log" | "shared">,
 ): void {
-  ports.replies.acks.end(rows);
+  ports.shared.replies.acks.end(rows);
   const isUnanswered = outcome.kind === "silent" || outcome.kind === "aborted" || outcome.kind === "merged";
   leaveUnanswered(isUnanswered ? rows : rows.slice(1), ports);
 }

@@ -49,8 +49,8 @@ export async function startTurnRun(turn: Turn, ports: TurnPorts): Promise<StageE
       },
       askedBefore: before?.receipt.candidates?.[0],
       log: turn.queued.log,
-      spentAfterEnd: ports.compactions.costs.afterRun(prepared.facts),
-      approvals: ports.approvals.deskFor(
+      spentAfterEnd: ports.shared.compactions.costs.afterRun(prepared.facts),
+      approvals: ports.shared.approvals.deskFor(
         askedFor(prepared, ports),
         prompterFor(askingOf(prepared), () => run, ports),
       ),
@@ -92,12 +92,12 @@ async function candidatesOf(
 /** Gives the run to the lane, the clients, the log and the typing signal. */
 function announce(turn: Turn, run: Run, ports: TurnPorts): void {
   turn.slot.begin(run);
-  ports.registry.add(run.stream, turn.get("prepared").message.options?.operator === true);
+  ports.shared.registry.add(run.stream, turn.get("prepared").message.options?.operator === true);
   logRun(run.stream, ports.log, turn.passage.waits);
   turn.get("typing").follow(run.stream);
 }
 
-type Ports = Pick<DispatchPorts, "runs" | "log"> & Pick<TurnPorts, "replies">;
+type Ports = Pick<DispatchPorts, "runs" | "log"> & Pick<TurnPorts, "shared">;
 
 /**
  * The candidates with the smaller model first, when most of a budget is used. A key that the user pinned keeps its
@@ -129,7 +129,7 @@ async function tell(
   { text, day }: { readonly text: string; readonly day: string },
   { rows, facts }: PreparedTurn,
   { key }: Pick<Session, "key">,
-  { replies, log }: Ports,
+  { shared: { replies }, log }: Ports,
 ): Promise<void> {
   const [row] = rows;
   if (!row || !addressed(row.message)) return;

@@ -4,8 +4,10 @@ import { failedSend } from "../src/channels/connection/failed-send.ts";
 import { pluginsConfig } from "../src/plugins/config.ts";
 import type { PluginPorts } from "../src/plugins/ports.ts";
 import { openMediaStore } from "../src/store/media.ts";
+import { OPERATOR_KEY } from "../src/sessions/keys.ts";
+import { keyNames } from "../src/sessions/shown/wire-keys.ts";
 import { systemClock } from "../src/types/clock.ts";
-import { mediaId, runId } from "../src/types/ids.ts";
+import { DEFAULT_AGENT, mediaId, runId } from "../src/types/ids.ts";
 import type { Log } from "../src/types/log.ts";
 import type { ChatMessage } from "../src/types/run/model.ts";
 import { answer, user } from "./conversation.ts";
@@ -23,6 +25,7 @@ export function testPorts({ id, folder, config, channels = {} }: TestScene): Plu
   const settings = { enabled: true, config, hooks: { allowConversationAccess: true } };
   const plugins = pluginsConfig.parse({ entries: { [id]: settings } });
   return {
+    keys: keyNames(() => DEFAULT_AGENT),
     stateDir: join(folder, "state"),
     workspace: () => folder,
     shownConfig: () => structuredClone({ plugins, channels }),
@@ -78,7 +81,7 @@ const channelPortsIn = (folder: string): PluginPorts["channels"] => ({
     await writeFile(path, bytes);
     return { id: mediaId(basename(name)), mime, path, bytes: bytes.byteLength };
   },
-  routeOf: () => ({ agentId: "main", sessionKey: "main", mainSessionKey: "main" }),
+  routeOf: () => ({ agentId: DEFAULT_AGENT, sessionKey: OPERATOR_KEY, mainSessionKey: OPERATOR_KEY }),
   commandTarget: () => undefined,
   failedSend,
   // No agent answers.

@@ -1,4 +1,5 @@
 /** Module for context engines: `openclaw/plugin-sdk/core`. */
+import { fromPlugin } from "../plugins/exchanged-keys.ts";
 import { pluginHost } from "../plugins/host-slot.ts";
 import type { CompactParams, CompactResult } from "../types/engine/context-engine.ts";
 
@@ -62,7 +63,7 @@ export type PluginRuntime = any;
 export async function delegateCompactionToRuntime(params: CompactParams): Promise<CompactResult> {
   const host = pluginHost();
   if (!host) return { ok: false, compacted: false, reason: "no gateway runs in this process" };
-  return host.compact(params);
+  return host.compact(fromPlugin(params, host.keys));
 }
 
 /** The memory plugin's part of the system prompt, to be put before it; undefined when there is none. */

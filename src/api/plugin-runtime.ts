@@ -1,4 +1,5 @@
 /** `openclaw/plugin-sdk/plugin-runtime`. */
+import { fromPlugin } from "../plugins/exchanged-keys.ts";
 import { pluginHost, type PluginHost } from "../plugins/host-slot.ts";
 import { isOutboxSend } from "../plugins/outbox-send.ts";
 import { isFields } from "../utils/fields.ts";
@@ -31,13 +32,15 @@ export function getGlobalHookRunner(): GlobalHookRunner | null {
   const host = pluginHost();
   if (!host) return null;
   const handlersOf = (name: string) => (isCalledByGateway(name) ? [] : host.hooksOf(name));
+  const inside = (value: object): object => fromPlugin(value, host.keys);
   const observe = async (name: string, event: object, context: object): Promise<void> => {
-    await Promise.all(handlersOf(name).map(async (handler) => handler(event, context)));
+    const asked = { event: inside(event), context: inside(context) };
+    await Promise.all(handlersOf(name).map(async (handler) => handler(asked.event, asked.context)));
   };
   return {
     hasHooks: (name) => handlersOf(name).length > 0,
     getHookCount: (name) => handlersOf(name).length,
-    runMessageSending: (event, context) => sending(handlersOf("message_sending"), event, context),
+    runMessageSending: (event, context) => sending(handlersOf("message_sending"), event, inside(context)),
     runMessageSent: (event, context) => observe("message_sent", event, context),
     runMessageReceived: (event, context) => observe("message_received", event, context),
   };

@@ -1,3 +1,4 @@
+import type { KeyNames } from "../sessions/shown/wire-keys.ts";
 import type { MemoryPromptRequest } from "../types/contribution.ts";
 import type { CompactParams, CompactResult } from "../types/engine/context-engine.ts";
 
@@ -6,6 +7,8 @@ export type HookFunction = (event: object, context: object) => unknown;
 
 /** Functions of the gateway that the SDK may call. */
 export interface PluginHost {
+  /** The two forms of session keys: the functions below take the gateway's own. */
+  readonly keys: KeyNames;
   /** Runs the built-in compaction of a session. Rejects as the compaction does. */
   compact(params: CompactParams): Promise<CompactResult>;
   /** The memory plugin's sections of the system prompt; empty without such a plugin. */

@@ -25,7 +25,7 @@ import { bridgedAdapter } from "./api/registrations/channel/adapter.ts";
 import { readChannelPlugin } from "./api/registrations/channel/plugin-object.ts";
 import { answerInstead } from "../utils/net/answer-instead.ts";
 import { limitRoute } from "./api/answer-limit.ts";
-import { eventNameIn, handlerFor, hooksTelling } from "./internal-hooks/event.ts";
+import { eventNameIn, handlerFor, hooksTelling, type SaidByHook } from "./internal-hooks/event.ts";
 import { CALLED, methodsOf } from "./api/registrations/provider/methods.ts";
 import { ProviderParts } from "./api/registrations/provider/parts.ts";
 import { readProvider } from "./api/registrations/provider/settings.ts";
@@ -242,11 +242,11 @@ function registerHook(scope: PluginScope, events: unknown, handler: unknown, opt
 /** Registers the handler once for each hook, however many of the names the hook reports. */
 function registerInternal(scope: PluginScope, names: readonly string[], handler: unknown, options: unknown): void {
   const call = functionOf(handler, `the hook "${names.join(" ")}"`);
-  const { clock, events } = scope.ports;
+  const { clock, events, keys } = scope.ports;
   const ports = {
     now: () => clock.now(),
     cfg: () => scope.shownConfig(),
-    say: (said: Parameters<typeof events.say>[1]) => events.say(scope.id, said),
+    say: (said: SaidByHook) => events.say(scope.id, { ...said, sessionKey: keys.inner(said.sessionKey) }),
   };
   const hooks = new Set(names.flatMap(hooksTelling));
   for (const hook of hooks)

@@ -9,6 +9,7 @@ import type { PluginManifest } from "../types/plugin/manifest.ts";
 import type { MessageKey, MessageRun } from "../types/run/message-run.ts";
 import type { SubagentRequest, Subagents } from "../types/subagent/subagent.ts";
 import type { PluginEntry, PluginsConfig } from "./config.ts";
+import type { KeyNames } from "../sessions/shown/wire-keys.ts";
 import type { SaidByHook } from "./internal-hooks/event.ts";
 
 /** The plugin that calls a model, whose costs the call counts among. */
@@ -27,6 +28,8 @@ export interface BoundConversation {
 
 /** The config, as plugins may know it. */
 interface PluginSettingsPorts {
+  /** The two forms of session keys: plugins see the form of clients, and the ports have the gateway's own. */
+  readonly keys: KeyNames;
   /** The whole config as a plugin sees it: secrets that are not of its own settings, channels and providers are masked. */
   shownConfig(plugin: PluginManifest): unknown;
   pluginsConfig(): PluginsConfig;
@@ -69,9 +72,9 @@ export interface PluginSubagentPorts extends Omit<Subagents, "run"> {
 /** Events of the gateway. A listener gets events in the field's form until the signal aborts; it must not throw. */
 export interface PluginEventPorts {
   /** Text that the next turn of the session begins with. */
-  enqueueSystemEvent(text: string, session: { readonly sessionKey?: string }): Promise<void>;
+  enqueueSystemEvent(text: string, sessionKey: SessionKey): Promise<void>;
   /** Sends the text of a hook of `owner` to a conversation's chat. Returns at once. */
-  say(owner: string, said: SaidByHook): void;
+  say(owner: string, said: SaidByHook<SessionKey>): void;
   /** Begins a heartbeat now. */
   requestHeartbeat(reason: string): void;
   /** The events of all runs. */
@@ -112,7 +115,7 @@ export interface PluginChannelPorts extends PluginRunPorts {
   /** The agent and the session of the next message of a chat whose sender has the chat's id. */
   routeOf(from: Peer): PluginRoute;
   /** The conversation that a command of a button or menu is for, and its chat, if it is one of the channel. */
-  commandTarget(channel: string, sessionKey: string): CommandTarget | undefined;
+  commandTarget(channel: string, sessionKey: SessionKey): CommandTarget | undefined;
   /**
    * Result of a send by its error: by its HTTP status, its wait or its network code, else the message may have arrived.
    */
@@ -122,12 +125,12 @@ export interface PluginChannelPorts extends PluginRunPorts {
 /** The options of a message that is a command for another conversation than its own chat's. */
 export type CommandTarget = Required<Pick<MessageOptions, "sessionKey" | "deliverTo">>;
 
-/** Agent and session keys of a chat, in the field's form. */
+/** Agent and session keys of a chat. */
 export interface PluginRoute {
   readonly agentId: string;
-  readonly sessionKey: string;
+  readonly sessionKey: SessionKey;
   /** Key of the agent's main conversation. */
-  readonly mainSessionKey: string;
+  readonly mainSessionKey: SessionKey;
 }
 
 /** Files of conversations, for plugins that read them. */

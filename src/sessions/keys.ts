@@ -97,6 +97,11 @@ export function canonicalKey(key: SessionKey, defaultAgent: AgentId = DEFAULT_AG
   return key.startsWith(prefix) && key.length > prefix.length ? sessionKey(key.slice(prefix.length)) : key;
 }
 
+/** A key as a file names it: in the form inside, or in that of clients and plugins, which write the file too. */
+export function writtenKey(text: string, defaultAgent: AgentId = DEFAULT_AGENT): SessionKey {
+  return text.startsWith("agent:") ? resolveAlias(text, defaultAgent) : sessionKey(text);
+}
+
 /** A key as a web, RPC or command-line client writes it: `main` is the operator's own chat. */
 export function resolveAlias(text: string, defaultAgent: AgentId = DEFAULT_AGENT): SessionKey {
   const key = canonicalKey(sessionKey(text.trim()), defaultAgent);
@@ -109,7 +114,7 @@ export function resolveAlias(text: string, defaultAgent: AgentId = DEFAULT_AGENT
  * in this form is returned unchanged.
  */
 export function wireKey(key: string, defaultAgent: AgentId = DEFAULT_AGENT): string {
-  if (key.startsWith("agent:")) return key;
+  if (key === "" || key.startsWith("agent:")) return key;
   const other = key === "main" ? OTHER_MAIN : key;
   return `agent:${encode(defaultAgent)}:${key === OPERATOR_KEY ? "main" : other}`;
 }

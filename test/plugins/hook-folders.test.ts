@@ -2,6 +2,9 @@ import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync,
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { keyNames } from "../../src/sessions/shown/wire-keys.ts";
+import { agentOf } from "../../src/sessions/keys.ts";
+import { DEFAULT_AGENT, sessionKey } from "../../src/types/ids.ts";
 import { Contributions } from "../../src/plugins/contributions.ts";
 import { internalHooksConfig } from "../../src/plugins/internal-hooks/config.ts";
 import { hashOfHook } from "../../src/plugins/internal-hooks/approved.ts";
@@ -62,7 +65,8 @@ async function open({ dir, config, roots, grants = [] }: Scene) {
     settingsOf: (key) => parsed.entries[key],
     cfg: () => ({ shown: true }),
     mayListen: (plugin) => grants.includes(plugin),
-    agentOf: (key) => key.split(":")[0] ?? "",
+    keys: keyNames(() => DEFAULT_AGENT),
+    agentOf: (key) => agentOf(sessionKey(key)),
     lend: (keys) => lent.push(keys),
     say: () => undefined,
   });
@@ -74,7 +78,7 @@ async function open({ dir, config, roots, grants = [] }: Scene) {
 }
 
 const stateOf = (folders: HookFolders, name: string) => folders.view.hooks.find((hook) => hook.name === name);
-const received = { content: "hi", sessionKey: "main:1" };
+const received = { content: "hi", sessionKey: "chat:1" };
 
 describe("hooks that are folders", () => {
   test("of an earlier root are preferred, but managed ones to bundled ones", async () => {
@@ -195,9 +199,9 @@ describe("hooks that are folders", () => {
     });
     const integrity = await hashOfHook({ folder, handler: "handler.mjs" });
     const { fire } = await open({ dir, config: { entries: { own: { enabled: true, integrity } } } });
-    await fire("message_received", { sessionKey: "main:1" });
-    await fire("message_received", { sessionKey: "other:1" });
-    expect(noted).toEqual(["main:1"]);
+    await fire("message_received", { sessionKey: "chat:1" });
+    await fire("message_received", { sessionKey: "agent:other:chat:1" });
+    expect(noted).toEqual(["agent:main:chat:1"]);
   });
 
   test("cannot reach code outside of what was approved", async () => {

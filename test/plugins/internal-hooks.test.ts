@@ -34,7 +34,7 @@ test("a plugin that registers internal events gets them with their type, action,
   const { contributions, log } = await load(LISTENER);
   const [hook] = contributions.hooksOf("before_compaction");
   await hook?.handler({ messageCount: 7, sessionKey: "telegram:default:1" }, {});
-  expect(log.lines.join("\n")).toContain(`["session","compact:before","telegram:default:1",true,[]]`);
+  expect(log.lines.join("\n")).toContain(`["session","compact:before","agent:main:telegram:default:1",true,[]]`);
   expect(log.lines.join("\n")).toContain("count 7");
   expect(contributions.hooksOf("gateway_start")).toHaveLength(1);
 });

@@ -35,6 +35,8 @@ import {
 import { applyAccountNameToChannelSection, formatDocsLink } from "../../src/api/setup.ts";
 import { jsonResult } from "../../src/api/parts/tool-results.ts";
 import { extractToolSend } from "../../src/api/parts/tool-send.ts";
+import { keyNames } from "../../src/sessions/shown/wire-keys.ts";
+import { DEFAULT_AGENT } from "../../src/types/ids.ts";
 import { setPluginHost } from "../../src/plugins/host-slot.ts";
 
 let forget: () => void = () => undefined;
@@ -42,6 +44,7 @@ afterEach(() => forget());
 
 function hostWith(hooks: Readonly<Record<string, readonly ((event: object) => unknown)[]>>): void {
   forget = setPluginHost({
+    keys: keyNames(() => DEFAULT_AGENT),
     compact: async () => ({ ok: false, compacted: false }),
     memoryPrompt: () => [],
     hooksOf: (name) => hooks[name] ?? [],
@@ -222,6 +225,7 @@ describe("the modules of the SDK that read texts", () => {
     ).toEqual([true, true, true, false, false, false]);
     expect(isBtwRequestText("/btw what?")).toBe(false);
     forget = setPluginHost({
+      keys: keyNames(() => DEFAULT_AGENT),
       compact: async () => ({ ok: false, compacted: false }),
       memoryPrompt: () => [],
       hooksOf: () => [],

@@ -3,6 +3,7 @@ import { basename, join } from "node:path";
 import { SessionManager } from "@mariozechner/pi-coding-agent";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { checks } from "../../src/sessions/checks.ts";
+import { OPERATOR_KEY, wireKey } from "../../src/sessions/keys.ts";
 import { openSessions } from "../../src/sessions/sessions.ts";
 import { diskFull } from "../../src/store/disk.ts";
 import { agentId, sessionKey } from "../../src/types/ids.ts";
@@ -458,6 +459,30 @@ describe("sessions.json", () => {
       [KEY]: { label: "theirs", modelOverride: "m2", totalTokens: 3 },
       "web:x:y": { sessionId: "other" },
     });
+  });
+
+  it("written back by a plugin with the keys that plugins see changes the same rows", async () => {
+    const sessions = await open();
+    const mine = await sessions.acquire(OPERATOR_KEY);
+    const session = await sessions.acquire(KEY);
+    for (const one of [mine, session]) await one.append(say("a"), { durable: true });
+    await session.update({ parentSessionKey: OPERATOR_KEY });
+    await rest();
+    const rows = Object.entries(await readExport()).map(([key, row]) => [
+      wireKey(key),
+      { ...row, label: wireKey(key) },
+    ]);
+    const written: Record<string, Record<string, unknown>> = Object.fromEntries(rows);
+    Object.assign(written[wireKey(KEY)] ?? {}, { parentSessionKey: "agent:main:main" });
+    await writeFile(join(dir, "sessions.json"), JSON.stringify(written));
+    await pass(10_000);
+    await vi.waitFor(
+      () => expect(session.entry).toMatchObject({ label: "agent:main:telegram:default:8001" }),
+      PATIENCE,
+    );
+    expect(session.entry).toMatchObject({ parentSessionKey: OPERATOR_KEY });
+    expect(mine.entry).toMatchObject({ label: "agent:main:main" });
+    expect(sessions.list()).toHaveLength(2);
   });
 
   it("written back by a program that read an older one brings back no conversation and removes no row", async () => {

@@ -13,6 +13,7 @@ import { readCompletion } from "../../plugins/api/llm.ts";
 import { setPluginHost } from "../../plugins/host-slot.ts";
 import type { Models } from "../../providers/catalog.ts";
 import { type Rewrite, type Rewritten, rewriteEntries } from "../../sessions/transcript/rewrite.ts";
+import { keyNames } from "../../sessions/shown/wire-keys.ts";
 import type { Clock } from "../../types/clock.ts";
 import type {
   ContextEngines,
@@ -60,6 +61,7 @@ export class Engines {
     const { contributions } = parts.live;
     contributions.reserve("engines", [LEGACY]);
     this.#takeBack = setPluginHost({
+      keys: keyNames(() => parts.live.defaultAgent.id),
       compact: (params) => this.#desk.compact(params),
       memoryPrompt: (request) =>
         contributions.memoryPrompt({ citationsMode: parts.live.config.memory.citations, ...request }),

@@ -3,7 +3,8 @@ import { chatOf } from "../../sessions/chat-of.ts";
 import type { DispatchPorts } from "../../dispatch/ports.ts";
 import type { DispatchSettings } from "../../dispatch/settings.ts";
 import type { CommandTarget, PluginChannelPorts, PluginRoute } from "../../plugins/ports.ts";
-import { buildKey, resolveAlias } from "../../sessions/keys.ts";
+import { buildKey, OPERATOR_KEY } from "../../sessions/keys.ts";
+import type { SessionKey } from "../../types/ids.ts";
 import type { Peer } from "../../types/chat/message.ts";
 import type { Core } from "../compose/core.ts";
 import { runPorts } from "./event-ports.ts";
@@ -37,7 +38,9 @@ function routeOf(rules: DispatchSettings, from: Peer): PluginRoute {
   const message = { id, eventKey: id, from, sender: { id }, text: "", media: [], mentionsBot: true, receivedAt: 0 };
   const sessionKey = rules.keyFor(message);
   const agentId = rules.agentOf(sessionKey);
-  return { agentId, sessionKey, mainSessionKey: buildKey({ kind: "main", agentId }, rules.defaultAgent) };
+  const isDefault = agentId === rules.defaultAgent;
+  const mainSessionKey = isDefault ? OPERATOR_KEY : buildKey({ kind: "main", agentId }, rules.defaultAgent);
+  return { agentId, sessionKey, mainSessionKey };
 }
 
 /**
@@ -46,11 +49,10 @@ function routeOf(rules: DispatchSettings, from: Peer): PluginRoute {
  */
 function commandTarget(
   channel: string,
-  text: string,
+  sessionKey: SessionKey,
   { storage: { sessions }, settings }: Pick<DispatchPorts, "storage" | "settings">,
 ): CommandTarget | undefined {
   const { defaultAgent } = settings();
-  const sessionKey = resolveAlias(text, defaultAgent);
   const deliverTo = chatOf(sessionKey, sessions.peek(sessionKey), defaultAgent);
   return deliverTo?.channel === channel ? { sessionKey, deliverTo } : undefined;
 }

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { AuxiliaryUsage } from "../../dispatch/maintenance/auxiliary-usage.ts";
 import { complete } from "../../harness/complete.ts";
 import type { PluginCaller, PluginPorts, PluginSessions } from "../../plugins/ports.ts";
-import { buildKey, resolveAlias } from "../../sessions/keys.ts";
+import { buildKey } from "../../sessions/keys.ts";
+import { keyNames } from "../../sessions/shown/wire-keys.ts";
 import { openMediaStore } from "../../store/media.ts";
 import type { LlmCompletion, LlmCompletionRequest } from "../../types/engine/context-engine.ts";
 import { systemClock } from "../../types/clock.ts";
@@ -47,9 +48,7 @@ export function pluginPorts({ live, core, log, requestHeartbeat }: Lent): Plugin
     complete: (request, caller) => completeAs(request, caller, { live, core, costs }),
     events: {
       ...followingPorts(core, log),
-      async enqueueSystemEvent(text, { sessionKey }) {
-        await core.journal.events.add(resolveAlias(sessionKey ?? "main", live.defaultAgent.id), text);
-      },
+      enqueueSystemEvent: (text, sessionKey) => core.journal.events.add(sessionKey, text),
       requestHeartbeat,
       say: sayByHook(live, core),
     },
@@ -77,6 +76,7 @@ export function commandPorts(live: Live, log: Log): PluginPorts {
 type ReadingPorts = Omit<PluginPorts, "complete" | "events" | "media" | "channels" | "subagents">;
 
 const readingPorts = (live: Live, log: Log): ReadingPorts => ({
+  keys: keyNames(() => live.defaultAgent.id),
   stateDir: live.paths.stateDir,
   workspace: () => live.defaultAgent.workspace,
   shownConfig: (plugin) => shownForPlugin(live.coming.config, plugin),

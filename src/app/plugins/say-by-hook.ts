@@ -1,6 +1,5 @@
 import type { PluginEventPorts } from "../../plugins/ports.ts";
 import { chatOf } from "../../sessions/chat-of.ts";
-import { resolveAlias } from "../../sessions/keys.ts";
 import { background } from "../../utils/background.ts";
 import type { Core } from "../compose/core.ts";
 import type { Live } from "../live.ts";
@@ -10,9 +9,8 @@ import type { Live } from "../live.ts";
  */
 export const sayByHook =
   (live: Live, { dispatch, sessions, ports }: Pick<Core, "dispatch" | "sessions" | "ports">): PluginEventPorts["say"] =>
-  (owner, { sessionKey, text, event }) => {
+  (owner, { sessionKey: key, text, event }) => {
     const { notices, notes } = dispatch.replies;
-    const key = resolveAlias(sessionKey, live.defaultAgent.id);
     const to = chatOf(key, sessions.peek(key), live.defaultAgent.id);
     if (!to) return notes.line(key, text);
     // The notice is sent once for each event, also when a turn is run again after a crash.

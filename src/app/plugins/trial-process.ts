@@ -5,6 +5,8 @@ import { Plugins } from "../../plugins/host/plugins.ts";
 import { resolveSdk } from "../../plugins/load/sdk-resolution.ts";
 import type { PluginPorts } from "../../plugins/ports.ts";
 import type { TrialMessage, TrialReport } from "../../plugins/trial/run-trials.ts";
+import { keyNames } from "../../sessions/shown/wire-keys.ts";
+import { DEFAULT_AGENT } from "../../types/ids.ts";
 import { systemClock } from "../../types/clock.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import type { ContextEngines } from "../../types/engine/context-engine.ts";
@@ -146,6 +148,7 @@ const tell = (message: TrialMessage): Promise<void> =>
 function portsOf({ stateDir, workspace, config, shown }: TrialJob): PluginPorts {
   const needsGateway = (): Promise<never> => Promise.reject(new Error("only the running gateway can do this"));
   return {
+    keys: keyNames(() => DEFAULT_AGENT),
     stateDir,
     workspace: () => workspace,
     shownConfig: ({ id }) => shown[id],

@@ -13,9 +13,9 @@ export interface InternalEvent {
   readonly context: Readonly<Record<string, unknown>>;
 }
 
-/** Text of a handler for the chat of a conversation. */
-export interface SaidByHook {
-  readonly sessionKey: string;
+/** Text of a handler for the chat of a conversation, whose key a plugin gives in any form. */
+export interface SaidByHook<Key extends string = string> {
+  readonly sessionKey: Key;
   readonly text: string;
   /** The same for the same event. */
   readonly event: string;

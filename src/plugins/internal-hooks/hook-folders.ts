@@ -5,6 +5,9 @@ import type { Clock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
 import { background } from "../../utils/background.ts";
 import { within } from "../../utils/within.ts";
+import type { KeyNames } from "../../sessions/shown/wire-keys.ts";
+import type { SessionKey } from "../../types/ids.ts";
+import { hookForPlugin } from "../exchanged-keys.ts";
 import type { Contributions } from "../contributions.ts";
 import type { AddedHook } from "../hook-table.ts";
 import { ownCopy } from "../hook-event.ts";
@@ -31,9 +34,11 @@ export interface HookFolderPorts {
   /** Whether the operator lets the hook of a plugin listen to this. */
   mayListen(plugin: string, hook: HookName): boolean;
   agentOf(sessionKey: string): string;
+  /** The two forms of session keys: hooks see the form of clients. */
+  readonly keys: KeyNames;
   /** Gives hooks the environment variables that the config has for their keys. */
   lend(keys: readonly string[]): void;
-  say(owner: string, said: SaidByHook): void;
+  say(owner: string, said: SaidByHook<SessionKey>): void;
 }
 
 const STARTUP_MS = 30_000;
@@ -121,16 +126,17 @@ export class HookFolders {
       { log, clock },
     );
     const owner = ownerOf(name);
+    const { keys } = this.#ports;
     const ports = {
       now: () => clock.now(),
       cfg: () => this.#ports.cfg(key),
-      say: (said: SaidByHook) => this.#ports.say(owner, said),
+      say: (said: SaidByHook) => this.#ports.say(owner, { ...said, sessionKey: keys.inner(said.sessionKey) }),
     };
     const call = async (event: InternalEvent) => (this.#isFor(root.agent, event) ? hook.call(event) : undefined);
     const handlers = [...new Set(events.flatMap(hooksTelling))].flatMap((listened) =>
       root.plugin !== undefined && !this.#ports.mayListen(root.plugin, listened)
         ? []
-        : [[listened, handlerFor(listened, events, call, ports)] as const],
+        : [[listened, hookForPlugin(handlerFor(listened, events, call, ports), keys)] as const],
     );
     contributions.add({
       id: owner,

@@ -6,7 +6,7 @@ import { sessionKey } from "../../types/ids.ts";
 import type { SessionEntry } from "../../types/session.ts";
 import { type Fields, isFields } from "../../utils/fields.ts";
 import { unlessMissing } from "../../utils/missing.ts";
-import { canonicalKey } from "../keys.ts";
+import { writtenKey } from "../keys.ts";
 import { readHeader } from "../transcript/prepare.ts";
 import { readRow, writeRow } from "./row.ts";
 
@@ -59,13 +59,24 @@ function toRows(value: Fields, defaultAgent: AgentId): Rows {
   const rows = new Map<SessionKey, SessionEntry>();
   const foreign: Record<string, unknown> = {};
   for (const [name, member] of Object.entries(value)) {
-    const row = readRow(member);
-    const key = canonicalKey(sessionKey(name), defaultAgent);
+    const row = withOwnKeys(readRow(member), defaultAgent);
+    const key = writtenKey(name, defaultAgent);
     const other = rows.get(key);
     if (!row) foreign[name] = member;
     else if (!other || other.updatedAt <= row.updatedAt) rows.set(key, row);
   }
   return { rows, foreign };
+}
+
+/** A row that a plugin has written names other conversations as plugins see them. */
+function withOwnKeys(row: SessionEntry | undefined, defaultAgent: AgentId): SessionEntry | undefined {
+  const { spawnedBy, parentSessionKey } = row ?? {};
+  if (!row || (spawnedBy === undefined && parentSessionKey === undefined)) return row;
+  return {
+    ...row,
+    ...(spawnedBy !== undefined && { spawnedBy: writtenKey(spawnedBy, defaultAgent) }),
+    ...(parentSessionKey !== undefined && { parentSessionKey: writtenKey(parentSessionKey, defaultAgent) }),
+  };
 }
 
 /**

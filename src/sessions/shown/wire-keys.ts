@@ -20,7 +20,7 @@ export const keyNames = (defaultAgent: () => AgentId): KeyNames => ({
 type Rename = (text: string, form: KeyForm) => string;
 type Walk = (value: unknown, rename: Rename) => unknown;
 
-/** The parameters of a request, with the keys that the gateway has inside. Other values stay as they are. */
+/** The parameters of a request, with the keys that the gateway has inside. A value without keys is returned itself. */
 export const keysInward = (params: z.ZodType, value: unknown, keys: KeyNames): unknown =>
   translate(params, value, (text, form) => renamed(text, form, keys.inner));
 
@@ -71,15 +71,22 @@ function walkObject({ shape }: z.ZodObject): Walk | undefined {
   if (fields.length === 0) return undefined;
   return (value, rename) => {
     if (!isFields(value)) return value;
-    const changed = fields.flatMap(([name, walk]) =>
-      value[name] === undefined ? [] : [[name, walk(value[name], rename)] as const],
-    );
-    return { ...value, ...Object.fromEntries(changed) };
+    const changed = fields.flatMap(([name, walk]) => {
+      const next = value[name] === undefined ? undefined : walk(value[name], rename);
+      return next === value[name] ? [] : [[name, next] as const];
+    });
+    return changed.length === 0 ? value : { ...value, ...Object.fromEntries(changed) };
   };
 }
 
 const walkItems = (walk: Walk | undefined): Walk | undefined =>
-  walk && ((value, rename) => (Array.isArray(value) ? value.map((item) => walk(item, rename)) : value));
+  walk &&
+  ((value, rename) => {
+    if (!Array.isArray(value)) return value;
+    const items: readonly unknown[] = value;
+    const next = items.map((item) => walk(item, rename));
+    return next.every((item, at) => item === items[at]) ? items : next;
+  });
 
 const walkValues = (walk: Walk | undefined): Walk | undefined =>
   walk &&

@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { buildMemorySystemPromptAddition } from "../../../src/api/core.ts";
+import { keyNames } from "../../../src/sessions/shown/wire-keys.ts";
+import { DEFAULT_AGENT } from "../../../src/types/ids.ts";
 import { setPluginHost } from "../../../src/plugins/host-slot.ts";
 
 const nobody = async () => ({ ok: false, compacted: false });
@@ -11,6 +13,7 @@ describe("the memory plugin's part of the system prompt", () => {
     const request = { availableTools: new Set(["memory_search"]), citationsMode: "on" };
     expect(buildMemorySystemPromptAddition(request)).toBeUndefined();
     forget = setPluginHost({
+      keys: keyNames(() => DEFAULT_AGENT),
       compact: nobody,
       memoryPrompt: ({ availableTools, citationsMode }) => [
         `${[...availableTools].join()} ${citationsMode}`,
@@ -27,6 +30,7 @@ describe("the memory plugin's part of the system prompt", () => {
 
   it("comes from the gateway that registered last", () => {
     const first = setPluginHost({
+      keys: keyNames(() => DEFAULT_AGENT),
       compact: nobody,
       memoryPrompt: () => ["first"],
       hooksOf: () => [],
@@ -34,6 +38,7 @@ describe("the memory plugin's part of the system prompt", () => {
       config: () => ({}),
     });
     forget = setPluginHost({
+      keys: keyNames(() => DEFAULT_AGENT),
       compact: nobody,
       memoryPrompt: () => ["second"],
       hooksOf: () => [],

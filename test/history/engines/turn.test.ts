@@ -5,6 +5,8 @@ import { loadConfig } from "../../../src/app/config/load.ts";
 import { Contributions } from "../../../src/plugins/contributions.ts";
 import { delegateCompactionToRuntime } from "../../../src/api/core.ts";
 import { EngineCooldowns } from "../../../src/history/engines/engine-cooldowns.ts";
+import { keyNames } from "../../../src/sessions/shown/wire-keys.ts";
+import { DEFAULT_AGENT } from "../../../src/types/ids.ts";
 import { setPluginHost } from "../../../src/plugins/host-slot.ts";
 import type {
   AfterTurnParams,
@@ -642,6 +644,7 @@ describe("compaction", () => {
     const on = engineFixture(engine);
     expect(await delegateCompactionToRuntime({ sessionId: "x", sessionFile: "x" })).toMatchObject({ ok: false });
     const forget = setPluginHost({
+      keys: keyNames(() => DEFAULT_AGENT),
       compact: (params) => on.desk.compact(params),
       memoryPrompt: () => [],
       hooksOf: () => [],

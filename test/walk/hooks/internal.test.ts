@@ -40,7 +40,7 @@ async function say(world: World, text: string): Promise<void> {
   await world.telegram.waitFor(() => world.telegram.shown(1001).length > before, 60_000);
 }
 
-const KEY = "telegram:default:1001";
+const KEY = "agent:main:telegram:default:1001";
 
 describe.concurrent("a hook that is a folder", () => {
   test("gets each internal event once, from TypeScript that Node runs as it is", async ({ world, expect }) => {

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect as plain } from "vitest";
+import { wireKey } from "../../../src/sessions/keys.ts";
 import { entriesOf, sessionsOf } from "../../kit/gateway/state-files.ts";
 import { call } from "../../kit/gateway/rpc.ts";
 import { test, type World } from "../../kit/gateway/world.ts";
@@ -59,7 +60,8 @@ function script({ model }: World): void {
 function factsOf(home: Home) {
   const [first] = Object.entries(sessionsOf(home));
   if (!first) throw new Error("there is no session");
-  const [sessionKey, { sessionId }] = first;
+  const [key, { sessionId }] = first;
+  const sessionKey = wireKey(key);
   const workspace = join(home.stateDir, "workspace");
   return { sessionKey, sessionId, sessionFile: join(home.stateDir, "sessions", `${sessionId}.jsonl`), workspace };
 }

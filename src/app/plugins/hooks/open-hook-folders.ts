@@ -3,6 +3,7 @@ import { hasConversations } from "../../../plugins/found/grants.ts";
 import { HookFolders } from "../../../plugins/internal-hooks/hook-folders.ts";
 import { resolveSdk } from "../../../plugins/load/sdk-resolution.ts";
 import { agentOf } from "../../../sessions/keys.ts";
+import { keyNames } from "../../../sessions/shown/wire-keys.ts";
 import { systemClock } from "../../../types/clock.ts";
 import { hookFacts } from "../../../types/hook/hook-table.ts";
 import { sessionKey } from "../../../types/ids.ts";
@@ -60,6 +61,7 @@ export function openHookFolders({ live, core, log }: Surroundings): OpenHookFold
       if (readsConversations === true && !hasConversations({ id: plugin, engines }, plugins)) return false;
       return changesPrompts !== true || own(plugins.entries, plugin)?.hooks.allowPromptInjection !== false;
     },
+    keys: keyNames(() => live.defaultAgent.id),
     agentOf: (key) => agentOf(sessionKey(key), live.defaultAgent.id),
     lend: (keys) =>
       variables.lend(keys.map((id) => ({ id, key: `hooks.internal.entries.${id}.env`, env: entryOf(id)?.env ?? {} }))),

@@ -75,7 +75,7 @@ function contextOf(
     args,
     commandBody: args === "" ? `/${name}` : `/${name} ${args}`,
     agentId,
-    sessionKey: session,
+    sessionKey: scope.ports.keys.wire(session),
     ...(sessionId !== undefined && { sessionId }),
     config: scope.shownConfig(),
     runtimeContext: { llm: { complete: completeFor(scope, { agentId, sessionKey: session }) } },

@@ -3,7 +3,8 @@ import { isFields } from "../../../utils/fields.ts";
 import type { PluginsConfig } from "../../config.ts";
 import type { CallLimit } from "../watch.ts";
 import { withModelCalls } from "../llm.ts";
-import { functionOf, nameIn } from "../foreign.ts";
+import { functionOf, nameIn, optionalMethodIn } from "../foreign.ts";
+import { forPlugin, fromPlugin } from "../../exchanged-keys.ts";
 import { conversationOf, sessionKeyIn, type PluginScope } from "../scope.ts";
 
 /** `api.registerContextEngine(id, factory)`. The factory is called for every run of a session that uses the engine. */
@@ -43,23 +44,34 @@ function measured(scope: PluginScope, name: string, { engine, unused }: Used): o
     get(target, key) {
       const value: unknown = Reflect.get(target, key, target);
       if (typeof key !== "string") return value;
-      const call = (args: readonly unknown[], method: (...given: readonly unknown[]) => unknown): unknown =>
-        scope.callFor(
+      const call = (args: readonly unknown[], method: AnyFunction): unknown => {
+        const given = args.map((arg) => withServices(scope, arg));
+        const answer = scope.callFor(
           conversationOf(sessionKeyIn(args[0])),
           `engine ${name} ${key}`,
-          () =>
-            Reflect.apply(
-              method,
-              target,
-              args.map((arg) => withModelCalls(scope, arg)),
-            ),
+          () => Reflect.apply(method, target, given),
           limitOf(scope, LIMITS[key] ?? "bootstrap"),
         );
+        const { keys } = scope.ports;
+        if (answer instanceof Promise) return answer.then((value: unknown) => fromPlugin(value, keys));
+        return fromPlugin(answer, keys);
+      };
       if (key === "dispose")
         return async () => disposed(() => (isFunction(value) ? call([], value) : undefined), unused);
       return isFunction(value) ? (...args: readonly unknown[]) => call(args, value) : value;
     },
   });
+}
+
+/** Parameters for an engine: their keys are those that plugins see, and so are the keys that it gives to a service. */
+function withServices(scope: PluginScope, given: unknown): unknown {
+  const { keys } = scope.ports;
+  const shown = forPlugin(withModelCalls(scope, given), keys);
+  const context = isFields(shown) ? shown["runtimeContext"] : undefined;
+  const rewrite = isFields(context) ? optionalMethodIn(context, "rewriteTranscriptEntries") : undefined;
+  if (!isFields(shown) || !isFields(context) || !rewrite) return shown;
+  const rewriteTranscriptEntries = (request: unknown) => rewrite(fromPlugin(request, keys));
+  return { ...shown, runtimeContext: { ...context, rewriteTranscriptEntries } };
 }
 
 type AnyFunction = (...given: readonly unknown[]) => unknown;

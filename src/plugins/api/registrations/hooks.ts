@@ -5,6 +5,7 @@ import { isFields, type Fields } from "../../../utils/fields.ts";
 import { own } from "../../../utils/own.ts";
 import { functionOf, methodIn, nameIn, numberIn, objectOf, textIn } from "../foreign.ts";
 import { hasConversations } from "../../found/grants.ts";
+import { hookForPlugin } from "../../exchanged-keys.ts";
 import { conversationOf, sessionKeyIn, type PluginScope } from "../scope.ts";
 
 /** `api.on(name, handler, {priority, timeoutMs})`: a typed hook. A name that this gateway never calls is noted and kept silent. */
@@ -91,9 +92,10 @@ export function registerTrustedToolPolicy(scope: PluginScope, policy: unknown): 
 
 function add(scope: PluginScope, name: HookName, call: HookHandler, options: HookOptions): void {
   const { kind, changesPrompts } = hookFacts(name);
+  const told = hookForPlugin(call, scope.ports.keys);
   const run = (event: unknown, context: HookContext): unknown =>
     scope.callFor(conversationOf(context.sessionKey ?? sessionKeyIn(event)), `hook ${name}`, () =>
-      call(event, context),
+      told(event, context),
     );
   const handler = async (event: unknown, context: HookContext): Promise<unknown> => {
     const answer = await run(event, context);

@@ -4,6 +4,7 @@ import { isFields } from "../../../utils/fields.ts";
 import { asJson } from "../../../utils/text/as-json.ts";
 import { answerInTime } from "../answer-limit.ts";
 import { functionOf, nameIn, objectOf, textIn } from "../foreign.ts";
+import { anyForPlugin } from "../../exchanged-keys.ts";
 import type { PluginScope } from "../scope.ts";
 
 const SCOPES: readonly Scope[] = [
@@ -29,6 +30,7 @@ export function registerGatewayMethod(
   const called = nameIn({ name }, "name", "registerGatewayMethod");
   const run = functionOf(handler, `the method "${called}"`);
   const wanted = textIn(objectOf(options, "registerGatewayMethod's options"), "scope");
+  const { keys } = scope.ports;
   const method: Method = {
     name: called,
     scope: SCOPES.find((one) => one === wanted) ?? "operator.admin",
@@ -36,8 +38,9 @@ export function registerGatewayMethod(
     result: z.unknown(),
     // A payload that cannot be written fails here, where the log names the method and the caller gets an answer.
     run: async (given, caller) => {
-      const answer = answerOf(scope, { called, run }, isFields(given) ? given : {}, caller);
-      return asJson(await answerInTime(scope, `method ${called}`, answer));
+      const asked = anyForPlugin(isFields(given) ? given : {}, keys);
+      const answer = answerOf(scope, { called, run }, asked, caller);
+      return anyForPlugin(asJson(await answerInTime(scope, `method ${called}`, answer)), keys);
     },
   };
   scope.registry.addMethod(method);
@@ -48,7 +51,12 @@ interface Handler {
   run(...args: readonly unknown[]): unknown;
 }
 
-async function answerOf(scope: PluginScope, { called, run }: Handler, given: object, caller: Caller): Promise<unknown> {
+async function answerOf(
+  scope: PluginScope,
+  { called, run }: Handler,
+  given: unknown,
+  caller: Caller,
+): Promise<unknown> {
   const responded = Promise.withResolvers<unknown>();
   let hasResponded = false;
   const respond = (ok: unknown, payload?: unknown, error?: unknown) => {

@@ -1,6 +1,7 @@
 import { answerInTime } from "../answer-limit.ts";
 import { methodIn, nameIn, objectOf } from "../foreign.ts";
 import { asJson } from "../../../utils/text/as-json.ts";
+import { anyForPlugin } from "../../exchanged-keys.ts";
 import type { PluginScope } from "../scope.ts";
 
 /** `api.session.controls.registerSessionAction({id, schema, handler})`: called by the method `plugins.sessionAction`. */
@@ -13,8 +14,9 @@ export function registerSessionAction(scope: PluginScope, given: unknown): void 
     id,
     run: async (request) => {
       const what = `session action ${id}`;
-      const answer = scope.call(what, async () => handler(request));
-      return asJson(await answerInTime(scope, what, answer));
+      const { keys } = scope.ports;
+      const answer = scope.call(what, async () => handler(anyForPlugin(request, keys)));
+      return anyForPlugin(asJson(await answerInTime(scope, what, answer)), keys);
     },
   });
 }

@@ -79,7 +79,7 @@ const factoryContext = (scope: PluginScope, { agent, acting, chat }: ToolScene) 
   workspaceDir: agent.workspace,
   agentDir: agent.workspace,
   agentId: agent.id,
-  sessionKey: acting.sessionKey,
+  sessionKey: scope.ports.keys.wire(acting.sessionKey),
   ...(acting.sessionId !== undefined && { sessionId: acting.sessionId }),
   ...(chat?.peer && { messageChannel: chat.peer.channel, agentAccountId: chat.peer.account }),
   senderIsOwner: acting.principal.kind === "owner",

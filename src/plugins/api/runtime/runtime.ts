@@ -7,6 +7,7 @@ import { completeFor } from "../llm.ts";
 import { pluginLogger } from "../logging.ts";
 import { sessionFilePlaces } from "../session-files.ts";
 import { subagentOf } from "./subagent.ts";
+import { forPlugin } from "../../exchanged-keys.ts";
 import { rejecting } from "../refused.ts";
 import { channelRuntimeOf } from "../registrations/channel/runtime.ts";
 import type { PluginScope } from "../scope.ts";
@@ -79,8 +80,9 @@ function defaultModelIn(config: unknown): { readonly provider: string; readonly 
 
 function enqueue(scope: PluginScope, text: unknown, options: unknown): Promise<void> {
   if (typeof text !== "string" || text.trim() === "") throw new TypeError("enqueueSystemEvent takes a text");
-  const sessionKey = isFields(options) ? textIn(options, "sessionKey") : undefined;
-  return scope.ports.events.enqueueSystemEvent(text, { ...(sessionKey !== undefined && { sessionKey }) });
+  const { events, keys } = scope.ports;
+  const named = isFields(options) ? textIn(options, "sessionKey") : undefined;
+  return events.enqueueSystemEvent(text, keys.inner(named || "main"));
 }
 
 /** `runtime.events`: what happens in runs, and writes of transcripts. Both need the right to read conversations. */
@@ -106,7 +108,7 @@ function follow(scope: PluginScope, name: string, listener: unknown, begin: Foll
   }
   const tell = (event: object): void => {
     try {
-      scope.call(name, () => call(event));
+      scope.call(name, () => call(forPlugin(event, scope.ports.keys)));
     } catch (error) {
       scope.log.warn("a plugin failed at an event", { event: name, error });
     }

@@ -6,6 +6,7 @@ import { nameIn, numberIn, objectOf, textIn } from "../foreign.ts";
 import { followReply } from "../registrations/channel/follow-reply.ts";
 import { ReplyCallbacks } from "../registrations/channel/reply-callbacks.ts";
 import { mayReadConversations } from "../registrations/hooks.ts";
+import { forPlugin } from "../../exchanged-keys.ts";
 import type { PluginScope } from "../scope.ts";
 import { withSignal } from "../with-signal.ts";
 
@@ -32,7 +33,7 @@ export function subagentOf(scope: PluginScope): object {
  * always `subagent`.
  */
 async function run(scope: PluginScope, given: Fields): Promise<{ readonly runId: RunId }> {
-  const sessionKey = nameIn(given, "sessionKey", "subagent.run");
+  const sessionKey = scope.ports.keys.inner(nameIn(given, "sessionKey", "subagent.run"));
   if (given["deliver"] === true)
     throw new Error("subagent.run cannot deliver: the session of a subagent belongs to no chat, so leave out deliver");
   const { requester, id: plugin } = scope;
@@ -90,19 +91,20 @@ async function waitForRun(scope: PluginScope, given: Fields): Promise<SubagentEn
 
 /** Messages of the plugin's own subagents; messages of other sessions only with the right to read conversations. */
 async function messagesOf(scope: PluginScope, given: Fields): Promise<{ readonly messages: readonly unknown[] }> {
-  const sessionKey = nameIn(given, "sessionKey", "subagent.getSessionMessages");
-  const { subagents } = scope.ports;
+  const { subagents, keys } = scope.ports;
+  const sessionKey = keys.inner(nameIn(given, "sessionKey", "subagent.getSessionMessages"));
   if (!subagents.owns({ sessionKey, plugin: scope.id }) && !mayReadConversations(scope))
     throw new Error(
-      `${sessionKey} is no subagent of this plugin: it may be read with plugins.entries.${scope.id}.hooks.allowConversationAccess`,
+      `${keys.wire(sessionKey)} is no subagent of this plugin: it may be read with plugins.entries.${scope.id}.hooks.allowConversationAccess`,
     );
   const wanted = numberIn(given, "limit") ?? USUAL_MESSAGES;
   const limit = Math.min(MOST_MESSAGES, Math.max(1, Math.trunc(wanted)));
-  return { messages: await scope.outside(() => subagents.messages(sessionKey, limit)) };
+  const messages = await scope.outside(() => subagents.messages(sessionKey, limit));
+  return forPlugin({ messages }, keys);
 }
 
 /** Archives the transcript in any case, so that a person can still see the work. */
 async function deleteSession(scope: PluginScope, given: Fields): Promise<{ readonly deleted: boolean }> {
-  const sessionKey = nameIn(given, "sessionKey", "subagent.deleteSession");
+  const sessionKey = scope.ports.keys.inner(nameIn(given, "sessionKey", "subagent.deleteSession"));
   return { deleted: await scope.outside(() => scope.ports.subagents.remove({ sessionKey, plugin: scope.id })) };
 }

@@ -2,6 +2,7 @@ import { isFields, type Fields } from "../../../../utils/fields.ts";
 import { accountId, channelId } from "../../../../types/ids.ts";
 import { methodIn, numberIn, objectOf, textIn, textsIn } from "../../foreign.ts";
 import { refusedMembers } from "../../refused.ts";
+import { forPlugin } from "../../../exchanged-keys.ts";
 import { sessionFilePlaces } from "../../session-files.ts";
 import {
   createDispatcher,
@@ -73,7 +74,12 @@ function routeOf(scope: PluginScope, asked: unknown): object {
     chat: { kind: kind === "group" || kind === "channel" ? ("group" as const) : ("direct" as const), id: String(id) },
   };
   const route = scope.ports.channels.routeOf(from);
-  return { ...route, channel: from.channel, accountId: from.account, matchedBy: "default" };
+  return {
+    ...forPlugin(route, scope.ports.keys),
+    channel: from.channel,
+    accountId: from.account,
+    matchedBy: "default",
+  };
 }
 
 function replyOf(scope: PluginScope) {
@@ -198,7 +204,8 @@ async function dispatchInbound(
 /** A command of a button or menu names the conversation that it is for; its own chat need not exist. */
 function targetOf(scope: PluginScope, context: Fields, channel: string): CommandTarget | undefined {
   const target = context["CommandSource"] === "native" ? firstText(context, ["CommandTargetSessionKey"]) : undefined;
-  return target === undefined ? undefined : scope.ports.channels.commandTarget(channel, target);
+  const { channels, keys } = scope.ports;
+  return target === undefined ? undefined : channels.commandTarget(channel, keys.inner(target));
 }
 
 async function store(scope: PluginScope, { host }: ConnectedAccount, message: InboundMessage): Promise<void> {

@@ -142,7 +142,7 @@ describe.concurrent("a channel of a plugin of the field", () => {
     expect(state.events).not.toContain("deliver");
     const sessions = z.object({ sessions: z.array(z.looseObject({ key: z.string() })) });
     const keys = sessions.parse(await call(gateway, "sessions.list")).sessions.map(({ key }) => key);
-    expect(keys).toContain(`agent:main:${state.routes[0]?.split(" ")[1]}`);
+    expect(keys).toContain(state.routes[0]?.split(" ")[1]);
     expect((await home.run(["channels", "status"])).stdout).toMatch(/post +letterbox +running/);
   });
 

@@ -33,7 +33,7 @@ const RESET_MS = 10_000;
 const BOOTSTRAP_MS = 5000;
 
 /** Every hook of the field by its published name, then the internal events that no hook reports. */
-export const HOOKS = {
+const HOOKS = {
   before_model_resolve: { kind: "modify", ...conversation },
   agent_turn_prepare: { kind: "modify", ...prompt },
   before_prompt_build: { kind: "modify", ...prompt },

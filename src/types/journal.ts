@@ -89,6 +89,8 @@ interface InboxReader {
   followed(signal: AbortSignal): AsyncIterable<InboxRow>;
   /** The rows that became the turn of a run, in order of arrival. */
   ofRun(runId: string): Promise<readonly InboxRow[]>;
+  /** The last recorded runs of a session, by the transcript ids of their turns. */
+  runsOf(key: SessionKey, most: number): Promise<ReadonlyMap<string, RunId>>;
 }
 
 /** A row was claimed for a run, or has its outcome. */

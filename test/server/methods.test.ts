@@ -595,23 +595,49 @@ test("sessions.changed comes until it is unsubscribed", async () => {
   own.close();
 });
 
+test("a connection that subscribes to the sessions gets the messages of all of them", async () => {
+  const own = new RawClient(gateway.url);
+  await own.connect();
+  const tell = (entryId: string) =>
+    gateway.sessions.changes.publish({ key: sessionKey("any"), file: "/s/any.jsonl", entryId });
+  gateway.sessions.add("any", [{ type: "message", message: { role: "user", content: "hi", timestamp: 1 } }]);
+  tell("before");
+  await own.request("sessions.subscribe");
+  tell("followed");
+  const isMessage = (frame: Record<string, unknown>) => frame["event"] === "session.message";
+  expect(await own.until(isMessage)).toMatchObject({ payload: { sessionKey: "agent:main:any", messageId: "followed" } });
+  await own.request("sessions.unsubscribe");
+  tell("after");
+  await own.request("health");
+  expect(own.frames.filter(isMessage)).toHaveLength(1);
+  own.close();
+});
+
 test("a connection gets session.message for the sessions that it follows, up to a limit", async () => {
   const own = new RawClient(gateway.url);
   await own.connect();
   const tell = (key: string, entryId?: string) =>
     gateway.sessions.changes.publish({ key: sessionKey(key), file: `/s/${key}.jsonl`, ...(entryId && { entryId }) });
+  gateway.sessions.add("followed", [
+    { type: "message", message: { role: "user", content: "hi", timestamp: 1 } },
+    { type: "message", message: assistant("hello") },
+  ]);
+  const { entries } = await gateway.sessions.history(sessionKey("followed"), 2);
+  const written = entries.at(-1)?.id ?? "";
   tell("followed", "e0");
   expect(await own.request("sessions.messages.subscribe", { key: "followed" })).toMatchObject({
     payload: { subscribed: true, key: "agent:main:followed" },
   });
   tell("other", "e1");
-  tell("followed", "e2");
+  tell("followed", written);
   tell("followed");
   const isMessage = (frame: Record<string, unknown>) => frame["event"] === "session.message";
   await own.until((frame) => isMessage(frame) && !JSON.stringify(frame).includes("messageId"));
-  expect(own.frames.filter(isMessage).map(({ payload }) => payload)).toEqual([
-    { sessionKey: "agent:main:followed", sessionFile: "/s/followed.jsonl", messageId: "e2", ts: expect.any(Number) },
-    { sessionKey: "agent:main:followed", sessionFile: "/s/followed.jsonl", ts: expect.any(Number) },
+  const about = { sessionKey: "agent:main:followed", agentId: "main", session: { key: "agent:main:followed" } };
+  const shown = { role: "assistant", content: [{ type: "text", text: "hello" }], __openclaw: { id: written } };
+  expect(own.frames.filter(isMessage).map(({ payload }) => payload)).toMatchObject([
+    { ...about, messageId: written, messageSeq: expect.any(Number), message: shown },
+    about,
   ]);
   expect(await own.request("sessions.messages.unsubscribe", { key: "followed" })).toMatchObject({
     payload: { subscribed: false },

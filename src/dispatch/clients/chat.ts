@@ -4,7 +4,7 @@ import { withoutTags } from "../../harness/run/unanswered.ts";
 import { parseReply } from "../../reply/plain-reply.ts";
 import type { ChatPort, ChatRequest, InputReceipt, OneShotRequest } from "../../types/chat/chat.ts";
 import type { RunStream } from "../../types/run/events.ts";
-import { channelId, DEFAULT_ACCOUNT, runId, sessionKey, type SessionKey } from "../../types/ids.ts";
+import { channelId, DEFAULT_ACCOUNT, runId, sessionKey, type RunId, type SessionKey } from "../../types/ids.ts";
 import type { InboundMessage, Peer, MediaItem } from "../../types/chat/message.ts";
 import { MethodError } from "../../types/method.ts";
 import type { RunFacts } from "../../types/run/run.ts";
@@ -53,7 +53,7 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts, submit:
       const found = dispatch.registry.find(id);
       return found && plainStream(found);
     },
-    runOf: (turnId) => dispatch.registry.runOf(turnId),
+    runsOf: (key, turnIds) => runsOfTurns(key, turnIds, dispatch, ports),
     inputs: (runIds) => inputsOf(runIds, ports.storage.journal.inbox),
     compactions: (signal) => dispatch.compactions.watch(signal),
     runs: (signal) => plainStreams(dispatch.registry.watch(signal)),
@@ -102,6 +102,21 @@ async function inputsOf(
       isTaken ? { runId: id, state: "consumed", consumedByEventId: turnIdOf(row) } : { runId: id, state: "pending" },
     ];
   });
+}
+
+async function runsOfTurns(
+  key: SessionKey,
+  turnIds: readonly string[],
+  { registry }: Pick<Dispatch, "registry">,
+  { storage }: Pick<DispatchPorts, "storage">,
+): Promise<ReadonlyMap<string, RunId>> {
+  const lately = turnIds.flatMap((id) => {
+    const run = registry.runOf(id);
+    return run === undefined ? [] : [[id, run] as const];
+  });
+  // The registry forgets runs, and all of them at a restart.
+  if (lately.length === turnIds.length) return new Map(lately);
+  return new Map([...(await storage.journal.inbox.runsOf(key, turnIds.length)), ...lately]);
 }
 
 async function* plainStreams(streams: AsyncIterable<RunStream>): AsyncIterable<RunStream> {

@@ -6,7 +6,7 @@ import { ChatView } from "./chat-view.ts";
 import type { ServerPorts } from "../options.ts";
 import { deltaEveryMs } from "./pace.ts";
 
-type Ports = Pick<ServerPorts, "chat" | "events" | "sessions" | "log" | "clock">;
+type Ports = Pick<ServerPorts, "chat" | "events" | "sessions" | "media" | "catalog" | "log" | "clock">;
 
 /** Publishes runs, the events of other modules and ticks to the connections until the signal aborts. */
 export function watchEvents(ports: Ports, hub: Hub, signal: AbortSignal): void {
@@ -19,8 +19,19 @@ export function watchEvents(ports: Ports, hub: Hub, signal: AbortSignal): void {
   tick(ports, hub, signal);
 }
 
-async function relayUpdates({ sessions, clock }: Ports, hub: Hub, signal: AbortSignal): Promise<void> {
-  for await (const update of sessions.updates(signal)) hub.announceTranscript(update, clock.now());
+async function relayUpdates(ports: Ports, hub: Hub, signal: AbortSignal): Promise<void> {
+  const { sessions, clock, log } = ports;
+  for await (const update of sessions.updates(signal)) {
+    if (!hub.isFollowed(update.key)) continue;
+    try {
+      // The methods are loaded with the first connection, and nobody follows a session before.
+      const { writtenMessage } = await import("../methods/history.ts");
+      hub.announceTranscript(update, clock.now(), await writtenMessage(update, ports));
+    } catch (error) {
+      log.warn("a written message cannot be read", { session: update.key, error });
+      hub.announceTranscript(update, clock.now(), {});
+    }
+  }
 }
 
 async function relaySettings({ sessions, clock }: Ports, hub: Hub, signal: AbortSignal): Promise<void> {

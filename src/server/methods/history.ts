@@ -10,10 +10,12 @@ import {
   type ShownBlock,
   type ShownMessage,
   type TranscriptEntry,
+  type TranscriptUpdate,
 } from "../../types/session.ts";
 import type { ServerPorts } from "../options.ts";
 import { requireAgent } from "./patch.ts";
 import { showSession, showUnused } from "./session-row.ts";
+import { agentOf } from "../../sessions/keys.ts";
 import { joinAnswers } from "../../sessions/shown/joined-answers.ts";
 import { noticeIn, type ShownNotice, fileLine, type NoticeFile } from "../../sessions/shown/notice.ts";
 import { defined } from "../../utils/defined.ts";
@@ -126,6 +128,27 @@ export async function chatHistory(params: HistoryParams, ports: HistoryPorts) {
   };
 }
 
+/** Entries before a written one that are read, because its run is named by its turn. */
+const ENTRIES_OF_A_TURN = 50;
+
+/** What the followers of a session are told of an entry that was written. */
+export async function writtenMessage({ key, entryId }: TranscriptUpdate, ports: HistoryPorts) {
+  const { chat, sessions, catalog } = ports;
+  const entry = sessions.peek(key);
+  if (entry === undefined) return {};
+  const active = chat.active(key);
+  const about = {
+    agentId: agentOf(key, catalog.defaultAgent),
+    sessionId: entry.sessionId,
+    updatedAt: entry.updatedAt,
+    session: showSession({ key, entry }, active, ports),
+  };
+  if (entryId === undefined) return about;
+  const { messages } = await lastMessages(key, { limit: ENTRIES_OF_A_TURN }, ports);
+  const message = messages.find((one) => idIn(one) === entryId);
+  return { ...about, ...(message && { message, messageSeq: message.__openclaw?.seq }) };
+}
+
 /** The part of a conversation that a client wants. */
 interface PageWanted {
   readonly limit?: number | undefined;
@@ -152,19 +175,20 @@ export async function lastMessages(key: SessionKey, wanted: PageWanted, ports: H
   for (let asked = limit + offset; ; asked *= 2) {
     const { entries, hasMore } = await ports.sessions.history(key, asked);
     const plain = joinAnswers(entries).map((entry) => withPlainAnswer(entry, ports.chat));
-    const shown = await showPage(plain, wanted, ports, hasMore);
+    const shown = await showPage(key, plain, wanted, ports, hasMore);
     if (shown) return shown;
   }
 }
 
 /** The page that is wanted; undefined when older entries have to be read for it. */
 async function showPage(
+  key: SessionKey,
   entries: readonly TranscriptEntry[],
   { limit = DEFAULT_LIMIT, offset = 0, messageId, maxChars, maxBytes = MAX_BYTES, inputs = [] }: PageWanted,
   { chat, media }: HistoryPorts,
   hasOlder: boolean,
 ): Promise<Page | undefined> {
-  const runOf = runsOf(inputs, chat);
+  const runOf = await runsOf(key, entries, inputs, chat);
   const all = showEntries(entries, maxChars, { images: NO_IMAGES, runOf });
   const wanted = messageId === undefined ? all.length - offset - limit : startAround(messageId, all, limit);
   if (hasOlder && (wanted === undefined || wanted < 0)) return undefined;
@@ -197,10 +221,20 @@ function startAround(messageId: string, all: readonly ShownMessage[], limit: num
   return Math.min(at - Math.floor((limit - 1) / 2), all.length - limit);
 }
 
-/** The run of a person's message: as the client has named it, or as this process remembers. */
-function runsOf(inputs: readonly InputReceipt[], chat: Pick<ChatPort, "runOf">): Known["runOf"] {
-  const known = new Map(inputs.map(({ consumedByEventId, runId }) => [consumedByEventId, runId]));
-  return (id) => known.get(id) ?? chat.runOf(id);
+/** The run of a person's message: as the client has named it, or as the gateway knows. */
+async function runsOf(
+  key: SessionKey,
+  entries: readonly TranscriptEntry[],
+  inputs: readonly InputReceipt[],
+  chat: Pick<ChatPort, "runsOf">,
+): Promise<Known["runOf"]> {
+  const named = new Map(inputs.map(({ consumedByEventId, runId }) => [consumedByEventId, runId]));
+  const turns = entries.filter((entry) => entry.type === "message" && entry.message.role === "user");
+  const known = await chat.runsOf(
+    key,
+    turns.map(({ id }) => id),
+  );
+  return (id) => named.get(id) ?? known.get(id);
 }
 
 /** A message before it gets its number. `runId` is set when the transcript or the gateway's memory has it. */
@@ -214,7 +248,7 @@ interface UnnumberedMessage {
 interface Known {
   readonly images: ReadonlyMap<string, string>;
   /** The run of a person's message. */
-  readonly runOf: ChatPort["runOf"];
+  runOf(entryId: string): string | undefined;
 }
 
 /** The messages of transcript entries, each with its id and a number that increases along the transcript and never changes. */

@@ -4,6 +4,7 @@ import { shownApproval } from "../../types/answers/approvals.ts";
 import { healthAnswer } from "../../types/gateway-status.ts";
 import { keyField, namedKeyField } from "../../types/key-field.ts";
 import type { GatewayEvent } from "../../types/method.ts";
+import { sessionAnswers } from "../../types/session.ts";
 
 const keyed = { sessionKey: keyField().optional() };
 const job = z.looseObject({
@@ -14,6 +15,7 @@ const EVENTS: Readonly<Record<string, z.ZodType>> = {
   cron: z.looseObject({ ...keyed, job: job.optional() }),
   health: healthAnswer,
   "exec.approval.requested": shownApproval,
+  "session.message": z.looseObject({ ...keyed, session: sessionAnswers.history.shape.sessionInfo }),
 };
 const OTHER_EVENT = z.looseObject(keyed);
 

@@ -15,6 +15,8 @@ export class Hub {
   readonly #keys: ServerPorts["keys"];
   readonly #connections = new Map<string, ClientConnection>();
   readonly #muted = new Set<string>();
+  /** Connections that follow all sessions. */
+  readonly #listening = new Set<string>();
   /** Sessions whose messages a connection follows. */
   readonly #followed = new Map<string, Set<SessionKey>>();
 
@@ -33,6 +35,7 @@ export class Hub {
   remove(connection: ClientConnection): void {
     this.#connections.delete(connection.id);
     this.#muted.delete(connection.id);
+    this.#listening.delete(connection.id);
     this.#followed.delete(connection.id);
   }
 
@@ -45,10 +48,16 @@ export class Hub {
     return this.list().filter(({ caller }) => caller !== undefined && hasScope(caller.scopes, scope)).length;
   }
 
-  /** Sets whether a connection gets `sessions.changed`; by default it does. */
+  /**
+   * Sets whether a connection gets `sessions.changed`, which it does by default, and `session.message` of every session, which it
+   * does not.
+   */
   followSessions(connId: string, follows: boolean): void {
+    if (!this.#connections.has(connId)) return;
     if (follows) this.#muted.delete(connId);
     else this.#muted.add(connId);
+    if (follows) this.#listening.add(connId);
+    else this.#listening.delete(connId);
   }
 
   /** Sets whether a connection gets `session.message` of a session. False when it already follows the most it may. */
@@ -62,14 +71,21 @@ export class Hub {
     return true;
   }
 
-  /** Publishes to the followers of a session that its transcript was written. */
-  announceTranscript({ key, file, entryId }: TranscriptUpdate, ts: number): void {
-    const followers = this.list().filter(({ id }) => this.#followed.get(id)?.has(key) === true);
-    if (followers.length === 0) return;
+  /** Whether anybody follows the messages of a session. */
+  isFollowed(key: SessionKey): boolean {
+    return this.#followersOf(key).length > 0;
+  }
+
+  /** Publishes to the followers of a session that its transcript was written. `written`: what they are told of the entry. */
+  announceTranscript({ key, file, entryId }: TranscriptUpdate, ts: number, written: object): void {
     const message = entryId === undefined ? {} : { messageId: entryId };
-    const payload = { sessionKey: this.#keys.wire(key), sessionFile: file, ...message, ts };
-    const encoded = encodeEvent({ event: "session.message", payload });
-    for (const connection of followers) connection.publish(encoded);
+    const payload = { sessionKey: key, sessionFile: file, ...message, ...written, ts };
+    const encoded = encodeEvent(eventOutward({ event: "session.message", payload }, this.#keys));
+    for (const connection of this.#followersOf(key)) connection.publish(encoded);
+  }
+
+  #followersOf(key: SessionKey): readonly ClientConnection[] {
+    return this.list().filter(({ id }) => this.#listening.has(id) || this.#followed.get(id)?.has(key) === true);
   }
 
   /** Publishes to the followers of the session list that a row changed. */

@@ -1,4 +1,5 @@
 import type { Clock } from "../../types/clock.ts";
+import { runId } from "../../types/ids.ts";
 import type { Claim, Inbox, InboxRow, RowChange, Outcome, Refusal, Withdrawn } from "../../types/journal.ts";
 import { Feed, KeyedFeed } from "../../utils/feed.ts";
 import type { Commits } from "../database/commits.ts";
@@ -7,11 +8,15 @@ import type { Statements, Row } from "../database/sqlite.ts";
 import { acceptOne, findRow, toInboxRow, sessionList } from "./rows.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import { maskedJson } from "../../utils/secrets/mask-strings.ts";
-import { anyJson, textOr } from "../database/columns.ts";
+import { anyJson, text, textOr } from "../database/columns.ts";
 import { readInbound } from "./read-inbound.ts";
 
 const OPEN = "SELECT * FROM inbox WHERE state <> 'done' ORDER BY id";
 const OF_RUN = "SELECT * FROM inbox WHERE run_id = ? ORDER BY id";
+const RUNS_OF = `
+  SELECT inbox.turn_id, inbox.run_id FROM runs JOIN inbox ON inbox.run_id = runs.run_id
+  WHERE runs.session_key = ? AND inbox.turn_id IS NOT NULL
+  GROUP BY inbox.turn_id ORDER BY max(runs.at) DESC, max(inbox.id) DESC LIMIT ?`;
 const CLAIM = `
   UPDATE inbox SET state = 'claimed', session_key = ?1, run_id = ?2, turn_id = ?3, agent = ?7,
     attempts = attempts + (claimed_boot IS NOT ?4),
@@ -78,7 +83,7 @@ export function createInbox(commits: Commits, boot: { bootId: string; clock: Clo
 function reads(
   commits: Commits,
   changes: KeyedFeed<number, RowChange>,
-): Pick<Inbox, "changes" | "open" | "find" | "ofRun"> {
+): Pick<Inbox, "changes" | "open" | "find" | "ofRun" | "runsOf"> {
   return {
     changes: (id, signal, told) =>
       changes.watch(id, signal, (change) => {
@@ -88,6 +93,10 @@ function reads(
     open: () => commits.read((sql) => sql.all(OPEN).map(toInboxRow)),
     find: (channel, account, eventKey) => commits.read((sql) => findRow(sql, channel, account, eventKey)),
     ofRun: (run) => commits.read((sql) => sql.all(OF_RUN, run).map(toInboxRow)),
+    runsOf: (key, most) =>
+      commits.read(
+        (sql) => new Map(sql.all(RUNS_OF, key, most).map((row) => [text(row, "turn_id"), runId(text(row, "run_id"))])),
+      ),
   };
 }
 

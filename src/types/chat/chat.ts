@@ -75,8 +75,8 @@ export interface ChatPort {
   active(key?: SessionKey): readonly RunFacts[];
   /** A run that is active or ended recently. */
   stream(runId: RunId): RunStream | undefined;
-  /** The run that answers or answered a message, by the message's transcript id; undefined for all but the last runs. */
-  runOf(turnId: string): RunId | undefined;
+  /** The runs that answer or answered messages of a session, by the messages' transcript ids, as far as they are known. */
+  runsOf(key: SessionKey, turnIds: readonly string[]): Promise<ReadonlyMap<string, RunId>>;
   /** The messages of web clients with these run ids; those that are not known are left out. */
   inputs(runIds: readonly string[]): Promise<readonly InputReceipt[]>;
   /** Every new run, as it begins. */

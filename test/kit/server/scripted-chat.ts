@@ -160,8 +160,9 @@ export class ScriptedChat implements ChatPort {
     return [];
   }
 
-  runOf(turnId: string): RunId | undefined {
-    return [...this.#runs.values()].find((run) => run.facts.turnId === turnId)?.facts.runId;
+  async runsOf(_key: SessionKey, turnIds: readonly string[]) {
+    const runs = [...this.#runs.values()].filter(({ facts: { turnId = "" } }) => turnIds.includes(turnId));
+    return new Map(runs.map(({ facts: { turnId = "", runId: id } }) => [turnId, id]));
   }
 
   run(id: RunId): ScriptedRun | undefined {

@@ -135,6 +135,7 @@ const NOTHING: Desk["journal"] = {
     changes: async function* noChanges() {},
     followed: async function* noneFollowed() {},
     ofRun: none,
+    runsOf: async () => new Map(),
   },
   outbox: {
     plan: none,

@@ -29,6 +29,7 @@ export const ANSWERS = {
   "chat.send": chatAnswers.send,
   "commands.list": commandsAnswer,
   "exec.approval.list": approvalAnswers.list,
+  "plugin.approval.list": approvalAnswers.list,
   "exec.approval.resolve": approvalAnswers.resolve,
   "inbox.drop": messageAnswers.done,
   "models.list": modelsAnswer,

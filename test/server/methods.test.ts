@@ -605,7 +605,9 @@ test("a connection that subscribes to the sessions gets the messages of all of t
   await own.request("sessions.subscribe");
   tell("followed");
   const isMessage = (frame: Record<string, unknown>) => frame["event"] === "session.message";
-  expect(await own.until(isMessage)).toMatchObject({ payload: { sessionKey: "agent:main:any", messageId: "followed" } });
+  expect(await own.until(isMessage)).toMatchObject({
+    payload: { sessionKey: "agent:main:any", messageId: "followed" },
+  });
   await own.request("sessions.unsubscribe");
   tell("after");
   await own.request("health");

@@ -4,7 +4,13 @@ import { background } from "../../utils/background.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { KeyValue } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
-import { answersTo, type QuestionEnd } from "../../types/chat/question-end.ts";
+import {
+  answersTo,
+  type Asked,
+  type ClientQuestion,
+  type EndedQuestion,
+  type QuestionEnd,
+} from "../../types/chat/question-end.ts";
 import type { RunFacts } from "../../types/run/run.ts";
 import type { Principal } from "../../types/run/principal.ts";
 import type {
@@ -22,8 +28,12 @@ import { QuestionEnds } from "./question-ends.ts";
 const WAIT_MS = 5 * 60 * 1000;
 const ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789";
 
+/** The most milliseconds that a client's own question may wait. */
+const MOST_CLIENTS_MS = 10 * 60 * 1000;
+
 interface Pending {
   readonly approval: Approval;
+  readonly ended: Promise<QuestionEnd>;
   readonly settle: (end: QuestionEnd) => void;
 }
 
@@ -58,7 +68,7 @@ export class Approvals {
   /** `values` keep how the last questions ended. */
   constructor(keeper: AllowanceKeeper, values: Pick<KeyValue, "get" | "set">, clock: Clock, log: Log) {
     this.#keeper = keeper;
-    this.#ends = new QuestionEnds(values, log);
+    this.#ends = new QuestionEnds(values, clock, log);
     this.#clock = clock;
     this.#log = log;
   }
@@ -73,7 +83,7 @@ export class Approvals {
    * the answer and still waits; see `offered`.
    */
   resolve(id: string, decision: PersonsAnswer, by = BY_OPERATOR): PersonsAnswer | undefined {
-    const pending = this.#pending.get(id.toLowerCase());
+    const pending = this.#find(id);
     if (!pending) return undefined;
     const offered = answersTo(pending.approval);
     const taken = decision === "allow-always" && !offered.includes(decision) ? "allow-once" : decision;
@@ -84,16 +94,45 @@ export class Approvals {
 
   /** The answers that an open question offers. Undefined when no question has this id. */
   offered(id: string): readonly PersonsAnswer[] | undefined {
-    const pending = this.#pending.get(id.toLowerCase());
+    const pending = this.#find(id);
     return pending && answersTo(pending.approval);
+  }
+
+  /** The end to come of an open question. Undefined when no question has this id. */
+  whenEnded(id: string): Promise<QuestionEnd> | undefined {
+    return this.#find(id)?.ended;
+  }
+
+  /** The questions that ended lately, the last one first. */
+  history(): Promise<readonly EndedQuestion[]> {
+    return this.#ends.all();
+  }
+
+  /** An id that is typed on a phone may begin with a capital letter; a client's own id may have some. */
+  #find(id: string): Pending | undefined {
+    return this.#pending.get(id) ?? this.#pending.get(id.toLowerCase());
   }
 
   /**
    * How a question ended, which explains to the sender of a late answer why it is too late. Undefined when no question
    * had this id lately.
    */
-  endOf(id: string): Promise<QuestionEnd | undefined> {
-    return this.#ends.of(id.toLowerCase());
+  async endOf(id: string): Promise<QuestionEnd | undefined> {
+    return (await this.#ends.of(id)) ?? this.#ends.of(id.toLowerCase());
+  }
+
+  /**
+   * Asks what a client wants to know. Undefined when its id is taken, or the gateway stops. `ended` resolves with the first
+   * answer, or when the time is over.
+   */
+  askFor(question: ClientQuestion): Asked | undefined {
+    const { id = freshId(), timeoutMs = WAIT_MS, ...asked } = question;
+    if (this.#closed || this.#find(id)) return undefined;
+    const createdAt = this.#clock.now();
+    const waitMs = Math.min(timeoutMs, MOST_CLIENTS_MS);
+    const approval = { ...asked, id, createdAt, expiresAt: createdAt + waitMs };
+    background("note of an approval question", this.#ends.asked(approval), this.#log);
+    return { approval, ended: this.#wait(approval, waitMs, NEVER) };
   }
 
   /** Denies every open question and every further one, because the gateway stops. */
@@ -117,8 +156,10 @@ export class Approvals {
     if (signal.aborted) return "abort";
     if (this.#closed) return "deny";
     // Nobody waits for the note: a question is asked even when its id cannot be kept.
-    background("note of an approval question", this.#ends.asked(approval.id), this.#log);
-    const end = await this.#endOf(approval, question, signal);
+    background("note of an approval question", this.#ends.asked(approval), this.#log);
+    const ended = this.#wait(approval, waitOf(question), signal);
+    prompter.asked(approval);
+    const end = await ended;
     if (end.how === "allow-always") await this.#remember(approval, end.by ?? BY_OPERATOR);
     const decision = end.how === "restart" ? "deny" : end.how;
     prompter.answered(approval, decision, end);
@@ -129,20 +170,19 @@ export class Approvals {
    * Resolves with the first end of an open question, once the end is kept, so that no restart calls a question
    * unanswered whose command ran.
    */
-  #endOf(approval: Approval, question: Question, signal: AbortSignal): Promise<QuestionEnd> {
-    return new Promise<QuestionEnd>((resolve) => {
-      const cancel = this.#clock.after(waitOf(question), () => settle({ how: "timeout" }));
-      const stop = () => settle({ how: "abort" });
-      const settle = (end: QuestionEnd) => {
-        cancel();
-        signal.removeEventListener("abort", stop);
-        this.#pending.delete(approval.id);
-        resolve(this.#ends.ended(approval.id, end).then(() => end));
-      };
-      signal.addEventListener("abort", stop, { once: true });
-      this.#pending.set(approval.id, { approval, settle });
-      question.prompter.asked(approval);
-    });
+  #wait(approval: Approval, waitMs: number, signal: AbortSignal): Promise<QuestionEnd> {
+    const { promise: ended, resolve } = Promise.withResolvers<QuestionEnd>();
+    const cancel = this.#clock.after(waitMs, () => settle({ how: "timeout" }));
+    const stop = () => settle({ how: "abort" });
+    const settle = (end: QuestionEnd) => {
+      cancel();
+      signal.removeEventListener("abort", stop);
+      this.#pending.delete(approval.id);
+      resolve(this.#ends.ended(approval, end).then(() => end));
+    };
+    signal.addEventListener("abort", stop, { once: true });
+    this.#pending.set(approval.id, { approval, settle, ended });
+    return ended;
   }
 
   /** Never rejects: a rule that cannot be stored has still allowed this command. */
@@ -173,6 +213,8 @@ export class Approvals {
     };
   }
 }
+
+const NEVER = new AbortController().signal;
 
 interface Question extends ApprovalQuestion {
   readonly asked: AskedFor;

@@ -45,7 +45,14 @@ export function prompterFor(asking: Asking, run: () => Run, ports: PrompterPorts
     },
     answered(approval, decision, end) {
       const { by } = end;
-      run().stream.emit({ type: "approval_end", id: approval.id, decision, ...(by !== undefined && { by }) });
+      const { id, askedBy } = approval;
+      run().stream.emit({
+        type: "approval_end",
+        id,
+        decision,
+        ...(askedBy && { askedBy }),
+        ...(by !== undefined && { by }),
+      });
       const answer = answeredText(approval, end);
       for (const place of shown.get(approval.id) ?? []) {
         const question = { ...questionAt(place, approval, ports), answer, isTarget: place.isTarget };

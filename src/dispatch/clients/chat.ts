@@ -63,6 +63,9 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts, submit:
       resolve: (id, decision) => dispatch.approvals.resolve(id, decision) !== undefined,
       offered: (id) => dispatch.approvals.offered(id),
       endOf: (id) => dispatch.approvals.endOf(id),
+      whenEnded: (id) => dispatch.approvals.whenEnded(id),
+      history: () => dispatch.approvals.history(),
+      askFor: (question) => dispatch.approvals.askFor(question),
     },
   };
 }

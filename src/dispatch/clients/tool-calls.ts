@@ -126,7 +126,8 @@ function settingFor({ signal }: ToolCallRequest, { agent, dispatch, ports }: Cal
       whyUnasked: async () =>
         whyNobody({ asks: ONE_SHOT.asks, principal: OPERATOR, targets: [], isOnlyTargets: false }, ports),
       asked: (approval) => log.emit({ type: "approval_request", approval }),
-      answered: ({ id: asked }, decision) => log.emit({ type: "approval_end", id: asked, decision }),
+      answered: ({ id: asked, askedBy }, decision) =>
+        log.emit({ type: "approval_end", id: asked, decision, ...(askedBy && { askedBy }) }),
     },
   );
   const context = { agentId, sessionKey, sessionId, runId: id, trigger, workspaceDir: agent.workspace };

@@ -9,8 +9,10 @@ import type { DispatchPorts } from "../ports.ts";
  * In place of each question, the chat sees how it ended. A question that may not have arrived is not sent again. Call
  * this function before the outbox recovers.
  */
-export async function endOldQuestions(ports: Pick<DispatchPorts, "storage" | "chats" | "log">): Promise<void> {
-  const ends = new QuestionEnds(ports.storage.journal.values, ports.log);
+export async function endOldQuestions(
+  ports: Pick<DispatchPorts, "storage" | "chats" | "clock" | "log">,
+): Promise<void> {
+  const ends = new QuestionEnds(ports.storage.journal.values, ports.clock, ports.log);
   for (const row of await ports.storage.journal.outbox.unansweredQuestions()) {
     if (row.part > 0) continue;
     try {

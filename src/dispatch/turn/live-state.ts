@@ -16,7 +16,7 @@ interface Live {
 export function liveLines(key: SessionKey, { approvals, runs, spawnerOf }: Live): readonly string[] {
   const isBelow = (other: SessionKey) => other.startsWith(`${key}::`) || spawnerOf?.(other) === key;
   const asked = approvals
-    .filter(({ sessionKey }) => sessionKey === key || isBelow(sessionKey))
+    .filter(({ sessionKey: of }) => of === key || (of !== undefined && isBelow(of)))
     .map(({ id, command }) => `Waits for an owner's answer (${id}): ${oneLine(command)}`);
   const below = runs
     .map(({ stream }) => stream.facts)

@@ -8,14 +8,15 @@ import type { Log } from "../../types/log.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
 import type { ChatMessage } from "../../types/run/model.ts";
 import type { Aside } from "../../types/media/drawing.ts";
-import type {
-  ApprovalDesk,
-  Tool,
-  ToolContext,
-  ToolResult,
-  ApprovalAnswer,
-  ApprovalDecision,
-  ApprovalQuestion,
+import {
+  SEVERITIES,
+  type ApprovalDesk,
+  type Tool,
+  type ToolContext,
+  type ToolResult,
+  type ApprovalAnswer,
+  type ApprovalDecision,
+  type ApprovalQuestion,
 } from "../../types/run/tool.ts";
 import { isUnasked, UNASKED_TEXTS } from "../../types/run/unasked.ts";
 import { isFields, type Fields } from "../../utils/fields.ts";
@@ -213,8 +214,17 @@ async function runHooked(
   if (!hooks || !(hooks.runner.has("before_tool_call") || hooks.runner.has("after_tool_call"))) return run(params);
   const { callId, approvals, workspace, signal } = context;
   const call = { name: tool.name, callId, params };
-  const judged = await judgeCall(call, hooks, ({ params: asked, ...question }) =>
-    approvals.ask({ ...question, askedBy: "plugin", command: shownCall(tool.name, asked), cwd: workspace }, signal),
+  const judged = await judgeCall(call, hooks, ({ params: asked, plugin, ...question }) =>
+    approvals.ask(
+      {
+        ...question,
+        askedBy: "plugin",
+        plugin: { ...plugin, toolName: tool.name },
+        command: shownCall(tool.name, asked),
+        cwd: workspace,
+      },
+      signal,
+    ),
   );
   if (judged.kind === "blocked") return errorResult(`This call was not run: ${judged.reason}`);
   const began = performance.now();
@@ -259,13 +269,13 @@ const RESOLUTIONS: Readonly<Record<ApprovalDecision, Resolution>> = {
 };
 
 /** A question about a call, as `before_tool_call` wants it asked. */
-interface CallQuestion extends Pick<ApprovalQuestion, "allowing"> {
+interface CallQuestion extends Pick<ApprovalQuestion, "allowing" | "plugin"> {
   readonly reason: string;
   readonly params: unknown;
   readonly timeoutMs?: number;
 }
 
-interface Question extends Pick<CallQuestion, "reason" | "timeoutMs"> {
+interface Question extends Pick<CallQuestion, "reason" | "timeoutMs" | "plugin"> {
   /** The answers that let the call run, where the plugin says which. */
   readonly named?: NonNullable<CallQuestion["allowing"]>;
   resolved(decision: Resolution): void;
@@ -308,8 +318,14 @@ async function answered(
   params: unknown,
   ask: (question: CallQuestion) => Promise<Answer>,
 ): Promise<Judged> {
-  for (const { reason, timeoutMs, named, resolved } of questions) {
-    const asked = { reason, params, ...(timeoutMs && { timeoutMs }), ...(named && { allowing: named }) };
+  for (const { reason, timeoutMs, plugin, named, resolved } of questions) {
+    const asked = {
+      reason,
+      params,
+      ...(plugin && { plugin }),
+      ...(timeoutMs && { timeoutMs }),
+      ...(named && { allowing: named }),
+    };
     // A question without an answer that lets the call run need not be asked.
     const answer = named?.length === 0 ? "deny" : await ask(asked);
     resolved(isUnasked(answer) ? "cancelled" : RESOLUTIONS[answer]);
@@ -357,15 +373,19 @@ const LEAST_WAIT_MS = 1000;
 
 const ALLOWING = ["allow-once", "allow-always"] as const;
 
-const SEVERITIES: readonly unknown[] = ["info", "warning", "critical"];
-
 function questionIn(asked: Fields): Question {
   const { title, description, reason, severity, timeoutMs, allowedDecisions, onResolution } = asked;
   const texts = [title, description, reason].filter((text) => typeof text === "string");
   const text = texts.join(": ") || "a plugin wants a person to allow it";
   const decisions: readonly unknown[] | undefined = Array.isArray(allowedDecisions) ? allowedDecisions : undefined;
+  const grave = SEVERITIES.find((one) => one === severity);
   return {
-    reason: SEVERITIES.includes(severity) ? `${String(severity)}: ${text}` : text,
+    reason: grave === undefined ? text : `${grave}: ${text}`,
+    plugin: {
+      ...(typeof title === "string" && { title }),
+      ...(typeof description === "string" && { description }),
+      ...(grave && { severity: grave }),
+    },
     ...(typeof timeoutMs === "number" && timeoutMs > 0 && { timeoutMs: Math.max(timeoutMs, LEAST_WAIT_MS) }),
     // No rule of the gateway keeps "always": the plugin, which gets the answer, decides what the answer covers.
     ...(decisions && { named: ALLOWING.filter((answer) => decisions.includes(answer)) }),

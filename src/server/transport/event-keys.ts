@@ -15,6 +15,7 @@ const EVENTS: Readonly<Record<string, z.ZodType>> = {
   cron: z.looseObject({ ...keyed, job: job.optional() }),
   health: healthAnswer,
   "exec.approval.requested": shownApproval,
+  "plugin.approval.requested": shownApproval,
   "session.message": z.looseObject({ ...keyed, session: sessionAnswers.history.shape.sessionInfo }),
 };
 const OTHER_EVENT = z.looseObject(keyed);

@@ -6,6 +6,7 @@ import { encodeEvent } from "../deltas.ts";
 import type { ServerPorts } from "../options.ts";
 import { hasScope } from "./scopes.ts";
 import { eventOutward } from "./event-keys.ts";
+import { eventFor } from "./plugin-questions.ts";
 
 /** Most sessions whose messages one connection may follow. */
 export const MOST_FOLLOWED = 200;
@@ -99,9 +100,12 @@ export class Hub {
 
   publish(event: GatewayEvent): void {
     if (this.#connections.size === 0) return;
-    const encoded = encodeEvent(eventOutward(event, this.#keys));
+    const outward = eventOutward(event, this.#keys);
+    const encoded = encodeEvent(outward);
     for (const connection of this.#connections.values()) {
-      if (this.#wants(connection, event)) connection.publish(encoded);
+      if (!this.#wants(connection, event)) continue;
+      const own = eventFor(outward, connection.caller?.client.id);
+      connection.publish(own === outward ? encoded : encodeEvent(own));
     }
   }
 

@@ -11,7 +11,8 @@ export const shownApproval = z.looseObject({
   id: z.string(),
   request: z.looseObject({
     command: z.string(),
-    runId: z.string(),
+    /** Unset for the question of a client. */
+    runId: z.string().optional(),
     sessionKey: keyField().optional(),
     cwd: z.string().optional(),
     reason: z.string().optional(),
@@ -27,5 +28,26 @@ export const shownApproval = z.looseObject({
 /** The answers of `exec.approval.*` and `plugin.approval.*`. */
 export const approvalAnswers = {
   list: z.array(shownApproval),
+  /** A command that waits. */
+  get: z.looseObject({
+    id: z.string(),
+    commandText: z.string(),
+    allowedDecisions: z.array(z.string()),
+    expiresAtMs: z.number(),
+  }),
+  /** How a question ended; no decision when nobody answered. Or that it was asked, when the client wants two answers. */
+  decision: z.looseObject({
+    id: z.string(),
+    decision: openText<PersonsAnswer>().nullish(),
+    status: z.string().optional(),
+    createdAtMs: z.number().optional(),
+    expiresAtMs: z.number().optional(),
+  }),
+  /** A question, waiting or ended. */
+  record: z.looseObject({
+    id: z.string(),
+    status: z.string(),
+    source: z.looseObject({ sessionKey: keyField().optional() }).optional(),
+  }),
   resolve: z.looseObject({ ok: z.boolean(), id: z.string(), decision: openText<PersonsAnswer>() }),
 };

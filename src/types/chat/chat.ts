@@ -4,7 +4,7 @@ import type { ClientAsk } from "./client-ask.ts";
 import type { MediaItem } from "./message.ts";
 import type { AssistantMessage, ChatMessage, ThinkLevel } from "../run/model.ts";
 import type { RunFacts } from "../run/run.ts";
-import type { QuestionEnd } from "./question-end.ts";
+import type { Asked, ClientQuestion, EndedQuestion, QuestionEnd } from "./question-end.ts";
 import type { PersonsAnswer } from "../answers/approvals.ts";
 import type { Approval } from "../run/tool.ts";
 
@@ -93,5 +93,11 @@ export interface ChatPort {
     offered(id: string): readonly PersonsAnswer[] | undefined;
     /** How a question ended; undefined when no question had this id lately. */
     endOf(id: string): Promise<QuestionEnd | undefined>;
+    /** The end to come of a question that waits; undefined when none with this id does. */
+    whenEnded(id: string): Promise<QuestionEnd> | undefined;
+    /** The questions that ended lately, the last one first. */
+    history(): Promise<readonly EndedQuestion[]>;
+    /** Asks for a client; undefined when the id is taken. */
+    askFor(question: ClientQuestion): Asked | undefined;
   };
 }

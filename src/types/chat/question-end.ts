@@ -1,5 +1,5 @@
 import { PERSONS_ANSWERS, type PersonsAnswer } from "../answers/approvals.ts";
-import type { ApprovalQuestion } from "../run/tool.ts";
+import type { Approval, ApprovalQuestion } from "../run/tool.ts";
 
 /** The answers that a question offers. */
 export const answersTo = ({
@@ -19,6 +19,28 @@ export interface QuestionEnd {
    * Answerer: an owner (`channel:id`), or `operator` for a client with the gateway's token. Unset when nobody answered.
    */
   readonly by?: string;
+}
+
+/** A question that has ended. `at` is when; times are epoch milliseconds. */
+export interface EndedQuestion extends Pick<
+  Approval,
+  "id" | "command" | "askedBy" | "plugin" | "agentId" | "sessionKey" | "createdAt" | "expiresAt"
+> {
+  /** The answers that it offered. */
+  readonly answers: readonly PersonsAnswer[];
+  readonly end: QuestionEnd;
+  readonly at: number;
+}
+
+/** A question that a client asks through the gateway. The client may choose its id. */
+export interface ClientQuestion extends ApprovalQuestion, Pick<Approval, "agentId" | "sessionKey" | "runId"> {
+  readonly id?: string;
+}
+
+/** A client's question that waits. */
+export interface Asked {
+  readonly approval: Approval;
+  readonly ended: Promise<QuestionEnd>;
 }
 
 const BY_NOBODY = {

@@ -97,7 +97,7 @@ export type RunEventBody =
   | { readonly type: "plan"; readonly callId: string; readonly plan: Plan }
   | { readonly type: "approval_request"; readonly approval: Approval }
   /** `by`: as in `QuestionEnd`. */
-  | { readonly type: "approval_end"; readonly id: string; readonly decision: ApprovalDecision; readonly by?: string }
+  | ApprovalEnd
   /** The question was not asked, because nobody could have answered it. */
   | { readonly type: "approval_unasked"; readonly question: ApprovalQuestion; readonly cause: Unasked }
   | { readonly type: "usage"; readonly usage: Usage; readonly model: ModelRef }
@@ -120,6 +120,14 @@ export type RunEventBody =
   /** Text for the user that no model wrote: a command's answer or an error notice. */
   | { readonly type: "answer"; readonly text: string; readonly because: NoticeCause }
   | { readonly type: "run_end"; readonly result: RunResult; readonly receipt: Receipt; readonly endedAt: number };
+
+interface ApprovalEnd {
+  readonly type: "approval_end";
+  readonly id: string;
+  readonly askedBy?: NonNullable<Approval["askedBy"]> | undefined;
+  readonly decision: ApprovalDecision;
+  readonly by?: string;
+}
 
 /**
  * `seq` starts at 1 and grows with each event of a run; `ts` is epoch milliseconds. A watcher that comes late or is slow

@@ -48,13 +48,27 @@ export interface ApprovalQuestion {
   readonly allowing?: readonly Exclude<PersonsAnswer, "deny">[];
   /** Milliseconds after which the question is a denial, where that is sooner than for every question. */
   readonly timeoutMs?: number;
+  /** How a plugin words its question; only with `askedBy: "plugin"`. */
+  readonly plugin?: PluginWords;
+}
+
+export const SEVERITIES = ["info", "warning", "critical"] as const;
+
+export interface PluginWords {
+  readonly title?: string;
+  readonly description?: string;
+  readonly severity?: (typeof SEVERITIES)[number];
+  /** The tool whose call it is about. */
+  readonly toolName?: string;
+  readonly pluginId?: string;
 }
 
 /** A command that waits for a person. Times are epoch milliseconds. */
 export interface Approval extends ApprovalQuestion {
   readonly id: string;
-  readonly sessionKey: SessionKey;
-  readonly runId: RunId;
+  /** Unset when a client asks without one. */
+  readonly sessionKey?: SessionKey;
+  readonly runId?: RunId;
   readonly agentId: AgentId;
   readonly createdAt: number;
   readonly expiresAt: number;

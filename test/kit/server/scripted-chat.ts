@@ -181,6 +181,9 @@ export class ScriptedChat implements ChatPort {
     },
     offered: (id: string) => this.offers.get(id),
     endOf: async (id: string) => this.ended.get(id),
+    whenEnded: () => undefined,
+    history: async () => [],
+    askFor: () => undefined,
   };
 
   begin(of: RunFacts): ScriptedRun {

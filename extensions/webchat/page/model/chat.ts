@@ -291,11 +291,13 @@ function applyEvent(store: Store, reading: Reading, received: { event: string; p
     case "chat":
     case "agent":
       return applyRunEvent(store, reading, { type: event, payload });
-    case "exec.approval.requested": {
+    case "exec.approval.requested":
+    case "plugin.approval.requested": {
       const approval = readApproval(payload);
       return approval === undefined ? undefined : store.dispatch({ type: "approval", approval });
     }
     case "exec.approval.resolved":
+    case "plugin.approval.resolved":
       return store.dispatch({ type: "resolved", id: stringOr(fields(payload)["id"]) });
     case "session.queue": {
       const isShown = isOpen(store.state(), stringOr(fields(payload)["sessionKey"]));

@@ -130,10 +130,11 @@ export class Reading {
 
   /** Reads the commands that wait for approval. */
   async approvals(): Promise<void> {
-    this.#store.dispatch({
-      type: "approvals",
-      approvals: await this.#connection.request("exec.approval.list", {}),
-    });
+    const [commands, questions] = await Promise.all([
+      this.#connection.request("exec.approval.list", {}),
+      this.#connection.request("plugin.approval.list", {}),
+    ]);
+    this.#store.dispatch({ type: "approvals", approvals: [...commands, ...questions] });
   }
 
   /** Reads the strangers who wait for pairing. */

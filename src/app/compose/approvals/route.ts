@@ -41,7 +41,7 @@ interface Filters {
 
 const isMeant = ({ agentId, sessionKey }: RoutedQuestion, { agentFilter, sessionFilter }: Filters): boolean =>
   (agentFilter.length === 0 || agentFilter.includes(agentId)) &&
-  (sessionFilter.length === 0 || sessionFilter.some((text) => isIn(sessionKey, text)));
+  (sessionFilter.length === 0 || (sessionKey !== undefined && sessionFilter.some((text) => isIn(sessionKey, text))));
 
 function generalRoute(question: RoutedQuestion, config: Config): ApprovalRoute {
   const kind = question.askedBy === "plugin" ? "plugin" : "exec";

@@ -46,7 +46,6 @@ const NEVER = new Date(0).toISOString();
 
 /** Lists that OpenClaw's clients ask for whatever the gateway offers, and of which this gateway has nothing. */
 const ROWS: readonly Row[] = [
-  ["approval.history", "operator.approvals", () => ({ items: [] })],
   ["artifacts.list", "operator.read", () => ({ artifacts: [] })],
   ["device.pair.list", "operator.pairing", () => ({ pending: [], paired: [] })],
   [
@@ -66,7 +65,6 @@ const ROWS: readonly Row[] = [
   ["openclaw.approval.list", "operator.approvals", () => []],
   ["plugins.catalog.browse", "operator.read", () => ({ items: [] })],
   ["progressCard.get", "operator.read", () => ({ card: null })],
-  ["question.list", "operator.read", () => ({ questions: [] })],
   [
     "skills.curator.status",
     "operator.read",

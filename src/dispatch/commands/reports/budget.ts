@@ -49,7 +49,9 @@ function wantedIn([amount = "", ...rest]: readonly string[]): WantedRaise | unde
 async function goOn(budgets: Budgets, { approvals, message }: CommandContext): Promise<readonly string[]> {
   const by = `${message.from.channel}:${message.sender.id}`;
   const waiting = approvals.list().filter(({ askedBy }) => askedBy === "budget");
-  const fitting = await Promise.all(waiting.map(({ runId }) => budgets.hasRoomFor(runId)));
+  const fitting = await Promise.all(
+    waiting.map(async ({ runId }) => runId !== undefined && (await budgets.hasRoomFor(runId))),
+  );
   for (const [at, { id }] of waiting.entries()) if (fitting[at]) approvals.resolve(id, "allow-once", by);
   const left = fitting.filter((fits) => !fits).length;
   return [

@@ -201,6 +201,9 @@ async function watchRun(events: AsyncIterable<ClientEvent>, view: RunView): Prom
   return view;
 }
 
+const ASKED: ReadonlySet<string> = new Set(["exec.approval.requested", "plugin.approval.requested"]);
+const ANSWERED: ReadonlySet<string> = new Set(["exec.approval.resolved", "plugin.approval.resolved"]);
+
 const chatShape = z.looseObject({
   runId: z.string(),
   state: z.string(),
@@ -240,8 +243,8 @@ class RunView {
   see({ event, payload }: ClientEvent): void {
     if (event === "chat") this.#chat(chatShape.safeParse(payload).data);
     if (event === "agent") this.#agent(agentShape.safeParse(payload).data);
-    if (event === "exec.approval.requested") this.#permissions.asked(payload, this.#runId);
-    if (event === "exec.approval.resolved") this.#permissions.answered(payload);
+    if (ASKED.has(event)) this.#permissions.asked(payload, this.#runId);
+    if (ANSWERED.has(event)) this.#permissions.answered(payload);
   }
 
   #chat(payload: z.infer<typeof chatShape> | undefined): void {
@@ -286,7 +289,7 @@ class Permissions {
     this.#printer = printer;
   }
 
-  /** `payload` of `exec.approval.requested`; those of other runs are ignored. */
+  /** `payload` of the event of a question; those of other runs are ignored. */
   asked(payload: unknown, runId: string): void {
     const approval = shownApproval.safeParse(payload).data;
     if (approval?.request.runId !== runId) return;
@@ -307,7 +310,7 @@ class Permissions {
     this.#printer.note(`Answer: openclaw agent -m "/approve ${id} once" (or always, or deny)`);
   }
 
-  /** `payload` of `exec.approval.resolved`: somebody answered, here or elsewhere. */
+  /** `payload` of the event that ends one: somebody answered, here or elsewhere. */
   answered(payload: unknown): void {
     const id = endShape.safeParse(payload).data?.id;
     if (id !== undefined) this.#asking.get(id)?.abort();

@@ -1,0 +1,195 @@
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import { agentOf } from "../../sessions/keys.ts";
+import type { SessionKey } from "../../types/ids.ts";
+import { keyField, keyParam } from "../../types/key-field.ts";
+import { defineMethod, type GatewayEvent, MethodError, type Method } from "../../types/method.ts";
+import { within } from "../../utils/within.ts";
+import type { ServerPorts } from "../options.ts";
+import type { Hub } from "../transport/hub.ts";
+
+type Ports = Pick<ServerPorts, "catalog" | "clock">;
+
+/** Milliseconds that a question waits when its client names no time. */
+const WAIT_MS = 15 * 60 * 1000;
+const MOST_WAIT_MS = 24 * 60 * 60 * 1000;
+/** The most questions that wait at once, and the most ended ones that are known. */
+const MOST_WAITING = 100;
+const MOST_ENDED = 100;
+
+const question = z.looseObject({
+  questionId: z.string().min(1),
+  header: z.string().max(12),
+  question: z.string().min(1),
+  options: z.array(z.looseObject({ label: z.string().min(1), description: z.string().optional() })).max(4),
+  multiSelect: z.boolean().optional(),
+  isOther: z.boolean().optional(),
+  isSecret: z.literal(false).optional(),
+  secretStore: z.undefined().optional(),
+});
+const answers = z.looseObject({ answers: z.record(z.string(), z.unknown()) });
+type Answers = z.output<typeof answers>;
+
+const record = z.looseObject({
+  id: z.string(),
+  sessionKey: keyField().optional(),
+  status: z.string(),
+  createdAtMs: z.number(),
+  expiresAtMs: z.number(),
+});
+
+interface Waiting {
+  readonly id: string;
+  readonly questions: readonly z.output<typeof question>[];
+  readonly agentId: string;
+  readonly sessionKey?: SessionKey;
+  readonly runId?: string;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+}
+
+type End =
+  | { readonly status: "answered"; readonly answers: Answers }
+  | { readonly status: "cancelled" }
+  | { readonly status: "expired" };
+
+/** The questions that clients ask people through the gateway. A restart forgets them. */
+class Questions {
+  readonly #waiting = new Map<string, { readonly asked: Waiting; end(how: End): void; readonly ended: Promise<End> }>();
+  readonly #ended = new Map<string, Waiting & End>();
+  readonly #clock: Ports["clock"];
+
+  constructor(clock: Ports["clock"]) {
+    this.#clock = clock;
+  }
+
+  list(): readonly Waiting[] {
+    return [...this.#waiting.values()].map(({ asked }) => asked);
+  }
+
+  find(id: string): (Waiting & (End | { readonly status: "pending" })) | undefined {
+    const waiting = this.#waiting.get(id);
+    return waiting ? { ...waiting.asked, status: "pending" } : this.#ended.get(id);
+  }
+
+  /** The end to come of a question that waits. */
+  whenEnded(id: string): Promise<End> | undefined {
+    return this.#waiting.get(id)?.ended;
+  }
+
+  /** False when the id is known, or too many questions wait. */
+  ask(asked: Waiting): boolean {
+    if (this.find(asked.id) !== undefined || this.#waiting.size >= MOST_WAITING) return false;
+    const { promise: ended, resolve } = Promise.withResolvers<End>();
+    const cancel = this.#clock.after(asked.expiresAtMs - asked.createdAtMs, () => end({ status: "expired" }));
+    const end = (how: End) => {
+      cancel();
+      this.#waiting.delete(asked.id);
+      this.#ended.set(asked.id, { ...asked, ...how });
+      const [oldest] = this.#ended.keys();
+      if (this.#ended.size > MOST_ENDED && oldest !== undefined) this.#ended.delete(oldest);
+      resolve(how);
+    };
+    this.#waiting.set(asked.id, { asked, end, ended });
+    return true;
+  }
+
+  /** False when no question with this id waits. */
+  end(id: string, how: End): boolean {
+    const waiting = this.#waiting.get(id);
+    waiting?.end(how);
+    return waiting !== undefined;
+  }
+}
+
+const idParams = z.looseObject({ id: z.string().min(1) });
+
+/** Methods with which a client asks people questions, and others answer them. */
+export function questionMethods({ catalog, clock }: Ports, hub: Hub): readonly Method[] {
+  const questions = new Questions(clock);
+  const publish = (event: GatewayEvent) => hub.publish(event);
+  return [
+    defineMethod({
+      name: "question.request",
+      scope: "operator.write",
+      params: requestParams,
+      result: z.looseObject({ id: z.string(), expiresAtMs: z.number() }),
+      async run({ id = randomUUID(), timeoutMs = WAIT_MS, sessionKey: key, agentId, runId, questions: asked }) {
+        const createdAtMs = clock.now();
+        const expiresAtMs = createdAtMs + Math.min(timeoutMs, MOST_WAIT_MS);
+        const agent = agentId ?? (key === undefined ? catalog.defaultAgent : agentOf(key, catalog.defaultAgent));
+        const about = { agentId: agent, ...(key && { sessionKey: key }), ...(runId !== undefined && { runId }) };
+        const waiting = { id, questions: asked, ...about, createdAtMs, expiresAtMs };
+        if (!questions.ask(waiting))
+          throw new MethodError("CONFLICT", "there is a question with this id, or too many wait");
+        publish({ event: "question.requested", payload: { ...waiting, status: "pending" }, scope: "operator.read" });
+        void questions
+          .whenEnded(id)
+          ?.then((end) => publish({ event: "question.resolved", payload: { id, ...end }, scope: "operator.read" }));
+        return { id, expiresAtMs };
+      },
+    }),
+    defineMethod({
+      name: "question.waitAnswer",
+      scope: "operator.write",
+      mayWait: true,
+      params: idParams.extend({ timeoutMs: z.int().min(1).optional() }),
+      result: z.looseObject({ status: z.string() }),
+      async run({ id, timeoutMs = WAIT_MS }) {
+        const ended = questions.whenEnded(id);
+        if (ended) await within(ended, timeoutMs, clock);
+        return endIn(known(questions.find(id), id));
+      },
+    }),
+    defineMethod({
+      name: "question.resolve",
+      scope: "operator.write",
+      params: idParams.extend({ answers: answers.optional(), cancel: z.literal(true).optional() }),
+      result: z.looseObject({ status: z.string() }),
+      async run({ id, answers: given, cancel }) {
+        if ((given === undefined) === (cancel === undefined))
+          throw new MethodError("INVALID_REQUEST", "either `answers` or `cancel` is required");
+        known(questions.find(id), id);
+        const end: End = given ? { status: "answered", answers: given } : { status: "cancelled" };
+        if (questions.end(id, end)) return end;
+        throw new MethodError("INVALID_REQUEST", "this question has its answer, or waits no more", {
+          details: { code: "QUESTION_ALREADY_TERMINAL", reason: "QUESTION_ALREADY_TERMINAL" },
+        });
+      },
+    }),
+    defineMethod({
+      name: "question.get",
+      scope: "operator.read",
+      params: idParams,
+      result: z.looseObject({ question: record }),
+      run: async ({ id }) => ({ question: known(questions.find(id), id) }),
+    }),
+    defineMethod({
+      name: "question.list",
+      scope: "operator.read",
+      params: z.looseObject({}),
+      result: z.looseObject({ questions: z.array(record) }),
+      run: async () => ({ questions: questions.list().map((one) => ({ ...one, status: "pending" })) }),
+    }),
+  ];
+}
+
+const requestParams = z.looseObject({
+  id: z.string().min(1).max(128).optional(),
+  questions: z.array(question).min(1).max(3),
+  agentId: z.string().min(1).optional(),
+  sessionKey: keyParam().optional(),
+  runId: z.string().min(1).optional(),
+  timeoutMs: z.int().min(1).optional(),
+});
+
+function endIn(found: End | { readonly status: "pending" }) {
+  return found.status === "answered" ? { status: found.status, answers: found.answers } : { status: found.status };
+}
+
+function known<T>(found: T | undefined, id: string): T {
+  if (found !== undefined) return found;
+  throw new MethodError("INVALID_REQUEST", `there is no question with the id ${id}`, {
+    details: { code: "QUESTION_NOT_FOUND", reason: "QUESTION_NOT_FOUND" },
+  });
+}

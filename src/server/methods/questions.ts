@@ -27,7 +27,7 @@ const question = z.looseObject({
   isSecret: z.literal(false).optional(),
   secretStore: z.undefined().optional(),
 });
-const answers = z.looseObject({ answers: z.record(z.string(), z.unknown()) });
+const answers = z.looseObject({ answers: z.record(z.string(), z.array(z.string())) });
 type Answers = z.output<typeof answers>;
 
 const record = z.looseObject({

@@ -1,3 +1,4 @@
+import type { TranscriptUpdate } from "../types/session.ts";
 import fastify, { type FastifyInstance } from "fastify";
 import { OpenClawError } from "../types/errors.ts";
 import { AuthGate } from "./transport/auth.ts";
@@ -44,7 +45,9 @@ export async function startServer(options: ServerOptions, ports: ServerPorts): P
   };
   const sockets = acceptSockets(app.server, options, { gate, log, openServices });
   await listen(app, options);
-  watchEvents(ports, hub, stopping.signal);
+  const written = async (update: TranscriptUpdate) =>
+    (await import("./methods/history.ts")).writtenMessage(update, ports);
+  watchEvents({ ...ports, written }, hub, stopping.signal);
   return {
     host: options.host,
     port: portOf(app, options.port),

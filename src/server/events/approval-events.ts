@@ -8,13 +8,13 @@ export type ApprovalKind = "exec" | "plugin";
 
 type Asked = Pick<Approval, "id" | "command" | "askedBy" | "plugin" | "agentId" | "createdAt" | "expiresAt">;
 
-export const kindOf = ({ askedBy }: { readonly askedBy?: Approval["askedBy"] | undefined }): ApprovalKind =>
+export const approvalKind = ({ askedBy }: { readonly askedBy?: Approval["askedBy"] | undefined }): ApprovalKind =>
   askedBy === "plugin" ? "plugin" : "exec";
 
 /** A question that waits for a person, in the protocol's format. */
 export function showApproval(approval: Approval) {
   const { id, command, cwd, reason, agentId, sessionKey, runId, principal, chat, files, variables, askedBy } = approval;
-  const kind = kindOf(approval);
+  const kind = approvalKind(approval);
   return {
     id,
     approvalKind: kind,
@@ -71,7 +71,7 @@ export function showRecord(asked: (Approval & { readonly answers?: undefined }) 
   const { id, createdAt, expiresAt, sessionKey, agentId } = asked;
   const allowedDecisions = asked.answers ?? answersTo(asked);
   const presentation =
-    kindOf(asked) === "plugin"
+    approvalKind(asked) === "plugin"
       ? { kind: "plugin", ...pluginWords(asked), agentId, allowedDecisions }
       : { kind: "exec", ...commandFacts(asked), warningText: null, allowedDecisions };
   const shown = { id, urlPath: `/approve/${id}`, createdAtMs: createdAt, expiresAtMs: expiresAt, presentation };
@@ -100,7 +100,7 @@ function endOf({ how, by }: QuestionEnd) {
 }
 
 export function approvalRequested(approval: Approval): GatewayEvent {
-  const event = `${kindOf(approval)}.approval.requested`;
+  const event = `${approvalKind(approval)}.approval.requested`;
   return { event, payload: showApproval(approval), scope: "operator.approvals" };
 }
 

@@ -2,7 +2,7 @@ import type { RunEvent } from "../../types/run/events.ts";
 import type { GatewayEvent } from "../../types/method.ts";
 import type { FailureKind, RunFacts } from "../../types/run/run.ts";
 import { toAgentEvent } from "./agent-events.ts";
-import { approvalRequested, approvalResolved, kindOf } from "./approval-events.ts";
+import { approvalRequested, approvalResolved, approvalKind } from "./approval-events.ts";
 
 /** State that the conversion of a run's next event depends on. Begins as `START`. */
 export interface ViewState {
@@ -53,7 +53,7 @@ function approvalEvent(event: RunEvent): GatewayEvent | undefined {
   if (event.type === "approval_request") return approvalRequested(event.approval);
   if (event.type !== "approval_end") return undefined;
   const { id, decision, by, ts } = event;
-  return approvalResolved({ id, decision, ...(by !== undefined && { resolvedBy: by }), ts }, kindOf(event));
+  return approvalResolved({ id, decision, ...(by !== undefined && { resolvedBy: by }), ts }, approvalKind(event));
 }
 
 function chatEvent(facts: RunFacts, event: RunEvent, state: ViewState): GatewayEvent | undefined {

@@ -3,10 +3,14 @@ import { toAgentEvent } from "./agent-events.ts";
 import type { Hub } from "../transport/hub.ts";
 import { CONNECTION_POLICY } from "../transport/frames.ts";
 import { ChatView } from "./chat-view.ts";
+import type { TranscriptUpdate } from "../../types/session.ts";
 import type { ServerPorts } from "../options.ts";
 import { deltaEveryMs } from "./pace.ts";
 
-type Ports = Pick<ServerPorts, "chat" | "events" | "sessions" | "media" | "catalog" | "log" | "clock">;
+type Ports = Pick<ServerPorts, "chat" | "events" | "sessions" | "log" | "clock"> & {
+  /** What the followers of a session are told of an entry. */
+  written(update: TranscriptUpdate): Promise<object>;
+};
 
 /** Publishes runs, the events of other modules and ticks to the connections until the signal aborts. */
 export function watchEvents(ports: Ports, hub: Hub, signal: AbortSignal): void {
@@ -24,9 +28,7 @@ async function relayUpdates(ports: Ports, hub: Hub, signal: AbortSignal): Promis
   for await (const update of sessions.updates(signal)) {
     if (!hub.isFollowed(update.key)) continue;
     try {
-      // The methods are loaded with the first connection, and nobody follows a session before.
-      const { writtenMessage } = await import("../methods/history.ts");
-      hub.announceTranscript(update, clock.now(), await writtenMessage(update, ports));
+      hub.announceTranscript(update, clock.now(), await ports.written(update));
     } catch (error) {
       log.warn("a written message cannot be read", { session: update.key, error });
       hub.announceTranscript(update, clock.now(), {});

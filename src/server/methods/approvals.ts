@@ -10,7 +10,7 @@ import {
   approvalRequested,
   approvalResolved,
   commandFacts,
-  kindOf,
+  approvalKind,
   REASONS,
   showApproval,
   showRecord,
@@ -40,7 +40,7 @@ export function approvalMethods(ports: Ports, hub: Hub): readonly Method[] {
       params: idParams,
       result: approvalAnswers.get,
       async run({ id }) {
-        const approval = approvals.list().find((one) => one.id === id && kindOf(one) === "exec");
+        const approval = approvals.list().find((one) => one.id === id && approvalKind(one) === "exec");
         if (approval === undefined) throw tooLate(await approvals.endOf(id));
         return {
           id,
@@ -63,7 +63,7 @@ export function approvalMethods(ports: Ports, hub: Hub): readonly Method[] {
 
 /** The methods of one kind of question. Ids are of all kinds. */
 function questionMethods(kind: ApprovalKind, approvals: Approvals): readonly Method[] {
-  const isListed = (approval: Approval) => kindOf(approval) === kind;
+  const isListed = (approval: Approval) => approvalKind(approval) === kind;
   return [
     defineMethod({
       name: `${kind}.approval.list`,
@@ -108,7 +108,7 @@ function recordMethods(approvals: Approvals): readonly Method[] {
   const find = async (id: string) => {
     const waiting = approvals.list().find((one) => one.id === id);
     const found = waiting ?? (await approvals.history()).find((one) => one.id === id);
-    return found && { kind: kindOf(found), shown: showRecord(found) };
+    return found && { kind: approvalKind(found), shown: showRecord(found) };
   };
   return [
     defineMethod({
@@ -145,7 +145,7 @@ function recordMethods(approvals: Approvals): readonly Method[] {
       params: historyParams,
       result: z.looseObject({ items: z.array(approvalAnswers.record), nextCursor: z.string().optional() }),
       async run({ cursor, limit = DEFAULT_PAGE, kind }) {
-        const all = (await approvals.history()).filter((one) => kind === undefined || kindOf(one) === kind);
+        const all = (await approvals.history()).filter((one) => kind === undefined || approvalKind(one) === kind);
         const from = cursor === undefined ? 0 : all.findIndex(({ id }) => id === cursor) + 1;
         const page = all.slice(from, from + limit);
         const last = from + limit < all.length ? page.at(-1) : undefined;
@@ -259,7 +259,7 @@ function askMethod<Params extends z.output<typeof askParams>>(
       const told = asked.ended.then(({ how, by }) => {
         const decision = how === "restart" ? "deny" : how;
         const end = { id: approval.id, decision, ...(by !== undefined && { resolvedBy: by }), ts: clock.now() };
-        hub.publish(approvalResolved(end, kindOf(approval)));
+        hub.publish(approvalResolved(end, approvalKind(approval)));
       });
       const { createdAt: createdAtMs, expiresAt: expiresAtMs } = approval;
       const accepted = { status: "accepted", deliveryRoute: "approval-client" };

@@ -175,18 +175,24 @@ export async function lastMessages(key: SessionKey, wanted: PageWanted, ports: H
   for (let asked = limit + offset; ; asked *= 2) {
     const { entries, hasMore } = await ports.sessions.history(key, asked);
     const plain = joinAnswers(entries).map((entry) => withPlainAnswer(entry, ports.chat));
-    const shown = await showPage(key, plain, wanted, ports, hasMore);
+    const shown = await showPage({ key, entries: plain, hasOlder: hasMore }, wanted, ports);
     if (shown) return shown;
   }
 }
 
+/** The newest entries of a transcript. */
+interface ReadEntries {
+  readonly key: SessionKey;
+  readonly entries: readonly TranscriptEntry[];
+  /** The transcript has older ones, which were not read. */
+  readonly hasOlder: boolean;
+}
+
 /** The page that is wanted; undefined when older entries have to be read for it. */
 async function showPage(
-  key: SessionKey,
-  entries: readonly TranscriptEntry[],
+  { key, entries, hasOlder }: ReadEntries,
   { limit = DEFAULT_LIMIT, offset = 0, messageId, maxChars, maxBytes = MAX_BYTES, inputs = [] }: PageWanted,
   { chat, media }: HistoryPorts,
-  hasOlder: boolean,
 ): Promise<Page | undefined> {
   const runOf = await runsOf(key, entries, inputs, chat);
   const all = showEntries(entries, maxChars, { images: NO_IMAGES, runOf });

@@ -5,7 +5,7 @@ import type { ServerPorts } from "../options.ts";
 import type { Hub } from "../transport/hub.ts";
 
 /** Methods for strangers who wait to be let in. */
-export function pairingMethods({ pairing }: Pick<ServerPorts, "pairing">, hub: Hub): readonly Method[] {
+export function pairingCodeMethods({ pairing }: Pick<ServerPorts, "pairing">, hub: Hub): readonly Method[] {
   return [
     defineMethod({
       name: "pairing.list",

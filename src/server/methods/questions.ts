@@ -3,7 +3,8 @@ import { z } from "zod";
 import { agentOf } from "../../sessions/keys.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import { keyField, keyParam } from "../../types/key-field.ts";
-import { defineMethod, type GatewayEvent, MethodError, type Method } from "../../types/method.ts";
+import { defineMethod, MethodError, type Method } from "../../types/method.ts";
+import { background } from "../../utils/background.ts";
 import { within } from "../../utils/within.ts";
 import type { ServerPorts } from "../options.ts";
 import type { Hub } from "../transport/hub.ts";
@@ -77,9 +78,9 @@ class Questions {
     return this.#waiting.get(id)?.ended;
   }
 
-  /** False when the id is known, or too many questions wait. */
-  ask(asked: Waiting): boolean {
-    if (this.find(asked.id) !== undefined || this.#waiting.size >= MOST_WAITING) return false;
+  /** Resolves with the end of the question. Undefined when the id is known, or too many questions wait. */
+  ask(asked: Waiting): Promise<End> | undefined {
+    if (this.find(asked.id) !== undefined || this.#waiting.size >= MOST_WAITING) return undefined;
     const { promise: ended, resolve } = Promise.withResolvers<End>();
     const cancel = this.#clock.after(asked.expiresAtMs - asked.createdAtMs, () => end({ status: "expired" }));
     const end = (how: End) => {
@@ -91,7 +92,7 @@ class Questions {
       resolve(how);
     };
     this.#waiting.set(asked.id, { asked, end, ended });
-    return true;
+    return ended;
   }
 
   /** False when no question with this id waits. */
@@ -105,30 +106,36 @@ class Questions {
 const idParams = z.looseObject({ id: z.string().min(1) });
 
 /** Methods with which a client asks people questions, and others answer them. */
-export function questionMethods({ catalog, clock }: Ports, hub: Hub): readonly Method[] {
-  const questions = new Questions(clock);
-  const publish = (event: GatewayEvent) => hub.publish(event);
+export function questionMethods(ports: Ports, hub: Hub): readonly Method[] {
+  const questions = new Questions(ports.clock);
+  return [requestMethod(questions, ports, hub), ...answerMethods(questions, ports), ...readMethods(questions)];
+}
+
+function requestMethod(questions: Questions, { catalog, clock }: Ports, hub: Hub): Method {
+  const publish = (event: string, payload: object) => hub.publish({ event, payload, scope: "operator.read" });
+  return defineMethod({
+    name: "question.request",
+    scope: "operator.write",
+    params: requestParams,
+    result: z.looseObject({ id: z.string(), expiresAtMs: z.number() }),
+    async run({ id = randomUUID(), timeoutMs = WAIT_MS, sessionKey: key, agentId, runId, questions: asked }) {
+      const createdAtMs = clock.now();
+      const expiresAtMs = createdAtMs + Math.min(timeoutMs, MOST_WAIT_MS);
+      const agent = agentId ?? (key === undefined ? catalog.defaultAgent : agentOf(key, catalog.defaultAgent));
+      const about = { agentId: agent, ...(key && { sessionKey: key }), ...(runId !== undefined && { runId }) };
+      const waiting = { id, questions: asked, ...about, createdAtMs, expiresAtMs };
+      const ended = questions.ask(waiting);
+      if (!ended) throw new MethodError("CONFLICT", "there is a question with this id, or too many wait");
+      publish("question.requested", { ...waiting, status: "pending" });
+      const told = ended.then((end) => publish("question.resolved", { id, ...end }));
+      background("the end of a client's question", told);
+      return { id, expiresAtMs };
+    },
+  });
+}
+
+function answerMethods(questions: Questions, { clock }: Pick<Ports, "clock">): readonly Method[] {
   return [
-    defineMethod({
-      name: "question.request",
-      scope: "operator.write",
-      params: requestParams,
-      result: z.looseObject({ id: z.string(), expiresAtMs: z.number() }),
-      async run({ id = randomUUID(), timeoutMs = WAIT_MS, sessionKey: key, agentId, runId, questions: asked }) {
-        const createdAtMs = clock.now();
-        const expiresAtMs = createdAtMs + Math.min(timeoutMs, MOST_WAIT_MS);
-        const agent = agentId ?? (key === undefined ? catalog.defaultAgent : agentOf(key, catalog.defaultAgent));
-        const about = { agentId: agent, ...(key && { sessionKey: key }), ...(runId !== undefined && { runId }) };
-        const waiting = { id, questions: asked, ...about, createdAtMs, expiresAtMs };
-        if (!questions.ask(waiting))
-          throw new MethodError("CONFLICT", "there is a question with this id, or too many wait");
-        publish({ event: "question.requested", payload: { ...waiting, status: "pending" }, scope: "operator.read" });
-        void questions
-          .whenEnded(id)
-          ?.then((end) => publish({ event: "question.resolved", payload: { id, ...end }, scope: "operator.read" }));
-        return { id, expiresAtMs };
-      },
-    }),
     defineMethod({
       name: "question.waitAnswer",
       scope: "operator.write",
@@ -157,6 +164,11 @@ export function questionMethods({ catalog, clock }: Ports, hub: Hub): readonly M
         });
       },
     }),
+  ];
+}
+
+function readMethods(questions: Questions): readonly Method[] {
+  return [
     defineMethod({
       name: "question.get",
       scope: "operator.read",

@@ -1,7 +1,7 @@
 import type { Method } from "../../types/method.ts";
 import { agentRunMethods } from "./agent.ts";
 import { approvalMethods } from "./approvals.ts";
-import { pairingMethods } from "./pairing.ts";
+import { pairingCodeMethods } from "./pairing.ts";
 import { questionMethods } from "./questions.ts";
 import { chatMethods } from "./chat.ts";
 import { historyMethods } from "./history.ts";
@@ -29,7 +29,7 @@ export function serverMethods(ports: ServerPorts, parts: MethodParts): readonly 
     ...statusMethods(ports, parts),
     ...toolCallMethods(ports),
     ...approvalMethods(ports, parts.hub),
-    ...pairingMethods(ports, parts.hub),
+    ...pairingCodeMethods(ports, parts.hub),
     ...questionMethods(ports, parts.hub),
   ];
 }
